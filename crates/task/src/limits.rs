@@ -1,0 +1,71 @@
+//! Every limit of the core, with its unit. The host reads them through the border; nothing writes them twice.
+//! Names in parentheses are those of the reliability specification's table of limits.
+
+/// Longest document id, bytes (L-id).
+pub const ID_BYTES: usize = 4_096;
+/// Longest group name, bytes (L-id).
+pub const GROUP_BYTES: usize = 512;
+/// Nesting of JSON (L-json).
+pub const JSON_DEPTH: usize = 64;
+/// Members of one JSON object that is not a map or tensor (L-json).
+pub const JSON_KEYS: usize = 10_000;
+/// Characters of a number token (L-json).
+pub const JSON_NUMBER: usize = 64;
+/// Bytes of one JSON string (L-json).
+pub const JSON_STRING: usize = 4 << 20;
+/// Bytes of one stored document (L-doc).
+pub const DOCUMENT_BYTES: usize = 4 << 20;
+/// Fields of a document (L-fields).
+pub const FIELDS: usize = 512;
+/// Elements of an array; entries of a map or weighted set (L-fields).
+pub const ELEMENTS: usize = 100_000;
+/// Cells of a tensor in a document (L-tensor).
+pub const TENSOR_CELLS: usize = 1 << 20;
+/// Cells of a tensor given with a query (L-tensor).
+pub const QUERY_TENSOR_CELLS: usize = 65_536;
+/// Cells of an intermediate tensor (L-tensor).
+pub const INTERMEDIATE_CELLS: usize = 4 << 20;
+/// Dimensions of a tensor (L-tensor).
+pub const TENSOR_DIMENSIONS: usize = 8;
+/// Bytes of a tensor label (L-tensor).
+pub const TENSOR_LABEL: usize = 256;
+/// Bytes of a query text (L-yql).
+pub const QUERY_BYTES: usize = 64 << 10;
+/// Nesting of a query (L-yql).
+pub const QUERY_DEPTH: usize = 100;
+/// Terms of a query (L-yql).
+pub const QUERY_TERMS: usize = 1_024;
+/// Entries of `in` and of weighted operators (L-yql).
+pub const QUERY_ENTRIES: usize = 10_000;
+/// Hits of one answer (L-hits).
+pub const HITS: usize = 400;
+/// Offset of the first hit (L-hits).
+pub const OFFSET: usize = 1_000;
+/// Target hits of a nearest-neighbour operator (L-hits).
+pub const TARGET_HITS: usize = 10_000;
+/// Text of a ranking expression, bytes (L-rank).
+pub const EXPRESSION_BYTES: usize = 64 << 10;
+/// Nesting of a ranking expression (L-rank).
+pub const EXPRESSION_DEPTH: usize = 128;
+/// Functions of one rank profile (L-rank).
+pub const FUNCTIONS: usize = 1_000;
+/// Bytes of one schema file (L-pkg).
+pub const SCHEMA_BYTES: usize = 1 << 20;
+/// Bytes of an XML file (L-pkg).
+pub const XML_BYTES: usize = 1 << 20;
+/// Nesting of an XML file (L-pkg).
+pub const XML_DEPTH: usize = 64;
+/// Default timeout of a query, milliseconds (L-time).
+pub const TIMEOUT_MS: u32 = 500;
+/// Longest timeout of a query, milliseconds (L-time).
+pub const TIMEOUT_MAX_MS: u32 = 60_000;
+/// Issues told in one answer.
+pub const ISSUES: usize = 100;
+/// Bytes of one block; Durable Objects store at most 2 MB in a row.
+pub const BLOCK_BYTES: usize = 1 << 20;
+/// Bytes a task wants at once, so that deadlines are looked at often.
+pub const WANT_BYTES: usize = 4 << 20;
+/// Documents of one segment.
+pub const SEGMENT_DOCUMENTS: usize = 16_384;
+/// Bytes of document source in one segment.
+pub const SEGMENT_SOURCE_BYTES: usize = 32 << 20;
