@@ -1,1 +1,107 @@
-fn main() {}
+//! Tasks of the repository that cargo alone cannot do. `cargo run -p xtask -- wasm [--dev]` builds the core for
+//! WebAssembly, writes its JavaScript face with the wasm-bindgen generator, and refuses a module that imports anything
+//! else or may take more memory than declared. What turbo, npm and CI do with the result is their business.
+#![forbid(unsafe_code)]
+
+mod glue;
+mod module;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::{env, fs};
+
+use wasm_bindgen_cli_support::{Bindgen, EncodeInto};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+const TARGET: &str = "wasm32-unknown-unknown";
+/// Most memory an instance may grow to on any platform (limit L-mem of the node form), bytes.
+const MEMORY_BYTES_MAX: u64 = 256 << 20;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let outcome = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["wasm"] => build_core("release"),
+        ["wasm", "--dev"] => build_core("dev"),
+        _ => Err("usage: cargo run -p xtask -- wasm [--dev]".into()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Crate `wasm` → `packages/core/wasm/{core.js, core.d.ts, core_bg.wasm}`.
+fn build_core(profile: &str) -> Outcome<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent folder")?;
+    require_target(root)?;
+    let compiled = compile(root, profile)?;
+    module::check(&fs::read(&compiled)?, &["__wbindgen_placeholder__", "__wbindgen_externref_xform__"])?;
+    let generated = target_folder(root).join("wasm-bindgen");
+    generate(&compiled, &generated)?;
+    let bytes = fs::read(generated.join("core_bg.wasm"))?;
+    let facts = module::check(&bytes, &["./core_bg.js"])?;
+    if facts.memory_bytes_max != Some(MEMORY_BYTES_MAX) {
+        return Err(format!("declared maximum memory is {:?}, not {MEMORY_BYTES_MAX}", facts.memory_bytes_max).into());
+    }
+    let folder = root.join("packages/core/wasm");
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join("core.js"), glue::script(&fs::read_to_string(generated.join("core.js"))?)?)?;
+    fs::write(folder.join("core.d.ts"), glue::declarations(&fs::read_to_string(generated.join("core.d.ts"))?)?)?;
+    fs::write(folder.join("core_bg.wasm"), &bytes)?;
+    println!(
+        "core_bg.wasm: {} bytes, {} imports, memory up to {} MiB",
+        bytes.len(),
+        facts.imports,
+        MEMORY_BYTES_MAX >> 20
+    );
+    Ok(())
+}
+
+fn target_folder(root: &Path) -> PathBuf {
+    env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |path| root.join(path))
+}
+
+/// Adds the WebAssembly target of rust-toolchain.toml where rustup was told not to do that by itself.
+fn require_target(root: &Path) -> Outcome<()> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let printed =
+        Command::new(rustc).current_dir(root).args(["--print", "target-libdir", "--target", TARGET]).output()?;
+    if Path::new(String::from_utf8(printed.stdout)?.trim()).exists() {
+        return Ok(());
+    }
+    eprintln!("xtask: the toolchain has no {TARGET}: running rustup target add {TARGET}");
+    match Command::new("rustup").current_dir(root).args(["target", "add", TARGET]).status() {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err(format!("install the standard library for {TARGET} (rustup target add {TARGET})").into()),
+    }
+}
+
+/// Compiles crate `wasm` and says where the module is.
+fn compile(root: &Path, profile: &str) -> Outcome<PathBuf> {
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = Command::new(cargo)
+        .current_dir(root)
+        .args(["rustc", "--package", "brooklet-wasm", "--lib", "--target", TARGET, "--profile", profile])
+        .args(["--", "-C", &format!("link-arg=--max-memory={MEMORY_BYTES_MAX}")])
+        .status()?;
+    if !status.success() {
+        return Err("the core does not compile".into());
+    }
+    let folder = if profile == "dev" { "debug" } else { profile };
+    Ok(target_folder(root).join(TARGET).join(folder).join("brooklet_wasm.wasm"))
+}
+
+/// Runs the wasm-bindgen generator: one `web` face, initialised by its host with a compiled module.
+fn generate(compiled: &Path, folder: &Path) -> Outcome<()> {
+    let mut bindgen = Bindgen::new();
+    bindgen.input_path(compiled).out_name("core").typescript(true).encode_into(EncodeInto::Always);
+    bindgen.omit_default_module_path(true);
+    bindgen.web(true)?;
+    bindgen.generate(folder)?;
+    Ok(())
+}

@@ -4,9 +4,18 @@
 #![forbid(unsafe_code)]
 
 mod data_type;
+mod id;
+mod operation;
 mod tensor;
 mod value;
 
+pub mod encode;
+pub mod json;
+pub mod legal_text;
+
 pub use data_type::{DataType, StructField, StructType};
-pub use tensor::{CellType, Dimension, Tensor, TensorType};
+pub use id::{DocumentId, Location};
+pub use operation::{DocumentTypes, Operation, OperationKind, read_operation};
+pub use tensor::{CellType, Dimension, Tensor, TensorBuilder, TensorType, parse_cell, parse_literal};
+pub use tensor::{bits_f32, bits_f64, cells_from_bytes, cells_to_bytes, widen_bfloat16};
 pub use value::{Document, Value};

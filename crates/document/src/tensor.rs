@@ -5,6 +5,19 @@
 //! has exactly one subspace, whose address is empty.
 use std::sync::Arc;
 
+mod build;
+mod cells;
+mod hex;
+mod literal;
+mod type_text;
+
+pub(crate) use build::Labels;
+pub use build::TensorBuilder;
+pub use cells::{bits_f32, bits_f64, cells_from_bytes, cells_to_bytes, widen_bfloat16};
+pub(crate) use hex::{parse_hex, print_hex};
+pub(crate) use literal::indexes;
+pub use literal::{parse_cell, parse_literal};
+
 /// How a cell is stored. Cells are held as f64 here, already rounded to their type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CellType {
@@ -47,8 +60,8 @@ impl CellType {
     pub fn round(self, value: f64) -> f64 {
         match self {
             CellType::Double => value,
-            CellType::Float => f64::from(value as f32),
-            CellType::Bfloat16 => f64::from(f32::from_bits((value as f32).to_bits() & 0xffff_0000)),
+            CellType::Float => f64::from(f32::from_bits(bits_f32(value))),
+            CellType::Bfloat16 => f64::from(f32::from_bits(bits_f32(value) & 0xffff_0000)),
             CellType::Int8 => f64::from(value as i64 as i8),
         }
     }

@@ -39,6 +39,19 @@ pub enum Value {
     Tensor(Tensor),
 }
 
+impl Value {
+    /// Whether it is a collection without entries, which counts as no value.
+    #[must_use]
+    pub fn is_empty_collection(&self) -> bool {
+        match self {
+            Value::Array(elements) => elements.is_empty(),
+            Value::WeightedSet(entries) => entries.is_empty(),
+            Value::Map(entries) => entries.is_empty(),
+            _ => false,
+        }
+    }
+}
+
 /// A document: its full id and the fields that are set, in the order they were given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {

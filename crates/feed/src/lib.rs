@@ -1,1 +1,13 @@
-//! (being written)
+//! Writing: the tasks that make stored operations of requests, and segments of operations.
+//!
+//! * [`encode`]: a put or remove as it came in → the bytes the tail stores.
+//! * [`Compact`]: tail and small segments → segments, in steps small enough to share a thread with requests.
+#![forbid(unsafe_code)]
+
+mod change;
+mod compact;
+mod cursor;
+mod encode;
+
+pub use compact::{Compact, Reason};
+pub use encode::{Encoded, OperationRequest, encode};

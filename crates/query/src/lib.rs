@@ -1,1 +1,22 @@
-//! (being written)
+//! Syntax of queries: YQL, the simple query language, sorting, and the flattening of JSON requests; all become one tree.
+//!
+//! Nothing here knows a schema. What a parser must know of fields, parameters and words it asks through the traits of
+//! [`surroundings`]; binding the tree to schemas and rank profiles is left to the search.
+#![forbid(unsafe_code)]
+
+pub mod annotations;
+pub mod simple;
+pub mod sorting;
+pub mod surroundings;
+pub mod tree;
+
+mod geo;
+mod limited;
+mod number;
+mod print;
+mod suggestion;
+mod yql;
+
+pub use print::{Form, tree_text, yql_text};
+pub use sorting::parse_sorting;
+pub use yql::parse_yql;

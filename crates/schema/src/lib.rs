@@ -1,1 +1,37 @@
-//! (being written)
+//! Application packages: schemas (`.sd`), services.xml, and what they mean together.
+//!
+//! [`Application::deploy`] reads a package and gives everything resolved: inheritance merged, defaults filled in, and
+//! all that streaming mode forbids refused with file, line and column. Ranking expressions stay text ([`SourceText`]):
+//! crate `rank` compiles them. Nothing here looks at documents.
+#![forbid(unsafe_code)]
+
+mod application;
+mod change;
+mod expression_files;
+mod field;
+pub mod indexing;
+mod match_settings;
+mod overrides;
+mod package;
+mod place;
+mod rank_profile;
+mod report;
+mod resolve;
+mod schema;
+mod sd;
+mod services;
+mod suggest;
+mod summary_class;
+mod validate;
+
+pub use application::{Application, ContentCluster, DocumentTypeConfig, Mode, Override};
+pub use field::{DistanceMetric, Field, FieldSet, Origin, RankMode, RankType, Roles};
+pub use match_settings::{
+    MAX_LENGTH_BYTES, MatchKind, MatchMode, MatchSettings, Normalizing, SortFunction, SortOrder, SortStrength, Sorting,
+};
+pub use place::{Place, SourceText};
+pub use rank_profile::{
+    Constant, ElementGap, FieldRanking, Function, Input, InputType, InputValue, Phase, RankProfile,
+};
+pub use schema::Schema;
+pub use summary_class::{SummaryClass, SummaryField, SummaryTransform};

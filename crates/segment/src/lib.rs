@@ -1,1 +1,25 @@
-//! (being written)
+//! Segments: immutable columns of some documents of one schema, cut into checked blocks.
+//!
+//! * [`layout`] says which columns a schema needs; [`SegmentBuilder`] writes them; [`Header`] says where everything is.
+//! * `column/*` hold one kind of column each, writer and reader side by side. Readers look at blocks in place.
+//! * Documents stand in the order of their ids: an *ordinal* compares as the id does, which is how ties are broken.
+//!
+//! The bytes are described in `docs/segment-format.md`. What a column means for matching is `search`'s affair.
+#![forbid(unsafe_code)]
+
+pub mod column;
+pub mod layout;
+
+mod block;
+mod builder;
+mod document;
+mod header;
+mod manifest;
+mod operation;
+
+pub use block::{BlockSink, HEADER_BLOCK, LIVENESS_BLOCK, open, read_array, seal};
+pub use builder::{BuiltSegment, SegmentBuilder};
+pub use document::{BlockSource, Halt, find_id, read_document, read_id, vector_rows};
+pub use header::{ColumnHeader, Header, Part};
+pub use manifest::{Change, Manifest, NewSegment, Place, StoredSegment, read_liveness, write_liveness};
+pub use operation::{Operation, StoredOperation};

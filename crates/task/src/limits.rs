@@ -47,6 +47,12 @@ pub const TARGET_HITS: usize = 10_000;
 pub const EXPRESSION_BYTES: usize = 64 << 10;
 /// Nesting of a ranking expression (L-rank).
 pub const EXPRESSION_DEPTH: usize = 128;
+/// Nodes of one compiled ranking expression, the functions it calls included.
+pub const PROGRAM_NODES: usize = 100_000;
+/// Nesting of one compiled ranking expression, through the functions it calls.
+pub const PROGRAM_DEPTH: usize = 512;
+/// Cells all tensors of one evaluation of a ranking expression may have together.
+pub const EVALUATION_CELLS: usize = 64 << 20;
 /// Functions of one rank profile (L-rank).
 pub const FUNCTIONS: usize = 1_000;
 /// Bytes of one schema file (L-pkg).
@@ -61,8 +67,9 @@ pub const TIMEOUT_MS: u32 = 500;
 pub const TIMEOUT_MAX_MS: u32 = 60_000;
 /// Issues told in one answer.
 pub const ISSUES: usize = 100;
-/// Bytes of one block; Durable Objects store at most 2 MB in a row.
-pub const BLOCK_BYTES: usize = 1 << 20;
+/// Bytes of one block, its checksum included. Columns aim far lower; a single row of 100,000 weighted values needs this
+/// much, and Durable Objects store at most 2 MB in a row.
+pub const BLOCK_BYTES: usize = 3 << 19;
 /// Bytes a task wants at once, so that deadlines are looked at often.
 pub const WANT_BYTES: usize = 4 << 20;
 /// Documents of one segment.

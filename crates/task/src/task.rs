@@ -42,6 +42,13 @@ impl Block {
         &mut bytemuck::cast_slice_mut(words.as_mut_slice())[..self.length]
     }
 
+    /// The same bytes without those after `length`; nothing is copied.
+    #[must_use]
+    pub fn shortened(mut self, length: usize) -> Block {
+        self.length = self.length.min(length);
+        self
+    }
+
     /// Length in bytes.
     #[must_use]
     pub fn len(&self) -> usize {

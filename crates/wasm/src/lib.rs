@@ -1,1 +1,229 @@
-//! (being written)
+//! The core's face to JavaScript: two classes, coarse calls, bytes in and bytes out (docs/abi.md).
+//!
+//! The only crate that knows JavaScript. It gives every call a task, and every rejection a JSON text; it decides nothing.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use brooklet_document::json::JsonWriter;
+use brooklet_feed::{Compact, OperationRequest, encode};
+use brooklet_schema::Application;
+use brooklet_search::{Deployed, Get, Residency, Search};
+use brooklet_task::bytes::{Reader, Writer};
+use brooklet_task::{Block, Code, Rejection, Task as CoreTask, Want, limits};
+use wasm_bindgen::prelude::*;
+
+/// One instance of the core: a deployed application and what is resident.
+#[wasm_bindgen]
+pub struct Core {
+    deployed: Option<Rc<Deployed>>,
+    residency: Rc<RefCell<Residency>>,
+}
+
+/// A unit of work under way.
+#[wasm_bindgen]
+pub struct Task {
+    inner: Option<Inner>,
+    incoming: Option<Block>,
+    timeout_ms: u32,
+}
+
+enum Inner {
+    /// Finished when it was opened.
+    Done(Vec<u8>),
+    Running(Box<dyn CoreTask>),
+}
+
+#[wasm_bindgen]
+impl Core {
+    /// An instance whose resident blocks may take `cache_bytes`.
+    #[wasm_bindgen(constructor)]
+    #[must_use]
+    pub fn new(cache_bytes: usize) -> Core {
+        Core { deployed: None, residency: Rc::new(RefCell::new(Residency::new(cache_bytes))) }
+    }
+
+    /// Deploys a package, after checking it against the one deployed now.
+    ///
+    /// # Errors
+    /// A rejection as JSON.
+    pub fn deploy(&mut self, package: &[u8]) -> Result<String, JsValue> {
+        let (deployed, report) = self.try_deploy(package).map_err(|rejection| thrown(&rejection))?;
+        self.deployed = Some(Rc::new(deployed));
+        self.residency.borrow_mut().forget_partitions();
+        Ok(report)
+    }
+
+    /// The report of what is deployed; empty before.
+    #[must_use]
+    pub fn application(&self) -> String {
+        self.deployed.as_ref().map_or_else(String::new, |deployed| deployed.application.report())
+    }
+
+    /// Begins a task (docs/abi.md, task kinds).
+    ///
+    /// # Errors
+    /// A rejection as JSON.
+    pub fn open(&mut self, kind: u32, request: &[u8]) -> Result<Task, JsValue> {
+        self.try_open(kind, request).map_err(|rejection| thrown(&rejection))
+    }
+
+    /// Numbers for the operator, and the limits the host must know, as JSON.
+    #[must_use]
+    pub fn statistics(&self) -> String {
+        let numbers = self.residency.borrow().statistics();
+        let mut json = JsonWriter::new();
+        json.begin_object();
+        for (name, value) in [
+            ("blockBytes", numbers.block_bytes as i64),
+            ("blocks", numbers.blocks as i64),
+            ("budgetBytes", numbers.budget_bytes as i64),
+            ("partitions", numbers.partitions as i64),
+            ("partitionBytes", numbers.partition_bytes as i64),
+            ("hits", numbers.hits as i64),
+            ("misses", numbers.misses as i64),
+            ("documentBytesMax", limits::DOCUMENT_BYTES as i64),
+            ("idBytesMax", limits::ID_BYTES as i64),
+            ("groupBytesMax", limits::GROUP_BYTES as i64),
+            ("queryBytesMax", limits::QUERY_BYTES as i64),
+            ("timeoutMaxMs", i64::from(limits::TIMEOUT_MAX_MS)),
+        ] {
+            json.key(name);
+            json.integer(value);
+        }
+        json.end_object();
+        json.finish()
+    }
+}
+
+impl Core {
+    fn try_deploy(&self, package: &[u8]) -> Result<(Deployed, String), Rejection> {
+        let mut reader = Reader::new(package);
+        let mut files = Vec::new();
+        for _ in 0..reader.count(2)? {
+            files.push((reader.text()?.to_owned(), reader.bytes()?.to_vec()));
+        }
+        let mut application = Application::deploy(&files)?;
+        if let Some(current) = &self.deployed {
+            let notes = current.application.validate_change(&application)?;
+            application.warnings.extend(notes);
+        }
+        let report = application.report();
+        Ok((Deployed::compile(application)?, report))
+    }
+
+    fn try_open(&self, kind: u32, request: &[u8]) -> Result<Task, Rejection> {
+        let nothing = || Rejection::new(Code::BadRequest, "No application is deployed");
+        let deployed = self.deployed.clone().ok_or_else(nothing)?;
+        let residency = self.residency.clone();
+        let mut timeout_ms = 0;
+        let inner = match kind {
+            1 => {
+                let request = OperationRequest::read(request)?;
+                Inner::Done(encode(&deployed.application, &request)?.to_bytes())
+            }
+            2 => {
+                let search = Search::open(deployed, residency, request)?;
+                timeout_ms = search.timeout_ms();
+                Inner::Running(Box::new(search))
+            }
+            3 => Inner::Running(Box::new(Get::open(deployed, residency, request)?)),
+            4 => Inner::Running(Box::new(Compact::open(&deployed.application, request)?)),
+            other => return Err(Rejection::new(Code::BadRequest, format!("Unknown kind of task {other}"))),
+        };
+        Ok(Task { inner: Some(inner), incoming: None, timeout_ms })
+    }
+}
+
+#[wasm_bindgen]
+impl Task {
+    /// Milliseconds the request may take; 0 leaves it to the host.
+    #[must_use]
+    pub fn timeout(&self) -> u32 {
+        self.timeout_ms
+    }
+
+    /// Works until something is lacking; `undefined` means: finish me.
+    ///
+    /// # Errors
+    /// A rejection as JSON.
+    pub fn wants(&mut self) -> Result<Option<Vec<u8>>, JsValue> {
+        let Some(Inner::Running(task)) = &mut self.inner else { return Ok(None) };
+        let want = task.wants().map_err(|rejection| thrown(&rejection))?;
+        Ok(encode_want(&want))
+    }
+
+    /// A place of `length` bytes for the next answer.
+    pub fn buffer(&mut self, length: usize) -> *const u8 {
+        let block = self.incoming.insert(Block::zeroed(length));
+        block.bytes_mut().as_ptr()
+    }
+
+    /// Takes the answer written to the buffer.
+    ///
+    /// # Errors
+    /// A rejection as JSON, for damaged bytes.
+    pub fn give(&mut self) -> Result<(), JsValue> {
+        let (Some(Inner::Running(task)), Some(block)) = (&mut self.inner, self.incoming.take()) else {
+            return Err(thrown(&Rejection::new(Code::Internal, "An answer nobody waits for")));
+        };
+        task.give(block).map_err(|rejection| thrown(&rejection))
+    }
+
+    /// The result; called early, what the task makes of being out of time.
+    ///
+    /// # Errors
+    /// A rejection as JSON.
+    pub fn finish(&mut self) -> Result<Vec<u8>, JsValue> {
+        match self.inner.take() {
+            Some(Inner::Done(result)) => Ok(result),
+            Some(Inner::Running(task)) => task.finish().map_err(|rejection| thrown(&rejection)),
+            None => Err(thrown(&Rejection::new(Code::Internal, "The task was finished before"))),
+        }
+    }
+}
+
+/// A want as bytes (docs/abi.md, wants).
+fn encode_want(want: &Want) -> Option<Vec<u8>> {
+    let mut writer = Writer::new();
+    match want {
+        Want::Nothing => return None,
+        Want::Pause => writer.u8(1),
+        Want::Manifest { layout, operation } => {
+            writer.u8(2);
+            writer.u32(*layout);
+            writer.u64(*operation);
+        }
+        Want::Blocks(blocks) => {
+            writer.u8(3);
+            writer.varint(blocks.len() as u64);
+            for block in blocks {
+                writer.u32(block.segment);
+                writer.u32(block.block);
+            }
+        }
+    }
+    Some(writer.finish())
+}
+
+/// A rejection as it is thrown: JSON text.
+fn thrown(rejection: &Rejection) -> JsValue {
+    let mut json = JsonWriter::new();
+    json.begin_object();
+    json.key("code");
+    json.string(rejection.code.name());
+    json.key("number");
+    json.integer(i64::from(rejection.code.number()));
+    json.key("status");
+    json.integer(i64::from(rejection.code.status()));
+    json.key("message");
+    json.string(&rejection.message);
+    if let Some(span) = rejection.span {
+        json.key("line");
+        json.integer(i64::from(span.line));
+        json.key("column");
+        json.integer(i64::from(span.column));
+    }
+    json.end_object();
+    JsValue::from_str(&json.finish())
+}

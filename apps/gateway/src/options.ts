@@ -1,0 +1,89 @@
+/** Reads the command line. What it does not know it refuses, with the nearest thing it does. */
+
+/** What the command line says. */
+export interface GatewayCommand {
+  readonly application: string | undefined;
+  readonly data: string;
+  readonly host: string;
+  readonly port: number;
+  readonly configPort: number | undefined;
+  readonly allowedHosts: readonly string[];
+  readonly insecureAllowAnonymous: boolean;
+}
+
+/** The command line cannot be followed. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** What `--help` prints. */
+export const USAGE: string = `Usage: brooklet-gateway [options]
+
+  --app DIR           application package to deploy at the start (services.xml, schemas/)
+  --data DIR          data directory, made if there is none                    [./data]
+  --host HOST         address to listen on                                     [127.0.0.1]
+  --port PORT         port of documents, queries and everything else           [8080]
+  --config-port PORT  port where clients look for deployments; 'none' for none [19071]
+  --allow-host NAME   another host name requests may be addressed to (repeatable)
+  --insecure-allow-anonymous
+                      listen where others can reach it, although nobody is asked for a key
+  --help              this text
+`;
+
+const WITH_VALUE = ["--app", "--data", "--host", "--port", "--config-port", "--allow-host"];
+const FLAGS = ["--insecure-allow-anonymous", "--help"];
+
+/** The options of a command line; nothing if it asks for help. */
+export function parseCommand(words: readonly string[]): GatewayCommand | undefined {
+  const given = new Map<string, string[]>();
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? "";
+    const [name = "", ...inline] = word.split("=");
+    if (FLAGS.includes(word)) given.set(word, []);
+    else if (!WITH_VALUE.includes(name)) throw new UsageError(unknownOption(word));
+    else {
+      const value = inline.length > 0 ? inline.join("=") : words[(at += 1)];
+      if (value === undefined || value === "") throw new UsageError(`${name} needs a value`);
+      given.set(name, [...(given.get(name) ?? []), value]);
+    }
+  }
+  if (given.has("--help")) return undefined;
+  const last = (name: string): string | undefined => given.get(name)?.at(-1);
+  return {
+    application: last("--app"),
+    data: last("--data") ?? "./data",
+    host: last("--host") ?? "127.0.0.1",
+    port: portOf("--port", last("--port") ?? "8080"),
+    configPort: last("--config-port") === "none" ? undefined : portOf("--config-port", last("--config-port") ?? "19071"),
+    allowedHosts: given.get("--allow-host") ?? [],
+    insecureAllowAnonymous: given.has("--insecure-allow-anonymous"),
+  };
+}
+
+function portOf(name: string, value: string): number {
+  if (/^\d{1,5}$/.test(value) && Number(value) <= 65_535) return Number(value);
+  throw new UsageError(`${name} takes a port from 0 to 65535, not '${value}'`);
+}
+
+function unknownOption(word: string): string {
+  const name = word.split("=", 1)[0] ?? "";
+  const [nearest] = [...WITH_VALUE, ...FLAGS]
+    .map((option) => ({ option, distance: name.startsWith(option) ? 1 : editDistance(name, option) }))
+    .sort((left, right) => left.distance - right.distance);
+  const isNear = nearest !== undefined && nearest.distance <= Math.max(2, name.length / 3);
+  return isNear ? `Unknown option '${word}'. Did you mean ${nearest.option}?` : `Unknown option '${word}'`;
+}
+
+/** How many characters to add, drop or change to make one text of the other. */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= from.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j += 1) {
+      const change = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1);
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}

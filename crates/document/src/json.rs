@@ -1,0 +1,18 @@
+//! JSON: a strict reader, a writer that prints numbers as Java does, and documents in it.
+mod base64;
+mod lex;
+mod names;
+mod number;
+mod read;
+mod render;
+mod write;
+
+pub use base64::{Base64Error, decode_base64, encode_base64};
+
+pub use lex::{Kind, Lexer};
+pub use names::{UniqueNames, nearest_name};
+pub use number::{parse_double, print_double, print_float};
+pub use read::{FieldTypes, PutBody, ReadOptions, TensorSource, read_fields, read_query_tensor, read_tensor};
+pub(crate) use read::{broken, check_key, read_condition, read_create, read_fields_object, refused};
+pub use render::{MapFormat, Render, TensorFormat, render_fields, render_tensor, render_value};
+pub use write::JsonWriter;

@@ -1,0 +1,71 @@
+//! Keys of objects whose members are named: each once, and a hint for a misspelt one.
+use std::collections::BTreeSet;
+
+/// The keys of one object seen so far.
+#[derive(Clone, Debug, Default)]
+pub struct UniqueNames(BTreeSet<String>);
+
+impl UniqueNames {
+    /// Takes note of `name`; false if it was seen before.
+    pub fn first_time(&mut self, name: &str) -> bool {
+        !self.0.contains(name) && self.0.insert(name.to_owned())
+    }
+
+    /// How many different keys were seen.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// The one of `names` that `name` is probably meant to be: nearest by insertions, deletions and replacements, and at
+/// most a third of its letters away (at least one). Of equally near ones the first.
+pub fn nearest_name<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted: Vec<char> = name.chars().take(NAME_CHARACTERS + 1).collect();
+    if wanted.len() > NAME_CHARACTERS {
+        return None;
+    }
+    let furthest = (wanted.len() / 3).max(1);
+    let near = |candidate: &'a str| Some((distance(&wanted, candidate), candidate));
+    let nearest = names.into_iter().filter_map(near).min_by_key(|(distance, _)| *distance)?;
+    (nearest.0 <= furthest).then_some(nearest.1)
+}
+
+/// Names longer than this get no hint.
+const NAME_CHARACTERS: usize = 64;
+
+/// Levenshtein's distance, one row of his table at a time.
+fn distance(from: &[char], to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=from.len()).collect();
+    for (i, c) in to.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, d) in from.iter().enumerate() {
+            let replaced = diagonal + usize::from(c != *d);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[from.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_name_finds_its_neighbour() {
+        let names = ["body", "subject", "sender"];
+        assert_eq!(nearest_name("subjct", names), Some("subject"));
+        assert_eq!(nearest_name("Body", names), Some("body"));
+        assert_eq!(nearest_name("__proto__", names), None);
+        assert_eq!(nearest_name("", names), None);
+        assert_eq!(distance(&['k', 'i', 't', 't', 'e', 'n'], "sitting"), 3);
+    }
+
+    #[test]
+    fn a_name_comes_once() {
+        let mut names = UniqueNames::default();
+        assert!(names.first_time("a") && names.first_time("b") && !names.first_time("a"));
+        assert_eq!(names.count(), 2);
+    }
+}

@@ -1,0 +1,192 @@
+//! Renders values as JSON, for `/document/v1` and query results alike.
+use super::{JsonWriter, encode_base64};
+use crate::Value;
+
+mod tensor;
+
+pub use tensor::{TensorFormat, render_tensor};
+
+/// How maps and weighted sets are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MapFormat {
+    /// `{"a":1}`
+    #[default]
+    Object,
+    /// `[{"key":"a","value":1}]`, a weighted set with `item` and `weight`.
+    Array,
+}
+
+/// How values are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Render {
+    /// The form of tensors.
+    pub tensors: TensorFormat,
+    /// The form of maps.
+    pub maps: MapFormat,
+    /// The form of weighted sets.
+    pub weighted_sets: MapFormat,
+    /// Leave out fields and struct members that are empty strings or empty collections.
+    pub hide_empty: bool,
+}
+
+impl Render {
+    /// As `/document/v1` shows documents.
+    #[must_use]
+    pub fn document(tensors: TensorFormat) -> Render {
+        Render { tensors, hide_empty: true, ..Render::default() }
+    }
+
+    fn hides(&self, value: &Value) -> bool {
+        let empty = match value {
+            Value::String(text) => text.is_empty(),
+            other => other.is_empty_collection(),
+        };
+        self.hide_empty && empty
+    }
+}
+
+/// Writes the object of a document's fields, or of a struct's members.
+pub fn render_fields(fields: &[(String, Value)], render: &Render, json: &mut JsonWriter) {
+    json.begin_object();
+    for (name, value) in fields.iter().filter(|(_, value)| !render.hides(value)) {
+        json.key(name);
+        render_value(value, render, json);
+    }
+    json.end_object();
+}
+
+/// Writes one value.
+pub fn render_value(value: &Value, render: &Render, json: &mut JsonWriter) {
+    match value {
+        Value::String(text) => json.string(text),
+        Value::Int(number) => json.integer(i64::from(*number)),
+        Value::Long(number) => json.integer(*number),
+        Value::Byte(number) => json.integer(i64::from(*number)),
+        Value::Bool(flag) => json.boolean(*flag),
+        Value::Float(number) => json.float(*number),
+        Value::Double(number) => json.double(*number),
+        Value::Raw(bytes) => json.string(&encode_base64(bytes)),
+        Value::Position { x, y } => {
+            json.begin_object();
+            json.key("lat");
+            json.raw(&degrees(*y));
+            json.key("lng");
+            json.raw(&degrees(*x));
+            json.end_object();
+        }
+        Value::Array(elements) => {
+            json.begin_array();
+            elements.iter().for_each(|element| render_value(element, render, json));
+            json.end_array();
+        }
+        Value::WeightedSet(entries) => {
+            let entries = entries.iter().map(|(key, weight)| (key, Value::Int(*weight)));
+            render_entries(entries, render.weighted_sets, ["item", "weight"], render, json);
+        }
+        Value::Map(entries) => {
+            let entries = entries.iter().map(|(key, value)| (key, value));
+            render_entries(entries, render.maps, ["key", "value"], render, json);
+        }
+        Value::Struct(members) => render_fields(members, render, json),
+        Value::Tensor(tensor) => render_tensor(tensor, render.tensors, json),
+    }
+}
+
+fn render_entries<'a, V: std::borrow::Borrow<Value>>(
+    entries: impl Iterator<Item = (&'a Value, V)>,
+    format: MapFormat,
+    [key_name, value_name]: [&str; 2],
+    render: &Render,
+    json: &mut JsonWriter,
+) {
+    match format {
+        MapFormat::Object => {
+            json.begin_object();
+            for (key, value) in entries {
+                json.key(&key_text(key));
+                render_value(value.borrow(), render, json);
+            }
+            json.end_object();
+        }
+        MapFormat::Array => {
+            json.begin_array();
+            for (key, value) in entries {
+                json.begin_object();
+                json.key(key_name);
+                render_value(key, render, json);
+                json.key(value_name);
+                render_value(value.borrow(), render, json);
+                json.end_object();
+            }
+            json.end_array();
+        }
+    }
+}
+
+/// A key as the text of a JSON key.
+fn key_text(key: &Value) -> std::borrow::Cow<'_, str> {
+    if let Value::String(text) = key {
+        return text.into();
+    }
+    let mut json = JsonWriter::new();
+    render_value(key, &Render::default(), &mut json);
+    let text = json.finish();
+    match text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(word) => word.to_owned().into(),
+        None => text.into(),
+    }
+}
+
+/// Micro-degrees as degrees with one to six decimals.
+fn degrees(microdegrees: i32) -> String {
+    let sign = if microdegrees < 0 { "-" } else { "" };
+    let (whole, fraction) = (microdegrees.unsigned_abs() / 1_000_000, microdegrees.unsigned_abs() % 1_000_000);
+    let text = format!("{sign}{whole}.{fraction:06}");
+    let trimmed = text.trim_end_matches('0');
+    if trimmed.ends_with('.') { format!("{trimmed}0") } else { trimmed.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rendered(value: &Value, render: &Render) -> String {
+        let mut json = JsonWriter::new();
+        render_value(value, render, &mut json);
+        json.finish()
+    }
+
+    #[test]
+    fn places_have_one_to_six_decimals() {
+        let place = Value::Position { x: -122_025_616, y: 37_418_149 };
+        assert_eq!(rendered(&place, &Render::default()), r#"{"lat":37.418149,"lng":-122.025616}"#);
+        assert_eq!(
+            (degrees(0), degrees(-1), degrees(5_000_000), degrees(i32::MIN)),
+            ("0.0".into(), "-0.000001".into(), "5.0".into(), "-2147.483648".into())
+        );
+    }
+
+    #[test]
+    fn maps_and_sets_are_objects_or_arrays() {
+        let map = Value::Map(vec![(Value::Int(5), Value::String("x".into()))]);
+        let set = Value::WeightedSet(vec![(Value::String("a".into()), -5)]);
+        let arrays = Render { maps: MapFormat::Array, weighted_sets: MapFormat::Array, ..Render::default() };
+        assert_eq!(rendered(&map, &Render::default()), r#"{"5":"x"}"#);
+        assert_eq!(rendered(&map, &arrays), r#"[{"key":5,"value":"x"}]"#);
+        assert_eq!(rendered(&set, &Render::default()), r#"{"a":-5}"#);
+        assert_eq!(rendered(&set, &arrays), r#"[{"item":"a","weight":-5}]"#);
+    }
+
+    #[test]
+    fn empty_members_are_hidden_but_empty_elements_are_not() {
+        let members = vec![
+            ("a".to_owned(), Value::String(String::new())),
+            ("b".to_owned(), Value::Array(Vec::new())),
+            ("c".to_owned(), Value::Array(vec![Value::String(String::new())])),
+            ("d".to_owned(), Value::Struct(vec![("e".to_owned(), Value::String(String::new()))])),
+        ];
+        let hidden = Render::document(TensorFormat::Short);
+        assert_eq!(rendered(&Value::Struct(members.clone()), &hidden), r#"{"c":[""],"d":{}}"#);
+        assert_eq!(rendered(&Value::Struct(members), &Render::default()), r#"{"a":"","b":[],"c":[""],"d":{"e":""}}"#);
+    }
+}

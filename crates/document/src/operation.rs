@@ -1,0 +1,131 @@
+//! Operations as they stand in feeds: `{"put":"id:…","fields":{…},"condition":"…","create":true}`.
+//!
+//! Requests over HTTP name the document in their path instead; their bodies are read by [`crate::json::read_fields`].
+use brooklet_task::{Code, Rejection};
+
+use crate::json::{FieldTypes, Kind, Lexer, ReadOptions, UniqueNames};
+use crate::json::{broken, check_key, read_condition, read_create, read_fields_object, refused};
+use crate::{DocumentId, Value};
+
+/// What an operation does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OperationKind {
+    /// Writes a whole document.
+    Put,
+    /// Changes fields of a document.
+    Update,
+    /// Removes a document.
+    Remove,
+}
+
+impl OperationKind {
+    fn from_key(key: &str) -> Option<OperationKind> {
+        match key {
+            "put" | "id" => Some(OperationKind::Put),
+            "update" => Some(OperationKind::Update),
+            "remove" => Some(OperationKind::Remove),
+            _ => None,
+        }
+    }
+}
+
+/// One operation of a feed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operation {
+    /// What it does.
+    pub kind: OperationKind,
+    /// To which document.
+    pub id: DocumentId,
+    /// The fields of a put, in the order they were given.
+    pub fields: Vec<(String, Value)>,
+    /// The selection that must hold.
+    pub condition: Option<String>,
+    /// What `create` says, if it is there.
+    pub create: Option<bool>,
+}
+
+/// The document types of an application.
+pub trait DocumentTypes {
+    /// The fields of a document type, if there is one of that name.
+    fn fields_of(&self, document_type: &str) -> Option<&dyn FieldTypes>;
+}
+
+/// Reads the next operation; what follows it is left to be read. Unknown members are passed over.
+///
+/// # Errors
+/// If it is no operation on a document of a known type, or an update, which cannot be read yet.
+pub fn read_operation(
+    types: &dyn DocumentTypes,
+    json: &mut Lexer,
+    options: ReadOptions,
+) -> Result<Operation, Rejection> {
+    let envelope = Envelope::read(json).map_err(broken)?;
+    let (kind, id) =
+        envelope.target.ok_or_else(|| refused("Missing a document operation ('put', 'update' or 'remove')"))?;
+    let id = DocumentId::parse(&id)?;
+    let document_type = id.document_type();
+    let missing = || refused(&format!("Document type {} does not exist", Rejection::quote(document_type)));
+    let fields_of_type = types.fields_of(document_type).ok_or_else(missing)?;
+    let fields = match (kind, envelope.fields) {
+        (OperationKind::Put, Some(mut fields)) => read_fields_object(fields_of_type, &id, &mut fields, options)?,
+        (OperationKind::Put, None) => {
+            return Err(refused(&format!("put of document {id} is missing a 'fields' map")));
+        }
+        (OperationKind::Update, _) => {
+            return Err(Rejection::new(Code::Unsupported, "Reading update operations is not supported yet"));
+        }
+        (OperationKind::Remove, Some(_)) => return Err(refused("A remove operation cannot have 'fields'")),
+        (OperationKind::Remove, None) if envelope.create.is_some() => {
+            return Err(refused("A remove operation cannot have 'create'"));
+        }
+        (OperationKind::Remove, None) => Vec::new(),
+    };
+    Ok(Operation { kind, id, fields, condition: envelope.condition, create: envelope.create })
+}
+
+/// The members of an operation before its document type is known; the fields are found but not read.
+#[derive(Default)]
+struct Envelope<'a> {
+    target: Option<(OperationKind, String)>,
+    fields: Option<Lexer<'a>>,
+    condition: Option<String>,
+    create: Option<bool>,
+}
+
+impl<'a> Envelope<'a> {
+    fn read(json: &mut Lexer<'a>) -> Result<Envelope<'a>, Rejection> {
+        let kind = json.kind()?;
+        if kind != Kind::Object {
+            return Err(refused(&format!("Expected an operation to be an object, got {}", kind.noun())));
+        }
+        json.begin_object()?;
+        let mut envelope = Envelope::default();
+        let mut seen = UniqueNames::default();
+        while let Some(key) = json.next_key()? {
+            check_key(&mut seen, &key)?;
+            match (&*key, OperationKind::from_key(&key)) {
+                (_, Some(kind)) => envelope.set_target(kind, &key, json)?,
+                ("fields", _) => {
+                    let is_object = json.kind()? == Kind::Object;
+                    envelope.fields = is_object.then(|| json.clone());
+                    json.skip_value()?;
+                }
+                ("condition", _) => envelope.condition = read_condition(json)?,
+                ("create", _) => envelope.create = Some(read_create(json)?),
+                _ => drop(json.skip_value()?),
+            }
+        }
+        Ok(envelope)
+    }
+
+    fn set_target(&mut self, kind: OperationKind, key: &str, json: &mut Lexer) -> Result<(), Rejection> {
+        let found = json.kind()?;
+        if found != Kind::String {
+            return Err(refused(&format!("Expected '{key}' to be a document id, but got {}", found.noun())));
+        }
+        if self.target.replace((kind, json.string()?.into_owned())).is_some() {
+            return Err(refused("An operation names more than one document"));
+        }
+        Ok(())
+    }
+}

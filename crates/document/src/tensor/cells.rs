@@ -1,0 +1,80 @@
+//! Cells as bytes: little endian in the width of their cell type.
+use brooklet_task::Rejection;
+
+use super::CellType;
+
+/// The one NaN we ever write, so that bytes do not depend on where a NaN came from.
+const NAN_F32: u32 = 0x7fc0_0000;
+const NAN_F64: u64 = 0x7ff8_0000_0000_0000;
+
+/// Appends `cells`, which are rounded to `cell` on the way.
+pub fn cells_to_bytes(cell: CellType, cells: &[f64], out: &mut Vec<u8>) {
+    out.reserve(cells.len() * cell.bytes());
+    match cell {
+        CellType::Double => cells.iter().for_each(|&value| out.extend_from_slice(&bits_f64(value).to_le_bytes())),
+        CellType::Float => cells.iter().for_each(|&value| out.extend_from_slice(&bits_f32(value).to_le_bytes())),
+        CellType::Bfloat16 => {
+            cells.iter().for_each(|&value| out.extend_from_slice(&((bits_f32(value) >> 16) as u16).to_le_bytes()));
+        }
+        CellType::Int8 => out.extend(cells.iter().map(|&value| value as i64 as u8)),
+    }
+}
+
+/// Reads cells that [`cells_to_bytes`] wrote.
+///
+/// # Errors
+/// If the number of bytes is not a multiple of the width.
+pub fn cells_from_bytes(cell: CellType, bytes: &[u8]) -> Result<Vec<f64>, Rejection> {
+    if !bytes.len().is_multiple_of(cell.bytes()) {
+        return Err(Rejection::corrupt(format!("{} bytes are no whole number of {} cells", bytes.len(), cell.name())));
+    }
+    Ok(match cell {
+        CellType::Double => bytes.as_chunks().0.iter().map(|bits| f64::from_le_bytes(*bits)).collect(),
+        CellType::Float => bytes.as_chunks().0.iter().map(|bits| f64::from(f32::from_le_bytes(*bits))).collect(),
+        CellType::Bfloat16 => {
+            bytes.as_chunks().0.iter().map(|bits| widen_bfloat16(u16::from_le_bytes(*bits))).collect()
+        }
+        CellType::Int8 => bytes.iter().map(|&bits| f64::from(bits as i8)).collect(),
+    })
+}
+
+/// The number whose upper 16 bits as a float32 are `bits`.
+#[must_use]
+pub fn widen_bfloat16(bits: u16) -> f64 {
+    f64::from(f32::from_bits(u32::from(bits) << 16))
+}
+
+/// The bits of `value` as a float32; every NaN has the same.
+#[must_use]
+pub fn bits_f32(value: f64) -> u32 {
+    if value.is_nan() { NAN_F32 } else { (value as f32).to_bits() }
+}
+
+/// The bits of `value`; every NaN has the same.
+#[must_use]
+pub fn bits_f64(value: f64) -> u64 {
+    if value.is_nan() { NAN_F64 } else { value.to_bits() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_come_back_as_their_type_rounds_them() {
+        let cells = [0.0, -0.0, 1.0, 0.1, -3.7, 300.0, 1e40, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-310];
+        for cell in [CellType::Double, CellType::Float, CellType::Bfloat16, CellType::Int8] {
+            let mut bytes = Vec::new();
+            cells_to_bytes(cell, &cells, &mut bytes);
+            assert_eq!(bytes.len(), cells.len() * cell.bytes());
+            for (back, value) in cells_from_bytes(cell, &bytes).unwrap().into_iter().zip(cells) {
+                assert_eq!(bits_f64(back), bits_f64(cell.round(value)), "{value} as {}", cell.name());
+            }
+        }
+    }
+
+    #[test]
+    fn half_a_cell_is_refused() {
+        assert!(cells_from_bytes(CellType::Float, &[0; 7]).is_err());
+    }
+}

@@ -1,0 +1,92 @@
+//! What a partition's tail says at last, and which segments are to be merged with it.
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use brooklet_segment::{Manifest, Operation, StoredOperation, StoredSegment};
+use brooklet_task::{Rejection, limits};
+
+use crate::Reason;
+
+/// Segments of one tier are merged when there are this many, so each document is rewritten about once per tier.
+const FAN: usize = 8;
+/// Documents of a segment of the lowest tier: about what a tail has when it is folded.
+const LOWEST: usize = 256;
+
+/// The outcome of the tail: for each id its last operation.
+pub(crate) fn last_operations(key: &str, manifest: &Manifest) -> Result<BTreeMap<String, StoredOperation>, Rejection> {
+    let mut last = BTreeMap::new();
+    for (_, stored) in &manifest.operations {
+        let operation = StoredOperation::decode(key, stored)?;
+        last.insert(operation.id().to_owned(), operation);
+    }
+    Ok(last)
+}
+
+/// One merge: the segments of a schema that become new ones, together with what the tail puts.
+pub(crate) struct Merge {
+    pub(crate) schema: String,
+    pub(crate) inputs: Vec<Rc<StoredSegment>>,
+    pub(crate) puts: bool,
+}
+
+/// Chooses the merges of a partition: at most one for each schema.
+pub(crate) fn choose(
+    reason: Reason,
+    segments: &[Rc<StoredSegment>],
+    last: &BTreeMap<String, StoredOperation>,
+    schemas: &[(String, u64)],
+) -> Vec<Merge> {
+    let mut merges = Vec::new();
+    for (schema, fingerprint) in schemas {
+        let puts = last.values().filter(|operation| operation.schema == *schema);
+        let puts = puts.filter(|operation| matches!(operation.operation, Operation::Put(_))).count();
+        let of_schema: Vec<_> = segments.iter().filter(|segment| segment.header.schema == *schema).cloned().collect();
+        let inputs = match reason {
+            Reason::Rewrite => of_schema.into_iter().filter(|s| s.header.fingerprint != *fingerprint).collect(),
+            Reason::Settle => settled(of_schema, puts),
+            Reason::Fold => by_tiers(of_schema, puts, *fingerprint),
+        };
+        if puts > 0 || !inputs.is_empty() {
+            merges.push(Merge { schema: schema.clone(), inputs, puts: puts > 0 });
+        }
+    }
+    merges
+}
+
+fn tier(documents: usize) -> u32 {
+    (documents / LOWEST).max(1).ilog(FAN)
+}
+
+/// The segments to merge with `puts` documents: a whole tier when it is full, and whatever is mostly dead.
+fn by_tiers(segments: Vec<Rc<StoredSegment>>, puts: usize, fingerprint: u64) -> Vec<Rc<StoredSegment>> {
+    let alive = |segment: &StoredSegment| segment.liveness.count();
+    let (mut chosen, rest): (Vec<_>, Vec<_>) = segments.into_iter().partition(|segment| {
+        segment.header.fingerprint != fingerprint || alive(segment) * 2 < segment.header.documents as usize
+    });
+    let mut documents = puts + chosen.iter().map(|segment| alive(segment)).sum::<usize>();
+    for level in 0..=tier(limits::SEGMENT_DOCUMENTS) {
+        let of_tier: Vec<_> = rest.iter().filter(|segment| tier(alive(segment)) == level).cloned().collect();
+        let full = alive_cap(&of_tier);
+        if tier(documents) >= level && of_tier.len() + 1 >= FAN && !full {
+            documents += of_tier.iter().map(|segment| alive(segment)).sum::<usize>();
+            chosen.extend(of_tier);
+        }
+    }
+    chosen
+}
+
+/// Whether the segments are as large as segments get: merging them would only copy.
+fn alive_cap(segments: &[Rc<StoredSegment>]) -> bool {
+    segments.iter().all(|segment| segment.liveness.count() * 4 >= limits::SEGMENT_DOCUMENTS * 3)
+}
+
+/// All segments that are not full, if there is more than one or the one has dead documents.
+fn settled(segments: Vec<Rc<StoredSegment>>, puts: usize) -> Vec<Rc<StoredSegment>> {
+    let unsettled = |segment: &Rc<StoredSegment>| {
+        let documents = segment.header.documents as usize;
+        documents * 4 < limits::SEGMENT_DOCUMENTS * 3 || segment.liveness.count() < documents
+    };
+    let chosen: Vec<_> = segments.into_iter().filter(unsettled).collect();
+    let has_dead = chosen.iter().any(|segment| segment.liveness.count() < segment.header.documents as usize);
+    if chosen.len() + usize::from(puts > 0) > 1 || has_dead { chosen } else { Vec::new() }
+}

@@ -1,0 +1,341 @@
+//! Folds a partition's tail into segments and merges small ones, in steps.
+//!
+//! Operations that arrive while it runs are not seen: they stay in the tail, whose operations hide documents by id,
+//! whatever segment these are in then. So a fold needs no lock; there is only ever one of a partition at a time.
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use brooklet_document::Document;
+use brooklet_kernel::Bitmap;
+use brooklet_segment::layout::{ColumnSpec, columns, fingerprint};
+use brooklet_segment::{
+    Change, Halt, Manifest, NewSegment, Operation, Place, SegmentBuilder, StoredOperation, StoredSegment,
+    write_liveness,
+};
+use brooklet_schema::Application;
+use brooklet_task::bytes::Reader;
+use brooklet_task::{Block, BlockRef, Rejection, Task, Want, limits};
+
+use crate::change::{Merge, choose, last_operations};
+use crate::cursor::{Cursor, Fetched, find};
+
+/// Why a partition is compacted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Its tail is long.
+    Fold,
+    /// The schema stores other columns now.
+    Rewrite,
+    /// It is idle: one large segment is faster to search than several small ones.
+    Settle,
+}
+
+/// Documents merged before the thread is given back.
+const STEP_DOCUMENTS: usize = 32;
+/// Bytes of source after which it is given back earlier.
+const STEP_BYTES: usize = 256 << 10;
+
+/// The task.
+pub struct Compact {
+    place: Place,
+    reason: Reason,
+    next_segment: u32,
+    schemas: Vec<(String, Vec<ColumnSpec>)>,
+    state: State,
+    asked: VecDeque<BlockRef>,
+    fetched: Fetched,
+    change: Change,
+}
+
+enum State {
+    Manifest,
+    Hide(Hide),
+    Merge(Box<Merging>),
+    Done,
+}
+
+/// Finding the documents that the tail hides.
+struct Hide {
+    segments: Vec<Rc<StoredSegment>>,
+    last: BTreeMap<String, StoredOperation>,
+    ids: VecDeque<String>,
+    touched: Vec<u32>,
+}
+
+/// Writing new segments, merge after merge.
+struct Merging {
+    queue: VecDeque<Merge>,
+    last: BTreeMap<String, StoredOperation>,
+    current: Option<Running>,
+}
+
+struct Running {
+    schema: String,
+    specs: Vec<ColumnSpec>,
+    cursors: Vec<(Cursor, Option<Document>)>,
+    puts: VecDeque<Document>,
+    builder: SegmentBuilder,
+    finishing: bool,
+}
+
+impl Compact {
+    /// Reads the request (docs/abi.md, compact).
+    ///
+    /// # Errors
+    /// If it is malformed.
+    pub fn open(application: &Application, request: &[u8]) -> Result<Compact, Rejection> {
+        let mut reader = Reader::new(request);
+        let place = Place::read(&mut reader)?;
+        let reason = match reader.u8()? {
+            1 => Reason::Fold,
+            2 => Reason::Rewrite,
+            _ => Reason::Settle,
+        };
+        let next_segment = reader.u32()?;
+        let schemas = application.schemas.iter().map(|schema| (schema.name.clone(), columns(schema))).collect();
+        Ok(Compact {
+            place,
+            reason,
+            next_segment,
+            schemas,
+            state: State::Manifest,
+            asked: VecDeque::new(),
+            fetched: Fetched::default(),
+            change: Change::default(),
+        })
+    }
+
+    fn take_manifest(&mut self, manifest: Manifest) -> Result<(), Rejection> {
+        let segments = manifest.segments.as_ref().ok_or_else(|| Rejection::corrupt("a manifest without segments"))?;
+        self.change.operation = manifest.operations.last().map_or(0, |(number, _)| *number);
+        let last = last_operations(&self.place.key, &manifest)?;
+        let segments = segments.iter().cloned().map(Rc::new).collect();
+        let ids = last.keys().cloned().collect();
+        self.state = State::Hide(Hide { segments, last, ids, touched: Vec::new() });
+        Ok(())
+    }
+
+    /// Marks what the tail replaced or removed as dead, in all segments.
+    fn hide(&mut self) -> Result<Option<Want>, Rejection> {
+        let State::Hide(hide) = &mut self.state else { return Ok(None) };
+        let mut found = Vec::new();
+        let mut missing = false;
+        for _ in 0..hide.ids.len() {
+            let Some(id) = hide.ids.pop_front() else { break };
+            match find_everywhere(&hide.segments, &id, &mut self.fetched) {
+                Ok(places) => found.extend(places),
+                Err(Halt::Missing) => {
+                    missing = true;
+                    hide.ids.push_back(id);
+                }
+                Err(Halt::Rejected(rejection)) => return Err(rejection),
+            }
+        }
+        for (index, ordinal) in found {
+            let segment = Rc::make_mut(&mut hide.segments[index]);
+            if segment.liveness.get(ordinal as usize) {
+                segment.liveness.clear(ordinal as usize);
+                hide.touched.push(segment.number);
+            }
+        }
+        if missing {
+            return Ok(Some(self.want_missing()));
+        }
+        self.begin_merges();
+        Ok(None)
+    }
+
+    fn begin_merges(&mut self) {
+        let State::Hide(hide) = std::mem::replace(&mut self.state, State::Done) else { return };
+        let schemas: Vec<_> = self.schemas.iter().map(|(name, specs)| (name.clone(), fingerprint(specs))).collect();
+        let merges = choose(self.reason, &hide.segments, &hide.last, &schemas);
+        let merged = |number: u32| merges.iter().any(|merge| merge.inputs.iter().any(|input| input.number == number));
+        for segment in &hide.segments {
+            let empty = segment.liveness.count() == 0;
+            if merged(segment.number) || empty {
+                self.change.removed.push(segment.number);
+            } else if hide.touched.contains(&segment.number) {
+                let liveness = write_liveness(&self.place.key, segment.number, &segment.liveness);
+                self.change.liveness.push((segment.number, liveness));
+            }
+        }
+        self.fetched = Fetched::default();
+        let merging = Merging { queue: merges.into(), last: hide.last, current: None };
+        self.state = State::Merge(Box::new(merging));
+    }
+
+    /// Works on the current merge for one step.
+    fn merge(&mut self) -> Result<Option<Want>, Rejection> {
+        let State::Merge(merging) = &mut self.state else { return Ok(None) };
+        if merging.current.is_none() {
+            let Some(merge) = merging.queue.pop_front() else {
+                self.state = State::Done;
+                return Ok(None);
+            };
+            merging.current = begin(merge, &merging.last, &self.schemas);
+        }
+        let Some(running) = &mut merging.current else { return Ok(None) };
+        if !running.finishing {
+            match running.add_documents(&mut self.fetched) {
+                Ok(()) => {}
+                Err(Halt::Missing) => return Ok(Some(self.want_missing())),
+                Err(Halt::Rejected(rejection)) => return Err(rejection),
+            }
+        } else if let Some(built) = running.builder.step() {
+            let documents = built.header.documents;
+            if documents > 0 {
+                let number = self.next_segment;
+                self.next_segment += 1;
+                let (header, blocks) = built.seal(&self.place.key, number);
+                let liveness = write_liveness(&self.place.key, number, &Bitmap::all(documents as usize));
+                let schema = running.schema.clone();
+                self.change.segments.push(NewSegment { number, schema, documents, header, liveness, blocks });
+            }
+            if running.exhausted() {
+                merging.current = None;
+            } else {
+                running.builder = SegmentBuilder::new(&running.schema, &running.specs);
+                running.finishing = false;
+            }
+        }
+        Ok(Some(Want::Pause))
+    }
+
+    fn want_missing(&mut self) -> Want {
+        let missing = self.fetched.take_missing();
+        self.asked.extend(&missing);
+        Want::Blocks(missing)
+    }
+}
+
+fn find_everywhere(
+    segments: &[Rc<StoredSegment>],
+    id: &str,
+    fetched: &mut Fetched,
+) -> Result<Vec<(usize, u32)>, Halt> {
+    let mut places = Vec::new();
+    let mut missing = false;
+    for (index, segment) in segments.iter().enumerate() {
+        match find(segment, id, fetched) {
+            Ok(ordinal) => places.extend(ordinal.map(|ordinal| (index, ordinal))),
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing { Err(Halt::Missing) } else { Ok(places) }
+}
+
+fn begin(
+    merge: Merge,
+    last: &BTreeMap<String, StoredOperation>,
+    schemas: &[(String, Vec<ColumnSpec>)],
+) -> Option<Running> {
+    let specs = schemas.iter().find(|(name, _)| *name == merge.schema)?.1.clone();
+    let of_schema = last.values().filter(|operation| merge.puts && operation.schema == merge.schema);
+    let puts = of_schema.filter_map(|operation| match &operation.operation {
+        Operation::Put(document) => Some(document.clone()),
+        Operation::Remove(_) => None,
+    });
+    Some(Running {
+        puts: puts.collect(),
+        cursors: merge.inputs.into_iter().map(|segment| (Cursor::new(segment), None)).collect(),
+        builder: SegmentBuilder::new(&merge.schema, &specs),
+        schema: merge.schema,
+        specs,
+        finishing: false,
+    })
+}
+
+impl Running {
+    /// Adds some documents in the order of their ids; starts finishing at the end or when the segment is full.
+    fn add_documents(&mut self, fetched: &mut Fetched) -> Result<(), Halt> {
+        let bytes_before = self.builder.source_bytes();
+        for _ in 0..STEP_DOCUMENTS {
+            self.fill(fetched)?;
+            let Some(document) = self.take_least() else {
+                self.finishing = true;
+                return Ok(());
+            };
+            self.builder.add(&document);
+            let full = self.builder.documents() >= limits::SEGMENT_DOCUMENTS
+                || self.builder.source_bytes() >= limits::SEGMENT_SOURCE_BYTES;
+            if full {
+                self.finishing = true;
+                return Ok(());
+            }
+            if self.builder.source_bytes() - bytes_before > STEP_BYTES {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes every cursor hold its next document; the missing blocks of all of them are noted before it halts.
+    fn fill(&mut self, fetched: &mut Fetched) -> Result<(), Halt> {
+        let mut missing = false;
+        let mut done = Vec::new();
+        for (index, (cursor, held)) in self.cursors.iter_mut().enumerate().filter(|(_, (_, held))| held.is_none()) {
+            match cursor.peek(fetched) {
+                Ok(Some(document)) => *held = Some(document),
+                Ok(None) => done.push(index),
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
+        }
+        for index in done.into_iter().rev() {
+            self.cursors.remove(index);
+        }
+        if missing { Err(Halt::Missing) } else { Ok(()) }
+    }
+
+    fn take_least(&mut self) -> Option<Document> {
+        let least = self.cursors.iter_mut().filter(|(_, held)| held.is_some());
+        let least = least.min_by(|a, b| a.1.as_ref().map(|d| &d.id).cmp(&b.1.as_ref().map(|d| &d.id)));
+        let from_tail = match (&least, self.puts.front()) {
+            (Some((_, Some(document))), Some(put)) => put.id < document.id,
+            (_, put) => put.is_some(),
+        };
+        if from_tail {
+            return self.puts.pop_front();
+        }
+        let (cursor, held) = least?;
+        cursor.advance();
+        held.take()
+    }
+
+    fn exhausted(&self) -> bool {
+        self.puts.is_empty() && self.cursors.is_empty()
+    }
+}
+
+impl Task for Compact {
+    fn wants(&mut self) -> Result<Want, Rejection> {
+        loop {
+            let want = match &self.state {
+                State::Manifest => Some(Want::Manifest { layout: 0, operation: 0 }),
+                State::Hide(_) => self.hide()?,
+                State::Merge(_) => self.merge()?,
+                State::Done => Some(Want::Nothing),
+            };
+            if let Some(want) = want {
+                return Ok(want);
+            }
+        }
+    }
+
+    fn give(&mut self, answer: Block) -> Result<(), Rejection> {
+        if matches!(self.state, State::Manifest) {
+            return self.take_manifest(Manifest::read(&self.place.key, answer.bytes())?);
+        }
+        let place = self.asked.pop_front().ok_or_else(|| Rejection::corrupt("a block that was not wanted"))?;
+        self.fetched.give(&self.place.key, place, answer)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Vec<u8>, Rejection> {
+        let nothing = self.change.operation == 0 && self.change.removed.is_empty() && self.change.segments.is_empty();
+        if nothing || !matches!(self.state, State::Done) {
+            return Ok(Vec::new());
+        }
+        Ok(self.change.encode())
+    }
+}

@@ -1,0 +1,106 @@
+//! One segment read in the order of its ids while it is merged with others.
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use brooklet_document::Document;
+use brooklet_segment::{BlockSource, Halt, StoredSegment, find_id, open, read_document};
+use brooklet_task::{Block, BlockRef, Rejection};
+
+/// Blocks fetched for a merge: payloads by place. What was read stays until the cursor has passed it.
+#[derive(Default)]
+pub(crate) struct Fetched {
+    blocks: HashMap<BlockRef, Block>,
+    missing: Vec<BlockRef>,
+}
+
+impl Fetched {
+    /// The blocks noted as missing since the last call, each once.
+    pub(crate) fn take_missing(&mut self) -> Vec<BlockRef> {
+        let mut missing = std::mem::take(&mut self.missing);
+        missing.sort_unstable();
+        missing.dedup();
+        missing
+    }
+
+    /// Takes a stored block for a place.
+    pub(crate) fn give(&mut self, key: &str, place: BlockRef, stored: Block) -> Result<(), Rejection> {
+        let length = open(key, place.segment, place.block, stored.bytes())?.len();
+        self.blocks.insert(place, stored.shortened(length));
+        Ok(())
+    }
+
+    /// Forgets the blocks of one segment but for the `kept` ones that were used last.
+    fn forget(&mut self, segment: u32, kept: &[u32]) {
+        self.blocks.retain(|place, _| place.segment != segment || kept.contains(&place.block));
+    }
+}
+
+/// The blocks of one segment among those fetched.
+pub(crate) struct Of<'a> {
+    pub(crate) fetched: &'a mut Fetched,
+    pub(crate) segment: u32,
+    pub(crate) used: &'a mut Vec<u32>,
+}
+
+impl BlockSource for Of<'_> {
+    fn block(&mut self, number: u32) -> Result<Block, Halt> {
+        self.used.push(number);
+        let place = BlockRef { segment: self.segment, block: number };
+        match self.fetched.blocks.get(&place) {
+            Some(block) => Ok(block.clone()),
+            None => {
+                self.fetched.missing.push(place);
+                Err(Halt::Missing)
+            }
+        }
+    }
+}
+
+/// Walks the living documents of a segment.
+pub(crate) struct Cursor {
+    segment: Rc<StoredSegment>,
+    next: u32,
+    used: Vec<u32>,
+    blocks_forgotten_at: u32,
+}
+
+/// Documents after which a cursor lets go of blocks it has passed.
+const FORGET_EVERY: u32 = 64;
+
+impl Cursor {
+    pub(crate) fn new(segment: Rc<StoredSegment>) -> Cursor {
+        Cursor { segment, next: 0, used: Vec::new(), blocks_forgotten_at: 0 }
+    }
+
+    /// The next living document without stepping over it; nothing at the end.
+    pub(crate) fn peek(&mut self, fetched: &mut Fetched) -> Result<Option<Document>, Halt> {
+        let documents = self.segment.header.documents;
+        while self.next < documents && !self.segment.liveness.get(self.next as usize) {
+            self.next += 1;
+        }
+        if self.next >= documents {
+            fetched.forget(self.segment.number, &[]);
+            return Ok(None);
+        }
+        self.used.clear();
+        let mut blocks = Of { fetched, segment: self.segment.number, used: &mut self.used };
+        let document = read_document(&self.segment.header, self.next, &|_| true, &mut blocks)?;
+        if self.next >= self.blocks_forgotten_at + FORGET_EVERY {
+            self.blocks_forgotten_at = self.next;
+            fetched.forget(self.segment.number, &self.used);
+        }
+        Ok(Some(document))
+    }
+
+    /// Steps over the document last peeked at.
+    pub(crate) fn advance(&mut self) {
+        self.next += 1;
+    }
+}
+
+/// The ordinal of `id` in a segment, if it is there (alive or not).
+pub(crate) fn find(segment: &StoredSegment, id: &str, fetched: &mut Fetched) -> Result<Option<u32>, Halt> {
+    let mut used = Vec::new();
+    let mut blocks = Of { fetched, segment: segment.number, used: &mut used };
+    find_id(&segment.header, id, &mut blocks)
+}

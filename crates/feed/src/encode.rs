@@ -1,0 +1,148 @@
+//! A request to change a document → the operation the tail stores.
+use brooklet_document::json::{FieldTypes, ReadOptions, nearest_name, read_fields};
+use brooklet_document::{DataType, Document, DocumentId, Location};
+use brooklet_schema::{Application, Origin, Schema};
+use brooklet_segment::{Operation, StoredOperation};
+use brooklet_task::bytes::{Reader, Writer};
+use brooklet_task::{Code, Rejection, limits};
+
+/// A put, update or remove as it came in.
+#[derive(Clone, Debug)]
+pub struct OperationRequest<'a> {
+    /// 1 put, 2 update, 3 remove.
+    pub kind: u8,
+    /// The whole id.
+    pub id: &'a str,
+    /// `create` of the URL.
+    pub create: bool,
+    /// `condition` of the URL; empty for none.
+    pub condition: &'a str,
+    /// The JSON body.
+    pub body: &'a [u8],
+}
+
+/// What is to be stored.
+#[derive(Clone, Debug)]
+pub struct Encoded {
+    /// Schema of the document.
+    pub schema: String,
+    /// The operation, sealed for its partition.
+    pub operation: Vec<u8>,
+    /// Fields the application told us to ignore.
+    pub ignored: Vec<String>,
+}
+
+struct Fields<'a>(&'a Schema);
+
+impl FieldTypes for Fields<'_> {
+    fn data_type(&self, field: &str) -> Option<&DataType> {
+        self.0.document_field_type(field)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let fields = self.0.fields.iter().filter(|field| field.origin == Origin::Document);
+        fields.map(|field| field.name.as_str()).collect()
+    }
+}
+
+impl<'a> OperationRequest<'a> {
+    /// Reads the request of task `encode` (docs/abi.md).
+    ///
+    /// # Errors
+    /// If it is cut short.
+    pub fn read(request: &'a [u8]) -> Result<OperationRequest<'a>, Rejection> {
+        let mut reader = Reader::new(request);
+        let kind = reader.u8()?;
+        reader.text()?;
+        let id = reader.text()?;
+        let create = reader.u8()? & 1 == 1;
+        Ok(OperationRequest { kind, id, create, condition: reader.text()?, body: reader.bytes()? })
+    }
+}
+
+/// Checks an operation against its schema and encodes it.
+///
+/// # Errors
+/// If the id, the type, the body or a value is not what the schema allows.
+pub fn encode(application: &Application, request: &OperationRequest<'_>) -> Result<Encoded, Rejection> {
+    let id = DocumentId::parse(request.id)?;
+    let schema = schema_of(application, &id)?;
+    if matches!(id.location(), Location::None) {
+        return Err(invalid(format!(
+            "Document '{}' has no group: a streaming document id needs g=<group> or n=<number>",
+            Rejection::quote(request.id)
+        )));
+    }
+    let operation = match request.kind {
+        1 => return put(application, schema, &id, request),
+        3 if request.condition.is_empty() => Operation::Remove(id.as_str().to_owned()),
+        3 => return Err(unsupported("A condition on a remove")),
+        _ => return Err(unsupported("A partial update")),
+    };
+    Ok(seal(schema, &id, operation, Vec::new()))
+}
+
+fn put(
+    application: &Application,
+    schema: &Schema,
+    id: &DocumentId,
+    request: &OperationRequest<'_>,
+) -> Result<Encoded, Rejection> {
+    let options =
+        ReadOptions { ignore_undefined_fields: application.ignore_undefined_fields, ..ReadOptions::default() };
+    let body = read_fields(&Fields(schema), id, request.body, options)?;
+    let conditional = !request.condition.is_empty() || body.condition.is_some_and(|condition| !condition.is_empty());
+    if conditional {
+        return Err(unsupported("A condition on a put"));
+    }
+    // `create` changes nothing on a put without a condition.
+    let _ = (request.create, body.create);
+    let document = Document { id: id.as_str().to_owned(), fields: body.fields };
+    let encoded = seal(schema, id, Operation::Put(document), body.ignored);
+    let limit = application
+        .cluster_of(&schema.name)
+        .and_then(|cluster| cluster.max_document_bytes)
+        .map_or(limits::DOCUMENT_BYTES, |bytes| (bytes as usize).min(limits::DOCUMENT_BYTES));
+    if encoded.operation.len() > limit {
+        let bytes = encoded.operation.len();
+        let message = format!("Document '{}' takes {bytes} bytes, at most {limit} are allowed", id.as_str());
+        return Err(Rejection::new(Code::TooLarge, message));
+    }
+    Ok(encoded)
+}
+
+fn seal(schema: &Schema, id: &DocumentId, operation: Operation, ignored: Vec<String>) -> Encoded {
+    let operation = StoredOperation { schema: schema.name.clone(), operation };
+    Encoded { schema: schema.name.clone(), operation: operation.encode(&id.partition_key()), ignored }
+}
+
+fn schema_of<'a>(application: &'a Application, id: &DocumentId) -> Result<&'a Schema, Rejection> {
+    let name = id.document_type();
+    application.schema(name).map(|schema| &**schema).ok_or_else(|| {
+        let names = application.schemas.iter().map(|schema| schema.name.as_str());
+        let hint = match nearest_name(name, names.clone()) {
+            Some(near) => format!("; did you mean '{near}'?"),
+            None => format!("; the application has {}", names.collect::<Vec<_>>().join(", ")),
+        };
+        invalid(format!("Document type {} does not exist{hint}", Rejection::quote(name)))
+    })
+}
+
+fn invalid(message: String) -> Rejection {
+    Rejection::new(Code::InvalidDocument, message)
+}
+
+fn unsupported(what: &str) -> Rejection {
+    Rejection::new(Code::Unsupported, format!("{what} is not supported yet"))
+}
+
+impl Encoded {
+    /// The result of task `encode` (docs/abi.md).
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut writer = Writer::new();
+        writer.text(&self.schema);
+        writer.bytes(&self.operation);
+        writer.finish()
+    }
+}

@@ -1,0 +1,101 @@
+//! Lanes as plain arrays: the definition of what every other file beside this one must compute. Compilers turn most of
+//! it into vector code by themselves.
+
+use crate::cells::flush_f32;
+use crate::lanes::Lanes;
+use std::array::from_fn;
+
+/// Lanes as arrays, on any machine.
+pub(crate) struct Scalar;
+
+impl Lanes for Scalar {
+    type F32 = [f32; 4];
+    type I16 = [i16; 8];
+    type I32 = [i32; 4];
+    type Tiny = ();
+
+    #[inline(always)]
+    fn tiny() {}
+
+    #[inline(always)]
+    fn zero_f32() -> [f32; 4] {
+        [0.0; 4]
+    }
+
+    #[inline(always)]
+    fn read_f32(bytes: &[u8; 16], tiny: ()) -> [f32; 4] {
+        let cell = |i: usize| f32::from_le_bytes([bytes[i], bytes[i + 1], bytes[i + 2], bytes[i + 3]]);
+        Self::flush_f32([cell(0), cell(4), cell(8), cell(12)], tiny)
+    }
+
+    #[inline(always)]
+    fn read_bfloat16(bytes: &[u8; 16], tiny: ()) -> [[f32; 4]; 2] {
+        let pairs: [u32; 4] =
+            from_fn(|i| u32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]]));
+        let even = pairs.map(|pair| f32::from_bits(pair << 16));
+        let odd = pairs.map(|pair| f32::from_bits(pair & 0xffff_0000));
+        [Self::flush_f32(even, tiny), Self::flush_f32(odd, tiny)]
+    }
+
+    #[inline(always)]
+    fn flush_f32(lanes: [f32; 4], (): ()) -> [f32; 4] {
+        lanes.map(flush_f32)
+    }
+
+    #[inline(always)]
+    fn add_f32(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
+        from_fn(|i| a[i] + b[i])
+    }
+
+    #[inline(always)]
+    fn subtract_f32(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
+        from_fn(|i| a[i] - b[i])
+    }
+
+    #[inline(always)]
+    fn multiply_f32(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
+        from_fn(|i| a[i] * b[i])
+    }
+
+    #[inline(always)]
+    fn array_f32(lanes: [f32; 4]) -> [f32; 4] {
+        lanes
+    }
+
+    #[inline(always)]
+    fn load_i16(lanes: &[i16; 8]) -> [i16; 8] {
+        *lanes
+    }
+
+    #[inline(always)]
+    fn read_i8(bytes: &[u8; 16]) -> [[i16; 8]; 2] {
+        let pairs: [i16; 8] = from_fn(|i| i16::from_le_bytes([bytes[2 * i], bytes[2 * i + 1]]));
+        [pairs.map(|pair| (pair << 8) >> 8), pairs.map(|pair| pair >> 8)]
+    }
+
+    #[inline(always)]
+    fn subtract_i16(a: [i16; 8], b: [i16; 8]) -> [i16; 8] {
+        from_fn(|i| a[i].wrapping_sub(b[i]))
+    }
+
+    #[inline(always)]
+    fn dot_i16(a: [i16; 8], b: [i16; 8]) -> [i32; 4] {
+        let product = |i: usize| i32::from(a[i]) * i32::from(b[i]);
+        from_fn(|i| product(2 * i).wrapping_add(product(2 * i + 1)))
+    }
+
+    #[inline(always)]
+    fn zero_i32() -> [i32; 4] {
+        [0; 4]
+    }
+
+    #[inline(always)]
+    fn add_i32(a: [i32; 4], b: [i32; 4]) -> [i32; 4] {
+        from_fn(|i| a[i].wrapping_add(b[i]))
+    }
+
+    #[inline(always)]
+    fn array_i32(lanes: [i32; 4]) -> [i32; 4] {
+        lanes
+    }
+}

@@ -1,0 +1,173 @@
+//! Sets of row numbers below a fixed length, one bit a row. Bits beyond the length are always clear.
+
+/// A set of numbers below [`Bitmap::len`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Bitmap {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Bitmap {
+    /// The empty set of numbers below `len`.
+    pub fn none(len: usize) -> Bitmap {
+        Bitmap { words: vec![0; len.div_ceil(64)], len }
+    }
+
+    /// All numbers below `len`.
+    pub fn all(len: usize) -> Bitmap {
+        let mut bitmap = Bitmap { words: vec![u64::MAX; len.div_ceil(64)], len };
+        bitmap.clear_beyond();
+        bitmap
+    }
+
+    /// The set of a byte form (bit `i` of byte `j` is number `8j + i`); `None` unless there are exactly
+    /// [`Bitmap::byte_len`] bytes and none of them has a bit beyond the length.
+    pub fn from_bytes(len: usize, bytes: &[u8]) -> Option<Bitmap> {
+        if bytes.len() != Bitmap::byte_len(len) {
+            return None;
+        }
+        let word = |bytes: &[u8]| {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(word)
+        };
+        let bitmap = Bitmap { words: bytes.chunks(8).map(word).collect(), len };
+        (bitmap.beyond() == 0).then_some(bitmap)
+    }
+
+    /// Bytes of the byte form of a set of numbers below `len`.
+    pub fn byte_len(len: usize) -> usize {
+        len.div_ceil(8)
+    }
+
+    /// Appends the byte form.
+    pub fn write_bytes(&self, bytes: &mut Vec<u8>) {
+        let end = bytes.len() + Bitmap::byte_len(self.len);
+        bytes.extend(self.words.iter().flat_map(|word| word.to_le_bytes()));
+        bytes.truncate(end);
+    }
+
+    /// The numbers are below this.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether no number is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|word| *word == 0)
+    }
+
+    /// The bits, 64 a word, the least significant first.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Whether a number is in the set; one beyond the length is not.
+    #[inline]
+    pub fn get(&self, number: usize) -> bool {
+        self.words.get(number / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
+    }
+
+    /// Puts a number into the set.
+    ///
+    /// # Panics
+    /// If the number is not below the length.
+    #[inline]
+    pub fn set(&mut self, number: usize) {
+        assert!(number < self.len, "a number of a bitmap is below its length");
+        self.words[number / 64] |= 1 << (number % 64);
+    }
+
+    /// Takes a number out of the set; one beyond the length is not in it.
+    #[inline]
+    pub fn clear(&mut self, number: usize) {
+        if let Some(word) = self.words.get_mut(number / 64) {
+            *word &= !(1 << (number % 64));
+        }
+    }
+
+    /// Keeps what is in the other set too.
+    ///
+    /// # Panics
+    /// If the lengths differ; so do the other operations on two sets.
+    pub fn and(&mut self, other: &Bitmap) {
+        self.combine(other, |mine, theirs| mine & theirs);
+    }
+
+    /// Adds what is in the other set.
+    pub fn or(&mut self, other: &Bitmap) {
+        self.combine(other, |mine, theirs| mine | theirs);
+    }
+
+    /// Removes what is in the other set.
+    pub fn and_not(&mut self, other: &Bitmap) {
+        self.combine(other, |mine, theirs| mine & !theirs);
+    }
+
+    /// Becomes the set of all numbers below the length that were not in it.
+    pub fn not(&mut self) {
+        for word in &mut self.words {
+            *word = !*word;
+        }
+        self.clear_beyond();
+    }
+
+    /// How many numbers are in the set.
+    pub fn count(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// How many numbers below `number` are in the set. Takes time proportional to `number / 64`.
+    pub fn rank(&self, number: usize) -> usize {
+        let number = number.min(self.len);
+        let whole: usize = self.words[..number / 64].iter().map(|word| word.count_ones() as usize).sum();
+        let part = self.words.get(number / 64).map_or(0, |word| word & !(u64::MAX << (number % 64)));
+        whole + part.count_ones() as usize
+    }
+
+    /// The numbers in the set, ascending.
+    pub fn ones(&self) -> Ones<'_> {
+        Ones { words: &self.words, at: 0, word: self.words.first().copied().unwrap_or(0) }
+    }
+
+    fn combine(&mut self, other: &Bitmap, combine: impl Fn(u64, u64) -> u64) {
+        assert_eq!(self.len, other.len, "bitmaps of one length");
+        for (mine, theirs) in self.words.iter_mut().zip(&other.words) {
+            *mine = combine(*mine, *theirs);
+        }
+    }
+
+    /// Bits of the last word that lie beyond the length.
+    fn beyond(&self) -> u64 {
+        if self.len.is_multiple_of(64) { 0 } else { self.words[self.len / 64] & (u64::MAX << (self.len % 64)) }
+    }
+
+    fn clear_beyond(&mut self) {
+        if !self.len.is_multiple_of(64) {
+            self.words[self.len / 64] &= !(u64::MAX << (self.len % 64));
+        }
+    }
+}
+
+/// Iterator of [`Bitmap::ones`].
+#[derive(Clone, Debug)]
+pub struct Ones<'a> {
+    words: &'a [u64],
+    at: usize,
+    word: u64,
+}
+
+impl Iterator for Ones<'_> {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        while self.word == 0 {
+            self.at += 1;
+            self.word = *self.words.get(self.at)?;
+        }
+        let bit = self.word.trailing_zeros() as usize;
+        self.word &= self.word - 1;
+        Some(self.at * 64 + bit)
+    }
+}

@@ -1,0 +1,48 @@
+//! The few 128-bit operations all kernels are written in. An implementation must give the same bits as `arch/scalar.rs`
+//! for every input that is not a NaN; integer operations wrap.
+
+/// Operations over lanes of a 128-bit register. Floats follow IEEE 754, one rounding an operation, never fused.
+pub(crate) trait Lanes {
+    /// Four 32-bit floats.
+    type F32: Copy;
+    /// Eight 16-bit integers.
+    type I16: Copy;
+    /// Four 32-bit integers.
+    type I32: Copy;
+    /// What flushing compares with, made once before a loop: engines would make such constants anew in every turn.
+    type Tiny: Copy;
+
+    /// The limits of flushing.
+    fn tiny() -> Self::Tiny;
+    /// Four zeros.
+    fn zero_f32() -> Self::F32;
+    /// Four floats from little-endian bytes; those below 2⁻⁶³ in magnitude become +0.
+    fn read_f32(bytes: &[u8; 16], tiny: Self::Tiny) -> Self::F32;
+    /// Eight bfloat16 from little-endian bytes, widened: the even ones and the odd ones; tiny ones become +0.
+    fn read_bfloat16(bytes: &[u8; 16], tiny: Self::Tiny) -> [Self::F32; 2];
+    /// Lanes below 2⁻⁶³ in magnitude become +0.
+    fn flush_f32(lanes: Self::F32, tiny: Self::Tiny) -> Self::F32;
+    /// `a + b`.
+    fn add_f32(a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a - b`.
+    fn subtract_f32(a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a · b`.
+    fn multiply_f32(a: Self::F32, b: Self::F32) -> Self::F32;
+    /// The lanes in order.
+    fn array_f32(lanes: Self::F32) -> [f32; 4];
+
+    /// Eight integers.
+    fn load_i16(lanes: &[i16; 8]) -> Self::I16;
+    /// Sixteen signed bytes, widened: the even ones and the odd ones.
+    fn read_i8(bytes: &[u8; 16]) -> [Self::I16; 2];
+    /// `a - b`, wrapping.
+    fn subtract_i16(a: Self::I16, b: Self::I16) -> Self::I16;
+    /// Products of 16-bit lanes, neighbours added: lane `i` is `a[2i]·b[2i] + a[2i+1]·b[2i+1]`, wrapping.
+    fn dot_i16(a: Self::I16, b: Self::I16) -> Self::I32;
+    /// Four zeros.
+    fn zero_i32() -> Self::I32;
+    /// `a + b`, wrapping.
+    fn add_i32(a: Self::I32, b: Self::I32) -> Self::I32;
+    /// The lanes in order.
+    fn array_i32(lanes: Self::I32) -> [i32; 4];
+}

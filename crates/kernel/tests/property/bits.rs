@@ -1,0 +1,104 @@
+//! Bitmaps against sets, byte search against windows, checksums against published values.
+
+use crate::config;
+use brooklet_kernel::{Bitmap, Needle, checksum, hash128};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+fn set() -> impl Strategy<Value = (usize, BTreeSet<usize>, BTreeSet<usize>)> {
+    (1usize..300).prop_flat_map(|len| {
+        let numbers = || prop::collection::btree_set(0..len, 0..len.min(60));
+        (Just(len), numbers(), numbers())
+    })
+}
+
+fn bitmap(len: usize, numbers: &BTreeSet<usize>) -> Bitmap {
+    let mut bitmap = Bitmap::none(len);
+    for number in numbers {
+        bitmap.set(*number);
+    }
+    bitmap
+}
+
+proptest! {
+    #![proptest_config(config(2_000))]
+
+    #[test]
+    fn bitmaps_are_sets((len, a, b) in set(), number in 0usize..400) {
+        let (left, right) = (bitmap(len, &a), bitmap(len, &b));
+        let numbers = |bitmap: &Bitmap| bitmap.ones().collect::<BTreeSet<_>>();
+        prop_assert_eq!(&numbers(&left), &a);
+        prop_assert_eq!(left.count(), a.len());
+        prop_assert_eq!(left.is_empty(), a.is_empty());
+        prop_assert_eq!(left.get(number), a.contains(&number));
+        prop_assert_eq!(left.rank(number), a.range(..number).count());
+        let with = |change: fn(&mut Bitmap, &Bitmap)| { let mut result = left.clone(); change(&mut result, &right); numbers(&result) };
+        prop_assert_eq!(with(Bitmap::and), &a & &b);
+        prop_assert_eq!(with(Bitmap::or), &a | &b);
+        prop_assert_eq!(with(Bitmap::and_not), &a - &b);
+        let mut complement = left.clone();
+        complement.not();
+        prop_assert_eq!(numbers(&complement), (0..len).filter(|number| !a.contains(number)).collect());
+        complement.or(&left);
+        prop_assert_eq!(complement, Bitmap::all(len));
+        let mut cleared = left.clone();
+        cleared.clear(number);
+        prop_assert_eq!(numbers(&cleared), a.iter().copied().filter(|other| *other != number).collect());
+    }
+
+    #[test]
+    fn bytes_are_read_as_written((len, a, _) in set(), junk: u8) {
+        let bitmap = bitmap(len, &a);
+        let mut bytes = vec![junk];
+        bitmap.write_bytes(&mut bytes);
+        prop_assert_eq!(bytes.len(), 1 + Bitmap::byte_len(len));
+        prop_assert_eq!(Bitmap::from_bytes(len, &bytes[1..]), Some(bitmap));
+        prop_assert_eq!(Bitmap::from_bytes(len, &bytes), None);
+        if !len.is_multiple_of(8) {
+            *bytes.last_mut().expect("bytes") |= 0x80;
+            prop_assert_eq!(Bitmap::from_bytes(len, &bytes[1..]), None);
+        }
+    }
+
+    #[test]
+    fn needles_are_found(haystack in "[ab]{0,60}", needle in "[ab]{1,5}") {
+        let starts = haystack.as_bytes().windows(needle.len()).enumerate();
+        let all: Vec<usize> = starts.filter(|(_, part)| *part == needle.as_bytes()).map(|(at, _)| at).collect();
+        let mut apart: Vec<usize> = Vec::new();
+        for start in &all {
+            if apart.last().is_none_or(|last| last + needle.len() <= *start) {
+                apart.push(*start);
+            }
+        }
+        let needle = Needle::new(needle.as_bytes());
+        prop_assert_eq!(needle.find(haystack.as_bytes()), all.first().copied());
+        prop_assert_eq!(needle.find_overlapping(haystack.as_bytes()).collect::<Vec<_>>(), all);
+        prop_assert_eq!(needle.find_all(haystack.as_bytes()).collect::<Vec<_>>(), apart);
+    }
+
+    #[test]
+    fn checksums_see_every_bit(mut bytes in prop::collection::vec(any::<u8>(), 1..600), at: usize, bit in 0u8..8, seed: u64) {
+        let (before, wide) = (checksum(seed, &bytes), hash128(seed, &bytes));
+        prop_assert_ne!(before, checksum(seed ^ 1, &bytes));
+        let at = at % bytes.len();
+        bytes[at] ^= 1 << bit;
+        prop_assert_ne!(before, checksum(seed, &bytes));
+        prop_assert_ne!(wide, hash128(seed, &bytes));
+    }
+}
+
+#[test]
+fn empty_needles_and_sets() {
+    assert_eq!(Needle::new(b"").find_overlapping(b"ab").collect::<Vec<_>>(), [0, 1, 2]);
+    assert_eq!(Needle::new(b"").bytes(), b"");
+    let mut none = Bitmap::none(0);
+    none.not();
+    assert_eq!((none.count(), none.len(), none.ones().next(), none.rank(9)), (0, 0, None, 0));
+    assert_eq!(Bitmap::from_bytes(0, &[]), Some(Bitmap::all(0)));
+}
+
+#[test]
+fn checksums_are_those_of_xxh3() {
+    assert_eq!(checksum(0, b""), 0x2d06_8005_38d3_94c2);
+    assert_eq!(hash128(0, b""), 0x99aa_06d3_0147_98d8_6001_c324_468d_497f);
+}

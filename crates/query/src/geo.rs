@@ -1,0 +1,123 @@
+//! Positions and distances as queries write them: `63.5`, `"N63.5"`, `"10o30'E"`, `"200 km"`.
+//! Everything becomes millionths of a degree, which is what positions are stored in.
+
+/// Which way a coordinate said it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Axis {
+    Latitude,
+    Longitude,
+}
+
+/// A coordinate in degrees and, if its text named a direction, its axis.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Coordinate {
+    pub degrees: f64,
+    pub axis: Option<Axis>,
+}
+
+/// Metres from pole to pole along the surface: half the circumference of the sphere distances are measured on.
+const HALF_CIRCUMFERENCE_M: f64 = std::f64::consts::PI * 6_356_752.0;
+const METRES_PER_MILE: f64 = 1_609.344;
+
+/// A coordinate as text: degrees, optionally minutes after `o`, `°` or `'`-style marks, and N, S, E or W at either end.
+pub(crate) fn parse_coordinate(text: &str) -> Result<Coordinate, String> {
+    let mut rest = text.trim();
+    let mut direction = None;
+    if let Some(letter) = rest.chars().next().and_then(direction_of) {
+        direction = Some(letter);
+        rest = &rest[1..];
+    } else if let Some(letter) = rest.chars().next_back().and_then(direction_of) {
+        direction = Some(letter);
+        rest = &rest[..rest.len() - 1];
+    }
+    let (negative, digits) = rest.strip_prefix('-').map_or((false, rest), |digits| (true, digits));
+    let parts: Vec<&str> = digits.split_terminator(['o', '°', '\'', '"']).collect();
+    if parts.is_empty() || parts.len() > 3 {
+        return Err(format!("'{text}' is not a coordinate"));
+    }
+    let mut degrees = 0.0;
+    for (part, divisor) in parts.iter().zip([1.0, 60.0, 3600.0]) {
+        degrees += parse_decimal(part).ok_or_else(|| format!("'{text}' is not a coordinate"))? / divisor;
+    }
+    if negative != matches!(direction, Some(('S' | 'W', _))) {
+        degrees = -degrees;
+    }
+    Ok(Coordinate { degrees, axis: direction.map(|(_, axis)| axis) })
+}
+
+fn direction_of(letter: char) -> Option<(char, Axis)> {
+    match letter {
+        'N' | 'S' => Some((letter, Axis::Latitude)),
+        'E' | 'W' => Some((letter, Axis::Longitude)),
+        _ => None,
+    }
+}
+
+fn parse_decimal(text: &str) -> Option<f64> {
+    let decimal = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    decimal.then(|| text.parse().ok()).flatten()
+}
+
+/// A coordinate in millionths of a degree, checked against its axis.
+pub(crate) fn microdegrees(degrees: f64, axis: Axis) -> Result<i32, String> {
+    let (limit, name) = match axis {
+        Axis::Latitude => (90.0, "n/s"),
+        Axis::Longitude => (180.0, "e/w"),
+    };
+    if degrees.is_nan() || degrees.abs() > limit {
+        return Err(format!("{name} location must be in range [-{limit},+{limit}]"));
+    }
+    Ok((degrees * 1e6) as i32)
+}
+
+/// A distance with its unit, in millionths of a degree; `None` for no limit (a negative number).
+pub(crate) fn parse_distance(text: &str) -> Result<Option<u32>, String> {
+    let text = text.trim();
+    let unit_at = text.rfind(|c: char| !c.is_ascii_alphabetic()).map_or(0, |at| at + text[at..].chars().next().map_or(0, char::len_utf8));
+    let (number, unit) = text.split_at(unit_at);
+    let degrees_per_unit = match unit {
+        "km" => 180_000.0 / HALF_CIRCUMFERENCE_M,
+        "m" => 180.0 / HALF_CIRCUMFERENCE_M,
+        "miles" | "mi" => METRES_PER_MILE * 180.0 / HALF_CIRCUMFERENCE_M,
+        "deg" | "d" => 1.0,
+        _ => return Err(format!("missing unit for distance: {text}")),
+    };
+    let number = number.trim();
+    let (negative, digits) = number.strip_prefix('-').map_or((false, number), |digits| (true, digits));
+    let value = parse_decimal(digits).ok_or_else(|| format!("'{text}' is not a distance"))?;
+    if negative {
+        return Ok(None);
+    }
+    // Half a circle reaches everything; more would only leave the range of the number.
+    Ok(Some((value * degrees_per_unit * 1e6).min(180e6) as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_have_units() {
+        assert_eq!(parse_distance("200 km"), Ok(Some(1_802_674)));
+        assert_eq!(parse_distance("200 miles"), Ok(Some(2_901_123)));
+        assert_eq!(parse_distance("1km"), Ok(Some(9_013)));
+        assert_eq!(parse_distance("2.5deg"), Ok(Some(2_500_000)));
+        assert_eq!(parse_distance("-1 m"), Ok(None));
+        for wrong in ["200", "200 furlong", "2 KM", "km", "x km", "", "1 2 km"] {
+            assert!(parse_distance(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn coordinates_may_name_their_direction() {
+        assert_eq!(parse_coordinate("63.5N"), Ok(Coordinate { degrees: 63.5, axis: Some(Axis::Latitude) }));
+        assert_eq!(parse_coordinate("W10o30"), Ok(Coordinate { degrees: -10.5, axis: Some(Axis::Longitude) }));
+        assert_eq!(parse_coordinate("-7"), Ok(Coordinate { degrees: -7.0, axis: None }));
+        for wrong in ["", "N", "x", "1 2", "1o2o3o4", "--1", "N1S"] {
+            assert!(parse_coordinate(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(microdegrees(1.23456789, Axis::Latitude), Ok(1_234_567));
+        assert!(microdegrees(90.5, Axis::Latitude).is_err());
+        assert!(microdegrees(f64::NAN, Axis::Longitude).is_err());
+    }
+}

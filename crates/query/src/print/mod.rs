@@ -1,0 +1,6 @@
+//! The tree as text: as YQL, and in the short form the reference implementation shows trees in.
+mod tree;
+mod yql;
+
+pub use tree::tree_text;
+pub use yql::{Form, yql_text};

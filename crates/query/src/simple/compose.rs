@@ -1,0 +1,501 @@
+//! Puts the terms of a text together as its grammar says.
+use brooklet_task::limits::QUERY_DEPTH;
+
+use super::grammar::{Composite, Grammar, Syntax, Tokenization};
+use super::term::{Read, Reader, number_item, word_item};
+use super::token::{Token, tokenize};
+use crate::number::parse_expression;
+use crate::surroundings::Surroundings;
+use crate::tree::{AndNot, Item, Near, Operator, Phrase, TermKind, WeakAnd};
+
+/// How far apart words may be under the composites `near` and `oNear`.
+const NEAR_DISTANCE: u32 = 2;
+
+/// Parses a text; `None` if nothing is left to search for.
+pub(super) fn parse(
+    text: &str,
+    grammar: Grammar,
+    default_index: Option<&str>,
+    around: &Surroundings<'_>,
+) -> Option<Item> {
+    if grammar.tokenization == Tokenization::Linguistics {
+        return Some(processed(text, grammar.composite, default_index.unwrap_or(""), around));
+    }
+    let tokens = tokenize(text, grammar.syntax, default_index, around);
+    let reader = Reader { tokens, at: 0, around, default_index };
+    match (grammar.syntax, grammar.composite) {
+        (Syntax::None, Composite::Phrase) => Some(phrase(reader)),
+        (Syntax::None, composite) => Some(words(reader, composite)),
+        (Syntax::Web, composite) => Composer { reader, composite, depth: 0 }.web(),
+        (Syntax::Simple, Composite::Or) => Composer { reader, composite: Composite::Or, depth: 0 }.any(true),
+        (Syntax::Simple, composite) => Composer { reader, composite, depth: 0 }.all(),
+    }
+}
+
+/// Adds the terms of a filter to a query: `+term` must match, `-term` must not, others only rank.
+pub(super) fn filter(root: Option<Item>, filter: &str, around: &Surroundings<'_>) -> Option<Item> {
+    let reader = Reader { tokens: tokenize(filter, Syntax::Simple, None, around), at: 0, around, default_index: None };
+    let mut composer = Composer { reader, composite: Composite::Or, depth: 0 };
+    let Some(mut root) = root else {
+        let mut item = composer.any(true)?;
+        mark_as_filter(&mut item);
+        return Some(item);
+    };
+    while let Some(part) = composer.next_part(true) {
+        root = match part {
+            Part::Required(item) => with_required(root, filtering(item)),
+            Part::Excluded(item) => with_excluded(root, filtering(item)),
+            Part::Plain(read) => with_ranked(root, filtering(read.item)),
+            Part::Group(_) | Part::Skipped => root,
+        };
+    }
+    Some(root)
+}
+
+/// The items under one operator; a single item stands for itself where that means the same.
+fn collect(mut items: Vec<Item>, composite: Composite) -> Option<Item> {
+    let alone = matches!(composite, Composite::And | Composite::Or | Composite::Phrase);
+    let near = |items, ordered| {
+        let near = Near { items, negatives: Vec::new(), distance: NEAR_DISTANCE, exclusion_distance: None, ordered };
+        Operator::Near(near)
+    };
+    let operator = match composite {
+        _ if items.is_empty() => return None,
+        _ if alone && items.len() == 1 => return items.pop(),
+        Composite::And => Operator::And(flattened(items, composite)),
+        Composite::Or => Operator::Or(flattened(items, composite)),
+        Composite::WeakAnd => Operator::WeakAnd(WeakAnd { items, ..WeakAnd::default() }),
+        Composite::Near => near(items, false),
+        Composite::OrderedNear => near(items, true),
+        Composite::Phrase => Operator::Phrase(Phrase { field: field_of(&items), items, segmented: None }),
+    };
+    Some(Item::from(operator))
+}
+
+/// Replaces items that are the same composite by what is in them.
+fn flattened(items: Vec<Item>, composite: Composite) -> Vec<Item> {
+    let mut flat = Vec::new();
+    for mut item in items {
+        match &mut item.operator {
+            Operator::And(inner) if composite == Composite::And => flat.append(inner),
+            Operator::Or(inner) if composite == Composite::Or => flat.append(inner),
+            _ => flat.push(item),
+        }
+    }
+    flat
+}
+
+fn field_of(items: &[Item]) -> String {
+    match items.first().map(|item| &item.operator) {
+        Some(Operator::Term(term)) => term.field.clone(),
+        Some(Operator::Number(number)) => number.field.clone(),
+        _ => String::new(),
+    }
+}
+
+fn except(positive: Option<Item>, negatives: Vec<Item>) -> Option<Item> {
+    if negatives.is_empty() {
+        return positive;
+    }
+    let positive = Box::new(positive.unwrap_or_else(|| Item::from(Operator::True)));
+    Some(Item::from(Operator::AndNot(AndNot { positive, negatives })))
+}
+
+// Grammars without operators.
+
+/// Words as the linguistics give them, with everything done to them.
+fn processed(text: &str, composite: Composite, field: &str, around: &Surroundings<'_>) -> Item {
+    let words = around.linguistics.processed_words(text).into_iter().map(|word| {
+        let digits = word.bytes().all(|b| b.is_ascii_digit());
+        if let Some(range) = digits.then(|| parse_expression(&word)).flatten() {
+            return number_item(range, field, &word);
+        }
+        let mut item = word_item(field, &word, TermKind::Word);
+        item.annotations.stem = false;
+        item.annotations.normalize_case = false;
+        item.annotations.accent_drop = false;
+        item.annotations.implicit_transforms = false;
+        item
+    });
+    let words: Vec<Item> = words.collect();
+    collect(words, composite).unwrap_or_else(|| Item::from(Operator::WeakAnd(WeakAnd::default())))
+}
+
+/// Every word and number, whatever is around them.
+fn words(reader: Reader<'_>, composite: Composite) -> Item {
+    let items = leaves(reader, false).into_iter().filter_map(|items| collect(items, Composite::And));
+    let items: Vec<Item> = items.collect();
+    collect(items, composite).unwrap_or_else(|| Item::from(Operator::WeakAnd(WeakAnd::default())))
+}
+
+/// All words as one phrase.
+fn phrase(reader: Reader<'_>) -> Item {
+    let field = reader.default_index.unwrap_or("").to_owned();
+    let mut items: Vec<Item> = leaves(reader, true).into_iter().flatten().collect();
+    if items.len() == 1 {
+        return items.remove(0);
+    }
+    Item::from(Operator::Phrase(Phrase { field, items, segmented: None }))
+}
+
+/// The items of every word and number; in a phrase, numbers are words that nothing else is done to.
+fn leaves(reader: Reader<'_>, in_phrase: bool) -> Vec<Vec<Item>> {
+    let field = reader.default_index.unwrap_or("");
+    let mut leaves = Vec::new();
+    for token in &reader.tokens {
+        match token {
+            Token::Word(text) => {
+                let normalized = reader.around.linguistics.normalize(text);
+                let segments = reader.around.linguistics.segment(&normalized);
+                leaves.push(segments.iter().map(|segment| word_item(field, segment, TermKind::Word)).collect());
+            }
+            Token::Whole(text) => leaves.push(vec![word_item(field, text, TermKind::Exact)]),
+            Token::Number(text) if in_phrase => {
+                let mut item = word_item(field, text, TermKind::Word);
+                item.annotations.implicit_transforms = false;
+                leaves.push(vec![item]);
+            }
+            Token::Number(text) => {
+                leaves.extend(parse_expression(text).map(|range| vec![number_item(range, field, text)]));
+            }
+            Token::Mark(_) | Token::Space | Token::Noise => {}
+        }
+    }
+    leaves
+}
+
+// Grammars with operators.
+
+/// One step through a text.
+enum Part {
+    Required(Item),
+    Excluded(Item),
+    Plain(Read),
+    Group(Item),
+    Skipped,
+}
+
+struct Composer<'a> {
+    reader: Reader<'a>,
+    composite: Composite,
+    depth: usize,
+}
+
+impl Composer<'_> {
+    /// The next part; `None` at the end or, inside parentheses, before the closing one.
+    fn next_part(&mut self, top: bool) -> Option<Part> {
+        self.reader.skip_spaces();
+        match self.reader.peek()? {
+            Token::Mark(')') if !top => return None,
+            Token::Mark('+') => return Some(self.required()),
+            Token::Mark('-') => {
+                if let Some(excluded) = self.excluded() {
+                    return Some(excluded);
+                }
+            }
+            _ => {}
+        }
+        if let Some(read) = self.reader.term(None) {
+            return Some(Part::Plain(read));
+        }
+        if let Some(group) = self.group() {
+            return Some(Part::Group(group));
+        }
+        self.reader.at += 1;
+        Some(Part::Skipped)
+    }
+
+    /// A sign is none if a space follows it.
+    fn sign(&mut self, mark: char, repeated: bool) -> bool {
+        while self.reader.skip_mark(mark) && repeated {}
+        self.reader.peek().is_some_and(|token| *token != Token::Space)
+    }
+
+    fn required(&mut self) -> Part {
+        if !self.sign('+', true) {
+            return Part::Skipped;
+        }
+        let operand = self.reader.term(None).map(|read| read.item).or_else(|| self.group());
+        operand.map_or(Part::Skipped, Part::Required)
+    }
+
+    /// `-term` or `-(…)`; `None` if the text here is to be read as something else.
+    fn excluded(&mut self) -> Option<Part> {
+        let start = self.reader.at;
+        let any = self.composite == Composite::Or;
+        if !self.sign('-', any) {
+            return Some(Part::Skipped);
+        }
+        if let Some(read) = self.reader.term(None) {
+            // `-5` is a negative number rather than everything but 5, unless a field was named.
+            let number = match &read.item.operator {
+                Operator::Number(number) => !number.text.starts_with('-') && !read.named && !any,
+                _ => false,
+            };
+            if !number {
+                return Some(Part::Excluded(read.item));
+            }
+            self.reader.at = start;
+            return None;
+        }
+        let Some(group) = self.group() else { return Some(Part::Skipped) };
+        // Only a document with everything in the parentheses is excluded.
+        Some(Part::Excluded(match group.operator {
+            Operator::Or(items) if self.composite == Composite::WeakAnd => collect(items, Composite::WeakAnd)?,
+            Operator::Or(items) => collect(items, Composite::And)?,
+            _ => group,
+        }))
+    }
+
+    /// `(…)`: any of the terms in it.
+    fn group(&mut self) -> Option<Item> {
+        let start = self.reader.at;
+        self.reader.skip_spaces();
+        while self.reader.skip_mark('+') {}
+        if self.depth >= QUERY_DEPTH || !self.reader.skip_mark('(') {
+            self.reader.at = start;
+            return None;
+        }
+        self.depth += 1;
+        let outer = std::mem::replace(&mut self.composite, Composite::Or);
+        let item = self.any(false);
+        self.composite = outer;
+        self.depth -= 1;
+        self.reader.skip_mark(')');
+        item
+    }
+
+    /// All terms (or the grammar's composite of them) but the excluded ones.
+    fn all(&mut self) -> Option<Item> {
+        let (mut positives, mut negatives) = (Vec::new(), Vec::new());
+        while let Some(part) = self.next_part(true) {
+            match part {
+                Part::Excluded(item) => negatives.push(item),
+                Part::Required(item) | Part::Group(item) => positives.push(item),
+                Part::Plain(read) => match read.item.operator {
+                    Operator::And(items) if read.segments && self.composite == Composite::WeakAnd => {
+                        positives.extend(items);
+                    }
+                    _ => positives.push(read.item),
+                },
+                Part::Skipped => {}
+            }
+        }
+        except(collect(positives, self.composite), negatives)
+    }
+
+    /// All terms, or of terms with `OR` between them those of one side.
+    fn web(&mut self) -> Option<Item> {
+        let (mut sides, mut side, mut negatives) = (Vec::new(), Vec::new(), Vec::new());
+        while self.reader.at < self.reader.tokens.len() {
+            self.reader.skip_spaces();
+            if self.reader.skip_mark('(') {
+                continue;
+            }
+            match self.next_part(true) {
+                Some(Part::Excluded(item)) => negatives.push(item),
+                Some(Part::Plain(read)) if is_or(&read.item) && !(side.is_empty() && sides.is_empty()) => {
+                    sides.extend(collect(std::mem::take(&mut side), self.composite));
+                }
+                Some(Part::Required(item) | Part::Group(item)) => side.push(item),
+                Some(Part::Plain(read)) => side.push(read.item),
+                Some(Part::Skipped) | None => {}
+            }
+        }
+        sides.extend(collect(side, self.composite));
+        except(collect(sides, Composite::Or), negatives)
+    }
+
+    /// Any of the terms; with required ones the others only rank.
+    fn any(&mut self, top: bool) -> Option<Item> {
+        let (mut parts, mut required, mut excluded) = (Ranked::default(), Vec::new(), Vec::new());
+        while let Some(part) = self.next_part(top) {
+            match part {
+                Part::Required(item) => {
+                    required.push(item);
+                    parts.mark();
+                }
+                Part::Excluded(item) => {
+                    excluded.push(item);
+                    parts.mark();
+                }
+                Part::Plain(read) => parts.add(read.item),
+                Part::Group(item) => parts.add_group(item),
+                Part::Skipped => {}
+            }
+        }
+        parts.finish(required, excluded)
+    }
+}
+
+fn is_or(item: &Item) -> bool {
+    matches!(&item.operator, Operator::Term(term) if term.text == "OR" && term.kind == TermKind::Word)
+}
+
+/// The parts of an any-of grammar while they are collected. What ranks and what matches depends on the order the terms
+/// and groups came in, as it does in the reference implementation: a group puts itself before everything seen so far, and
+/// everything seen so far then only ranks.
+#[derive(Default)]
+struct Ranked {
+    top: Option<Item>,
+    marked: bool,
+}
+
+impl Ranked {
+    /// Where the required and excluded terms will be: an item that nothing else here makes.
+    fn mark(&mut self) {
+        if !self.marked {
+            self.marked = true;
+            self.add_group(Item::from(Operator::Null));
+        }
+    }
+
+    fn is_mark(item: &Item) -> bool {
+        item.operator == Operator::Null
+    }
+
+    fn add(&mut self, item: Item) {
+        let Some(mut top) = self.top.take() else {
+            self.top = Some(item);
+            return;
+        };
+        self.top = Some(match &mut top.operator {
+            Operator::Or(items) | Operator::Rank(items) => {
+                items.push(item);
+                top
+            }
+            Operator::Null => Item::from(Operator::Rank(vec![top, item])),
+            _ => Item::from(Operator::Or(vec![top, item])),
+        });
+    }
+
+    fn add_group(&mut self, item: Item) {
+        let Some(mut top) = self.top.take() else {
+            self.top = Some(item);
+            return;
+        };
+        let both_or = matches!((&top.operator, &item.operator), (Operator::Or(_), Operator::Or(_)));
+        self.top = Some(match &mut top.operator {
+            _ if both_or => Item::from(Operator::Or(vec![top, item])),
+            Operator::Rank(items) => {
+                items.insert(0, item);
+                top
+            }
+            Operator::Null => Item::from(Operator::Rank(vec![top, item])),
+            _ => Item::from(Operator::Rank(vec![item, top])),
+        });
+    }
+
+    /// Takes the mark out; what is left is `None` if it was all there was.
+    fn unmarked(self) -> Option<Item> {
+        let mut top = self.top?;
+        if Self::is_mark(&top) {
+            return None;
+        }
+        if let Operator::Rank(items) = &mut top.operator {
+            items.retain(|item| !Self::is_mark(item));
+        }
+        Some(top)
+    }
+
+    fn finish(mut self, required: Vec<Item>, excluded: Vec<Item>) -> Option<Item> {
+        if !self.marked {
+            return self.top;
+        }
+        let positive = collect(required, Composite::And);
+        match (positive, excluded.is_empty()) {
+            (None, _) => {
+                let rest = self.unmarked().and_then(|rest| match rest.operator {
+                    Operator::Rank(items) => collect(items, Composite::Or),
+                    _ => Some(rest),
+                });
+                except(rest, excluded)
+            }
+            (Some(positive), true) => {
+                let Some(rest) = self.unmarked() else { return Some(positive) };
+                let others = match rest.operator {
+                    Operator::Rank(items) => items,
+                    _ => vec![rest],
+                };
+                Some(Item::from(Operator::Rank(std::iter::once(positive).chain(others).collect())))
+            }
+            (positive, false) => {
+                let core = except(positive, excluded)?;
+                match self.top.as_mut().map(|top| &mut top.operator) {
+                    Some(Operator::Rank(items)) => {
+                        if let Some(mark) = items.iter_mut().find(|item| Self::is_mark(item)) {
+                            *mark = core;
+                        }
+                        self.top
+                    }
+                    _ => Some(core),
+                }
+            }
+        }
+    }
+}
+
+// Filters.
+
+fn filtering(mut item: Item) -> Item {
+    mark_as_filter(&mut item);
+    item
+}
+
+fn mark_as_filter(item: &mut Item) {
+    let leaf = item.children().is_empty() || matches!(item.operator, Operator::Phrase(_));
+    item.annotations.filter |= leaf;
+    item.children_mut().into_iter().for_each(mark_as_filter);
+}
+
+fn with_required(mut root: Item, item: Item) -> Item {
+    match &mut root.operator {
+        Operator::And(items) => {
+            items.push(item);
+            root
+        }
+        Operator::Rank(items) if !items.is_empty() => {
+            let first = items.remove(0);
+            items.insert(0, with_required_inside(first, item));
+            root
+        }
+        _ => Item::from(Operator::And(vec![root, item])),
+    }
+}
+
+/// Into what a ranked query matches by.
+fn with_required_inside(mut first: Item, item: Item) -> Item {
+    match &mut first.operator {
+        Operator::AndNot(not) => {
+            let positive = std::mem::replace(&mut *not.positive, Item::from(Operator::True));
+            *not.positive = with_required(positive, item);
+            first
+        }
+        _ => with_required(first, item),
+    }
+}
+
+fn with_excluded(mut root: Item, item: Item) -> Item {
+    match &mut root.operator {
+        Operator::AndNot(not) => {
+            not.negatives.push(item);
+            root
+        }
+        Operator::Rank(items) if !items.is_empty() => {
+            let first = items.remove(0);
+            items.insert(0, with_excluded(first, item));
+            root
+        }
+        _ => Item::from(Operator::AndNot(AndNot { positive: Box::new(root), negatives: vec![item] })),
+    }
+}
+
+fn with_ranked(mut root: Item, item: Item) -> Item {
+    match &mut root.operator {
+        Operator::Rank(items) => {
+            items.push(item);
+            root
+        }
+        _ => Item::from(Operator::Rank(vec![root, item])),
+    }
+}

@@ -1,0 +1,52 @@
+//! The simple query language: what people type into a search box.
+//!
+//! `token` cuts the text, `term` reads one term with its field, sign-free, and `compose` puts the terms together as the
+//! [`Grammar`] says. Nothing is an error here but being too large: what cannot be understood is skipped.
+mod compose;
+mod grammar;
+mod term;
+mod token;
+
+use brooklet_task::{Code, Rejection};
+
+pub use grammar::{Composite, Grammar, Syntax, Tokenization};
+
+use crate::limited::{check_length, check_tree};
+use crate::surroundings::{Surroundings, UserQuery};
+use crate::tree::{Item, Operator};
+
+/// Parses a text of the simple query language. Terms without a field search `default_index`, or an empty name if there is
+/// none (see [`crate::tree::index_of`]). If nothing is left to search for, the item is [`Operator::Null`].
+///
+/// # Errors
+/// If the text is larger than the limits.
+pub fn parse(
+    text: &str,
+    grammar: Grammar,
+    default_index: Option<&str>,
+    around: &Surroundings<'_>,
+) -> Result<Item, Rejection> {
+    check_length("query", text)?;
+    let item = compose::parse(text, grammar, default_index, around).unwrap_or_else(|| Item::from(Operator::Null));
+    checked(item)
+}
+
+/// Parses a request's `query` together with its filter.
+///
+/// # Errors
+/// If the text is larger than the limits.
+pub fn parse_user_query(query: &UserQuery<'_>, around: &Surroundings<'_>) -> Result<Item, Rejection> {
+    check_length("query", query.text)?;
+    let root = compose::parse(query.text, query.grammar, query.default_index, around);
+    let Some(filter) = query.filter else {
+        return checked(root.unwrap_or_else(|| Item::from(Operator::Null)));
+    };
+    check_length("filter", filter)?;
+    let filtered = compose::filter(root, filter, around);
+    checked(filtered.unwrap_or_else(|| Item::from(Operator::Null)))
+}
+
+fn checked(item: Item) -> Result<Item, Rejection> {
+    check_tree(&item).map_err(|message| Rejection::new(Code::InvalidQueryParameter, message))?;
+    Ok(item)
+}

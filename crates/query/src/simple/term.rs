@@ -1,0 +1,489 @@
+//! One term of the simple language: a number, a word or a phrase, with its field in front and its weight behind.
+use super::token::Token;
+use crate::number::{Range, parse_expression};
+use crate::surroundings::{Matching, Surroundings};
+use crate::tree::{Item, Operator, Phrase, SameElement, Term, TermKind, Uri};
+
+/// The weight of `!`, and what every further `!` adds.
+const MARKED_WEIGHT: i32 = 150;
+const MARK_WEIGHT: i32 = 50;
+/// The longest run of tokens looked at for a field's name.
+const NAME_TOKENS: usize = 200;
+
+/// Reads tokens from first to last. Spaces are skipped where the language allows them ("loosely") and matter elsewhere.
+pub(super) struct Reader<'a> {
+    pub tokens: Vec<Token>,
+    pub at: usize,
+    pub around: &'a Surroundings<'a>,
+    pub default_index: Option<&'a str>,
+}
+
+/// A term as it was written.
+pub(super) struct Read {
+    pub item: Item,
+    /// Whether its field was named.
+    pub named: bool,
+    /// Whether it is one word that linguistics cut into several.
+    pub segments: bool,
+}
+
+/// A word with what is known of it while its phrase is read.
+struct Word {
+    items: Vec<Item>,
+    raw: String,
+}
+
+impl Reader<'_> {
+    // Positions.
+
+    pub fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at)
+    }
+
+    pub fn is_mark(&self, mark: char) -> bool {
+        self.peek() == Some(&Token::Mark(mark))
+    }
+
+    pub fn skip_mark(&mut self, mark: char) -> bool {
+        let found = self.is_mark(mark);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn skip_marks(&mut self, mark: char) -> bool {
+        let start = self.at;
+        while self.skip_mark(mark) {}
+        self.at > start
+    }
+
+    pub fn skip_spaces(&mut self) {
+        while self.peek() == Some(&Token::Space) {
+            self.at += 1;
+        }
+    }
+
+    /// Skips a mark and the spaces before it.
+    fn skip_mark_loosely(&mut self, mark: char) -> bool {
+        let start = self.at;
+        self.skip_spaces();
+        let found = self.skip_mark(mark);
+        if !found {
+            self.at = start;
+        }
+        found
+    }
+
+    fn skip_marks_loosely(&mut self, mark: char) -> bool {
+        self.skip_mark_loosely(mark) && {
+            self.skip_marks(mark);
+            true
+        }
+    }
+
+    // Terms.
+
+    /// The next term, if there is one here.
+    pub fn term(&mut self, element_of: Option<&str>) -> Option<Read> {
+        let start = self.at;
+        let named = self.field_name(element_of);
+        if let Some(name) = &named
+            && self.is_mark('{')
+            && element_of.is_none()
+        {
+            return self.same_element(name);
+        }
+        let field = named.clone().or_else(|| self.default_index.map(str::to_owned));
+        let inner = field.as_deref().unwrap_or("");
+        let mut read = self.number(inner).map(|item| (item, false)).or_else(|| self.phrase(inner));
+        if read.is_none() && field.is_some() && self.skip_to_word() {
+            read = self.phrase(inner);
+        }
+        let Some((mut item, segments)) = read else {
+            self.at = start;
+            return None;
+        };
+        if let Some(weight) = self.weight() {
+            item.annotations.weight = weight;
+            item.children_mut().into_iter().for_each(|child| child.annotations.weight = weight);
+        }
+        Some(Read { item, named: named.is_some(), segments })
+    }
+
+    /// `field:`, if a field of this name exists. A field with nothing behind it is skipped.
+    fn field_name(&mut self, element_of: Option<&str>) -> Option<String> {
+        let mut start = self.at;
+        loop {
+            let name = self.read_name().filter(|name| self.index_exists(name, element_of));
+            let Some(name) = name else {
+                self.at = start;
+                return None;
+            };
+            if !self.nothing_ahead() {
+                return Some(name);
+            }
+            start = self.at;
+        }
+    }
+
+    fn index_exists(&self, name: &str, element_of: Option<&str>) -> bool {
+        let expanded = element_of.map_or_else(|| name.to_owned(), |element| format!("{element}.{name}"));
+        expanded == crate::tree::DEFAULT_INDEX || self.around.indexes.index(&expanded).is_some()
+    }
+
+    /// A dotted name and the colon after it, without spaces.
+    fn read_name(&mut self) -> Option<String> {
+        self.skip_spaces();
+        self.skip_mark('[');
+        let mut name = String::new();
+        let first = self.at;
+        loop {
+            match self.peek()? {
+                Token::Word(text) | Token::Number(text) => name.push_str(text),
+                Token::Mark('_') => name.push('_'),
+                Token::Mark('.') if !name.is_empty() && !name.ends_with('.') => name.push('.'),
+                Token::Mark(':') if !name.is_empty() && !name.ends_with('.') => {
+                    self.at += 1;
+                    return Some(name);
+                }
+                _ => return None,
+            }
+            self.at += 1;
+            if self.at - first > NAME_TOKENS {
+                return None;
+            }
+        }
+    }
+
+    /// Whether a space or the end comes before the next word; if so, everything before it is skipped.
+    fn nothing_ahead(&mut self) -> bool {
+        let start = self.at;
+        let mut quoted = false;
+        loop {
+            match self.peek() {
+                None => return true,
+                Some(Token::Mark('"')) => {
+                    self.skip_marks('"');
+                    quoted = !quoted;
+                }
+                Some(Token::Space) if !quoted => return true,
+                Some(token) if token.is_word_or_number() => {
+                    self.at = start;
+                    return false;
+                }
+                Some(_) => self.at += 1,
+            }
+        }
+    }
+
+    /// Skips to the next word unless a space comes first.
+    fn skip_to_word(&mut self) -> bool {
+        while let Some(token) = self.peek() {
+            if *token == Token::Space {
+                return false;
+            }
+            if token.is_word_or_number() {
+                return true;
+            }
+            self.at += 1;
+        }
+        false
+    }
+
+    /// `!`, `!!`, `!200` right behind a term.
+    fn weight(&mut self) -> Option<i32> {
+        let start = self.at;
+        if !self.skip_mark('!') {
+            return None;
+        }
+        if let Some(Token::Number(digits)) = self.peek() {
+            let weight = digits.parse().ok();
+            self.at = if weight.is_some() { self.at + 1 } else { start };
+            return weight;
+        }
+        let mut weight = MARKED_WEIGHT;
+        while self.skip_mark('!') {
+            weight = weight.saturating_add(MARK_WEIGHT);
+        }
+        Some(weight)
+    }
+
+    /// `field:{name:x age:>3}`.
+    fn same_element(&mut self, field: &str) -> Option<Read> {
+        self.at += 1;
+        let mut items = Vec::new();
+        loop {
+            self.skip_spaces();
+            if self.peek().is_none() || self.skip_mark('}') {
+                break;
+            }
+            match self.term(Some(field)) {
+                Some(read) => items.push(read.item),
+                None => self.at += 1,
+            }
+        }
+        if items.is_empty() {
+            return None;
+        }
+        let same = SameElement { field: field.to_owned(), items, element_filter: Vec::new() };
+        Some(Read { item: Item::from(Operator::SameElement(same)), named: true, segments: false })
+    }
+
+    // Numbers.
+
+    fn number(&mut self, field: &str) -> Option<Item> {
+        let start = self.at;
+        self.skip_spaces();
+        let text = match self.peek() {
+            Some(Token::Mark('[')) => self.range_text().or_else(|| {
+                self.at += 1;
+                self.signed_number()
+            }),
+            Some(Token::Mark(sign @ ('<' | '>'))) => {
+                let sign = *sign;
+                self.at += 1;
+                self.signed_number().map(|number| format!("{sign}{number}"))
+            }
+            _ => self.signed_number(),
+        };
+        let range = text.as_deref().and_then(parse_expression).filter(|_| self.ends_number());
+        match (range, text) {
+            (Some(range), Some(text)) => Some(number_item(range, field, &text)),
+            _ => {
+                self.at = start;
+                None
+            }
+        }
+    }
+
+    /// `[1;5]`, `[;5]`, `[1;5;-10]`: at least one end is given.
+    fn range_text(&mut self) -> Option<String> {
+        let start = self.at;
+        self.at += 1;
+        let mut parts = vec![self.optional_number()];
+        while parts.len() < 3 && self.skip_mark_loosely(';') {
+            parts.push(self.optional_number());
+        }
+        let empty = parts.iter().take(2).all(String::is_empty);
+        if parts.len() < 2 || empty {
+            self.at = start;
+            return None;
+        }
+        if parts.len() == 3 && parts[2].is_empty() {
+            parts.pop();
+        }
+        self.skip_mark_loosely(']');
+        Some(format!("[{}]", parts.join(";")))
+    }
+
+    fn optional_number(&mut self) -> String {
+        let start = self.at;
+        self.skip_spaces();
+        self.signed_number().unwrap_or_else(|| {
+            self.at = start;
+            String::new()
+        })
+    }
+
+    fn signed_number(&mut self) -> Option<String> {
+        let mut text = String::new();
+        if self.is_mark('-') && matches!(self.tokens.get(self.at + 1), Some(Token::Number(_))) {
+            self.at += 1;
+            text.push('-');
+        }
+        let Some(Token::Number(digits)) = self.peek() else { return None };
+        text.push_str(digits);
+        self.at += 1;
+        if self.is_mark('.')
+            && let Some(Token::Number(fraction)) = self.tokens.get(self.at + 1)
+        {
+            text.push('.');
+            text.push_str(fraction);
+            self.at += 2;
+        }
+        Some(text)
+    }
+
+    fn ends_number(&self) -> bool {
+        let ending = [']', ';', ')', '}', '!'];
+        self.peek().is_none_or(|token| match token {
+            Token::Space => true,
+            Token::Mark(mark) => ending.contains(mark),
+            _ => false,
+        })
+    }
+
+    // Words and phrases.
+
+    /// Words that belong together: in quotes, or with only marks between them.
+    fn phrase(&mut self, field: &str) -> Option<(Item, bool)> {
+        let start = self.at;
+        let mut quoted = self.skip_marks_loosely('"');
+        let mut words: Vec<Word> = Vec::new();
+        let (mut quoted_word, mut quoted_phrase) = (false, false);
+        let (mut star_before, mut star_after) = (false, false);
+        while self.at < self.tokens.len() {
+            let star = self.skip_mark_loosely('*');
+            if self.skip_marks_loosely('"') {
+                quoted = !quoted;
+            }
+            let Some(word) = self.word(field, !words.is_empty()) else {
+                if self.skip_marks_loosely('"') {
+                    quoted = !quoted;
+                }
+                if !quoted || self.at >= self.tokens.len() {
+                    break;
+                }
+                self.at += 1;
+                continue;
+            };
+            words.push(word);
+            match words.len() {
+                1 => {
+                    quoted_word = quoted;
+                    star_before = star;
+                    star_after = self.skip_mark('*');
+                }
+                2 => quoted_phrase = quoted,
+                _ => {}
+            }
+            if !self.phrase_continues(&mut quoted) {
+                break;
+            }
+        }
+        if words.is_empty() {
+            self.at = start;
+            return None;
+        }
+        if words.len() == 1 {
+            return Some(single(field, words.remove(0), quoted_word, (star_before, star_after)));
+        }
+        Some((combined(field, words, quoted_phrase), false))
+    }
+
+    /// Skips to the next word of the phrase; says whether there may be one.
+    fn phrase_continues(&mut self, quoted: &mut bool) -> bool {
+        if !*quoted {
+            let mut ahead = self.at;
+            while self.tokens.get(ahead) == Some(&Token::Space) {
+                ahead += 1;
+            }
+            if self.tokens.get(ahead) == Some(&Token::Mark('"')) {
+                return false;
+            }
+        }
+        let at_word = self.skip_separators(*quoted);
+        if !at_word && self.skip_marks('"') {
+            *quoted = !*quoted;
+        }
+        if !at_word && !*quoted {
+            return false;
+        }
+        !(*quoted && self.skip_marks_loosely('"'))
+    }
+
+    /// Skips the marks that separate words of a phrase; says whether a word follows.
+    fn skip_separators(&mut self, quoted: bool) -> bool {
+        loop {
+            match self.peek() {
+                Some(Token::Noise) => self.at += 1,
+                Some(Token::Mark('.' | ',' | '+' | '-' | '_' | '^' | '$' | '*' | ':')) => self.at += 1,
+                Some(Token::Mark('(' | ')')) if quoted => self.at += 1,
+                Some(token) => return token.is_word_or_number(),
+                None => return false,
+            }
+        }
+    }
+
+    /// The next word, or digits as a word.
+    fn word(&mut self, field: &str, in_phrase: bool) -> Option<Word> {
+        let start = self.at;
+        self.skip_spaces();
+        let word = match self.peek().cloned() {
+            Some(Token::Word(text)) => self.segments(field, &text),
+            Some(Token::Whole(text)) => Some(Word { items: vec![self.whole(field, &text)], raw: text }),
+            Some(Token::Number(text)) if in_phrase => {
+                Some(Word { items: vec![word_item(field, &text, TermKind::Word)], raw: text })
+            }
+            Some(Token::Number(text)) => {
+                let item = parse_expression(&text).map(|range| number_item(range, field, &text));
+                item.map(|item| Word { items: vec![item], raw: text })
+            }
+            _ => None,
+        };
+        self.at = if word.is_some() { self.at + 1 } else { start };
+        word
+    }
+
+    fn whole(&self, field: &str, text: &str) -> Item {
+        let uri = self.around.indexes.index(field).is_some_and(|index| index.matching == Matching::Uri);
+        if !uri {
+            return word_item(field, text, TermKind::Exact);
+        }
+        let words = crate::yql::uri_words(text);
+        let uri = Uri { field: field.to_owned(), text: text.to_owned(), words, start_anchor: false, end_anchor: false };
+        Item::from(Operator::Uri(uri))
+    }
+
+    /// The words linguistics find in one.
+    fn segments(&self, field: &str, text: &str) -> Option<Word> {
+        let normalized = self.around.linguistics.normalize(text);
+        let segments = self.around.linguistics.segment(&normalized);
+        let items: Vec<Item> = segments.iter().map(|segment| word_item(field, segment, TermKind::Word)).collect();
+        (!items.is_empty()).then(|| Word { items, raw: text.to_owned() })
+    }
+}
+
+/// The words that belong together: a phrase if they were in quotes, else all of them anywhere.
+fn combined(field: &str, words: Vec<Word>, quoted: bool) -> Item {
+    let mut items = Vec::new();
+    for word in words {
+        if quoted || word.items.len() == 1 {
+            items.extend(word.items.into_iter().map(as_word));
+        } else {
+            items.push(Item::from(Operator::And(word.items)));
+        }
+    }
+    if !quoted {
+        return Item::from(Operator::And(items));
+    }
+    Item::from(Operator::Phrase(Phrase { field: field.to_owned(), items, segmented: None }))
+}
+
+/// A word that stands alone, and whether linguistics cut it into several.
+fn single(field: &str, mut word: Word, quoted: bool, (before, after): (bool, bool)) -> (Item, bool) {
+    if word.items.len() > 1 && quoted {
+        let phrase = Phrase { field: field.to_owned(), items: word.items, segmented: Some(word.raw) };
+        return (Item::from(Operator::Phrase(phrase)), false);
+    }
+    if word.items.len() > 1 {
+        return (Item::from(Operator::And(word.items)), true);
+    }
+    let item = word.items.remove(0);
+    let kind = match (before, after) {
+        (false, false) => return (item, false),
+        (false, true) => TermKind::Prefix,
+        (true, false) => TermKind::Suffix,
+        (true, true) => TermKind::Substring,
+    };
+    let text = match item.operator {
+        Operator::Term(term) => term.text,
+        _ => word.raw,
+    };
+    (word_item(field, &text, kind), false)
+}
+
+/// A number in a phrase is a word.
+fn as_word(item: Item) -> Item {
+    match item.operator {
+        Operator::Number(number) => word_item(&number.field, &number.text, TermKind::Word),
+        _ => item,
+    }
+}
+
+pub(super) fn word_item(field: &str, text: &str, kind: TermKind) -> Item {
+    Item::from(Operator::Term(Term { field: field.to_owned(), text: text.to_owned(), kind }))
+}
+
+pub(super) fn number_item(range: Range, field: &str, text: &str) -> Item {
+    Item::from(Operator::Number(range.on(field, Some(text))))
+}

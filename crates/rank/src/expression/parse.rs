@@ -1,0 +1,414 @@
+//! Parses a ranking expression. Calls and tensor literals are parsed in `parse_call.rs` and `parse_literal.rs`.
+use std::rc::Rc;
+
+use brooklet_task::{Code, Rejection, limits};
+
+use super::lex::{Token, TokenKind, tokens, unquote};
+use super::syntax_tree::{Expression, Kind, Slice, SliceLabel, Switch, TensorFunction, Tree};
+use crate::operation::{Binary, Unary};
+
+/// The expression that is all of `text`.
+pub(super) fn expression(text: &str) -> Result<Expression, Rejection> {
+    let mut parser = Parser::new(text)?;
+    let root = parser.expression()?;
+    parser.end()?;
+    Ok(Expression { text: Rc::from(text), root })
+}
+
+/// The features in `text`, each with its canonical text.
+pub(super) fn features(text: &str) -> Result<Vec<(String, Expression)>, Rejection> {
+    let mut parser = Parser::new(text)?;
+    let source: Rc<str> = Rc::from(text);
+    let mut features = Vec::new();
+    while parser.peek().kind != TokenKind::End {
+        let root = parser.feature()?;
+        let feature = Expression { text: source.clone(), root };
+        features.push((feature.to_string(), feature));
+    }
+    Ok(features)
+}
+
+/// Where parsing is in the tokens of a text.
+pub(super) struct Parser<'a> {
+    text: &'a str,
+    tokens: Vec<Token>,
+    at: usize,
+    depth: usize,
+    /// Nodes that convenience functions were replaced by so far.
+    pub(super) expanded: usize,
+}
+
+type Parsed<T> = Result<T, Rejection>;
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Parsed<Parser<'a>> {
+        if text.len() > limits::EXPRESSION_BYTES {
+            let message = format!("a ranking expression may have {} bytes, not {}", limits::EXPRESSION_BYTES, text.len());
+            return Err(Rejection::new(Code::TooLarge, message));
+        }
+        Ok(Parser { text, tokens: tokens(text)?, at: 0, depth: 0, expanded: 0 })
+    }
+
+    /// The next token.
+    pub(super) fn peek(&self) -> Token {
+        self.peek_after(0)
+    }
+
+    /// The token after `skipped` more.
+    pub(super) fn peek_after(&self, skipped: usize) -> Token {
+        self.tokens[(self.at + skipped).min(self.tokens.len() - 1)]
+    }
+
+    /// The next token, which is consumed.
+    pub(super) fn next(&mut self) -> Token {
+        let token = self.peek();
+        self.at = (self.at + 1).min(self.tokens.len() - 1);
+        token
+    }
+
+    /// The text of a token.
+    pub(super) fn slice(&self, token: Token) -> &'a str {
+        &self.text[token.start..token.end]
+    }
+
+    /// Whether a token is this symbol.
+    pub(super) fn is_symbol(token: Token, symbol: &str) -> bool {
+        matches!(token.kind, TokenKind::Symbol(found) if found == symbol)
+    }
+
+    /// Whether a token is this word.
+    pub(super) fn is_word(&self, token: Token, word: &str) -> bool {
+        token.kind == TokenKind::Word && self.slice(token) == word
+    }
+
+    /// Consumes the symbol if it is next.
+    pub(super) fn accept(&mut self, symbol: &str) -> bool {
+        let found = Self::is_symbol(self.peek(), symbol);
+        if found {
+            self.next();
+        }
+        found
+    }
+
+    /// Consumes the symbol, which must be next.
+    pub(super) fn expect(&mut self, symbol: &str) -> Parsed<()> {
+        if self.accept(symbol) { Ok(()) } else { Err(self.unexpected(&format!("'{symbol}'"))) }
+    }
+
+    /// Consumes a name, which must be next.
+    pub(super) fn name(&mut self) -> Parsed<String> {
+        let token = self.peek();
+        if token.kind != TokenKind::Word {
+            return Err(self.unexpected("a name"));
+        }
+        self.next();
+        Ok(self.slice(token).to_owned())
+    }
+
+    /// A rejection at the next token.
+    pub(super) fn unexpected(&self, wanted: &str) -> Rejection {
+        let found = match self.peek().kind {
+            TokenKind::End => "the end".to_owned(),
+            _ => format!("'{}'", Rejection::quote(self.slice(self.peek()))),
+        };
+        self.refuse(format!("{wanted} expected, {found} found"), self.peek().start)
+    }
+
+    /// A rejection at a place.
+    pub(super) fn refuse(&self, message: impl Into<String>, offset: usize) -> Rejection {
+        Rejection::at(Code::InvalidApplication, message, self.text, offset)
+    }
+
+    fn end(&self) -> Parsed<()> {
+        if self.peek().kind == TokenKind::End { Ok(()) } else { Err(self.unexpected("an operator or the end")) }
+    }
+
+    /// Parses one level deeper.
+    pub(super) fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= limits::EXPRESSION_DEPTH {
+            let message = format!("a ranking expression may nest {} levels", limits::EXPRESSION_DEPTH);
+            return Err(Rejection::at(Code::TooLarge, message, self.text, self.peek().start));
+        }
+        self.depth += 1;
+        let parsed = parse(self);
+        self.depth -= 1;
+        parsed
+    }
+
+    /// An expression; `in` ends one.
+    pub(super) fn expression(&mut self) -> Parsed<Tree> {
+        self.deeper(|parser| {
+            let tree = parser.operation(1)?;
+            match parser.peek() {
+                token if parser.is_word(token, "in") => parser.membership(tree),
+                _ => Ok(tree),
+            }
+        })
+    }
+
+    /// Operands and operators of at least `priority`, by precedence climbing. `^` associates to the right.
+    fn operation(&mut self, priority: u8) -> Parsed<Tree> {
+        let mut tree = self.unary()?;
+        let mut chained = None;
+        while let TokenKind::Symbol(sign) = self.peek().kind {
+            let Some((operator, binds)) = Binary::operator(sign).filter(|(_, binds)| *binds >= priority) else { break };
+            self.next();
+            let operand = match operator {
+                Binary::Power => self.deeper(|parser| parser.operation(binds))?,
+                _ => self.operation(binds + 1)?,
+            };
+            match &mut tree.kind {
+                Kind::Chain(_, rest) if chained == Some(binds) => rest.push((operator, operand)),
+                _ => {
+                    let offset = tree.offset;
+                    tree = Tree::new(Kind::Chain(Box::new(tree), vec![(operator, operand)]), offset);
+                    chained = Some(binds);
+                }
+            }
+        }
+        Ok(tree)
+    }
+
+    /// `value in [a, b]`. It takes the last operand only, as the content node reads it, and nothing may follow.
+    fn membership(&mut self, tree: Tree) -> Parsed<Tree> {
+        self.next();
+        self.expect("[")?;
+        let mut set = vec![self.expression()?];
+        while self.accept(",") {
+            set.push(self.expression()?);
+        }
+        self.expect("]")?;
+        Ok(with_membership(tree, set))
+    }
+
+    /// A primary with the signs before it. A sign before a number is part of the number.
+    fn unary(&mut self) -> Parsed<Tree> {
+        let token = self.peek();
+        let function = match token.kind {
+            TokenKind::Symbol("-") => Unary::Negate,
+            TokenKind::Symbol("!") => Unary::Not,
+            _ => return self.sliced(),
+        };
+        self.next();
+        let operand = self.deeper(Parser::unary)?;
+        match operand.kind {
+            Kind::Number(value, text) if function == Unary::Negate => Ok(Tree::new(negated(value, &text), token.start)),
+            _ => Ok(Tree::new(Kind::Unary(function, Box::new(operand)), token.start)),
+        }
+    }
+
+    /// A primary and the slices after it.
+    fn sliced(&mut self) -> Parsed<Tree> {
+        let mut tree = self.primary()?;
+        let mut slices = 0;
+        while Self::is_symbol(self.peek(), "{") || Self::is_symbol(self.peek(), "[") {
+            slices += 1;
+            if self.depth + slices > limits::EXPRESSION_DEPTH {
+                return Err(self.refuse("too many slices of slices", self.peek().start));
+            }
+            let offset = tree.offset;
+            let slice = self.slice_of()?;
+            tree = Tree::new(Kind::Tensor(TensorFunction::Slice(Box::new(tree), slice)), offset);
+        }
+        Ok(tree)
+    }
+
+    fn slice_of(&mut self) -> Parsed<Slice> {
+        if self.accept("[") {
+            let index = self.expression()?;
+            self.expect("]")?;
+            return Ok(Slice::Index(Box::new(index)));
+        }
+        self.expect("{")?;
+        let slice = if Self::is_symbol(self.peek_after(1), ":") {
+            let mut labels = Vec::new();
+            loop {
+                let dimension = self.name()?;
+                self.expect(":")?;
+                labels.push((dimension, self.slice_label()?));
+                if !self.accept(",") {
+                    break Slice::Dimensions(labels);
+                }
+            }
+        } else {
+            let is_index = self.peek().kind == TokenKind::Integer;
+            match self.slice_label()? {
+                SliceLabel::Verbatim(label) if is_index => {
+                    Slice::Index(Box::new(Tree::new(self.integer(&label, self.peek().start)?, self.peek().start)))
+                }
+                SliceLabel::Verbatim(label) => Slice::Label(label),
+                SliceLabel::Computed(index) => Slice::Index(Box::new(index)),
+            }
+        };
+        self.expect("}")?;
+        Ok(slice)
+    }
+
+    /// A label as it is, or an expression in parentheses (which stay in the tree).
+    fn slice_label(&mut self) -> Parsed<SliceLabel> {
+        if Self::is_symbol(self.peek(), "(") {
+            return Ok(SliceLabel::Computed(self.primary()?));
+        }
+        Ok(SliceLabel::Verbatim(self.label()?))
+    }
+
+    /// A label: a word, a number with or without a sign, or a quoted text.
+    pub(super) fn label(&mut self) -> Parsed<String> {
+        if self.accept("-") {
+            return Ok(format!("-{}", self.label()?));
+        }
+        let token = self.peek();
+        let label = match token.kind {
+            TokenKind::Word | TokenKind::Integer | TokenKind::Float => self.slice(token).to_owned(),
+            TokenKind::Text => self.unquoted(token)?,
+            _ => return Err(self.unexpected("a label")),
+        };
+        self.next();
+        if label.len() > limits::TENSOR_LABEL {
+            return Err(self.refuse(format!("a label may have {} bytes", limits::TENSOR_LABEL), token.start));
+        }
+        Ok(label)
+    }
+
+    fn unquoted(&self, token: Token) -> Parsed<String> {
+        unquote(self.slice(token)).ok_or_else(|| self.refuse("a text with an unknown escape", token.start))
+    }
+
+    fn primary(&mut self) -> Parsed<Tree> {
+        let token = self.peek();
+        let kind = match token.kind {
+            TokenKind::Integer => self.integer(self.slice(token), token.start)?,
+            TokenKind::Float => self.float(self.slice(token), token.start)?,
+            TokenKind::Text => Kind::Text(self.unquoted(token)?),
+            TokenKind::Symbol("(") => {
+                self.next();
+                let inner = self.expression()?;
+                self.expect(")")?;
+                return Ok(Tree::new(Kind::Parenthesized(Box::new(inner)), token.start));
+            }
+            TokenKind::Symbol("$") => return self.query_shorthand(),
+            TokenKind::Word => return self.word(),
+            _ => return Err(self.unexpected("a value")),
+        };
+        self.next();
+        Ok(Tree::new(kind, token.start))
+    }
+
+    /// What begins with a word: a truth, `if`, `switch`, a tensor, a call or a feature.
+    fn word(&mut self) -> Parsed<Tree> {
+        let token = self.peek();
+        let is_call = Self::is_symbol(self.peek_after(1), "(");
+        match self.slice(token) {
+            truth @ ("true" | "false") => {
+                self.next();
+                Ok(Tree::new(Kind::Boolean(truth == "true"), token.start))
+            }
+            "if" if is_call => self.condition(),
+            "switch" if is_call => self.switch(),
+            "tensor" if self.is_tensor_type() => self.tensor(),
+            _ => self.call(),
+        }
+    }
+
+    fn condition(&mut self) -> Parsed<Tree> {
+        let start = self.next().start;
+        self.expect("(")?;
+        let condition = self.expression()?;
+        self.expect(",")?;
+        let if_true = self.expression()?;
+        self.expect(",")?;
+        let if_false = self.expression()?;
+        let probability = if self.accept(",") { Some(self.probability()?) } else { None };
+        self.expect(")")?;
+        Ok(Tree::new(Kind::If(Box::new([condition, if_true, if_false]), probability), start))
+    }
+
+    fn probability(&mut self) -> Parsed<String> {
+        let token = self.peek();
+        match self.unary()?.kind {
+            Kind::Number(value, _) if (0.0..=1.0).contains(&value) => Ok(super::print::float_text(value)),
+            _ => Err(self.refuse("the probability of a condition must be a number from 0 to 1", token.start)),
+        }
+    }
+
+    fn switch(&mut self) -> Parsed<Tree> {
+        let start = self.next().start;
+        self.expect("(")?;
+        let value = self.expression()?;
+        self.expect(")")?;
+        self.expect("{")?;
+        let mut cases = Vec::new();
+        while self.is_word(self.peek(), "case") {
+            self.next();
+            let case = self.expression()?;
+            self.expect(":")?;
+            cases.push((case, self.expression()?));
+            self.expect(",")?;
+        }
+        if cases.is_empty() {
+            return Err(self.unexpected("'case'"));
+        }
+        if !self.is_word(self.peek(), "default") {
+            return Err(self.unexpected("'case' or 'default'"));
+        }
+        self.next();
+        self.expect(":")?;
+        let default = self.expression()?;
+        self.expect("}")?;
+        Ok(Tree::new(Kind::Switch(Box::new(Switch { value, cases, default })), start))
+    }
+
+    fn integer(&self, text: &str, offset: usize) -> Parsed<Kind> {
+        let unsigned: Result<u64, _> = text.parse();
+        match unsigned {
+            // One more than the largest fits: with the sign before it, it is the smallest.
+            Ok(value) if value <= i64::MAX as u64 + 1 => {
+                if value > i64::MAX as u64 && !self.follows_minus() {
+                    return Err(self.refuse(format!("'{text}' is too large for an integer"), offset));
+                }
+                Ok(Kind::Number(value as f64, value.to_string()))
+            }
+            _ => Err(self.refuse(format!("'{}' is not an integer of 64 bits", Rejection::quote(text)), offset)),
+        }
+    }
+
+    fn follows_minus(&self) -> bool {
+        self.at > 0 && Self::is_symbol(self.tokens[self.at - 1], "-")
+    }
+
+    fn float(&self, text: &str, offset: usize) -> Parsed<Kind> {
+        let refused = || self.refuse(format!("'{}' is not a number", Rejection::quote(text)), offset);
+        let digits = text.trim_end_matches(['f', 'F', 'd', 'D']);
+        if digits.len() < text.len() && !digits.contains(['.', 'e', 'E']) {
+            return Err(refused());
+        }
+        let value: f64 = digits.parse().map_err(|_| refused())?;
+        if value.is_infinite() {
+            return Err(self.refuse(format!("'{}' is too large for a number", Rejection::quote(text)), offset));
+        }
+        Ok(Kind::Number(value, super::print::float_text(value)))
+    }
+}
+
+/// A number literal with its sign turned. The integer zero has none.
+fn negated(value: f64, text: &str) -> Kind {
+    match text.strip_prefix('-') {
+        Some(positive) => Kind::Number(-value, positive.to_owned()),
+        None if text == "0" => Kind::Number(0.0, text.to_owned()),
+        None => Kind::Number(-value, format!("-{text}")),
+    }
+}
+
+/// `tree` with its last operand tested for membership in `set`.
+fn with_membership(tree: Tree, set: Vec<Tree>) -> Tree {
+    let offset = tree.offset;
+    let kind = match tree.kind {
+        Kind::Chain(first, mut rest) => {
+            let last = rest.pop().map(|(operator, operand)| (operator, with_membership(operand, set)));
+            rest.extend(last);
+            Kind::Chain(first, rest)
+        }
+        kind => Kind::In(Box::new(Tree::new(kind, offset)), set),
+    };
+    Tree::new(kind, offset)
+}

@@ -1,0 +1,114 @@
+//! `bm25(field)` and `bm25(field: field, label: label)`: how often the terms occur, against the field's length.
+//!
+//! score = Σ over terms that search the field of idf · tf·(k1+1) / (tf + k1·(1 − b + b·length/average), with k1 = 1.2,
+//! b = 0.75 and average = 100 unless `bm25(field).k1`, `.b` and `.averageFieldLength` say otherwise. tf counts the
+//! occurrences and length the tokens of all elements, both up to 65535. A hit without occurrences counts as one
+//! occurrence in a field of average length, that is as idf.
+//!
+//! idf = ln(1 + (N − n + ½)/(n + ½)) from a document frequency (n of N); without one, the significance set by the query;
+//! without that n = N = 1, so that every term has idf 0.28768207.
+
+use super::call::{Call, refuse};
+use super::properties::Properties;
+use super::{Executor, FeatureEnvironment, Prepared};
+use crate::match_data::{DocumentFrequency, MatchData, RankedTerm, Slot};
+use brooklet_task::Rejection;
+
+/// Occurrences and lengths are kept in 16 bits by Vespa.
+const COUNT_MAX: usize = u16::MAX as usize;
+
+struct Bm25 {
+    terms: Vec<Term>,
+    k1: f64,
+    /// k1·(1 − b).
+    fixed: f64,
+    /// k1·b / average length.
+    per_token: f64,
+}
+
+struct Term {
+    slot: Slot,
+    idf: f64,
+}
+
+/// Makes `bm25` ready.
+pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
+    call.takes(1..=2)?;
+    let (field_name, label) = arguments(call.parameters)?;
+    let field = call.environment.index_field(field_name)?;
+    let properties = Properties::new(call.environment, format!("bm25({field_name})"));
+    let k1 = properties.number("k1", 1.2)?;
+    let b = properties.number("b", 0.75)?;
+    let measured = call.environment.statistics.average_field_length(field.id);
+    let average = properties.number("averageFieldLength", measured.unwrap_or(100.0))?;
+    if k1 < 0.0 || !(0.0..=1.0).contains(&b) || average <= 0.0 {
+        return Err(refuse(format!(
+            "k1 ({k1}) must not be negative, b ({b}) must be 0 to 1, averageFieldLength ({average}) positive"
+        )));
+    }
+    let mut terms = Vec::new();
+    for (ranked, slot) in call.environment.terms_of_field(field.id) {
+        if label.is_none_or(|label| ranked.term.label.as_deref() == Some(label)) {
+            terms.push(Term { slot, idf: inverse_document_frequency(&ranked, call.environment) });
+        }
+    }
+    Ok(call.ready(&["score"], Bm25 { terms, k1, fixed: k1 * (1.0 - b), per_token: k1 * b / average }))
+}
+
+/// `f`, or `field: f` and `label: l` in either order.
+fn arguments(parameters: &[String]) -> Result<(&str, Option<&str>), Rejection> {
+    if let [field] = parameters
+        && !field.contains(':')
+    {
+        return Ok((field, None));
+    }
+    let (mut field, mut label) = (None, None);
+    for parameter in parameters {
+        match parameter.split_once(':').map(|(key, value)| (key.trim(), value.trim())) {
+            Some(("field", value)) if field.is_none() => field = Some(value),
+            Some(("label", value)) if label.is_none() => label = Some(value),
+            _ => {
+                return Err(refuse(format!(
+                    "expected 'field: name' or 'label: name', got '{}'",
+                    Rejection::quote(parameter)
+                )));
+            }
+        }
+    }
+    field.map(|field| (field, label)).ok_or_else(|| refuse("no 'field: name' among the parameters"))
+}
+
+fn inverse_document_frequency(ranked: &RankedTerm<'_>, environment: &FeatureEnvironment<'_>) -> f64 {
+    if let Some(documents) = ranked.term.document_frequency {
+        return idf(documents);
+    }
+    ranked.term.significance.unwrap_or_else(|| {
+        let known = environment.statistics.document_frequency(ranked.index);
+        idf(known.unwrap_or(DocumentFrequency { frequency: 1.0, count: 1.0 }))
+    })
+}
+
+fn idf(documents: DocumentFrequency) -> f64 {
+    // Written as comparisons so that NaN becomes 1.
+    let count = if documents.count > 1.0 { documents.count } else { 1.0 };
+    let frequency = if documents.frequency > 1.0 { documents.frequency.min(count) } else { 1.0 };
+    libm::log(1.0 + (count - frequency + 0.5) / (frequency + 0.5))
+}
+
+impl Executor for Bm25 {
+    fn execute(&mut self, data: &MatchData, outputs: &mut [f64]) {
+        let mut score = 0.0;
+        for term in &self.terms {
+            let Some(hits) = data.hits(term.slot) else { continue };
+            if !hits.has_positions() {
+                score += term.idf;
+                continue;
+            }
+            let frequency = hits.occurrences.len().min(COUNT_MAX) as f64;
+            let length = (hits.field_length as usize).min(COUNT_MAX) as f64;
+            let weight = frequency * (self.k1 + 1.0) / (frequency + (self.fixed + self.per_token * length));
+            score += term.idf * weight;
+        }
+        outputs[0] = score;
+    }
+}

@@ -1,0 +1,87 @@
+//! A feature as it is called: name, parameters and environment together, with the checks that all features share.
+
+use super::properties::Properties;
+use super::{Executor, FeatureEnvironment, Prepared};
+use crate::match_data::{FieldInfo, FieldKind};
+use brooklet_task::{Code, Rejection};
+use std::ops::RangeInclusive;
+
+/// One feature with its parameters, about to be prepared.
+pub struct Call<'c, 'e> {
+    /// Name of the feature.
+    pub name: &'c str,
+    /// Parameters as written.
+    pub parameters: &'c [String],
+    /// Where names are looked up.
+    pub environment: &'c FeatureEnvironment<'e>,
+}
+
+impl<'e> Call<'_, 'e> {
+    /// `name(parameters)`, the name that properties and messages use.
+    pub fn text(&self) -> String {
+        if self.parameters.is_empty() {
+            self.name.to_owned()
+        } else {
+            format!("{}({})", self.name, self.parameters.join(","))
+        }
+    }
+
+    /// Requires a number of parameters.
+    pub fn takes(&self, count: RangeInclusive<usize>) -> Result<(), Rejection> {
+        if count.contains(&self.parameters.len()) {
+            return Ok(());
+        }
+        let (least, most) = (count.start(), count.end());
+        let wanted = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+        Err(refuse(format!("takes {wanted} parameters, but has {}", self.parameters.len())))
+    }
+
+    /// The only parameter, an index field.
+    pub fn only_index_field(&self) -> Result<&'e FieldInfo, Rejection> {
+        self.takes(1..=1)?;
+        self.environment.index_field(&self.parameters[0])
+    }
+
+    /// The only parameter, an attribute field.
+    pub fn only_attribute_field(&self) -> Result<&'e FieldInfo, Rejection> {
+        self.takes(1..=1)?;
+        self.environment.attribute_field(&self.parameters[0])
+    }
+
+    /// The fields of `kind` among those the parameters name, each once, or among all if there are no parameters.
+    pub fn fields(&self, kind: FieldKind) -> Result<Vec<&'e FieldInfo>, Rejection> {
+        let mut named: Vec<&'e FieldInfo> = Vec::new();
+        for name in self.parameters {
+            let field = self.environment.field(name)?;
+            if named.iter().all(|other| other.id != field.id) {
+                named.push(field);
+            }
+        }
+        if self.parameters.is_empty() {
+            named = self.environment.fields.iter().collect();
+        }
+        named.retain(|field| field.kind == kind);
+        Ok(named)
+    }
+
+    /// The whole number in the parameter at `index`.
+    pub fn whole_number(&self, index: usize) -> Result<usize, Rejection> {
+        let text = &self.parameters[index];
+        text.trim().parse().map_err(|_| refuse(format!("'{}' is not a whole number", Rejection::quote(text))))
+    }
+
+    /// The rank properties of the feature with these parameters.
+    pub fn properties(&self) -> Properties<'e> {
+        Properties::new(self.environment, self.text())
+    }
+
+    /// The feature made ready.
+    pub fn ready(&self, outputs: &'static [&'static str], executor: impl Executor + 'static) -> Prepared {
+        Prepared { text: self.text(), outputs, executor: Box::new(executor) }
+    }
+}
+
+/// An application that cannot be deployed.
+pub fn refuse(message: impl Into<String>) -> Rejection {
+    Rejection::new(Code::InvalidApplication, message)
+}

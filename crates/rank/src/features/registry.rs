@@ -1,0 +1,176 @@
+//! Which rank features there are, who computes each, and how a name becomes an executor.
+
+use super::call::Call;
+use super::{FeatureEnvironment, Prepared};
+use brooklet_task::{Code, Rejection};
+
+type Prepare = fn(&Call<'_, '_>) -> Result<Prepared, Rejection>;
+
+/// Who computes a feature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// This module, from match data: [`prepare`] knows it.
+    MatchData,
+    /// The search crate, from the document's values, the query's inputs, the clock or the phases.
+    Document,
+    /// Nobody in this release; Vespa knows it.
+    Unsupported,
+}
+
+/// Features computed here.
+const MATCH_FEATURES: &[(&str, Prepare)] = &[
+    ("attributeMatch", super::attribute_match::prepare),
+    ("bm25", super::bm25::prepare),
+    ("elementCompleteness", super::element_completeness::prepare),
+    ("fieldLength", super::field_length::prepare),
+    ("fieldMatch", super::field_match::prepare),
+    ("fieldTermMatch", super::field_term_match::prepare),
+    ("matchCount", super::matches::prepare_count),
+    ("matches", super::matches::prepare),
+    ("nativeAttributeMatch", super::native_attribute_match::prepare),
+    ("nativeFieldMatch", super::native_field_match::prepare),
+    ("nativeProximity", super::native_proximity::prepare),
+    ("nativeRank", super::native_rank::prepare),
+    ("queryTermCount", super::term::prepare_count),
+    ("term", super::term::prepare),
+    ("termDistance", super::term_distance::prepare),
+    ("textSimilarity", super::text_similarity::prepare),
+];
+
+/// Features the search crate computes.
+const DOCUMENT_FEATURES: &[&str] = &[
+    "age",
+    "attribute",
+    "closeness",
+    "constant",
+    "distance",
+    "firstPhase",
+    "firstPhaseRank",
+    "freshness",
+    "itemRawScore",
+    "now",
+    "query",
+    "random",
+    "rawScore",
+    "relevanceScore",
+    "secondPhase",
+];
+
+/// Features of Vespa that this release refuses.
+const UNSUPPORTED_FEATURES: &[&str] = &[
+    "averageFieldLength",
+    "bm25_for_labels",
+    "closest",
+    "customTokenInputIds",
+    "debugAttributeWait",
+    "debugWait",
+    "distanceToPath",
+    "dotProduct",
+    "elementSimilarity",
+    "elementwise",
+    "euclideanDistance",
+    "fieldInfo",
+    "flowCompleteness",
+    "foreach",
+    "globalSequence",
+    "internalMaxReduceProdJoin",
+    "jaroWinklerDistance",
+    "lightgbm",
+    "match",
+    "matches_for_labels",
+    "maxReduceProdJoin",
+    "nativeDotProduct",
+    "num_docs",
+    "num_docs_indexed",
+    "onnx",
+    "onnxModel",
+    "proximity",
+    "queryCompleteness",
+    "queryTermDocumentFrequency",
+    "randomNormal",
+    "randomNormalStable",
+    "reverseProximity",
+    "subqueries",
+    "tensorFromLabels",
+    "tensorFromLabelsWithOffset",
+    "tensorFromStructs",
+    "tensorFromWeightedSet",
+    "termEditDistance",
+    "termFieldMd",
+    "tokenAttentionMask",
+    "tokenInputIds",
+    "tokenTypeIds",
+    "value",
+    "xgboost",
+];
+
+/// Who computes the feature called `name`; `None` if Vespa has no such feature.
+#[must_use]
+pub fn home(name: &str) -> Option<Home> {
+    if MATCH_FEATURES.iter().any(|(known, _)| *known == name) {
+        Some(Home::MatchData)
+    } else if DOCUMENT_FEATURES.contains(&name) {
+        Some(Home::Document)
+    } else if UNSUPPORTED_FEATURES.contains(&name) {
+        Some(Home::Unsupported)
+    } else {
+        None
+    }
+}
+
+/// Makes the match feature `name(parameters)` ready for the query of `environment`. Parameters are texts as written in
+/// the expression, trimmed or not.
+///
+/// # Errors
+/// If the feature is unknown or not supported, or its parameters or rank properties do not fit the schema.
+pub fn prepare(name: &str, parameters: &[String], environment: &FeatureEnvironment<'_>) -> Result<Prepared, Rejection> {
+    let Some((_, prepare)) = MATCH_FEATURES.iter().find(|(known, _)| *known == name) else {
+        return Err(not_a_match_feature(name));
+    };
+    let parameters: Vec<String> = parameters.iter().map(|parameter| parameter.trim().to_owned()).collect();
+    let call = Call { name, parameters: &parameters, environment };
+    prepare(&call)
+        .map_err(|rejection| rejection.within(&format!("invalid rank feature {}", Rejection::quote(&call.text()))))
+}
+
+/// Why [`prepare`] does not know `name`.
+fn not_a_match_feature(name: &str) -> Rejection {
+    let quoted = Rejection::quote(name);
+    match home(name) {
+        Some(Home::Unsupported) => {
+            Rejection::new(Code::Unsupported, format!("Rank feature '{quoted}' is not supported by this release"))
+        }
+        Some(_) => Rejection::new(
+            Code::Internal,
+            format!("Rank feature '{quoted}' is computed from the document's values, not from match data"),
+        ),
+        None => {
+            let hint = nearest_name(name).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            Rejection::new(Code::InvalidApplication, format!("Unknown rank feature '{quoted}'{hint}"))
+        }
+    }
+}
+
+/// The known feature a misspelt name most likely meant: at most a third of its letters are wrong.
+fn nearest_name(name: &str) -> Option<&'static str> {
+    let name: String = name.chars().take(64).flat_map(char::to_lowercase).collect();
+    let names = MATCH_FEATURES.iter().map(|(known, _)| *known).chain(DOCUMENT_FEATURES.iter().copied());
+    let distances = names.map(|known| (edit_distance(&name, &known.to_lowercase()), known));
+    distances.min().filter(|(distance, known)| *distance * 3 <= known.len()).map(|(_, known)| known)
+}
+
+/// Insertions, deletions and replacements that turn one text into the other.
+fn edit_distance(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (index, letter) in from.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = index + 1;
+        for (column, other) in to.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[to.len()]
+}

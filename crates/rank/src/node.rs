@@ -1,0 +1,162 @@
+//! The compiled form of an expression: nodes that yield numbers and nodes that yield tensors, types checked, names
+//! resolved to numbers of features, local variables and memos.
+use std::rc::Rc;
+use std::sync::Arc;
+
+use brooklet_document::{Tensor, TensorType};
+
+use crate::operation::{Binary, Unary};
+use crate::tensor::{
+    Aggregator, ConcatPlan, JoinPlan, MergePlan, ReducePlan, RenamePlan, SlicePlan, SubspacesPlan, UnpackPlan,
+};
+
+/// A node of either kind.
+#[derive(Clone, Debug)]
+pub(crate) enum Node {
+    Number(NumberNode),
+    Tensor(TensorNode),
+}
+
+impl Node {
+    /// The type of its value; that of a number has no dimensions.
+    pub(crate) fn tensor_type(&self) -> Arc<TensorType> {
+        match self {
+            Node::Number(_) => Arc::new(TensorType::scalar()),
+            Node::Tensor(tensor) => tensor.tensor_type.clone(),
+        }
+    }
+
+    /// Whether evaluating it again costs nothing.
+    pub(crate) fn is_trivial(&self) -> bool {
+        use NumberNode as N;
+        match self {
+            Node::Number(N::Constant(_) | N::Feature(_) | N::Local(_) | N::Memo(_)) => true,
+            Node::Number(_) => false,
+            Node::Tensor(tensor) => {
+                use TensorKind as T;
+                matches!(tensor.kind, T::Constant(_) | T::Feature(_) | T::Local(_) | T::Memo(_))
+            }
+        }
+    }
+}
+
+/// Yields a number.
+#[derive(Clone, Debug)]
+pub(crate) enum NumberNode {
+    Constant(f64),
+    Feature(usize),
+    Local(usize),
+    /// Evaluated once per document.
+    Memo(usize),
+    Unary(Unary, Box<NumberNode>),
+    Binary(Binary, Box<[NumberNode; 2]>),
+    /// Operators from left to right.
+    Chain(Box<NumberNode>, Box<[(Binary, NumberNode)]>),
+    In(Box<NumberNode>, Box<[f64]>),
+    If(Box<[NumberNode; 3]>),
+    Switch(Box<SwitchNode>),
+    /// A function applied to numbers: their local variables, and its body.
+    Apply(Box<[(usize, NumberNode)]>, Box<NumberNode>),
+    /// All cells of a tensor.
+    Reduce(Aggregator, Box<TensorNode>),
+    /// All cells of the product of two tensors of the same dense layout: `reduce(a * b, aggregator)` without the product.
+    ReduceProduct(Aggregator, Box<ProductNode>),
+    /// One cell.
+    Cell(Box<SliceNode>),
+}
+
+/// The first case that equals the value decides.
+#[derive(Clone, Debug)]
+pub(crate) struct SwitchNode {
+    pub(crate) value: NumberNode,
+    pub(crate) cases: Box<[(NumberNode, NumberNode)]>,
+    pub(crate) default: NumberNode,
+}
+
+/// Two tensors whose cells are multiplied one by one.
+#[derive(Clone, Debug)]
+pub(crate) struct ProductNode {
+    pub(crate) left: TensorNode,
+    pub(crate) right: TensorNode,
+    /// The type of the product: its cell type rounds.
+    pub(crate) product: Arc<TensorType>,
+}
+
+/// Yields a tensor with at least one dimension.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorNode {
+    pub(crate) tensor_type: Arc<TensorType>,
+    pub(crate) kind: TensorKind,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum TensorKind {
+    Constant(Rc<Tensor>),
+    Feature(usize),
+    Local(usize),
+    /// Evaluated once per document.
+    Memo(usize),
+    If(Box<(NumberNode, TensorNode, TensorNode)>),
+    Map(Box<TensorNode>, CellFunction),
+    /// A function of each cell and one number, which comes first if so told.
+    MapWith(Box<(TensorNode, NumberNode)>, PairFunction, bool),
+    Join(Box<[TensorNode; 2]>, JoinPlan, PairFunction),
+    Merge(Box<[TensorNode; 2]>, MergePlan, PairFunction),
+    Reduce(Box<TensorNode>, ReducePlan),
+    Rename(Box<TensorNode>, RenamePlan),
+    Concat(Box<[Node; 2]>, ConcatPlan),
+    Slice(Box<SliceNode>),
+    /// Rounds cells to another cell type.
+    Cast(Box<TensorNode>),
+    Order(Box<TensorNode>, bool),
+    Unpack(Box<TensorNode>, UnpackPlan),
+    MapSubspaces(Box<SubspacesNode>, SubspacesPlan),
+    FilterSubspaces(Box<SubspacesNode>),
+    /// Local variables of the dimensions, and the cell.
+    Generate(Box<[usize]>, Box<NumberNode>),
+    /// The cells that are set, by their place in `empty`.
+    Literal(Rc<Tensor>, Box<[(usize, NumberNode)]>),
+}
+
+/// A function of a cell.
+#[derive(Clone, Debug)]
+pub(crate) enum CellFunction {
+    Unary(Unary),
+    In(Box<[f64]>),
+    /// Of the local variable.
+    Lambda(usize, Box<NumberNode>),
+}
+
+/// A function of two cells.
+#[derive(Clone, Debug)]
+pub(crate) enum PairFunction {
+    Binary(Binary),
+    /// Of two local variables.
+    Lambda([usize; 2], Box<NumberNode>),
+}
+
+/// A part of a tensor.
+#[derive(Clone, Debug)]
+pub(crate) struct SliceNode {
+    pub(crate) child: TensorNode,
+    pub(crate) plan: SlicePlan,
+    pub(crate) places: Box<[PlaceNode]>,
+}
+
+/// Where along a dimension.
+#[derive(Clone, Debug)]
+pub(crate) enum PlaceNode {
+    Label(String),
+    Computed(NumberNode),
+}
+
+/// A function of each dense subspace.
+#[derive(Clone, Debug)]
+pub(crate) struct SubspacesNode {
+    pub(crate) child: TensorNode,
+    /// The type of a subspace: a number if it has no dimensions.
+    pub(crate) subspace_type: Arc<TensorType>,
+    /// The local variable that holds it.
+    pub(crate) local: usize,
+    pub(crate) body: Node,
+}

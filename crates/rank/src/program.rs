@@ -1,0 +1,132 @@
+//! A compiled expression: which features it needs, and how to evaluate it for one document after another.
+use std::rc::Rc;
+
+use brooklet_document::Tensor;
+use brooklet_task::Rejection;
+
+use crate::evaluate::Run;
+use crate::expression::{Compiled, Environment, Expression, FeatureName, FeatureType, compile};
+use crate::interval::{Bounding, Interval, IntervalSource};
+use crate::node::Node;
+use crate::tensor::Budget;
+
+/// What an expression yields.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number; also the hash of a text, and a tensor without dimensions.
+    Number(f64),
+    /// A tensor with at least one dimension.
+    Tensor(Rc<Tensor>),
+}
+
+/// The features of the document being ranked, by their index in [`Program::features`].
+///
+/// Asked only for what is needed (lazily), and again for each use: a source whose features are dear keeps them.
+pub trait FeatureSource {
+    /// The value of a feature whose type is a number.
+    fn number(&mut self, feature: usize) -> f64;
+
+    /// The value of a feature whose type is a tensor. It has exactly the type the environment said.
+    fn tensor(&mut self, feature: usize) -> Rc<Tensor>;
+}
+
+/// What a program remembers while it is evaluated; kept by the caller so that evaluating numbers allocates nothing.
+#[derive(Debug)]
+pub struct Scratch {
+    /// Counts evaluations: a memo is valid if it was made in the present one.
+    pub(crate) evaluation: u64,
+    /// For each memo, when it was made.
+    pub(crate) made: Vec<u64>,
+    pub(crate) memo_numbers: Vec<f64>,
+    pub(crate) memo_tensors: Vec<Option<Rc<Tensor>>>,
+    pub(crate) memo_intervals: Vec<Option<Interval>>,
+    pub(crate) local_numbers: Vec<f64>,
+    pub(crate) local_tensors: Vec<Option<Rc<Tensor>>>,
+    /// The cells that may still be made in the present evaluation.
+    pub(crate) budget: Rc<Budget>,
+    /// The first thing that went wrong.
+    pub(crate) failure: Option<Rejection>,
+}
+
+/// A compiled expression.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub(crate) root: Node,
+    /// Nodes that are evaluated at most once per document.
+    pub(crate) memos: Vec<Node>,
+    locals: usize,
+    features: Vec<(FeatureName, FeatureType)>,
+    result: FeatureType,
+}
+
+impl Program {
+    /// Compiles `expression` as the rank profile `environment` understands it.
+    ///
+    /// # Errors
+    /// If a name is unknown, types do not fit, a function calls itself, or a limit is exceeded.
+    pub fn compile(expression: &Expression, environment: &dyn Environment) -> Result<Program, Rejection> {
+        let Compiled { root, memos, locals, features } = compile(expression, environment)?;
+        let result = match &root {
+            Node::Number(_) => FeatureType::Number,
+            Node::Tensor(tensor) => FeatureType::Tensor(tensor.tensor_type.clone()),
+        };
+        Ok(Program { root, memos, locals, features, result })
+    }
+
+    /// The distinct features it needs, each with its type, in the order of their first use.
+    #[must_use]
+    pub fn features(&self) -> &[(FeatureName, FeatureType)] {
+        &self.features
+    }
+
+    /// The type of its value.
+    #[must_use]
+    pub fn result_type(&self) -> &FeatureType {
+        &self.result
+    }
+
+    /// Room for evaluating this program, any number of times.
+    #[must_use]
+    pub fn scratch(&self) -> Scratch {
+        Scratch {
+            evaluation: 0,
+            made: vec![0; self.memos.len()],
+            memo_numbers: vec![0.0; self.memos.len()],
+            memo_tensors: vec![None; self.memos.len()],
+            memo_intervals: vec![None; self.memos.len()],
+            local_numbers: vec![0.0; self.locals],
+            local_tensors: vec![None; self.locals],
+            budget: Rc::default(),
+            failure: None,
+        }
+    }
+
+    /// The value for the document whose features `source` holds. `scratch` is one of this program's.
+    ///
+    /// # Errors
+    /// If an intermediate tensor grows beyond a limit.
+    pub fn evaluate(&self, source: &mut dyn FeatureSource, scratch: &mut Scratch) -> Result<Value, Rejection> {
+        Run::begin(self, source, scratch).value()
+    }
+
+    /// The value as a score: a tensor with one cell is that cell, one with more or none has no score (NaN).
+    ///
+    /// # Errors
+    /// As [`Program::evaluate`].
+    pub fn score(&self, source: &mut dyn FeatureSource, scratch: &mut Scratch) -> Result<f64, Rejection> {
+        match self.evaluate(source, scratch)? {
+            Value::Number(number) => Ok(number),
+            Value::Tensor(tensor) => Ok(if tensor.cells.len() == 1 { tensor.cells[0] } else { f64::NAN }),
+        }
+    }
+
+    /// Bounds of the value: for every choice of feature values within the bounds `source` knows, [`Program::evaluate`]
+    /// yields, bit by bit, a number inside. Nothing if it cannot be bounded (tensors, unknown features).
+    #[must_use]
+    pub fn interval(&self, source: &mut dyn IntervalSource, scratch: &mut Scratch) -> Option<Interval> {
+        match &self.root {
+            Node::Number(root) => Bounding::begin(self, source, scratch).number(root),
+            Node::Tensor(_) => None,
+        }
+    }
+}

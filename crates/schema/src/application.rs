@@ -1,0 +1,161 @@
+//! An application package, deployed: its schemas, its content clusters, and what the deploy warned about.
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use brooklet_task::{Code, Rejection};
+
+use crate::package::Package;
+use crate::schema::Schema;
+use crate::sd::lex::SourceFile;
+use crate::sd::parse::{profile_file, schema_file};
+use crate::sd::tree::SchemaTree;
+use crate::suggest::did_you_mean;
+use crate::{expression_files, overrides, resolve, services, validate};
+
+/// A deployed application.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Application {
+    /// The schemas, in the order of their names.
+    pub schemas: Vec<Arc<Schema>>,
+    /// The content clusters, in the order of services.xml.
+    pub clusters: Vec<ContentCluster>,
+    /// `document-api/ignore-undefined-fields`: unknown fields in fed documents are skipped rather than refused.
+    pub ignore_undefined_fields: bool,
+    /// Everything the deploy warned about, each once.
+    pub warnings: Vec<String>,
+    /// What `validation-overrides.xml` allows.
+    pub overrides: Vec<Override>,
+}
+
+/// A content cluster of services.xml.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContentCluster {
+    /// Its id.
+    pub name: String,
+    /// The document types it stores.
+    pub types: Vec<DocumentTypeConfig>,
+    /// `search/query-timeout`: default timeout of its queries, milliseconds.
+    pub query_timeout_ms: Option<u32>,
+    /// `documents@selection`: only documents it selects are stored.
+    pub selection: Option<String>,
+    /// `tuning/max-document-size`, bytes.
+    pub max_document_bytes: Option<u64>,
+}
+
+/// A document type of a content cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DocumentTypeConfig {
+    /// Its name.
+    pub name: String,
+    /// How it is served. Only streaming ones deploy.
+    pub mode: Mode,
+    /// `document@selection`: only documents it selects are stored.
+    pub selection: Option<String>,
+}
+
+/// How a document type is served.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// A global index: refused at deploy.
+    Index,
+    /// One partition per group, read as a whole.
+    Streaming,
+    /// Not searchable: refused at deploy.
+    StoreOnly,
+}
+
+/// A change of validation-overrides.xml that may lose data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// What is allowed, such as `schema-removal`.
+    pub id: String,
+    /// Last day, `YYYY-MM-DD`. The core has no clock: the host looks at it.
+    pub until: String,
+}
+
+impl Application {
+    /// Deploys a package: all its files, by path relative to its root.
+    ///
+    /// # Errors
+    /// If anything in it is malformed, contradictory, or not supported; the message names file, line and column.
+    pub fn deploy(files: &[(String, Vec<u8>)]) -> Result<Application, Rejection> {
+        let package = Package::sort(files)?;
+        let Some((path, content)) = package.services else {
+            return Err(Rejection::new(Code::InvalidApplication, "services.xml is missing in the application package"));
+        };
+        let services = services::read(path, content)?;
+        let resolved = resolve::schemas(&schema_trees(&package)?)?;
+        let overrides = match package.overrides {
+            Some((path, content)) => overrides::read(path, content)?,
+            None => Vec::new(),
+        };
+        let mut warnings = package.warnings;
+        warnings.extend(services.warnings);
+        let mut schemas = Vec::new();
+        for cluster in &services.clusters {
+            for (config, place) in cluster.config.types.iter().zip(&cluster.places) {
+                let Some(found) = resolved.iter().find(|resolved| resolved.schema.name == config.name) else {
+                    let hint = did_you_mean(&config.name, resolved.iter().map(|known| known.schema.name.as_str()));
+                    let name = Rejection::quote(&config.name);
+                    return Err(place.reject(format!("document type '{name}' has no schema schemas/{name}.sd{hint}")));
+                };
+                warnings.extend(found.warnings.iter().cloned());
+                warnings.extend(validate::streaming(found, &cluster.config.name)?);
+                schemas.push(found.schema.clone());
+            }
+        }
+        for other in resolved.iter().filter(|other| !schemas.iter().any(|schema| schema.name == other.schema.name)) {
+            warnings.push(format!("Schema '{}' is in no content cluster: it is not served", other.schema.name));
+        }
+        schemas.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut seen = BTreeSet::new();
+        warnings.retain(|warning| seen.insert(warning.clone()));
+        Ok(Application {
+            schemas,
+            clusters: services.clusters.into_iter().map(|cluster| cluster.config).collect(),
+            ignore_undefined_fields: services.ignore_undefined_fields,
+            warnings,
+            overrides,
+        })
+    }
+
+    /// The schema of that name.
+    #[must_use]
+    pub fn schema(&self, name: &str) -> Option<&Arc<Schema>> {
+        self.schemas.iter().find(|schema| schema.name == name)
+    }
+
+    /// The cluster that stores the document type of that name.
+    #[must_use]
+    pub fn cluster_of(&self, document_type: &str) -> Option<&ContentCluster> {
+        self.clusters.iter().find(|cluster| cluster.types.iter().any(|config| config.name == document_type))
+    }
+}
+
+/// The schemas of a package, with the rank profiles and expressions that stand in files of their own.
+fn schema_trees(package: &Package<'_>) -> Result<Vec<SchemaTree>, Rejection> {
+    let mut trees = Vec::new();
+    for (path, content) in &package.schemas {
+        let tree = schema_file(&SourceFile::new(path, (*content).to_owned()))?;
+        let stem = path.rsplit('/').next().and_then(|file| file.strip_suffix(".sd")).unwrap_or_default();
+        if stem != tree.name.text {
+            let name = &tree.name.text;
+            let message = format!("the file of schema '{name}' must be named '{name}.sd', not '{stem}.sd'");
+            return Err(tree.name.place.reject(message));
+        }
+        trees.push(tree);
+    }
+    for (schema, path, content) in &package.profiles {
+        let (profiles, notes) = profile_file(&SourceFile::new(path, (*content).to_owned()))?;
+        let Some(tree) = trees.iter_mut().find(|tree| tree.name.text == *schema) else {
+            let message = format!("{path}: there is no schema '{schema}' for these rank profiles");
+            return Err(Rejection::new(Code::InvalidApplication, message));
+        };
+        tree.profiles.extend(profiles);
+        tree.notes.extend(notes);
+    }
+    for tree in &mut trees {
+        expression_files::insert(tree, package)?;
+    }
+    Ok(trees)
+}

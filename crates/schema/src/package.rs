@@ -1,0 +1,121 @@
+//! The files of an application package: which of them are read, ignored, warned about or refused.
+use std::collections::BTreeMap;
+
+use brooklet_task::limits::SCHEMA_BYTES;
+use brooklet_task::{Code, Rejection};
+
+/// Files of one package.
+const FILES_MAX: usize = 5_000;
+
+/// The files of a package that are read, by path.
+#[derive(Debug, Default)]
+pub(crate) struct Package<'f> {
+    pub(crate) services: Option<(&'f str, &'f str)>,
+    pub(crate) overrides: Option<(&'f str, &'f str)>,
+    /// `.sd` files.
+    pub(crate) schemas: BTreeMap<&'f str, &'f str>,
+    /// `.profile` files: path and content, under the name of their schema.
+    pub(crate) profiles: Vec<(&'f str, &'f str, &'f str)>,
+    /// `.expression` files: path and content, by their name without folder and ending.
+    pub(crate) expressions: BTreeMap<&'f str, (&'f str, &'f str)>,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl<'f> Package<'f> {
+    /// Sorts the files of a package.
+    ///
+    /// # Errors
+    /// If a path is not one inside the package, a file to be read is not text, or one of them is not supported.
+    pub(crate) fn sort(files: &'f [(String, Vec<u8>)]) -> Result<Package<'f>, Rejection> {
+        if files.len() > FILES_MAX {
+            return Err(refused(format!("an application package has at most {FILES_MAX} files")));
+        }
+        let mut package = Package::default();
+        let mut seen = BTreeMap::new();
+        for (path, content) in files {
+            check_path(path)?;
+            if let Some(first) = seen.insert(path.to_lowercase(), path) {
+                return Err(refused(format!("{path}: the package has this file twice (as {first})")));
+            }
+            package.add(path, content)?;
+        }
+        Ok(package)
+    }
+
+    fn add(&mut self, path: &'f str, content: &'f [u8]) -> Result<(), Rejection> {
+        let (folder, file) = path.split_once('/').unwrap_or(("", path));
+        let hidden = path.split('/').any(|part| part.starts_with('.'));
+        match (folder, file) {
+            _ if hidden => {}
+            ("", "services.xml") => self.services = Some((path, text(path, content)?)),
+            ("", "validation-overrides.xml") => self.overrides = Some((path, text(path, content)?)),
+            ("schemas" | "searchdefinitions", file) => self.add_schema_file(path, file, content)?,
+            ("", "hosts.xml" | "deployment.xml") | ("ext" | "security", _) => {}
+            ("search", file) if file.starts_with("query-profiles/") && file.ends_with(".xml") => {
+                return Err(unsupported(path, "query profiles are"));
+            }
+            ("components", _) if file.ends_with(".jar") => {
+                self.warnings.push(format!("{path}: the file is ignored: Java code cannot be run"));
+            }
+            ("models", _) => return Err(unsupported(path, "models are")),
+            ("constants", _) => return Err(unsupported(path, "constants from files are")),
+            ("search" | "rules" | "page-templates" | "processing", file)
+                if file.ends_with(".sr") || file.ends_with(".xml") =>
+            {
+                return Err(unsupported(path, "this file is"));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A file below `schemas/`; `file` is the path there.
+    fn add_schema_file(&mut self, path: &'f str, file: &'f str, content: &'f [u8]) -> Result<(), Rejection> {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        if let Some(schema) = file.strip_suffix(".sd") {
+            if schema.contains('/') {
+                return Err(refused(format!("{path}: schema files must be directly in schemas/")));
+            }
+            self.schemas.insert(path, text(path, content)?);
+        } else if name.ends_with(".profile") {
+            let Some((schema, _)) = file.split_once('/') else {
+                return Err(refused(format!("{path}: a rank profile file must be in the folder of its schema")));
+            };
+            self.profiles.push((schema, path, text(path, content)?));
+        } else if let Some(stem) = name.strip_suffix(".expression") {
+            self.expressions.insert(stem, (path, text(path, content)?));
+        } else {
+            self.warnings.push(format!("{path}: the file is ignored"));
+        }
+        Ok(())
+    }
+}
+
+/// Refuses paths that could mean something outside the package, or the same file as another.
+fn check_path(path: &str) -> Result<(), Rejection> {
+    let part_is_legal = |part: &str| !part.is_empty() && part != "." && part != "..";
+    if path.split('/').all(part_is_legal) && !path.contains(['\\', '\0', ':']) {
+        return Ok(());
+    }
+    Err(refused(format!("'{}' is not a path inside an application package", Rejection::quote(path))))
+}
+
+fn text<'f>(path: &str, content: &'f [u8]) -> Result<&'f str, Rejection> {
+    if content.len() > SCHEMA_BYTES {
+        return Err(refused(format!("{path}: the file is longer than {SCHEMA_BYTES} bytes")));
+    }
+    let text = std::str::from_utf8(content)
+        .map_err(|error| refused(format!("{path}: the file is not UTF-8 (byte {})", error.valid_up_to())))?;
+    match text.find('\0') {
+        Some(at) => Err(refused(format!("{path}: the file is not a text (byte {at} is 0)"))),
+        None => Ok(text),
+    }
+}
+
+fn refused(message: String) -> Rejection {
+    Rejection::new(Code::InvalidApplication, message)
+}
+
+fn unsupported(path: &str, what: &str) -> Rejection {
+    Rejection::new(Code::Unsupported, format!("{path}: {what} not supported yet"))
+}

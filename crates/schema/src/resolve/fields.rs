@@ -1,0 +1,234 @@
+//! Fields with their parts.
+use std::collections::BTreeMap;
+
+use brooklet_document::DataType;
+
+use super::Resolved;
+use super::matching::{match_settings, rank_mode, sorting};
+use super::types::{Structs, legal_name};
+use crate::field::{Field, Origin, Roles};
+use crate::indexing::Script;
+use crate::indexing::analyze::ScriptOwner;
+use crate::match_settings::MatchKind;
+use crate::place::Place;
+use crate::sd::tree::{DictionaryTree, FieldBody, FieldTree, MatchTree, Name};
+use crate::suggest::did_you_mean;
+
+/// Resolves the fields of one schema, gathering what is to be said about them.
+pub(super) struct FieldResolver<'t, 's> {
+    schema: &'t str,
+    structs: &'s mut Structs<'t>,
+    /// Warnings that hold wherever the schema is served.
+    pub(super) warnings: Vec<String>,
+    /// Fields with an index of vectors, which streaming mode does not have.
+    pub(super) hnsw_fields: Vec<String>,
+}
+
+/// The struct-fields of a field, by their path below it.
+type Bodies<'b> = BTreeMap<String, (&'b Name, &'b FieldBody)>;
+
+impl<'t, 's> FieldResolver<'t, 's> {
+    pub(super) fn new(schema: &'t str, structs: &'s mut Structs<'t>) -> FieldResolver<'t, 's> {
+        FieldResolver { schema, structs, warnings: Vec::new(), hnsw_fields: Vec::new() }
+    }
+
+    /// A field of the document or of the schema.
+    pub(super) fn field(&mut self, tree: &FieldTree, origin: Origin) -> Resolved<Field> {
+        legal_name(&tree.name, self.schema)?;
+        let data_type = self.field_type(tree)?;
+        let source = tree.body.indexing.as_ref().and_then(|script| script.source.as_ref());
+        if let (Origin::Schema, Some(source)) = (origin, source) {
+            let place = source.place.as_ref().unwrap_or(&tree.name.place);
+            return Err(place.unsupported(format!("the indexing of field '{}' outside the document", tree.name.text)));
+        }
+        let script = self.script(&tree.name, &tree.name.text, &tree.body)?;
+        let (roles, script) = self.roles(&tree.name, &data_type, script);
+        self.check(tree, &data_type, roles)?;
+        let mut field = resolved(tree.name.text.clone(), data_type, origin, &tree.body, None, roles);
+        field.script = script;
+        field.parts = self.parts(&field, &tree.body)?;
+        Ok(field)
+    }
+
+    fn field_type(&mut self, tree: &FieldTree) -> Resolved<DataType> {
+        let mut data_type = self.structs.data_type(&tree.data_type)?;
+        let body = &tree.body;
+        if let DataType::WeightedSet { create_if_nonexistent, remove_if_zero, .. } = &mut data_type {
+            *create_if_nonexistent |= body.create_if_nonexistent;
+            *remove_if_zero |= body.remove_if_zero;
+        } else if body.create_if_nonexistent || body.remove_if_zero {
+            let message = format!("field '{}' is no weightedset, so it has no such settings", tree.name.text);
+            return Err(tree.name.place.reject(message));
+        }
+        Ok(data_type)
+    }
+
+    fn script(&self, name: &Name, field: &str, body: &FieldBody) -> Resolved<Script> {
+        let Some(script) = &body.indexing else { return Ok(Script::default()) };
+        script.check(&ScriptOwner { schema: self.schema, field, own: &name.text })?;
+        Ok(script.clone().with_input(&name.text))
+    }
+
+    /// The roles of a field, and its script: an index of numbers is an attribute.
+    fn roles(&mut self, name: &Name, data_type: &DataType, script: Script) -> (Roles, Script) {
+        let mut roles = script.roles(&name.text);
+        let element = data_type.element();
+        if !roles.index || !(element.is_numeric() || *element == DataType::Bool) {
+            return (roles, script);
+        }
+        roles.index = false;
+        roles.attribute = true;
+        self.warnings.push(format!(
+            "For schema '{}', field '{}': Changed to attribute because numerical indexes (field has type {data_type}) is not \
+             currently supported. Index-only settings may fail. Ignore this warning for streaming search.",
+            self.schema, name.text
+        ));
+        (roles, script.with_attribute_for_index())
+    }
+
+    fn check(&mut self, tree: &FieldTree, data_type: &DataType, roles: Roles) -> Resolved<()> {
+        let (name, body) = (&tree.name, &tree.body);
+        let about = format!("For schema '{}', field '{}'", self.schema, name.text);
+        if body.matching.kind == Some(MatchKind::Gram) && roles.attribute && !roles.index {
+            let message = "gram matching is not supported with attributes, use 'index' in indexing";
+            return Err(name.place.reject(format!("{about}: {message}")));
+        }
+        if let DataType::Tensor(_) = data_type {
+            if roles.index && !roles.attribute {
+                let message = "A tensor that has an index must also be an attribute.";
+                return Err(name.place.reject(format!("{about}: {message}")));
+            }
+            if roles.index || body.hnsw {
+                self.hnsw_fields.push(name.text.clone());
+            }
+        } else if let Some((_, place)) = &body.distance_metric {
+            self.warnings.push(format!("{place}: {about}: distance-metric has no effect, the field is no tensor"));
+        }
+        let bolded = body.bolding == Some(true) || body.summaries.iter().any(|summary| summary.bolding == Some(true));
+        if bolded && !data_type.element().is_text() {
+            let message = format!("'bolding: on' for non-text field '{}' ({data_type}) is not allowed", name.text);
+            return Err(name.place.reject(message));
+        }
+        let cased = body.matching.cased.unwrap_or(false);
+        check_dictionary(&body.dictionary, &about, &name.place, data_type.element().is_text(), cased)
+    }
+
+    /// All parts of a struct, array of structs or map, in the order of the type.
+    fn parts(&mut self, field: &Field, body: &FieldBody) -> Resolved<Vec<Field>> {
+        let mut bodies = Bodies::new();
+        flatten(&body.struct_fields, "", &mut bodies)?;
+        let mut paths = Vec::new();
+        part_types(&field.data_type, "", &mut paths);
+        let mut parts = Vec::new();
+        for (path, data_type) in &paths {
+            let inner = bodies.remove(path.as_str());
+            parts.push(self.part(field, body, path, data_type, inner)?);
+        }
+        let Some((path, (name, _))) = bodies.pop_first() else { return Ok(parts) };
+        let hint = did_you_mean(&path, paths.iter().map(|(path, _)| path.as_str()));
+        let message = format!("field '{}' of type {} has no part '{path}'{hint}", field.name, field.data_type);
+        Err(name.place.reject(message))
+    }
+
+    fn part(
+        &self,
+        field: &Field,
+        around: &FieldBody,
+        path: &str,
+        data_type: &DataType,
+        inner: Option<(&Name, &FieldBody)>,
+    ) -> Resolved<Field> {
+        let nothing = FieldBody::default();
+        let name = format!("{}.{path}", field.name);
+        let body = inner.map_or(&nothing, |(_, body)| body);
+        let script = match inner {
+            Some((own, body)) => self.script(own, &name, body)?,
+            None => Script::default(),
+        };
+        let own = inner.map_or(Roles::default(), |(own, _)| script.roles(&own.text));
+        let roles = Roles { index: own.index || field.indexing.index, ..own };
+        let mut part = resolved(name, data_type.clone(), field.origin, body, Some(&around.matching), roles);
+        part.script = script;
+        Ok(part)
+    }
+}
+
+/// A field or part from what was said about it.
+fn resolved(
+    name: String,
+    data_type: DataType,
+    origin: Origin,
+    body: &FieldBody,
+    around: Option<&MatchTree>,
+    indexing: Roles,
+) -> Field {
+    let matching = match_settings(&body.matching, around, &data_type, indexing);
+    Field {
+        name,
+        origin,
+        indexing,
+        script: Script::default(),
+        rank: rank_mode(body.rank, &matching),
+        rank_type: body.rank_type.unwrap_or_default(),
+        weight: body.weight.unwrap_or(100),
+        distance_metric: body.distance_metric.as_ref().map(|(metric, _)| *metric).unwrap_or_default(),
+        sorting: sorting(&body.sorting),
+        aliases: body.aliases.clone(),
+        mutable: body.mutable,
+        parts: Vec::new(),
+        data_type,
+        matching,
+    }
+}
+
+/// A dictionary has no effect, but one that contradicts the match is refused as elsewhere.
+fn check_dictionary(tree: &DictionaryTree, about: &str, place: &Place, is_text: bool, cased: bool) -> Resolved<()> {
+    if !is_text {
+        return Ok(());
+    }
+    if let (Some(place), false) = (&tree.hash, cased) {
+        return Err(place.reject(format!("{about}: hash dictionary require cased match")));
+    }
+    match tree.cased {
+        Some(dictionary) if dictionary != cased => {
+            let word = |cased: bool| if cased { "CASED" } else { "UNCASED" };
+            let message = format!(
+                "{about}: Dictionary casing '{}' does not match field match casing '{}'",
+                word(dictionary),
+                word(cased)
+            );
+            Err(place.reject(message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Puts struct-fields, and those inside them, under their path.
+fn flatten<'b>(trees: &'b [crate::sd::tree::StructFieldTree], prefix: &str, bodies: &mut Bodies<'b>) -> Resolved<()> {
+    for tree in trees {
+        let path = format!("{prefix}{}", tree.name.text);
+        flatten(&tree.body.struct_fields, &format!("{path}."), bodies)?;
+        if let Some((first, _)) = bodies.insert(path, (&tree.name, &tree.body)) {
+            return Err(crate::sd::settings::duplicate(&tree.name, first, "struct-field"));
+        }
+    }
+    Ok(())
+}
+
+/// Paths and types of all parts of a type, each before its own parts.
+fn part_types(of: &DataType, prefix: &str, paths: &mut Vec<(String, DataType)>) {
+    let mut add = |name: &str, of: &DataType| {
+        let path = format!("{prefix}{name}");
+        paths.push((path.clone(), of.clone()));
+        part_types(of, &format!("{path}."), paths);
+    };
+    match of {
+        DataType::Array(element) => part_types(element, prefix, paths),
+        DataType::Struct(of) => of.fields.iter().for_each(|field| add(&field.name, &field.data_type)),
+        DataType::Map(key, value) => {
+            add("key", key);
+            add("value", value);
+        }
+        _ => {}
+    }
+}

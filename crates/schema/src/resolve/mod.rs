@@ -1,0 +1,206 @@
+//! Syntax trees to schemas: inheritance, types, defaults. Refuses what contradicts itself; what only streaming mode
+//! forbids is `validate`'s.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use brooklet_task::Rejection;
+use brooklet_task::limits::FIELDS;
+
+use crate::field::{Field, Origin};
+use crate::place::Place;
+use crate::schema::Schema;
+use crate::sd::settings::duplicate;
+use crate::sd::tree::{Name, SchemaTree};
+use crate::suggest::did_you_mean;
+
+mod field_sets;
+mod fields;
+mod matching;
+mod order;
+mod profiles;
+mod summaries;
+mod types;
+mod values;
+
+use fields::FieldResolver;
+use types::Structs;
+
+type Resolved<T> = Result<T, Rejection>;
+
+/// A schema, and what is to be said about it once it is known which cluster serves it.
+#[derive(Debug)]
+pub(crate) struct ResolvedSchema {
+    pub(crate) schema: Arc<Schema>,
+    /// Place of its name.
+    pub(crate) place: Place,
+    /// Warnings that hold wherever it is served.
+    pub(crate) warnings: Vec<String>,
+    /// Fields with `index { hnsw }` or `index` on a tensor.
+    pub(crate) hnsw_fields: Vec<String>,
+    /// Names of imported fields.
+    pub(crate) imports: Vec<Name>,
+}
+
+/// Resolves all schemas of a package.
+///
+/// # Errors
+/// If one of them is contradictory, or they contradict each other.
+pub(crate) fn schemas(trees: &[SchemaTree]) -> Resolved<Vec<ResolvedSchema>> {
+    crate::sd::settings::unique(trees.iter().map(|tree| &tree.name), "schema")?;
+    let parents = trees.iter().map(|tree| parents_of(tree, trees)).collect::<Resolved<Vec<_>>>()?;
+    let order = order::parents_first(&parents).map_err(|index| {
+        let name = &trees[index].name;
+        name.place.reject(format!("schema '{}' inherits itself", name.text))
+    })?;
+    let mut done: BTreeMap<&str, ResolvedSchema> = BTreeMap::new();
+    for index in order {
+        let tree = &trees[index];
+        let resolved = schema(tree, &done)?;
+        done.insert(&tree.name.text, resolved);
+    }
+    Ok(done.into_values().collect())
+}
+
+/// Indexes of the schemas whose schema or document this one inherits.
+fn parents_of(tree: &SchemaTree, trees: &[SchemaTree]) -> Resolved<Vec<usize>> {
+    let documents = tree.document.iter().flat_map(|document| &document.inherits);
+    let mut parents = Vec::new();
+    for (name, what) in
+        tree.inherits.iter().map(|name| (name, "schema")).chain(documents.map(|name| (name, "document")))
+    {
+        if what == "document" && name.text == "document" {
+            continue; // The root type, which every document has anyway.
+        }
+        let Some(parent) = trees.iter().position(|other| other.name.text == name.text) else {
+            let hint = did_you_mean(&name.text, trees.iter().map(|other| other.name.text.as_str()));
+            let owner = &tree.name.text;
+            let message =
+                format!("{what} '{owner}' inherits '{}', but this is not found{hint}", Rejection::quote(&name.text));
+            return Err(name.place.reject(message));
+        };
+        parents.push(parent);
+    }
+    Ok(parents)
+}
+
+fn schema(tree: &SchemaTree, done: &BTreeMap<&str, ResolvedSchema>) -> Resolved<ResolvedSchema> {
+    let name = &tree.name.text;
+    let Some(document) = &tree.document else {
+        return Err(tree.name.place.reject(format!("schema '{name}' has no document")));
+    };
+    if document.name.text != *name {
+        let message = format!("document '{}' must have the name of its schema, '{name}'", document.name.text);
+        return Err(document.name.place.reject(message));
+    }
+    let parent = tree.inherits.as_ref().map(|parent| (parent, &done[parent.text.as_str()].schema));
+    if let Some((parent, _)) = parent
+        && !document.inherits.iter().any(|inherited| inherited.text == parent.text)
+    {
+        let message = format!("schema '{name}' inherits '{0}', so its document must inherit '{0}' too", parent.text);
+        return Err(parent.place.reject(message));
+    }
+    let parent = parent.map(|(_, schema)| schema);
+    let inherited = inherited_documents(tree, done);
+    let mut structs = Structs::resolve(tree, &inherited)?;
+    let mut resolver = FieldResolver::new(name, &mut structs);
+    let mut fields = inherited_fields(tree, &inherited, parent)?;
+    check_names(tree, &fields)?;
+    for field in &document.fields {
+        fields.push(resolver.field(field, Origin::Document)?);
+    }
+    for field in &tree.fields {
+        fields.push(resolver.field(field, Origin::Schema)?);
+    }
+    if fields.len() > FIELDS {
+        return Err(tree.name.place.reject(format!("a schema has at most {FIELDS} fields")));
+    }
+    let FieldResolver { mut warnings, hnsw_fields, .. } = resolver;
+    warnings.extend(tree.notes.iter().map(|note| format!("{}: {}", note.place, note.message)));
+    let mut schema = Schema {
+        name: name.clone(),
+        fields,
+        structs: structs.into_types(),
+        document_inherits: ancestors(&inherited),
+        raw_as_base64_in_summary: tree.raw_as_base64.or(parent.map(|of| of.raw_as_base64_in_summary)).unwrap_or(true),
+        document_only: tree.document_only,
+        ..Schema::default()
+    };
+    schema.field_sets = field_sets::field_sets(tree, &schema, parent, &mut warnings)?;
+    schema.summary_classes = summaries::classes(tree, &schema, parent, &mut warnings)?;
+    schema.rank_profiles = profiles::profiles(tree, &schema, parent, &mut warnings)?;
+    warnings.extend(tree.indexes.iter().map(|index| {
+        format!("{}: index '{}' outside a field has no effect in streaming search", index.place, index.text)
+    }));
+    Ok(ResolvedSchema {
+        schema: Arc::new(schema),
+        place: tree.name.place.clone(),
+        warnings,
+        hnsw_fields,
+        imports: tree.imports.clone(),
+    })
+}
+
+fn inherited_documents<'d>(tree: &SchemaTree, done: &'d BTreeMap<&str, ResolvedSchema>) -> Vec<&'d Arc<Schema>> {
+    let names = tree.document.iter().flat_map(|document| &document.inherits);
+    names.filter_map(|name| done.get(name.text.as_str())).map(|resolved| &resolved.schema).collect()
+}
+
+/// Document types inherited, nearest first, each once.
+fn ancestors(inherited: &[&Arc<Schema>]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let further = inherited.iter().flat_map(|schema| schema.document_inherits.iter());
+    for name in inherited.iter().map(|schema| &schema.name).chain(further) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+/// Fields of the inherited documents, and those an inherited schema has outside its document.
+fn inherited_fields(
+    tree: &SchemaTree,
+    inherited: &[&Arc<Schema>],
+    parent: Option<&Arc<Schema>>,
+) -> Resolved<Vec<Field>> {
+    let mut fields: Vec<Field> = Vec::new();
+    let documents = inherited.iter().flat_map(|schema| schema.fields.iter().filter(|f| f.origin == Origin::Document));
+    let outside = parent.into_iter().flat_map(|schema| schema.fields.iter().filter(|f| f.origin == Origin::Schema));
+    for field in documents.chain(outside) {
+        match fields.iter().find(|other| other.name == field.name) {
+            None => fields.push(field.clone()),
+            Some(other) if other == field => {}
+            Some(_) => {
+                let message = format!("document '{}' inherits two different fields '{}'", tree.name.text, field.name);
+                return Err(tree.name.place.reject(message));
+            }
+        }
+    }
+    Ok(fields)
+}
+
+/// Refuses names that occur twice, in whatever case, or are inherited already.
+fn check_names(tree: &SchemaTree, inherited: &[Field]) -> Resolved<()> {
+    let schema = &tree.name.text;
+    let mut seen: BTreeMap<String, &Name> = BTreeMap::new();
+    let document = tree.document.iter().flat_map(|document| &document.fields).map(|field| (&field.name, true));
+    for (name, in_document) in document.chain(tree.fields.iter().map(|field| (&field.name, false))) {
+        if inherited.iter().any(|field| field.name.eq_ignore_ascii_case(&name.text)) {
+            return Err(name.place.reject(format!("field '{}' is inherited already", name.text)));
+        }
+        let Some(first) = seen.insert(name.text.to_lowercase(), name) else { continue };
+        if first.text == name.text && in_document {
+            return Err(duplicate(name, first, "field"));
+        }
+        let message = if in_document {
+            format!(
+                "document '{schema}' error: Duplicate (case insensitively) field '{}' in document type '{schema}'",
+                name.text
+            )
+        } else {
+            format!("schema '{schema}' error: duplicate field '{}': Also defined as a document field", name.text)
+        };
+        return Err(name.place.reject(format!("{message}, at {}", first.place)));
+    }
+    Ok(())
+}

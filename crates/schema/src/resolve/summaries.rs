@@ -1,0 +1,265 @@
+//! Summary classes: the implicit `default`, what fields say about their summaries, and the explicit classes.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use brooklet_document::DataType;
+
+use super::{Resolved, order};
+use crate::field::Field;
+use crate::schema::Schema;
+use crate::sd::tree::{FieldBody, Name, SchemaTree, SummaryClassTree, SummaryTree, TransformTree};
+use crate::suggest::did_you_mean;
+use crate::summary_class::{SummaryClass, SummaryField, SummaryTransform};
+
+/// Summary fields of all classes of a schema: inherited ones count for each class that has them.
+const FIELDS_MAX: usize = 100_000;
+
+/// The classes of a schema: `default` first, then the explicit ones, then those of the inherited schema.
+pub(super) fn classes(
+    tree: &SchemaTree,
+    schema: &Schema,
+    parent: Option<&Arc<Schema>>,
+    warnings: &mut Vec<String>,
+) -> Resolved<Vec<SummaryClass>> {
+    let builder = Classes { tree, schema, parent };
+    let implicit = builder.implicit()?;
+    let parents = tree.summaries.iter().map(|class| builder.parents(class)).collect::<Resolved<Vec<_>>>()?;
+    let order = order::parents_first(&parents).map_err(|index| {
+        let name = &tree.summaries[index].name;
+        name.place.reject(format!("document-summary '{}' inherits itself", name.text))
+    })?;
+    let mut done: Vec<SummaryClass> = implicit.into_values().collect();
+    done.sort_by_key(|class| class.name != "default");
+    let mut total = 0;
+    for index in order {
+        builder.explicit(&tree.summaries[index], &mut done, warnings)?;
+        total += done.last().map_or(0, |class| class.fields.len());
+        if total > FIELDS_MAX {
+            return Err(tree.name.place.reject(format!("the document-summaries have more than {FIELDS_MAX} fields")));
+        }
+    }
+    for class in parent.into_iter().flat_map(|parent| &parent.summary_classes) {
+        match done.iter_mut().find(|own| own.name == class.name) {
+            None => done.push(class.clone()),
+            Some(own) if own.name == "default" => own.fields = merged(&class.fields, &own.fields),
+            Some(_) => {}
+        }
+    }
+    done.iter().try_for_each(|class| builder.check(class))?;
+    Ok(done)
+}
+
+struct Classes<'a> {
+    tree: &'a SchemaTree,
+    schema: &'a Schema,
+    parent: Option<&'a Arc<Schema>>,
+}
+
+impl Classes<'_> {
+    /// What the fields say: `default` has all fields with `summary`, and any class what is sent to it.
+    fn implicit(&self) -> Resolved<BTreeMap<String, SummaryClass>> {
+        let mut classes = BTreeMap::new();
+        class_of(&mut classes, "default");
+        let own = self.tree.document.iter().flat_map(|document| &document.fields).chain(&self.tree.fields);
+        let bodies: BTreeMap<&str, &FieldBody> = own.map(|field| (field.name.text.as_str(), &field.body)).collect();
+        for field in &self.schema.fields {
+            let body = bodies.get(field.name.as_str());
+            let summaries = body.map_or(&[][..], |body| &body.summaries);
+            if field.indexing.summary && !summaries.iter().any(|summary| summary.name.text == field.name) {
+                let bolding = body.is_some_and(|body| body.bolding == Some(true));
+                let transform = if bolding { SummaryTransform::Bolding } else { SummaryTransform::Full };
+                add(class_of(&mut classes, "default"), plain(&field.name, transform));
+            }
+            for summary in summaries {
+                self.implicit_field(field, body.and_then(|body| body.bolding), summary, &mut classes)?;
+            }
+        }
+        Ok(classes)
+    }
+
+    fn implicit_field(
+        &self,
+        field: &Field,
+        bolding: Option<bool>,
+        summary: &SummaryTree,
+        classes: &mut BTreeMap<String, SummaryClass>,
+    ) -> Resolved<()> {
+        let mut resolved = summary_field(summary, bolding);
+        if summary.sources.is_empty() {
+            resolved.sources = vec![field.name.clone()];
+        }
+        self.check_transform(&resolved, &summary.name)?;
+        if summary.destinations.is_empty() || (summary.name.text == field.name && field.indexing.summary) {
+            add(class_of(classes, "default"), resolved.clone());
+        }
+        for destination in &summary.destinations {
+            add(class_of(classes, &destination.text), resolved.clone());
+        }
+        Ok(())
+    }
+
+    /// Indexes of the classes of this file a class inherits. Those of the inherited schema, and `default`, are done.
+    fn parents(&self, class: &SummaryClassTree) -> Resolved<Vec<usize>> {
+        let mut parents = Vec::new();
+        for name in &class.inherits {
+            match self.tree.summaries.iter().position(|other| other.name.text == name.text) {
+                Some(index) => parents.push(index),
+                None if name.text == "default" || self.inherited(&name.text).is_some() => {}
+                None => {
+                    let (own, schema) = (&class.name.text, &self.schema.name);
+                    let known = self.tree.summaries.iter().map(|other| other.name.text.as_str());
+                    let hint = did_you_mean(&name.text, known.chain(["default"]));
+                    let message = format!(
+                        "document-summary '{own}' in schema '{schema}' inherits '{}', but this is not present in schema \
+                         '{schema}'{hint}",
+                        name.text
+                    );
+                    return Err(name.place.reject(message));
+                }
+            }
+        }
+        Ok(parents)
+    }
+
+    fn inherited(&self, class: &str) -> Option<&SummaryClass> {
+        self.parent.and_then(|parent| parent.summary_class(class))
+    }
+
+    /// Puts an explicit class last into `done`, with what it inherits and what fields sent to it.
+    fn explicit(
+        &self,
+        tree: &SummaryClassTree,
+        done: &mut Vec<SummaryClass>,
+        warnings: &mut Vec<String>,
+    ) -> Resolved<()> {
+        let found = done.iter().position(|class| class.name == tree.name.text);
+        let mut class = found.map_or_else(SummaryClass::default, |index| done.remove(index));
+        class.name = tree.name.text.clone();
+        class.inherits = tree.inherits.iter().map(|name| name.text.clone()).collect();
+        class.from_disk |= tree.from_disk;
+        class.omit_summary_features |= tree.omit_summary_features;
+        for name in &tree.inherits {
+            let own = done.iter().find(|other| other.name == name.text);
+            let Some(parent) = own.or_else(|| self.inherited(&name.text)) else { continue };
+            class.fields = merged(&parent.fields, &class.fields);
+            class.omit_summary_features |= parent.omit_summary_features;
+        }
+        for summary in &tree.fields {
+            let mut field = summary_field(summary, None);
+            if summary.transform == TransformTree::Unsaid && summary.bolding.is_none() {
+                field.transform = self.said_elsewhere(&field, &class, done);
+            }
+            if summary.has_type {
+                warnings.push(format!(
+                    "For schema '{}', document-summary '{}', summary field '{}': Specifying the type is deprecated, ignored \
+                     and will be an error in Vespa 9. Remove the type specification to silence this warning.",
+                    self.schema.name, class.name, field.name
+                ));
+            }
+            self.check_transform(&field, &summary.name)?;
+            self.check_sources(&class.name, &field, &summary.name)?;
+            add(&mut class, field);
+        }
+        if class.name == "default" {
+            done.insert(0, class)
+        } else {
+            done.push(class)
+        }
+        Ok(())
+    }
+
+    /// What the field itself, or the same summary field of `default`, says about the transform.
+    fn said_elsewhere(&self, field: &SummaryField, class: &SummaryClass, done: &[SummaryClass]) -> SummaryTransform {
+        let default = done.iter().find(|class| class.name == "default");
+        let known = class.field(&field.name).or_else(|| default.and_then(|default| default.field(&field.name)));
+        known
+            .filter(|known| known.sources == field.sources)
+            .map_or(SummaryTransform::Full, |known| known.transform.clone())
+    }
+
+    fn check_transform(&self, field: &SummaryField, name: &Name) -> Resolved<()> {
+        let Some(source) = field.sources.first().and_then(|source| self.schema.field(source)) else { return Ok(()) };
+        let of = &source.data_type;
+        match field.transform {
+            SummaryTransform::Bolding if !of.element().is_text() => {
+                Err(name.place.reject(format!("'bolding: on' for non-text field '{}' ({of}) is not allowed", source.name)))
+            }
+            SummaryTransform::MatchedElementsOnly | SummaryTransform::SelectElementsBy(_)
+                if !matches!(of, DataType::Array(_) | DataType::WeightedSet { .. } | DataType::Map(..)) =>
+            {
+                Err(name.place.reject(format!(
+                    "For schema '{}', summary field '{}': elements can be selected only in an array, weightedset or map, not \
+                     in a field of type {of}",
+                    self.schema.name, field.name
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_sources(&self, class: &str, field: &SummaryField, name: &Name) -> Resolved<()> {
+        let missing = field.sources.iter().find(|source| !self.is_source(source));
+        let Some(source) = missing else { return Ok(()) };
+        let hint = did_you_mean(source, self.schema.all_fields().map(|field| field.name.as_str()));
+        let schema = &self.schema.name;
+        Err(name.place.reject(format!(
+            "For schema '{schema}', summary class '{class}', summary field '{}': there is no valid source '{source}'{hint}",
+            field.name
+        )))
+    }
+
+    fn is_source(&self, source: &str) -> bool {
+        const BUILT_IN: &[&str] = &["documentid", "summaryfeatures", "rankfeatures", "matchfeatures"];
+        let position = source.strip_suffix(".position").or_else(|| source.strip_suffix(".distance"));
+        let of_position = position.and_then(|name| self.schema.field(name));
+        BUILT_IN.contains(&source)
+            || self.schema.field(source).is_some()
+            || of_position.is_some_and(|field| *field.data_type.element() == DataType::Position)
+    }
+
+    /// Checks what fields sent to a class, which has no place of its own.
+    fn check(&self, class: &SummaryClass) -> Resolved<()> {
+        class.fields.iter().try_for_each(|field| self.check_sources(&class.name, field, &self.tree.name))
+    }
+}
+
+fn class_of<'c>(classes: &'c mut BTreeMap<String, SummaryClass>, name: &str) -> &'c mut SummaryClass {
+    classes.entry(name.to_owned()).or_insert_with(|| SummaryClass { name: name.to_owned(), ..SummaryClass::default() })
+}
+
+fn plain(name: &str, transform: SummaryTransform) -> SummaryField {
+    SummaryField { name: name.to_owned(), sources: vec![name.to_owned()], transform }
+}
+
+/// Adds a field, in the place of one of the same name if there is one.
+fn add(class: &mut SummaryClass, field: SummaryField) {
+    match class.fields.iter_mut().find(|other| other.name == field.name) {
+        Some(other) => *other = field,
+        None => class.fields.push(field),
+    }
+}
+
+/// The fields of `first`, with those of `second` added or in their place.
+fn merged(first: &[SummaryField], second: &[SummaryField]) -> Vec<SummaryField> {
+    let mut class = SummaryClass { fields: first.to_vec(), ..SummaryClass::default() };
+    second.iter().for_each(|field| add(&mut class, field.clone()));
+    class.fields
+}
+
+fn summary_field(tree: &SummaryTree, bolding: Option<bool>) -> SummaryField {
+    let transform = match &tree.transform {
+        TransformTree::Dynamic => SummaryTransform::Dynamic,
+        TransformTree::MatchedElementsOnly => SummaryTransform::MatchedElementsOnly,
+        TransformTree::Tokens => SummaryTransform::Tokens,
+        TransformTree::SelectElementsBy(function) => SummaryTransform::SelectElementsBy(function.clone()),
+        TransformTree::Unsaid | TransformTree::Full if tree.bolding.or(bolding) == Some(true) => {
+            SummaryTransform::Bolding
+        }
+        TransformTree::Unsaid | TransformTree::Full => SummaryTransform::Full,
+    };
+    let mut sources: Vec<String> = tree.sources.iter().map(|name| name.text.clone()).collect();
+    if sources.is_empty() {
+        sources.push(tree.name.text.clone());
+    }
+    SummaryField { name: tree.name.text.clone(), sources, transform }
+}

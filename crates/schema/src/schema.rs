@@ -1,0 +1,83 @@
+//! A schema, resolved: what the rest of the house asks about a document type.
+use std::sync::Arc;
+
+use brooklet_document::{DataType, StructType};
+
+use crate::field::{Field, FieldSet};
+use crate::rank_profile::RankProfile;
+use crate::summary_class::SummaryClass;
+
+/// A document type and how it is searched, ranked and shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Schema {
+    /// Its name, and that of its document type.
+    pub name: String,
+    /// Fields of the document in order, inherited ones first, then those outside the document.
+    pub fields: Vec<Field>,
+    /// Struct types, inherited ones included.
+    pub structs: Vec<Arc<StructType>>,
+    /// Field sets.
+    pub field_sets: Vec<FieldSet>,
+    /// Rank profiles; `default` and `unranked` always exist.
+    pub rank_profiles: Vec<RankProfile>,
+    /// Summary classes; `default` always exists.
+    pub summary_classes: Vec<SummaryClass>,
+    /// Document types whose fields were inherited, nearest first: a selection by their name selects this type too.
+    pub document_inherits: Vec<String>,
+    /// `raw` fields are shown as base64 (always, unless the schema says otherwise).
+    pub raw_as_base64_in_summary: bool,
+    /// Only a document: it can be stored and got, not queried.
+    pub document_only: bool,
+}
+
+impl Schema {
+    /// The field, or part of one (`people.name`), of that name. Aliases are not looked at.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        let top = name.split('.').next().unwrap_or(name);
+        let field = self.fields.iter().find(|field| field.name == top)?;
+        if top.len() == name.len() { Some(field) } else { field.part(name) }
+    }
+
+    /// The field a query means by `name`: a field, a part of one, or an alias of either.
+    #[must_use]
+    pub fn query_field(&self, name: &str) -> Option<&Field> {
+        self.field(name).or_else(|| self.all_fields().find(|field| field.aliases.iter().any(|alias| alias == name)))
+    }
+
+    /// All fields and all parts of fields, each field before its parts.
+    pub fn all_fields(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().flat_map(|field| std::iter::once(field).chain(&field.parts))
+    }
+
+    /// The type of a field that can be fed (declared in the document).
+    #[must_use]
+    pub fn document_field_type(&self, name: &str) -> Option<&DataType> {
+        let field = self.fields.iter().find(|field| field.name == name)?;
+        (field.origin == crate::field::Origin::Document).then_some(&field.data_type)
+    }
+
+    /// The field set of that name.
+    #[must_use]
+    pub fn field_set(&self, name: &str) -> Option<&FieldSet> {
+        self.field_sets.iter().find(|set| set.name == name)
+    }
+
+    /// The rank profile of that name.
+    #[must_use]
+    pub fn rank_profile(&self, name: &str) -> Option<&RankProfile> {
+        self.rank_profiles.iter().find(|profile| profile.name == name)
+    }
+
+    /// The summary class of that name.
+    #[must_use]
+    pub fn summary_class(&self, name: &str) -> Option<&SummaryClass> {
+        self.summary_classes.iter().find(|class| class.name == name)
+    }
+
+    /// The struct type of that name.
+    #[must_use]
+    pub fn struct_type(&self, name: &str) -> Option<&Arc<StructType>> {
+        self.structs.iter().find(|of| of.name == name)
+    }
+}

@@ -1,0 +1,12 @@
+//! The schema language: text to syntax tree. What the tree means is decided in `resolve`.
+
+pub(crate) mod lex;
+pub(crate) mod parse;
+pub(crate) mod tree;
+
+mod field;
+mod profile;
+pub(crate) mod settings;
+mod summary;
+mod types;
+mod value;

@@ -1,0 +1,397 @@
+//! Rank profiles. Expressions and features are taken as text; what only tunes an index is read and forgotten.
+use brooklet_task::limits::EXPRESSION_BYTES;
+
+use super::lex::Token;
+use super::settings::{Parsed, Parser, duplicate, limited, unique};
+use super::tree::{FeaturesTree, FieldRankingTree, FunctionTree, Name, PhaseTree, ProfileTree};
+use crate::field::RankMode;
+use crate::place::SourceText;
+use crate::rank_profile::ElementGap;
+
+/// Elements with a number that tunes an index or its threads: no effect in streaming mode.
+const TUNING: &[&str] = &[
+    "num-threads-per-search",
+    "min-hits-per-thread",
+    "num-search-partitions",
+    "termwise-limit",
+    "post-filter-threshold",
+    "approximate-threshold",
+    "filter-first-threshold",
+    "filter-first-exploration",
+    "exploration-slack",
+    "target-hits-max-adjustment-factor",
+    "filter-threshold",
+];
+
+/// Blocks that tune an index: no effect in streaming mode.
+const TUNING_BLOCKS: &[&str] = &["match-phase", "diversity", "mutate", "weakand"];
+
+const ELEMENTS: &[&str] = &[
+    "strict",
+    "inputs",
+    "constants",
+    "onnx-model",
+    "function",
+    "first-phase",
+    "second-phase",
+    "global-phase",
+    "match-features",
+    "summary-features",
+    "rank-features",
+    "ignore-default-rank-features",
+    "rank-properties",
+    "significance",
+    "rank",
+    "rank-type",
+    "weight",
+    "rank-profile",
+];
+
+impl Parser<'_> {
+    /// A rank profile, after the word `rank-profile`, added to `profiles`.
+    pub(super) fn rank_profile(&mut self, profiles: &mut Vec<ProfileTree>) -> Parsed<()> {
+        let name = self.word("the name of the rank-profile")?;
+        let inherits = self.inherits()?;
+        let mut tree = empty(name, inherits);
+        self.block(|parser| parser.profile_element(&mut tree))?;
+        unique(tree.functions.iter().map(|function| &function.name), "function")?;
+        unique(tree.inputs.iter().map(|input| &input.name), "input")?;
+        unique(tree.constants.iter().map(|constant| &constant.name), "constant")?;
+        let place = &tree.name.place;
+        limited(tree.inputs.len(), place, "inputs")?;
+        limited(tree.constants.len(), place, "constants")?;
+        limited(tree.properties.len(), place, "rank properties")?;
+        limited(tree.fields.len(), place, "settings of fields")?;
+        limited(tree.rank_features.len(), place, "rank features")?;
+        for list in [&tree.match_features, &tree.summary_features].into_iter().flatten() {
+            limited(list.features.len(), place, "features in a list")?;
+        }
+        profiles.push(tree);
+        limited(profiles.len(), &profiles[0].name.place, "rank-profiles")
+    }
+
+    fn profile_element(&mut self, tree: &mut ProfileTree) -> Parsed<()> {
+        let element = self.word("an element of a rank-profile")?;
+        match element.text.as_str() {
+            "strict" => tree.strict = Some(self.switch_value("strict")?),
+            "inputs" => self.inputs(tree)?,
+            "constants" => self.constants(tree)?,
+            "function" | "macro" => self.function(tree)?,
+            "first-phase" => set_phase(&mut tree.first_phase, self.phase(&element)?, &element)?,
+            "second-phase" => set_phase(&mut tree.second_phase, self.phase(&element)?, &element)?,
+            "match-features" => add_features(&mut tree.match_features, self.features()?),
+            "summary-features" => add_features(&mut tree.summary_features, self.features()?),
+            "rank-features" => {
+                let text = self.raw_value()?;
+                tree.rank_features.extend(self.split_features(&text)?);
+            }
+            "ignore-default-rank-features" => tree.ignore_default_rank_features = true,
+            "rank-properties" => self.rank_properties(tree)?,
+            "significance" => self.significance(tree)?,
+            "rank" => self.field_rank(tree)?,
+            "rank-type" => {
+                let field = self.word("a field")?;
+                let rank_type = Some(self.rank_type_value()?);
+                tree.fields.push(FieldRankingTree { rank_type, ..ranking(field) });
+            }
+            "weight" => {
+                let field = self.word("a field")?;
+                let weight = Some(self.integer_value("weight")?);
+                tree.fields.push(FieldRankingTree { weight, ..ranking(field) });
+            }
+            "global-phase" | "onnx-model" => return Err(element.place.unsupported(&element.text)),
+            "rank-profile" => return Err(element.place.unsupported("a rank-profile inside another")),
+            tuning if TUNING.contains(&tuning) => {
+                self.number_value(tuning)?;
+            }
+            block if TUNING_BLOCKS.contains(&block) => self.tuning_block(&element)?,
+            _ => {
+                let known: Vec<&str> = [ELEMENTS, TUNING, TUNING_BLOCKS].concat();
+                return Err(self.unknown(&element, "element of a rank-profile", &known));
+            }
+        }
+        Ok(())
+    }
+
+    /// A block without effect in streaming mode; `mutate` would change documents elsewhere, so that is said.
+    fn tuning_block(&mut self, element: &Name) -> Parsed<()> {
+        self.newlines()?;
+        self.expect('{')?;
+        self.lexer.raw_block()?;
+        if element.text == "mutate" {
+            self.note(&element.place, "mutate has no effect in streaming search");
+        }
+        Ok(())
+    }
+
+    fn function(&mut self, tree: &mut ProfileTree) -> Parsed<()> {
+        let mut name = self.name("the name of the function")?;
+        let inline = name.text == "inline" && matches!(self.peek()?, Token::Word(_));
+        if inline {
+            name = self.name("the name of the function")?;
+        }
+        self.expect('(')?;
+        let mut parameters = Vec::new();
+        if !self.take(')')? {
+            parameters = self.words("a parameter")?.into_iter().map(|parameter| parameter.text).collect();
+            self.expect(')')?;
+        }
+        let mut expression = None;
+        self.block(|parser| {
+            let element = parser.word("'expression'")?;
+            if element.text != "expression" {
+                return Err(parser.unknown(&element, "element of a function", &["expression"]));
+            }
+            if expression.is_some() {
+                return Err(element.place.reject("a function has one expression"));
+            }
+            expression = Some(parser.expression()?);
+            Ok(())
+        })?;
+        let Some(expression) = expression else {
+            return Err(name.place.reject(format!("function '{}' has no expression", name.text)));
+        };
+        limited(tree.functions.len() + 1, &name.place, "functions")?;
+        tree.functions.push(FunctionTree { name, parameters, expression, inline });
+        Ok(())
+    }
+
+    /// A ranking expression: `: text` or `{ text }`.
+    fn expression(&mut self) -> Parsed<SourceText> {
+        let place = self.place();
+        let source = self.raw_value()?;
+        if source.text.is_empty() {
+            return Err(place.reject("an expression is empty"));
+        }
+        if source.text.len() > EXPRESSION_BYTES {
+            return Err(place.reject(format!("an expression is longer than {EXPRESSION_BYTES} bytes")));
+        }
+        Ok(source)
+    }
+
+    fn phase(&mut self, element: &Name) -> Parsed<PhaseTree> {
+        let mut tree = PhaseTree {
+            place: element.place.clone(),
+            expression: None,
+            rank_score_drop_limit: None,
+            rerank_count: None,
+        };
+        let counts: &[&str] = if element.text == "first-phase" {
+            &["keep-rank-count", "total-keep-rank-count"]
+        } else {
+            &["rerank-count", "total-rerank-count"]
+        };
+        self.block(|parser| {
+            let setting = parser.word(&format!("a setting of {}", element.text))?;
+            match setting.text.as_str() {
+                "expression" => tree.expression = Some(parser.expression()?),
+                "rank-score-drop-limit" => tree.rank_score_drop_limit = Some(parser.number_value(&setting.text)?),
+                count if counts.contains(&count) => tree.rerank_count = Some(parser.integer_value(&setting.text)?),
+                _ => {
+                    let known = [&["expression", "rank-score-drop-limit"], counts].concat();
+                    return Err(parser.unknown(&setting, &format!("setting of {}", element.text), &known));
+                }
+            }
+            Ok(())
+        })?;
+        Ok(tree)
+    }
+
+    /// `: features` or `[inherits PROFILE] { features }`.
+    fn features(&mut self) -> Parsed<FeaturesTree> {
+        let inherits = if self.take_word("inherits")? { Some(self.word("a rank-profile")?) } else { None };
+        let text = self.raw_value()?;
+        Ok(FeaturesTree { inherits, features: self.split_features(&text)? })
+    }
+
+    /// Splits a list of features at the white space between them. A feature is a name, perhaps parameters in
+    /// parentheses (with quoted texts), perhaps `.output`; white space may stand before `(`.
+    fn split_features(&self, list: &SourceText) -> Parsed<Vec<SourceText>> {
+        let Some(place) = &list.place else { return Ok(Vec::new()) };
+        let (text, base) = (&*list.text, place.span.offset);
+        let mut features = Vec::new();
+        let mut at = 0;
+        while let Some(start) = next_feature(text, at) {
+            let end = feature_end(text, start)
+                .ok_or_else(|| self.lexer.file().place(base + start).reject("a feature in this list does not end"))?;
+            if end == start {
+                let message =
+                    format!("a feature expected, found '{}'", &text[start..].chars().take(1).collect::<String>());
+                return Err(self.lexer.file().place(base + start).reject(message));
+            }
+            features.push(self.lexer.file().source(base + start, base + end));
+            at = end;
+        }
+        Ok(features)
+    }
+
+    /// `name : value` in lines; both may hold parentheses, dots, commas and quoted texts.
+    fn rank_properties(&mut self, tree: &mut ProfileTree) -> Parsed<()> {
+        self.block(|parser| {
+            let place = parser.place();
+            let name = parser.property_part(true)?;
+            parser.expect(':')?;
+            let value = parser.property_part(false)?;
+            if name.is_empty() || value.is_empty() {
+                return Err(place.reject("a rank property is 'name : value'"));
+            }
+            tree.properties.push((name, value));
+            Ok(())
+        })
+    }
+
+    fn property_part(&mut self, before_colon: bool) -> Parsed<String> {
+        let mut part = String::new();
+        loop {
+            match self.peek()? {
+                Token::Word(text) | Token::Quoted(text) => part.push_str(text),
+                Token::Symbol(symbol @ ('(' | ')' | ',' | '+' | '*' | '/' | '[' | ']')) => part.push(symbol),
+                Token::Symbol(':') if !before_colon => part.push(':'),
+                _ => return Ok(part),
+            }
+            self.next()?;
+        }
+    }
+
+    fn significance(&mut self, tree: &mut ProfileTree) -> Parsed<()> {
+        self.block(|parser| {
+            let setting = parser.word("'use-model'")?;
+            if setting.text != "use-model" {
+                return Err(parser.unknown(&setting, "setting of significance", &["use-model"]));
+            }
+            tree.significance_model = Some(parser.switch_value("use-model")?);
+            if tree.significance_model == Some(true) {
+                parser.note(&setting.place, "there is no significance model: use-model has no effect");
+            }
+            Ok(())
+        })
+    }
+
+    /// `rank FIELD: filter` or `rank FIELD { filter-threshold: x  element-gap: n }`.
+    fn field_rank(&mut self, tree: &mut ProfileTree) -> Parsed<()> {
+        let mut fields = ranking(self.word("a field")?);
+        self.setting(|parser| {
+            let setting = parser.word("a setting of rank")?;
+            match setting.text.as_str() {
+                "filter" => fields.rank = Some(RankMode::Filter),
+                "normal" => fields.rank = Some(RankMode::Normal),
+                "filter-threshold" => {
+                    parser.number_value(&setting.text)?;
+                }
+                "element-gap" => fields.element_gap = Some(parser.element_gap()?),
+                _ => {
+                    let known = &["filter", "normal", "filter-threshold", "element-gap"];
+                    return Err(parser.unknown(&setting, "setting of rank", known));
+                }
+            }
+            Ok(())
+        })?;
+        tree.fields.push(fields);
+        Ok(())
+    }
+
+    fn element_gap(&mut self) -> Parsed<ElementGap> {
+        let value = self.word_value("a number of words or 'infinity'")?;
+        match (value.text.as_str(), value.text.parse()) {
+            ("infinity", _) => Ok(ElementGap::Infinite),
+            (_, Ok(words)) => Ok(ElementGap::Words(words)),
+            _ => Err(value.place.reject("element-gap is a number of words or 'infinity'")),
+        }
+    }
+}
+
+fn ranking(field: Name) -> FieldRankingTree {
+    FieldRankingTree { field, rank: None, rank_type: None, weight: None, element_gap: None }
+}
+
+/// Sets a phase once.
+fn set_phase(phase: &mut Option<PhaseTree>, tree: PhaseTree, element: &Name) -> Parsed<()> {
+    if let Some(first) = phase {
+        return Err(duplicate(element, &Name { text: element.text.clone(), place: first.place.clone() }, "phase"));
+    }
+    *phase = Some(tree);
+    Ok(())
+}
+
+/// A profile may list its features in several pieces.
+fn add_features(all: &mut Option<FeaturesTree>, more: FeaturesTree) {
+    match all {
+        None => *all = Some(more),
+        Some(all) => {
+            all.inherits = more.inherits.or(all.inherits.take());
+            all.features.extend(more.features);
+        }
+    }
+}
+
+/// Start of the next feature at or after `at`; blanks and comments are passed over.
+fn next_feature(text: &str, at: usize) -> Option<usize> {
+    let mut at = at;
+    loop {
+        at += text[at..].len() - text[at..].trim_start().len();
+        if !text[at..].starts_with('#') {
+            return (at < text.len()).then_some(at);
+        }
+        at += text[at..].find('\n').unwrap_or(text.len() - at);
+    }
+}
+
+/// End of the feature that begins at `start`: `start` itself if none does, nothing if its parentheses do not close.
+fn feature_end(text: &str, start: usize) -> Option<usize> {
+    let name = |at: usize| {
+        at + text[at..].find(|c: char| !c.is_ascii_alphanumeric() && !"_@$.-".contains(c)).unwrap_or(text.len() - at)
+    };
+    let mut end = name(start);
+    if end == start {
+        return Some(start);
+    }
+    let blank = text[end..].len() - text[end..].trim_start_matches([' ', '\t']).len();
+    if text[end + blank..].starts_with('(') {
+        end = parenthesis_end(text, end + blank)?;
+        if text[end..].starts_with('.') {
+            end = name(end);
+        }
+    }
+    Some(end)
+}
+
+/// Offset after the `)` that closes the `(` at `open`. Parentheses in quoted texts do not count.
+fn parenthesis_end(text: &str, open: usize) -> Option<usize> {
+    let (mut depth, mut quote, mut escaped) = (0usize, None, false);
+    for (i, c) in text[open..].char_indices() {
+        match quote {
+            Some(_) if escaped => escaped = false,
+            Some(_) if c == '\\' => escaped = true,
+            Some(end) if c == end => quote = None,
+            Some(_) => {}
+            None => match c {
+                '"' | '\'' => quote = Some(c),
+                '(' => depth += 1,
+                ')' if depth == 1 => return Some(open + i + 1),
+                ')' => depth -= 1,
+                _ => {}
+            },
+        }
+    }
+    None
+}
+
+fn empty(name: Name, inherits: Vec<Name>) -> ProfileTree {
+    ProfileTree {
+        name,
+        inherits,
+        strict: None,
+        inputs: Vec::new(),
+        constants: Vec::new(),
+        functions: Vec::new(),
+        first_phase: None,
+        second_phase: None,
+        match_features: None,
+        summary_features: None,
+        rank_features: Vec::new(),
+        ignore_default_rank_features: false,
+        properties: Vec::new(),
+        significance_model: None,
+        fields: Vec::new(),
+    }
+}

@@ -1,0 +1,271 @@
+//! services.xml: content clusters and document types, and what of the rest is read, ignored, warned about or refused.
+//!
+//! Every element and attribute is looked up in a table (`tables`); one that is in none is refused, so that nothing is
+//! ignored by oversight.
+use brooklet_task::Rejection;
+use roxmltree::Node;
+
+use crate::application::{ContentCluster, DocumentTypeConfig, Mode};
+use crate::place::Place;
+use crate::suggest::did_you_mean;
+
+mod tables;
+pub(crate) mod xml;
+
+use tables::{Entry, Treatment};
+use xml::{XmlFile, name, text};
+
+/// What services.xml says.
+#[derive(Debug, Default)]
+pub(crate) struct Services {
+    pub(crate) clusters: Vec<Cluster>,
+    pub(crate) ignore_undefined_fields: bool,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// A content cluster, and where its document types stand.
+#[derive(Debug)]
+pub(crate) struct Cluster {
+    pub(crate) config: ContentCluster,
+    /// Places of `config.types`, in their order.
+    pub(crate) places: Vec<Place>,
+}
+
+type Read<T> = Result<T, Rejection>;
+
+/// Reads services.xml.
+///
+/// # Errors
+/// If it is malformed, or has something unknown or not supported.
+pub(crate) fn read(path: &str, content: &str) -> Read<Services> {
+    let file = XmlFile::parse(path, content)?;
+    let mut reader = Reader { file: &file, services: Services::default() };
+    reader.root()?;
+    Ok(reader.services)
+}
+
+struct Reader<'f, 'a> {
+    file: &'f XmlFile<'a>,
+    services: Services,
+}
+
+impl<'f, 'a> Reader<'f, 'a> {
+    fn root(&mut self) -> Read<()> {
+        let root = self.file.root();
+        match name(root) {
+            "services" => {}
+            // A file of one cluster may leave the outermost element out.
+            "container" => return self.container(root),
+            "content" => return self.content(root),
+            other => return Err(self.file.place(root).reject(format!("<services> expected, found <{other}>"))),
+        }
+        for child in self.children(root, "services", tables::SERVICES)? {
+            match name(child) {
+                "container" => self.container(child)?,
+                _ => self.content(child)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn container(&mut self, node: Node<'f, 'a>) -> Read<()> {
+        for child in self.children(node, "container", tables::CONTAINER)? {
+            match name(child) {
+                "search" => self.children(child, "search", tables::CONTAINER_SEARCH).map(|_| ())?,
+                "document-processing" => {
+                    self.children(child, "document-processing", tables::DOCUMENT_PROCESSING).map(|_| ())?;
+                }
+                "http" => self.children(child, "http", tables::HTTP).map(|_| ())?,
+                _ => self.document_api(child)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn document_api(&mut self, node: Node<'f, 'a>) -> Read<()> {
+        for child in self.children(node, "document-api", tables::DOCUMENT_API)? {
+            self.services.ignore_undefined_fields = match text(child) {
+                "true" => true,
+                "false" => false,
+                other => {
+                    let message =
+                        format!("<ignore-undefined-fields> is true or false, not '{}'", Rejection::quote(other));
+                    return Err(self.file.place(child).reject(message));
+                }
+            };
+        }
+        Ok(())
+    }
+
+    fn content(&mut self, node: Node<'f, 'a>) -> Read<()> {
+        let name_of = node.attribute("id").unwrap_or("content").to_owned();
+        let mut cluster = Cluster {
+            config: ContentCluster {
+                name: name_of,
+                types: Vec::new(),
+                query_timeout_ms: None,
+                selection: None,
+                max_document_bytes: None,
+            },
+            places: Vec::new(),
+        };
+        for child in self.children(node, "content", tables::CONTENT)? {
+            match name(child) {
+                "documents" => self.documents(child, &mut cluster)?,
+                "search" => {
+                    for timeout in self.children(child, "search", tables::CONTENT_SEARCH)? {
+                        cluster.config.query_timeout_ms = Some(self.seconds(timeout)?);
+                    }
+                }
+                _ => {
+                    for size in self.children(child, "tuning", tables::TUNING)? {
+                        cluster.config.max_document_bytes = Some(self.bytes(size)?);
+                    }
+                }
+            }
+        }
+        if self.services.clusters.iter().any(|other| other.config.name == cluster.config.name) {
+            let message = format!("two content clusters have the id '{}'", cluster.config.name);
+            return Err(self.file.place(node).reject(message));
+        }
+        self.services.clusters.push(cluster);
+        Ok(())
+    }
+
+    fn documents(&mut self, node: Node<'f, 'a>, cluster: &mut Cluster) -> Read<()> {
+        cluster.config.selection = node.attribute("selection").map(str::to_owned);
+        if node.attribute("garbage-collection") == Some("true") {
+            return Err(self.file.place(node).unsupported("garbage-collection of documents"));
+        }
+        for child in self.children(node, "documents", tables::DOCUMENTS)? {
+            match name(child) {
+                "document" => self.document(child, cluster)?,
+                _ => {
+                    if let Some(chain) = child.attribute("chain").filter(|chain| *chain != "indexing") {
+                        let chain = Rejection::quote(chain);
+                        return Err(self
+                            .file
+                            .place(child)
+                            .unsupported(format!("the document processing chain '{chain}'")));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn document(&mut self, node: Node<'f, 'a>, cluster: &mut Cluster) -> Read<()> {
+        let place = self.file.place(node);
+        self.children(node, "document", &[])?;
+        let document_type = self.file.required(node, "type")?;
+        let shown = Rejection::quote(document_type);
+        let mode = match self.file.required(node, "mode")? {
+            "streaming" => Mode::Streaming,
+            mode @ ("index" | "store-only") => {
+                return Err(place.unsupported(format!(
+                    "mode=\"{mode}\" of document type '{shown}' (only mode=\"streaming\" is served, where each query reads the \
+                     documents of one group)"
+                )));
+            }
+            other => {
+                let hint = did_you_mean(other, ["streaming", "index", "store-only"]);
+                return Err(place
+                    .reject(format!("unknown mode '{}' of document type '{shown}'{hint}", Rejection::quote(other))));
+            }
+        };
+        if node.attribute("global") == Some("true") {
+            return Err(place.reject(format!("document type '{shown}' cannot be global in streaming mode")));
+        }
+        let known = self.services.clusters.iter().chain(std::iter::once(&*cluster));
+        for (config, first) in known.flat_map(|cluster| cluster.config.types.iter().zip(&cluster.places)) {
+            if config.name == document_type {
+                return Err(
+                    place.reject(format!("document type '{shown}' is in a content cluster already, at {first}"))
+                );
+            }
+        }
+        let selection = node.attribute("selection").map(str::to_owned);
+        cluster.config.types.push(DocumentTypeConfig { name: document_type.to_owned(), mode, selection });
+        cluster.places.push(place);
+        Ok(())
+    }
+
+    /// The children to be read; the others are ignored, warned about or refused as the table says. Attributes too.
+    fn children(&mut self, node: Node<'f, 'a>, context: &str, table: &[Entry]) -> Read<Vec<Node<'f, 'a>>> {
+        self.attributes(node, context)?;
+        let mut read = Vec::new();
+        for child in node.children().filter(Node::is_element).filter(|child| is_ours(*child)) {
+            let Some(entry) = table.iter().find(|entry| entry.name == name(child)) else {
+                let hint = did_you_mean(name(child), table.iter().map(|entry| entry.name));
+                let (shown, place) = (Rejection::quote(name(child)), self.file.place(child));
+                return Err(place.reject(format!("unknown element <{shown}> in <{context}>{hint}")));
+            };
+            match entry.treatment {
+                Treatment::Read => read.push(child),
+                Treatment::Ignore => {}
+                Treatment::Warn(why) => {
+                    let place = self.file.place(child);
+                    self.services.warnings.push(format!("{place}: <{}> is ignored: {why}", entry.name));
+                }
+                Treatment::Refuse => {
+                    let what = child
+                        .attribute("id")
+                        .or(child.attribute("type"))
+                        .map_or(String::new(), |id| format!(" ('{}')", Rejection::quote(id)));
+                    return Err(self.file.place(child).unsupported(format!("<{}>{what} in <{context}>", entry.name)));
+                }
+            }
+        }
+        Ok(read)
+    }
+
+    fn attributes(&self, node: Node<'f, 'a>, context: &str) -> Read<()> {
+        let known =
+            tables::ATTRIBUTES.iter().find(|(element, _)| *element == context).map_or(&[][..], |(_, known)| known);
+        for attribute in node.attributes().filter(|attribute| attribute.namespace().is_none()) {
+            if !known.contains(&attribute.name()) {
+                let hint = did_you_mean(attribute.name(), known.iter().copied());
+                let shown = Rejection::quote(attribute.name());
+                return Err(self.file.place(node).reject(format!("unknown attribute '{shown}' of <{context}>{hint}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Seconds as milliseconds.
+    fn seconds(&self, node: Node<'f, 'a>) -> Read<u32> {
+        let seconds = text(node).parse::<f64>().ok().filter(|seconds| (0.0..=1e6).contains(seconds));
+        // In range, so the cast is exact enough: below 2^32.
+        seconds.map(|seconds| (seconds * 1000.0) as u32).ok_or_else(|| self.malformed(node, "a number of seconds"))
+    }
+
+    /// A size with an optional unit: `10MiB`.
+    fn bytes(&self, node: Node<'f, 'a>) -> Read<u64> {
+        let size = text(node);
+        let digits = size.len() - size.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let shift = match size[digits..].trim().to_ascii_lowercase().as_str() {
+            "" | "b" => Some(0),
+            "k" | "kb" | "kib" => Some(10),
+            "m" | "mb" | "mib" => Some(20),
+            "g" | "gb" | "gib" => Some(30),
+            _ => None,
+        };
+        let number = size[..digits].parse::<u64>().ok();
+        let bytes = number.zip(shift).and_then(|(number, shift)| number.checked_mul(1 << shift));
+        bytes.ok_or_else(|| self.malformed(node, "a size such as 10MiB"))
+    }
+
+    fn malformed(&self, node: Node<'f, 'a>, what: &str) -> Rejection {
+        let shown = Rejection::quote(text(node));
+        self.file.place(node).reject(format!("<{}> must be {what}, not '{shown}'", name(node)))
+    }
+}
+
+/// Whether an element is for this installation: variants for other environments are left out.
+fn is_ours(node: Node<'_, '_>) -> bool {
+    let matches = |attribute: &str, ours: &str| match node.attribute((xml::DEPLOY, attribute)) {
+        Some(names) => names.split([' ', ',']).any(|name| name == ours),
+        None => true,
+    };
+    matches("environment", "prod") && matches("region", "default") && matches("instance", "default")
+}

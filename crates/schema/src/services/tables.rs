@@ -1,0 +1,158 @@
+//! What services.xml may hold, and what is done with it.
+
+/// A child element that is known.
+pub(super) struct Entry {
+    pub(super) name: &'static str,
+    pub(super) treatment: Treatment,
+}
+
+/// What is done with an element.
+#[derive(Clone, Copy)]
+pub(super) enum Treatment {
+    /// It is read.
+    Read,
+    /// It concerns how Vespa runs, which has no counterpart here.
+    Ignore,
+    /// It asks for something that is not done; answers are the same without it.
+    Warn(&'static str),
+    /// Answers would be others without it.
+    Refuse,
+}
+
+use Treatment::{Ignore, Read, Refuse, Warn};
+
+const fn entry(name: &'static str, treatment: Treatment) -> Entry {
+    Entry { name, treatment }
+}
+
+const BINDING: Treatment = Warn("the paths of the HTTP interface are fixed");
+const JAVA: Treatment = Warn("Java code cannot be run");
+const CONFIG: Treatment = Warn("configuration overrides have no counterpart");
+
+pub(super) const SERVICES: &[Entry] = &[
+    entry("container", Read),
+    entry("content", Read),
+    entry("admin", Ignore),
+    entry("config", CONFIG),
+    entry("routing", Warn("there is one route")),
+];
+
+pub(super) const CONTAINER: &[Entry] = &[
+    entry("search", Read),
+    entry("document-api", Read),
+    entry("document-processing", Read),
+    entry("http", Read),
+    entry("accesslog", Ignore),
+    entry("client", JAVA),
+    entry("clients", Warn("access is configured with the server")),
+    entry("component", Refuse),
+    entry("components", Refuse),
+    entry("config", CONFIG),
+    entry("handler", JAVA),
+    entry("health-check", Ignore),
+    entry("include", Refuse),
+    entry("jvm", Ignore),
+    entry("model-evaluation", Warn("there is no model evaluation interface")),
+    entry("nodes", Ignore),
+    entry("processing", JAVA),
+    entry("resources", Ignore),
+    entry("rest-api", JAVA),
+    entry("secret-store", Warn("secrets are configured with the server")),
+    entry("secrets", Warn("secrets are configured with the server")),
+    entry("server", JAVA),
+    entry("threadpool", Ignore),
+    entry("zookeeper", Ignore),
+];
+
+pub(super) const CONTAINER_SEARCH: &[Entry] = &[
+    entry("binding", BINDING),
+    entry("chain", Refuse),
+    entry("config", CONFIG),
+    entry("federation", Refuse),
+    entry("include", Refuse),
+    entry("provider", Refuse),
+    entry("renderer", JAVA),
+    entry("searcher", Refuse),
+    entry("significance", Refuse),
+    entry("threadpool", Ignore),
+];
+
+pub(super) const DOCUMENT_API: &[Entry] = &[
+    entry("ignore-undefined-fields", Read),
+    entry("abortondocumenterror", Ignore),
+    entry("binding", BINDING),
+    entry("http-client-api", Ignore),
+    entry("max-document-size", Warn("the size of documents is limited by the server")),
+    entry("maxpendingbytes", Ignore),
+    entry("maxpendingdocs", Ignore),
+    entry("mbusport", Ignore),
+    entry("retrydelay", Ignore),
+    entry("retryenabled", Ignore),
+    entry("route", Ignore),
+    entry("threadpool", Ignore),
+    entry("timeout", Ignore),
+    entry("tracelevel", Ignore),
+];
+
+pub(super) const DOCUMENT_PROCESSING: &[Entry] = &[
+    entry("chain", Refuse),
+    entry("documentprocessor", Refuse),
+    entry("include", Refuse),
+    entry("maxmessagesinqueue", Ignore),
+    entry("threadpool", Ignore),
+];
+
+pub(super) const HTTP: &[Entry] = &[
+    entry("server", Warn("the port is configured with the server")),
+    // Filters may be access control, which must not vanish unnoticed.
+    entry("filtering", Refuse),
+];
+
+pub(super) const CONTENT: &[Entry] = &[
+    entry("documents", Read),
+    entry("search", Read),
+    entry("tuning", Read),
+    entry("cluster-controller", Ignore),
+    entry("config", CONFIG),
+    entry("coverage-policy", Ignore),
+    entry("dispatch", Ignore),
+    entry("engine", Ignore),
+    entry("group", Ignore),
+    entry("min-redundancy", Ignore),
+    entry("nodes", Ignore),
+    entry("redundancy", Ignore),
+];
+
+pub(super) const CONTENT_SEARCH: &[Entry] =
+    &[entry("query-timeout", Read), entry("coverage", Ignore), entry("visibility-delay", Ignore)];
+
+pub(super) const TUNING: &[Entry] = &[
+    entry("max-document-size", Read),
+    entry("bucket-splitting", Ignore),
+    entry("cluster-controller", Ignore),
+    entry("dispatch", Ignore),
+    entry("distribution", Ignore),
+    entry("maintenance", Ignore),
+    entry("merges", Ignore),
+    entry("min-node-ratio-per-group", Ignore),
+    entry("persistence-threads", Ignore),
+    entry("readiness", Ignore),
+    entry("resource-limits", Ignore),
+    entry("visitors", Ignore),
+];
+
+pub(super) const DOCUMENTS: &[Entry] = &[entry("document", Read), entry("document-processing", Read)];
+
+/// The attributes of each element that is looked into.
+pub(super) const ATTRIBUTES: &[(&str, &[&str])] = &[
+    ("services", &["version", "application-type"]),
+    ("container", &["id", "version", "deprecated", "jetty"]),
+    ("content", &["id", "version", "distributor-base-port"]),
+    ("search", &[]),
+    ("document-api", &[]),
+    ("document-processing", &["cluster", "chain", "compressdocuments", "numnodesperclient", "preferlocalnode"]),
+    ("documents", &["selection", "garbage-collection", "garbage-collection-interval"]),
+    ("document", &["type", "mode", "selection", "global"]),
+    ("http", &[]),
+    ("tuning", &[]),
+];

@@ -1,0 +1,270 @@
+//! What a deploy refuses, and how it says so: file, line and column, and what may have been meant.
+use brooklet_schema::Application;
+use brooklet_task::{Code, Rejection};
+
+const SERVICES: &str = r#"<services version="1.0">
+  <content id="c" version="1.0">
+    <documents><document type="t" mode="streaming"/></documents>
+  </content>
+</services>"#;
+
+type Files = Vec<(String, Vec<u8>)>;
+
+fn package(files: &[(&str, &str)]) -> Files {
+    files.iter().map(|(path, content)| ((*path).to_owned(), content.as_bytes().to_vec())).collect()
+}
+
+fn deploy(files: &[(&str, &str)]) -> Result<Application, Rejection> {
+    Application::deploy(&package(files))
+}
+
+/// The refusal of a schema `t`.
+fn schema(text: &str) -> Rejection {
+    deploy(&[("services.xml", SERVICES), ("schemas/t.sd", text)]).expect_err(text)
+}
+
+/// The refusal of a services.xml.
+fn services(text: &str) -> Rejection {
+    deploy(&[("services.xml", text), ("schemas/t.sd", "schema t { document t { } }")]).expect_err(text)
+}
+
+/// The refusal of a field `f`.
+fn field(body: &str) -> Rejection {
+    schema(&format!("schema t {{\n document t {{\n  field f {body}\n }}\n}}"))
+}
+
+#[track_caller]
+fn says(rejection: &Rejection, code: Code, message: &str) {
+    assert_eq!((rejection.code, rejection.message.as_str()), (code, message));
+    let has_place = message.contains(".sd:1:") || message.contains(".xml:2:");
+    assert!(!has_place || rejection.span.is_some());
+}
+
+#[track_caller]
+fn invalid(rejection: &Rejection, message: &str) {
+    says(rejection, Code::InvalidApplication, message);
+}
+
+#[track_caller]
+fn unsupported(rejection: &Rejection, message: &str) {
+    says(rejection, Code::Unsupported, message);
+}
+
+#[test]
+fn syntax() {
+    invalid(&schema(""), "schemas/t.sd:1:1: 'schema' expected, found the end of the file");
+    invalid(&schema("schema t {\n"), "schemas/t.sd:2:1: an element of a schema expected, found the end of the file");
+    invalid(&schema("shema t { }"), "schemas/t.sd:1:1: unknown element 'shema'; did you mean 'schema'?");
+    invalid(
+        &schema("schema t { document u { } }"),
+        "schemas/t.sd:1:21: document 'u' must have the name of its schema, 't'",
+    );
+    invalid(&schema("schema t { }"), "schemas/t.sd:1:8: schema 't' has no document");
+    invalid(
+        &schema("schema u { document u { } }"),
+        "schemas/t.sd:1:8: the file of schema 'u' must be named 'u.sd', not 't.sd'",
+    );
+    invalid(
+        &field("type string { indexing: \"a }"),
+        "schemas/t.sd:3:35: an indexing expression expected in an indexing statement, found a quoted text that does not end",
+    );
+    invalid(&field("type string { query-command: \"a }"), "schemas/t.sd:3:40: a quoted text does not end");
+}
+
+#[test]
+fn types() {
+    invalid(
+        &field("type strng { }"),
+        "schemas/t.sd:3:16: unknown type named 'strng' in context document 't'; did you mean 'string'?",
+    );
+    invalid(
+        &field("type array<tensor(x[2])> { }"),
+        "schemas/t.sd:3:16: an array of tensor(x[2]) is not possible: add a mapped dimension",
+    );
+    assert!(
+        field("type tensor(x[4294967296],y[4294967296]) { }").message.contains("tensor(x[4294967296],y[4294967296])")
+    );
+    let deep = format!("type {}int{} {{ }}", "array<".repeat(100), ">".repeat(100));
+    assert!(field(&deep).message.contains("blocks and types nest at most 24 levels deep"));
+    invalid(
+        &schema("schema t { document t { struct a { field b type b {} } struct b { field a type a {} } } }"),
+        "schemas/t.sd:1:82: struct 'a' contains itself",
+    );
+}
+
+#[test]
+fn a_struct_that_doubles_at_every_level_is_refused_at_once() {
+    let mut text = String::from("schema t { document t { struct s0 { field a type int {} }\n");
+    for level in 1..15 {
+        let inner = level - 1;
+        text.push_str(&format!("struct s{level} {{ field a type s{inner} {{}} field b type s{inner} {{}} }}\n"));
+    }
+    assert!(schema(&format!("{text} }} }}")).message.contains("a struct has at most 512 parts, at all depths"));
+}
+
+#[test]
+fn duplicates_name_both_places() {
+    let twice = "schema t {\n document t {\n  field f type int {}\n  field f type int {}\n }\n}";
+    invalid(
+        &schema(twice),
+        "schemas/t.sd:4:9: field 'f' is defined twice: the first definition is at schemas/t.sd:3:9",
+    );
+    let profiles = "schema t {\n document t {}\n rank-profile p {}\n rank-profile p {}\n}";
+    invalid(
+        &schema(profiles),
+        "schemas/t.sd:4:15: rank-profile 'p' is defined twice: the first definition is at schemas/t.sd:3:15",
+    );
+    let documents = "schema t {\n document t {}\n document t {}\n}";
+    invalid(
+        &schema(documents),
+        "schemas/t.sd:3:11: document 't' is defined twice: the first definition is at schemas/t.sd:2:11",
+    );
+}
+
+#[test]
+fn indexing() {
+    invalid(
+        &field("type string { indexing: indx }"),
+        "schemas/t.sd:3:35: unknown indexing expression 'indx'; did you mean 'index'?",
+    );
+    unsupported(
+        &field("type string {\n indexing: lowercase | index\n}"),
+        "schemas/t.sd:4:12: For schema 't', field 'f': indexing expression 'lowercase' is not supported yet",
+    );
+    invalid(
+        &field("type tensor<float>(x[3]) { indexing: input a | embed e5 | attribute }"),
+        "schemas/t.sd:3:48: For schema 't', field 'f': Indexing expression 'input a' attempts to modify the value of the document \
+         field 'f'. Use a field outside the document block instead.",
+    );
+    unsupported(
+        &schema("schema t { document t { field a type string {} } field f type string { indexing: input a | index } }"),
+        "schemas/t.sd:1:82: the indexing of field 'f' outside the document is not supported yet",
+    );
+    invalid(
+        &field("type tensor(x[2]) { indexing: index }"),
+        "schemas/t.sd:3:9: For schema 't', field 'f': A tensor that has an index must also be an attribute.",
+    );
+    let deep = format!("type string {{ indexing: {}this{} }}", "(".repeat(40), ")".repeat(40));
+    assert!(field(&deep).message.contains("an indexing script nests at most 32 levels deep"));
+}
+
+#[test]
+fn inheritance() {
+    invalid(
+        &schema("schema t { document t {} rank-profile a inherits defalt {} }"),
+        "schemas/t.sd:1:50: rank-profile 'a' inherits 'defalt', but this is not found in schema 't'; did you mean 'default'?",
+    );
+    invalid(
+        &schema("schema t { document t {} rank-profile a inherits b {} rank-profile b inherits a {} }"),
+        "schemas/t.sd:1:39: rank-profile 'a' inherits itself",
+    );
+    let conflict = "schema t { document t {}
+      rank-profile a { function f() { expression: 1 } }
+      rank-profile b { function f() { expression: 2 } }
+      rank-profile c inherits a, b { } }";
+    invalid(&schema(conflict), "schemas/t.sd:4:20: rank-profile 'c' inherits conflicting definitions of function 'f'");
+    invalid(
+        &schema("schema t { document t inherits u {} }"),
+        "schemas/t.sd:1:32: document 't' inherits 'u', but this is not found",
+    );
+}
+
+#[test]
+fn fields_named_elsewhere_must_exist() {
+    let with = |what: &str| schema(&format!("schema t {{ document t {{ field subject type string {{}} }} {what} }}"));
+    invalid(
+        &with("fieldset default { fields: subjct }"),
+        "schemas/t.sd:1:83: For schema 't', fieldset 'default': field 'subjct' does not exist; did you mean 'subject'?",
+    );
+    invalid(
+        &with("document-summary s { summary x { source: body } }"),
+        "schemas/t.sd:1:85: For schema 't', summary class 's', summary field 'x': there is no valid source 'body'",
+    );
+}
+
+#[test]
+fn what_is_known_but_not_supported_is_named() {
+    let with = |what: &str| schema(&format!("schema t {{ document t {{ }}\n {what} }}"));
+    unsupported(
+        &with("rank-profile p { global-phase { expression: 1 } }"),
+        "schemas/t.sd:2:19: global-phase is not supported yet",
+    );
+    unsupported(&with("onnx-model m { file: m.onnx }"), "schemas/t.sd:2:2: onnx-model is not supported yet");
+    unsupported(
+        &with("rank-profile p { constants { c tensor(x[2]): file:c.json } }"),
+        "schemas/t.sd:2:47: a constant from a file is not supported yet",
+    );
+    let profile =
+        deploy(&[("services.xml", SERVICES), ("search/query-profiles/default.xml", "<query-profile id='default'/>")]);
+    unsupported(
+        &profile.expect_err("query profiles"),
+        "search/query-profiles/default.xml: query profiles are not supported yet",
+    );
+}
+
+#[test]
+fn streaming_mode_has_no_references() {
+    let message = "For search cluster 'c', streaming schema 't': Attribute 'r' has type 'Reference<t>'. Document references and \
+                   imported fields are not allowed in streaming search.";
+    let rejection = schema("schema t { document t { field r type reference<t> { indexing: attribute } } }");
+    invalid(&rejection, &format!("schemas/t.sd:1:8: {message}"));
+    let imported = schema("schema t { document t { field r type reference<t> {} } import field r.a as b {} }");
+    assert!(imported.message.contains("imported fields are not allowed in streaming search"), "{imported}");
+}
+
+#[test]
+fn services_xml_is_read_without_trust() {
+    invalid(
+        &services("<!DOCTYPE a [<!ENTITY b SYSTEM 'file:///etc/passwd'>]><services>&b;</services>"),
+        "services.xml:1:1: DTD not allowed",
+    );
+    let include = "<services xmlns:xi='http://www.w3.org/2001/XInclude'>\n<xi:include href='a'/></services>";
+    invalid(&services(include), "services.xml:2:1: inclusion of other files (XInclude) is not allowed");
+    assert!(services("<services>\n<container></services>").message.starts_with("services.xml:2:"));
+    assert!(services("<services>\n<container id=default/></services>").message.starts_with("services.xml:2:15: "));
+    let deep = format!("<services>{}{}</services>", "<nodes>".repeat(70), "</nodes>".repeat(70));
+    assert!(services(&deep).message.contains("elements nest at most 64 levels deep"));
+    let wide = format!("<services {}/>", (0..600).map(|i| format!("a{i}=\"\" ")).collect::<String>());
+    assert!(services(&wide).message.contains("an element has at most 500 attributes"));
+}
+
+#[test]
+fn services_xml_ignores_nothing_silently() {
+    let container = |what: &str| {
+        services(&format!("<services><container id='default' version='1.0'>\n{what}</container></services>"))
+    };
+    invalid(&container("<serch/>"), "services.xml:2:1: unknown element <serch> in <container>; did you mean 'search'?");
+    unsupported(
+        &container("<component id='e5' type='hugging-face-embedder'/>"),
+        "services.xml:2:1: <component> ('e5') in <container> is not supported yet",
+    );
+    invalid(&container("<search a='b'/>"), "services.xml:2:1: unknown attribute 'a' of <search>");
+    let content = |what: &str| {
+        services(&format!("<services><content id='c'><documents>\n{what}</documents></content></services>"))
+    };
+    unsupported(
+        &content("<document type='t' mode='index'/>"),
+        "services.xml:2:1: mode=\"index\" of document type 't' (only mode=\"streaming\" is served, where each query reads the documents \
+         of one group) is not supported yet",
+    );
+    invalid(&content("<document type='t'/>"), "services.xml:2:1: <document> needs the attribute 'mode'");
+    invalid(
+        &content("<document type='tt' mode='streaming'/>"),
+        "services.xml:2:1: document type 'tt' has no schema schemas/tt.sd; did you mean 't'?",
+    );
+}
+
+#[test]
+fn packages() {
+    invalid(&deploy(&[]).expect_err("empty"), "services.xml is missing in the application package");
+    for path in ["../x", "/x", "a\\..\\b", "a//b", "C:/x"] {
+        assert!(deploy(&[(path, "")]).expect_err(path).message.contains("is not a path inside an application package"));
+    }
+    let twice = deploy(&[("schemas/t.sd", "schema t { document t {} }"), ("schemas/T.sd", "")]).expect_err("twice");
+    invalid(&twice, "schemas/T.sd: the package has this file twice (as schemas/t.sd)");
+    let utf16 = vec![("services.xml".to_owned(), vec![0xff, 0xfe, b'<', 0])];
+    invalid(&Application::deploy(&utf16).expect_err("UTF-16"), "services.xml: the file is not UTF-8 (byte 0)");
+    let long = "#".repeat(2 << 20);
+    let rejection = deploy(&[("services.xml", SERVICES), ("schemas/t.sd", &long)]).expect_err("2 MiB");
+    invalid(&rejection, "schemas/t.sd: the file is longer than 1048576 bytes");
+}

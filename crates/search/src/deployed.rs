@@ -1,0 +1,282 @@
+//! A deployed application, ready to be queried: columns laid out, rank profiles compiled.
+use std::rc::Rc;
+use std::sync::Arc;
+
+use brooklet_document::{DataType, Tensor};
+use brooklet_rank::distance::DistanceMetric;
+use brooklet_rank::features::{FeatureEnvironment, Home, home, prepare};
+use brooklet_rank::match_data::{Collection, FieldId, FieldInfo, FieldKind, QueryTerms, RankProperties};
+use brooklet_rank::{Environment, Expression, FeatureName, FeatureType, Function, Program, Value};
+use brooklet_schema::{
+    Application, ElementGap, Field, InputType, InputValue, RankMode, RankProfile, RankType, Schema, SourceText,
+};
+use brooklet_segment::layout::{ColumnKind, ColumnSpec, columns, fingerprint};
+use brooklet_task::{Code, Rejection};
+
+/// An application with everything compiled that does not depend on a query.
+pub struct Deployed {
+    /// The application.
+    pub application: Application,
+    /// Its schemas, in its order.
+    pub schemas: Vec<Rc<DeployedSchema>>,
+}
+
+/// A schema, its columns and its profiles.
+pub struct DeployedSchema {
+    /// The schema.
+    pub schema: Arc<Schema>,
+    /// Name of the content cluster that has it.
+    pub cluster: String,
+    /// What its documents are stored in.
+    pub columns: Vec<ColumnSpec>,
+    /// Changes when the columns do.
+    pub fingerprint: u64,
+    /// Its rank profiles, compiled.
+    pub profiles: Vec<Rc<DeployedProfile>>,
+}
+
+/// A rank profile, compiled.
+pub struct DeployedProfile {
+    /// The profile.
+    pub profile: RankProfile,
+    /// The schema's fields as the profile ranks them; a field's number is its index.
+    pub fields: Vec<FieldInfo>,
+    /// The score of a hit.
+    pub score: Program,
+    /// Features shown with hits: text and program.
+    pub match_features: Vec<(String, Program)>,
+    /// Features shown in summaries.
+    pub summary_features: Vec<(String, Program)>,
+    /// The profile's rank properties.
+    pub properties: RankProperties,
+}
+
+impl Deployed {
+    /// Compiles every profile of an application.
+    ///
+    /// # Errors
+    /// If an expression or feature is wrong or not supported; the message names file, line and column.
+    pub fn compile(application: Application) -> Result<Deployed, Rejection> {
+        let mut schemas = Vec::new();
+        for schema in &application.schemas {
+            let columns = columns(schema);
+            let cluster = application.cluster_of(&schema.name).map_or_else(String::new, |of| of.name.clone());
+            let profiles = schema.rank_profiles.iter().map(|profile| compile(schema, profile).map(Rc::new));
+            schemas.push(Rc::new(DeployedSchema {
+                schema: schema.clone(),
+                cluster,
+                fingerprint: fingerprint(&columns),
+                columns,
+                profiles: profiles.collect::<Result<_, _>>()?,
+            }));
+        }
+        Ok(Deployed { application, schemas })
+    }
+
+    /// The schema of that name.
+    #[must_use]
+    pub fn schema(&self, name: &str) -> Option<&Rc<DeployedSchema>> {
+        self.schemas.iter().find(|schema| schema.schema.name == name)
+    }
+}
+
+impl DeployedSchema {
+    /// The profile of that name.
+    #[must_use]
+    pub fn profile(&self, name: &str) -> Option<&Rc<DeployedProfile>> {
+        self.profiles.iter().find(|profile| profile.profile.name == name)
+    }
+
+    /// The column of a field for which `kind` holds.
+    pub(crate) fn column(&self, field: &str, kind: impl Fn(&ColumnKind) -> bool) -> Option<&ColumnSpec> {
+        self.columns.iter().find(|spec| spec.field == field && kind(&spec.kind))
+    }
+}
+
+/// The schema's fields for ranking, numbered by their place.
+fn fields_of(schema: &Schema, profile: &RankProfile) -> Vec<FieldInfo> {
+    let numbered = schema.fields.iter().enumerate();
+    numbered.map(|(index, field)| field_info(FieldId(index as u32), field, profile)).collect()
+}
+
+fn field_info(id: FieldId, field: &Field, profile: &RankProfile) -> FieldInfo {
+    let kind = if field.is_index_for_ranking() { FieldKind::Index } else { FieldKind::Attribute };
+    let mut info = FieldInfo::new(id, &field.name, kind);
+    info.collection = match &field.data_type {
+        DataType::Array(_) => Collection::Array,
+        DataType::WeightedSet { .. } => Collection::WeightedSet,
+        _ => Collection::Single,
+    };
+    info.is_filter = profile.rank_mode(field) == RankMode::Filter;
+    info.rank_type = match profile.rank_type(field) {
+        RankType::About => "about",
+        RankType::Identity => "identity",
+        RankType::Tags => "tags",
+        RankType::Empty => "empty",
+    }
+    .to_owned();
+    info.weight = profile.weight(field);
+    info.element_gap = match profile.element_gap(field) {
+        ElementGap::Infinite => None,
+        ElementGap::Words(words) => Some(words),
+    };
+    info
+}
+
+fn compile(schema: &Schema, profile: &RankProfile) -> Result<DeployedProfile, Rejection> {
+    let fields = fields_of(schema, profile);
+    let properties: RankProperties = profile.properties.iter().map(|(name, value)| (name, value)).collect();
+    let environment = ProfileEnvironment { schema, profile, fields: &fields, properties: &properties };
+    let default = SourceText::built_in(if profile.name == "unranked" { "0" } else { "nativeRank" });
+    let score = environment.compile(profile.final_expression().unwrap_or(&default))?;
+    if !matches!(score.result_type(), FeatureType::Number) {
+        return Err(profile.final_expression().unwrap_or(&default).locate(Rejection::new(
+            Code::InvalidApplication,
+            format!("The score of rank profile '{}' must be a number, not a tensor", profile.name),
+        )));
+    }
+    let listed = |features: &[SourceText]| {
+        let programs = features.iter().map(|feature| Ok((feature_text(feature), environment.compile(feature)?)));
+        programs.collect::<Result<Vec<_>, Rejection>>()
+    };
+    Ok(DeployedProfile {
+        match_features: listed(&profile.match_features)?,
+        summary_features: listed(&profile.summary_features)?,
+        score,
+        profile: profile.clone(),
+        properties,
+        fields,
+    })
+}
+
+/// The name under which a listed feature is shown: its canonical text.
+fn feature_text(feature: &SourceText) -> String {
+    Expression::parse(&feature.text).map_or_else(|_| feature.text.to_string(), |expression| expression.to_string())
+}
+
+/// A rank profile as the expression compiler sees it.
+struct ProfileEnvironment<'a> {
+    schema: &'a Schema,
+    profile: &'a RankProfile,
+    fields: &'a [FieldInfo],
+    properties: &'a RankProperties,
+}
+
+impl ProfileEnvironment<'_> {
+    fn compile(&self, source: &SourceText) -> Result<Program, Rejection> {
+        let program = Expression::parse(&source.text).and_then(|expression| Program::compile(&expression, self));
+        program.map_err(|rejection| {
+            let rejection = source.locate(rejection);
+            let code = if rejection.code == Code::Unsupported { Code::Unsupported } else { Code::InvalidApplication };
+            Rejection { code, ..rejection }
+        })
+    }
+
+    fn refuse(&self, message: String) -> Rejection {
+        Rejection::new(Code::InvalidApplication, format!("rank profile '{}': {message}", self.profile.name))
+    }
+
+    fn attribute_type(&self, feature: &FeatureName) -> Result<FeatureType, Rejection> {
+        let name = feature.parameters.first().map_or("", String::as_str);
+        let field = self.schema.field(name);
+        let Some(field) = field.filter(|field| field.indexing.attribute || field.indexing.index) else {
+            return Err(self.refuse(format!("'{feature}' names no attribute of schema '{}'", self.schema.name)));
+        };
+        match &field.data_type {
+            DataType::Tensor(of) => Ok(FeatureType::of((**of).clone())),
+            _ => Ok(FeatureType::Number),
+        }
+    }
+
+    fn vector_field(&self, feature: &FeatureName) -> Result<(), Rejection> {
+        let (kind, name) = match &feature.parameters[..] {
+            [name] => ("field", name.as_str()),
+            [kind, name] => (kind.as_str(), name.as_str()),
+            _ => return Err(self.refuse(format!("'{feature}' takes a field or a label"))),
+        };
+        match (kind, self.schema.field(name)) {
+            ("label", _) => Ok(()),
+            ("field", Some(field)) if matches!(field.data_type, DataType::Tensor(_)) => Ok(()),
+            ("field", Some(field)) if matches!(field.data_type, DataType::Position) => {
+                Err(Rejection::new(Code::Unsupported, format!("'{feature}' of a position is not supported yet")))
+            }
+            _ => Err(self.refuse(format!("'{feature}' names no tensor field of schema '{}'", self.schema.name))),
+        }
+    }
+
+    fn document_feature(&self, feature: &FeatureName) -> Result<FeatureType, Rejection> {
+        match feature.name.as_str() {
+            "attribute" => self.attribute_type(feature),
+            "query" => {
+                let input = feature.only_parameter("query").and_then(|name| self.profile.input(name));
+                Ok(match input.map(|input| &input.input_type) {
+                    Some(InputType::Tensor(of)) => FeatureType::Tensor(of.clone()),
+                    _ => FeatureType::Number,
+                })
+            }
+            "closeness" | "distance" => self.vector_field(feature).map(|()| FeatureType::Number),
+            "age" | "freshness" => {
+                let field = feature.parameters.first().and_then(|name| self.schema.field(name));
+                if field.is_none() {
+                    return Err(self.refuse(format!("'{feature}' names no field of schema '{}'", self.schema.name)));
+                }
+                Ok(FeatureType::Number)
+            }
+            "rawScore" | "itemRawScore" | "now" | "random" | "firstPhaseRank" | "value" => Ok(FeatureType::Number),
+            "globalSequence" | "secondPhase" | "relevanceScore" | "firstPhase" | "constant" => Err(Rejection::new(
+                Code::Unsupported,
+                format!("'{feature}' is not supported here in rank profile '{}'", self.profile.name),
+            )),
+            _ => Err(self.refuse(format!("'{feature}' is unknown"))),
+        }
+    }
+}
+
+impl Environment for ProfileEnvironment<'_> {
+    fn feature_type(&self, feature: &FeatureName) -> Result<FeatureType, Rejection> {
+        if home(&feature.name) == Some(Home::Document) {
+            return self.document_feature(feature);
+        }
+        let terms = QueryTerms::default();
+        let environment = FeatureEnvironment::new(self.fields, &terms, self.properties);
+        let prepared = prepare(&feature.name, &feature.parameters, &environment)?;
+        prepared.output(feature.output.as_deref())?;
+        Ok(FeatureType::Number)
+    }
+
+    fn function(&self, name: &str) -> Option<Function> {
+        if name == "firstPhase" {
+            let first = self.profile.first_phase.as_ref().and_then(|phase| phase.expression.as_ref());
+            let body = first.map_or_else(|| "nativeRank".to_owned(), |expression| expression.text.to_string());
+            return Some(Function { parameters: Vec::new(), body });
+        }
+        let function = self.profile.function(name)?;
+        Some(Function { parameters: function.parameters.clone(), body: function.expression.text.to_string() })
+    }
+
+    fn constant(&self, name: &str) -> Option<Value> {
+        self.profile.constant(name).map(|constant| value_of(&constant.value))
+    }
+}
+
+/// A value of the schema as ranking takes it.
+pub(crate) fn value_of(value: &InputValue) -> Value {
+    match value {
+        InputValue::Number(number) => Value::Number(*number),
+        InputValue::Text(text) => Value::Number(brooklet_rank::text_hash(text)),
+        InputValue::Tensor(tensor) => tensor_value(Tensor::clone(tensor)),
+    }
+}
+
+/// A tensor as a value; one without dimensions is a number.
+pub(crate) fn tensor_value(tensor: Tensor) -> Value {
+    match (&tensor.tensor_type.dimensions[..], &tensor.cells[..]) {
+        ([], [cell]) => Value::Number(*cell),
+        _ => Value::Tensor(Rc::new(tensor)),
+    }
+}
+
+/// The metric of a tensor field.
+pub(crate) fn metric_of(field: &Field) -> DistanceMetric {
+    DistanceMetric::from_name(field.distance_metric.name()).unwrap_or(DistanceMetric::Euclidean)
+}

@@ -1,0 +1,200 @@
+//! Getting one document by its id.
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use brooklet_document::DocumentId;
+use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
+use brooklet_segment::{Halt, Place, find_id, read_document};
+use brooklet_task::bytes::{Reader, Writer};
+use brooklet_task::{Block, Code, Rejection, Task, Want};
+
+use crate::deployed::{Deployed, DeployedSchema};
+use crate::partition::Loading;
+use crate::reads::Reads;
+use crate::residency::Residency;
+
+/// Which fields a reader asked for.
+enum FieldSet {
+    /// All that were fed.
+    All,
+    /// Only the id.
+    Id,
+    /// These.
+    Fields(Vec<String>),
+}
+
+/// The task: the answer is JSON with a status.
+pub struct Get {
+    deployed: Rc<Deployed>,
+    place: Place,
+    path: String,
+    id: String,
+    asked: Result<(Rc<DeployedSchema>, FieldSet), Rejection>,
+    tensors: TensorFormat,
+    loading: Loading,
+    reads: Reads,
+    answer: Option<(u16, String)>,
+}
+
+impl Get {
+    /// Reads the request (docs/abi.md, get).
+    ///
+    /// # Errors
+    /// If it is malformed.
+    pub fn open(deployed: Rc<Deployed>, residency: Rc<RefCell<Residency>>, request: &[u8]) -> Result<Get, Rejection> {
+        let mut reader = Reader::new(request);
+        let place = Place::read(&mut reader)?;
+        let path = reader.text()?.to_owned();
+        let id = reader.text()?.to_owned();
+        let field_set = reader.text()?.to_owned();
+        // An unknown format is the short one here, never an error (document-v1, query parameters).
+        let tensors = TensorFormat::from_name(reader.text()?).unwrap_or(TensorFormat::Short);
+        let mut reads = Reads::new(residency);
+        let loading = Loading::begin(&place, &mut reads);
+        let asked = asked_for(&deployed, &place, &id, &field_set);
+        Ok(Get { deployed, place, path, id, asked, tensors, loading, reads, answer: None })
+    }
+
+    fn look_up(&mut self) -> Result<(), Halt> {
+        let (schema, field_set) = match &self.asked {
+            Ok(asked) => asked,
+            Err(rejection) => return Err(rejection.clone().into()),
+        };
+        let Some(partition) = self.loading.done() else { return Err(Halt::Missing) };
+        let mut missing = false;
+        let of_schema = |name: &str| name == schema.schema.name;
+        for view in partition.views.iter().filter(|view| of_schema(&view.segment.header.schema)) {
+            let mut blocks = self.reads.of(&view.segment);
+            let ordinal = match find_id(&view.segment.header, &self.id, &mut blocks) {
+                Ok(Some(ordinal)) if view.alive.get(ordinal as usize) => ordinal,
+                Ok(_) => continue,
+                Err(Halt::Missing) => {
+                    missing = true;
+                    continue;
+                }
+                Err(halt) => return Err(halt),
+            };
+            let keep = |name: &str| match field_set {
+                FieldSet::All => schema.schema.document_field_type(name).is_some(),
+                FieldSet::Id => false,
+                FieldSet::Fields(names) => names.iter().any(|wanted| wanted == name),
+            };
+            let document = read_document(&view.segment.header, ordinal, &keep, &mut blocks)?;
+            self.answer = Some((200, self.render(Some(&document.fields))));
+            return Ok(());
+        }
+        if missing {
+            return Err(Halt::Missing);
+        }
+        self.answer = Some((404, self.render(None)));
+        Ok(())
+    }
+
+    fn render(&self, fields: Option<&[(String, brooklet_document::Value)]>) -> String {
+        let mut json = JsonWriter::new();
+        json.begin_object();
+        json.key("pathId");
+        json.string(&self.path);
+        json.key("id");
+        json.string(&self.id);
+        if let Some(fields) = fields {
+            render_fields(fields, &Render::document(self.tensors), &mut json);
+        }
+        json.end_object();
+        json.finish()
+    }
+}
+
+fn asked_for(
+    deployed: &Deployed,
+    place: &Place,
+    id: &str,
+    field_set: &str,
+) -> Result<(Rc<DeployedSchema>, FieldSet), Rejection> {
+    let invalid = |message: String| Rejection::new(Code::InvalidDocument, message);
+    let id = DocumentId::parse(id)?;
+    if id.partition_key() != place.key {
+        return Err(invalid(format!("Document '{}' is not in partition '{}'", id.as_str(), place.key)));
+    }
+    let name = id.document_type();
+    let schema = deployed
+        .schema(name)
+        .ok_or_else(|| invalid(format!("Document type {} does not exist", Rejection::quote(name))))?;
+    let fields = match field_set.split_once(':') {
+        _ if field_set.is_empty() => FieldSet::All,
+        Some((_, "[document]")) => FieldSet::All,
+        Some((of, names)) if of == name => FieldSet::Fields(known_fields(schema, names)?),
+        Some((of, _)) => return Err(invalid(format!("Field set '{field_set}' is of type '{of}', not of '{name}'"))),
+        None => match field_set {
+            "[all]" | "[document]" => FieldSet::All,
+            "[id]" | "[none]" => FieldSet::Id,
+            other => return Err(invalid(format!("Unknown field set '{}'", Rejection::quote(other)))),
+        },
+    };
+    Ok((schema.clone(), fields))
+}
+
+fn known_fields(schema: &DeployedSchema, names: &str) -> Result<Vec<String>, Rejection> {
+    let mut known = Vec::new();
+    for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        if schema.schema.field(name).is_none() {
+            let message = format!("No field '{}' in document type '{}'", Rejection::quote(name), schema.schema.name);
+            return Err(Rejection::new(Code::InvalidDocument, message));
+        }
+        known.push(name.to_owned());
+    }
+    Ok(known)
+}
+
+impl Task for Get {
+    fn wants(&mut self) -> Result<Want, Rejection> {
+        if self.answer.is_some() || self.asked.is_err() {
+            return Ok(Want::Nothing);
+        }
+        if self.loading.done().is_none() {
+            let want = self.loading.step(&self.deployed, &mut self.reads)?;
+            if want != Want::Nothing {
+                return Ok(want);
+            }
+        }
+        match self.look_up() {
+            Ok(()) => Ok(Want::Nothing),
+            Err(Halt::Missing) => Ok(Want::Blocks(self.reads.take_missing())),
+            Err(Halt::Rejected(rejection)) => Err(rejection),
+        }
+    }
+
+    fn give(&mut self, answer: Block) -> Result<(), Rejection> {
+        if self.loading.wants_manifest() {
+            return self.loading.give(&self.deployed, answer.bytes());
+        }
+        self.reads.give(answer)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Vec<u8>, Rejection> {
+        let (status, body) = match (&self.answer, &self.asked) {
+            (Some((status, body)), _) => (*status, body.clone()),
+            (None, Err(rejection)) => (rejection.code.status(), refusal(&self.path, rejection)),
+            (None, Ok(_)) => {
+                let late = Rejection::new(Code::TimedOut, format!("Timeout while getting '{}'", self.id));
+                (504, refusal(&self.path, &late))
+            }
+        };
+        let mut writer = Writer::new();
+        writer.u16(status);
+        writer.bytes(body.as_bytes());
+        Ok(writer.finish())
+    }
+}
+
+/// A refusal in the shape of /document/v1: flat, scalars only.
+fn refusal(path: &str, rejection: &Rejection) -> String {
+    let mut json = JsonWriter::new();
+    json.begin_object();
+    for (key, value) in [("pathId", path), ("message", &rejection.message), ("code", rejection.code.name())] {
+        json.key(key);
+        json.string(value);
+    }
+    json.end_object();
+    json.finish()
+}

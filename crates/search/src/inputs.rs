@@ -1,0 +1,93 @@
+//! The query's own features: `query(x)`, with the types and defaults of the rank profile.
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use brooklet_document::json::read_query_tensor;
+use brooklet_document::{Tensor, TensorType, parse_literal};
+use brooklet_rank::Value;
+use brooklet_schema::InputType;
+use brooklet_task::{Code, Rejection};
+
+use crate::deployed::{DeployedProfile, tensor_value, value_of};
+
+/// Values of `query(x)` by name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inputs(BTreeMap<String, Value>);
+
+impl Inputs {
+    /// Reads what the request gave (name → text as written) for a profile.
+    pub(crate) fn bind(given: &[(String, String, String)], profile: &DeployedProfile) -> Result<Inputs, Rejection> {
+        let mut inputs = Inputs::default();
+        for input in &profile.profile.inputs {
+            let value = match (&input.default, &input.input_type) {
+                (Some(default), _) => value_of(default),
+                (None, InputType::Tensor(of)) => Value::Tensor(Rc::new(Tensor::empty(of.clone()))),
+                (None, InputType::Number) => Value::Number(0.0),
+                (None, InputType::Text) => Value::Number(brooklet_rank::text_hash("")),
+            };
+            inputs.0.insert(input.name.clone(), value);
+        }
+        for (parameter, name, text) in given {
+            let declared = profile.profile.input(name).map(|input| &input.input_type);
+            let value = read(text, declared).map_err(|reason| cannot_set(parameter, name, text, declared, profile, reason))?;
+            inputs.0.insert(name.clone(), value);
+        }
+        Ok(inputs)
+    }
+
+    pub(crate) fn value(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// The dense values of a query tensor with exactly the dimension of a field.
+    pub(crate) fn vector(&self, name: &str, field: &TensorType) -> Option<&[f64]> {
+        let Some(Value::Tensor(tensor)) = self.value(name) else { return None };
+        let same = tensor.tensor_type.dimensions.len() == 1 && tensor.tensor_type.indexed().eq(field.indexed());
+        same.then_some(&tensor.cells[..])
+    }
+}
+
+fn read(text: &str, declared: Option<&InputType>) -> Result<Value, Option<Rejection>> {
+    let trimmed = text.trim();
+    match declared {
+        Some(InputType::Tensor(of)) => {
+            let tensor = read_query_tensor(of, trimmed).map_err(Some)?;
+            Ok(tensor_value(tensor))
+        }
+        Some(InputType::Text) => Ok(Value::Number(brooklet_rank::text_hash(trimmed.trim_matches(['"', '\''])))),
+        Some(InputType::Number) => number(trimmed).map(Value::Number).ok_or(None),
+        None => match number(trimmed) {
+            Some(number) => Ok(Value::Number(number)),
+            None if trimmed.starts_with("tensor") => {
+                Ok(tensor_value(parse_literal(trimmed, None, Code::IllegalQuery).map_err(Some)?))
+            }
+            None => Ok(Value::Number(brooklet_rank::text_hash(trimmed.trim_matches(['"', '\''])))),
+        },
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.parse().ok()
+}
+
+fn cannot_set(
+    parameter: &str,
+    name: &str,
+    text: &str,
+    declared: Option<&InputType>,
+    profile: &DeployedProfile,
+    reason: Option<Rejection>,
+) -> Rejection {
+    let declared = match declared {
+        Some(InputType::Tensor(of)) => of.to_string(),
+        _ => "double".to_owned(),
+    };
+    let because = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
+    let value = Rejection::quote(text);
+    let profile = &profile.profile.name;
+    let shown = if parameter.starts_with("input.") { format!("input.query({name})") } else { parameter.to_owned() };
+    Rejection::new(
+        Code::IllegalQuery,
+        format!("Could not set '{shown}' to '{value}': This input is declared in rank profile '{profile}' as {declared}{because}"),
+    )
+}

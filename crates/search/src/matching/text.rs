@@ -1,0 +1,274 @@
+//! Words, phrases and pieces of text against a text column.
+use brooklet_kernel::Bitmap;
+use brooklet_segment::column::dictionary::{DictionaryBlock, Entry, key_of};
+use brooklet_segment::column::text::{self, Text, read_postings};
+use brooklet_segment::{BlockSource, ColumnHeader, Halt, read_document};
+
+use super::Found;
+use super::words::WordReader;
+use crate::partition::View;
+use crate::plan::{How, WordTest};
+use crate::reads::Reads;
+
+/// A word of the dictionary that a test holds for: its number, how often the test's text is in it, its postings.
+struct Word {
+    number: u32,
+    times: u32,
+    entry: Entry,
+}
+
+/// Documents with one of the words.
+pub(crate) fn match_words(
+    column: &ColumnHeader,
+    tests: &[WordTest],
+    view: &View,
+    reads: &mut Reads,
+) -> Result<Found, Halt> {
+    let text = Text::of(column)?;
+    let words = find_all(&text, tests, view, reads)?;
+    let postings = postings_of(&text, &words, view, reads)?;
+    Ok(Found::Words { postings, numbers: words.iter().map(|word| (word.number, word.times)).collect() })
+}
+
+/// The words any of the tests holds for, by number, each once.
+fn find_all(text: &Text<'_>, tests: &[WordTest], view: &View, reads: &mut Reads) -> Result<Vec<Word>, Halt> {
+    let mut words = Vec::new();
+    let mut missing = false;
+    for test in tests {
+        match find_words(text, test, view, reads, &mut words) {
+            Ok(()) => {}
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing {
+        return Err(Halt::Missing);
+    }
+    words.sort_unstable_by_key(|word: &Word| word.number);
+    words.dedup_by_key(|word| word.number);
+    Ok(words)
+}
+
+fn find_words(
+    text: &Text<'_>,
+    test: &WordTest,
+    view: &View,
+    reads: &mut Reads,
+    words: &mut Vec<Word>,
+) -> Result<(), Halt> {
+    let part = text.part(text::DICTIONARY);
+    let key = key_of(&test.text);
+    let blocks = match test.how {
+        How::Equals => match part.index_of_key(&key) {
+            Some(index) => index..index + 1,
+            None => return Ok(()),
+        },
+        How::Prefix => {
+            let first = part.index_of_key(&key).unwrap_or(0);
+            let beyond = part.keys.partition_point(|first| first.as_slice() < &*key || first.starts_with(&key));
+            first..(beyond as u32).max(first)
+        }
+        How::Suffix | How::Substring | How::TokenSuffix => 0..part.blocks(),
+    };
+    let mut missing = false;
+    for index in blocks {
+        match reads.of(&view.segment).block(part.first_block + index) {
+            Ok(block) => {
+                let dictionary = DictionaryBlock::read(block.bytes())?;
+                search_block(&dictionary, part.span_of(index).0, test, &key, words);
+            }
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing { Err(Halt::Missing) } else { Ok(()) }
+}
+
+fn search_block(block: &DictionaryBlock<'_>, first: u32, test: &WordTest, key: &[u8], words: &mut Vec<Word>) {
+    let mut push = |index: usize, times: u32| {
+        words.push(Word { number: first + index as u32, times, entry: block.entry(index) });
+    };
+    match test.how {
+        How::Equals => {
+            if let Ok(index) = block.find(key) {
+                push(index, 1);
+            }
+        }
+        How::Prefix => {
+            let from = block.find(key).unwrap_or_else(|after| after);
+            (from..block.len()).take_while(|index| block.word(*index).starts_with(key)).for_each(|index| push(index, 1));
+        }
+        How::Suffix => (0..block.len()).filter(|index| block.word(*index).ends_with(key)).for_each(|index| push(index, 1)),
+        How::TokenSuffix => {
+            let ends = |index: &usize| has_token_ending(block.word(*index), &test.text);
+            (0..block.len()).filter(ends).for_each(|index| push(index, 1));
+        }
+        How::Substring => {
+            let needle = brooklet_kernel::Needle::new(key);
+            for index in 0..block.len() {
+                let times = needle.find_all(block.word(index)).count();
+                if times > 0 {
+                    push(index, times as u32);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a token of a whole value, folded, ends with a text.
+fn has_token_ending(value: &[u8], ending: &str) -> bool {
+    let value = String::from_utf8_lossy(value);
+    let fold = |token: &str| text::normalise(token, brooklet_schema::Normalizing::LowercaseAndFold).ends_with(ending);
+    brooklet_text::Tokens::new(&value).any(|token| fold(&value[token.start..token.end]))
+}
+
+/// Documents with any of the words, ascending, with the number of occurrences.
+fn postings_of(
+    text: &Text<'_>,
+    words: &[Word],
+    view: &View,
+    reads: &mut Reads,
+) -> Result<Vec<(u32, u32)>, Halt> {
+    let part = text.part(text::POSTINGS);
+    let rows = view.segment.header.documents;
+    let mut blocks = Vec::with_capacity(words.len());
+    let mut missing = false;
+    for word in words {
+        match reads.of(&view.segment).block(part.first_block + word.entry.block) {
+            Ok(block) => blocks.push(block),
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing {
+        return Err(Halt::Missing);
+    }
+    if let ([word], [block]) = (words, &blocks[..]) {
+        let mut postings = Vec::with_capacity(word.entry.documents as usize);
+        read_postings(block.bytes(), word.entry, rows, |ordinal, count| postings.push((ordinal, count * word.times)))?;
+        return Ok(postings);
+    }
+    let mut counts = vec![0u32; rows as usize];
+    for (word, block) in words.iter().zip(&blocks) {
+        read_postings(block.bytes(), word.entry, rows, |ordinal, count| {
+            counts[ordinal as usize] = counts[ordinal as usize].saturating_add(count * word.times);
+        })?;
+    }
+    Ok((0..rows).zip(counts).filter(|(_, count)| *count > 0).collect())
+}
+
+/// Documents with the words one after the other in one element, with the place of each first word.
+pub(crate) fn match_phrase(
+    column: &ColumnHeader,
+    tests: &[WordTest],
+    view: &View,
+    reads: &mut Reads,
+) -> Result<Found, Halt> {
+    let text = Text::of(column)?;
+    let mut sets = Vec::with_capacity(tests.len());
+    let mut candidates = (*view.alive).clone();
+    let mut missing = false;
+    for test in tests {
+        let found = find_all(&text, std::slice::from_ref(test), view, reads)
+            .and_then(|words| Ok((postings_of(&text, &words, view, reads)?, words)));
+        match found {
+            Ok((postings, words)) => {
+                let mut documents = Bitmap::none(candidates.len());
+                postings.iter().for_each(|(ordinal, _)| documents.set(*ordinal as usize));
+                candidates.and(&documents);
+                sets.push(words.iter().map(|word| word.number).collect::<Vec<u32>>());
+            }
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing {
+        return Err(Halt::Missing);
+    }
+    let mut places = Vec::new();
+    let mut reader = WordReader::new(text, &view.segment);
+    for ordinal in candidates.ones() {
+        match phrase_places(&mut reader, ordinal as u32, &sets, reads, &mut places) {
+            Ok(()) => {}
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing { Err(Halt::Missing) } else { Ok(Found::Places(places)) }
+}
+
+fn phrase_places(
+    reader: &mut WordReader<'_>,
+    ordinal: u32,
+    sets: &[Vec<u32>],
+    reads: &mut Reads,
+    places: &mut Vec<(u32, u32)>,
+) -> Result<(), Halt> {
+    let extent = reader.extent(ordinal, reads)?;
+    let words = reader.words(extent, reads)?;
+    let mut starts = Vec::new();
+    for (start, window) in words.windows(sets.len()).enumerate() {
+        if window.iter().zip(sets).all(|(word, set)| set.binary_search(word).is_ok()) {
+            starts.push(start as u32);
+        }
+    }
+    if starts.is_empty() || !reader.text.several {
+        places.extend(starts.into_iter().map(|start| (ordinal, start)));
+        return Ok(());
+    }
+    let mut occurrences = Vec::new();
+    reader.occurrences(extent, &starts, reads, &mut occurrences)?;
+    let inside = starts.iter().zip(&occurrences);
+    let inside = inside.filter(|(_, at)| at.position + sets.len() as u32 <= at.element_length);
+    places.extend(inside.map(|(start, _)| (ordinal, *start)));
+    Ok(())
+}
+
+/// Documents in whose text `needle` stands, separators and all. Its words narrow down the documents, the text itself
+/// decides: it is read from the source, for the candidates only.
+pub(crate) fn match_text(
+    column: &ColumnHeader,
+    field: &str,
+    tests: &[WordTest],
+    needle: &str,
+    view: &View,
+    reads: &mut Reads,
+) -> Result<Found, Halt> {
+    let candidates: Vec<u32> = if tests.is_empty() {
+        view.alive.ones().map(|ordinal| ordinal as u32).collect()
+    } else {
+        let Found::Places(places) = match_phrase(column, tests, view, reads)? else { return Err(Halt::Missing) };
+        let mut ordinals: Vec<u32> = places.iter().map(|(ordinal, _)| *ordinal).collect();
+        ordinals.dedup();
+        ordinals
+    };
+    let mut documents = Vec::new();
+    let mut missing = false;
+    for ordinal in candidates {
+        match read_document(&view.segment.header, ordinal, &|name| name == field, &mut reads.of(&view.segment)) {
+            Ok(document) => {
+                if document.field(field).is_some_and(|value| contains(value, needle)) {
+                    documents.push(ordinal);
+                }
+            }
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing { Err(Halt::Missing) } else { Ok(Found::Documents(documents)) }
+}
+
+/// Whether `needle`, already folded, stands in the folded text of a value or of one of its elements.
+fn contains(value: &brooklet_document::Value, needle: &str) -> bool {
+    use brooklet_document::Value;
+    match value {
+        Value::String(text) => {
+            let visible: String = text.chars().filter(|c| *c >= ' ' || matches!(c, '\n' | '\t')).collect();
+            let folded = text::normalise(&visible, brooklet_schema::Normalizing::LowercaseAndFold);
+            folded.contains(needle)
+        }
+        Value::Array(elements) => elements.iter().any(|element| contains(element, needle)),
+        Value::WeightedSet(entries) => entries.iter().any(|(key, _)| contains(key, needle)),
+        _ => false,
+    }
+}

@@ -1,0 +1,133 @@
+//! The words of one document in a text column, with their elements: read only where positions matter.
+use brooklet_rank::match_data::Occurrence;
+use brooklet_segment::column::text::{self, Element, Text};
+use brooklet_segment::{BlockSource, Halt, read_array};
+use brooklet_task::Block;
+
+use crate::partition::ResidentSegment;
+use crate::reads::Reads;
+
+/// Reads documents' words, one document after the other. Blocks in use are kept at hand.
+pub(crate) struct WordReader<'a> {
+    pub(crate) text: Text<'a>,
+    segment: &'a ResidentSegment,
+    bounds: Option<(u32, Block)>,
+    held: Option<(u32, Block)>,
+    words: Vec<u32>,
+    elements: Vec<Element>,
+}
+
+/// The extent of one document.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    pub(crate) first_word: u32,
+    pub(crate) end_word: u32,
+    first_element: u32,
+    end_element: u32,
+}
+
+impl Extent {
+    pub(crate) fn words(&self) -> u32 {
+        self.end_word - self.first_word
+    }
+}
+
+impl<'a> WordReader<'a> {
+    pub(crate) fn new(text: Text<'a>, segment: &'a ResidentSegment) -> WordReader<'a> {
+        WordReader { text, segment, bounds: None, held: None, words: Vec::new(), elements: Vec::new() }
+    }
+
+    /// Where a document's words and elements are.
+    pub(crate) fn extent(&mut self, ordinal: u32, reads: &mut Reads) -> Result<Extent, Halt> {
+        let part = self.text.part(text::BOUNDS);
+        let index = part.index_of(ordinal);
+        let (first, rows) = part.span_of(index);
+        let block = hold(&mut self.bounds, part.first_block + index, self.segment, reads)?;
+        let count = rows as usize + 1;
+        let at = (ordinal - first) as usize;
+        let ends = read_array::<u32>(block.bytes(), 4 * at, 2)?;
+        let (first_element, end_element) = if self.text.several {
+            let ends = read_array::<u32>(block.bytes(), 4 * (count + at), 2)?;
+            (ends[0], ends[1])
+        } else {
+            (0, 0)
+        };
+        Ok(Extent { first_word: ends[0], end_word: ends[1].max(ends[0]), first_element, end_element })
+    }
+
+    /// The numbers of a document's words, in order.
+    pub(crate) fn words(&mut self, extent: Extent, reads: &mut Reads) -> Result<&[u32], Halt> {
+        self.words.clear();
+        let part = self.text.part(text::WORDS);
+        let mut at = extent.first_word;
+        while at < extent.end_word {
+            let index = part.index_of(at);
+            let (first, rows) = part.span_of(index);
+            let end = extent.end_word.min(first + rows);
+            let block = hold(&mut self.held, part.first_block + index, self.segment, reads)?;
+            self.text.read_words(block.bytes(), (at - first) as usize..(end - first) as usize, &mut self.words)?;
+            at = end;
+        }
+        Ok(&self.words)
+    }
+
+    /// The elements of a document; one with all words if the field has single values.
+    pub(crate) fn elements(&mut self, extent: Extent, reads: &mut Reads) -> Result<&[Element], Halt> {
+        self.elements.clear();
+        if !self.text.several {
+            self.elements.push(Element { length: extent.words(), weight: 1 });
+            return Ok(&self.elements);
+        }
+        let part = self.text.part(text::ELEMENTS);
+        for element in extent.first_element..extent.end_element {
+            let index = part.index_of(element);
+            let first = part.span_of(index).0;
+            let block = reads.of(self.segment).block(part.first_block + index)?;
+            self.elements.push(read_array::<Element>(block.bytes(), 8 * (element - first) as usize, 1)?[0]);
+        }
+        Ok(&self.elements)
+    }
+
+    /// Occurrences at these word numbers of a document (ascending), with their elements.
+    pub(crate) fn occurrences(
+        &mut self,
+        extent: Extent,
+        places: &[u32],
+        reads: &mut Reads,
+        out: &mut Vec<Occurrence>,
+    ) -> Result<(), Halt> {
+        let elements = self.elements(extent, reads)?;
+        let mut number = 0usize;
+        let mut start = 0u32;
+        for place in places {
+            while number < elements.len() && *place >= start + elements[number].length {
+                start += elements[number].length;
+                number += 1;
+            }
+            let Some(element) = elements.get(number) else { break };
+            out.push(Occurrence {
+                element: number as u32,
+                position: place - start,
+                element_length: element.length,
+                element_weight: element.weight,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The block with this number, from hand if it was the last one used.
+fn hold<'b>(
+    held: &'b mut Option<(u32, Block)>,
+    number: u32,
+    segment: &ResidentSegment,
+    reads: &mut Reads,
+) -> Result<&'b Block, Halt> {
+    if held.as_ref().is_none_or(|(at, _)| *at != number) {
+        *held = Some((number, reads.of(segment).block(number)?));
+    }
+    match held {
+        Some((_, block)) => Ok(block),
+        None => Err(Halt::Missing),
+    }
+}

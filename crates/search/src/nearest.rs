@@ -1,0 +1,561 @@
+//! Nearest neighbours, exactly: codes and bounds find the few rows that can be among the nearest, their exact cells decide.
+//!
+//! With candidates C (documents that the rest of the query lets through), the operator matches the `target_hits`
+//! nearest of C within its threshold; of equals the smaller document id is nearer. That is the reference's running
+//! heap at its strictest, and does not depend on the order of the scan.
+//!
+//! 1. Every block of codes with a candidate gives intervals of the internal distance. The `target_hits`-th smallest
+//!    upper end so far is a threshold: what has a lower end above it cannot match. Rows without codes (short ones,
+//!    int8, double) are measured at once.
+//! 2. The rest is measured exactly, most promising first, until the next lower end is beyond the worst of the nearest.
+//!
+//! An interval holds what the exact kernel computes, rounding and all (crate `kernel`), so the answer is bit for bit
+//! that of measuring every row.
+use std::cmp::Reverse;
+
+use brooklet_document::{CellType, cells_from_bytes};
+use brooklet_kernel::{Bitmap, Cells, CodeQuery, Codes, Metric, Query, TopK, cosine, scan_bounds, score_key, squared_norm};
+use brooklet_rank::distance::{DistanceMetric, DistanceScale, haversine};
+use brooklet_segment::column::vector::{self, Vectors};
+use brooklet_segment::layout::ColumnSpec;
+use brooklet_segment::{BlockSource, Halt, read_id, vector_rows};
+use brooklet_task::{Rejection, Want, limits};
+
+use crate::partition::View;
+use crate::plan::Nearest;
+use crate::reads::Reads;
+
+/// Bytes scanned before the deadline is looked at: about a millisecond.
+const STEP_BYTES: usize = 6 << 20;
+/// Blocks looked for ahead of the scan at most, so that one want brings several.
+const AHEAD: usize = 512;
+/// Candidates whose exact cells are wanted at once.
+const RESCORE_BATCH: usize = 64;
+
+/// The query's vector, prepared for a field and its metric.
+#[derive(Debug)]
+pub(crate) struct Point {
+    pub(crate) scale: DistanceScale,
+    query: Query,
+    code: Option<CodeQuery>,
+    coordinates: Vec<f64>,
+}
+
+impl Point {
+    /// Prepares `values` for rows of this cell type.
+    pub(crate) fn new(metric: DistanceMetric, cell: CellType, values: &[f64]) -> Point {
+        let cells = match cell {
+            CellType::Double => Cells::Float64,
+            CellType::Float => Cells::Float32,
+            CellType::Bfloat16 => Cells::Bfloat16,
+            CellType::Int8 => Cells::Int8,
+        };
+        let query = Query::new(cells, values);
+        let code = code_metric(metric).and_then(|_| query.code_query());
+        let scale = DistanceScale::new(metric, query.squared_norm());
+        Point { scale, query, code, coordinates: values.to_vec() }
+    }
+
+    /// The internal distance of a row of exact cells.
+    fn distance(&self, cell: CellType, row: &[u8]) -> Result<f64, Rejection> {
+        Ok(match self.scale.metric() {
+            DistanceMetric::Euclidean => self.query.squared_euclidean(row),
+            DistanceMetric::Angular => {
+                let square = squared_norm(self.query.cells(), row);
+                1.0 - cosine(self.query.dot(row), self.query.squared_norm(), square)
+            }
+            DistanceMetric::PrenormalizedAngular => self.scale.query_norm_squared() - self.query.dot(row),
+            DistanceMetric::DotProduct => -self.query.dot(row),
+            DistanceMetric::Hamming => self.query.hamming(row),
+            DistanceMetric::GeoDegrees => match (&self.coordinates[..], &cells_from_bytes(cell, row)?[..]) {
+                ([a, b], [c, d]) => haversine(*a, *b, *c, *d),
+                _ => f64::NAN,
+            },
+        })
+    }
+
+    /// Turns intervals of the kernel's value into intervals of the internal distance.
+    fn internal(&self, low: f64, high: f64) -> (f64, f64) {
+        match self.scale.metric() {
+            DistanceMetric::Angular => (1.0 - high, 1.0 - low),
+            DistanceMetric::PrenormalizedAngular => {
+                (self.scale.query_norm_squared() - high, self.scale.query_norm_squared() - low)
+            }
+            DistanceMetric::DotProduct => (-high, -low),
+            _ => (low, high),
+        }
+    }
+}
+
+/// What the kernel must bound for a metric; nothing if codes say nothing about it.
+fn code_metric(metric: DistanceMetric) -> Option<Metric> {
+    match metric {
+        DistanceMetric::Euclidean => Some(Metric::SquaredEuclidean),
+        DistanceMetric::Angular => Some(Metric::Cosine),
+        DistanceMetric::PrenormalizedAngular | DistanceMetric::DotProduct => Some(Metric::InnerProduct),
+        DistanceMetric::Hamming | DistanceMetric::GeoDegrees => None,
+    }
+}
+
+/// An order of distances, nearest first; NaN is farthest.
+fn nearness(distance: f64) -> Reverse<u64> {
+    Reverse(if distance.is_nan() { u64::MAX } else { score_key(distance) })
+}
+
+/// A document that may be among the nearest.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    view: u32,
+    ordinal: u32,
+    low: f64,
+}
+
+/// A document whose distance is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Measured {
+    pub(crate) view: u32,
+    pub(crate) ordinal: u32,
+    pub(crate) distance: f64,
+}
+
+/// Resolving one operator over the views of one schema.
+pub(crate) struct Resolving {
+    nearest: Nearest,
+    candidates: Vec<Bitmap>,
+    stage: Stage,
+    /// Upper ends of the most promising documents.
+    best_high: TopK<Reverse<u64>>,
+    found: Vec<Candidate>,
+    measured: Vec<Measured>,
+    nearest_measured: TopK<Reverse<u64>>,
+    next: usize,
+    low: Vec<f64>,
+    high: Vec<f64>,
+    /// Interval of the document whose rows go on in the next block.
+    carried: Option<(f64, f64)>,
+}
+
+/// The rows of a document in one block.
+struct RowsOf {
+    ordinal: u32,
+    rows: std::ops::Range<u32>,
+    /// It has rows in the block before, too.
+    continued: bool,
+    /// It has rows in the next block, too.
+    open: bool,
+}
+
+enum Stage {
+    Scan { view: usize, block: u32 },
+    Measure,
+    Ties,
+    Done,
+}
+
+impl Resolving {
+    /// Over these candidates, one bitmap for each view.
+    pub(crate) fn new(nearest: &Nearest, candidates: Vec<Bitmap>) -> Resolving {
+        let limit = if nearest.competes { nearest.target_hits } else { usize::MAX };
+        Resolving {
+            nearest: nearest.clone(),
+            candidates,
+            stage: Stage::Scan { view: 0, block: 0 },
+            best_high: TopK::new(limit),
+            found: Vec::new(),
+            measured: Vec::new(),
+            nearest_measured: TopK::new(limit),
+            next: 0,
+            low: Vec::new(),
+            high: Vec::new(),
+            carried: None,
+        }
+    }
+
+    /// Works until something is missing; [`Want::Nothing`] when [`Resolving::result`] is there.
+    pub(crate) fn step(&mut self, views: &[View], reads: &mut Reads) -> Result<Want, Rejection> {
+        let stepped = match self.stage {
+            Stage::Scan { view, block } => self.scan(views, view, block, reads),
+            Stage::Measure => self.measure(views, reads),
+            Stage::Ties => self.break_ties(views, reads),
+            Stage::Done => return Ok(Want::Nothing),
+        };
+        match stepped {
+            Ok(()) => Ok(Want::Pause),
+            Err(Halt::Missing) => Ok(Want::Blocks(reads.take_missing())),
+            Err(Halt::Rejected(rejection)) => Err(rejection),
+        }
+    }
+
+    /// Whether [`Resolving::result`] is there.
+    pub(crate) fn is_done(&self) -> bool {
+        matches!(self.stage, Stage::Done)
+    }
+
+    /// The documents that match, by view and ordinal, with their distances.
+    pub(crate) fn result(self) -> Vec<Measured> {
+        let mut measured = self.measured;
+        measured.sort_unstable_by_key(|document| (document.view, document.ordinal));
+        measured
+    }
+
+    /// Whether a distance (or a lower end of one) can still match.
+    fn promising(&self, low: f64) -> bool {
+        self.within(low) && self.best_high.threshold().is_none_or(|worst| nearness(low) >= *worst)
+    }
+
+    /// Whether a distance is within the threshold; one that is not a number is within no threshold but infinity.
+    fn within(&self, distance: f64) -> bool {
+        distance <= self.nearest.threshold || self.nearest.threshold == f64::INFINITY
+    }
+
+    fn scan(&mut self, views: &[View], mut at: usize, mut block: u32, reads: &mut Reads) -> Result<(), Halt> {
+        let mut budget = STEP_BYTES;
+        while at < views.len() {
+            let view = &views[at];
+            let Some(vectors) = column_of(view, &self.nearest.spec)? else {
+                at += 1;
+                continue;
+            };
+            let coded = vectors.coded() && self.nearest.point.code.is_some();
+            let part = vectors.part(if coded { vector::CODES } else { vector::EXACT });
+            let row_bytes = if coded { 16 + vector::code_stride(vectors.size) } else { vector::exact_stride(vectors.cell, vectors.size) };
+            let block_bytes = row_bytes * part.rows_per_block as usize;
+            while block < part.blocks() {
+                if budget == 0 {
+                    self.stage = Stage::Scan { view: at, block };
+                    return Ok(());
+                }
+                let scanned = if coded {
+                    self.scan_codes(view, at, &vectors, block, reads)
+                } else {
+                    self.scan_exact(view, at, &vectors, block, reads)
+                };
+                if let Err(halt) = scanned {
+                    self.stage = Stage::Scan { view: at, block };
+                    look_ahead(view, part, block, (limits::WANT_BYTES / block_bytes.max(1)).clamp(1, AHEAD), reads);
+                    return Err(halt);
+                }
+                reads.release(&view.segment, part.first_block + block);
+                block += 1;
+                budget = budget.saturating_sub(block_bytes);
+            }
+            at += 1;
+            block = 0;
+        }
+        self.begin_measuring();
+        Ok(())
+    }
+
+    /// The candidates with rows in a block, each with the rows that are in it.
+    fn documents_of_rows(
+        &self,
+        view: &View,
+        at: usize,
+        vectors: &Vectors<'_>,
+        rows: std::ops::Range<u32>,
+        reads: &mut Reads,
+    ) -> Result<Vec<RowsOf>, Halt> {
+        let candidates = &self.candidates[at];
+        if vectors.one_each() {
+            let inside = rows.filter(|row| candidates.get(*row as usize));
+            return Ok(inside.map(|row| RowsOf { ordinal: row, rows: row..row + 1, continued: false, open: false }).collect());
+        }
+        let part = vectors.part(vector::ROWS);
+        let block = reads.of(&view.segment).block(part.first_block)?;
+        let first_rows = vectors.first_rows(part.rows, block.bytes())?;
+        let mut ordinal = first_rows.partition_point(|first| *first <= rows.start).saturating_sub(1);
+        let mut documents = Vec::new();
+        while ordinal + 1 < first_rows.len() && first_rows[ordinal] < rows.end {
+            let own = first_rows[ordinal]..first_rows[ordinal + 1];
+            let inside = own.start.max(rows.start)..own.end.min(rows.end);
+            if !inside.is_empty() && candidates.get(ordinal) {
+                let (continued, open) = (own.start < rows.start, own.end > rows.end);
+                documents.push(RowsOf { ordinal: ordinal as u32, rows: inside, continued, open });
+            }
+            ordinal += 1;
+        }
+        Ok(documents)
+    }
+
+    /// Joins the interval of a document's rows in this block with those of its rows in the block before; nothing while
+    /// more of its rows are to come.
+    fn whole(&mut self, document: &RowsOf, low: f64, high: f64) -> Option<(f64, f64)> {
+        let before = self.carried.take().filter(|_| document.continued);
+        let (low, high) = before.map_or((low, high), |(a, b)| (least(a, low), least(b, high)));
+        if document.open {
+            self.carried = Some((low, high));
+            return None;
+        }
+        Some((low, high))
+    }
+
+    fn scan_codes(
+        &mut self,
+        view: &View,
+        at: usize,
+        vectors: &Vectors<'_>,
+        index: u32,
+        reads: &mut Reads,
+    ) -> Result<(), Halt> {
+        let part = vectors.part(vector::CODES);
+        let (first, rows) = part.span_of(index);
+        let documents = self.documents_of_rows(view, at, vectors, first..first + rows, reads)?;
+        if documents.is_empty() {
+            return Ok(());
+        }
+        let block = reads.of(&view.segment).block(part.first_block + index)?;
+        let codes = vectors.codes(rows, block.bytes())?;
+        self.bound(&codes, rows as usize);
+        for document in documents {
+            let (mut low, mut high) = (f64::INFINITY, f64::INFINITY);
+            for row in document.rows.clone() {
+                let index = (row - first) as usize;
+                let (row_low, row_high) = self.nearest.point.internal(self.low[index], self.high[index]);
+                low = least(low, row_low);
+                high = least(high, row_high);
+            }
+            let Some((low, high)) = self.whole(&document, low, high) else { continue };
+            if self.promising(low) {
+                self.best_high.push(nearness(high));
+                self.found.push(Candidate { view: at as u32, ordinal: document.ordinal, low });
+            }
+        }
+        Ok(())
+    }
+
+    fn bound(&mut self, codes: &Codes<'_>, rows: usize) {
+        self.low.resize(rows, 0.0);
+        self.high.resize(rows, 0.0);
+        let metric = code_metric(self.nearest.point.scale.metric());
+        match (metric, &self.nearest.point.code) {
+            (Some(metric), Some(code)) => scan_bounds(metric, code, codes, &mut self.low, &mut self.high),
+            _ => {
+                self.low.fill(f64::NEG_INFINITY);
+                self.high.fill(f64::INFINITY);
+            }
+        }
+    }
+
+    fn scan_exact(
+        &mut self,
+        view: &View,
+        at: usize,
+        vectors: &Vectors<'_>,
+        index: u32,
+        reads: &mut Reads,
+    ) -> Result<(), Halt> {
+        let part = vectors.part(vector::EXACT);
+        let (first, rows) = part.span_of(index);
+        let documents = self.documents_of_rows(view, at, vectors, first..first + rows, reads)?;
+        if documents.is_empty() {
+            return Ok(());
+        }
+        let block = reads.of(&view.segment).block(part.first_block + index)?;
+        for document in documents {
+            let mut distance = f64::INFINITY;
+            for row in document.rows.clone() {
+                let cells = vectors.exact(row - first, block.bytes())?;
+                distance = least(distance, self.nearest.point.distance(vectors.cell, cells)?);
+            }
+            let Some((distance, _)) = self.whole(&document, distance, distance) else { continue };
+            if self.promising(distance) {
+                self.best_high.push(nearness(distance));
+                self.measured.push(Measured { view: at as u32, ordinal: document.ordinal, distance });
+            }
+        }
+        Ok(())
+    }
+
+    fn begin_measuring(&mut self) {
+        self.best_high.tighten();
+        let mut found = std::mem::take(&mut self.found);
+        found.retain(|candidate| self.promising(candidate.low));
+        found.sort_unstable_by_key(|candidate| (Reverse(nearness(candidate.low)), candidate.view, candidate.ordinal));
+        self.found = found;
+        let known = self.measured.iter().map(|measured| nearness(measured.distance)).collect::<Vec<_>>();
+        known.into_iter().for_each(|key| self.nearest_measured.push(key));
+        self.nearest_measured.tighten();
+        self.stage = Stage::Measure;
+    }
+
+    fn measure(&mut self, views: &[View], reads: &mut Reads) -> Result<(), Halt> {
+        let end = (self.next + RESCORE_BATCH).min(self.found.len());
+        let batch = self.found[self.next..end].to_vec();
+        let worst = self.nearest_measured.threshold().copied();
+        let mut distances = Vec::with_capacity(batch.len());
+        let mut missing = false;
+        for candidate in &batch {
+            if worst.is_some_and(|worst| nearness(candidate.low) < worst) {
+                break;
+            }
+            match exact_distance(&views[candidate.view as usize], &self.nearest, candidate.ordinal, reads) {
+                Ok(distance) => distances.push(distance),
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
+        }
+        if missing {
+            return Err(Halt::Missing);
+        }
+        let exhausted = distances.len() < batch.len() || end == self.found.len();
+        for (candidate, distance) in batch.iter().zip(distances) {
+            let Some(distance) = distance else { continue };
+            if self.within(distance) {
+                self.nearest_measured.push(nearness(distance));
+                self.measured.push(Measured { view: candidate.view, ordinal: candidate.ordinal, distance });
+            }
+        }
+        self.nearest_measured.tighten();
+        self.next = end;
+        if exhausted {
+            self.drop_far();
+        }
+        Ok(())
+    }
+
+    /// Leaves the nearest, and those as far as the last of them.
+    fn drop_far(&mut self) {
+        if let Some(worst) = self.nearest_measured.threshold().copied() {
+            self.measured.retain(|measured| nearness(measured.distance) >= worst);
+        }
+        let limit = if self.nearest.competes { self.nearest.target_hits } else { usize::MAX };
+        self.stage = if self.measured.len() > limit { Stage::Ties } else { Stage::Done };
+    }
+
+    /// Of the documents as far as the last one, those with the smallest ids stay.
+    fn break_ties(&mut self, views: &[View], reads: &mut Reads) -> Result<(), Halt> {
+        let Some(worst) = self.nearest_measured.threshold().copied() else {
+            self.stage = Stage::Done;
+            return Ok(());
+        };
+        let (mut sure, tied): (Vec<Measured>, Vec<Measured>) =
+            self.measured.iter().partition(|measured| nearness(measured.distance) > worst);
+        let mut named = Vec::with_capacity(tied.len());
+        let mut missing = false;
+        for measured in tied {
+            let segment = &views[measured.view as usize].segment;
+            match read_id(&segment.header, measured.ordinal, &mut reads.of(segment)) {
+                Ok(id) => named.push((id, measured)),
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
+        }
+        if missing {
+            return Err(Halt::Missing);
+        }
+        named.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        let places = self.nearest.target_hits.saturating_sub(sure.len());
+        sure.extend(named.into_iter().take(places).map(|(_, measured)| measured));
+        self.measured = sure;
+        self.stage = Stage::Done;
+        Ok(())
+    }
+}
+
+/// The smaller of two distances; a number is smaller than none.
+fn least(a: f64, b: f64) -> f64 {
+    if b.is_nan() || a <= b { a } else { b }
+}
+
+fn column_of<'a>(view: &'a View, spec: &ColumnSpec) -> Result<Option<Vectors<'a>>, Rejection> {
+    view.segment.header.column(spec).map(Vectors::of).transpose()
+}
+
+/// Notes the next blocks as missing too, if they are.
+fn look_ahead(view: &View, part: &brooklet_segment::Part, block: u32, blocks: usize, reads: &mut Reads) {
+    for next in block + 1..(block + blocks as u32).min(part.blocks()) {
+        if reads.of(&view.segment).block(part.first_block + next).is_ok() {
+            reads.release(&view.segment, part.first_block + next);
+        }
+    }
+}
+
+/// The internal distance of a document's nearest row; nothing if it has none.
+pub(crate) fn exact_distance(
+    view: &View,
+    nearest: &Nearest,
+    ordinal: u32,
+    reads: &mut Reads,
+) -> Result<Option<f64>, Halt> {
+    let Some(vectors) = column_of(view, &nearest.spec)? else { return Ok(None) };
+    let rows = vector_rows(&vectors, ordinal, &mut reads.of(&view.segment))?;
+    let part = vectors.part(vector::EXACT);
+    let mut distance = None;
+    let mut missing = false;
+    for row in rows {
+        let index = part.index_of(row);
+        match reads.of(&view.segment).block(part.first_block + index) {
+            Ok(block) => {
+                let cells = vectors.exact(row - part.span_of(index).0, block.bytes())?;
+                let measured = nearest.point.distance(vectors.cell, cells)?;
+                distance = Some(distance.map_or(measured, |least_so_far| least(least_so_far, measured)));
+            }
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing { Err(Halt::Missing) } else { Ok(distance) }
+}
+
+/// An interval that holds the internal distance of a document, from codes alone; nothing if it has no row or no codes.
+pub(crate) fn distance_bounds(
+    view: &View,
+    nearest: &Nearest,
+    ordinal: u32,
+    reads: &mut Reads,
+) -> Result<Option<(f64, f64)>, Halt> {
+    let Some(vectors) = column_of(view, &nearest.spec)? else { return Ok(None) };
+    let metric = code_metric(nearest.point.scale.metric());
+    let (true, Some(metric), Some(code)) = (vectors.coded(), metric, &nearest.point.code) else { return Ok(None) };
+    let rows = vector_rows(&vectors, ordinal, &mut reads.of(&view.segment))?;
+    let part = vectors.part(vector::CODES);
+    let stride = vector::code_stride(vectors.size);
+    let mut bounds: Option<(f64, f64)> = None;
+    for row in rows {
+        let index = part.index_of(row);
+        let (first, count) = part.span_of(index);
+        let block = reads.of(&view.segment).block(part.first_block + index)?;
+        let codes = vectors.codes(count, block.bytes())?;
+        let at = (row - first) as usize;
+        let one = Codes {
+            scales: &codes.scales[at..=at],
+            residuals: &codes.residuals[at..=at],
+            norms: &codes.norms[at..=at],
+            square_sums: &codes.square_sums[at..=at],
+            codes: &codes.codes[at * stride..(at + 1) * stride],
+        };
+        let (mut low, mut high) = ([0.0], [0.0]);
+        scan_bounds(metric, code, &one, &mut low, &mut high);
+        let (low, high) = nearest.point.internal(low[0], high[0]);
+        bounds = Some(bounds.map_or((low, high), |(a, b)| (least(a, low), b.min(high))));
+    }
+    Ok(bounds)
+}
+
+/// A matched operator of a query, resolved.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Resolved {
+    /// Its documents of each view: ordinals ascending, with internal distances.
+    pub(crate) views: Vec<Vec<(u32, f64)>>,
+}
+
+impl Resolved {
+    pub(crate) fn of(measured: Vec<Measured>, views: usize) -> Resolved {
+        let mut resolved = Resolved { views: vec![Vec::new(); views] };
+        for document in measured {
+            resolved.views[document.view as usize].push((document.ordinal, document.distance));
+        }
+        resolved
+    }
+
+    pub(crate) fn distance(&self, view: usize, ordinal: u32) -> Option<f64> {
+        let of_view = self.views.get(view)?;
+        of_view.binary_search_by_key(&ordinal, |(ordinal, _)| *ordinal).ok().map(|at| of_view[at].1)
+    }
+
+    pub(crate) fn documents(&self, view: usize, length: usize) -> Bitmap {
+        let mut documents = Bitmap::none(length);
+        self.views[view].iter().for_each(|(ordinal, _)| documents.set(*ordinal as usize));
+        documents
+    }
+}

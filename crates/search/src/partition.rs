@@ -1,0 +1,281 @@
+//! A partition as queries see it: stored segments and the tail, the tail as small segments of its own in memory.
+//!
+//! So there is one way to match, rank and summarise a document, wherever it stands. Operations are grouped in batches
+//! of doubling size, which makes the work per new operation logarithmic; a batch hides the documents of everything
+//! older that have an id it knows.
+use std::rc::Rc;
+
+use brooklet_kernel::Bitmap;
+use brooklet_segment::{
+    Halt, Header, Manifest, Operation, Place, SegmentBuilder, StoredOperation, StoredSegment, find_id,
+};
+use brooklet_task::{Block, Rejection, Want};
+
+use crate::deployed::Deployed;
+use crate::reads::Reads;
+
+/// A segment that can be read: stored, or of the tail and all in memory.
+pub(crate) struct ResidentSegment {
+    /// Its number in the bucket; nothing if it is of the tail.
+    pub(crate) number: Option<u32>,
+    pub(crate) header: Header,
+    pub(crate) memory: Vec<Block>,
+}
+
+/// A segment with the documents of it that a query may see.
+#[derive(Clone)]
+pub(crate) struct View {
+    pub(crate) segment: Rc<ResidentSegment>,
+    pub(crate) alive: Rc<Bitmap>,
+}
+
+/// Operations that came after all older ones, as segments, one for each schema.
+struct Batch {
+    operations: Vec<StoredOperation>,
+    segments: Vec<(Rc<ResidentSegment>, Vec<String>, Bitmap)>,
+}
+
+/// A partition in memory.
+#[derive(Clone)]
+pub struct ResidentPartition {
+    pub(crate) key: String,
+    /// Under which its blocks are kept.
+    pub(crate) number: u32,
+    layout: u32,
+    operation: u64,
+    stored: Vec<(Rc<ResidentSegment>, Bitmap)>,
+    batches: Vec<Rc<Batch>>,
+    /// Visible bits of the batches' segments, in order.
+    pub(crate) views: Vec<View>,
+    pub(crate) bytes: usize,
+}
+
+/// Bringing a partition into memory: manifest, then the ids that hide stored documents.
+pub(crate) struct Loading {
+    place: Place,
+    known: Option<Rc<ResidentPartition>>,
+    number: u32,
+    stage: Stage,
+}
+
+enum Stage {
+    Manifest,
+    Hide { partition: ResidentPartition, ids: Vec<String>, batch: Batch },
+    Done(Rc<ResidentPartition>),
+}
+
+impl Loading {
+    /// Begins; done at once if the partition is resident as it is now, or does not exist.
+    pub(crate) fn begin(place: &Place, reads: &mut Reads) -> Loading {
+        let known = reads.residency().partition(&place.key);
+        let number = reads.residency().number_for(&place.key);
+        reads.set_partition(&place.key, number);
+        let mut loading = Loading { place: place.clone(), known, number, stage: Stage::Manifest };
+        if place.partition == 0 {
+            loading.stage = Stage::Done(Rc::new(loading.nothing()));
+        } else if let Some(known) = loading.known.clone() {
+            if known.layout == place.layout && known.operation == place.operation {
+                loading.stage = Stage::Done(known);
+            }
+        }
+        loading
+    }
+
+    fn nothing(&self) -> ResidentPartition {
+        ResidentPartition {
+            key: self.place.key.clone(),
+            number: self.number,
+            layout: self.place.layout,
+            operation: 0,
+            stored: Vec::new(),
+            batches: Vec::new(),
+            views: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    /// The partition, if it is there.
+    pub(crate) fn done(&self) -> Option<&Rc<ResidentPartition>> {
+        match &self.stage {
+            Stage::Done(partition) => Some(partition),
+            _ => None,
+        }
+    }
+
+    /// Whether the next answer is a manifest.
+    pub(crate) fn wants_manifest(&self) -> bool {
+        matches!(self.stage, Stage::Manifest)
+    }
+
+    /// Works until something is missing. After [`Want::Nothing`] it is [`done`](Loading::done).
+    pub(crate) fn step(&mut self, deployed: &Deployed, reads: &mut Reads) -> Result<Want, Rejection> {
+        let Stage::Hide { partition, ids, batch } = &mut self.stage else {
+            return Ok(match &self.stage {
+                Stage::Manifest => Want::Manifest {
+                    layout: self.known.as_ref().map_or(0, |known| known.layout),
+                    operation: self.known.as_ref().map_or(0, |known| known.operation),
+                },
+                _ => Want::Nothing,
+            });
+        };
+        let mut waiting = Vec::new();
+        for id in std::mem::take(ids) {
+            match partition.hide_stored(&id, reads) {
+                Ok(()) => {}
+                Err(Halt::Missing) => waiting.push(id),
+                Err(Halt::Rejected(rejection)) => return Err(rejection),
+            }
+        }
+        if !waiting.is_empty() {
+            *ids = waiting;
+            return Ok(Want::Blocks(reads.take_missing()));
+        }
+        let batch = std::mem::replace(batch, Batch { operations: Vec::new(), segments: Vec::new() });
+        let mut settled = partition.clone();
+        settled.push(batch);
+        let partition = Rc::new(settled.joined(deployed));
+        reads.residency().keep_partition(&partition);
+        self.stage = Stage::Done(partition);
+        Ok(Want::Nothing)
+    }
+
+    /// Takes the manifest that was wanted.
+    pub(crate) fn give(&mut self, deployed: &Deployed, manifest: &[u8]) -> Result<(), Rejection> {
+        let manifest = Manifest::read(&self.place.key, manifest)?;
+        let mut partition = self.nothing();
+        partition.layout = manifest.layout;
+        match (&manifest.segments, &self.known) {
+            (Some(segments), _) => partition.stored = segments.iter().map(stored).collect(),
+            (None, Some(known)) => {
+                partition.stored = known.stored.clone();
+                partition.batches = known.batches.clone();
+                partition.operation = known.operation;
+            }
+            (None, None) => return Err(Rejection::corrupt("a manifest without segments")),
+        }
+        let mut operations = Vec::new();
+        for (number, bytes) in &manifest.operations {
+            partition.operation = *number;
+            operations.push(StoredOperation::decode(&self.place.key, bytes)?);
+        }
+        let batch = Batch::of(operations, deployed);
+        let ids = batch.operations.iter().map(|operation| operation.id().to_owned()).collect();
+        self.stage = Stage::Hide { partition, ids, batch };
+        Ok(())
+    }
+}
+
+fn stored(segment: &StoredSegment) -> (Rc<ResidentSegment>, Bitmap) {
+    let resident =
+        ResidentSegment { number: Some(segment.number), header: segment.header.clone(), memory: Vec::new() };
+    (Rc::new(resident), segment.liveness.clone())
+}
+
+impl Batch {
+    /// The segments of some operations in their order; of several on one document only the last counts.
+    fn of(operations: Vec<StoredOperation>, deployed: &Deployed) -> Batch {
+        let mut last = std::collections::BTreeMap::new();
+        for operation in operations {
+            last.insert(operation.id().to_owned(), operation);
+        }
+        let operations: Vec<StoredOperation> = last.into_values().collect();
+        let mut segments = Vec::new();
+        for schema in &deployed.schemas {
+            let mut builder = SegmentBuilder::new(&schema.schema.name, &schema.columns);
+            let mut ids = Vec::new();
+            for operation in operations.iter().filter(|operation| operation.schema == schema.schema.name) {
+                if let Operation::Put(document) = &operation.operation {
+                    builder.add(document);
+                    ids.push(document.id.clone());
+                }
+            }
+            if !ids.is_empty() {
+                let built = builder.finish();
+                let memory = built.payloads.iter().map(|payload| Block::copy_of(payload)).collect();
+                let alive = Bitmap::all(ids.len());
+                segments.push((Rc::new(ResidentSegment { number: None, header: built.header, memory }), ids, alive));
+            }
+        }
+        Batch { operations, segments }
+    }
+
+    fn bytes(&self) -> usize {
+        let blocks = self.segments.iter().flat_map(|(segment, _, _)| &segment.memory).map(Block::len).sum::<usize>();
+        2 * blocks + 100 * self.operations.len()
+    }
+}
+
+impl ResidentPartition {
+    /// Hides the stored documents with this id. All missing blocks are noted before it halts.
+    fn hide_stored(&mut self, id: &str, reads: &mut Reads) -> Result<(), Halt> {
+        let mut missing = false;
+        for (segment, alive) in &mut self.stored {
+            match find_id(&segment.header, id, &mut reads.of(segment)) {
+                Ok(Some(ordinal)) => alive.clear(ordinal as usize),
+                Ok(None) => {}
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
+        }
+        if missing { Err(Halt::Missing) } else { Ok(()) }
+    }
+
+    /// Adds a batch that is newer than all others.
+    fn push(&mut self, batch: Batch) {
+        if batch.operations.is_empty() {
+            return;
+        }
+        for older in &mut self.batches {
+            let hides = older.segments.iter().any(|(_, ids, alive)| {
+                batch.operations.iter().any(|operation| {
+                    ids.binary_search_by(|id| id.as_str().cmp(operation.id())).is_ok_and(|at| alive.get(at))
+                })
+            });
+            if hides {
+                *older = Rc::new(older.hidden_by(&batch));
+            }
+        }
+        self.batches.push(Rc::new(batch));
+    }
+
+    /// Makes the list of what queries see, and joins batches of like size.
+    fn settle_views(&mut self) {
+        let views = self.stored.iter().map(|(segment, alive)| (segment.clone(), alive.clone()));
+        let tail = self.batches.iter().flat_map(|batch| &batch.segments);
+        let tail = tail.map(|(segment, _, alive)| (segment.clone(), alive.clone()));
+        let all = views.chain(tail).filter(|(_, alive)| alive.count() > 0);
+        self.views = all.map(|(segment, alive)| View { segment, alive: Rc::new(alive) }).collect();
+        let headers: usize = self.stored.iter().map(|(segment, _)| 64 * segment.header.columns.len() + 2_048).sum();
+        self.bytes = headers + self.batches.iter().map(|batch| batch.bytes()).sum::<usize>() + 512;
+    }
+
+    /// Joins the newest batches while the older is not larger than the newer: sizes then fall by half at least.
+    fn joined(mut self, deployed: &Deployed) -> ResidentPartition {
+        while let [.., older, newer] = &self.batches[..] {
+            if older.operations.len() > newer.operations.len() {
+                break;
+            }
+            let operations = older.operations.iter().chain(&newer.operations).cloned().collect();
+            self.batches.truncate(self.batches.len() - 2);
+            self.batches.push(Rc::new(Batch::of(operations, deployed)));
+        }
+        self.settle_views();
+        self
+    }
+}
+
+impl Batch {
+    fn hidden_by(&self, newer: &Batch) -> Batch {
+        let mut segments = Vec::new();
+        for (segment, ids, alive) in &self.segments {
+            let mut alive = alive.clone();
+            for operation in &newer.operations {
+                if let Ok(at) = ids.binary_search_by(|id| id.as_str().cmp(operation.id())) {
+                    alive.clear(at);
+                }
+            }
+            segments.push((segment.clone(), ids.clone(), alive));
+        }
+        Batch { operations: self.operations.clone(), segments }
+    }
+}

@@ -1,0 +1,270 @@
+//! Writes the segment of a list of documents, a step at a time: folding shares its thread with requests.
+use brooklet_document::encode::encode_fields;
+use brooklet_document::{Document, Tensor, Value};
+use brooklet_task::bytes::Writer;
+
+use crate::block::{BlockSink, HEADER_BLOCK, seal};
+use crate::column::number::NumberWriter;
+use crate::column::stored::StoredWriter;
+use crate::column::text::TextWriter;
+use crate::column::vector::VectorWriter;
+use crate::column::{dictionary, ids};
+use crate::header::{ColumnHeader, Header};
+use crate::layout::{Collection, ColumnKind, ColumnSpec, NumberKind, fingerprint};
+
+enum Column {
+    Text(TextWriter),
+    Strings(ColumnSpec, StringsWriter),
+    Numbers(ColumnSpec, NumberWriter),
+    Vectors(Box<VectorWriter>),
+    Tensors(ColumnSpec, StoredWriter),
+    Ids,
+    Source(StoredWriter),
+}
+
+/// A finished segment, in memory.
+pub struct BuiltSegment {
+    /// Its header.
+    pub header: Header,
+    /// The payloads of its blocks, by number.
+    pub payloads: Vec<Vec<u8>>,
+}
+
+impl BuiltSegment {
+    /// The header and blocks as they are stored: with checksums bound to this place.
+    #[must_use]
+    pub fn seal(self, key: &str, segment: u32) -> (Vec<u8>, Vec<Vec<u8>>) {
+        let header = seal(key, segment, HEADER_BLOCK, self.header.encode());
+        let blocks =
+            self.payloads.into_iter().enumerate().map(|(number, payload)| seal(key, segment, number as u32, payload));
+        (header, blocks.collect())
+    }
+}
+
+/// Builds a segment: [`add`](SegmentBuilder::add) every document in the order of the ids, then
+/// [`step`](SegmentBuilder::step) until the segment is there.
+pub struct SegmentBuilder {
+    schema: String,
+    specs: Vec<ColumnSpec>,
+    ids: Vec<String>,
+    source_bytes: usize,
+    columns: std::collections::VecDeque<Column>,
+    sink: BlockSink,
+    headers: Vec<ColumnHeader>,
+}
+
+impl SegmentBuilder {
+    /// A segment of documents of `schema`, in these columns.
+    #[must_use]
+    pub fn new(schema: &str, specs: &[ColumnSpec]) -> SegmentBuilder {
+        SegmentBuilder {
+            schema: schema.to_owned(),
+            specs: specs.to_vec(),
+            ids: Vec::new(),
+            source_bytes: 0,
+            columns: specs.iter().map(column_of).collect(),
+            sink: BlockSink::default(),
+            headers: Vec::new(),
+        }
+    }
+
+    /// Documents added so far.
+    #[must_use]
+    pub fn documents(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Bytes of document source so far.
+    #[must_use]
+    pub fn source_bytes(&self) -> usize {
+        self.source_bytes
+    }
+
+    /// Adds a document.
+    ///
+    /// # Panics
+    /// If its id is not greater than the last one's.
+    pub fn add(&mut self, document: &Document) {
+        assert!(self.ids.last().is_none_or(|last| *last < document.id), "documents are added in the order of their ids");
+        for (column, spec) in self.columns.iter_mut().zip(&self.specs) {
+            add_to(column, spec, document, &self.specs);
+        }
+        self.ids.push(document.id.clone());
+        self.source_bytes = self.columns.iter().map(|column| if let Column::Source(s) = column { s.len() } else { 0 }).sum();
+    }
+
+    /// Writes the next column; the segment when there is none left.
+    pub fn step(&mut self) -> Option<BuiltSegment> {
+        if let Some(column) = self.columns.pop_front() {
+            let header = finish_column(column, &self.ids, &mut self.sink);
+            self.headers.push(header);
+            return None;
+        }
+        let payloads = std::mem::take(&mut self.sink).into_payloads();
+        let header = Header {
+            schema: self.schema.clone(),
+            fingerprint: fingerprint(&self.specs),
+            documents: self.ids.len() as u32,
+            blocks: payloads.len() as u32,
+            columns: std::mem::take(&mut self.headers),
+        };
+        Some(BuiltSegment { header, payloads })
+    }
+
+    /// Writes all that is left at once.
+    #[must_use]
+    pub fn finish(mut self) -> BuiltSegment {
+        loop {
+            if let Some(segment) = self.step() {
+                return segment;
+            }
+        }
+    }
+}
+
+fn column_of(spec: &ColumnSpec) -> Column {
+    match spec.kind {
+        ColumnKind::Ids => Column::Ids,
+        ColumnKind::Source => Column::Source(StoredWriter::default()),
+        ColumnKind::Text { .. } => Column::Text(TextWriter::new(spec.clone())),
+        ColumnKind::Strings { collection } => Column::Strings(spec.clone(), StringsWriter::new(collection)),
+        ColumnKind::Numbers { number, collection } => {
+            Column::Numbers(spec.clone(), NumberWriter::new(number, collection))
+        }
+        ColumnKind::Vectors { .. } => Column::Vectors(Box::new(VectorWriter::new(spec.clone()))),
+        ColumnKind::Tensors => Column::Tensors(spec.clone(), StoredWriter::default()),
+    }
+}
+
+fn add_to(column: &mut Column, spec: &ColumnSpec, document: &Document, specs: &[ColumnSpec]) {
+    let value = document.field(&spec.field);
+    match column {
+        Column::Ids => {}
+        Column::Source(writer) => {
+            let mut bytes = Writer::new();
+            let elsewhere = |name: &str| specs.iter().any(|spec| spec.field == name && spec.replaces_source());
+            let kept: Vec<_> = document.fields.iter().filter(|(name, _)| !elsewhere(name)).cloned().collect();
+            encode_fields(&kept, &mut bytes);
+            writer.push(&bytes.finish());
+        }
+        Column::Text(writer) => {
+            each_element(value, |element, weight| {
+                if let Value::String(text) = element {
+                    writer.element(text, weight);
+                }
+            });
+            writer.end_document();
+        }
+        Column::Strings(_, writer) => {
+            each_element(value, |element, weight| {
+                if let Value::String(text) = element {
+                    writer.value(text, weight);
+                }
+            });
+            writer.numbers.end_row();
+        }
+        Column::Numbers(_, writer) => {
+            each_element(value, |element, weight| {
+                if let Some(bits) = bits_of(element) {
+                    writer.value(bits, weight);
+                }
+            });
+            writer.end_row();
+        }
+        Column::Vectors(writer) => writer.document(tensor_of(value)),
+        Column::Tensors(_, writer) => {
+            let mut bytes = Writer::new();
+            if let Some(tensor) = tensor_of(value) {
+                encode_fields(&[(String::new(), Value::Tensor(tensor.clone()))], &mut bytes);
+            }
+            writer.push(&bytes.finish());
+        }
+    }
+}
+
+fn tensor_of(value: Option<&Value>) -> Option<&Tensor> {
+    match value {
+        Some(Value::Tensor(tensor)) => Some(tensor),
+        _ => None,
+    }
+}
+
+fn each_element(value: Option<&Value>, mut each: impl FnMut(&Value, i32)) {
+    match value {
+        None => {}
+        Some(Value::Array(elements)) => elements.iter().for_each(|element| each(element, 1)),
+        Some(Value::WeightedSet(entries)) => entries.iter().for_each(|(key, weight)| each(key, *weight)),
+        Some(single) => each(single, 1),
+    }
+}
+
+/// A number as a column takes it: integers sign-extended, floats as the bits of their float64.
+fn bits_of(value: &Value) -> Option<u64> {
+    Some(match value {
+        Value::Bool(value) => u64::from(*value),
+        Value::Byte(value) => i64::from(*value) as u64,
+        Value::Int(value) => i64::from(*value) as u64,
+        Value::Long(value) => *value as u64,
+        Value::Float(value) => f64::from(*value).to_bits(),
+        Value::Double(value) => value.to_bits(),
+        _ => return None,
+    })
+}
+
+/// String attributes: the distinct values sorted, and their numbers per document.
+struct StringsWriter {
+    values: rustc_hash::FxHashMap<Box<str>, u32>,
+    numbers: NumberWriter,
+}
+
+impl StringsWriter {
+    fn new(collection: Collection) -> StringsWriter {
+        let numbers = NumberWriter::new(NumberKind::Int32, collection);
+        StringsWriter { values: rustc_hash::FxHashMap::default(), numbers }
+    }
+
+    fn value(&mut self, text: &str, weight: i32) {
+        let next = self.values.len() as u32;
+        let text = crate::column::text::cut(text, dictionary::WORD_BYTES);
+        let number = match self.values.get(text) {
+            Some(number) => *number,
+            None => {
+                self.values.insert(text.into(), next);
+                next
+            }
+        };
+        self.numbers.value(u64::from(number), weight);
+    }
+
+    fn finish(mut self, spec: ColumnSpec, sink: &mut BlockSink) -> ColumnHeader {
+        let mut sorted: Vec<(Box<str>, u32)> = self.values.into_iter().collect();
+        sorted.sort_unstable();
+        let mut number_of = vec![0u64; sorted.len()];
+        for (number, (_, provisional)) in sorted.iter().enumerate() {
+            number_of[*provisional as usize] = number as u64;
+        }
+        self.numbers.map(|provisional| number_of[provisional as usize]);
+        let words: Vec<&[u8]> = sorted.iter().map(|(word, _)| word.as_bytes()).collect();
+        let entries = vec![dictionary::Entry::default(); words.len()];
+        let dictionary = dictionary::write(&words, &entries, sink);
+        ColumnHeader { spec, parameters: Vec::new(), parts: vec![dictionary, self.numbers.finish(sink)] }
+    }
+}
+
+fn finish_column(column: Column, document_ids: &[String], sink: &mut BlockSink) -> ColumnHeader {
+    match column {
+        Column::Ids => ids::write(document_ids, sink),
+        Column::Source(writer) => {
+            ColumnHeader { spec: ColumnSpec::source(), parameters: Vec::new(), parts: vec![writer.finish(sink)] }
+        }
+        Column::Text(writer) => writer.finish(sink),
+        Column::Strings(spec, writer) => writer.finish(spec, sink),
+        Column::Numbers(spec, writer) => {
+            ColumnHeader { spec, parameters: Vec::new(), parts: vec![writer.finish(sink)] }
+        }
+        Column::Vectors(writer) => writer.finish(sink),
+        Column::Tensors(spec, writer) => {
+            ColumnHeader { spec, parameters: Vec::new(), parts: vec![writer.finish(sink)] }
+        }
+    }
+}

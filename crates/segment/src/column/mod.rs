@@ -1,0 +1,12 @@
+//! The kinds of columns, writer and reader of each side by side.
+pub mod dictionary;
+pub mod ids;
+pub mod number;
+pub mod stored;
+pub mod text;
+pub mod vector;
+
+/// Bytes at which columns that are read whole are cut into blocks.
+pub(crate) const SCAN_BLOCK_BYTES: usize = 256 << 10;
+/// Bytes at which columns that are read in parts are cut into blocks: one page of the database.
+pub(crate) const POINT_BLOCK_BYTES: usize = 16 << 10;

@@ -1,0 +1,358 @@
+//! A string field as words: what terms are matched against.
+//!
+//! Parts, in this order: [`DICTIONARY`] (sorted words), [`POSTINGS`] (for each word the documents with it),
+//! [`BOUNDS`] (for each document where its words end, and its elements if the field has several values), [`WORDS`]
+//! (the numbers of all words, document after document), and for fields of several values [`ELEMENTS`] (length in
+//! words and weight of each element). A term is found in the dictionary and its postings; the words themselves are
+//! read only for documents whose positions matter.
+//!
+//! Postings of a word: for each document the distance from the previous ordinal (the first from -1, minus one) and
+//! the number of occurrences, both varints.
+use std::borrow::Cow;
+
+use brooklet_schema::Normalizing;
+use brooklet_task::Rejection;
+use brooklet_task::bytes::{Reader, Writer};
+use rustc_hash::FxHashMap;
+
+use super::dictionary::{self, Entry};
+use crate::block::{BlockSink, read_array};
+use crate::header::{ColumnHeader, Part};
+use crate::layout::{Collection, ColumnKind, ColumnSpec};
+
+/// Index of the dictionary part.
+pub const DICTIONARY: usize = 0;
+/// Index of the postings part.
+pub const POSTINGS: usize = 1;
+/// Index of the part with the documents' bounds.
+pub const BOUNDS: usize = 2;
+/// Index of the part with the words' numbers.
+pub const WORDS: usize = 3;
+/// Index of the part with the elements.
+pub const ELEMENTS: usize = 4;
+
+/// Words of a block of word numbers.
+const WORDS_PER_BLOCK: u32 = 65_536;
+/// Elements of a block.
+const ELEMENTS_PER_BLOCK: u32 = 16_384;
+/// Documents of a block of bounds.
+const BOUNDS_PER_BLOCK: u32 = 16_384;
+/// Bytes at which postings are cut. Those of one word are never cut.
+const POSTINGS_BYTES: usize = 64 << 10;
+
+/// One element of a field: its length in words and its weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct Element {
+    /// Words.
+    pub length: u32,
+    /// Weight; 1 unless the field is a weighted set.
+    pub weight: i32,
+}
+
+/// Cuts `value` to `max_bytes` at a character.
+#[must_use]
+pub fn cut(value: &str, max_bytes: usize) -> &str {
+    let mut end = value.len().min(max_bytes);
+    while !value.is_char_boundary(end) {
+        end -= 1;
+    }
+    &value[..end]
+}
+
+/// `text` as it is compared.
+#[must_use]
+pub fn normalise(text: &str, normalizing: Normalizing) -> Cow<'_, str> {
+    let mut out = String::new();
+    match normalizing {
+        Normalizing::None => return text.into(),
+        Normalizing::Lowercase => brooklet_text::lowercase(text, &mut out),
+        Normalizing::LowercaseAndFold => brooklet_text::fold(text, &mut out),
+    }
+    out.into()
+}
+
+/// Writes the words of one field, document after document.
+pub struct TextWriter {
+    spec: ColumnSpec,
+    normalizing: Normalizing,
+    whole: bool,
+    max_length_bytes: usize,
+    several: bool,
+    numbers: FxHashMap<Box<[u8]>, u32>,
+    words: Vec<u32>,
+    word_ends: Vec<u32>,
+    elements: Vec<Element>,
+    element_ends: Vec<u32>,
+    buffer: String,
+}
+
+impl TextWriter {
+    /// A writer for a text column.
+    ///
+    /// # Panics
+    /// If the spec is of another kind.
+    #[must_use]
+    pub fn new(spec: ColumnSpec) -> TextWriter {
+        let ColumnKind::Text { normalizing, whole, max_length_bytes, collection } = spec.kind else {
+            panic!("a text writer for {:?}", spec.kind)
+        };
+        TextWriter {
+            spec,
+            normalizing,
+            whole,
+            max_length_bytes: max_length_bytes as usize,
+            several: collection != Collection::Single,
+            numbers: FxHashMap::default(),
+            words: Vec::new(),
+            word_ends: Vec::new(),
+            elements: Vec::new(),
+            element_ends: Vec::new(),
+            buffer: String::new(),
+        }
+    }
+
+    /// Adds an element of the current document.
+    pub fn element(&mut self, value: &str, weight: i32) {
+        let before = self.words.len();
+        let value = cut(value, self.max_length_bytes);
+        if self.whole {
+            if !value.is_empty() {
+                self.word(value);
+            }
+        } else {
+            for token in brooklet_text::Tokens::new(value) {
+                self.word(&value[token.start..token.end]);
+            }
+        }
+        if self.several {
+            self.elements.push(Element { length: (self.words.len() - before) as u32, weight });
+        }
+    }
+
+    fn word(&mut self, word: &str) {
+        self.buffer.clear();
+        let normal = match self.normalizing {
+            Normalizing::None => word,
+            Normalizing::Lowercase => {
+                brooklet_text::lowercase(word, &mut self.buffer);
+                &self.buffer
+            }
+            Normalizing::LowercaseAndFold => {
+                brooklet_text::fold(word, &mut self.buffer);
+                &self.buffer
+            }
+        };
+        let key = dictionary::key_of(normal);
+        let next = self.numbers.len() as u32;
+        let number = match self.numbers.get(key.as_ref()) {
+            Some(number) => *number,
+            None => {
+                self.numbers.insert(key.into_owned().into_boxed_slice(), next);
+                next
+            }
+        };
+        self.words.push(number);
+    }
+
+    /// Ends the current document.
+    pub fn end_document(&mut self) {
+        self.word_ends.push(self.words.len() as u32);
+        self.element_ends.push(self.elements.len() as u32);
+    }
+
+    /// Cuts everything into blocks.
+    pub fn finish(mut self, sink: &mut BlockSink) -> ColumnHeader {
+        let mut sorted: Vec<(Box<[u8]>, u32)> = std::mem::take(&mut self.numbers).into_iter().collect();
+        sorted.sort_unstable();
+        let mut final_number = vec![0u32; sorted.len()];
+        for (number, (_, provisional)) in sorted.iter().enumerate() {
+            final_number[*provisional as usize] = number as u32;
+        }
+        self.words.iter_mut().for_each(|word| *word = final_number[*word as usize]);
+
+        let (entries, postings) = self.write_postings(sorted.len(), sink);
+        let words: Vec<&[u8]> = sorted.iter().map(|(word, _)| word.as_ref()).collect();
+        let dictionary = dictionary::write(&words, &entries, sink);
+        let wide = sorted.len() > usize::from(u16::MAX) + 1;
+        let mut parts = vec![dictionary, postings, self.write_bounds(sink), self.write_words(wide, sink)];
+        if self.several {
+            parts.push(write_rows(&self.elements, ELEMENTS_PER_BLOCK, sink));
+        }
+        let parameters = vec![u32::from(wide), self.words.len() as u32];
+        ColumnHeader { spec: self.spec, parameters, parts }
+    }
+
+    fn write_postings(&self, words: usize, sink: &mut BlockSink) -> (Vec<Entry>, Part) {
+        let mut lists: Vec<(Writer, u32, u32)> = vec![(Writer::new(), 0, u32::MAX); words];
+        let mut start = 0;
+        let mut of_document = Vec::new();
+        for (ordinal, end) in self.word_ends.iter().enumerate() {
+            of_document.clear();
+            of_document.extend_from_slice(&self.words[start..*end as usize]);
+            of_document.sort_unstable();
+            for run in of_document.chunk_by(|a, b| a == b) {
+                let (list, documents, last) = &mut lists[run[0] as usize];
+                list.varint(u64::from((ordinal as u32).wrapping_sub(*last) - 1));
+                list.varint(run.len() as u64);
+                *documents += 1;
+                *last = ordinal as u32;
+            }
+            start = *end as usize;
+        }
+        let mut part = Part { first_block: sink.next(), rows: words as u32, ..Part::default() };
+        let mut entries = Vec::with_capacity(words);
+        let mut payload: Vec<u8> = Vec::new();
+        for (number, (list, documents, _)) in lists.into_iter().enumerate() {
+            let bytes = list.finish();
+            if !payload.is_empty() && payload.len() + bytes.len() > POSTINGS_BYTES {
+                sink.push(std::mem::take(&mut payload));
+            }
+            if payload.is_empty() {
+                part.firsts.push(number as u32);
+            }
+            let block = part.firsts.len() as u32 - 1;
+            entries.push(Entry { documents, block, offset: payload.len() as u32, length: bytes.len() as u32 });
+            payload.extend_from_slice(&bytes);
+        }
+        if !payload.is_empty() {
+            sink.push(payload);
+        }
+        (entries, part)
+    }
+
+    fn write_bounds(&self, sink: &mut BlockSink) -> Part {
+        let rows = self.word_ends.len() as u32;
+        let part = Part { first_block: sink.next(), rows, rows_per_block: BOUNDS_PER_BLOCK, ..Part::default() };
+        for first in (0..rows as usize).step_by(BOUNDS_PER_BLOCK as usize) {
+            let mut payload = Vec::new();
+            let mut put = |ends: &[u32]| {
+                let last = (first + BOUNDS_PER_BLOCK as usize).min(ends.len());
+                let before = if first == 0 { 0 } else { ends[first - 1] };
+                payload.extend_from_slice(&before.to_le_bytes());
+                payload.extend_from_slice(bytemuck::cast_slice(&ends[first..last]));
+            };
+            put(&self.word_ends);
+            if self.several {
+                put(&self.element_ends);
+            }
+            sink.push(payload);
+        }
+        part
+    }
+
+    fn write_words(&self, wide: bool, sink: &mut BlockSink) -> Part {
+        if wide {
+            return write_rows(&self.words, WORDS_PER_BLOCK, sink);
+        }
+        let narrow: Vec<u16> = self.words.iter().map(|word| *word as u16).collect();
+        write_rows(&narrow, WORDS_PER_BLOCK, sink)
+    }
+}
+
+fn write_rows<T: bytemuck::Pod>(rows: &[T], rows_per_block: u32, sink: &mut BlockSink) -> Part {
+    let part = Part { first_block: sink.next(), rows: rows.len() as u32, rows_per_block, ..Part::default() };
+    rows.chunks(rows_per_block as usize).for_each(|chunk| sink.push(bytemuck::cast_slice(chunk).to_vec()));
+    part
+}
+
+/// What a header says of a text column.
+#[derive(Clone, Copy)]
+pub struct Text<'a> {
+    column: &'a ColumnHeader,
+    /// Whether word numbers take four bytes instead of two.
+    pub wide: bool,
+    /// Words of all documents.
+    pub words: u32,
+    /// Whether documents have several elements.
+    pub several: bool,
+}
+
+impl<'a> Text<'a> {
+    /// Reads the column's header.
+    ///
+    /// # Errors
+    /// If parts are missing.
+    pub fn of(column: &'a ColumnHeader) -> Result<Text<'a>, Rejection> {
+        let several = !matches!(column.spec.kind, ColumnKind::Text { collection: Collection::Single, .. });
+        match (&column.parameters[..], column.parts.len()) {
+            ([wide, words], parts) if parts == if several { 5 } else { 4 } => {
+                Ok(Text { column, wide: *wide == 1, words: *words, several })
+            }
+            _ => Err(Rejection::corrupt("a text column without its parts")),
+        }
+    }
+
+    /// The part of that index ([`DICTIONARY`] …).
+    #[must_use]
+    pub fn part(&self, index: usize) -> &'a Part {
+        &self.column.parts[index]
+    }
+
+    /// The bounds of a block of documents.
+    ///
+    /// # Errors
+    /// If the payload is not of this column.
+    pub fn bounds(&self, rows: u32, payload: &'a [u8]) -> Result<Bounds<'a>, Rejection> {
+        let count = rows as usize + 1;
+        let words = read_array::<u32>(payload, 0, count)?;
+        let elements = if self.several { read_array::<u32>(payload, 4 * count, count)? } else { &[] };
+        if !words.is_sorted() || !elements.is_sorted() {
+            return Err(Rejection::corrupt("the documents of a text column are out of order"));
+        }
+        Ok(Bounds { words, elements })
+    }
+
+    /// Appends word numbers `range` of a block to `out`; `range` counts from the block's first.
+    ///
+    /// # Errors
+    /// If the block has fewer.
+    pub fn read_words(
+        &self,
+        payload: &[u8],
+        range: std::ops::Range<usize>,
+        out: &mut Vec<u32>,
+    ) -> Result<(), Rejection> {
+        let count = range.len();
+        if self.wide {
+            out.extend_from_slice(read_array::<u32>(payload, 4 * range.start, count)?);
+        } else {
+            out.extend(read_array::<u16>(payload, 2 * range.start, count)?.iter().map(|word| u32::from(*word)));
+        }
+        Ok(())
+    }
+}
+
+/// Where documents' words and elements end, for one block of documents.
+#[derive(Clone, Copy)]
+pub struct Bounds<'a> {
+    /// First word of each document, and one more.
+    pub words: &'a [u32],
+    /// First element of each document, and one more; empty for single values.
+    pub elements: &'a [u32],
+}
+
+/// The documents with a word, in order, each with its number of occurrences.
+///
+/// # Errors
+/// If the bytes are not postings of `documents` documents below `rows`.
+pub fn read_postings(
+    payload: &[u8],
+    entry: Entry,
+    rows: u32,
+    mut each: impl FnMut(u32, u32),
+) -> Result<(), Rejection> {
+    let bytes = payload
+        .get(entry.offset as usize..entry.offset as usize + entry.length as usize)
+        .ok_or_else(|| Rejection::corrupt("postings reach over their block"))?;
+    let mut reader = Reader::new(bytes);
+    let mut ordinal = u32::MAX;
+    for _ in 0..entry.documents {
+        ordinal = ordinal.wrapping_add(reader.varint()? as u32).wrapping_add(1);
+        if ordinal >= rows {
+            return Err(Rejection::corrupt("postings name a document that is not there"));
+        }
+        each(ordinal, reader.varint()? as u32);
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! A document put together again from its segment: the source, and the vectors that only columns hold.
+use std::sync::Arc;
+
+use brooklet_document::encode::decode_fields_where;
+use brooklet_document::{Dimension, Document, Tensor, TensorType, Value, cells_from_bytes};
+use brooklet_task::bytes::Reader;
+use brooklet_task::{Block, Rejection};
+
+use crate::column::ids::Ids;
+use crate::column::vector::{self, Vectors};
+use crate::column::stored;
+use crate::header::{ColumnHeader, Header};
+use crate::layout::{ColumnKind, ColumnSpec};
+
+/// Why reading stopped.
+#[derive(Debug)]
+pub enum Halt {
+    /// A block is not here; who gave the [`BlockSource`] knows which, and may try again once it is.
+    Missing,
+    /// It can never work.
+    Rejected(Rejection),
+}
+
+impl From<Rejection> for Halt {
+    fn from(rejection: Rejection) -> Halt {
+        Halt::Rejected(rejection)
+    }
+}
+
+/// The payloads of one segment's blocks, checked.
+pub trait BlockSource {
+    /// The payload of the block with this number.
+    ///
+    /// # Errors
+    /// [`Halt::Missing`] if it is not here yet; then it was noted that it is wanted.
+    fn block(&mut self, number: u32) -> Result<Block, Halt>;
+}
+
+/// The id of a document.
+///
+/// # Errors
+/// If a block is missing or damaged.
+pub fn read_id(header: &Header, ordinal: u32, blocks: &mut dyn BlockSource) -> Result<String, Halt> {
+    let ids = Ids::of(column(header, &ColumnSpec::ids())?)?;
+    let part = ids.part();
+    let block = blocks.block(part.first_block + part.index_of(ordinal))?;
+    Ok(ids.id(ordinal, block.bytes())?)
+}
+
+/// The ordinal of the document with this id, alive or not.
+///
+/// # Errors
+/// If a block is missing or damaged.
+pub fn find_id(header: &Header, id: &str, blocks: &mut dyn BlockSource) -> Result<Option<u32>, Halt> {
+    let ids = Ids::of(column(header, &ColumnSpec::ids())?)?;
+    let Some(index) = ids.block_of_id(id) else { return Ok(None) };
+    let block = blocks.block(ids.part().first_block + index)?;
+    Ok(ids.find(id, index, block.bytes())?)
+}
+
+/// The fields of a document for which `keep` holds. All missing blocks are asked for before it halts.
+///
+/// # Errors
+/// If a block is missing or damaged.
+pub fn read_document(
+    header: &Header,
+    ordinal: u32,
+    keep: &dyn Fn(&str) -> bool,
+    blocks: &mut dyn BlockSource,
+) -> Result<Document, Halt> {
+    let id = read_id(header, ordinal, blocks);
+    let source = read_source(header, ordinal, keep, blocks);
+    let mut vectors = Vec::new();
+    let mut halted = None;
+    for column in header.columns.iter().filter(|column| column.spec.replaces_source() && keep(&column.spec.field)) {
+        match read_vector(column, ordinal, blocks) {
+            Ok(vector) => vectors.extend(vector.map(|tensor| (column.spec.field.clone(), Value::Tensor(tensor)))),
+            Err(halt) => halted = Some(halt),
+        }
+    }
+    let (id, mut fields) = (id?, source?);
+    if let Some(halt) = halted {
+        return Err(halt);
+    }
+    fields.extend(vectors);
+    Ok(Document { id, fields })
+}
+
+fn column<'a>(header: &'a Header, spec: &ColumnSpec) -> Result<&'a ColumnHeader, Rejection> {
+    header.column(spec).ok_or_else(|| Rejection::corrupt("a segment without ids or source"))
+}
+
+fn read_source(
+    header: &Header,
+    ordinal: u32,
+    keep: &dyn Fn(&str) -> bool,
+    blocks: &mut dyn BlockSource,
+) -> Result<Vec<(String, Value)>, Halt> {
+    let part = column(header, &ColumnSpec::source())?.parts.first().ok_or_else(|| Rejection::corrupt("no source"))?;
+    let mut held = Vec::new();
+    let mut missing = false;
+    for index in stored::blocks_of(part, ordinal) {
+        match blocks.block(part.first_block + index) {
+            Ok(block) => held.push(block),
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing {
+        return Err(Halt::Missing);
+    }
+    let payloads: Vec<&[u8]> = held.iter().map(Block::bytes).collect();
+    let row = stored::row(part, ordinal, &payloads)?;
+    Ok(decode_fields_where(&mut Reader::new(&row), keep)?)
+}
+
+/// The tensor of a column without mapped dimensions.
+fn read_vector(column: &ColumnHeader, ordinal: u32, blocks: &mut dyn BlockSource) -> Result<Option<Tensor>, Halt> {
+    let vectors = Vectors::of(column)?;
+    let rows = vector_rows(&vectors, ordinal, blocks)?;
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let part = vectors.part(vector::EXACT);
+    let index = part.index_of(rows.start);
+    let block = blocks.block(part.first_block + index)?;
+    let cells = vectors.exact(rows.start - part.span_of(index).0, block.bytes())?;
+    let cells = cells_from_bytes(vectors.cell, cells)?;
+    Ok(Some(Tensor { tensor_type: row_type(column)?, addresses: vec![Vec::new()], cells }))
+}
+
+/// The rows of a document in a vector column.
+///
+/// # Errors
+/// If a block is missing or damaged.
+pub fn vector_rows(
+    vectors: &Vectors<'_>,
+    ordinal: u32,
+    blocks: &mut dyn BlockSource,
+) -> Result<std::ops::Range<u32>, Halt> {
+    if vectors.one_each() {
+        return Ok(ordinal..ordinal + 1);
+    }
+    let part = vectors.part(vector::ROWS);
+    let index = part.index_of(ordinal);
+    let (first, documents) = part.span_of(index);
+    let block = blocks.block(part.first_block + index)?;
+    let first_rows = vectors.first_rows(documents, block.bytes())?;
+    let at = (ordinal - first) as usize;
+    Ok(first_rows[at]..first_rows[at + 1])
+}
+
+fn row_type(column: &ColumnHeader) -> Result<Arc<TensorType>, Rejection> {
+    let ColumnKind::Vectors { cell, size, dimension, .. } = &column.spec.kind else {
+        return Err(Rejection::corrupt("not a vector column"));
+    };
+    let dimension = Dimension { name: dimension.clone(), size: Some(*size as usize) };
+    Ok(Arc::new(TensorType::new(*cell, vec![dimension])))
+}

@@ -1,0 +1,283 @@
+//! Which columns the documents of a schema are stored in.
+//!
+//! A column follows from a field's type, roles and match settings alone, never from a rank profile or a query; so
+//! segments stay readable when those change, and are rewritten when these do ([`fingerprint`]).
+use brooklet_document::{CellType, DataType};
+use brooklet_schema::{Field, MatchKind, Normalizing, Schema};
+use brooklet_task::Rejection;
+use brooklet_task::bytes::{Reader, Writer};
+
+/// How many values a document can have in a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Collection {
+    /// At most one.
+    Single,
+    /// Any number, in order.
+    Array,
+    /// Any number, each with a weight.
+    WeightedSet,
+}
+
+/// How a number is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NumberKind {
+    /// bool: 0 or 1.
+    Bool,
+    /// 8-bit integer.
+    Int8,
+    /// 32-bit integer.
+    Int32,
+    /// 64-bit integer.
+    Int64,
+    /// 32-bit float.
+    Float32,
+    /// 64-bit float.
+    Float64,
+}
+
+impl NumberKind {
+    /// Bytes of a value.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        match self {
+            NumberKind::Bool | NumberKind::Int8 => 1,
+            NumberKind::Int32 | NumberKind::Float32 => 4,
+            NumberKind::Int64 | NumberKind::Float64 => 8,
+        }
+    }
+
+    /// Whether values are integers (bool is).
+    #[must_use]
+    pub const fn is_integer(self) -> bool {
+        !matches!(self, NumberKind::Float32 | NumberKind::Float64)
+    }
+}
+
+/// What a column holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ColumnKind {
+    /// The document ids, sorted.
+    Ids,
+    /// The documents' fields, but for those that only a vector column holds.
+    Source,
+    /// A string field as words for matching.
+    Text {
+        /// What is done to a value first.
+        normalizing: Normalizing,
+        /// The whole value is one word.
+        whole: bool,
+        /// A value is cut to this many bytes first.
+        max_length_bytes: u32,
+        /// Values of a document.
+        collection: Collection,
+    },
+    /// A string attribute as written, for sorting and `attribute()`.
+    Strings {
+        /// Values of a document.
+        collection: Collection,
+    },
+    /// A numeric attribute.
+    Numbers {
+        /// How a value is stored.
+        number: NumberKind,
+        /// Values of a document.
+        collection: Collection,
+    },
+    /// A tensor field with one indexed dimension: rows of cells, with codes for fast scans.
+    Vectors {
+        /// Type of the cells.
+        cell: CellType,
+        /// Cells of a row.
+        size: u32,
+        /// Name of the indexed dimension.
+        dimension: String,
+        /// Whether a document can have several rows, by label.
+        mapped: bool,
+    },
+    /// Any other tensor field.
+    Tensors,
+}
+
+/// One column of a schema: a field and what of it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ColumnSpec {
+    /// Name of the field; empty for ids and source.
+    pub field: String,
+    /// What is stored.
+    pub kind: ColumnKind,
+}
+
+impl ColumnSpec {
+    /// The ids of every segment.
+    #[must_use]
+    pub fn ids() -> ColumnSpec {
+        ColumnSpec { field: String::new(), kind: ColumnKind::Ids }
+    }
+
+    /// The source of every segment.
+    #[must_use]
+    pub fn source() -> ColumnSpec {
+        ColumnSpec { field: String::new(), kind: ColumnKind::Source }
+    }
+
+    /// Whether the field's value is found here and nowhere else.
+    #[must_use]
+    pub fn replaces_source(&self) -> bool {
+        matches!(self.kind, ColumnKind::Vectors { mapped: false, .. })
+    }
+
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        writer.text(&self.field);
+        match &self.kind {
+            ColumnKind::Ids => writer.u8(0),
+            ColumnKind::Source => writer.u8(1),
+            ColumnKind::Text { normalizing, whole, max_length_bytes, collection } => {
+                writer.u8(2);
+                writer.u8(match normalizing {
+                    Normalizing::None => 0,
+                    Normalizing::Lowercase => 1,
+                    Normalizing::LowercaseAndFold => 2,
+                });
+                writer.u8(u8::from(*whole));
+                writer.u32(*max_length_bytes);
+                writer.u8(*collection as u8);
+            }
+            ColumnKind::Strings { collection } => {
+                writer.u8(3);
+                writer.u8(*collection as u8);
+            }
+            ColumnKind::Numbers { number, collection } => {
+                writer.u8(4);
+                writer.u8(*number as u8);
+                writer.u8(*collection as u8);
+            }
+            ColumnKind::Vectors { cell, size, dimension, mapped } => {
+                writer.u8(5);
+                writer.u8(*cell as u8);
+                writer.u32(*size);
+                writer.text(dimension);
+                writer.u8(u8::from(*mapped));
+            }
+            ColumnKind::Tensors => writer.u8(6),
+        }
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<ColumnSpec, Rejection> {
+        let field = reader.text()?.to_owned();
+        let kind = match reader.u8()? {
+            0 => ColumnKind::Ids,
+            1 => ColumnKind::Source,
+            2 => ColumnKind::Text {
+                normalizing: pick(
+                    reader,
+                    &[Normalizing::None, Normalizing::Lowercase, Normalizing::LowercaseAndFold],
+                )?,
+                whole: reader.u8()? == 1,
+                max_length_bytes: reader.u32()?,
+                collection: collection(reader)?,
+            },
+            3 => ColumnKind::Strings { collection: collection(reader)? },
+            4 => ColumnKind::Numbers { number: pick(reader, &NUMBERS)?, collection: collection(reader)? },
+            5 => ColumnKind::Vectors {
+                cell: pick(reader, &[CellType::Double, CellType::Float, CellType::Bfloat16, CellType::Int8])?,
+                size: reader.u32()?,
+                dimension: reader.text()?.to_owned(),
+                mapped: reader.u8()? == 1,
+            },
+            6 => ColumnKind::Tensors,
+            other => return Err(Rejection::corrupt(format!("unknown kind of column {other}"))),
+        };
+        Ok(ColumnSpec { field, kind })
+    }
+}
+
+const NUMBERS: [NumberKind; 6] = [
+    NumberKind::Bool,
+    NumberKind::Int8,
+    NumberKind::Int32,
+    NumberKind::Int64,
+    NumberKind::Float32,
+    NumberKind::Float64,
+];
+
+fn collection(reader: &mut Reader<'_>) -> Result<Collection, Rejection> {
+    pick(reader, &[Collection::Single, Collection::Array, Collection::WeightedSet])
+}
+
+fn pick<T: Copy>(reader: &mut Reader<'_>, among: &[T]) -> Result<T, Rejection> {
+    let index = reader.u8()?;
+    among.get(index as usize).copied().ok_or_else(|| Rejection::corrupt(format!("unknown choice {index}")))
+}
+
+/// The columns of a schema, in the order of its fields; ids first, source last.
+#[must_use]
+pub fn columns(schema: &Schema) -> Vec<ColumnSpec> {
+    let mut specs = vec![ColumnSpec::ids()];
+    schema.fields.iter().for_each(|field| specs.extend(field_columns(field)));
+    specs.push(ColumnSpec::source());
+    specs
+}
+
+/// Changes when [`columns`] does: a segment with another fingerprint is rewritten before it is searched.
+#[must_use]
+pub fn fingerprint(specs: &[ColumnSpec]) -> u64 {
+    let mut writer = Writer::new();
+    specs.iter().for_each(|spec| spec.write(&mut writer));
+    brooklet_kernel::checksum(0, &writer.finish())
+}
+
+fn field_columns(field: &Field) -> Vec<ColumnSpec> {
+    let roles = field.indexing;
+    let (collection, element) = match &field.data_type {
+        DataType::Array(element) => (Collection::Array, element.as_ref()),
+        DataType::WeightedSet { element, .. } => (Collection::WeightedSet, element.as_ref()),
+        single => (Collection::Single, single),
+    };
+    let mut kinds = Vec::new();
+    match element {
+        _ if !roles.searchable() => {}
+        DataType::String | DataType::Uri => {
+            kinds.push(text(field, collection));
+            if roles.attribute {
+                kinds.push(ColumnKind::Strings { collection });
+            }
+        }
+        DataType::Tensor(of) if collection == Collection::Single => {
+            let indexed: Vec<_> = of.indexed().collect();
+            kinds.push(match indexed[..] {
+                [dimension] => ColumnKind::Vectors {
+                    cell: of.cell,
+                    size: dimension.size.unwrap_or(0) as u32,
+                    dimension: dimension.name.clone(),
+                    mapped: of.dimensions.len() > 1,
+                },
+                _ => ColumnKind::Tensors,
+            });
+        }
+        other => kinds.extend(number(other).map(|number| ColumnKind::Numbers { number, collection })),
+    }
+    kinds.into_iter().map(|kind| ColumnSpec { field: field.name.clone(), kind }).collect()
+}
+
+fn text(field: &Field, collection: Collection) -> ColumnKind {
+    ColumnKind::Text {
+        normalizing: field.normalizing(),
+        whole: matches!(field.matching.kind, MatchKind::Word | MatchKind::Exact),
+        max_length_bytes: u32::try_from(field.matching.max_length_bytes).unwrap_or(u32::MAX),
+        collection,
+    }
+}
+
+/// How a value of this type is stored as a number, if it is one that can be searched.
+#[must_use]
+pub fn number(data_type: &DataType) -> Option<NumberKind> {
+    Some(match data_type {
+        DataType::Bool => NumberKind::Bool,
+        DataType::Byte => NumberKind::Int8,
+        DataType::Int => NumberKind::Int32,
+        DataType::Long => NumberKind::Int64,
+        DataType::Float => NumberKind::Float32,
+        DataType::Double => NumberKind::Float64,
+        _ => return None,
+    })
+}

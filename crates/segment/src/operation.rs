@@ -1,0 +1,83 @@
+//! An operation as the tail keeps it: a whole document, or the id of a removed one.
+use brooklet_document::encode::{decode_fields, encode_fields};
+use brooklet_document::{Document, DocumentId};
+use brooklet_task::Rejection;
+use brooklet_task::bytes::{Reader, Writer};
+
+use crate::block::{open, seal};
+
+/// Version of the form.
+const VERSION: u8 = 1;
+/// The place operations are sealed for: in no segment. Their order is the database's.
+const NO_SEGMENT: u32 = u32::MAX;
+const NO_BLOCK: u32 = u32::MAX;
+
+/// What happened to a document.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// The document is this now.
+    Put(Document),
+    /// There is no document with this id now.
+    Remove(String),
+}
+
+/// An operation on a document of a schema.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredOperation {
+    /// The schema.
+    pub schema: String,
+    /// What happened.
+    pub operation: Operation,
+}
+
+impl StoredOperation {
+    /// The id of the document.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        match &self.operation {
+            Operation::Put(document) => &document.id,
+            Operation::Remove(id) => id,
+        }
+    }
+
+    /// The bytes to store, sealed for the partition of this key.
+    #[must_use]
+    pub fn encode(&self, key: &str) -> Vec<u8> {
+        let mut writer = Writer::new();
+        writer.u8(VERSION);
+        writer.text(&self.schema);
+        writer.text(self.id());
+        match &self.operation {
+            Operation::Put(document) => {
+                writer.u8(1);
+                encode_fields(&document.fields, &mut writer);
+            }
+            Operation::Remove(_) => writer.u8(0),
+        }
+        seal(key, NO_SEGMENT, NO_BLOCK, writer.finish())
+    }
+
+    /// Reads what [`StoredOperation::encode`] wrote.
+    ///
+    /// # Errors
+    /// If the bytes are damaged or belong to another partition.
+    pub fn decode(key: &str, stored: &[u8]) -> Result<StoredOperation, Rejection> {
+        let payload = open(key, NO_SEGMENT, NO_BLOCK, stored)
+            .map_err(|_| Rejection::corrupt("An operation of the tail is damaged"))?;
+        let mut reader = Reader::new(payload);
+        let version = reader.u8()?;
+        if version != VERSION {
+            return Err(Rejection::corrupt(format!("an operation of version {version}")));
+        }
+        let schema = reader.text()?.to_owned();
+        let id = reader.text()?.to_owned();
+        if DocumentId::parse(&id)?.partition_key() != key {
+            return Err(Rejection::corrupt("An operation of another partition"));
+        }
+        let operation = match reader.u8()? {
+            1 => Operation::Put(Document { id, fields: decode_fields(&mut reader)? }),
+            _ => Operation::Remove(id),
+        };
+        Ok(StoredOperation { schema, operation })
+    }
+}

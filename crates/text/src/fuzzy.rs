@@ -1,0 +1,118 @@
+//! Levenshtein distance in code points, bounded, so that it costs little more than the bound for each character.
+
+use crate::fold::lower;
+
+/// A word prepared for fuzzy matching against whole values.
+#[derive(Clone, Debug)]
+pub struct Fuzzy {
+    prefix: Vec<char>,
+    rest: Vec<char>,
+    edits_max: usize,
+    prefix_match: bool,
+    cased: bool,
+    row: Vec<usize>,
+}
+
+/// What a fuzzy match permits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FuzzyOptions {
+    /// Most insertions, deletions and substitutions.
+    pub edits_max: usize,
+    /// Number of first characters that must be equal.
+    pub prefix_length: usize,
+    /// Whether it is enough that a beginning of the value is near.
+    pub prefix_match: bool,
+    /// Whether case matters.
+    pub cased: bool,
+}
+
+impl Default for FuzzyOptions {
+    fn default() -> FuzzyOptions {
+        FuzzyOptions { edits_max: 2, prefix_length: 0, prefix_match: false, cased: false }
+    }
+}
+
+impl Fuzzy {
+    /// Prepares a word.
+    pub fn new(word: &str, options: FuzzyOptions) -> Fuzzy {
+        let mut prefix: Vec<char> = word.chars().map(|character| cased(character, options.cased)).collect();
+        let rest = prefix.split_off(options.prefix_length.min(prefix.len()));
+        let FuzzyOptions { edits_max, prefix_match, cased, .. } = options;
+        Fuzzy { prefix, rest, edits_max, prefix_match, cased, row: Vec::new() }
+    }
+
+    /// Whether a value is near enough. Takes memory for its work from the last call.
+    pub fn matches(&mut self, value: &str) -> bool {
+        let is_cased = self.cased;
+        let mut characters = value.chars().map(|character| cased(character, is_cased));
+        if !self.prefix.iter().all(|expected| characters.next() == Some(*expected)) {
+            return false;
+        }
+        distance(&self.rest, characters, self.edits_max, self.prefix_match, &mut self.row).is_some()
+    }
+}
+
+fn cased(character: char, is_cased: bool) -> char {
+    if is_cased { character } else { lower(character) }
+}
+
+/// Number of edits between two texts if it is at most `edits_max`.
+pub fn edit_distance(a: &str, b: &str, edits_max: usize) -> Option<usize> {
+    let word: Vec<char> = a.chars().collect();
+    distance(&word, b.chars(), edits_max, false, &mut Vec::new())
+}
+
+/// The candidate nearest to a misspelt name, for suggestions: at most a third of its characters (and at least one) may
+/// differ, case aside. Of several the first.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word: Vec<char> = name.chars().map(lower).collect();
+    let edits_max = (word.len() / 3).max(1);
+    let mut row = Vec::new();
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates {
+        let characters = candidate.chars().map(lower);
+        if let Some(edits) = distance(&word, characters, edits_max, false, &mut row)
+            && best.is_none_or(|(least, _)| edits < least)
+        {
+            best = Some((edits, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// Edits between `word` and the characters, or between it and their nearest beginning if `prefix_match`; `None` if more
+/// than `edits_max`.
+///
+/// One row of the usual table a character of the value, of which only the band of cells that can be at most `edits_max`
+/// is computed: the cell `i` of row `j` is at least `|i − j|`.
+fn distance(
+    word: &[char],
+    value: impl Iterator<Item = char>,
+    edits_max: usize,
+    prefix_match: bool,
+    row: &mut Vec<usize>,
+) -> Option<usize> {
+    let too_many = edits_max.saturating_add(1);
+    row.clear();
+    row.extend((0..=word.len()).map(|edits| edits.min(too_many)));
+    let mut best = row[word.len()];
+    for (at, character) in value.enumerate() {
+        let below = at + 1;
+        let first = below.saturating_sub(edits_max).max(1);
+        let last = below.saturating_add(edits_max).min(word.len());
+        let mut diagonal = row[first - 1];
+        row[first - 1] = if first == 1 { below.min(too_many) } else { too_many };
+        for i in first..=last {
+            let above = row[i];
+            let replaced = diagonal + usize::from(word[i - 1] != character);
+            row[i] = replaced.min(above + 1).min(row[i - 1] + 1).min(too_many);
+            diagonal = above;
+        }
+        best = best.min(row[word.len()]);
+        if row[first - 1..=last.max(first - 1)].iter().all(|edits| *edits > edits_max) {
+            break;
+        }
+    }
+    let edits = if prefix_match { best } else { row[word.len()] };
+    Some(edits).filter(|edits| *edits <= edits_max)
+}

@@ -1,0 +1,48 @@
+//! Words of a query's literal, as the container finds them before it asks the content: `"new york"` has two, which then
+//! make a phrase.
+
+use crate::unicode::{is_query_word, is_symbol};
+
+/// What a character is to the query tokenizer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Word,
+    Symbol,
+    Other,
+}
+
+fn kind(character: char) -> Kind {
+    if character.is_ascii() {
+        return if character.is_ascii_alphanumeric() { Kind::Word } else { Kind::Other };
+    }
+    if is_query_word(character) {
+        Kind::Word
+    } else if is_symbol(character) {
+        Kind::Symbol
+    } else {
+        Kind::Other
+    }
+}
+
+/// The words of a literal: maximal runs of letters, numbers and marks, and every symbol by itself. A literal without any
+/// is its own only word, so the result is never empty.
+pub fn segment(literal: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut start = None;
+    for (at, character) in literal.char_indices() {
+        let kind = kind(character);
+        if kind == Kind::Word {
+            start.get_or_insert(at);
+            continue;
+        }
+        words.extend(start.take().map(|start| &literal[start..at]));
+        if kind == Kind::Symbol {
+            words.push(&literal[at..at + character.len_utf8()]);
+        }
+    }
+    words.extend(start.map(|start| &literal[start..]));
+    if words.is_empty() {
+        words.push(literal);
+    }
+    words
+}

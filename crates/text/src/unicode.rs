@@ -1,0 +1,47 @@
+//! What the tokenizers ask of a character outside ASCII. The tables are generated; later versions of Unicode only add
+//! letters of scripts that are rarely seen, and as long as documents and queries agree nothing depends on them.
+
+mod tables;
+
+use tables::{LIMIT, PAGES, QUERY_WORD, SYMBOL, WIDTH, WORD};
+
+/// Characters that make words in documents: letters, decimal digits, marks of all kinds, and the CJK brackets U+3008 to
+/// U+3011.
+#[inline]
+pub(crate) fn is_word(character: char) -> bool {
+    contains(&WORD, character) || is_selector(character)
+}
+
+/// Characters that make words in queries: letters, digits and other numbers, marks that do not enclose.
+#[inline]
+pub(crate) fn is_query_word(character: char) -> bool {
+    contains(&QUERY_WORD, character) || is_selector(character)
+}
+
+/// Characters that are a word of a query each by itself: emoji and the like.
+#[inline]
+pub(crate) fn is_symbol(character: char) -> bool {
+    contains(&SYMBOL, character)
+}
+
+/// The ordinary form of a halfwidth character or fullwidth symbol between U+FF61 and U+FFEE.
+#[inline]
+pub(crate) fn ordinary_width(character: char) -> Option<char> {
+    let at = u32::from(character).checked_sub(0xff61)?;
+    WIDTH.get(at as usize).and_then(|form| char::from_u32(u32::from(*form)))
+}
+
+#[inline]
+fn contains(set: &[u8], character: char) -> bool {
+    let code = u32::from(character);
+    if code >= LIMIT {
+        return false;
+    }
+    let page = &PAGES[usize::from(set[(code >> 8) as usize])];
+    page[(code >> 6 & 3) as usize] >> (code & 63) & 1 == 1
+}
+
+/// The variation selectors beyond the tables are marks.
+fn is_selector(character: char) -> bool {
+    matches!(character, '\u{e0100}'..='\u{e01ef}')
+}

@@ -1,0 +1,71 @@
+/** Clusters on Node: in this thread, in threads of their own, or in memory; over better-sqlite3 and the core's module. */
+import { availableParallelism } from "node:os";
+import { type TransferListItem, Worker } from "node:worker_threads";
+import { Core, instantiate } from "@brooklet/core";
+import { type BucketThread, type Cluster, LocalCluster, ThreadCluster } from "@brooklet/partition";
+import { memoryStorage, type StoredApplication } from "@brooklet/store";
+import { DataDirectory } from "@brooklet/store/node";
+import { openDatabase } from "./database.ts";
+
+/** How a cluster is opened. Everything has a default. */
+export interface OpenClusterOptions {
+  /** The data directory; without one everything is in memory and ends with the process. */
+  readonly path?: string;
+  /** Threads beside this one. 0: everything in this thread. By default one for each processor but one, at most 8. */
+  readonly threads?: number;
+  /** Buckets of a directory that is made now; an existing one keeps its number. */
+  readonly buckets?: number;
+  /** Budget of resident blocks, for all threads together. */
+  readonly cacheBytes?: number;
+  /** Told of every failure that no caller sees, for the operator's log. */
+  readonly onProblem?: (error: unknown) => void;
+}
+
+/** What a thread of buckets is started with. */
+export interface BucketThreadData {
+  readonly directory: string;
+  readonly buckets: number;
+  readonly cacheBytes: number;
+  readonly application: StoredApplication | undefined;
+}
+
+const CACHE_BYTES = 256 << 20;
+const VALIDATOR_CACHE_BYTES = 1 << 20;
+const THREADS_MAX = 8;
+
+/** Opens a cluster. The directory is locked until it is closed. */
+export function openCluster(options: OpenClusterOptions = {}): Cluster {
+  const { path, cacheBytes = CACHE_BYTES, onProblem = () => undefined } = options;
+  const makeCore = (bytes: number) => (): Core => new Core({ instantiate, cacheBytes: bytes, onTrap: onProblem });
+  if (path === undefined) {
+    return new LocalCluster({ storage: memoryStorage(openDatabase), makeEngine: makeCore(cacheBytes), onProblem });
+  }
+  const storage = DataDirectory.open(path, openDatabase, options.buckets);
+  try {
+    const threads = Math.min(options.threads ?? Math.min(availableParallelism() - 1, THREADS_MAX), storage.buckets);
+    if (threads === 0) return new LocalCluster({ storage, makeEngine: makeCore(cacheBytes), onProblem });
+    const data = { directory: storage.path, buckets: storage.buckets, cacheBytes: Math.floor(cacheBytes / threads) };
+    const startThread = (application: StoredApplication | undefined): BucketThread =>
+      startBucketThread({ ...data, application });
+    return new ThreadCluster({ storage, threads, startThread, makeEngine: makeCore(VALIDATOR_CACHE_BYTES), onProblem });
+  } catch (error) {
+    storage.close();
+    throw error;
+  }
+}
+
+function startBucketThread(data: BucketThreadData): BucketThread {
+  const worker = new Worker(new URL("./bucket-thread.js", import.meta.url), { workerData: data });
+  let failure: unknown;
+  worker.on("error", (error) => {
+    failure = error;
+  });
+  return {
+    post: (messages, transfer) =>
+      worker.postMessage(messages, transfer as readonly TransferListItem[] as TransferListItem[]),
+    receive: (handler) => {
+      worker.on("message", handler);
+    },
+    ended: new Promise((resolve) => worker.once("exit", () => resolve(failure))),
+  };
+}

@@ -1,0 +1,201 @@
+/**
+ * The core as typed calls over opaque bytes. A trap costs the request that met it and the cache; the next request finds
+ * a fresh instance with the last deployed package.
+ */
+import { asOperation, type PackageBytes } from "./bytes.ts";
+import { Reader, Writer } from "./frame.ts";
+import { Instance, type RawInstance, type RawTask } from "./instance.ts";
+import { type Change, decodeChange } from "./manifest.ts";
+import type { ServiceError } from "./service-error.ts";
+import type {
+  CompactReason,
+  DocumentRequest,
+  EncodedOperation,
+  EncodeRequest,
+  Engine,
+  Place,
+  QueryRequest,
+  Rendered,
+  Task,
+  Want,
+} from "./task.ts";
+
+const KIND = { encode: 1, search: 2, get: 3, compact: 4 } as const;
+const OPERATION = { put: 1, update: 2, remove: 3 } as const;
+const REASON = { fold: 1, schema: 2 } as const;
+const FLAG_CREATE = 1;
+
+/** What is deployed, as the core reports it. */
+export interface ApplicationReport {
+  readonly schemas: readonly {
+    readonly name: string;
+    readonly cluster: string;
+    readonly fields: readonly { readonly name: string; readonly type: string }[];
+  }[];
+  readonly clusters: readonly { readonly name: string; readonly types: readonly string[] }[];
+  readonly warnings: readonly string[];
+  readonly fingerprint: string;
+}
+
+/** How a core is made. */
+export interface CoreOptions {
+  /** Makes an instance of the module. */
+  readonly instantiate: () => RawInstance;
+  /** Budget of the resident blocks. */
+  readonly cacheBytes: number;
+  /** Told of every trap, for the operator's log; `error.cause` is what was thrown. */
+  readonly onTrap?: (error: ServiceError) => void;
+}
+
+/** A core with at most one application. */
+export class Core implements Engine {
+  readonly #options: CoreOptions;
+  #instance: Instance | undefined;
+  #package: PackageBytes | undefined;
+
+  constructor(options: CoreOptions) {
+    this.#options = options;
+  }
+
+  /** Validates and activates a package; the one before stays if this one is refused. */
+  deploy(applicationPackage: PackageBytes): ApplicationReport {
+    const instance = this.#live();
+    const report = instance.call(() => instance.core.deploy(applicationPackage));
+    this.#package = applicationPackage.slice() as PackageBytes;
+    return JSON.parse(report) as ApplicationReport;
+  }
+
+  /** What is deployed. */
+  application(): ApplicationReport | undefined {
+    const instance = this.#live();
+    const report = instance.call(() => instance.core.application());
+    return report === "" ? undefined : (JSON.parse(report) as ApplicationReport);
+  }
+
+  /** Cache and limits, as the core reports them, and the memory of the instance. */
+  statistics(): Record<string, unknown> {
+    const instance = this.#live();
+    const statistics = JSON.parse(instance.call(() => instance.core.statistics())) as Record<string, unknown>;
+    return { ...statistics, memoryBytes: instance.memoryBytes };
+  }
+
+  encode(request: EncodeRequest): Task<EncodedOperation> {
+    const writer = new Writer().u8(OPERATION[request.kind]).text(request.rawPath).text(request.id);
+    writer
+      .u8(request.create ? FLAG_CREATE : 0)
+      .text(request.condition)
+      .bytes(request.body);
+    return this.#open(KIND.encode, writer, (result) => {
+      const reader = new Reader(result);
+      return { schema: reader.text(), operation: asOperation(reader.bytes()) };
+    });
+  }
+
+  search(place: Place, nowSeconds: number, request: QueryRequest): Task<Rendered> {
+    const writer = writePlace(place).u64(nowSeconds).varint(request.properties.length);
+    for (const [name, value] of request.properties) writer.text(name).text(value);
+    return this.#open(KIND.search, writer.bytes(request.body), (result) => {
+      const reader = new Reader(result);
+      const [status, contentType, bytesRead, bytesScanned] = [reader.u16(), reader.text(), reader.u64(), reader.u64()];
+      return { status, contentType, bytesRead, bytesScanned, body: reader.bytes() };
+    });
+  }
+
+  get(place: Place, request: DocumentRequest): Task<Rendered> {
+    const writer = writePlace(place).text(request.rawPath).text(request.id);
+    writer.text(request.fieldSet).text(request.tensorFormat);
+    return this.#open(KIND.get, writer, (result) => {
+      const reader = new Reader(result);
+      const contentType = "application/json; charset=UTF-8";
+      return { status: reader.u16(), contentType, bytesRead: 0, bytesScanned: 0, body: reader.bytes() };
+    });
+  }
+
+  compact(place: Place, reason: CompactReason, firstFreeSegment: number): Task<Change | undefined> {
+    const writer = writePlace(place).u8(REASON[reason]).u32(firstFreeSegment);
+    return this.#open(KIND.compact, writer, decodeChange);
+  }
+
+  #open<Output>(kind: number, request: Writer, decode: (result: Uint8Array) => Output): Task<Output> {
+    const instance = this.#live();
+    const raw = instance.call(() => instance.core.open(kind, request.finish()));
+    return new CoreTask(instance, raw, decode);
+  }
+
+  /** The instance, or a fresh one with the package of the last deploy if a trap ended it. */
+  #live(): Instance {
+    if (this.#instance !== undefined && !this.#instance.dead) return this.#instance;
+    const { instantiate, cacheBytes, onTrap } = this.#options;
+    const instance = new Instance(instantiate(), cacheBytes, (error) => onTrap?.(error));
+    const applicationPackage = this.#package;
+    if (applicationPackage !== undefined) instance.call(() => instance.core.deploy(applicationPackage));
+    this.#instance = instance;
+    return instance;
+  }
+}
+
+function writePlace(place: Place): Writer {
+  return new Writer().u32(place.partition).text(place.key).u32(place.layout).u64(place.operation);
+}
+
+/** A task of one instance. */
+class CoreTask<Output> implements Task<Output> {
+  readonly timeoutMs: number;
+  readonly #instance: Instance;
+  readonly #decode: (result: Uint8Array) => Output;
+  #raw: RawTask | undefined;
+
+  constructor(instance: Instance, raw: RawTask, decode: (result: Uint8Array) => Output) {
+    this.#instance = instance;
+    this.#raw = raw;
+    this.#decode = decode;
+    this.timeoutMs = instance.call(() => raw.timeout());
+  }
+
+  wants(): Want | undefined {
+    const raw = this.#open();
+    return this.#instance.call(() => {
+      const want = raw.wants();
+      return want === undefined ? undefined : decodeWant(want);
+    });
+  }
+
+  give(answer: Uint8Array): void {
+    const raw = this.#open();
+    this.#instance.call(() => {
+      this.#instance.write(raw.buffer(answer.length), answer);
+      raw.give();
+    });
+  }
+
+  finish(): Output {
+    const raw = this.#open();
+    return this.#instance.call(() => this.#decode(raw.finish()));
+  }
+
+  [Symbol.dispose](): void {
+    const raw = this.#raw;
+    this.#raw = undefined;
+    if (raw !== undefined && !this.#instance.dead) this.#instance.call(() => raw.free());
+  }
+
+  #open(): RawTask {
+    if (this.#raw === undefined) throw new Error("a disposed task was used");
+    return this.#raw;
+  }
+}
+
+function decodeWant(want: Uint8Array): Want {
+  const reader = new Reader(want);
+  const kind = reader.u8();
+  switch (kind) {
+    case 1:
+      return { kind: "pause" };
+    case 2:
+      return { kind: "manifest", layout: reader.u32(), operation: reader.u64() };
+    case 3:
+      return { kind: "blocks", blocks: reader.list((it) => ({ segment: it.u32(), block: it.u32() })) };
+    default:
+      throw new RangeError(`unknown want ${kind}`);
+  }
+}

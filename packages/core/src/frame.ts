@@ -1,0 +1,141 @@
+/**
+ * The binary forms of the border (docs/abi.md): little endian, lengths before contents. What is inside the lengths is
+ * the core's business.
+ */
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const TWO_32 = 2 ** 32;
+
+/** Appends numbers, bytes and texts to a growing buffer. */
+export class Writer {
+  #bytes: Uint8Array = new Uint8Array(256);
+  #view: DataView = new DataView(this.#bytes.buffer);
+  #length = 0;
+
+  /** What was written; the writer must not be used again. */
+  finish(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  u8(value: number): this {
+    const at = this.#take(1);
+    this.#view.setUint8(at, value);
+    return this;
+  }
+
+  u32(value: number): this {
+    const at = this.#take(4);
+    this.#view.setUint32(at, value, true);
+    return this;
+  }
+
+  /** A number below 2^53 in 64 bits. */
+  u64(value: number): this {
+    return this.u32(value % TWO_32).u32(Math.floor(value / TWO_32));
+  }
+
+  varint(value: number): this {
+    let rest = value;
+    for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) this.u8((rest % 0x80) | 0x80);
+    return this.u8(rest);
+  }
+
+  bytes(value: Uint8Array): this {
+    this.varint(value.length);
+    const at = this.#take(value.length);
+    this.#bytes.set(value, at);
+    return this;
+  }
+
+  text(value: string): this {
+    return this.bytes(encoder.encode(value));
+  }
+
+  /** Makes room for `count` bytes and returns where they go. The buffer may be another one afterwards. */
+  #take(count: number): number {
+    const at = this.#length;
+    this.#length += count;
+    if (this.#length > this.#bytes.length) {
+      const larger = new Uint8Array(Math.max(this.#length, this.#bytes.length * 2));
+      larger.set(this.#bytes.subarray(0, at));
+      this.#bytes = larger;
+      this.#view = new DataView(larger.buffer);
+    }
+    return at;
+  }
+}
+
+/** Reads what a `Writer`, or the core, wrote. Reading past the end is a defect and throws. */
+export class Reader {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  u8(): number {
+    return this.#view.getUint8(this.#skip(1));
+  }
+
+  u16(): number {
+    return this.#view.getUint16(this.#skip(2), true);
+  }
+
+  u32(): number {
+    return this.#view.getUint32(this.#skip(4), true);
+  }
+
+  /** 64 bits that must hold a number below 2^53. */
+  u64(): number {
+    const low = this.u32();
+    return exact(this.u32() * TWO_32 + low);
+  }
+
+  varint(): number {
+    let value = 0;
+    for (let scale = 1; ; scale *= 0x80) {
+      const byte = this.u8();
+      value = exact(value + (byte & 0x7f) * scale);
+      if (byte < 0x80) return value;
+    }
+  }
+
+  /** A view into what is read, not a copy. */
+  bytes(): Uint8Array {
+    const length = this.varint();
+    const from = this.#skip(length);
+    return this.#bytes.subarray(from, from + length);
+  }
+
+  text(): string {
+    return decoder.decode(this.bytes());
+  }
+
+  /** A count, then that many things. */
+  list<Item>(item: (reader: Reader) => Item): Item[] {
+    const items: Item[] = [];
+    for (let left = this.varint(); left > 0; left -= 1) items.push(item(this));
+    return items;
+  }
+
+  /** Requires that everything was read. */
+  end(): void {
+    if (this.#at !== this.#bytes.length) throw new RangeError(`${this.#bytes.length - this.#at} bytes too many`);
+  }
+
+  #skip(count: number): number {
+    const from = this.#at;
+    if (count > this.#bytes.length - from) throw new RangeError(`${count} bytes expected at ${from}`);
+    this.#at += count;
+    return from;
+  }
+}
+
+function exact(value: number): number {
+  if (value > Number.MAX_SAFE_INTEGER) throw new RangeError("a number larger than 2^53");
+  return value;
+}

@@ -1,0 +1,27 @@
+/** The core's face in TypeScript, without a platform: the entries `node`, `workerd` and `browser` add the module. */
+export { asOperation, asPackage, type OperationBytes, type PackageBytes } from "./bytes.ts";
+export { type ApplicationReport, Core, type CoreOptions } from "./core.ts";
+export { Reader, Writer } from "./frame.ts";
+export type { RawCore, RawInstance, RawTask } from "./instance.ts";
+export {
+  type Change,
+  encodeManifest,
+  type Manifest,
+  type NewSegment,
+  type OperationEntry,
+  type SegmentEntry,
+} from "./manifest.ts";
+export { internalError, isServiceError, ServiceError, type ServiceErrorFields } from "./service-error.ts";
+export type {
+  BlockRef,
+  CompactReason,
+  DocumentRequest,
+  EncodedOperation,
+  EncodeRequest,
+  Engine,
+  Place,
+  QueryRequest,
+  Rendered,
+  Task,
+  Want,
+} from "./task.ts";

@@ -1,0 +1,71 @@
+/**
+ * One instance of the module. After a trap nothing of it can be trusted: it is marked dead, and every task that still
+ * belongs to it fails instead of calling into it.
+ */
+import { internalError, rejection, type ServiceError } from "./service-error.ts";
+
+/** A task as the module exports it (docs/abi.md). */
+export interface RawTask {
+  timeout(): number;
+  wants(): Uint8Array | undefined;
+  buffer(length: number): number;
+  give(): void;
+  finish(): Uint8Array;
+  free(): void;
+}
+
+/** The core as the module exports it. */
+export interface RawCore {
+  deploy(applicationPackage: Uint8Array): string;
+  application(): string;
+  open(kind: number, request: Uint8Array): RawTask;
+  statistics(): string;
+}
+
+/** What `instantiate` of the built module returns. */
+export interface RawInstance {
+  readonly Core: new (cacheBytes: number) => RawCore;
+  readonly memory: { readonly buffer: ArrayBufferLike };
+}
+
+/** A live or dead instance, and the only way to call it. */
+export class Instance {
+  readonly core: RawCore;
+  readonly #memory: RawInstance["memory"];
+  readonly #onTrap: (error: ServiceError) => void;
+  #dead: ServiceError | undefined;
+
+  constructor(raw: RawInstance, cacheBytes: number, onTrap: (error: ServiceError) => void) {
+    this.core = new raw.Core(cacheBytes);
+    this.#memory = raw.memory;
+    this.#onTrap = onTrap;
+  }
+
+  get dead(): boolean {
+    return this.#dead !== undefined;
+  }
+
+  /** Bytes the instance has taken; it never gives any back. */
+  get memoryBytes(): number {
+    return this.#memory.buffer.byteLength;
+  }
+
+  /** Calls into the module. Rejections become errors for the caller; anything else ends the instance. */
+  call<Result>(work: () => Result): Result {
+    if (this.#dead !== undefined) throw internalError(this.#dead);
+    try {
+      return work();
+    } catch (thrown) {
+      const refused = rejection(thrown);
+      if (refused !== undefined) throw refused;
+      this.#dead = internalError(thrown);
+      this.#onTrap(this.#dead);
+      throw this.#dead;
+    }
+  }
+
+  /** Copies `bytes` to `pointer`. The view is made afresh: memory that grew has another buffer. */
+  write(pointer: number, bytes: Uint8Array): void {
+    new Uint8Array(this.#memory.buffer, pointer, bytes.length).set(bytes);
+  }
+}

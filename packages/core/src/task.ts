@@ -1,0 +1,91 @@
+/**
+ * A unit of the core's work, as its host sees it: it says what it lacks, is given it, and finishes. `Engine` is the
+ * whole of what a partition asks of the core.
+ */
+import type { OperationBytes } from "./bytes.ts";
+import type { Change } from "./manifest.ts";
+
+/** One block of a segment. */
+export interface BlockRef {
+  readonly segment: number;
+  readonly block: number;
+}
+
+/** What a task lacks. A pause lacks nothing: look at the deadline, serve others, ask again. */
+export type Want =
+  | { readonly kind: "pause" }
+  | { readonly kind: "manifest"; readonly layout: number; readonly operation: number }
+  | { readonly kind: "blocks"; readonly blocks: readonly BlockRef[] };
+
+/** A unit of work. Disposing it is not optional: its memory is the core's. */
+export interface Task<Output> {
+  /** What the request itself allows, milliseconds; 0: the host's deadline holds. */
+  readonly timeoutMs: number;
+  /** What is lacking; `undefined`: finish me. */
+  wants(): Want | undefined;
+  /** The next answer to the open want: the manifest, or one block after the other in the order wanted. */
+  give(answer: Uint8Array): void;
+  finish(): Output;
+  [Symbol.dispose](): void;
+}
+
+/** Where a task works: a partition as it is now. */
+export interface Place {
+  /** Number of the partition; 0: it does not exist yet. */
+  readonly partition: number;
+  /** `g:alice` or `n:17`. */
+  readonly key: string;
+  readonly layout: number;
+  /** Number of the last operation of the tail; 0: none. */
+  readonly operation: number;
+}
+
+/** One write as it came over the wire. */
+export interface EncodeRequest {
+  readonly kind: "put" | "update" | "remove";
+  readonly rawPath: string;
+  readonly id: string;
+  readonly create: boolean;
+  readonly condition: string;
+  readonly body: Uint8Array;
+}
+
+/** A write, checked and in the form the tail stores. */
+export interface EncodedOperation {
+  readonly schema: string;
+  readonly operation: OperationBytes;
+}
+
+/** A query as it came over the wire. */
+export interface QueryRequest {
+  readonly properties: readonly (readonly [name: string, value: string])[];
+  readonly body: Uint8Array;
+}
+
+/** A read of one document. */
+export interface DocumentRequest {
+  readonly rawPath: string;
+  readonly id: string;
+  readonly fieldSet: string;
+  readonly tensorFormat: string;
+}
+
+/** A rendered answer. */
+export interface Rendered {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: Uint8Array;
+  readonly bytesRead: number;
+  readonly bytesScanned: number;
+}
+
+/** Why a partition is compacted. */
+export type CompactReason = "fold" | "schema";
+
+/** What a partition asks of the core. */
+export interface Engine {
+  encode(request: EncodeRequest): Task<EncodedOperation>;
+  search(place: Place, nowSeconds: number, request: QueryRequest): Task<Rendered>;
+  get(place: Place, request: DocumentRequest): Task<Rendered>;
+  compact(place: Place, reason: CompactReason, firstFreeSegment: number): Task<Change | undefined>;
+}

@@ -1,0 +1,159 @@
+/** Rejections, traps and tasks, against a module that does what a test says. */
+import { expect, test } from "vitest";
+import { asPackage } from "../src/bytes.ts";
+import { Core } from "../src/core.ts";
+import { Reader, Writer } from "../src/frame.ts";
+import type { RawInstance, RawTask } from "../src/instance.ts";
+import { isServiceError, ServiceError } from "../src/service-error.ts";
+
+const PLACE = { partition: 3, key: "g:a", layout: 7, operation: 2 ** 33 };
+const REQUEST = { properties: [["yql", "x"]], body: Uint8Array.of(1) } as const;
+const REJECTION = '{"code":"ILLEGAL_QUERY","number":3,"status":400,"message":"no","line":1,"column":5}';
+
+/** A module whose instances count, whose memory can grow, and whose tasks are made by `open`. */
+function fake(open: (kind: number, request: Uint8Array, memory: { buffer: ArrayBuffer }) => Partial<RawTask>): {
+  core: Core;
+  deployed: string[];
+  traps: ServiceError[];
+  memories: { buffer: ArrayBuffer }[];
+} {
+  const [deployed, traps, memories]: [string[], ServiceError[], { buffer: ArrayBuffer }[]] = [[], [], []];
+  const instantiate = (): RawInstance => {
+    const memory = { buffer: new ArrayBuffer(64) };
+    const instance = memories.push(memory);
+    class RawCore {
+      deploy(bytes: Uint8Array): string {
+        const text = new TextDecoder().decode(bytes);
+        if (text === "trap") throw new WebAssembly.RuntimeError("unreachable");
+        if (text === "bad") throw REJECTION;
+        deployed.push(`${instance}:${text}`);
+        return '{"fingerprint":"f"}';
+      }
+      application(): string {
+        return "";
+      }
+      open(kind: number, request: Uint8Array): RawTask {
+        const nothing = { timeout: () => 0, wants: () => undefined, buffer: () => 0, give: () => undefined };
+        return { ...nothing, finish: () => new Uint8Array(), free: () => undefined, ...open(kind, request, memory) };
+      }
+      statistics(): string {
+        return '{"hits":1}';
+      }
+    }
+    return { Core: RawCore, memory };
+  };
+  return {
+    core: new Core({ instantiate, cacheBytes: 1, onTrap: (error) => traps.push(error) }),
+    deployed,
+    traps,
+    memories,
+  };
+}
+
+const rendered = new Writer().u8(200).u8(0).text("text/plain").u64(5).u64(6).bytes(Uint8Array.of(1, 2)).finish();
+
+test("a search crosses as docs/abi.md says, and its result is read", () => {
+  let crossed: Uint8Array = new Uint8Array();
+  const { core } = fake((kind, request) => {
+    expect(kind).toBe(2);
+    crossed = request.slice();
+    return { finish: () => rendered, timeout: () => 50 };
+  });
+  const task = core.search(PLACE, 17, REQUEST);
+  expect(task.timeoutMs).toBe(50);
+  expect(task.finish()).toEqual({
+    status: 200,
+    contentType: "text/plain",
+    bytesRead: 5,
+    bytesScanned: 6,
+    body: Uint8Array.of(1, 2),
+  });
+  const reader = new Reader(crossed);
+  expect([reader.u32(), reader.text(), reader.u32(), reader.u64(), reader.u64()]).toEqual([3, "g:a", 7, 2 ** 33, 17]);
+  expect([reader.list((it) => [it.text(), it.text()]), [...reader.bytes()]]).toEqual([[["yql", "x"]], [1]]);
+  reader.end();
+});
+
+test("wants are read, and answers written to memory as it is after the core took its buffer", () => {
+  const given: number[][] = [];
+  const wants = [
+    Uint8Array.of(1),
+    new Writer().u8(2).u32(4).u64(5).finish(),
+    new Writer().u8(3).varint(1).u32(6).u32(7).finish(),
+  ];
+  const { core } = fake((_kind, _request, memory) => ({
+    wants: () => wants.shift(),
+    buffer: () => {
+      memory.buffer = new ArrayBuffer(128);
+      return 100;
+    },
+    give: () => given.push([...new Uint8Array(memory.buffer, 100, 3)]),
+  }));
+  const task = core.compact(PLACE, "fold", 1);
+  expect([task.wants(), task.wants(), task.wants(), task.wants()]).toEqual([
+    { kind: "pause" },
+    { kind: "manifest", layout: 4, operation: 5 },
+    { kind: "blocks", blocks: [{ segment: 6, block: 7 }] },
+    undefined,
+  ]);
+  task.give(Uint8Array.of(1, 2, 3));
+  expect(given).toEqual([[1, 2, 3]]);
+  expect(task.finish()).toBeUndefined();
+});
+
+test("a rejection is an error with its place, and the instance lives on", () => {
+  const { core, memories, traps } = fake(() => {
+    throw REJECTION;
+  });
+  const search = (): unknown => core.search(PLACE, 1, REQUEST);
+  expect(search).toThrow(ServiceError);
+  expect(search).toThrow(
+    expect.objectContaining({ code: "ILLEGAL_QUERY", status: 400, number: 3, message: "no", line: 1, column: 5 }),
+  );
+  expect(memories).toHaveLength(1);
+  expect(traps).toEqual([]);
+});
+
+test("a trap fails its request with a reference, and the next finds a fresh instance with the last package", () => {
+  let broken = true;
+  const { core, deployed, memories, traps } = fake(() => ({
+    wants: () => {
+      if (broken) throw new WebAssembly.RuntimeError("unreachable");
+      return undefined;
+    },
+    free: () => {
+      throw new Error("a dead instance was called");
+    },
+  }));
+  core.deploy(asPackage(new TextEncoder().encode("one")));
+  const other = core.compact(PLACE, "fold", 1);
+  const task = core.compact(PLACE, "fold", 1);
+  expect(() => task.wants()).toThrow(/^Internal error, reference [0-9a-f]{6}-\d+$/);
+  expect(() => other.finish()).toThrow(expect.objectContaining({ code: "INTERNAL", status: 500 }));
+  task[Symbol.dispose]();
+  broken = false;
+  expect(core.compact(PLACE, "fold", 1).wants()).toBeUndefined();
+  expect(deployed).toEqual(["1:one", "2:one"]);
+  expect(memories).toHaveLength(2);
+  expect(traps).toHaveLength(1);
+  expect(String(traps[0]?.cause)).toContain("unreachable");
+});
+
+test("a package that is refused, or traps, leaves the one before", () => {
+  const { core, deployed } = fake(() => ({}));
+  const deploy = (text: string): unknown => core.deploy(asPackage(new TextEncoder().encode(text)));
+  deploy("one");
+  expect(() => deploy("bad")).toThrow(expect.objectContaining({ code: "ILLEGAL_QUERY" }));
+  expect(() => deploy("trap")).toThrow(expect.objectContaining({ code: "INTERNAL" }));
+  core.compact(PLACE, "fold", 1);
+  expect(deployed).toEqual(["1:one", "2:one"]);
+});
+
+test("an error of another copy of this package is known by its mark", () => {
+  const error = Object.create(
+    Object.defineProperty({}, Symbol.for("brooklet.ServiceError"), { value: true }),
+  ) as unknown;
+  expect(isServiceError(error)).toBe(true);
+  expect(isServiceError(new Error("x"))).toBe(false);
+  expect(isServiceError(undefined)).toBe(false);
+});

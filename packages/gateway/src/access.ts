@@ -1,0 +1,72 @@
+/**
+ * Decides whether a request may be answered at all, and makes the one thing that opens a partition: its handle. No
+ * other file asks the cluster for a partition.
+ *
+ * There are no keys and tokens in this release: who reaches the listener may use it. So it listens on loopback by
+ * default, and even there a browser that was led here (another `Host` by DNS rebinding, an `Origin`) is refused.
+ */
+import type { Cluster, PartitionHandle, PartitionKey } from "@brooklet/partition";
+import { ServiceError } from "@brooklet/wire";
+import type { Call } from "./call.ts";
+import { echo } from "./echo.ts";
+import type { GatewayLimits } from "./limits.ts";
+
+/** Whom to answer. */
+export interface AccessOptions {
+  /** Host names (without port) a request may be addressed to; nothing: any. */
+  readonly allowedHosts?: readonly string[];
+  /** Origins of web pages that may ask, as browsers write them. None by default. */
+  readonly allowedOrigins?: readonly string[];
+}
+
+/** The names of this machine for itself. */
+export const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
+
+/** The guard before every route. */
+export class Access {
+  readonly #cluster: Cluster;
+  readonly #limits: GatewayLimits;
+  readonly #hosts: ReadonlySet<string> | undefined;
+  readonly #origins: ReadonlySet<string>;
+
+  constructor(cluster: Cluster, limits: GatewayLimits, options: AccessOptions) {
+    this.#cluster = cluster;
+    this.#limits = limits;
+    this.#hosts = options.allowedHosts && new Set(options.allowedHosts.map((host) => host.toLowerCase()));
+    this.#origins = new Set(options.allowedOrigins);
+  }
+
+  /** Throws unless a request may be looked at. Costs nothing that depends on its body. */
+  check(call: Call): void {
+    const { targetBytes, headerBytes, headerCount } = this.#limits;
+    if (call.target.length > targetBytes) {
+      const message = `The request target has ${call.target.length} bytes, more than ${targetBytes} (limit L-head)`;
+      throw new ServiceError("TARGET_TOO_LONG", message);
+    }
+    if (call.headerBytes > headerBytes || call.headerCount > headerCount) {
+      const message = `${call.headerCount} headers of ${call.headerBytes} bytes; at most ${headerCount} of ${headerBytes}`;
+      throw new ServiceError("HEADERS_TOO_LARGE", `${message} are accepted (limit L-head)`);
+    }
+    this.#checkHost(call.header("host"));
+    this.#checkOrigin(call.header("origin"));
+  }
+
+  /** The partition of a group. */
+  partition(key: PartitionKey): PartitionHandle {
+    return this.#cluster.partition(key);
+  }
+
+  #checkHost(host: string | undefined): void {
+    if (this.#hosts === undefined) return;
+    const name = (host ?? "").replace(/:\d*$/, "").toLowerCase();
+    if (!this.#hosts.has(name)) {
+      throw new ServiceError("MISDIRECTED", `Host '${echo(host ?? "")}' is not one of the allowed hosts`);
+    }
+  }
+
+  #checkOrigin(origin: string | undefined): void {
+    if (origin !== undefined && !this.#origins.has(origin)) {
+      throw new ServiceError("ORIGIN_REFUSED", `Origin '${echo(origin)}' is not one of the allowed origins`);
+    }
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * Who may work now, who waits, and who is refused. A queue is bounded in number and in waiting time, so that under
+ * overload what was accepted is still finished; nobody waits in front of a body that was not asked for yet.
+ */
+import { ServiceError } from "@brooklet/wire";
+import type { AdmissionLimits } from "./limits.ts";
+
+interface Waiter {
+  readonly admit: () => void;
+  readonly timer: ReturnType<typeof setTimeout>;
+}
+
+/** The refusal of a request that finds the queue full; Vespa's words, which feed clients take as "slow down". */
+function queueFull(queued: number): ServiceError {
+  return new ServiceError("OVERLOADED", `Rejecting execution due to overload: ${queued} requests already enqueued`);
+}
+
+/** A bounded number of places to work in, and a bounded queue before them. */
+export class Admission {
+  readonly #limits: AdmissionLimits;
+  readonly #waiters: Waiter[] = [];
+  #running = 0;
+
+  constructor(limits: AdmissionLimits) {
+    this.#limits = limits;
+  }
+
+  /** Requests at work. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** Requests that wait. */
+  get queued(): number {
+    return this.#waiters.length;
+  }
+
+  /** Takes a place, at once or when one is free. Each success must be followed by one `leave`. */
+  async enter(): Promise<void> {
+    if (this.#running < this.#limits.running) {
+      this.#running += 1;
+      return;
+    }
+    if (this.#waiters.length >= this.#limits.queued) throw queueFull(this.#waiters.length);
+    await new Promise<void>((admit, refuse) => {
+      const timer = setTimeout(() => {
+        this.#waiters.splice(this.#waiters.indexOf(waiter), 1);
+        const waited = `Rejecting execution due to overload: waited ${this.#limits.waitMs} ms for a place`;
+        refuse(new ServiceError(this.#limits.waitMs < 1_000 ? "UNAVAILABLE" : "OVERLOADED", waited));
+      }, this.#limits.waitMs);
+      const waiter: Waiter = { admit, timer };
+      this.#waiters.push(waiter);
+    });
+  }
+
+  /** Gives the place back: to the request that waits longest, if any does. */
+  leave(): void {
+    const next = this.#waiters.shift();
+    if (next === undefined) {
+      this.#running -= 1;
+      return;
+    }
+    clearTimeout(next.timer);
+    next.admit();
+  }
+}
+
+/** One admission for each key that is in use, so that one busy group does not crowd out the others. */
+export class KeyedAdmission {
+  readonly #limits: AdmissionLimits;
+  readonly #byKey = new Map<string, { readonly admission: Admission; users: number }>();
+
+  constructor(limits: AdmissionLimits) {
+    this.#limits = limits;
+  }
+
+  /** Runs `work` in a place of `key`. */
+  async run<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const entry = this.#byKey.get(key) ?? { admission: new Admission(this.#limits), users: 0 };
+    this.#byKey.set(key, entry);
+    entry.users += 1;
+    try {
+      await entry.admission.enter();
+      try {
+        return await work();
+      } finally {
+        entry.admission.leave();
+      }
+    } finally {
+      entry.users -= 1;
+      if (entry.users === 0) this.#byKey.delete(key);
+    }
+  }
+
+  /** Keys in use. */
+  get keys(): number {
+    return this.#byKey.size;
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * One request and its answer, in the shape all routes work on. It is not the Web's `Request`, because that one passes
+ * the path through `URL`, which collapses `..` and would let `…/group/u1/../u2/x` change owner.
+ */
+/** A request as it arrived. */
+export interface Call {
+  readonly method: string;
+  /** The request target exactly as sent: never decoded, never normalised. */
+  readonly target: string;
+  readonly headerCount: number;
+  readonly headerBytes: number;
+  /** A header by its lower-case name. */
+  header(name: string): string | undefined;
+  /** The body as sent, still compressed. Rejects with `BodyLimit` as soon as `limitBytes` are passed. */
+  body(limitBytes: number): Promise<Uint8Array>;
+  /** Sends an answer by itself, where the platform has a shorter way than a `Response`. */
+  readonly send?: (reply: Reply) => void;
+}
+
+/** An answer. Header names are in lower case. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array | string;
+  /** The connection cannot be used again: the rest of the request's body was not read. */
+  readonly close?: boolean;
+}
+
+/** A body is longer than the reader was told to read. */
+export class BodyLimit extends Error {
+  override readonly name = "BodyLimit";
+  readonly receivedBytes: number;
+
+  constructor(receivedBytes: number) {
+    super(`${receivedBytes} bytes received`);
+    this.receivedBytes = receivedBytes;
+  }
+}
+
+/** The target of a URL that is given as text, without normalising it. */
+export function rawTargetOf(url: string): string {
+  const withoutFragment = url.split("#", 1)[0] ?? "";
+  const target = withoutFragment.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, "");
+  return target.startsWith("/") ? target : `/${target}`;
+}
+
+/** A call made of a Web request. Without `rawTarget` its path is the one `URL` normalised. */
+export function callFromRequest(request: Request, rawTarget?: string): Call {
+  let headerCount = 0;
+  let headerBytes = 0;
+  request.headers.forEach((value, name) => {
+    headerCount += 1;
+    headerBytes += name.length + value.length;
+  });
+  return {
+    method: request.method,
+    target: rawTarget ?? rawTargetOf(request.url),
+    headerCount,
+    headerBytes,
+    header: (name) => request.headers.get(name) ?? (name === "host" ? new URL(request.url).host : undefined),
+    body: (limitBytes) => (request.body === null ? Promise.resolve(NO_BYTES) : collect(request.body, limitBytes)),
+  };
+}
+
+/** No bytes. */
+export const NO_BYTES: Uint8Array = new Uint8Array(0);
+
+async function collect(stream: ReadableStream<Uint8Array>, limitBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let received = 0;
+  for await (const chunk of stream) {
+    received += chunk.length;
+    if (received > limitBytes) throw new BodyLimit(received);
+    chunks.push(chunk);
+  }
+  return concatenate(chunks, received);
+}
+
+/** Joins chunks of a known total length. */
+export function concatenate(chunks: readonly Uint8Array[], totalBytes: number): Uint8Array {
+  if (chunks.length === 1 && chunks[0] !== undefined) return chunks[0];
+  const whole = new Uint8Array(totalBytes);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}

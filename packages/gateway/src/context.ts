@@ -1,0 +1,41 @@
+/** What the routes of one gateway have in common. Made once, in `gateway.ts`. */
+import type { Cluster, DeployReport } from "@brooklet/partition";
+import { ServiceError } from "@brooklet/wire";
+import type { Access } from "./access.ts";
+import type { Admission, KeyedAdmission } from "./admission.ts";
+import type { Bodies } from "./bodies.ts";
+import type { RequestCounters } from "./counters.ts";
+import { echo } from "./echo.ts";
+import type { GatewayLimits } from "./limits.ts";
+
+/** The surroundings of a route. */
+export interface GatewayContext {
+  readonly cluster: Cluster;
+  readonly limits: GatewayLimits;
+  readonly access: Access;
+  readonly bodies: Bodies;
+  readonly documents: Admission;
+  readonly searches: Admission;
+  readonly searchesOfPartition: KeyedAdmission;
+  readonly counters: RequestCounters;
+  /** The port that serves documents and queries, told to clients that ask the deploy interface for it. */
+  readonly containerPort: () => number;
+}
+
+/** What is deployed. Throws when nothing is. */
+export function demandApplication(cluster: Cluster): DeployReport {
+  const application = cluster.application();
+  if (application === undefined) throw new ServiceError("UNAVAILABLE", "No application is deployed yet");
+  return application;
+}
+
+/** The content cluster of a name. Throws when there is none. */
+export function demandContentCluster(cluster: Cluster, name: string): DeployReport["clusters"][number] {
+  const { clusters } = demandApplication(cluster);
+  const found = clusters.find((one) => one.name === name);
+  if (found !== undefined) return found;
+  // `vespa visit` asks for cluster '*' and reads the names from this very sentence.
+  const known = clusters.map((one) => `'${one.name}'`).join(", ");
+  const message = `Your Vespa deployment has no content cluster '${echo(name)}', only ${known}`;
+  throw new ServiceError("BAD_REQUEST", message);
+}

@@ -1,0 +1,21 @@
+/** Counts answers by kind of request and status. Never by group: that would tell about one tenant and never end. */
+
+/** The kinds of request that are told apart. */
+export type RequestKind = "document" | "search" | "deploy" | "other";
+
+/** Answers since the start. */
+export class RequestCounters {
+  readonly startedAtMs: number = Date.now();
+  readonly #counts = new Map<string, number>();
+
+  /** Counts one answer. */
+  count(kind: RequestKind, status: number): void {
+    const name = `${kind}.${Math.floor(status / 100)}xx`;
+    this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
+  }
+
+  /** Name and count, by name. */
+  entries(): readonly (readonly [name: string, count: number])[] {
+    return [...this.#counts].sort(([left], [right]) => (left < right ? -1 : 1));
+  }
+}

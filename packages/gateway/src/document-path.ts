@@ -1,0 +1,113 @@
+/**
+ * What a path below `/document/v1` means: a document, a set of documents, or nothing. Before the local part of the id
+ * every segment is one plain name; inside the local part everything is data.
+ */
+import type { PartitionKey } from "@brooklet/partition";
+import { ServiceError } from "@brooklet/wire";
+import { echo } from "./echo.ts";
+import { decodeForm, pathSegments } from "./target.ts";
+
+/** The group or the number of a path. */
+export interface PathGroup {
+  readonly partition: PartitionKey;
+  /** As it stands in the document id: `g=alice`, `n=17`. */
+  readonly idPart: string;
+}
+
+/** A path that means documents. */
+export interface DocumentPath {
+  /** The raw path, echoed in answers. */
+  readonly raw: string;
+  /** Absent at the root. */
+  readonly type?: string;
+  readonly group?: PathGroup;
+  /** The whole document id, if the path means one document. */
+  readonly id?: string;
+}
+
+/** Reads a raw path. Nothing: there is no such path. Throws when a name in it is not acceptable. */
+export function parseDocumentPath(raw: string): DocumentPath | undefined {
+  const [document, version, ...segments] = pathSegments(raw);
+  if (document !== "document" || version !== "v1") return undefined;
+  if (segments.length === 0) return { raw };
+  const [rawNamespace, rawType, rawKind, ...rest] = segments;
+  if (rawNamespace === undefined || rawType === undefined || rawKind === undefined) return undefined;
+  const kind = decodeForm(rawKind);
+  if (kind === "docid") return assemble(raw, [rawNamespace, rawType], undefined, rest);
+  const [rawGroup, ...local] = rest;
+  if (rawGroup === undefined) return undefined;
+  if (kind === "group") return assemble(raw, [rawNamespace, rawType], groupOf(decodeForm(rawGroup)), local);
+  if (kind !== "number") return undefined;
+  return assemble(raw, [rawNamespace, rawType], numberOf(decodeForm(rawGroup), local.length > 0), local);
+}
+
+function assemble(
+  raw: string,
+  names: readonly [namespace: string, type: string],
+  group: PathGroup | undefined,
+  rawLocal: readonly string[],
+): DocumentPath {
+  const namespace = plainName(decodeForm(names[0]), "namespace", /[:]/);
+  const type = plainName(decodeForm(names[1]), "document type", /[:]/);
+  const place = group === undefined ? { raw, type } : { raw, type, group };
+  if (rawLocal.length === 0) return place;
+  const local = rawLocal.map(decodeForm).join("/");
+  return { ...place, id: legalText(`id:${namespace}:${type}:${group?.idPart ?? ""}:${local}`) };
+}
+
+/**
+ * A name that decides where a document belongs. Whatever could be read as another path, or as another part of the
+ * document id (`:` and, in a group, `,`), is refused: `…/group/u1:x` must not become group `u1`.
+ */
+function plainName(name: string, what: string, separators: RegExp): string {
+  if (name === "" || name === "." || name === ".." || /[\\/\u0000]/.test(name) || separators.test(name)) {
+    const reason = name === "" ? "it is empty" : "it may not be '.' or '..' or contain '/', '\\', ':' or a zero byte";
+    throw new ServiceError("BAD_REQUEST", `Illegal ${what} '${echo(name)}' in the path: ${reason}`);
+  }
+  return name;
+}
+
+function groupOf(name: string): PathGroup {
+  const illegal = illegalCodePoint(name);
+  if (illegal !== undefined) {
+    const hexadecimal = illegal.toString(16).toUpperCase().padStart(4, "0");
+    throw new ServiceError("BAD_REQUEST", `Illegal code point U${hexadecimal} in group`);
+  }
+  const group = plainName(name, "group", /[:,]/);
+  return { partition: `g:${group}`, idPart: `g=${group}` };
+}
+
+const UNSIGNED_MAX = 2n ** 64n - 1n;
+const SIGNED_MAX = 2n ** 63n - 1n;
+
+function numberOf(text: string, isDocument: boolean): PathGroup {
+  const number = /^\+?\d{1,40}$/.test(text) ? BigInt(text.replace("+", "")) : undefined;
+  if (number === undefined) throw notANumber(text, `For input string: "${echo(text)}"`);
+  if (number > UNSIGNED_MAX) throw notANumber(text, `String value ${text} exceeds range of unsigned long.`);
+  if (isDocument && number > SIGNED_MAX) throw notANumber(text, "A document id takes numbers up to 2^63 - 1.");
+  return { partition: `n:${number}`, idPart: `n=${number}` };
+}
+
+function notANumber(text: string, reason: string): ServiceError {
+  return new ServiceError("BAD_REQUEST", `Failed parsing '${echo(text)}': ${reason}`);
+}
+
+/** Code points that no text of Vespa may contain: controls but TAB, LF and CR, and the noncharacters. */
+const ILLEGAL = new RegExp(
+  `[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\ud800-\\udfff\\ufdd0-\\ufddf${Array.from({ length: 17 }, (_, plane) => {
+    const end = (plane * 0x10000 + 0xfffe).toString(16);
+    return `\\u{${end}}\\u{${end.replace(/e$/, "f")}}`;
+  }).join("")}]`,
+  "u",
+);
+
+function illegalCodePoint(text: string): number | undefined {
+  return ILLEGAL.exec(text)?.[0].codePointAt(0);
+}
+
+function legalText(id: string): string {
+  const illegal = illegalCodePoint(id);
+  if (illegal === undefined) return id;
+  const message = `Unparseable id '${echo(id)}': Contains illegal code point 0x${illegal.toString(16).toUpperCase()}`;
+  throw new ServiceError("INVALID_DOCUMENT", message);
+}

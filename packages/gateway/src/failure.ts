@@ -1,0 +1,107 @@
+/**
+ * Renders failures in the shape each interface of Vespa has, with two scalars beside its members: `outcome` (was
+ * anything applied?) and `code` (stable, for programs). A defect of ours is told by a reference number only.
+ */
+import { ERROR_KINDS, type FailureOutcome, failureOutcome, ServiceError } from "@brooklet/wire";
+import type { Reply } from "./call.ts";
+
+/** Told about every defect, with the reference number the client was given. */
+export type DefectListener = (defect: unknown, reference: string) => void;
+
+/** The service error that an exception means to a client. */
+export function serviceErrorOf(error: unknown, onDefect: DefectListener): ServiceError {
+  if (ServiceError.is(error)) return error;
+  const reference = crypto.randomUUID();
+  onDefect(error, reference);
+  return new ServiceError("INTERNAL", `Internal server error, reference ${reference}`, { cause: error });
+}
+
+/** Content type of everything on `/document/v1`. */
+export const DOCUMENT_JSON = "application/json; charset=UTF-8";
+/** Content type of everything else in JSON. */
+export const JSON_TYPE = "application/json; charset=utf-8";
+
+/** A JSON answer. */
+export function jsonReply(status: number, value: unknown, contentType: string = JSON_TYPE): Reply {
+  return { status, headers: { "content-type": contentType }, body: JSON.stringify(value) };
+}
+
+/** A failure on `/document/v1`. The members stay flat: the Java feed client cannot skip nested ones. */
+export function documentFailure(
+  error: ServiceError,
+  about: { readonly pathId: string; readonly id?: string; readonly writes: boolean },
+): Reply {
+  const body = {
+    pathId: about.pathId,
+    ...(about.id === undefined ? {} : { id: about.id }),
+    message: error.message,
+    outcome: about.writes ? outcomeOf(error) : "not_applied",
+    code: error.code,
+  };
+  return withFailureHeaders(error, jsonReply(error.status, body, DOCUMENT_JSON));
+}
+
+/** A failure on `/search/`: an empty result with one error. */
+export function searchFailure(error: ServiceError): Reply {
+  const root = {
+    id: "toplevel",
+    relevance: 1,
+    fields: { totalCount: 0 },
+    errors: [{ code: error.number, summary: SUMMARIES.get(error.number) ?? "Unspecified error", message: error.message }],
+  };
+  // Vespa's own bytes write the relevance as 1.0, which JSON.stringify cannot.
+  const json = JSON.stringify({ root, outcome: "not_applied", code: error.code }).replace(
+    '"relevance":1,',
+    '"relevance":1.0,',
+  );
+  const reply = { status: error.status, headers: { "content-type": JSON_TYPE }, body: json };
+  return withFailureHeaders(error, reply);
+}
+
+/** A failure of the deploy interface. */
+export function deployFailure(error: ServiceError): Reply {
+  const deployCode = DEPLOY_CODES[error.code] ?? (error.status < 500 ? "BAD_REQUEST" : "INTERNAL_SERVER_ERROR");
+  const isPackageAtFault = deployCode === PACKAGE_AT_FAULT && !error.message.startsWith("Invalid application package");
+  const body = {
+    "error-code": deployCode,
+    message: isPackageAtFault ? `Invalid application package: ${error.message}` : error.message,
+    outcome: outcomeOf(error),
+    code: error.code,
+  };
+  return withFailureHeaders(error, jsonReply(error.status, body));
+}
+
+/** A failure of anything else. */
+export function plainFailure(error: ServiceError): Reply {
+  const outcome: FailureOutcome = "not_applied";
+  return withFailureHeaders(error, jsonReply(error.status, { message: error.message, outcome, code: error.code }));
+}
+
+const PACKAGE_AT_FAULT = "INVALID_APPLICATION_PACKAGE";
+
+const DEPLOY_CODES: Readonly<Partial<Record<ServiceError["code"], string>>> = {
+  INVALID_APPLICATION_PACKAGE: PACKAGE_AT_FAULT,
+  UNSUPPORTED: PACKAGE_AT_FAULT,
+  NOT_FOUND: "NOT_FOUND",
+  METHOD_NOT_ALLOWED: "METHOD_NOT_ALLOWED",
+  DEPLOYMENT_UNDER_WAY: "ACTIVATION_CONFLICT",
+};
+
+/** An error of another package may leave out what its status tells anyway. */
+function outcomeOf(error: ServiceError): FailureOutcome {
+  return (error.outcome as FailureOutcome | undefined) ?? failureOutcome(error.status);
+}
+
+const SUMMARIES: ReadonlyMap<number, string> = new Map(
+  Object.values(ERROR_KINDS).map((kind) => [kind.number, kind.summary]),
+);
+
+/** Failures after which the rest of the body is not read, so that the connection cannot go on. */
+const CLOSING: ReadonlySet<number> = new Set([408, 413, 414, 431]);
+
+function withFailureHeaders(error: ServiceError, reply: Reply): Reply {
+  const headers: Record<string, string> = { ...reply.headers };
+  if (error.status === 429 || error.status === 503) headers["retry-after"] = "1";
+  if (error.code === "UNSUPPORTED_ENCODING") headers["accept-encoding"] = "gzip, identity";
+  return { ...reply, headers, close: CLOSING.has(error.status) };
+}

@@ -1,0 +1,151 @@
+/**
+ * Puts the routes together: guard, route, answer. The Hono application is the whole of it; on Node it is driven by
+ * `node/server.ts`, elsewhere by whoever has a `Request`.
+ */
+import type { Cluster } from "@brooklet/partition";
+import { ServiceError } from "@brooklet/wire";
+import { type Context, Hono } from "hono";
+import { Access, type AccessOptions } from "./access.ts";
+import { Admission, KeyedAdmission } from "./admission.ts";
+import { Bodies } from "./bodies.ts";
+import { type Call, callFromRequest, rawTargetOf, type Reply } from "./call.ts";
+import type { GatewayContext } from "./context.ts";
+import { type RequestKind, RequestCounters } from "./counters.ts";
+import { Deployment } from "./deployment.ts";
+import { echo } from "./echo.ts";
+import { type DefectListener, deployFailure, documentFailure, plainFailure, searchFailure, serviceErrorOf } from "./failure.ts";
+import { type Gunzip, webGunzip } from "./inflate.ts";
+import { DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
+import { answerDeploy } from "./routes/deploy.ts";
+import { answerDocument } from "./routes/document.ts";
+import { answerSearch } from "./routes/search.ts";
+import { STATUS_ROUTES } from "./routes/status.ts";
+import { splitTarget } from "./target.ts";
+
+/** What a gateway is made of. */
+export interface GatewayOptions extends AccessOptions {
+  readonly cluster: Cluster;
+  /** Limits other than the defaults. */
+  readonly limits?: Partial<GatewayLimits>;
+  /** The port to tell clients of the deploy interface. Asked at each such request; 8080 by default. */
+  readonly containerPort?: () => number;
+  /** How to inflate request bodies, where the platform has a faster way than the Web's streams. */
+  readonly gunzip?: Gunzip;
+  /** Told about every answer 500 that is a defect of ours. Nothing by default. */
+  readonly onDefect?: DefectListener;
+}
+
+/** What the application is given with a request. */
+export interface GatewayBindings {
+  /** The request as the platform has it; otherwise it is read from the `Request`. */
+  readonly call?: Call;
+  /** The request target before the platform normalised it, if there is no `call`. */
+  readonly rawTarget?: string;
+}
+
+/** A gateway. */
+export interface Gateway {
+  /** The routes. Mounted elsewhere, they see paths as that platform's `Request` has them: with `..` collapsed. */
+  readonly app: Hono<{ Bindings: GatewayBindings }>;
+  /**
+   * Answers like the platform's `fetch`, in process. A URL given as text is taken as it stands: `..`, also written
+   * `%2e%2e`, is not collapsed in it, so that any document id can be addressed.
+   */
+  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
+}
+
+/** Sent instead of a response that the platform has sent already. */
+const SENT: Response = new Response(null);
+
+/** Makes a gateway before a cluster. */
+export function createGateway(options: GatewayOptions): Gateway {
+  const limits: GatewayLimits = { ...DEFAULT_LIMITS, ...options.limits };
+  const context: GatewayContext = {
+    cluster: options.cluster,
+    limits,
+    access: new Access(options.cluster, limits, options),
+    bodies: new Bodies(limits, options.gunzip ?? webGunzip),
+    documents: new Admission(limits.documents),
+    searches: new Admission(limits.searches),
+    searchesOfPartition: new KeyedAdmission(limits.searchesOfPartition),
+    counters: new RequestCounters(),
+    containerPort: options.containerPort ?? (() => 8080),
+  };
+  const onDefect = options.onDefect ?? (() => {});
+  const deployment = new Deployment(options.cluster, limits.packageSessions);
+  const app = new Hono<{ Bindings: GatewayBindings }>({ getPath: routingPath });
+  const mount = (path: string, kind: RequestKind, answer: (call: Call) => Promise<Reply> | Reply): void => {
+    app.all(path, (honoContext) => respond(honoContext, kind, context, answer));
+  };
+  mount("/document/v1/*", "document", (call) => answerDocument(call, context, onDefect));
+  mount("/search/*", "search", (call) => answerSearch(call, context, onDefect));
+  mount("/application/v2/*", "deploy", (call) => answerDeploy(call, context, deployment, onDefect));
+  for (const [path, answer] of Object.entries(STATUS_ROUTES)) {
+    mount(path, "other", (call) => (isRead(call) ? answer(context, call) : onlyReads(call)));
+  }
+  app.notFound((honoContext) => respond(honoContext, "other", context, nothingHere));
+  app.onError((error, honoContext) =>
+    respond(honoContext, "other", context, () => plainFailure(serviceErrorOf(error, onDefect))),
+  );
+  return {
+    app,
+    fetch: async (input, init) => {
+      const request = new Request(input, init);
+      const rawTarget = typeof input === "string" ? rawTargetOf(input) : undefined;
+      return app.fetch(request, { call: callFromRequest(request, rawTarget) });
+    },
+  };
+}
+
+/** The path to route by: the raw one, so that routing and the routes cannot disagree about it. */
+function routingPath(request: Request, options?: { env?: GatewayBindings }): string {
+  return splitTarget(options?.env?.call?.target ?? options?.env?.rawTarget ?? rawTargetOf(request.url)).path;
+}
+
+/** The guard, one route, and the headers that every answer has. */
+async function respond(
+  honoContext: Context<{ Bindings: GatewayBindings }>,
+  kind: RequestKind,
+  context: GatewayContext,
+  answer: (call: Call) => Promise<Reply> | Reply,
+): Promise<Response> {
+  const bindings: GatewayBindings | undefined = honoContext.env;
+  const call = bindings?.call ?? callFromRequest(honoContext.req.raw, bindings?.rawTarget);
+  const refused = refusal(call, kind, context);
+  const { status, headers, body, close } = refused ?? (await answer(call));
+  context.counters.count(kind, status);
+  const guarded = { ...headers, "cache-control": "no-store", "x-content-type-options": "nosniff" };
+  if (call.send !== undefined) {
+    call.send({ status, headers: guarded, body, close: close === true });
+    return SENT;
+  }
+  const hasNoBody = status === 204 || call.method === "HEAD";
+  return new Response(hasNoBody ? null : (body as Uint8Array<ArrayBuffer> | string), { status, headers: guarded });
+}
+
+/** The answer to a request that may not be looked at; nothing if it may. */
+function refusal(call: Call, kind: RequestKind, context: GatewayContext): Reply | undefined {
+  try {
+    context.access.check(call);
+    return undefined;
+  } catch (error) {
+    if (!ServiceError.is(error)) throw error;
+    if (kind === "document") return documentFailure(error, { pathId: echo(splitTarget(call.target).path), writes: true });
+    if (kind === "search") return searchFailure(error);
+    return kind === "deploy" ? deployFailure(error) : plainFailure(error);
+  }
+}
+
+function isRead(call: Call): boolean {
+  return call.method === "GET" || call.method === "HEAD";
+}
+
+function onlyReads(call: Call): Reply {
+  const error = new ServiceError("METHOD_NOT_ALLOWED", `'${echo(call.method)}' is not supported here, only GET`);
+  const reply = plainFailure(error);
+  return { ...reply, headers: { ...reply.headers, allow: "GET,HEAD" } };
+}
+
+function nothingHere(call: Call): Reply {
+  return plainFailure(new ServiceError("NOT_FOUND", `Nothing at '${echo(splitTarget(call.target).path)}'`));
+}

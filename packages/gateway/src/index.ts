@@ -1,0 +1,10 @@
+/** Vespa's HTTP interfaces over a `Cluster`. Runs anywhere; `@brooklet/gateway/node` listens on a port. */
+export { type AccessOptions, LOOPBACK_HOSTS } from "./access.ts";
+export type { Call, Reply } from "./call.ts";
+export { BodyLimit, NO_BYTES } from "./call.ts";
+export type { DefectListener } from "./failure.ts";
+export { createGateway, type Gateway, type GatewayBindings, type GatewayOptions } from "./gateway.ts";
+export { type Gunzip, InflationLimit } from "./inflate.ts";
+export { type AdmissionLimits, DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
+export { encodePackage, type PackageFile } from "./package-frame.ts";
+export { VESPA_VERSION } from "./routes/status.ts";

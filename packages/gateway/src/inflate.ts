@@ -1,0 +1,38 @@
+/** Decompression that stops at a limit instead of filling memory. This one needs nothing but the Web's streams. */
+import { ServiceError } from "@brooklet/wire";
+import { concatenate } from "./call.ts";
+
+/** Inflates a whole gzip body to at most `limitBytes`. Throws `InflationLimit` beyond them. */
+export type Gunzip = (compressed: Uint8Array, limitBytes: number) => Promise<Uint8Array> | Uint8Array;
+
+/** There is more in it than may come out. */
+export class InflationLimit extends Error {
+  override readonly name = "InflationLimit";
+}
+
+/** Inflates to at most `limitBytes`; whatever is wrong with the bytes themselves throws something else. */
+export async function inflateWithin(
+  format: "gzip" | "deflate-raw",
+  compressed: Uint8Array,
+  limitBytes: number,
+): Promise<Uint8Array> {
+  const inflated = new Blob([compressed as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream(format));
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  for await (const chunk of inflated) {
+    total += chunk.length;
+    if (total > limitBytes) throw new InflationLimit(`more than ${limitBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return concatenate(chunks, total);
+}
+
+/** `Gunzip` on any platform. */
+export const webGunzip: Gunzip = (compressed, limitBytes) => inflateWithin("gzip", compressed, limitBytes);
+
+/** What to tell a client whose body did not inflate. */
+export function inflationFailure(cause: unknown, compressedBytes: number, limitBytes: number): ServiceError {
+  if (!(cause instanceof InflationLimit)) return new ServiceError("BAD_REQUEST", "Invalid gzip body", { cause });
+  const message = `The request body inflates from ${compressedBytes} to more than ${limitBytes} bytes (limits L-body, L-gzip)`;
+  return new ServiceError("TOO_LARGE", message, { cause });
+}

@@ -1,0 +1,67 @@
+/**
+ * The limits of the HTTP surface, with their defaults and the names they have in error messages. Limits of what is
+ * inside a document or a query belong to the core, which has them in `crates/task/src/limits.rs`.
+ */
+
+/** How many requests of a kind may run, may wait, and for how long. */
+export interface AdmissionLimits {
+  readonly running: number;
+  readonly queued: number;
+  readonly waitMs: number;
+}
+
+/** All limits of a gateway. */
+export interface GatewayLimits {
+  /** A request body, after decompression (L-body). */
+  readonly bodyBytes: number;
+  /** All request bodies held at one time (L-mem). */
+  readonly bodyBytesInFlight: number;
+  /** Inflated bytes per compressed byte, beyond the first `inflationFreeBytes` (L-gzip). */
+  readonly inflationRatio: number;
+  readonly inflationFreeBytes: number;
+  /** The request line's target (L-head). */
+  readonly targetBytes: number;
+  readonly headerBytes: number;
+  readonly headerCount: number;
+  /** Name and value pairs of a URL or a form. */
+  readonly parameterCount: number;
+  /** An application package as it is sent, its entries, and its content (L-pkg). */
+  readonly packageBytes: number;
+  readonly packageEntries: number;
+  readonly packageContentBytes: number;
+  /** Packages prepared and not activated. */
+  readonly packageSessions: number;
+  /** Longest timeout, also the default, of an operation on a document (L-time). */
+  readonly documentTimeoutMs: number;
+  /** Longest time a search may take, whatever it asks for (L-time). */
+  readonly searchTimeoutMs: number;
+  /** Operations on documents, in all (L-conc). */
+  readonly documents: AdmissionLimits;
+  /** Searches, in all, and those of one partition (L-conc). */
+  readonly searches: AdmissionLimits;
+  readonly searchesOfPartition: AdmissionLimits;
+}
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** What holds unless the operator says otherwise. */
+export const DEFAULT_LIMITS: GatewayLimits = {
+  bodyBytes: 8 * MIB,
+  bodyBytesInFlight: 128 * MIB,
+  inflationRatio: 100,
+  inflationFreeBytes: MIB,
+  targetBytes: 64 * KIB,
+  headerBytes: 80 * KIB,
+  headerCount: 100,
+  parameterCount: 10_000,
+  packageBytes: 64 * MIB,
+  packageEntries: 5_000,
+  packageContentBytes: 128 * MIB,
+  packageSessions: 4,
+  documentTimeoutMs: 180_000,
+  searchTimeoutMs: 60_000,
+  documents: { running: 1_024, queued: 256, waitMs: 3_000 },
+  searches: { running: 256, queued: 256, waitMs: 200 },
+  searchesOfPartition: { running: 8, queued: 32, waitMs: 200 },
+};

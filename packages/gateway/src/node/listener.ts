@@ -1,0 +1,225 @@
+/**
+ * One port for HTTP/1.1 and for HTTP/2 without TLS: the usual feed clients speak only the latter and do not ask before.
+ * A connection is told apart by its first bytes, then belongs to Node's server of its protocol for good.
+ */
+import http from "node:http";
+import http2 from "node:http2";
+import type { Socket } from "node:net";
+import { ServiceError } from "@brooklet/wire";
+import { plainFailure } from "../failure.ts";
+import type { ConnectionLimits } from "./connection-limits.ts";
+import type { Incoming, Outgoing, Surroundings } from "./node-call.ts";
+
+/** Answers one request of either protocol. */
+export type RequestHandler = (incoming: Incoming, outgoing: Outgoing, surroundings: Surroundings) => void;
+
+/** The first bytes of HTTP/2; no method of HTTP/1.1 begins like them. */
+const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n");
+const RESET_WINDOW_MS = 10_000;
+const DRAIN_LOOK_MS = 25;
+const HEADER_SLACK_BYTES = 16 * 1024;
+const STREAM_WINDOW_BYTES = 1 << 20;
+const CONNECTION_WINDOW_BYTES = 4 << 20;
+const SESSION_MEMORY_MIB = 16;
+
+/** What the listener must know of the gateway's limits. */
+export interface HeaderLimits {
+  readonly targetBytes: number;
+  readonly headerBytes: number;
+  readonly headerCount: number;
+}
+
+/** A port that is listened on. */
+export class Listener implements Surroundings {
+  readonly limits: ConnectionLimits;
+  draining = false;
+  readonly #http1: http.Server;
+  readonly #http2: http2.Http2Server;
+  readonly #undecided = new Set<Socket>();
+  readonly #sessions = new Set<http2.ServerHttp2Session>();
+  readonly #byAddress = new Map<string, number>();
+
+  constructor(handler: RequestHandler, limits: ConnectionLimits, headers: HeaderLimits) {
+    this.limits = limits;
+    const onRequest = (incoming: Incoming, outgoing: Outgoing): void => handler(incoming, outgoing, this);
+    this.#http1 = this.#makeHttp1(onRequest, headers);
+    this.#http2 = this.#makeHttp2(onRequest, headers);
+  }
+
+  /** Begins to listen; gives the port, which the system chooses if `port` is 0. */
+  async listen(host: string, port: number): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.#http1.once("error", reject);
+      this.#http1.listen({ host, port }, () => {
+        this.#http1.off("error", reject);
+        resolve();
+      });
+    });
+    const address = this.#http1.address();
+    return typeof address === "object" && address !== null ? address.port : port;
+  }
+
+  /** Stops accepting, lets requests under way finish for `graceMs`, then cuts what is left. */
+  async close(graceMs: number): Promise<void> {
+    this.draining = true;
+    const closed = new Promise<void>((resolve) => this.#http1.close(() => resolve()));
+    for (const socket of this.#undecided) socket.destroy();
+    for (const session of this.#sessions) session.close();
+    const looking = setInterval(() => this.#http1.closeIdleConnections(), DRAIN_LOOK_MS);
+    const cutting = setTimeout(() => {
+      this.#http1.closeAllConnections();
+      for (const session of this.#sessions) session.destroy();
+    }, graceMs);
+    await closed;
+    clearInterval(looking);
+    clearTimeout(cutting);
+  }
+
+  #makeHttp1(onRequest: http.RequestListener, headers: HeaderLimits): http.Server {
+    const limits = this.limits;
+    const server = http.createServer(
+      {
+        maxHeaderSize: headers.targetBytes + headers.headerBytes + HEADER_SLACK_BYTES,
+        headersTimeout: limits.headersTimeoutMs,
+        requestTimeout: limits.requestTimeoutMs,
+        keepAliveTimeout: limits.idleTimeoutMs,
+        connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs),
+      },
+      onRequest,
+    );
+    server.maxConnections = limits.connections;
+    server.maxRequestsPerSocket = limits.requestsOfConnection;
+    // Node would cut the list here without a word; the gateway counts it and refuses.
+    server.maxHeadersCount = 0;
+    // `100 Continue` is said when the body is wanted: not at all to a request that is refused before.
+    server.on("checkContinue", onRequest);
+    server.on("clientError", answerClientError);
+    const [serveHttp1] = server.listeners("connection") as ((this: http.Server, socket: Socket) => void)[];
+    server.removeAllListeners("connection");
+    server.on("connection", (socket: Socket) => {
+      if (this.#admit(socket)) this.#tellApart(socket, () => serveHttp1?.call(server, socket));
+    });
+    return server;
+  }
+
+  #makeHttp2(
+    onRequest: (incoming: http2.Http2ServerRequest, outgoing: http2.Http2ServerResponse) => void,
+    headers: HeaderLimits,
+  ): http2.Http2Server {
+    const server = http2.createServer(
+      {
+        maxHeaderListPairs: headers.headerCount + 8,
+        maxSessionMemory: SESSION_MEMORY_MIB,
+        settings: {
+          maxConcurrentStreams: this.limits.streams,
+          maxHeaderListSize: headers.targetBytes + headers.headerBytes + HEADER_SLACK_BYTES,
+          initialWindowSize: STREAM_WINDOW_BYTES,
+        },
+      },
+      onRequest,
+    );
+    server.on("checkContinue", onRequest);
+    // A broken connection is the client's affair; without a listener it would end the process.
+    server.on("sessionError", () => {});
+    server.on("session", (session) => this.#watch(session));
+    return server;
+  }
+
+  /** Counts a connection by its address; one too many is closed at once. */
+  #admit(socket: Socket): boolean {
+    socket.on("error", () => {});
+    const address = socket.remoteAddress ?? "";
+    const count = (this.#byAddress.get(address) ?? 0) + 1;
+    if (count > this.limits.connectionsOfAddress || this.draining) {
+      socket.destroy();
+      return false;
+    }
+    this.#byAddress.set(address, count);
+    socket.once("close", () => {
+      const left = (this.#byAddress.get(address) ?? 1) - 1;
+      if (left === 0) this.#byAddress.delete(address);
+      else this.#byAddress.set(address, left);
+    });
+    return true;
+  }
+
+  /** Waits for enough bytes to know the protocol. They may come one by one. */
+  #tellApart(socket: Socket, serveHttp1: () => void): void {
+    let first: Buffer = Buffer.alloc(0);
+    this.#undecided.add(socket);
+    const giveUp = setTimeout(() => socket.destroy(), this.limits.headersTimeoutMs);
+    const forget = (): void => {
+      clearTimeout(giveUp);
+      this.#undecided.delete(socket);
+      socket.off("data", onData);
+      socket.off("close", forget);
+      socket.off("end", onEnd);
+    };
+    const onEnd = (): void => {
+      socket.destroy();
+    };
+    const onData = (chunk: Buffer): void => {
+      first = first.length === 0 ? chunk : Buffer.concat([first, chunk]);
+      const compared = Math.min(first.length, PREFACE.length);
+      const isPreface = first.subarray(0, compared).equals(PREFACE.subarray(0, compared));
+      if (isPreface && compared < PREFACE.length) return;
+      forget();
+      socket.pause();
+      socket.unshift(first);
+      if (isPreface) this.#http2.emit("connection", socket);
+      else serveHttp1();
+      process.nextTick(() => socket.resume());
+    };
+    socket.on("data", onData);
+    socket.once("end", onEnd);
+    socket.once("close", forget);
+  }
+
+  /** Keeps track of an HTTP/2 connection, closes it when idle, and ends one that only resets its streams. */
+  #watch(session: http2.ServerHttp2Session): void {
+    this.#sessions.add(session);
+    session.once("close", () => this.#sessions.delete(session));
+    if (this.draining) session.close();
+    session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
+    session.setTimeout(this.limits.idleTimeoutMs, () => session.close());
+    let resets = 0;
+    let windowStart = performance.now();
+    session.on("stream", (stream) => {
+      stream.once("close", () => {
+        if (stream.rstCode === http2.constants.NGHTTP2_NO_ERROR) return;
+        if (performance.now() - windowStart > RESET_WINDOW_MS) {
+          windowStart = performance.now();
+          resets = 0;
+        }
+        resets += 1;
+        if (resets > this.limits.streamResets && !session.destroyed) {
+          session.goaway(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
+          // The frame has to be on its way before the connection is cut.
+          setImmediate(() => session.destroy());
+        }
+      });
+    });
+  }
+}
+
+/** Answers what Node's parser refuses, in the shape of all our errors, and closes. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket | import("node:stream").Duplex): void {
+  if (!socket.writable || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const failure =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? new ServiceError("HEADERS_TOO_LARGE", "The headers are larger than limit L-head")
+      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? new ServiceError("REQUEST_TIMEOUT", "The request was not complete in time (limit L-slow)")
+        : new ServiceError("BAD_REQUEST", "The request is not valid HTTP");
+  const { status, headers, body } = plainFailure(failure);
+  const lines = [
+    `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ""}`,
+    `content-type: ${headers["content-type"]}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    "connection: close",
+  ];
+  socket.end(`${lines.join("\r\n")}\r\n\r\n${body}`);
+}

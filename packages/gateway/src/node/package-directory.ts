@@ -1,0 +1,44 @@
+/** Reads an application package from a directory, as the deploy interface would read it from a zip of it. */
+import { lstatSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ServiceError } from "@brooklet/wire";
+import { DEFAULT_LIMITS } from "../limits.ts";
+import { encodePackage, type PackageFile } from "../package-frame.ts";
+import { fileNameProblem } from "../package-name.ts";
+
+/** How much a directory may hold. */
+export interface PackageDirectoryLimits {
+  readonly packageEntries: number;
+  readonly packageBytes: number;
+}
+
+/**
+ * The package in `directory`, as bytes for `Cluster.deploy`. Names that begin with a dot are left out; links are
+ * refused, since they may lead outside.
+ */
+export function readPackageDirectory(directory: string, limits: PackageDirectoryLimits = DEFAULT_LIMITS): Uint8Array {
+  const files: PackageFile[] = [];
+  const folders = [""];
+  let totalBytes = 0;
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    for (const name of readdirSync(join(directory, folder)).sort()) {
+      if (name.startsWith(".")) continue;
+      const path = folder === "" ? name : `${folder}/${name}`;
+      const status = lstatSync(join(directory, path));
+      const problem = status.isFile() || status.isDirectory() ? fileNameProblem(path) : "is a link or a special file";
+      if (problem !== undefined) throw refusal(`'${path}' ${problem}`);
+      if (status.isDirectory()) folders.push(path);
+      else {
+        totalBytes += status.size;
+        if (totalBytes > limits.packageBytes) throw refusal(`more than ${limits.packageBytes} bytes (limit L-pkg)`);
+        if (files.length >= limits.packageEntries) throw refusal(`more than ${limits.packageEntries} files (limit L-pkg)`);
+        files.push({ path, content: readFileSync(join(directory, path)) });
+      }
+    }
+  }
+  return encodePackage(files);
+}
+
+function refusal(reason: string): ServiceError {
+  return new ServiceError("INVALID_APPLICATION_PACKAGE", `Invalid application package: ${reason}`);
+}

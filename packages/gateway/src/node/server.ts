@@ -1,0 +1,115 @@
+/**
+ * Listens on the port of documents and queries and, if asked to, on the one where the `vespa` command looks for the
+ * deploy interface. Both serve the same gateway with the same guard.
+ */
+import { isIP } from "node:net";
+import type { Cluster } from "@brooklet/partition";
+import { LOOPBACK_HOSTS } from "../access.ts";
+import { createGateway, type Gateway, type GatewayOptions } from "../gateway.ts";
+import { DEFAULT_LIMITS } from "../limits.ts";
+import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
+import { nodeGunzip } from "./gunzip.ts";
+import { Listener, type RequestHandler } from "./listener.ts";
+import { callFromNode } from "./node-call.ts";
+
+/** How to serve. */
+export interface ServerOptions extends Omit<GatewayOptions, "cluster" | "containerPort" | "gunzip"> {
+  /** Address to listen on; the loopback address by default. */
+  readonly host?: string;
+  /** Port of documents, queries, and everything else. 0: the system chooses. */
+  readonly port: number;
+  /** Another port with the same interfaces, for clients that expect deployments at 19071. */
+  readonly configPort?: number;
+  /** Must be said to listen where others can reach it: there are no keys and tokens yet. */
+  readonly insecureAllowAnonymous?: boolean;
+  /** Limits of connections other than the defaults. */
+  readonly connectionLimits?: Partial<ConnectionLimits>;
+}
+
+/** A server that listens. */
+export interface RunningServer {
+  readonly port: number;
+  readonly configPort: number | undefined;
+  readonly gateway: Gateway;
+  /** Stops accepting, lets requests finish (at most `graceMs`, 30 s by default), and cuts the rest. */
+  close(graceMs?: number): Promise<void>;
+}
+
+/** A server could not be started as it was asked to. The message is for the operator. */
+export class StartError extends Error {
+  override readonly name = "StartError";
+}
+
+const GRACE_MS = 30_000;
+
+/** Starts to serve a cluster. The cluster stays the caller's to close, after the server. */
+export async function startServer(cluster: Cluster, options: ServerOptions): Promise<RunningServer> {
+  const host = options.host ?? "127.0.0.1";
+  if (!isLoopback(host) && options.insecureAllowAnonymous !== true) {
+    const message = `${host} can be reached by others, and this release asks nobody for a key`;
+    throw new StartError(`${message}: listen on 127.0.0.1, or allow it with --insecure-allow-anonymous`);
+  }
+  let containerPort = options.port;
+  const gateway = createGateway({
+    ...(isLoopback(host) ? { allowedHosts: LOOPBACK_HOSTS } : {}),
+    ...options,
+    cluster,
+    gunzip: nodeGunzip,
+    containerPort: () => containerPort,
+  });
+  const handler = handlerOf(gateway);
+  const main = listenerOf(handler, options);
+  containerPort = await listen(main, host, options.port);
+  const config = options.configPort === undefined ? undefined : listenerOf(handler, options);
+  let configPort: number | undefined;
+  try {
+    configPort = config && (await listen(config, host, options.configPort ?? 0));
+  } catch (error) {
+    await main.close(0);
+    throw error;
+  }
+  return {
+    port: containerPort,
+    configPort,
+    gateway,
+    close: async (graceMs = GRACE_MS) => {
+      await Promise.all([main.close(graceMs), config?.close(graceMs)]);
+    },
+  };
+}
+
+function listenerOf(handler: RequestHandler, options: ServerOptions): Listener {
+  const connectionLimits = { ...DEFAULT_CONNECTION_LIMITS, ...options.connectionLimits };
+  return new Listener(handler, connectionLimits, { ...DEFAULT_LIMITS, ...options.limits });
+}
+
+/** Whether only this machine can reach an address. */
+export function isLoopback(host: string): boolean {
+  if (host === "localhost" || host === "::1") return true;
+  return isIP(host) === 4 && host.startsWith("127.");
+}
+
+/** The routes look only at the call, so that one `Request` can stand for all. */
+const ANY_REQUEST: Request = new Request("http://localhost/");
+
+function handlerOf(gateway: Gateway): RequestHandler {
+  return async (incoming, outgoing, surroundings) => {
+    try {
+      await gateway.app.fetch(ANY_REQUEST, { call: callFromNode(incoming, outgoing, surroundings) });
+    } catch {
+      // Only sending an answer can fail here, and then there is nobody to tell.
+      outgoing.socket?.destroy();
+    }
+  };
+}
+
+async function listen(listener: Listener, host: string, port: number): Promise<number> {
+  try {
+    return await listener.listen(host, port);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "EADDRINUSE") throw new StartError(`Port ${port} of ${host} is in use`, { cause: error });
+    if (code === "EACCES") throw new StartError(`Port ${port} of ${host} may not be listened on`, { cause: error });
+    throw new StartError(`Cannot listen on port ${port} of ${host}: ${message}`, { cause: error });
+  }
+}

@@ -1,0 +1,37 @@
+/** Writes an application package the way the core takes it (docs/abi.md, Package): count, then path and content each. */
+
+/** One file of a package. */
+export interface PackageFile {
+  readonly path: string;
+  readonly content: Uint8Array;
+}
+
+/** A package as bytes. Paths are sorted, so that the same files make the same bytes. */
+export function encodePackage(files: readonly PackageFile[]): Uint8Array {
+  const encoder = new TextEncoder();
+  const sorted = [...files].sort((left, right) => (left.path < right.path ? -1 : 1));
+  const parts: Uint8Array[] = [varint(sorted.length)];
+  for (const { path, content } of sorted) {
+    const name = encoder.encode(path);
+    parts.push(varint(name.length), name, varint(content.length), content);
+  }
+  const frame = new Uint8Array(parts.reduce((total, part) => total + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    frame.set(part, at);
+    at += part.length;
+  }
+  return frame;
+}
+
+/** Unsigned LEB128. */
+function varint(value: number): Uint8Array {
+  const bytes: number[] = [];
+  let rest = value;
+  while (rest >= 0x80) {
+    bytes.push((rest & 0x7f) | 0x80);
+    rest >>>= 7;
+  }
+  bytes.push(rest);
+  return Uint8Array.from(bytes);
+}

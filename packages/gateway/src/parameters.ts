@@ -1,0 +1,106 @@
+/**
+ * The parameters of a URL or a form: name and value pairs in their order. Nothing is interpreted here but text; a route
+ * asks for the ones it knows, and unknown ones are left alone.
+ */
+import { ServiceError } from "@brooklet/wire";
+import { echo } from "./echo.ts";
+import { decodeForm } from "./target.ts";
+
+/** One name and its value. */
+export type Parameter = readonly [name: string, value: string];
+
+/** Decodes `a=1&b=2`. */
+export function parseParameters(encoded: string, countMax: number): Parameter[] {
+  if (encoded === "") return [];
+  const pairs = encoded.split("&", countMax + 1);
+  if (pairs.length > countMax) throw new ServiceError("BAD_REQUEST", `More than ${countMax} parameters`);
+  const parameters: Parameter[] = [];
+  for (const pair of pairs) {
+    if (pair === "") continue;
+    const equals = pair.indexOf("=");
+    if (equals < 0) parameters.push([decodeForm(pair), ""]);
+    else parameters.push([decodeForm(pair.slice(0, equals)), decodeForm(pair.slice(equals + 1))]);
+  }
+  return parameters;
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { "": 1_000, ks: 1_000_000, s: 1_000, ms: 1, "µs": 0.001 };
+
+/** The parameters of `/document/v1`, read the way its handler reads them. */
+export class DocumentParameters {
+  readonly #all: readonly Parameter[];
+  readonly #path: string;
+
+  /** `path` is the raw path, for messages. */
+  constructor(all: readonly Parameter[], path: string) {
+    this.#all = all;
+    this.#path = path;
+  }
+
+  /** The last value of a parameter. One that is present and empty is refused. */
+  text(name: string): string | undefined {
+    const value = this.#all.findLast((parameter) => parameter[0] === name)?.[1];
+    if (value === "") {
+      throw new ServiceError("BAD_REQUEST", `Expected non-empty value for request property '${name}'`);
+    }
+    return value;
+  }
+
+  /** Like `text`, for a parameter that decides whose documents are meant: two different values are refused. */
+  unambiguous(name: string): string | undefined {
+    const values = new Set(this.#all.filter((parameter) => parameter[0] === name).map((parameter) => parameter[1]));
+    if (values.size > 1) throw new ServiceError("BAD_REQUEST", `Conflicting values of request property '${name}'`);
+    return this.text(name);
+  }
+
+  /** How often a parameter was given. */
+  count(name: string): number {
+    return this.#all.filter((parameter) => parameter[0] === name).length;
+  }
+
+  /** True only for `true`, in any case: `yes` and `1` are false. */
+  flag(name: string): boolean {
+    return this.text(name)?.toLowerCase() === "true";
+  }
+
+  /** A whole number within bounds. */
+  integer(name: string, bounds: { readonly min: number; readonly max: number }): number | undefined {
+    const value = this.text(name);
+    if (value === undefined) return undefined;
+    const number = /^[+-]?\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= bounds.min && number <= bounds.max) return number;
+    throw unparsable(value, `expected a number from ${bounds.min} to ${bounds.max}`);
+  }
+
+  /** A time span: a number with the unit `ks`, `s`, `ms` or `µs`; without one it means seconds. */
+  timeSpanMs(name: string): number | undefined {
+    const value = this.text(name);
+    if (value === undefined) return undefined;
+    const match = /^\s*(\+?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(ks|s|ms|µs)?\s*$/.exec(value.replace("μ", "µ"));
+    const unitMs = UNIT_MS[match?.[2] ?? ""];
+    if (match?.[1] === undefined || unitMs === undefined) throw unparsable(value, "Invalid number or unit of time");
+    return Number(match[1]) * unitMs;
+  }
+
+  /** Refuses parameters that mean nothing here. */
+  forbid(...names: readonly string[]): void {
+    for (const name of names) {
+      if (this.text(name) !== undefined) throw this.#refusal("May not", name);
+    }
+  }
+
+  /** Demands a parameter. */
+  demand(name: string): string {
+    const value = this.text(name);
+    if (value === undefined) throw this.#refusal("Must", name);
+    return value;
+  }
+
+  #refusal(verb: "May not" | "Must", name: string): ServiceError {
+    return new ServiceError("BAD_REQUEST", `${verb} specify '${name}' at '${echo(this.#path)}'`);
+  }
+}
+
+function unparsable(value: string, reason: string): ServiceError {
+  return new ServiceError("BAD_REQUEST", `Failed parsing '${echo(value)}': ${reason}`);
+}

@@ -1,0 +1,161 @@
+/**
+ * The deploy interface as the `vespa` command and pyvespa use it: a zip of `services.xml` and `schemas/`, in one step
+ * or in three, and the questions they ask about it. There is one tenant and one application, both named `default`.
+ */
+import type { DeployAnswer, DeployLogEntry, ServiceConvergence } from "@brooklet/wire";
+import { ServiceError } from "@brooklet/wire";
+import type { Call, Reply } from "../call.ts";
+import type { GatewayContext } from "../context.ts";
+import type { Deployment } from "../deployment.ts";
+import { echo } from "../echo.ts";
+import { type DefectListener, deployFailure, jsonReply, serviceErrorOf } from "../failure.ts";
+import { encodePackage } from "../package-frame.ts";
+import { pathSegments, splitTarget } from "../target.ts";
+import { readZip } from "../zip.ts";
+
+const APPLICATION = "application/default/environment/prod/region/default/instance/default";
+
+/** A request of the deploy interface, with what it needs. */
+interface DeployRequest {
+  readonly call: Call;
+  readonly context: GatewayContext;
+  readonly deployment: Deployment;
+  /** Where clients find the interface, without a slash at the end. */
+  readonly tenantUrl: string;
+}
+
+/** Answers a request below `/application/v2`. Does not throw. */
+export async function answerDeploy(
+  call: Call,
+  context: GatewayContext,
+  deployment: Deployment,
+  onDefect: DefectListener,
+): Promise<Reply> {
+  const { path } = splitTarget(call.target);
+  const tenantUrl = `http://${call.header("host") ?? "localhost"}/application/v2/tenant/default`;
+  try {
+    return await route({ call, context, deployment, tenantUrl }, path);
+  } catch (error) {
+    return deployFailure(serviceErrorOf(error, onDefect));
+  }
+}
+
+function route(request: DeployRequest, path: string): Promise<Reply> | Reply {
+  const [, , tenants, tenant, ...rest] = pathSegments(path);
+  if (tenants !== "tenant") throw notFound(path);
+  if (tenant === undefined) return jsonReply(200, { tenants: ["default"] });
+  if (tenant !== "default") throw new ServiceError("NOT_FOUND", `Tenant '${echo(tenant)}' was not found.`);
+  const place = rest.join("/");
+  if (place === "prepareandactivate") return prepareAndActivate(demandMethod(request, "POST"));
+  if (place === "session") return createSession(demandMethod(request, "POST"));
+  const session = /^session\/(\d{1,15})\/(prepared|active)$/.exec(place);
+  if (session !== null) {
+    const number = Number(session[1]);
+    demandMethod(request, "PUT");
+    return session[2] === "prepared" ? prepareSession(request, number) : activateSession(request, number);
+  }
+  if (place === `${APPLICATION}/serviceconverge`) return converge(demandMethod(request, "GET"));
+  if (place === `${APPLICATION}/logs`) return { status: 200, headers: { "content-type": "text/plain" }, body: "" };
+  if (place.startsWith(`${APPLICATION}/content`)) {
+    throw new ServiceError("NOT_FOUND", "Fetching the content of an application is not supported yet");
+  }
+  throw notFound(path);
+}
+
+function demandMethod(request: DeployRequest, method: "GET" | "POST" | "PUT"): DeployRequest {
+  if (request.call.method === method || (method === "GET" && request.call.method === "HEAD")) return request;
+  const asked = echo(request.call.method);
+  throw new ServiceError("METHOD_NOT_ALLOWED", `'${asked}' is not supported here, only ${method}`);
+}
+
+function notFound(path: string): ServiceError {
+  return new ServiceError("NOT_FOUND", `Nothing at path '${echo(path)}'`);
+}
+
+/** The package in the body of a request, in the form the core takes. */
+async function readPackage({ call, context }: DeployRequest): Promise<Uint8Array> {
+  const { limits } = context;
+  const type = (call.header("content-type") ?? "").split(";", 1)[0]?.trim().toLowerCase();
+  if (type !== "application/zip") {
+    throw new ServiceError("BAD_REQUEST", `Content-Type '${echo(type ?? "")}' is not supported: send application/zip`);
+  }
+  const body = await context.bodies.read(call, { name: "Application package", limitBytes: limits.packageBytes });
+  try {
+    const files = await readZip(body.bytes, {
+      entries: limits.packageEntries,
+      contentBytes: limits.packageContentBytes,
+      ratio: limits.inflationRatio,
+      freeBytes: limits.inflationFreeBytes,
+    });
+    return encodePackage(files);
+  } finally {
+    body.release();
+  }
+}
+
+async function prepareAndActivate(request: DeployRequest): Promise<Reply> {
+  const { session, report } = await request.deployment.deploy(await readPackage(request));
+  const answer: DeployAnswer = {
+    log: logOf(report.warnings),
+    tenant: "default",
+    "session-id": String(session),
+    url: `${request.tenantUrl}/${APPLICATION}`,
+    message: `Session ${session} for tenant 'default' prepared and activated.`,
+    configChangeActions: { restart: [], refeed: [], reindex: [] },
+  };
+  return jsonReply(200, answer);
+}
+
+async function createSession(request: DeployRequest): Promise<Reply> {
+  const session = request.deployment.create(await readPackage(request));
+  const url = `${request.tenantUrl}/session/${session}`;
+  return jsonReply(200, {
+    log: [],
+    tenant: "default",
+    "session-id": String(session),
+    prepared: `${url}/prepared`,
+    content: `${url}/content/`,
+    message: `Session ${session} for tenant 'default' created.`,
+  });
+}
+
+/** The package is validated when it is activated: the cluster does both in one step. */
+function prepareSession(request: DeployRequest, session: number): Reply {
+  request.deployment.demand(session);
+  return jsonReply(200, {
+    log: [],
+    tenant: "default",
+    "session-id": String(session),
+    activate: `${request.tenantUrl}/session/${session}/active`,
+    message: `Session ${session} for tenant 'default' prepared.`,
+    configChangeActions: { restart: [], refeed: [], reindex: [] },
+  });
+}
+
+async function activateSession(request: DeployRequest, session: number): Promise<Reply> {
+  const { report } = await request.deployment.activate(session);
+  return jsonReply(200, {
+    log: logOf(report.warnings),
+    tenant: "default",
+    "session-id": String(session),
+    url: `${request.tenantUrl}/${APPLICATION}`,
+    message: `Session ${session} for tenant 'default' activated.`,
+  });
+}
+
+function logOf(warnings: readonly string[]): DeployLogEntry[] {
+  return warnings.map((message) => ({ time: Date.now(), level: "WARNING", message }));
+}
+
+function converge({ context, deployment }: DeployRequest): Reply {
+  if (context.cluster.application() === undefined) {
+    throw new ServiceError("NOT_FOUND", "Application 'default.default' was not found: nothing is deployed yet");
+  }
+  const answer: ServiceConvergence = {
+    converged: true,
+    currentGeneration: deployment.generation,
+    wantedGeneration: deployment.generation,
+    services: [{ clusterName: "default", type: "container", host: "localhost", port: context.containerPort() }],
+  };
+  return jsonReply(200, answer);
+}

@@ -1,0 +1,167 @@
+/**
+ * `/document/v1`: single documents. What a document contains is the core's business; here are the path, the parameters,
+ * the admission, and Vespa's answers. Operations on sets of documents are in `document-sets.ts`.
+ */
+import type { Outcome } from "@brooklet/partition";
+import { type DocumentAnswer, ServiceError } from "@brooklet/wire";
+import { NO_BYTES, type Call, type Reply } from "../call.ts";
+import { demandApplication, demandContentCluster, type GatewayContext } from "../context.ts";
+import { type DocumentPath, type PathGroup, parseDocumentPath } from "../document-path.ts";
+import { echo } from "../echo.ts";
+import { type DefectListener, DOCUMENT_JSON, documentFailure, jsonReply, serviceErrorOf } from "../failure.ts";
+import { DocumentParameters, parseParameters } from "../parameters.ts";
+import { splitTarget } from "../target.ts";
+import { refuseDocumentSet } from "./document-sets.ts";
+
+const PATHS = [
+  "/document/v1/",
+  "/document/v1/{namespace}/{documentType}/docid/",
+  "/document/v1/{namespace}/{documentType}/group/{group}/",
+  "/document/v1/{namespace}/{documentType}/number/{number}/",
+  "/document/v1/{namespace}/{documentType}/docid/{*}",
+  "/document/v1/{namespace}/{documentType}/group/{group}/{*}",
+  "/document/v1/{namespace}/{documentType}/number/{number}/{*}",
+];
+
+const WRITES = { POST: "put", PUT: "update", DELETE: "remove" } as const;
+
+/** A request about one document. */
+interface DocumentRequest {
+  readonly call: Call;
+  readonly path: DocumentPath;
+  readonly id: string;
+  readonly parameters: DocumentParameters;
+}
+
+/** Answers a request below `/document/v1`. Does not throw. */
+export async function answerDocument(call: Call, context: GatewayContext, onDefect: DefectListener): Promise<Reply> {
+  const { path: raw, query } = splitTarget(call.target);
+  const writes = call.method !== "GET" && call.method !== "HEAD";
+  try {
+    const path = parseDocumentPath(raw);
+    if (path === undefined) {
+      throw new ServiceError("NOT_FOUND", `Nothing at '${echo(raw)}'. Available paths are:\n${PATHS.join("\n")}`);
+    }
+    const methods = path.type === undefined ? ["GET", "POST", "DELETE"] : ["GET", "POST", "PUT", "DELETE"];
+    if (call.method === "OPTIONS") return { status: 204, headers: { allow: methods.join(",") }, body: "" };
+    if (!methods.includes(call.method)) return notAllowed(call.method, raw, methods);
+    const parameters = new DocumentParameters(parseParameters(query, context.limits.parameterCount), raw);
+    if (path.id === undefined) return refuseDocumentSet(call.method, path, parameters, context.cluster);
+    const request: DocumentRequest = { call, path, id: path.id, parameters };
+    return call.method === "GET" ? await get(request, context) : await write(request, context);
+  } catch (error) {
+    return documentFailure(serviceErrorOf(error, onDefect), { pathId: raw, writes });
+  }
+}
+
+function notAllowed(method: string, raw: string, methods: readonly string[]): Reply {
+  const allowed = `Allowed methods are: ${methods.join(", ")}`;
+  const error = new ServiceError("METHOD_NOT_ALLOWED", `'${echo(method)}' not allowed at '${echo(raw)}'. ${allowed}`);
+  const reply = documentFailure(error, { pathId: raw, writes: false });
+  return { ...reply, headers: { ...reply.headers, allow: methods.join(",") } };
+}
+
+async function get(request: DocumentRequest, context: GatewayContext): Promise<Reply> {
+  const { parameters, path, id } = request;
+  parameters.forbid("dryRun");
+  const timeout = readTimeout(parameters, context.limits.documentTimeoutMs);
+  parameters.integer("tracelevel", { min: 0, max: 9 });
+  const fieldSet = parameters.text("fieldSet") ?? "";
+  const tensorFormat = parameters.count("format.tensors") === 1 ? (parameters.text("format.tensors") ?? "") : "";
+  const cluster = parameters.text("cluster");
+  if (cluster !== undefined) demandContentCluster(context.cluster, cluster);
+  const group = groupOf(path, context);
+  const answer = await admitted(context, () =>
+    context.access.partition(group.partition).get({ rawPath: path.raw, id, fieldSet, tensorFormat }, timeout.ms),
+  );
+  return { status: answer.status, headers: { "content-type": DOCUMENT_JSON, ...timeout.headers }, body: answer.body };
+}
+
+async function write(request: DocumentRequest, context: GatewayContext): Promise<Reply> {
+  const { call, parameters, path, id } = request;
+  const answer: DocumentAnswer = { pathId: path.raw, id };
+  if (parameters.flag("dryRun")) return jsonReply(200, answer, DOCUMENT_JSON);
+  const kind = WRITES[call.method as keyof typeof WRITES];
+  const timeout = readTimeout(parameters, context.limits.documentTimeoutMs);
+  const traceLevel = parameters.integer("tracelevel", { min: 0, max: 9 }) ?? 0;
+  // A route chooses among clusters of a real deployment; here there is one way, so it is read and means nothing.
+  parameters.text("route");
+  const create = kind !== "remove" && parameters.flag("create");
+  const condition = parameters.text("condition") ?? "";
+  const group = groupOf(path, context);
+  const startedAt = performance.now();
+  const outcome = await admitted(context, async () => {
+    const body = kind === "remove" ? undefined : await readDocument(call, context);
+    try {
+      const operation = { kind, rawPath: path.raw, id, create, condition, body: body?.bytes ?? NO_BYTES };
+      return await context.access.partition(group.partition).apply(operation, timeout.ms);
+    } finally {
+      body?.release();
+    }
+  });
+  const traced = traceLevel > 0 ? { ...answer, trace: traceOf(kind, performance.now() - startedAt) } : answer;
+  if (outcome.status === 200) return withHeaders(jsonReply(200, traced, DOCUMENT_JSON), timeout.headers);
+  return withHeaders(writeFailure(outcome, path.raw, id), timeout.headers);
+}
+
+function traceOf(kind: string, elapsedMs: number): readonly { readonly message: string }[] {
+  return [{ message: `The ${kind} was answered by its partition after ${elapsedMs.toFixed(1)} ms` }];
+}
+
+async function readDocument(call: Call, context: GatewayContext): ReturnType<GatewayContext["bodies"]["read"]> {
+  const kind = { name: "Document operation request", limitBytes: context.limits.bodyBytes };
+  const body = await context.bodies.read(call, kind);
+  if (body.bytes.length > 0) return body;
+  body.release();
+  throw new ServiceError("INVALID_DOCUMENT", "Could not read document, no document?");
+}
+
+/** A refused write. Only an operation that reached the documents is told with the id of its document. */
+function writeFailure(outcome: Outcome, pathId: string, id: string): Reply {
+  const error = ServiceError.from({
+    code: outcome.code ?? "INTERNAL",
+    message: outcome.message ?? "The operation failed",
+    status: outcome.status,
+    ...(outcome.outcome === undefined ? {} : { outcome: outcome.outcome }),
+  });
+  const dispatched = error.status === 412 || error.status >= 500;
+  return documentFailure(error, dispatched ? { pathId, id, writes: true } : { pathId, writes: true });
+}
+
+async function admitted<Result>(context: GatewayContext, work: () => Promise<Result>): Promise<Result> {
+  await context.documents.enter();
+  try {
+    return await work();
+  } finally {
+    context.documents.leave();
+  }
+}
+
+/** The partition of a document. Every type is of streaming mode, where a document belongs to a group. */
+function groupOf(path: DocumentPath, context: GatewayContext): PathGroup {
+  const { schemas } = demandApplication(context.cluster);
+  if (path.group !== undefined) return path.group;
+  const type = path.type ?? "";
+  if (!schemas.some((schema) => schema.name === type)) {
+    const known = schemas.map((schema) => schema.name).join(", ");
+    throw new ServiceError("INVALID_DOCUMENT", `Document type ${echo(type)} does not exist. Known types are: ${known}`);
+  }
+  const remedy = "use /group/{group}/ or /number/{number}/ instead of /docid/";
+  throw new ServiceError("INVALID_DOCUMENT", `A group is needed for the streaming document type ${type}: ${remedy}`);
+}
+
+interface Timeout {
+  readonly ms: number;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The timeout of an operation. One that was cut to the limit is told in the answer. */
+function readTimeout(parameters: DocumentParameters, limitMs: number): Timeout {
+  const asked = parameters.timeSpanMs("timeout");
+  if (asked === undefined || asked <= limitMs) return { ms: asked ?? limitMs, headers: {} };
+  return { ms: limitMs, headers: { "x-brooklet-timeout-ms": String(limitMs) } };
+}
+
+function withHeaders(reply: Reply, headers: Readonly<Record<string, string>>): Reply {
+  return { ...reply, headers: { ...reply.headers, ...headers } };
+}

@@ -1,0 +1,100 @@
+/**
+ * `/search/`: finds out which partition is asked, hands it the parameters and the body as they came, and sends its
+ * answer untouched. What a query means is the core's business.
+ */
+import type { Answer, SearchRequest } from "@brooklet/partition";
+import { ServiceError } from "@brooklet/wire";
+import type { HeldBody } from "../bodies.ts";
+import { type Call, NO_BYTES, type Reply } from "../call.ts";
+import { demandApplication, type GatewayContext } from "../context.ts";
+import { echo } from "../echo.ts";
+import { type DefectListener, searchFailure, serviceErrorOf } from "../failure.ts";
+import { type Parameter, parseParameters } from "../parameters.ts";
+import { partitionOfSearch } from "../search-scope.ts";
+import { splitTarget } from "../target.ts";
+
+const METHODS = "GET,POST";
+
+/** Answers a search. Does not throw. */
+export async function answerSearch(call: Call, context: GatewayContext, onDefect: DefectListener): Promise<Reply> {
+  if (call.method === "OPTIONS") return { status: 204, headers: { allow: METHODS }, body: "" };
+  try {
+    if (call.method !== "GET" && call.method !== "POST") return notAllowed(call.method);
+    demandApplication(context.cluster);
+    await context.searches.enter();
+    try {
+      return await search(call, context);
+    } finally {
+      context.searches.leave();
+    }
+  } catch (error) {
+    return searchFailure(serviceErrorOf(error, onDefect));
+  }
+}
+
+function notAllowed(method: string): Reply {
+  const error = new ServiceError("METHOD_NOT_ALLOWED", `'${echo(method)}' not allowed. Allowed methods are: ${METHODS}`);
+  const reply = searchFailure(error);
+  return { ...reply, headers: { ...reply.headers, allow: METHODS } };
+}
+
+async function search(call: Call, context: GatewayContext): Promise<Reply> {
+  const fromUrl = parseParameters(splitTarget(call.target).query, context.limits.parameterCount);
+  const mediaType = call.method === "POST" ? mediaTypeOf(call.header("content-type")) : "";
+  if (mediaType === "application/json") {
+    return withBody(call, context, async (body) => {
+      if (body.length === 0) throw new ServiceError("ILLEGAL_QUERY", "Expected start of object, got 'null'");
+      return ask({ properties: fromUrl, body }, context);
+    });
+  }
+  if (mediaType === "application/x-www-form-urlencoded") {
+    return withBody(call, context, async (body) => {
+      // The last value of a name counts, and those of the URL count more than those of the form.
+      const properties = [...parseForm(body, context.limits.parameterCount), ...fromUrl];
+      return ask({ properties, body: NO_BYTES }, context);
+    });
+  }
+  // A body of any other type is ignored, as Vespa does.
+  return ask({ properties: fromUrl, body: NO_BYTES }, context);
+}
+
+async function withBody(
+  call: Call,
+  context: GatewayContext,
+  use: (body: Uint8Array) => Promise<Reply>,
+): Promise<Reply> {
+  const body: HeldBody = await context.bodies.read(call, {
+    name: "Search request",
+    limitBytes: context.limits.bodyBytes,
+  });
+  try {
+    return await use(body.bytes);
+  } finally {
+    body.release();
+  }
+}
+
+async function ask(request: SearchRequest, context: GatewayContext): Promise<Reply> {
+  const key = partitionOfSearch(request.properties, request.body);
+  const timeoutMs = context.limits.searchTimeoutMs;
+  const answer: Answer =
+    key === undefined
+      ? await context.cluster.search(request, timeoutMs)
+      : await context.searchesOfPartition.run(key, () => context.access.partition(key).search(request, timeoutMs));
+  return { status: answer.status, headers: { "content-type": answer.contentType }, body: answer.body };
+}
+
+function mediaTypeOf(contentType: string | undefined): string {
+  return (contentType ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+}
+
+const CHARACTERS_AT_ONCE = 8_192;
+
+/** A form is ASCII; bytes beyond it are UTF-8 that was not encoded, and are handed on one by one as in a URL. */
+function parseForm(body: Uint8Array, countMax: number): Parameter[] {
+  let text = "";
+  for (let at = 0; at < body.length; at += CHARACTERS_AT_ONCE) {
+    text += String.fromCharCode(...body.subarray(at, at + CHARACTERS_AT_ONCE));
+  }
+  return parseParameters(text, countMax);
+}

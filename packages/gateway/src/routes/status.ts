@@ -1,0 +1,87 @@
+/** Small questions about the process: is it there, which interfaces does it have, what has it done so far. */
+import type { Call, Reply } from "../call.ts";
+import type { GatewayContext } from "../context.ts";
+import { jsonReply } from "../failure.ts";
+
+/** The Vespa release whose interfaces these are, told to clients that ask for a version. */
+export const VESPA_VERSION = "8.700.24";
+
+const DOCUMENT_HANDLER = "com.yahoo.document.restapi.resource.DocumentV1ApiHandler";
+const SEARCH_HANDLER = "com.yahoo.search.handler.SearchHandler";
+
+/** What answers a path of this file. */
+type StatusRoute = (context: GatewayContext, call: Call) => Reply;
+
+/** Answers by path. All take GET and HEAD only. */
+export const STATUS_ROUTES: Readonly<Record<string, StatusRoute>> = {
+  "/": applicationStatus,
+  "/ApplicationStatus": applicationStatus,
+  "/livez": () => textReply("text/plain", "ok\n"),
+  "/status.html": () => textReply("text/html", "<!doctype html><title>OK</title>OK\n"),
+  "/state/v1": (_, call) => jsonReply(200, { resources: resources(call) }),
+  "/state/v1/health": () => jsonReply(200, { time: Date.now(), status: { code: "up" } }),
+  "/state/v1/version": () => jsonReply(200, { version: VESPA_VERSION }),
+  "/state/v1/metrics": (context) => jsonReply(200, stateMetrics(context)),
+  "/metrics/v2/values": (context) => jsonReply(200, nodeMetrics(context)),
+};
+
+function textReply(type: string, body: string): Reply {
+  return { status: 200, headers: { "content-type": `${type}; charset=utf-8` }, body };
+}
+
+function resources(call: Call): readonly { readonly url: string }[] {
+  const base = `http://${call.header("host") ?? "localhost"}/state/v1`;
+  return ["health", "metrics", "version"].map((name) => ({ url: `${base}/${name}` }));
+}
+
+function handler(id: string, bundle: string, ...bindings: readonly string[]): Readonly<Record<string, unknown>> {
+  return { id, class: id, bundle: `${bundle}:${VESPA_VERSION}`, serverBindings: bindings, clientBindings: [] };
+}
+
+/** `vespa visit` looks for the document interface in this list, and does not start without it. */
+function applicationStatus({ cluster }: GatewayContext): Reply {
+  return jsonReply(200, {
+    application: {
+      vespa: { version: VESPA_VERSION },
+      meta: { name: "default", fingerprint: cluster.application()?.fingerprint ?? "" },
+    },
+    abstractComponents: [],
+    handlers: [
+      handler(DOCUMENT_HANDLER, "vespaclient-container-plugin", "http://*/document/v1/*", "http://*/document/v1/*/"),
+      handler(SEARCH_HANDLER, "container-search-and-docproc", "http://*/search", "http://*/search/*"),
+    ],
+    clients: [],
+    servers: [],
+  });
+}
+
+/** All metrics by name: answers by kind and status, and what is under way. */
+function metricValues(context: GatewayContext): readonly (readonly [name: string, value: number])[] {
+  return [
+    ...context.counters.entries().map(([name, count]) => [`http.${name}.count`, count] as const),
+    ["document.running.last", context.documents.running],
+    ["document.queued.last", context.documents.queued],
+    ["search.running.last", context.searches.running],
+    ["search.queued.last", context.searches.queued],
+    ["request.body.bytes.last", context.bodies.heldBytes],
+  ];
+}
+
+function stateMetrics(context: GatewayContext): unknown {
+  const values = metricValues(context).map(([name, value]) => {
+    const dot = name.lastIndexOf(".");
+    return { name: name.slice(0, dot), values: { [name.slice(dot + 1)]: value } };
+  });
+  const snapshot = { from: context.counters.startedAtMs / 1_000, to: Date.now() / 1_000 };
+  return { time: Date.now(), status: { code: "up" }, metrics: { snapshot, values } };
+}
+
+function nodeMetrics(context: GatewayContext): unknown {
+  const service = {
+    name: "vespa.container",
+    timestamp: Math.floor(Date.now() / 1_000),
+    status: { code: "up" },
+    metrics: [{ values: Object.fromEntries(metricValues(context)), dimensions: { serviceId: "container" } }],
+  };
+  return { nodes: [{ hostname: "localhost", role: "default/container/default/0", services: [service] }] };
+}

@@ -1,0 +1,125 @@
+/**
+ * A cluster for tests of the HTTP surface: it keeps bodies by partition and id, and notes what it was asked. What
+ * documents and queries mean is not its business; a few ids and groups make it fail the ways a real one can.
+ */
+import type {
+  Answer,
+  Cluster,
+  DeployReport,
+  GetRequest,
+  OperationRequest,
+  Outcome,
+  PartitionHandle,
+  PartitionKey,
+  SearchRequest,
+} from "@brooklet/partition";
+import { ServiceError } from "@brooklet/wire";
+
+export const REPORT: DeployReport = {
+  schemas: [
+    { name: "mail", cluster: "mail", fields: [{ name: "subject", type: "string" }] },
+    { name: "note", cluster: "mail", fields: [{ name: "text", type: "string" }] },
+  ],
+  clusters: [{ name: "mail", types: ["mail", "note"] }],
+  warnings: ["hnsw is ignored in streaming mode"],
+  fingerprint: "0123456789abcdef",
+};
+
+export interface Asked {
+  readonly partition: PartitionKey | undefined;
+  readonly request: OperationRequest | GetRequest | SearchRequest;
+  readonly timeoutMs: number;
+}
+
+export interface FakeCluster extends Cluster {
+  readonly asked: Asked[];
+  readonly stored: Map<PartitionKey, Map<string, string>>;
+  readonly packages: Uint8Array[];
+  /** Operations and searches wait for this. */
+  gate: Promise<void>;
+  report: DeployReport | undefined;
+}
+
+export function fakeCluster(): FakeCluster {
+  const cluster: FakeCluster = {
+    asked: [],
+    stored: new Map(),
+    packages: [],
+    gate: Promise.resolve(),
+    report: REPORT,
+    partition: (key) => partition(cluster, key),
+    search: (request, timeoutMs) => {
+      cluster.asked.push({ partition: undefined, request, timeoutMs });
+      return Promise.resolve(answer(400, '{"root":{"errors":[{"code":3}]}}'));
+    },
+    deploy: async (applicationPackage) => {
+      await cluster.gate;
+      if (new TextDecoder().decode(applicationPackage).includes("broken")) {
+        throw new ServiceError("INVALID_APPLICATION_PACKAGE", "schemas/mail.sd:3:5: unknown type 'strng'");
+      }
+      cluster.packages.push(applicationPackage);
+      cluster.report = REPORT;
+      return REPORT;
+    },
+    application: () => cluster.report,
+    close: () => Promise.resolve(),
+  };
+  return cluster;
+}
+
+function partition(cluster: FakeCluster, key: PartitionKey): PartitionHandle {
+  const documents = (): Map<string, string> => {
+    const found = cluster.stored.get(key) ?? new Map<string, string>();
+    cluster.stored.set(key, found);
+    return found;
+  };
+  return {
+    apply: async (request, timeoutMs) => {
+      cluster.asked.push({ partition: key, request, timeoutMs });
+      await cluster.gate;
+      return apply(documents(), request);
+    },
+    get: async (request, timeoutMs) => {
+      cluster.asked.push({ partition: key, request, timeoutMs });
+      await cluster.gate;
+      const { rawPath: pathId, id } = request;
+      const found = cluster.stored.get(key)?.get(id);
+      if (found === undefined) return answer(404, JSON.stringify({ pathId, id }));
+      return answer(200, `{"pathId":${JSON.stringify(pathId)},"id":${JSON.stringify(id)},${found.slice(1)}`);
+    },
+    search: async (request, timeoutMs) => {
+      cluster.asked.push({ partition: key, request, timeoutMs });
+      await cluster.gate;
+      if (key === "g:broken") throw new TypeError("a secret of the implementation");
+      return answer(200, `{"root":{"id":"toplevel","relevance":1.0,"group":${JSON.stringify(key)}}}`);
+    },
+  };
+}
+
+function apply(documents: Map<string, string>, request: OperationRequest): Outcome {
+  if (request.condition === "false") {
+    return { status: 412, code: "CONDITION_NOT_MET", message: "Condition did not match document" };
+  }
+  if (request.kind === "update") {
+    return { status: 400, code: "UNSUPPORTED", message: "Updates are not supported yet" };
+  }
+  if (request.id.endsWith(":crash")) throw new TypeError("a secret of the implementation");
+  if (request.id.endsWith(":slow")) return { status: 504, code: "TIMED_OUT", message: "Timeout after 180000ms" };
+  if (request.kind === "remove") documents.delete(request.id);
+  else {
+    const body = new TextDecoder().decode(request.body);
+    if (!body.startsWith("{")) return { status: 400, code: "INVALID_DOCUMENT", message: "failed parsing document" };
+    documents.set(request.id, body);
+  }
+  return { status: 200 };
+}
+
+function answer(status: number, body: string): Answer {
+  return {
+    status,
+    contentType: "application/json; charset=utf-8",
+    body: new TextEncoder().encode(body),
+    bytesRead: 0,
+    bytesScanned: 0,
+  };
+}

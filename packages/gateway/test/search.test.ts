@@ -1,0 +1,148 @@
+import type { SearchRequest } from "@brooklet/partition";
+import { describe, expect, test } from "vitest";
+import { createGateway } from "../src/index.ts";
+import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
+
+interface Sent {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Headers;
+  readonly cluster: FakeCluster;
+}
+
+async function send(target: string, init: RequestInit = {}): Promise<Sent> {
+  const cluster = fakeCluster();
+  const response = await createGateway({ cluster }).fetch(`http://localhost${target}`, init);
+  return { status: response.status, text: await response.text(), headers: response.headers, cluster };
+}
+
+const post = (body: string, type = "application/json"): RequestInit => ({
+  method: "POST",
+  body,
+  headers: { "content-type": type },
+});
+
+describe("the partition of a search", () => {
+  test.each([
+    ["/search/?streaming.groupname=u1", {}, "g:u1"],
+    ["/search?streaming.groupname=u+1%2F", {}, "g:u 1/"],
+    ["/search/any?streaming.groupname=u1", {}, "g:u1"],
+    ["/search/?streaming.userid=007", {}, "n:7"],
+    ["/search/?streaming.groupname=u1&streaming.groupname=u1", {}, "g:u1"],
+    ["/search/", post('{"streaming.groupname":"u1"}'), "g:u1"],
+    ["/search/", post('{"streaming":{"groupname":"u1"},"yql":"select"}'), "g:u1"],
+    ["/search/", post(' {"yql":"{}[]\\"", "input":{"query(q)":[1,{"a":[2]}]}, "streaming.groupname" : "\\u0075\\u0031\\n" } '), "g:u1\n"],
+    ["/search/", post("{'streaming.groupname':'it\\'s'}"), "g:it's"],
+    ["/search/", post('{"\\u0073treaming.groupname":"u1"}'), "g:u1"],
+    ["/search/", post('{"streaming.userid":9007199254740993}'), "n:9007199254740993"],
+    ["/search/", post('{"streaming.userid":"17"}', "Application/JSON; charset=utf-8"), "n:17"],
+    ["/search/?streaming.groupname=u1", post('{"streaming.groupname":"u1"}'), "g:u1"],
+    ["/search/", post("streaming.groupname=u%201&yql=x", "application/x-www-form-urlencoded"), "g:u 1"],
+    ["/search/", post("streaming.groupname=é", "application/x-www-form-urlencoded"), "g:é"],
+    ["/search/?streaming.groupname=u1", post("not looked at", "text/plain"), "g:u1"],
+  ])("%s %o", async (target, init, partition) => {
+    const sent = await send(target, init as RequestInit);
+    expect(sent.cluster.asked.map((asked) => asked.partition)).toEqual([partition]);
+    expect(sent.status).toBe(200);
+    expect(sent.text).toBe(`{"root":{"id":"toplevel","relevance":1.0,"group":${JSON.stringify(partition)}}}`);
+  });
+
+  test.each([
+    ["/search/?yql=x", {}],
+    ["/search/?streaming.groupname=", {}],
+    ["/search/?streaming.userid=abc", {}],
+    ["/search/?streaming.userid=18446744073709551616", {}],
+    ["/search/?streaming.groupname=u1&streaming.userid=1", {}],
+    ["/search/?streaming.groupname=u1&streaming.selection=true", {}],
+    ["/search/?Streaming.Groupname=u1", {}],
+    ["/search/", post('{"streaming":{"selection":"true"}}')],
+    ["/search/", post('{"other":{"groupname":"u1"},"streaming":{"groupname":{"x":1}}}')],
+    ["/search/", post('{"streaming.groupname":"u1"')],
+    ["/search/", post('{"streaming.groupname":"u1"} x')],
+    ["/search/", post("[]")],
+    ["/search/", post("{".repeat(100_000))],
+    ["/search/", post(`{"a":${"[".repeat(100_000)}`)],
+    ["/search/", post("{}}")],
+    ["/search/", post('{"a":}')],
+    ["/search/", post('{"a" 1}')],
+    ["/search/", post('{"a":1,}')],
+  ])("none: the core says what is wrong with %s %o", async (target, init) => {
+    const sent = await send(target, init as RequestInit);
+    expect(sent.status).toBe(400);
+    expect(sent.cluster.asked.map((asked) => asked.partition)).toEqual([undefined]);
+  });
+
+  test.each([
+    ["/search/?streaming.groupname=u1&streaming.groupname=u2", {}],
+    ["/search/?streaming.groupname=u1", post('{"streaming.groupname":"u2"}')],
+    ["/search/?streaming.groupname=u1", post('{"streaming":{"groupname":"u2"}}')],
+    ["/search/", post('{"streaming.groupname":"u1","streaming":{"groupname":"u2"}}')],
+    ["/search/?streaming.userid=1", post('{"streaming.userid":2}')],
+    ["/search/?streaming.groupname=u1", post("streaming.groupname=u2", "application/x-www-form-urlencoded")],
+    ["/search/?streaming.groupname=u1", post('{"\\u0073treaming.groupname":"u2"}')],
+  ])("two answers to whose documents: %s %o", async (target, init) => {
+    const { status, text, cluster } = await send(target, init as RequestInit);
+    expect([status, cluster.asked]).toEqual([400, []]);
+    expect(text).toMatch(/"errors":\[\{"code":3,"summary":"Illegal query","message":"Conflicting values of 'streaming\.\w+'/);
+  });
+});
+
+describe("what the core is given", () => {
+  const asked = (sent: Sent): SearchRequest => sent.cluster.asked[0]?.request as SearchRequest;
+
+  test("parameters of the URL in their order, and the body as bytes", async () => {
+    const body = '{"hits": 1, "hits": 2, "big": 12345678901234567890}';
+    const sent = await send("/search/?b=1&a=%22x%22&b=2&empty=&streaming.groupname=u1", post(body));
+    expect(asked(sent).properties).toEqual([
+      ["b", "1"],
+      ["a", '"x"'],
+      ["b", "2"],
+      ["empty", ""],
+      ["streaming.groupname", "u1"],
+    ]);
+    expect(new TextDecoder().decode(asked(sent).body)).toBe(body);
+    expect(sent.cluster.asked[0]?.timeoutMs).toBe(60_000);
+  });
+
+  test("a form comes before the URL, which counts more", async () => {
+    const sent = await send("/search/?hits=2", post("hits=1&yql=a+b", "application/x-www-form-urlencoded"));
+    expect(asked(sent)).toEqual({ properties: [["hits", "1"], ["yql", "a b"], ["hits", "2"]], body: new Uint8Array(0) });
+  });
+
+  test("the body of a GET and of another type is not looked at", async () => {
+    expect(asked(await send("/search/?yql=x", post('{"yql":"y"}', "text/plain"))).body).toHaveLength(0);
+  });
+});
+
+describe("failures are results with one error", () => {
+  test.each([
+    ["DELETE", "/search/?yql=x", 405, 17, "METHOD_NOT_ALLOWED"],
+    ["POST", "/search/", 400, 3, "ILLEGAL_QUERY"],
+    ["GET", "/search/?yql=%zz", 400, 17, "BAD_REQUEST"],
+    ["GET", "/search/?streaming.groupname=broken", 500, 18, "INTERNAL"],
+  ])("%s %s is %i", async (method, target, status, number, code) => {
+    const init = method === "POST" ? { method, headers: { "content-type": "application/json" } } : { method };
+    const sent = await send(target, init);
+    expect(sent.status).toBe(status);
+    expect(sent.text).toContain('{"root":{"id":"toplevel","relevance":1.0,"fields":{"totalCount":0},"errors":[');
+    const { root, ...rest } = JSON.parse(sent.text);
+    expect(root.errors).toEqual([{ code: number, summary: expect.any(String), message: expect.any(String) }]);
+    expect(rest).toEqual({ outcome: "not_applied", code });
+    expect(sent.text).not.toContain("secret");
+  });
+
+  test("the message cannot imitate the relevance", async () => {
+    const sent = await send('/search/?"relevance":1,=%zz');
+    expect(JSON.parse(sent.text).root.relevance).toBe(1);
+  });
+
+  test("without an application there is no backend", async () => {
+    const cluster = fakeCluster();
+    cluster.report = undefined;
+    const response = await createGateway({ cluster }).fetch("http://localhost/search/?streaming.groupname=u1");
+    expect(response.status).toBe(503);
+    expect(await response.json()).toMatchObject({
+      root: { errors: [{ code: 0, summary: "No backends in service. Try later" }] },
+    });
+  });
+});

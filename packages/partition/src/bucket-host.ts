@@ -1,0 +1,95 @@
+/**
+ * The buckets of one thread, with the core and the maintenance they share. Which thread has which buckets, and where
+ * they are stored, is decided by who makes this.
+ */
+import type { ApplicationReport, Engine, PackageBytes } from "@brooklet/core";
+import { asPackage } from "@brooklet/core";
+import { Bucket, bucketOf, type SqlConnection, type StoredApplication } from "@brooklet/store";
+import { SWEEP_MS } from "./limits.ts";
+import { Maintenance } from "./maintenance.ts";
+import { Partition } from "./partition.ts";
+
+/** An engine that can be given an application. */
+export interface DeployableEngine extends Engine {
+  deploy(applicationPackage: PackageBytes): ApplicationReport;
+}
+
+/** What a host needs. */
+export interface BucketHostOptions {
+  readonly engine: DeployableEngine;
+  /** How many buckets there are in all; every key belongs to one of them. */
+  readonly buckets: number;
+  readonly openBucket: (bucket: number) => SqlConnection;
+  readonly application: StoredApplication | undefined;
+  /** Told of every failure that no caller sees, for the operator's log. */
+  readonly onProblem: (error: unknown) => void;
+}
+
+/** Buckets that are opened when they are first needed. */
+export class BucketHost {
+  readonly #options: BucketHostOptions;
+  readonly #maintenance: Maintenance;
+  readonly #open = new Map<number, Bucket>();
+  readonly #sweeping: ReturnType<typeof setInterval>;
+  #application: number;
+
+  constructor(options: BucketHostOptions) {
+    const { engine, application, onProblem } = options;
+    this.#options = options;
+    this.#application = application?.number ?? 0;
+    if (application !== undefined) engine.deploy(asPackage(application.bytes));
+    this.#maintenance = new Maintenance({ engine, turn, onProblem });
+    this.#sweeping = setInterval(() => this.#maintenance.sweep(), SWEEP_MS);
+    // Maintenance alone keeps no process alive.
+    this.#sweeping.unref();
+  }
+
+  /** The partition of `key`; it need not exist. */
+  partition(key: string): Partition {
+    return new Partition(key, this.#bucket(key), this.#options.engine, this.#maintenance);
+  }
+
+  /** Activates an application that was validated and stored. */
+  deploy(application: StoredApplication): ApplicationReport {
+    const report = this.#options.engine.deploy(asPackage(application.bytes));
+    this.#application = application.number;
+    for (const bucket of this.#open.values()) {
+      bucket.application = application.number;
+      this.#maintenance.deployed(bucket);
+    }
+    return report;
+  }
+
+  /** Settles when no maintenance is queued or running. */
+  idle(): Promise<void> {
+    return this.#maintenance.idle();
+  }
+
+  /** Finishes the writes that were accepted, and closes all databases. */
+  async close(): Promise<void> {
+    clearInterval(this.#sweeping);
+    // Writes that are being encoded in this turn reach the queue of their bucket first.
+    await turn();
+    await this.#maintenance.stop();
+    for (const bucket of this.#open.values()) bucket.close();
+    this.#open.clear();
+  }
+
+  #bucket(key: string): Bucket {
+    const { buckets, openBucket } = this.#options;
+    const number = bucketOf(key, buckets);
+    let bucket = this.#open.get(number);
+    if (bucket === undefined) {
+      const identity = { bucket: number, buckets };
+      const open = (): SqlConnection => openBucket(number);
+      bucket = new Bucket({ ...identity, open, application: this.#application, schedule: setImmediate });
+      this.#open.set(number, bucket);
+    }
+    return bucket;
+  }
+}
+
+/** Gives everyone else a turn: events that arrived, and the commits they led to. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,82 @@
+/** The far end of `ThreadCluster`: answers the calls for the buckets of one thread. */
+import { isServiceError } from "@brooklet/core";
+import type { BucketHost } from "./bucket-host.ts";
+import type { Answer } from "./cluster.ts";
+import { serviceError } from "./failure.ts";
+import {
+  type CallName,
+  type CallResult,
+  errorFields,
+  handOver,
+  Outbox,
+  sharedClockMs,
+  type ThreadCall,
+  type ThreadPort,
+  type ThreadReply,
+} from "./thread-messages.ts";
+
+/** How a thread serves. */
+export interface BucketServerOptions {
+  readonly port: ThreadPort<ThreadReply, ThreadCall>;
+  /** Makes the buckets; `onProblem` is for what no caller sees. */
+  readonly makeHost: (onProblem: (error: unknown) => void) => BucketHost;
+  /** Called after everything was finished and the close was answered. */
+  readonly onClosed: () => void;
+}
+
+/** Serves until it is told to close. */
+export function serveBuckets({ port, makeHost, onClosed }: BucketServerOptions): void {
+  const outbox = new Outbox(port);
+  const tell = (error: unknown): void => outbox.send({ kind: "problem", text: describeProblem(error) });
+  const host = makeHost(tell);
+  const reply = async (call: ThreadCall): Promise<void> => {
+    try {
+      const { result, copies } = portable(await answer(host, call));
+      outbox.send({ kind: "result", number: call.number, result }, copies);
+    } catch (thrown) {
+      const error = serviceError(thrown);
+      if (error.status >= 500) tell(error.cause ?? error);
+      outbox.send({ kind: "failed", number: call.number, error: errorFields(error) });
+    }
+    if (call.name === "close") setImmediate(onClosed);
+  };
+  port.receive((calls) => {
+    for (const call of calls) void reply(call);
+  });
+}
+
+function answer(host: BucketHost, call: ThreadCall): Promise<CallResult<CallName>> | undefined {
+  const leftMs = call.timeoutMs - (sharedClockMs() - call.sentMs);
+  switch (call.name) {
+    case "apply":
+      return host.partition(keyOf(call)).apply(call.request, leftMs);
+    case "get":
+      return host.partition(keyOf(call)).get(call.request, leftMs);
+    case "search":
+      return host.partition(keyOf(call)).search(call.request, leftMs);
+    case "deploy":
+      host.deploy(call.request);
+      return undefined;
+    case "close":
+      return host.close().then(() => undefined);
+  }
+}
+
+function keyOf({ key, name }: ThreadCall): string {
+  if (key === undefined) throw new Error(`${name} without a partition`);
+  return key;
+}
+
+/** The result with its bytes in a buffer of their own. */
+function portable(result: CallResult<CallName>): { result: CallResult<CallName>; copies: Uint8Array<ArrayBuffer>[] } {
+  if (result === undefined || !("body" in result)) return { result, copies: [] };
+  const body = handOver(result.body);
+  return { result: { ...result, body } satisfies Answer, copies: [body] };
+}
+
+/** Everything the operator may need of an error, as a text: its causes cannot travel. */
+function describeProblem(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const own = isServiceError(error) ? error.message : (error.stack ?? error.message);
+  return error.cause === undefined ? own : `${own}\ncaused by ${describeProblem(error.cause)}`;
+}

@@ -1,0 +1,48 @@
+/** The loop between a task of the core and a store: what the task wants it is given, until it finishes. */
+import { type BlockRef, encodeManifest, type Manifest, type Task } from "@brooklet/core";
+import type { Deadline } from "./deadline.ts";
+
+/** Where the answers come from. */
+export interface Source {
+  manifest(layout: number, operation: number): Manifest;
+  read(blocks: readonly BlockRef[]): readonly Uint8Array[];
+}
+
+/** Runs a task in one turn. When the deadline passes it is finished early, and its output says so. */
+export function drive<Output>(task: Task<Output>, source: Source, deadline: Deadline): Output {
+  try {
+    while (!deadline.passed && step(task, source));
+    return task.finish();
+  } finally {
+    task[Symbol.dispose]();
+  }
+}
+
+/** Runs a task in slices of about `sliceMs`, with a turn for others after each. `stop` is asked before each slice. */
+export async function driveInSlices<Output>(
+  task: Task<Output>,
+  source: Source,
+  pace: { readonly sliceMs: number; readonly turn: () => Promise<void>; readonly stop: () => boolean },
+): Promise<Output | undefined> {
+  try {
+    for (let more = true; more; ) {
+      if (pace.stop()) return undefined;
+      const start = performance.now();
+      do more = step(task, source);
+      while (more && performance.now() - start < pace.sliceMs);
+      if (more) await pace.turn();
+    }
+    return task.finish();
+  } finally {
+    task[Symbol.dispose]();
+  }
+}
+
+/** Answers one want. Returns whether there was one. */
+function step(task: Task<unknown>, source: Source): boolean {
+  const want = task.wants();
+  if (want === undefined) return false;
+  if (want.kind === "manifest") task.give(encodeManifest(source.manifest(want.layout, want.operation)));
+  if (want.kind === "blocks") for (const block of source.read(want.blocks)) task.give(block);
+  return true;
+}

@@ -1,0 +1,52 @@
+/** What a failure of the store means to a caller: a code, a status, and whether the operation certainly did not happen. */
+import { internalError, isServiceError, ServiceError } from "@brooklet/core";
+import { StoreError, type StoreErrorKind } from "@brooklet/store";
+import type { Outcome } from "./cluster.ts";
+
+type Meaning = Pick<ServiceError, "code" | "status" | "number" | "message" | "outcome">;
+
+/** The messages name no file and no document: those are in the cause, for the operator. */
+const MEANINGS: Readonly<Record<StoreErrorKind, Meaning>> = {
+  full: meaning("INSUFFICIENT_STORAGE", 507, 19, "The storage is full", "not_applied"),
+  io: meaning("STORE_FAILED", 500, 10, "The storage failed", "unknown"),
+  damaged: meaning("STORE_CORRUPT", 500, 10, "The stored data is damaged", "unknown"),
+  refused: meaning("STORE_REFUSED", 500, 10, "The stored data cannot be used by this release", "not_applied"),
+  busy: meaning("STORE_BUSY", 503, 10, "The storage is in use", "not_applied"),
+};
+
+/** The `ServiceError` that a caller sees for whatever was thrown. */
+export function serviceError(thrown: unknown): ServiceError {
+  if (isServiceError(thrown)) return thrown;
+  if (thrown instanceof StoreError) {
+    const { outcome, ...said } = MEANINGS[thrown.kind];
+    return new ServiceError({ ...said, ...(outcome === undefined ? {} : { outcome }), cause: thrown });
+  }
+  return internalError(thrown);
+}
+
+/** The outcome of a write that failed with `thrown`. */
+export function failedOutcome(thrown: unknown): Outcome {
+  const { status, code, message, outcome } = serviceError(thrown);
+  return { status, code, message, outcome: outcome ?? "unknown" };
+}
+
+/** A request that was not begun before its time was over. */
+export function tooLate(): ServiceError {
+  return new ServiceError({
+    code: "TIMED_OUT",
+    status: 504,
+    number: 12,
+    message: "Timed out before the operation was begun",
+    outcome: "not_applied",
+  });
+}
+
+/** A partition whose tail is at its limit and cannot be folded at the moment. */
+export function tailFull(operations: number, cause: unknown): ServiceError {
+  const message = `The group has ${operations} operations that are not in a segment yet (limit ${operations}); try again later`;
+  return new ServiceError({ code: "TAIL_FULL", status: 503, number: 10, message, outcome: "not_applied", cause });
+}
+
+function meaning(code: string, status: number, number: number, message: string, outcome: Meaning["outcome"]): Meaning {
+  return { code, status, number, message, outcome };
+}

@@ -1,0 +1,20 @@
+/** Partitions: the loop between a task of the core and a store, and the clusters in which they are reached. */
+export { BucketHost, type BucketHostOptions, type DeployableEngine } from "./bucket-host.ts";
+export { type BucketServerOptions, serveBuckets } from "./bucket-server.ts";
+export type {
+  Answer,
+  Cluster,
+  DeployReport,
+  GetRequest,
+  OperationRequest,
+  Outcome,
+  PartitionHandle,
+  PartitionKey,
+  SearchRequest,
+} from "./cluster.ts";
+export { type Deployment, deploymentUnderWay, prepareDeployment } from "./deployment.ts";
+export { serviceError } from "./failure.ts";
+export { LocalCluster, type LocalClusterOptions, searchNowhere } from "./local-cluster.ts";
+export { Partition } from "./partition.ts";
+export { type BucketThread, ThreadCluster, type ThreadClusterOptions } from "./thread-cluster.ts";
+export type { ThreadCall, ThreadPort, ThreadReply } from "./thread-messages.ts";

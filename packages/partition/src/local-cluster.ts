@@ -1,0 +1,86 @@
+/** A cluster in this thread: all buckets, one core. What `open()` of the SDK and small servers use. */
+import type { ApplicationReport } from "@brooklet/core";
+import type { Storage } from "@brooklet/store";
+import { BucketHost, type DeployableEngine } from "./bucket-host.ts";
+import type { Answer, Cluster, DeployReport, PartitionHandle, PartitionKey, SearchRequest } from "./cluster.ts";
+import { Deadline } from "./deadline.ts";
+import { prepareDeployment } from "./deployment.ts";
+import { drive } from "./drive.ts";
+import { serviceError } from "./failure.ts";
+
+/** What a cluster needs. */
+export interface LocalClusterOptions {
+  readonly storage: Storage;
+  /** Makes a core; one serves, and one more validates each package before it is deployed. */
+  readonly makeEngine: () => DeployableEngine;
+  /** Told of every failure that no caller sees, and of the cause of those they see as `INTERNAL`. */
+  readonly onProblem?: (error: unknown) => void;
+}
+
+/** All partitions, in this thread. */
+export class LocalCluster implements Cluster {
+  readonly #options: LocalClusterOptions;
+  readonly #engine: DeployableEngine;
+  readonly #host: BucketHost;
+  #report: ApplicationReport | undefined;
+
+  constructor(options: LocalClusterOptions) {
+    const { storage, makeEngine, onProblem } = options;
+    const application = storage.readApplication();
+    this.#options = options;
+    this.#engine = makeEngine();
+    this.#host = new BucketHost({
+      engine: this.#engine,
+      buckets: storage.buckets,
+      openBucket: (bucket) => storage.openBucket(bucket),
+      application: undefined,
+      onProblem: onProblem ?? (() => undefined),
+    });
+    if (application !== undefined) this.#report = this.#host.deploy(application);
+  }
+
+  partition(key: PartitionKey): PartitionHandle {
+    return this.#host.partition(key);
+  }
+
+  async search(request: SearchRequest, timeoutMs: number): Promise<Answer> {
+    return searchNowhere(this.#engine, request, timeoutMs);
+  }
+
+  async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
+    const { storage, makeEngine } = this.#options;
+    try {
+      const { application, report } = prepareDeployment(applicationPackage, storage, makeEngine);
+      this.#host.deploy(application);
+      this.#report = report;
+      return report;
+    } catch (error) {
+      throw serviceError(error);
+    }
+  }
+
+  application(): DeployReport | undefined {
+    return this.#report;
+  }
+
+  /** Settles when no maintenance is queued or running. */
+  idle(): Promise<void> {
+    return this.#host.idle();
+  }
+
+  async close(): Promise<void> {
+    await this.#host.close();
+    this.#options.storage.close();
+  }
+}
+
+/** A search without a partition: the core says what is wrong with it, or answers from nothing. */
+export function searchNowhere(engine: DeployableEngine, request: SearchRequest, timeoutMs: number): Answer {
+  const nowhere = { partition: 0, key: "", layout: 1, operation: 0 };
+  const source = { manifest: () => ({ layout: 1, segments: [], operations: [] }), read: () => [] };
+  try {
+    return drive(engine.search(nowhere, Math.floor(Date.now() / 1_000), request), source, Deadline.in(timeoutMs));
+  } catch (error) {
+    throw serviceError(error);
+  }
+}

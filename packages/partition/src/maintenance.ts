@@ -1,0 +1,243 @@
+/**
+ * Work that no request waits for: tails are folded into segments, segments rewritten after a deployment, logs moved to
+ * their files. One compaction at a time in a thread, in slices, so that requests run in between.
+ */
+import type { CompactReason, Engine } from "@brooklet/core";
+import type { Bucket, PartitionStore } from "@brooklet/store";
+import { driveInSlices } from "./drive.ts";
+import * as limits from "./limits.ts";
+import { placeOf, sourceOf } from "./place.ts";
+
+/** How maintenance is done. */
+export interface MaintenanceOptions {
+  readonly engine: Engine;
+  /** Gives everyone else a turn. */
+  readonly turn: () => Promise<void>;
+  /** Told of every failure, for the operator's log. */
+  readonly onProblem: (error: unknown) => void;
+}
+
+interface Job {
+  readonly bucket: Bucket;
+  readonly key: string;
+  readonly done: Promise<void>;
+  readonly settle: (error?: unknown) => void;
+}
+
+interface Retry {
+  readonly atMs: number;
+  readonly waitMs: number;
+}
+
+/** What is known of one bucket beside what it stores. */
+interface Attention {
+  readonly bucket: Bucket;
+  /** The last operation of the bucket at each of the latest sweeps: how quiet a tail is, without a clock for each. */
+  readonly sweeps: number[];
+  readonly retries: Map<string, Retry>;
+  jobs: Map<string, Job>;
+  tailCursor: number;
+  /** Next partition to compare with the deployed application; `undefined`: all are as it wants them. */
+  applicationCursor: number | undefined;
+  checkpointMs: number;
+  checkpointDue: boolean;
+}
+
+const IDLE_SWEEPS = Math.ceil(limits.IDLE_MS / limits.SWEEP_MS);
+const RESTING_SWEEPS = Math.ceil(limits.RESTING_MS / limits.SWEEP_MS);
+
+/** The maintenance of the buckets of one thread. */
+export class Maintenance {
+  readonly #options: MaintenanceOptions;
+  readonly #attention = new Map<Bucket, Attention>();
+  #queue: Job[] = [];
+  #running: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(options: MaintenanceOptions) {
+    this.#options = options;
+  }
+
+  /** Notes a committed write; folds the tail if it is long. Never fails: the write is done. */
+  written(bucket: Bucket, key: string): void {
+    try {
+      const attention = this.#of(bucket);
+      const { operations, operationBytes } = bucket.store.state(key);
+      if (operations >= limits.FOLD_OPERATIONS || operationBytes >= limits.FOLD_BYTES) this.#schedule(attention, key);
+      if (bucket.logBytes >= limits.LOG_BYTES && !attention.checkpointDue) this.#checkpointLater(attention);
+    } catch (error) {
+      this.#options.onProblem(error);
+    }
+  }
+
+  /** Folds the tail of a partition, or joins the fold under way. Rejects if it failed, now or a moment ago. */
+  fold(bucket: Bucket, key: string): Promise<void> {
+    const attention = this.#of(bucket);
+    const job = this.#schedule(attention, key);
+    return job === undefined ? Promise.reject(new Error("folding failed a moment ago and waits")) : job.done;
+  }
+
+  /** Compares every partition of `bucket` with the application deployed now. */
+  deployed(bucket: Bucket): void {
+    this.#of(bucket).applicationCursor = 0;
+  }
+
+  /** Looks at some tails, at the log, and at partitions that another application wrote. Called every `SWEEP_MS`. */
+  sweep(): void {
+    for (const attention of this.#attention.values()) {
+      if (!attention.bucket.isOpen) continue;
+      try {
+        this.#sweepTails(attention);
+        this.#sweepApplication(attention);
+        this.#sweepLog(attention);
+      } catch (error) {
+        this.#options.onProblem(error);
+      }
+    }
+  }
+
+  /** Settles when nothing is queued or running. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  /** Ends after the current slice; what is queued is dropped. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.idle();
+  }
+
+  #of(bucket: Bucket): Attention {
+    let attention = this.#attention.get(bucket);
+    if (attention === undefined) {
+      const cursors = { tailCursor: 0, applicationCursor: 0, checkpointMs: performance.now(), checkpointDue: false };
+      attention = { bucket, sweeps: [], retries: new Map(), jobs: new Map(), ...cursors };
+      this.#attention.set(bucket, attention);
+    }
+    return attention;
+  }
+
+  #schedule(attention: Attention, key: string): Job | undefined {
+    const queued = attention.jobs.get(key);
+    if (queued !== undefined) return queued;
+    const retry = attention.retries.get(key);
+    if (this.#stopped || (retry !== undefined && performance.now() < retry.atMs)) return undefined;
+    const job = jobOf(attention.bucket, key);
+    attention.jobs.set(key, job);
+    this.#queue.push(job);
+    this.#running ??= this.#run();
+    return job;
+  }
+
+  async #run(): Promise<void> {
+    await this.#options.turn();
+    for (let job = this.#queue.shift(); job !== undefined; job = this.#queue.shift()) {
+      const attention = this.#of(job.bucket);
+      try {
+        if (!this.#stopped) await this.#compact(attention, job.key);
+        attention.retries.delete(job.key);
+        job.settle();
+      } catch (error) {
+        this.#postpone(attention, job.key);
+        this.#options.onProblem(error);
+        job.settle(error);
+      } finally {
+        attention.jobs.delete(job.key);
+      }
+      await this.#options.turn();
+    }
+    this.#running = undefined;
+  }
+
+  async #compact(attention: Attention, key: string): Promise<void> {
+    const { bucket } = attention;
+    const store = bucket.store;
+    const state = store.state(key);
+    if (state.number === 0) return;
+    const reason: CompactReason = state.application === bucket.application ? "fold" : "schema";
+    const application = bucket.application;
+    const task = this.#options.engine.compact(placeOf(state), reason, store.firstFreeSegment);
+    const change = await driveInSlices(task, sourceOf(store, key), {
+      sliceMs: limits.SLICE_MS,
+      turn: this.#options.turn,
+      stop: () => this.#stopped || !this.#same(bucket, store),
+    });
+    if (this.#stopped || !this.#same(bucket, store)) return;
+    // A deployment in between: what was written is of the application before, and stays marked so.
+    const wholly = reason === "schema" && application === bucket.application;
+    if (change !== undefined) {
+      const bytes = change.newSegments.flatMap(({ blocks }) => blocks).reduce((sum, block) => sum + block.length, 0);
+      bucket.change((it) => it.commit(key, change, wholly), bytes);
+    } else if (wholly) {
+      bucket.change((it) => it.markCurrent(key), 0);
+    }
+    if (bucket.logBytes >= limits.LOG_BYTES) this.#checkpoint(attention, false);
+  }
+
+  /** Whether the bucket is still the one the work began with, not opened anew after a failure. */
+  #same(bucket: Bucket, store: PartitionStore): boolean {
+    return bucket.isOpen && bucket.store === store;
+  }
+
+  #postpone(attention: Attention, key: string): void {
+    const waitMs = Math.min((attention.retries.get(key)?.waitMs ?? limits.RETRY_MS / 2) * 2, limits.RETRY_MAX_MS);
+    attention.retries.set(key, { atMs: performance.now() + waitMs, waitMs });
+  }
+
+  #sweepTails(attention: Attention): void {
+    const { bucket, sweeps } = attention;
+    sweeps.push(bucket.store.lastOperation);
+    if (sweeps.length > RESTING_SWEEPS) sweeps.shift();
+    const quietSince = (count: number): number => sweeps[sweeps.length - count] ?? 0;
+    const page = bucket.store.withTail(attention.tailCursor, limits.SWEEP_PARTITIONS);
+    for (const { key } of page) {
+      const { operations, operationBytes, lastOperation } = bucket.store.state(key);
+      const worth = operations >= limits.IDLE_OPERATIONS || operationBytes >= limits.IDLE_BYTES;
+      if (lastOperation <= quietSince(worth ? IDLE_SWEEPS : RESTING_SWEEPS)) this.#schedule(attention, key);
+    }
+    attention.tailCursor = page.length < limits.SWEEP_PARTITIONS ? 0 : (page.at(-1)?.number ?? 0);
+  }
+
+  #sweepApplication(attention: Attention): void {
+    if (attention.applicationCursor === undefined) return;
+    const page = attention.bucket.store.outdated(attention.applicationCursor, limits.SWEEP_PARTITIONS);
+    attention.applicationCursor = page.at(-1)?.number;
+    for (const { key } of page) this.#schedule(attention, key);
+  }
+
+  #sweepLog(attention: Attention): void {
+    const due = performance.now() - attention.checkpointMs >= limits.LOG_MS;
+    if (due && attention.bucket.logBytes > 0) this.#checkpoint(attention, true);
+  }
+
+  #checkpointLater(attention: Attention): void {
+    const { turn, onProblem } = this.#options;
+    attention.checkpointDue = true;
+    turn()
+      .then(() => this.#checkpoint(attention, false))
+      .catch(onProblem)
+      .finally(() => {
+        attention.checkpointDue = false;
+      });
+  }
+
+  #checkpoint(attention: Attention, truncate: boolean): void {
+    attention.bucket.checkpoint(truncate);
+    attention.checkpointMs = performance.now();
+  }
+}
+
+function jobOf(bucket: Bucket, key: string): Job {
+  const { promise, resolve, reject } = withResolvers();
+  // Most jobs have nobody waiting for them; their failure was told to the operator.
+  promise.catch(() => undefined);
+  return { bucket, key, done: promise, settle: (error) => (error === undefined ? resolve() : reject(error)) };
+}
+
+function withResolvers(): { promise: Promise<void>; resolve: () => void; reject: (error: unknown) => void } {
+  let [resolve, reject]: [() => void, (error: unknown) => void] = [() => undefined, () => undefined];
+  const promise = new Promise<void>((onResolve, onReject) => {
+    [resolve, reject] = [onResolve, onReject];
+  });
+  return { promise, resolve, reject };
+}

@@ -1,0 +1,99 @@
+/**
+ * Everything stored for one group: the isolation and ordering unit. Reads are one uninterrupted turn between the core
+ * and the store; a write is encoded in one turn and acknowledged after the commit that holds it.
+ */
+import type { Engine, Place, Task } from "@brooklet/core";
+import type { Bucket } from "@brooklet/store";
+import type { Answer, GetRequest, OperationRequest, Outcome, PartitionHandle, SearchRequest } from "./cluster.ts";
+import { Deadline } from "./deadline.ts";
+import { drive, type Source } from "./drive.ts";
+import { failedOutcome, serviceError, tailFull, tooLate } from "./failure.ts";
+import { TAIL_BYTES_MAX, TAIL_OPERATIONS_MAX } from "./limits.ts";
+import type { Maintenance } from "./maintenance.ts";
+import { placeOf, sourceOf } from "./place.ts";
+
+const APPLIED: Outcome = { status: 200 };
+
+/** A write that finds no room after so many folds gives up: others fill the tail as fast as it is folded. */
+const FOLDS_MAX = 16;
+
+/** What a task may not want: encoding knows nothing of a partition. */
+const NOWHERE: Source = {
+  manifest: () => {
+    throw new Error("an encode task wanted a manifest");
+  },
+  read: () => {
+    throw new Error("an encode task wanted blocks");
+  },
+};
+
+/** A partition of a bucket in this thread. */
+export class Partition implements PartitionHandle {
+  readonly #key: string;
+  readonly #bucket: Bucket;
+  readonly #engine: Engine;
+  readonly #maintenance: Maintenance;
+
+  constructor(key: string, bucket: Bucket, engine: Engine, maintenance: Maintenance) {
+    this.#key = key;
+    this.#bucket = bucket;
+    this.#engine = engine;
+    this.#maintenance = maintenance;
+  }
+
+  async apply(request: OperationRequest, timeoutMs: number): Promise<Outcome> {
+    const deadline = Deadline.in(timeoutMs);
+    try {
+      const { operation } = drive(this.#engine.encode(request), NOWHERE, deadline);
+      await this.#room(deadline);
+      await this.#bucket.write(this.#key, operation);
+      this.#maintenance.written(this.#bucket, this.#key);
+      return APPLIED;
+    } catch (error) {
+      return failedOutcome(error);
+    }
+  }
+
+  async get(request: GetRequest, timeoutMs: number): Promise<Answer> {
+    return this.#read((place) => this.#engine.get(place, request), timeoutMs);
+  }
+
+  async search(request: SearchRequest, timeoutMs: number): Promise<Answer> {
+    const nowSeconds = Math.floor(Date.now() / 1_000);
+    return this.#read((place) => this.#engine.search(place, nowSeconds, request), timeoutMs);
+  }
+
+  /** Folds the tail now. */
+  maintain(): Promise<void> {
+    return this.#maintenance.fold(this.#bucket, this.#key);
+  }
+
+  /** One turn: what is read is the partition as it was at its beginning. */
+  #read(open: (place: Place) => Task<Answer>, timeoutMs: number): Answer {
+    const start = performance.now();
+    const deadline = Deadline.in(timeoutMs);
+    try {
+      const store = this.#bucket.store;
+      const task = open(placeOf(store.state(this.#key)));
+      const sooner = task.timeoutMs > 0 ? deadline.sooner(task.timeoutMs, start) : deadline;
+      return drive(task, sourceOf(store, this.#key), sooner);
+    } catch (error) {
+      throw serviceError(error);
+    }
+  }
+
+  /** Waits until the tail takes one more operation. */
+  async #room(deadline: Deadline): Promise<void> {
+    for (let folds = 0; ; folds += 1) {
+      if (deadline.passed) throw tooLate();
+      const { operations, operationBytes } = this.#bucket.store.state(this.#key);
+      if (operations < TAIL_OPERATIONS_MAX && operationBytes < TAIL_BYTES_MAX) return;
+      try {
+        if (folds === FOLDS_MAX) throw new Error(`${folds} folds made no room`);
+        await this.#maintenance.fold(this.#bucket, this.#key);
+      } catch (error) {
+        throw tailFull(TAIL_OPERATIONS_MAX, error);
+      }
+    }
+  }
+}

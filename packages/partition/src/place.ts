@@ -1,0 +1,17 @@
+/** A partition of a store, in the terms of the core's tasks. */
+import type { Place } from "@brooklet/core";
+import type { PartitionState, PartitionStore } from "@brooklet/store";
+import type { Source } from "./drive.ts";
+
+/** Where a task works. */
+export function placeOf(state: PartitionState): Place {
+  return { partition: state.number, key: state.key, layout: state.layout, operation: state.lastOperation };
+}
+
+/** What a task on the partition `key` is given. */
+export function sourceOf(store: PartitionStore, key: string): Source {
+  return {
+    manifest: (layout, operation) => store.manifest(key, layout, operation),
+    read: (blocks) => store.read(blocks),
+  };
+}

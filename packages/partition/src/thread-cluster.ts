@@ -1,0 +1,190 @@
+/**
+ * A cluster over threads: a bucket belongs to one thread, and every group to one bucket. Threads are never terminated:
+ * they are asked to close and end by themselves. One that ends otherwise is started again.
+ */
+import { type ApplicationReport, asPackage, ServiceError } from "@brooklet/core";
+import { bucketOf, type Storage, type StoredApplication } from "@brooklet/store";
+import type { DeployableEngine } from "./bucket-host.ts";
+import type { Answer, Cluster, DeployReport, PartitionHandle, PartitionKey, SearchRequest } from "./cluster.ts";
+import { deploymentUnderWay, prepareDeployment } from "./deployment.ts";
+import { failedOutcome, serviceError } from "./failure.ts";
+import { searchNowhere } from "./local-cluster.ts";
+import {
+  type CallName,
+  type CallRequest,
+  type CallResult,
+  handOver,
+  Outbox,
+  sharedClockMs,
+  type ThreadCall,
+  type ThreadPort,
+  type ThreadReply,
+  threadEnded,
+} from "./thread-messages.ts";
+
+/** A thread that serves buckets. */
+export interface BucketThread extends ThreadPort<ThreadCall, ThreadReply> {
+  /** Settles with the error that ended it, or with nothing. */
+  readonly ended: Promise<unknown>;
+}
+
+/** What a cluster over threads needs. */
+export interface ThreadClusterOptions {
+  readonly storage: Storage;
+  /** How many threads; the bucket `b` belongs to thread `b mod threads`. */
+  readonly threads: number;
+  /** Starts a thread that runs `serveBuckets` with this application. */
+  readonly startThread: (application: StoredApplication | undefined) => BucketThread;
+  /** Makes a core for validating packages, and for searches without a group. */
+  readonly makeEngine: () => DeployableEngine;
+  /** Told of every failure that no caller sees. */
+  readonly onProblem: (error: unknown) => void;
+}
+
+/** A call under way takes at most so long to be told to the thread and back: deployments and closing. */
+const PATIENT_MS = 10 * 60_000;
+
+/** All partitions, in threads. */
+export class ThreadCluster implements Cluster {
+  readonly #options: ThreadClusterOptions;
+  readonly #engine: DeployableEngine;
+  readonly #threads: readonly Correspondent[];
+  #report: ApplicationReport | undefined;
+  #deploying = false;
+
+  constructor(options: ThreadClusterOptions) {
+    const { storage, threads, startThread, makeEngine, onProblem } = options;
+    this.#options = options;
+    this.#engine = makeEngine();
+    const application = storage.readApplication();
+    if (application !== undefined) this.#report = this.#engine.deploy(asPackage(application.bytes));
+    const start = (): BucketThread => startThread(storage.readApplication());
+    this.#threads = Array.from(
+      { length: Math.min(threads, storage.buckets) },
+      () => new Correspondent(start, onProblem),
+    );
+  }
+
+  partition(key: PartitionKey): PartitionHandle {
+    const thread = this.#threads[bucketOf(key, this.#options.storage.buckets) % this.#threads.length];
+    if (thread === undefined) throw new Error("a cluster without threads");
+    return {
+      apply: (request, timeoutMs) => {
+        const body = handOver(request.body);
+        return thread.call("apply", { ...request, body }, [body], key, timeoutMs).catch(failedOutcome);
+      },
+      get: (request, timeoutMs) => thread.call("get", request, [], key, timeoutMs),
+      search: (request, timeoutMs) => {
+        const body = handOver(request.body);
+        return thread.call("search", { ...request, body }, [body], key, timeoutMs);
+      },
+    };
+  }
+
+  async search(request: SearchRequest, timeoutMs: number): Promise<Answer> {
+    return searchNowhere(this.#engine, request, timeoutMs);
+  }
+
+  async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
+    if (this.#deploying) throw deploymentUnderWay();
+    this.#deploying = true;
+    try {
+      const { application, report } = prepareDeployment(
+        applicationPackage,
+        this.#options.storage,
+        this.#options.makeEngine,
+      );
+      this.#engine.deploy(asPackage(application.bytes));
+      this.#report = report;
+      await Promise.all(this.#threads.map((thread) => thread.call("deploy", application, [], undefined, PATIENT_MS)));
+      return report;
+    } catch (error) {
+      throw serviceError(error);
+    } finally {
+      this.#deploying = false;
+    }
+  }
+
+  application(): DeployReport | undefined {
+    return this.#report;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.close()));
+    this.#options.storage.close();
+  }
+}
+
+interface Pending {
+  readonly resolve: (result: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The calls to one thread, which is started again by the first call after it ended. */
+class Correspondent {
+  readonly #start: () => BucketThread;
+  readonly #onProblem: (error: unknown) => void;
+  readonly #pending = new Map<number, Pending>();
+  #thread: { readonly outbox: Outbox<ThreadCall>; readonly ended: Promise<unknown> } | undefined;
+  #calls = 0;
+  #closed = false;
+
+  constructor(start: () => BucketThread, onProblem: (error: unknown) => void) {
+    this.#start = start;
+    this.#onProblem = onProblem;
+    // At once, so that no request pays for it with its deadline.
+    this.#thread = this.#begin();
+  }
+
+  call<Name extends CallName>(
+    name: Name,
+    request: CallRequest<Name>,
+    copies: readonly Uint8Array<ArrayBuffer>[],
+    key: PartitionKey | undefined,
+    timeoutMs: number,
+  ): Promise<CallResult<Name>> {
+    if (this.#closed) return Promise.reject(threadEnded());
+    this.#thread ??= this.#begin();
+    const { outbox } = this.#thread;
+    const number = ++this.#calls;
+    return new Promise((resolve, reject) => {
+      this.#pending.set(number, { resolve, reject });
+      outbox.send({ number, name, key, request, timeoutMs, sentMs: sharedClockMs() } as ThreadCall, copies);
+    });
+  }
+
+  /** Lets the thread finish what it has, and waits for its end. */
+  async close(): Promise<void> {
+    const thread = this.#thread;
+    const closing = thread === undefined ? undefined : this.call("close", undefined, [], undefined, PATIENT_MS);
+    this.#closed = true;
+    // A thread that ended on its own has nothing left to close.
+    await closing?.catch(this.#onProblem);
+    await thread?.ended;
+  }
+
+  #begin(): { readonly outbox: Outbox<ThreadCall>; readonly ended: Promise<unknown> } {
+    const thread = this.#start();
+    thread.receive((replies) => {
+      for (const reply of replies) this.#settle(reply);
+    });
+    void thread.ended.then((error) => {
+      this.#thread = undefined;
+      if (error !== undefined) this.#onProblem(error);
+      for (const { reject } of this.#pending.values()) reject(threadEnded());
+      this.#pending.clear();
+    });
+    return { outbox: new Outbox(thread), ended: thread.ended };
+  }
+
+  #settle(reply: ThreadReply): void {
+    if (reply.kind === "problem") {
+      this.#onProblem(new Error(reply.text));
+      return;
+    }
+    const pending = this.#pending.get(reply.number);
+    this.#pending.delete(reply.number);
+    if (reply.kind === "result") pending?.resolve(reply.result as never);
+    else pending?.reject(new ServiceError(reply.error));
+  }
+}

@@ -1,0 +1,15 @@
+/** Types of the stand-in for the core. */
+import type { DeployableEngine } from "../src/bucket-host.ts";
+
+export declare class FakeEngine implements DeployableEngine {
+  readonly deployed: readonly string[];
+  readonly compactions: readonly { readonly key: string; readonly reason: string }[];
+  compactFailure: unknown;
+  pauses: number;
+  timeoutMs: number;
+  deploy: DeployableEngine["deploy"];
+  encode: DeployableEngine["encode"];
+  search: DeployableEngine["search"];
+  get: DeployableEngine["get"];
+  compact: DeployableEngine["compact"];
+}

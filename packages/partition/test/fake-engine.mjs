@@ -1,0 +1,182 @@
+/**
+ * A stand-in for the core that speaks the same interface over JSON, slow and obvious: documents are `{id, value}`,
+ * operations are JSON, a segment is blocks of four documents. It keeps manifests like the core does, so that a wrong
+ * layout number shows. Plain JavaScript, so that a child process of a test can load it as it is.
+ */
+import { ServiceError } from "@brooklet/core";
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const toBytes = (value) => encoder.encode(JSON.stringify(value));
+const fromBytes = (bytes) => JSON.parse(decoder.decode(bytes));
+
+const refused = (code, status, message) =>
+  new ServiceError({ code, status, number: 17, message, outcome: "not_applied" });
+
+/** An engine that answers everything about documents of one type. */
+export class FakeEngine {
+  deployed = [];
+  compactions = [];
+  /** Set by tests: thrown by the next compaction. */
+  compactFailure;
+  /** Set by tests: every task pauses so often before its first want. */
+  pauses = 1;
+  /** Set by tests: a task that was never given anything else takes at most so long. */
+  timeoutMs = 0;
+  #manifests = new Map();
+
+  deploy(bytes) {
+    if (decoder.decode(bytes) === "bad") throw refused("INVALID_APPLICATION_PACKAGE", 400, "bad package");
+    this.deployed.push(decoder.decode(bytes));
+    return { schemas: [], clusters: [], warnings: [], fingerprint: decoder.decode(bytes) };
+  }
+
+  encode(request) {
+    return this.#task(function* () {
+      if (request.id === "") throw refused("INVALID_DOCUMENT", 400, "no id");
+      const value = request.kind === "remove" ? undefined : fromBytes(request.body);
+      return { schema: "note", operation: toBytes({ id: request.id, value }) };
+    });
+  }
+
+  search(place) {
+    const engine = this;
+    return this.#task(function* () {
+      const documents = yield* engine.#documents(place);
+      const body = toBytes(Object.fromEntries([...documents].sort(([left], [right]) => (left < right ? -1 : 1))));
+      return { status: 200, contentType: "application/json", body, bytesRead: 0, bytesScanned: 0 };
+    });
+  }
+
+  get(place, request) {
+    const engine = this;
+    return this.#task(function* () {
+      const value = (yield* engine.#documents(place)).get(request.id);
+      const rendered = { contentType: "application/json", bytesRead: 0, bytesScanned: 0 };
+      return { ...rendered, status: value === undefined ? 404 : 200, body: toBytes({ id: request.id, value }) };
+    });
+  }
+
+  compact(place, reason, firstFreeSegment) {
+    const engine = this;
+    this.compactions.push({ key: place.key, reason });
+    return this.#task(function* () {
+      if (engine.compactFailure !== undefined) throw engine.compactFailure;
+      const { segments, operations } = yield* engine.#manifest(place);
+      const documents = yield* engine.#documents(place);
+      if (operations.length === 0 && segments.length < 2 && reason === "fold") return undefined;
+      const entries = [...documents];
+      const blocks = [];
+      for (let from = 0; from < entries.length; from += 4) {
+        blocks.push(toBytes(entries.slice(from, from + 4)));
+        yield { kind: "pause" };
+      }
+      const segment = { number: firstFreeSegment, schema: "note", documents: entries.length, blocks };
+      return {
+        folded: operations.at(-1)?.number ?? 0,
+        removedSegments: segments.map(({ number }) => number),
+        liveness: [],
+        newSegments:
+          entries.length === 0 ? [] : [{ ...segment, header: toBytes(blocks.length), liveness: toBytes([]) }],
+      };
+    });
+  }
+
+  *#manifest(place) {
+    const held = this.#manifests.get(place.partition);
+    const same = held !== undefined && held.layout === place.layout;
+    if (same && held.operation === place.operation) return held;
+    const answer = yield { kind: "manifest", layout: same ? held.layout : 0, operation: same ? held.operation : 0 };
+    if (answer.segments === undefined && !same) throw new Error("no segments where none were known");
+    const operations = [...(answer.segments === undefined ? held.operations : []), ...answer.operations];
+    const segments = answer.segments ?? held.segments;
+    const manifest = { layout: answer.layout, operation: operations.at(-1)?.number ?? 0, segments, operations };
+    this.#manifests.set(place.partition, manifest);
+    return manifest;
+  }
+
+  *#documents(place) {
+    const documents = new Map();
+    if (place.partition === 0) return documents;
+    const { segments, operations } = yield* this.#manifest(place);
+    for (const { number, header } of segments) {
+      const blocks = Array.from({ length: fromBytes(header) }, (_, block) => ({ segment: number, block }));
+      for (const bytes of yield { kind: "blocks", blocks }) {
+        for (const [id, value] of fromBytes(bytes)) documents.set(id, value);
+      }
+    }
+    for (const { bytes } of operations) {
+      const { id, value } = fromBytes(bytes);
+      if (value === undefined) documents.delete(id);
+      else documents.set(id, value);
+    }
+    return documents;
+  }
+
+  #task(work) {
+    return new FakeTask(work.call(this), this.pauses, this.timeoutMs);
+  }
+}
+
+/** A generator that yields wants and is sent their answers, as a task. */
+class FakeTask {
+  #steps;
+  #pauses;
+  #want;
+  #answers = [];
+  #output;
+  #finished = false;
+
+  constructor(steps, pauses, timeoutMs) {
+    this.#steps = steps;
+    this.#pauses = pauses;
+    this.timeoutMs = timeoutMs;
+  }
+
+  wants() {
+    if (this.#pauses-- > 0) return { kind: "pause" };
+    const given = this.#want?.kind === "manifest" ? decodeManifest(this.#answers[0]) : this.#answers;
+    const { value, done } = this.#steps.next(given);
+    this.#answers = [];
+    this.#want = done ? undefined : value;
+    if (!done) return value;
+    [this.#output, this.#finished] = [value, true];
+    return undefined;
+  }
+
+  give(answer) {
+    this.#answers.push(answer.slice());
+  }
+
+  finish() {
+    if (!this.#finished) throw refused("TIMED_OUT", 504, "finished early");
+    return this.#output;
+  }
+
+  [Symbol.dispose]() {}
+}
+
+/** The manifest as docs/abi.md has it, read by hand: what the store sent is what a core would see. */
+function decodeManifest(bytes) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  let at = 0;
+  const u32 = () => view.getUint32((at += 4) - 4, true);
+  const u64 = () => Number(view.getBigUint64((at += 8) - 8, true));
+  const varint = () => {
+    let value = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = bytes[at++];
+      value |= (byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+  };
+  const block = () => {
+    const length = varint();
+    return bytes.subarray(at, (at += length));
+  };
+  const layout = u32();
+  const changed = bytes[at++] === 1;
+  const list = (item) => Array.from({ length: varint() }, item);
+  const segments = changed ? list(() => ({ number: u32(), header: block(), liveness: block() })) : undefined;
+  return { layout, segments, operations: list(() => ({ number: u64(), bytes: block() })) };
+}

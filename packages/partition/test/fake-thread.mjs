@@ -1,0 +1,26 @@
+/** A thread of buckets over the stand-in for the core. A group named `crash` ends it. */
+import { parentPort, workerData } from "node:worker_threads";
+import { betterSqlite3 } from "@brooklet/store";
+import { openBucket } from "@brooklet/store/node";
+import Database from "better-sqlite3";
+import { BucketHost, serveBuckets } from "../dist/index.js";
+import { FakeEngine } from "./fake-engine.mjs";
+
+const openSql = (path) => betterSqlite3(new Database(path, { timeout: 0 }));
+const { directory, buckets, application } = workerData;
+
+serveBuckets({
+  port: {
+    post: (messages, transfer) => parentPort.postMessage(messages, transfer),
+    receive: (handler) =>
+      parentPort.on("message", (calls) => {
+        if (calls.some(({ key }) => key === "g:crash")) throw new Error("crashed as asked");
+        handler(calls);
+      }),
+  },
+  makeHost: (onProblem) => {
+    const open = (bucket) => openBucket(directory, { bucket, buckets }, openSql);
+    return new BucketHost({ engine: new FakeEngine(), buckets, openBucket: open, application, onProblem });
+  },
+  onClosed: () => parentPort.close(),
+});

@@ -1,0 +1,203 @@
+/** The walk of a write and of a read through partition, bucket and store, and what happens when a step fails. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Storage, StoreError } from "@brooklet/store";
+import { describe, expect, test, vi } from "vitest";
+import { all, cluster, directory, folder, get, openSql, put, remove } from "./setting.ts";
+
+test("a write is seen by the next read, in its own partition only", async () => {
+  const { cluster: local } = cluster();
+  const [alice, bob] = [local.partition("g:alice"), local.partition("g:bob")];
+  expect(await put(alice, "a", 1)).toEqual({ status: 200 });
+  expect(await put(alice, "b", 2)).toEqual({ status: 200 });
+  expect(await put(alice, "a", 3)).toEqual({ status: 200 });
+  expect(await remove(alice, "b")).toEqual({ status: 200 });
+  expect(await all(alice)).toEqual({ a: 3 });
+  expect(await all(bob)).toEqual({});
+  expect(await get(alice, "a")).toBe(3);
+  expect(await get(bob, "a")).toBeUndefined();
+});
+
+test("a refusal of the core is the outcome, and nothing is written", async () => {
+  const { cluster: local } = cluster();
+  const outcome = await put(local.partition("g:a"), "", 1);
+  expect(outcome).toEqual({ status: 400, code: "INVALID_DOCUMENT", message: "no id", outcome: "not_applied" });
+  expect(await all(local.partition("g:a"))).toEqual({});
+});
+
+test("a read whose time is over is finished early", async () => {
+  const { cluster: local, engine } = cluster();
+  await put(local.partition("g:a"), "a", 1);
+  engine.timeoutMs = 1;
+  engine.pauses = 10_000_000;
+  const start = performance.now();
+  await expect(all(local.partition("g:a"))).rejects.toMatchObject({ code: "TIMED_OUT", status: 504 });
+  expect(performance.now() - start).toBeLessThan(500);
+});
+
+test("everything survives closing, the application included", async () => {
+  const path = join(folder(), "data");
+  const first = cluster(directory(path));
+  await first.cluster.deploy(new TextEncoder().encode("one"));
+  const keys = Array.from({ length: 40 }, (_, index) => `g:user-${index}` as const);
+  await Promise.all(keys.map((key) => put(first.cluster.partition(key), "a", key)));
+  await first.cluster.close();
+  const second = cluster(directory(path));
+  expect(second.cluster.application()?.fingerprint).toBe("one");
+  expect(second.engine.deployed).toEqual(["one"]);
+  for (const key of keys) expect(await all(second.cluster.partition(key))).toEqual({ a: key });
+});
+
+describe("deployment", () => {
+  test("of a refused package leaves the one before, active and stored", async () => {
+    const path = join(folder(), "data");
+    const { cluster: local, engine } = cluster(directory(path));
+    await local.deploy(new TextEncoder().encode("one"));
+    const stored = readFileSync(join(path, "application"));
+    await expect(local.deploy(new TextEncoder().encode("bad"))).rejects.toMatchObject({
+      code: "INVALID_APPLICATION_PACKAGE",
+    });
+    expect(local.application()?.fingerprint).toBe("one");
+    expect(engine.deployed).toEqual(["one"]);
+    expect(readFileSync(join(path, "application"))).toEqual(stored);
+  });
+
+  test("rewrites the partitions of the application before, once", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval"] });
+    const { cluster: local, engine } = cluster();
+    await local.deploy(new TextEncoder().encode("one"));
+    await put(local.partition("g:a"), "a", 1);
+    await local.deploy(new TextEncoder().encode("two"));
+    for (let sweep = 0; sweep < 3; sweep += 1) {
+      vi.advanceTimersByTime(1_000);
+      await local.idle();
+    }
+    expect(engine.compactions).toEqual([{ key: "g:a", reason: "schema" }]);
+    expect(await all(local.partition("g:a"))).toEqual({ a: 1 });
+    vi.useRealTimers();
+  });
+});
+
+describe("folding", () => {
+  test("happens by itself and changes no answer", async () => {
+    const { cluster: local, engine } = cluster();
+    const partition = local.partition("g:a");
+    for (let round = 0; round < 3; round += 1) {
+      await Promise.all(
+        Array.from({ length: 300 }, (_, index) => put(partition, `d${(index + round * 100) % 400}`, round)),
+      );
+      const before = await all(partition);
+      await local.idle();
+      expect(engine.compactions.length).toBeGreaterThan(round);
+      expect(await all(partition)).toEqual(before);
+    }
+  });
+
+  test("of a quiet tail waits for quiet", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval"] });
+    const { cluster: local, engine } = cluster();
+    const partition = local.partition("g:a");
+    const sweeps = async (count: number): Promise<void> => {
+      vi.advanceTimersByTime(count * 1_000);
+      await local.idle();
+    };
+    await Promise.all(Array.from({ length: 40 }, (_, index) => put(partition, `d${index}`, index)));
+    await sweeps(4);
+    expect(engine.compactions).toEqual([]);
+    await sweeps(2);
+    expect(engine.compactions).toEqual([{ key: "g:a", reason: "fold" }]);
+    await put(partition, "one more", 1);
+    await sweeps(25);
+    expect(engine.compactions).toHaveLength(1);
+    await sweeps(10);
+    expect(engine.compactions).toHaveLength(2);
+    expect(Object.keys(await all(partition))).toHaveLength(41);
+    vi.useRealTimers();
+  });
+
+  test("lets writes and reads in while it runs", async () => {
+    const { cluster: local, engine } = cluster();
+    const partition = local.partition("g:a");
+    engine.pauses = 1;
+    await Promise.all(Array.from({ length: 256 }, (_, index) => put(partition, `d${index}`, 0)));
+    const during = await Promise.all(Array.from({ length: 50 }, (_, index) => put(partition, `d${index}`, 1)));
+    expect(during.every(({ status }) => status === 200)).toBe(true);
+    await local.idle();
+    const documents = await all(partition);
+    expect(Object.values(documents).filter((value) => value === 1)).toHaveLength(50);
+    expect(Object.keys(documents)).toHaveLength(256);
+  });
+
+  test("that fails is told, and a tail at its limit then takes no more and says so", async () => {
+    const { cluster: local, engine, problems } = cluster();
+    engine.compactFailure = new Error("compaction broke");
+    const partition = local.partition("g:a");
+    const write = (count: number): Promise<unknown> =>
+      Promise.all(Array.from({ length: count }, (_, index) => put(partition, `d${index}`, 1)));
+    await write(4_096);
+    await local.idle();
+    expect(problems).toEqual([engine.compactFailure]);
+    expect(await put(partition, "more", 1)).toMatchObject({ status: 503, code: "TAIL_FULL", outcome: "not_applied" });
+    expect(Object.keys(await all(partition))).toHaveLength(4_096);
+  });
+
+  test("makes room in a tail at its limit", async () => {
+    const { cluster: local } = cluster();
+    const partition = local.partition("g:a");
+    const outcomes = await Promise.all(Array.from({ length: 4_096 }, (_, index) => put(partition, `d${index}`, 1)));
+    expect(outcomes.every(({ status }) => status === 200)).toBe(true);
+    expect(await put(partition, "more", 1)).toEqual({ status: 200 });
+    expect(Object.keys(await all(partition))).toHaveLength(4_097);
+  });
+});
+
+describe("a bucket that cannot be used", () => {
+  const storage = (error: StoreError): Storage & { heal: () => void } => {
+    let failure: StoreError | undefined = error;
+    const path = join(folder(), "data");
+    const inner = directory(path);
+    return {
+      buckets: inner.buckets,
+      openBucket: (bucket) => {
+        if (failure !== undefined) throw failure;
+        return inner.openBucket(bucket);
+      },
+      readApplication: () => inner.readApplication(),
+      storeApplication: (application) => inner.storeApplication(application),
+      close: () => inner.close(),
+      heal: () => {
+        failure = undefined;
+      },
+    };
+  };
+
+  test("fails its requests without naming a file, and serves again when it can", async () => {
+    const broken = storage(new StoreError("damaged", "/secret/path is damaged"));
+    const { cluster: local } = cluster(broken);
+    const partition = local.partition("g:a");
+    expect(await put(partition, "a", 1)).toEqual({
+      status: 500,
+      code: "STORE_CORRUPT",
+      message: "The stored data is damaged",
+      outcome: "unknown",
+    });
+    await expect(all(partition)).rejects.toMatchObject({ code: "STORE_CORRUPT", status: 500 });
+    broken.heal();
+    expect(await put(partition, "a", 1)).toEqual({ status: 200 });
+  });
+});
+
+test("a missing block is damage, told and not answered from", async () => {
+  const path = join(folder(), "data");
+  const { cluster: local } = cluster(directory(path));
+  const partition = local.partition("g:a");
+  await Promise.all(Array.from({ length: 300 }, (_, index) => put(partition, `d${index}`, 1)));
+  await local.idle();
+  for (const bucket of ["000", "001"]) {
+    const sql = openSql(join(path, "buckets", `${bucket}.sqlite`));
+    sql.run("DELETE FROM block WHERE id % 7 = 3");
+    sql.close();
+  }
+  await expect(all(partition)).rejects.toMatchObject({ code: "STORE_CORRUPT", status: 500 });
+  expect(await put(local.partition("g:other"), "a", 1)).toEqual({ status: 200 });
+});

@@ -1,0 +1,109 @@
+/** The same walk over threads: real workers, real SQLite, the stand-in for the core. */
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { DataDirectory } from "@brooklet/store/node";
+import { expect, onTestFinished, test } from "vitest";
+import type { PartitionKey } from "../src/cluster.ts";
+import { type BucketThread, ThreadCluster } from "../src/thread-cluster.ts";
+import { FakeEngine } from "./fake-engine.mjs";
+import { all, folder, get, openSql, put, remove } from "./setting.ts";
+
+/** A cluster of two threads and four buckets; how often a thread was started, and what the operator was told. */
+function threads(path: string = join(folder(), "data")): {
+  cluster: ThreadCluster;
+  started: () => number;
+  problems: unknown[];
+} {
+  const storage = DataDirectory.open(path, openSql, 4);
+  const problems: unknown[] = [];
+  let started = 0;
+  const startThread: ConstructorParameters<typeof ThreadCluster>[0]["startThread"] = (application) => {
+    started += 1;
+    const workerData = { directory: storage.path, buckets: storage.buckets, application };
+    const worker = new Worker(new URL("fake-thread.mjs", import.meta.url), { workerData });
+    let failure: unknown;
+    worker.on("error", (error) => {
+      failure = error;
+    });
+    return {
+      post: (messages, transfer) => worker.postMessage(messages, [...transfer]),
+      receive: (handler) => void worker.on("message", handler),
+      ended: new Promise((resolve) => worker.once("exit", () => resolve(failure))),
+    } satisfies BucketThread;
+  };
+  const onProblem = (problem: unknown): void => void problems.push(problem);
+  const made = new ThreadCluster({ storage, threads: 2, startThread, makeEngine: () => new FakeEngine(), onProblem });
+  onTestFinished(() => made.close());
+  return { cluster: made, started: () => started, problems };
+}
+
+test("writes and reads of many groups over two threads", async () => {
+  const { cluster, started } = threads();
+  const keys = Array.from({ length: 60 }, (_, index): PartitionKey => `g:user-${index}`);
+  const outcomes = await Promise.all(keys.map((key) => put(cluster.partition(key), "a", key)));
+  expect(outcomes.every(({ status }) => status === 200)).toBe(true);
+  for (const key of keys) expect(await all(cluster.partition(key))).toEqual({ a: key });
+  expect(await remove(cluster.partition("g:user-3"), "a")).toEqual({ status: 200 });
+  expect(await get(cluster.partition("g:user-3"), "a")).toBeUndefined();
+  expect(started()).toBe(2);
+});
+
+test("the caller keeps its bytes, even where they are a part of a larger buffer", async () => {
+  const { cluster } = threads();
+  const whole = new TextEncoder().encode('xx{"v":1}yy');
+  const body = whole.subarray(2, 9);
+  const request = { kind: "put", rawPath: "", id: "a", create: false, condition: "", body } as const;
+  expect(await cluster.partition("g:a").apply(request, 1_000)).toEqual({ status: 200 });
+  expect(new TextDecoder().decode(whole)).toBe('xx{"v":1}yy');
+  expect(await all(cluster.partition("g:a"))).toEqual({ a: { v: 1 } });
+});
+
+test("refusals cross with all their fields", async () => {
+  const { cluster } = threads();
+  expect(await put(cluster.partition("g:a"), "", 1)).toEqual({
+    status: 400,
+    code: "INVALID_DOCUMENT",
+    message: "no id",
+    outcome: "not_applied",
+  });
+  await expect(cluster.deploy(new TextEncoder().encode("bad"))).rejects.toMatchObject({
+    code: "INVALID_APPLICATION_PACKAGE",
+    status: 400,
+    number: 17,
+  });
+});
+
+test("of two deployments at once one wins and the other is refused (C13)", async () => {
+  const { cluster } = threads();
+  const outcomes = await Promise.allSettled(
+    ["one", "two"].map((text) => cluster.deploy(new TextEncoder().encode(text))),
+  );
+  expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+  expect((outcomes[1] as PromiseRejectedResult).reason).toMatchObject({ status: 409 });
+  expect(cluster.application()?.fingerprint).toBe("one");
+});
+
+test("a thread that ends is started again, and only its calls fail", async () => {
+  const { cluster, started, problems } = threads();
+  await put(cluster.partition("g:a"), "a", 1);
+  const outcome = await put(cluster.partition("g:crash"), "a", 1);
+  expect(outcome).toMatchObject({ status: 503, code: "THREAD_ENDED", outcome: "unknown" });
+  expect(String(problems[0])).toContain("crashed as asked");
+  const before = started();
+  for (const key of ["g:a", "g:b", "g:c", "g:d"] as const)
+    expect(await put(cluster.partition(key), "b", 2)).toEqual({ status: 200 });
+  expect(started()).toBeGreaterThan(before);
+  expect(await get(cluster.partition("g:a"), "a")).toBe(1);
+});
+
+test("closing finishes what was accepted, and everything is there afterwards", async () => {
+  const path = join(folder(), "data");
+  const first = threads(path).cluster;
+  const written = Array.from({ length: 200 }, (_, index) =>
+    put(first.partition(`g:${index % 20}`), `d${index}`, index),
+  );
+  await first.close();
+  expect((await Promise.all(written)).every(({ status }) => status === 200)).toBe(true);
+  const second = threads(path).cluster;
+  expect(await get(second.partition("g:7"), "d187")).toBe(187);
+});

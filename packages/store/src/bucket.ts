@@ -1,0 +1,168 @@
+/**
+ * One database that many partitions share, and the group commit: writes that arrive together are one transaction, and
+ * each is acknowledged after it. After a failure that leaves the outcome open the database is closed and opened anew
+ * through recovery; nothing is retried. Which bucket a partition belongs to is decided elsewhere.
+ */
+import { PartitionStore, type TailEntry } from "./partition-store.ts";
+import type { SqlConnection } from "./sql.ts";
+import { StoreError } from "./store-error.ts";
+import type { BucketIdentity } from "./tables.ts";
+
+/** How a bucket is opened and paced. */
+export interface BucketOptions extends BucketIdentity {
+  /** Opens the database; its tables are there and checked. Called again after a failure. */
+  readonly open: () => SqlConnection;
+  /** Number of the deployed application. */
+  readonly application: number;
+  /** Runs work when the writes that arrived with this one are queued as well. */
+  readonly schedule: (work: () => void) => void;
+}
+
+interface Waiting extends TailEntry {
+  readonly done: () => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/** Most of one transaction: a commit must not hold up the bucket's readers for long. */
+const COMMIT_OPERATIONS = 1_024;
+const COMMIT_BYTES = 8 << 20;
+
+/** A bucket; opened at its first use. */
+export class Bucket {
+  readonly #options: BucketOptions;
+  #application: number;
+  #open: { readonly connection: SqlConnection; readonly store: PartitionStore } | undefined;
+  #queue: Waiting[] = [];
+  #scheduled = false;
+  #logBytes = 0;
+  #commits = 0;
+  #closed = false;
+
+  constructor(options: BucketOptions) {
+    this.#options = options;
+    this.#application = options.application;
+  }
+
+  /** The partitions. Opens the database if it is not open; throws a `StoreError` if it cannot be. */
+  get store(): PartitionStore {
+    if (this.#closed) throw new StoreError("busy", "the bucket is closed");
+    if (this.#open === undefined) {
+      const connection = this.#options.open();
+      const { bucket, buckets } = this.#options;
+      this.#open = {
+        connection,
+        store: new PartitionStore(connection, { bucket, buckets, application: this.#application }),
+      };
+    }
+    return this.#open.store;
+  }
+
+  /** Whether the database is open already. */
+  get isOpen(): boolean {
+    return this.#open !== undefined;
+  }
+
+  /** Number of the deployed application. */
+  get application(): number {
+    return this.#application;
+  }
+
+  set application(application: number) {
+    this.#application = application;
+    if (this.#open !== undefined) this.#open.store.application = application;
+  }
+
+  /** Bytes committed since the last check-point, about. */
+  get logBytes(): number {
+    return this.#logBytes;
+  }
+
+  /** Transactions of writes so far. */
+  get commits(): number {
+    return this.#commits;
+  }
+
+  /** Appends an operation to the tail of `key`. Settles after the commit that holds it is on stable storage, or failed. */
+  write(key: string, bytes: Uint8Array): Promise<void> {
+    return new Promise((done, failed) => {
+      this.#queue.push({ key, bytes, done, failed });
+      this.#schedule();
+    });
+  }
+
+  /** Changes the store outside the queue (compaction), with the same care for failures. */
+  change<Result>(work: (store: PartitionStore) => Result, bytes: number): Result {
+    const store = this.store;
+    try {
+      const result = work(store);
+      this.#logBytes += bytes;
+      return result;
+    } catch (error) {
+      this.#reopenAfter(error);
+      throw error;
+    }
+  }
+
+  /** Moves the log into the file. `truncate` leaves nothing of removed documents in the log. */
+  checkpoint(truncate: boolean): void {
+    if (this.#open === undefined) return;
+    this.change((store) => store.checkpoint(truncate), 0);
+    this.#logBytes = 0;
+  }
+
+  /** Commits what is queued and closes the database. */
+  close(): void {
+    while (this.#queue.length > 0) this.#commit();
+    this.#closed = true;
+    this.#letGo();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.#options.schedule(() => {
+      this.#scheduled = false;
+      this.#commit();
+      if (this.#queue.length > 0) this.#schedule();
+    });
+  }
+
+  #commit(): void {
+    const batch = this.#take();
+    if (batch.length === 0) return;
+    try {
+      this.store.append(batch);
+    } catch (error) {
+      this.#reopenAfter(error);
+      for (const { failed } of batch) failed(error);
+      return;
+    }
+    this.#commits += 1;
+    for (const { bytes, done } of batch) {
+      this.#logBytes += bytes.length;
+      done();
+    }
+  }
+
+  /** The oldest writes, as many as one transaction may hold. */
+  #take(): Waiting[] {
+    let [count, bytes] = [0, 0];
+    for (const waiting of this.#queue) {
+      bytes += waiting.bytes.length;
+      if (count > 0 && (count === COMMIT_OPERATIONS || bytes > COMMIT_BYTES)) break;
+      count += 1;
+    }
+    return this.#queue.splice(0, count);
+  }
+
+  /** A full device refuses and changes nothing. After any other failure the connection is not to be trusted. */
+  #reopenAfter(error: unknown): void {
+    if (!(error instanceof StoreError && error.kind === "full")) this.#letGo();
+  }
+
+  #letGo(): void {
+    const connection = this.#open?.connection;
+    this.#open = undefined;
+    connection?.close();
+  }
+}

@@ -1,0 +1,286 @@
+/**
+ * A directory that holds an application and its buckets on Node: made whole or not at all, used by one process at a
+ * time, and let in only as we left it. What is in the files is decided elsewhere.
+ */
+import { createHash } from "node:crypto";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { join, resolve } from "node:path";
+import type { SqlConnection } from "./sql.ts";
+import type { Storage, StoredApplication } from "./storage.ts";
+import { StoreError } from "./store-error.ts";
+import { type BucketIdentity, checkTables, configureFile, createTables, refuseVersion, stampFile } from "./tables.ts";
+
+/** Opens or makes the SQLite file `path`; a second opener of a locked file gets an error at once, not after a wait. */
+export type OpenSql = (path: string) => SqlConnection;
+
+const DIRECTORY_VERSION = 1;
+const DESCRIPTOR = "brooklet.json";
+const LOCK = "lock.sqlite";
+const APPLICATION = "application";
+const BUCKETS = "buckets";
+const APPLICATION_MAGIC = "brklapp1";
+const DIGEST_BYTES = 32;
+const SQLITE_MAGIC = "SQLite format 3\0";
+const SQLITE_OLDEST = [3, 51, 3] as const;
+
+/** Buckets of a directory that is made without saying how many. */
+export const BUCKETS_DEFAULT = 16;
+
+/** Locks that are held: a connection that is garbage is closed, and a lock must not end by inattention. */
+const held = new Set<SqlConnection>();
+
+/** A data directory, locked by this process until it is closed. */
+export class DataDirectory implements Storage {
+  readonly path: string;
+  readonly buckets: number;
+  readonly #lock: SqlConnection;
+  readonly #openSql: OpenSql;
+
+  private constructor(path: string, buckets: number, lock: SqlConnection, openSql: OpenSql) {
+    this.path = path;
+    this.buckets = buckets;
+    this.#lock = lock;
+    this.#openSql = openSql;
+  }
+
+  /** Opens `path`, making it if there is nothing. The number of buckets of an existing directory never changes. */
+  static open(path: string, openSql: OpenSql, buckets: number = BUCKETS_DEFAULT): DataDirectory {
+    const directory = resolve(path);
+    makeDirectory(directory);
+    const found = readdirSync(directory);
+    const known = [
+      DESCRIPTOR,
+      LOCK,
+      `${LOCK}-journal`,
+      APPLICATION,
+      BUCKETS,
+      `${DESCRIPTOR}.new`,
+      `${APPLICATION}.new`,
+    ];
+    const stranger = found.find((name) => !known.includes(name));
+    if (stranger !== undefined && !found.includes(DESCRIPTOR)) {
+      throw new StoreError(
+        "refused",
+        `${directory} is not a brooklet data directory: it holds ${JSON.stringify(stranger)}`,
+      );
+    }
+    const lock = takeLock(join(directory, LOCK), directory, openSql);
+    try {
+      return new DataDirectory(directory, describe(directory, openSql, buckets), lock, openSql);
+    } catch (error) {
+      releaseLock(lock);
+      throw error;
+    }
+  }
+
+  /** Opens a bucket. */
+  openBucket(bucket: number): SqlConnection {
+    return openBucket(this.path, { bucket, buckets: this.buckets }, this.#openSql);
+  }
+
+  /** The last deployed package. */
+  readApplication(): StoredApplication | undefined {
+    const path = join(this.path, APPLICATION);
+    if (!existsSync(path)) return undefined;
+    const file = readFileSync(path);
+    const header = APPLICATION_MAGIC.length + 4;
+    const bytes = file.subarray(header + DIGEST_BYTES);
+    const intact =
+      file.subarray(0, APPLICATION_MAGIC.length).toString("latin1") === APPLICATION_MAGIC &&
+      file.subarray(header, header + DIGEST_BYTES).equals(digest(bytes));
+    if (!intact) throw new StoreError("damaged", `${path} is not what was written`);
+    return { number: file.readUInt32LE(APPLICATION_MAGIC.length), bytes: new Uint8Array(bytes) };
+  }
+
+  /** Stores a package on stable storage: after a crash there is this one or the one before, never a mixture. */
+  storeApplication(application: StoredApplication): void {
+    const number = Buffer.alloc(4);
+    number.writeUInt32LE(application.number);
+    const parts = [Buffer.from(APPLICATION_MAGIC, "latin1"), number, digest(application.bytes), application.bytes];
+    writeDurably(this.path, APPLICATION, Buffer.concat(parts));
+  }
+
+  /** Lets another process in. Buckets must be closed before. */
+  close(): void {
+    releaseLock(this.#lock);
+  }
+}
+
+/** Opens a bucket of a locked directory: checked before SQLite touches it, configured, and checked again. */
+export function openBucket(directory: string, identity: BucketIdentity, openSql: OpenSql): SqlConnection {
+  const path = bucketPath(directory, identity.bucket);
+  return refusing(path, () => {
+    checkHeader(path);
+    const sql = openSql(path);
+    try {
+      checkTables(sql, identity);
+      configureFile(sql);
+    } catch (error) {
+      sql.close();
+      throw error;
+    }
+    return sql;
+  });
+}
+
+function bucketPath(directory: string, bucket: number): string {
+  return join(directory, BUCKETS, `${String(bucket).padStart(3, "0")}.sqlite`);
+}
+
+/** The number of buckets of a directory, which is made complete if its making was interrupted or has not begun. */
+function describe(directory: string, openSql: OpenSql, buckets: number): number {
+  const path = join(directory, DESCRIPTOR);
+  if (existsSync(path)) return readDescriptor(path);
+  if (!Number.isInteger(buckets) || buckets < 1 || buckets > 999)
+    throw new RangeError(`1 to 999 buckets, not ${buckets}`);
+  makeDirectory(join(directory, BUCKETS));
+  for (let bucket = 0; bucket < buckets; bucket += 1) makeBucket(directory, { bucket, buckets }, openSql);
+  syncDirectory(join(directory, BUCKETS));
+  // Last: where there is a descriptor, every bucket was there once, and a missing one is a loss that must be told.
+  const text = `${JSON.stringify({ version: DIRECTORY_VERSION, minReader: DIRECTORY_VERSION, buckets })}\n`;
+  writeDurably(directory, DESCRIPTOR, Buffer.from(text));
+  return buckets;
+}
+
+function readDescriptor(path: string): number {
+  return refusing(path, () => {
+    const { minReader, version, buckets } = JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
+    if (typeof minReader !== "number" || minReader > DIRECTORY_VERSION) {
+      throw new StoreError("refused", `directory version ${version}; this release reads version ${DIRECTORY_VERSION}`);
+    }
+    if (typeof buckets !== "number" || !Number.isInteger(buckets) || buckets < 1)
+      throw new StoreError("damaged", "no buckets");
+    return buckets;
+  });
+}
+
+/** Makes an empty bucket beside its place and moves it there whole. One that is there is checked and kept. */
+function makeBucket(directory: string, identity: BucketIdentity, openSql: OpenSql): void {
+  const path = bucketPath(directory, identity.bucket);
+  if (existsSync(path)) {
+    openBucket(directory, identity, openSql).close();
+    return;
+  }
+  const fresh = `${path}.new`;
+  for (const leftover of [fresh, `${fresh}-wal`, `${fresh}-shm`]) rmSync(leftover, { force: true });
+  closeSync(openSync(fresh, "wx", 0o600));
+  const sql = openSql(fresh);
+  try {
+    const version = String(sql.all<{ version: string }>("SELECT sqlite_version() AS version")[0]?.version);
+    if (older(version, SQLITE_OLDEST))
+      throw new StoreError("refused", `SQLite ${version} is older than ${SQLITE_OLDEST.join(".")}`);
+    stampFile(sql);
+    configureFile(sql);
+    createTables(sql, identity);
+  } finally {
+    sql.close();
+  }
+  syncFile(fresh);
+  renameSync(fresh, path);
+}
+
+/** Refuses, without opening it in SQLite, a file that is missing, empty, foreign or of another version. */
+function checkHeader(path: string): void {
+  if (!existsSync(path)) throw new StoreError("damaged", "the file is missing");
+  if (!statSync(path).isFile()) throw new StoreError("refused", "not a file");
+  const header = Buffer.alloc(100);
+  const file = openSync(path, "r");
+  const length = readSync(file, header, 0, header.length, 0);
+  closeSync(file);
+  if (length === 0)
+    throw new StoreError("damaged", existsSync(`${path}-wal`) ? "the file is empty beside a log" : "the file is empty");
+  if (length < header.length || header.subarray(0, 16).toString("latin1") !== SQLITE_MAGIC) {
+    throw new StoreError("refused", "not an SQLite database");
+  }
+  refuseVersion(header.readUInt32BE(68), header.readUInt32BE(60));
+}
+
+/** One process at a time: an exclusive transaction on a file of its own, which the system ends with the process. */
+function takeLock(path: string, directory: string, openSql: OpenSql): SqlConnection {
+  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
+  const sql = openSql(path);
+  try {
+    sql.run("BEGIN EXCLUSIVE");
+    held.add(sql);
+    return sql;
+  } catch (error) {
+    sql.close();
+    if (!(error instanceof StoreError && error.kind === "busy")) throw error;
+    throw new StoreError("busy", `the data directory ${directory} is in use by another process`, error);
+  }
+}
+
+function releaseLock(lock: SqlConnection): void {
+  held.delete(lock);
+  lock.close();
+}
+
+/** Runs `work`; a `StoreError` of it names the file. */
+function refusing<Result>(path: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof StoreError) throw new StoreError(error.kind, `${path}: ${error.message}`, error);
+    throw new StoreError("damaged", `${path}: ${error instanceof Error ? error.message : error}`, error);
+  }
+}
+
+function makeDirectory(path: string): void {
+  try {
+    if (mkdirSync(path, { recursive: true, mode: 0o700 }) !== undefined) chmodSync(path, 0o700);
+  } catch (error) {
+    throw new StoreError("io", `${path} cannot be used: ${error instanceof Error ? error.message : error}`, error);
+  }
+}
+
+/** Writes a file so that after a crash its name stands for the old content or the new, both whole. */
+function writeDurably(directory: string, name: string, content: Buffer): void {
+  const fresh = join(directory, `${name}.new`);
+  const file = openSync(fresh, "w", 0o600);
+  try {
+    for (let at = 0; at < content.length; ) at += writeSync(file, content, at);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(fresh, join(directory, name));
+  syncDirectory(directory);
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, "r+");
+  fsyncSync(file);
+  closeSync(file);
+}
+
+/** Makes the names in a directory durable. Windows has no such call and needs none. */
+function syncDirectory(path: string): void {
+  if (process.platform === "win32") return;
+  const directory = openSync(path, "r");
+  fsyncSync(directory);
+  closeSync(directory);
+}
+
+function digest(bytes: Uint8Array): Buffer {
+  return createHash("sha256").update(bytes).digest();
+}
+
+function older(version: string, oldest: readonly number[]): boolean {
+  const parts = version.split(".").map(Number);
+  const different = oldest.findIndex((part, index) => parts[index] !== part);
+  return different !== -1 && (parts[different] ?? 0) < (oldest[different] ?? 0);
+}

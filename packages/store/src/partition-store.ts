@@ -1,0 +1,329 @@
+/**
+ * All SQL of partitions. A partition is a row, the operations of its tail, and its segments with their blocks; the
+ * bytes in them are the core's. What is known of recently used partitions is kept in memory, with a layout number that
+ * changes whenever the core must read the manifest anew. When to write, fold or check-point is decided elsewhere.
+ */
+import type { Sql } from "./sql.ts";
+import { StoreError } from "./store-error.ts";
+import { BLOCKS_PER_SEGMENT, type BucketIdentity } from "./tables.ts";
+
+/** A partition as it is now. */
+export interface PartitionState {
+  readonly key: string;
+  /** Number of the partition, unique over all buckets of a directory; 0: it does not exist. */
+  readonly number: number;
+  /** Changes with the segments and their liveness, and when the partition was forgotten meanwhile. */
+  readonly layout: number;
+  /** Number of the last operation of the tail; 0: the tail is empty. */
+  readonly lastOperation: number;
+  /** Length of the tail. */
+  readonly operations: number;
+  readonly operationBytes: number;
+  /** Number of the application with which all segments were written. */
+  readonly application: number;
+}
+
+/** A segment as the core keeps it resident. */
+export interface StoredSegment {
+  readonly number: number;
+  readonly header: Uint8Array;
+  readonly liveness: Uint8Array;
+}
+
+/** What a partition consists of, as far as the asker does not know it. */
+export interface StoredManifest {
+  readonly layout: number;
+  readonly segments: readonly StoredSegment[] | undefined;
+  readonly operations: readonly { readonly number: number; readonly bytes: Uint8Array }[];
+}
+
+/** What compaction changes. */
+export interface StoredChange {
+  readonly folded: number;
+  readonly removedSegments: readonly number[];
+  readonly liveness: readonly { readonly segment: number; readonly liveness: Uint8Array }[];
+  readonly newSegments: readonly (StoredSegment & {
+    readonly schema: string;
+    readonly documents: number;
+    readonly blocks: readonly Uint8Array[];
+  })[];
+}
+
+/** One operation to append to the tail of a partition. */
+export interface TailEntry {
+  readonly key: string;
+  readonly bytes: Uint8Array;
+}
+
+/** How a store behaves. */
+export interface PartitionStoreOptions extends BucketIdentity {
+  /** Number of the deployed application: partitions made now are written with it. */
+  readonly application: number;
+  /** Partitions remembered. */
+  readonly remembered?: number;
+}
+
+type MutableState = { -readonly [Name in keyof PartitionState]: PartitionState[Name] };
+
+interface PartitionRow {
+  readonly number: number;
+  readonly key: string;
+  readonly application: number;
+}
+
+const REMEMBERED = 20_000;
+const BATCH = 16;
+const READ_ONE = "SELECT bytes FROM block WHERE id = ?";
+const READ_BATCH = `SELECT id, bytes FROM block WHERE id IN (${Array(BATCH).fill("?").join(", ")})`;
+
+/** Layout number of partitions that do not exist; others count on from it and are never used twice in a process. */
+const LAYOUT_OF_NOTHING = 1;
+let lastLayout = LAYOUT_OF_NOTHING;
+
+/** The partitions of one bucket. */
+export class PartitionStore {
+  readonly #sql: Sql;
+  readonly #states = new Map<string, MutableState>();
+  readonly #remembered: number;
+  readonly #buckets: number;
+  #application: number;
+  #nextPartition: number;
+  #nextOperation: number;
+  #nextSegment: number;
+
+  constructor(sql: Sql, options: PartitionStoreOptions) {
+    this.#sql = sql;
+    this.#remembered = options.remembered ?? REMEMBERED;
+    this.#application = options.application;
+    this.#buckets = options.buckets;
+    // Numbers of partitions are congruent to their bucket: cores that serve several buckets tell them apart by it.
+    const lastPartition = this.#maximum("SELECT max(number) AS last FROM partition");
+    this.#nextPartition = Math.max(lastPartition, options.bucket) + options.buckets;
+    const about = new Map(
+      sql.all<{ name: string; value: number }>("SELECT name, value FROM about").map((row) => [row.name, row.value]),
+    );
+    this.#nextOperation = Math.max(
+      about.get("next_operation") ?? 1,
+      this.#maximum("SELECT max(number) AS last FROM operation") + 1,
+    );
+    this.#nextSegment = Math.max(
+      about.get("next_segment") ?? 1,
+      this.#maximum("SELECT max(number) AS last FROM segment") + 1,
+    );
+  }
+
+  /** Number of the deployed application. */
+  set application(application: number) {
+    this.#application = application;
+  }
+
+  /** The first number that no segment of this bucket has or had. */
+  get firstFreeSegment(): number {
+    return this.#nextSegment;
+  }
+
+  /** Number of the latest operation of the bucket. */
+  get lastOperation(): number {
+    return this.#nextOperation - 1;
+  }
+
+  /** The partition of `key` as it is now; what happens later does not show in what is returned. */
+  state(key: string): PartitionState {
+    return { ...(this.#known(key) ?? nothing(key)) };
+  }
+
+  /** What a core that holds `layout` and the operations up to `operation` lacks of a partition. */
+  manifest(key: string, layout: number, operation: number): StoredManifest {
+    const state = this.state(key);
+    if (state.number === 0)
+      return { layout: state.layout, segments: layout === state.layout ? undefined : [], operations: [] };
+    const same = layout === state.layout;
+    const segments = "SELECT number, header, liveness FROM segment WHERE partition = ? ORDER BY number";
+    const operations = "SELECT number, bytes FROM operation WHERE partition = ? AND number > ? ORDER BY number";
+    return {
+      layout: state.layout,
+      segments: same ? undefined : this.#sql.all<StoredSegment>(segments, state.number),
+      operations: this.#sql.all(operations, state.number, same ? operation : 0),
+    };
+  }
+
+  /** Blocks in the order asked for. */
+  read(blocks: readonly { readonly segment: number; readonly block: number }[]): Uint8Array[] {
+    const found = new Map<number, Uint8Array>();
+    const ids = blocks.map(({ segment, block }) => segment * BLOCKS_PER_SEGMENT + block);
+    for (let from = 0; from < ids.length; from += BATCH) {
+      for (const [id, bytes] of this.#readSome(ids.slice(from, from + BATCH))) found.set(id, bytes);
+    }
+    return ids.map((id) => {
+      const bytes = found.get(id);
+      if (bytes === undefined) {
+        const place = `block ${id % BLOCKS_PER_SEGMENT} of segment ${Math.floor(id / BLOCKS_PER_SEGMENT)}`;
+        throw new StoreError("damaged", `${place} is missing`);
+      }
+      return bytes;
+    });
+  }
+
+  /** Appends to tails, all in one transaction, making the partitions that do not exist. */
+  append(entries: readonly TailEntry[]): void {
+    const touched = new Map<string, MutableState>();
+    const insert = "INSERT INTO operation (number, partition, bytes) VALUES (?, ?, ?)";
+    const written = this.#sql.transaction(() =>
+      entries.map(({ key, bytes }) => {
+        const state = touched.get(key) ?? this.#known(key) ?? this.#create(key);
+        touched.set(key, state);
+        const number = this.#nextOperation++;
+        this.#sql.run(insert, number, state.number, bytes);
+        return { state, number, length: bytes.length };
+      }),
+    );
+    // Only what is committed may be seen: nothing above changed a state that others hold.
+    for (const state of touched.values()) this.#remember(state);
+    for (const { state, number, length } of written) {
+      state.lastOperation = number;
+      state.operations += 1;
+      state.operationBytes += length;
+    }
+  }
+
+  /** Puts the result of compaction in place, in one transaction. The layout changes with it. */
+  commit(key: string, change: StoredChange, wholly: boolean): void {
+    const { number } = this.state(key);
+    const nextSegment = Math.max(this.#nextSegment, ...change.newSegments.map((segment) => segment.number + 1));
+    this.#sql.transaction(() => {
+      this.#sql.run("DELETE FROM operation WHERE partition = ? AND number <= ?", number, change.folded);
+      for (const segment of change.removedSegments) this.#removeSegment(number, segment);
+      for (const { segment, liveness } of change.liveness) {
+        this.#sql.run("UPDATE segment SET liveness = ? WHERE number = ? AND partition = ?", liveness, segment, number);
+      }
+      for (const segment of change.newSegments) this.#addSegment(number, segment);
+      this.#setAbout("next_operation", this.#nextOperation);
+      this.#setAbout("next_segment", nextSegment);
+      if (wholly) this.#markWritten(number);
+    });
+    this.#nextSegment = nextSegment;
+    this.#states.delete(key);
+  }
+
+  /** Notes that everything in a partition was written with the deployed application. */
+  markCurrent(key: string): void {
+    const state = this.#known(key);
+    if (state === undefined) return;
+    this.#sql.transaction(() => this.#markWritten(state.number));
+    state.application = this.#application;
+  }
+
+  /** Partitions with a tail, in order of their number after `number`. */
+  withTail(number: number, limit: number): { readonly number: number; readonly key: string }[] {
+    return this.#sql.all(
+      "SELECT number, key FROM partition WHERE number IN (SELECT DISTINCT partition FROM operation WHERE partition > ? ORDER BY partition LIMIT ?) ORDER BY number",
+      number,
+      limit,
+    );
+  }
+
+  /** Partitions written with another application than the deployed one, in order of their number after `number`. */
+  outdated(number: number, limit: number): { readonly number: number; readonly key: string }[] {
+    return this.#sql.all(
+      "SELECT number, key FROM partition WHERE number > ? AND application <> ? ORDER BY number LIMIT ?",
+      number,
+      this.#application,
+      limit,
+    );
+  }
+
+  /** Moves committed pages from the log to the file; `truncate` leaves nothing in the log (erasure). */
+  checkpoint(truncate: boolean): void {
+    this.#sql.run(`PRAGMA wal_checkpoint(${truncate ? "TRUNCATE" : "PASSIVE"})`);
+  }
+
+  #known(key: string): MutableState | undefined {
+    const known = this.#states.get(key);
+    if (known !== undefined) return this.#remember(known);
+    const row = this.#sql.all<PartitionRow>("SELECT number, key, application FROM partition WHERE key = ?", key)[0];
+    return row === undefined ? undefined : this.#remember(this.#load(row));
+  }
+
+  #load({ number, key, application }: PartitionRow): MutableState {
+    const tail = this.#sql.all<{ operations: number; bytes: number; last: number }>(
+      "SELECT count(*) AS operations, coalesce(sum(length(bytes)), 0) AS bytes, coalesce(max(number), 0) AS last FROM operation WHERE partition = ?",
+      number,
+    )[0] ?? { operations: 0, bytes: 0, last: 0 };
+    const { operations, bytes: operationBytes, last: lastOperation } = tail;
+    return { key, number, application, layout: ++lastLayout, lastOperation, operations, operationBytes };
+  }
+
+  #remember(state: MutableState): MutableState {
+    this.#states.delete(state.key);
+    this.#states.set(state.key, state);
+    if (this.#states.size > this.#remembered) {
+      const [oldest] = this.#states.keys();
+      if (oldest !== undefined) this.#states.delete(oldest);
+    }
+    return state;
+  }
+
+  #create(key: string): MutableState {
+    const number = this.#nextPartition;
+    this.#nextPartition += this.#buckets;
+    const application = this.#application;
+    this.#sql.run("INSERT INTO partition (number, key, application) VALUES (?, ?, ?)", number, key, application);
+    return { ...nothing(key), number, application, layout: ++lastLayout };
+  }
+
+  #readSome(ids: readonly number[]): (readonly [id: number, bytes: Uint8Array])[] {
+    const first = ids[0];
+    if (first === undefined) return [];
+    if (ids.length === 1)
+      return this.#sql.all<{ bytes: Uint8Array }>(READ_ONE, first).map(({ bytes }) => [first, bytes]);
+    const padded = [...ids, ...Array<number>(BATCH - ids.length).fill(first)];
+    return this.#sql.all<{ id: number; bytes: Uint8Array }>(READ_BATCH, ...padded).map(({ id, bytes }) => [id, bytes]);
+  }
+
+  #addSegment(partition: number, segment: StoredChange["newSegments"][number]): void {
+    if (segment.blocks.length > BLOCKS_PER_SEGMENT)
+      throw new RangeError(`a segment of ${segment.blocks.length} blocks`);
+    this.#sql.run(
+      "INSERT INTO segment (number, partition, schema, documents, header, liveness) VALUES (?, ?, ?, ?, ?, ?)",
+      segment.number,
+      partition,
+      segment.schema,
+      segment.documents,
+      segment.header,
+      segment.liveness,
+    );
+    segment.blocks.forEach((bytes, block) => {
+      this.#sql.run("INSERT INTO block (id, bytes) VALUES (?, ?)", segment.number * BLOCKS_PER_SEGMENT + block, bytes);
+    });
+  }
+
+  #removeSegment(partition: number, segment: number): void {
+    const first = segment * BLOCKS_PER_SEGMENT;
+    this.#sql.run("DELETE FROM segment WHERE number = ? AND partition = ?", segment, partition);
+    this.#sql.run("DELETE FROM block WHERE id >= ? AND id < ?", first, first + BLOCKS_PER_SEGMENT);
+  }
+
+  #setAbout(name: string, value: number): void {
+    this.#sql.run("UPDATE about SET value = ? WHERE name = ?", value, name);
+  }
+
+  #markWritten(number: number): void {
+    this.#sql.run("UPDATE partition SET application = ? WHERE number = ?", this.#application, number);
+  }
+
+  #maximum(statement: string): number {
+    return this.#sql.all<{ last: number | null }>(statement)[0]?.last ?? 0;
+  }
+}
+
+function nothing(key: string): MutableState {
+  return {
+    key,
+    number: 0,
+    layout: LAYOUT_OF_NOTHING,
+    lastOperation: 0,
+    operations: 0,
+    operationBytes: 0,
+    application: 0,
+  };
+}

@@ -1,0 +1,40 @@
+/** Why the store failed, in the kinds that its callers treat differently. */
+
+/**
+ * `full`: no space; nothing was changed. `io`: the device failed; what was being written may or may not be there.
+ * `damaged`: the bytes are not what was written. `refused`: not ours, or not for this release; it was not touched.
+ * `busy`: another process holds it.
+ */
+export type StoreErrorKind = "full" | "io" | "damaged" | "refused" | "busy";
+
+/** A failure of the store. The message is the operator's: it may name files, never documents. */
+export class StoreError extends Error {
+  readonly kind: StoreErrorKind;
+
+  constructor(kind: StoreErrorKind, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "StoreError";
+    this.kind = kind;
+  }
+}
+
+const KINDS: readonly (readonly [prefix: string, kind: StoreErrorKind])[] = [
+  ["SQLITE_FULL", "full"],
+  ["SQLITE_IOERR", "io"],
+  ["SQLITE_CANTOPEN", "io"],
+  ["SQLITE_READONLY", "io"],
+  ["SQLITE_PERM", "io"],
+  ["SQLITE_NOMEM", "io"],
+  ["SQLITE_CORRUPT", "damaged"],
+  ["SQLITE_NOTADB", "damaged"],
+  ["SQLITE_BUSY", "busy"],
+  ["SQLITE_LOCKED", "busy"],
+];
+
+/** The failure that SQLite's result code (`SQLITE_IOERR_FSYNC`) stands for; other errors are defects and pass as they are. */
+export function storeError(code: string, cause: unknown): unknown {
+  const kind = KINDS.find(([prefix]) => code.startsWith(prefix))?.[1];
+  return kind === undefined
+    ? cause
+    : new StoreError(kind, `${code}: ${cause instanceof Error ? cause.message : cause}`, cause);
+}

@@ -1,0 +1,116 @@
+/**
+ * The tables of a bucket, how a new one is made, and how an existing one is let in: exactly ours, or refused without a
+ * change. What the rows mean is `partition-store.ts`'s.
+ */
+import type { Sql } from "./sql.ts";
+import { StoreError } from "./store-error.ts";
+
+/** Version of the tables; `PRAGMA user_version` of every bucket. */
+export const FORMAT_VERSION = 1;
+
+/** `PRAGMA application_id` of every bucket: "brkl". */
+export const APPLICATION_ID = 0x62726b6c;
+
+/** Size of a page of a bucket file (docs: 16 KiB reads blocks of 256 KiB best). */
+export const PAGE_BYTES = 16_384;
+
+/** Blocks of a segment have the ids from `segment * BLOCKS_PER_SEGMENT` on: below 2^53 for every 32-bit segment. */
+export const BLOCKS_PER_SEGMENT: number = 2 ** 20;
+
+/** Which bucket of how many a database is. */
+export interface BucketIdentity {
+  readonly bucket: number;
+  readonly buckets: number;
+}
+
+const TABLES: readonly (readonly [name: string, sql: string])[] = [
+  ["about", "CREATE TABLE about (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID"],
+  [
+    "partition",
+    "CREATE TABLE partition (number INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, application INTEGER NOT NULL) STRICT",
+  ],
+  [
+    "operation",
+    "CREATE TABLE operation (number INTEGER PRIMARY KEY, partition INTEGER NOT NULL, bytes BLOB NOT NULL) STRICT",
+  ],
+  ["operation_of_partition", "CREATE INDEX operation_of_partition ON operation (partition)"],
+  [
+    "segment",
+    "CREATE TABLE segment (number INTEGER PRIMARY KEY, partition INTEGER NOT NULL, schema TEXT NOT NULL, documents INTEGER NOT NULL, header BLOB NOT NULL, liveness BLOB NOT NULL) STRICT",
+  ],
+  ["segment_of_partition", "CREATE INDEX segment_of_partition ON segment (partition)"],
+  ["block", "CREATE TABLE block (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT"],
+];
+
+/** Pragmas of every connection and the value each must have when read back. Library defaults differ: none is relied on. */
+const PRAGMAS: readonly (readonly [name: string, set: string, read: number | string])[] = [
+  ["journal_mode", "WAL", "wal"],
+  ["synchronous", "FULL", 2],
+  ["secure_delete", "ON", 1],
+  ["trusted_schema", "OFF", 0],
+  ["cell_size_check", "ON", 1],
+  ["mmap_size", "0", 0],
+  ["temp_store", "MEMORY", 2],
+  // Checkpoints are ours, off the path of requests; this is only the net below them (64 MiB).
+  ["wal_autocheckpoint", "4096", 4096],
+  ["cache_size", "-4096", -4096],
+];
+
+/** Makes the tables in an empty database. */
+export function createTables(sql: Sql, identity: BucketIdentity): void {
+  const { bucket, buckets } = identity;
+  sql.transaction(() => {
+    for (const [, statement] of TABLES) sql.run(statement);
+    const about = { format_version: FORMAT_VERSION, bucket, buckets, next_operation: 1, next_segment: 1 };
+    for (const [name, value] of Object.entries(about))
+      sql.run("INSERT INTO about (name, value) VALUES (?, ?)", name, value);
+  });
+}
+
+/** Prepares an empty file before its tables are made: the size of its pages, and the marks by which it is known. */
+export function stampFile(sql: Sql): void {
+  sql.run(`PRAGMA page_size = ${PAGE_BYTES}`);
+  sql.run(`PRAGMA application_id = ${APPLICATION_ID}`);
+  sql.run(`PRAGMA user_version = ${FORMAT_VERSION}`);
+}
+
+/** Sets what holds for every connection to a file and reads it back. */
+export function configureFile(sql: Sql): void {
+  for (const [name, set, expected] of PRAGMAS) {
+    sql.run(`PRAGMA ${name} = ${set}`);
+    const value = pragma(sql, name);
+    if (value !== expected) throw new StoreError("io", `SQLite has ${name} = ${value} where ${expected} was set`);
+  }
+}
+
+/** Refuses a file that is not ours or of another version, by the two numbers in its header. */
+export function refuseVersion(applicationId: number, version: number): void {
+  if (applicationId !== APPLICATION_ID) throw new StoreError("refused", "not a brooklet bucket");
+  if (version !== FORMAT_VERSION) {
+    throw new StoreError("refused", `format version ${version}; this release reads version ${FORMAT_VERSION}`);
+  }
+}
+
+/** Requires that a database is the bucket it should be, of this version, with exactly our tables. */
+export function checkTables(sql: Sql, identity: BucketIdentity): void {
+  const expected = new Map(TABLES);
+  const found = sql.all<{ name: string; sql: string | null }>(
+    "SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_autoindex%' ESCAPE '\\' ORDER BY name",
+  );
+  for (const { name, sql: text } of found) {
+    if (expected.get(name) !== text)
+      throw new StoreError("refused", `tampered: ${JSON.stringify(name)} is not as we made it`);
+    expected.delete(name);
+  }
+  if (expected.size > 0) throw new StoreError("refused", `tampered: ${[...expected.keys()].join(", ")} missing`);
+  const about = { format_version: FORMAT_VERSION, bucket: identity.bucket, buckets: identity.buckets };
+  for (const [name, value] of Object.entries(about)) {
+    const stored = sql.all<{ value: number }>("SELECT value FROM about WHERE name = ?", name)[0]?.value;
+    if (stored !== value) throw new StoreError("refused", `${name} is ${stored}, not ${value}`);
+  }
+}
+
+function pragma(sql: Sql, name: string): unknown {
+  const row = sql.all<Record<string, unknown>>(`PRAGMA ${name}`)[0];
+  return row === undefined ? undefined : Object.values(row)[0];
+}

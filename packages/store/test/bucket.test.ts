@@ -1,0 +1,132 @@
+/** Group commit: what arrives together is one transaction, acknowledged after it, and fails together. */
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { Bucket } from "../src/bucket.ts";
+import { betterSqlite3 } from "../src/drivers/better-sqlite3.ts";
+import type { SqlConnection } from "../src/sql.ts";
+import { StoreError } from "../src/store-error.ts";
+import { createTables } from "../src/tables.ts";
+
+const IDENTITY = { bucket: 3, buckets: 8 };
+
+/** One database that outlives its connections, whose next commits can be made to fail. */
+function faulty(): { open: () => SqlConnection; fail: (error: StoreError) => void; opened: () => number } {
+  const database = new Database(":memory:");
+  const sql = betterSqlite3(database);
+  createTables(sql, IDENTITY);
+  let [failure, opened]: [StoreError | undefined, number] = [undefined, 0];
+  const transaction: SqlConnection["transaction"] = (work) =>
+    sql.transaction(() => {
+      const result = work();
+      const error = failure;
+      failure = undefined;
+      if (error !== undefined) throw error;
+      return result;
+    });
+  return {
+    open: () => {
+      opened += 1;
+      return { ...sql, transaction, close: () => undefined };
+    },
+    fail: (error) => {
+      failure = error;
+    },
+    opened: () => opened,
+  };
+}
+
+function bucketOn(open: () => SqlConnection): Bucket {
+  return new Bucket({ ...IDENTITY, open, application: 1, schedule: setImmediate });
+}
+
+test("writes of one turn are one transaction", async () => {
+  const bucket = bucketOn(faulty().open);
+  await Promise.all(
+    Array.from({ length: 500 }, (_, index) => bucket.write(`g:${index % 50}`, Uint8Array.of(index % 256))),
+  );
+  expect(bucket.commits).toBe(1);
+  expect(bucket.store.state("g:7").operations).toBe(10);
+  await bucket.write("g:7", Uint8Array.of(1));
+  expect(bucket.commits).toBe(2);
+});
+
+test("a transaction takes at most 1024 writes, and their order is kept", async () => {
+  const bucket = bucketOn(faulty().open);
+  const numbers = Array.from({ length: 2_500 }, (_, index) => index);
+  await Promise.all(numbers.map((index) => bucket.write("g:a", Uint8Array.of(index % 256, index >> 8))));
+  expect(bucket.commits).toBe(3);
+  const { operations } = bucket.store.manifest("g:a", 0, 0);
+  expect(operations.map(({ bytes: [low = 0, high = 0] }) => low + (high << 8))).toEqual(numbers);
+});
+
+test("numbers of partitions are those of their bucket and of no other", async () => {
+  const bucket = bucketOn(faulty().open);
+  await Promise.all(["g:a", "g:b", "g:c"].map((key) => bucket.write(key, Uint8Array.of(1))));
+  expect(["g:a", "g:b", "g:c"].map((key) => bucket.store.state(key).number)).toEqual([11, 19, 27]);
+});
+
+test("a full device refuses everything in the transaction and changes nothing", async () => {
+  const { open, fail, opened } = faulty();
+  const bucket = bucketOn(open);
+  await bucket.write("g:a", Uint8Array.of(1));
+  fail(new StoreError("full", "no space"));
+  const outcomes = await Promise.allSettled([
+    bucket.write("g:a", Uint8Array.of(2)),
+    bucket.write("g:new", Uint8Array.of(3)),
+  ]);
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(bucket.store.state("g:new").number).toBe(0);
+  expect(bucket.store.manifest("g:a", 0, 0).operations).toHaveLength(1);
+  expect(opened()).toBe(1);
+  await bucket.write("g:new", Uint8Array.of(4));
+  expect(bucket.store.manifest("g:new", 0, 0).operations.map(({ bytes }) => [...bytes])).toEqual([[4]]);
+});
+
+test("after a device error the database is opened anew, with other layout numbers", async () => {
+  const { open, fail, opened } = faulty();
+  const bucket = bucketOn(open);
+  await bucket.write("g:a", Uint8Array.of(1));
+  const { layout } = bucket.store.state("g:a");
+  fail(new StoreError("io", "fsync failed"));
+  await expect(bucket.write("g:a", Uint8Array.of(2))).rejects.toThrow("fsync failed");
+  expect(bucket.store.state("g:a").layout).not.toBe(layout);
+  expect(opened()).toBe(2);
+});
+
+test("numbers of operations are not used again after the tail was folded and the database opened anew", async () => {
+  const { open } = faulty();
+  const bucket = bucketOn(open);
+  await bucket.write("g:a", Uint8Array.of(1));
+  const { lastOperation } = bucket.store.state("g:a");
+  const change = { folded: lastOperation, removedSegments: [], liveness: [], newSegments: [] };
+  bucket.change((store) => store.commit("g:a", change, true), 0);
+  expect(bucket.store.state("g:a")).toMatchObject({ operations: 0, lastOperation: 0 });
+  const again = bucketOn(open);
+  await again.write("g:a", Uint8Array.of(2));
+  expect(again.store.state("g:a").lastOperation).toBeGreaterThan(lastOperation);
+});
+
+test("closing commits what is queued", async () => {
+  const { open } = faulty();
+  const bucket = bucketOn(open);
+  const written = bucket.write("g:a", Uint8Array.of(1));
+  bucket.close();
+  await written;
+  expect(bucketOn(open).store.state("g:a").operations).toBe(1);
+  await expect(bucket.write("g:a", Uint8Array.of(1))).rejects.toThrow("closed");
+});
+
+test("a partition that was forgotten is read again with another layout number", async () => {
+  const { open } = faulty();
+  const bucket = bucketOn(open);
+  await bucket.write("g:a", Uint8Array.of(1));
+  const before = bucket.store.state("g:a");
+  for (let index = 0; index < 25; index += 1) {
+    await Promise.all(
+      Array.from({ length: 1_000 }, (_, inner) => bucket.write(`g:${index}-${inner}`, Uint8Array.of(1))),
+    );
+  }
+  const after = bucket.store.state("g:a");
+  expect(after.layout).not.toBe(before.layout);
+  expect({ ...after, layout: 0 }).toEqual({ ...before, layout: 0 });
+});

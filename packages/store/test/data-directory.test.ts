@@ -1,0 +1,172 @@
+/** A directory is made whole, used by one process, and let in only as it was left. */
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import Database from "better-sqlite3";
+import { describe, expect, test } from "vitest";
+import { DataDirectory, openBucket } from "../src/data-directory.ts";
+import { FORMAT_VERSION } from "../src/tables.ts";
+import { folder, openSql } from "./open.ts";
+
+const digest = (path: string): string => createHash("sha256").update(readFileSync(path)).digest("hex");
+const first = (directory: string): string => join(directory, "buckets/000.sqlite");
+
+function made(): string {
+  const path = join(folder(), "data");
+  DataDirectory.open(path, openSql, 2).close();
+  return path;
+}
+
+test("a directory keeps the number of buckets it was made with", () => {
+  const path = made();
+  const directory = DataDirectory.open(path, openSql, 64);
+  expect(directory.buckets).toBe(2);
+  openBucket(path, { bucket: 1, buckets: 2 }, openSql).close();
+  directory.close();
+});
+
+test("nobody else may read what is in it", () => {
+  const path = made();
+  const modes = [path, join(path, "buckets"), first(path), join(path, "brooklet.json")].map(
+    (file) => statSync(file).mode & 0o777,
+  );
+  expect(modes).toEqual([0o700, 0o700, 0o600, 0o600]);
+});
+
+test("the package of the last deployment comes back, and a damaged one is told", () => {
+  const path = made();
+  const directory = DataDirectory.open(path, openSql);
+  expect(directory.readApplication()).toBeUndefined();
+  directory.storeApplication({ number: 1, bytes: Uint8Array.of(1, 2) });
+  directory.storeApplication({ number: 2, bytes: Uint8Array.of(3) });
+  expect(directory.readApplication()).toEqual({ number: 2, bytes: Uint8Array.of(3) });
+  const file = readFileSync(join(path, "application"));
+  file.writeUInt8(file.readUInt8(file.length - 1) ^ 1, file.length - 1);
+  writeFileSync(join(path, "application"), file);
+  expect(() => directory.readApplication()).toThrow("is not what was written");
+  directory.close();
+});
+
+test("making that was interrupted is completed", () => {
+  const path = made();
+  rmSync(join(path, "brooklet.json"));
+  rmSync(join(path, "buckets/001.sqlite"));
+  const before = digest(first(path));
+  DataDirectory.open(path, openSql, 2).close();
+  expect(digest(first(path))).toBe(before);
+  expect(existsSync(join(path, "buckets/001.sqlite"))).toBe(true);
+});
+
+test("a folder with other things in it is refused and left alone", () => {
+  const path = folder();
+  writeFileSync(join(path, "thesis.txt"), "x");
+  expect(() => DataDirectory.open(path, openSql)).toThrow("not a brooklet data directory");
+  expect(readdirSync(path)).toEqual(["thesis.txt"]);
+});
+
+test("a folder that cannot be made is refused with its path (E9)", () => {
+  const path = join(folder(), "file");
+  writeFileSync(path, "x");
+  expect(() => DataDirectory.open(join(path, "data"), openSql)).toThrow(`${path}/data cannot be used`);
+});
+
+test("a directory of a newer release is refused with both versions", () => {
+  const path = made();
+  writeFileSync(join(path, "brooklet.json"), JSON.stringify({ version: 9, minReader: 9, buckets: 2 }));
+  expect(() => DataDirectory.open(path, openSql)).toThrow("directory version 9; this release reads version 1");
+});
+
+describe("a second process", () => {
+  test("is refused while the first lives, and let in when it was killed (E12)", async () => {
+    const path = made();
+    const holder = spawn(process.execPath, [fileURLToPath(new URL("lock-holder.mjs", import.meta.url)), path]);
+    await once(holder.stdout, "data");
+    expect(() => DataDirectory.open(path, openSql)).toThrow("in use by another process");
+    holder.kill("SIGKILL");
+    await once(holder, "exit");
+    DataDirectory.open(path, openSql).close();
+  });
+
+  test("of the same process is refused too", () => {
+    const path = made();
+    const directory = DataDirectory.open(path, openSql);
+    expect(() => DataDirectory.open(path, openSql)).toThrow("in use");
+    directory.close();
+    DataDirectory.open(path, openSql).close();
+  });
+});
+
+describe("a bucket file is refused, and not changed, if it", () => {
+  const cases: readonly (readonly [what: string, spoil: (path: string) => void, message: string])[] = [
+    ["is missing", (path) => rmSync(path), "the file is missing"],
+    ["is empty (E1)", (path) => truncateSync(path, 0), "the file is empty"],
+    ["is text (E1)", (path) => writeFileSync(path, "hello ".repeat(50)), "not an SQLite database"],
+    ["is a folder (E1)", (path) => (rmSync(path), mkdirSync(path)), "not a file"],
+    [
+      "is empty beside a log (E6)",
+      (path) => (truncateSync(path, 0), writeFileSync(`${path}-wal`, "x")),
+      "the file is empty beside a log",
+    ],
+    ["is another database (E1)", (path) => change(path, "PRAGMA application_id = 7"), "not a brooklet bucket"],
+    [
+      "is newer (E2)",
+      (path) => change(path, "PRAGMA user_version = 9"),
+      `format version 9; this release reads version ${FORMAT_VERSION}`,
+    ],
+    [
+      "is older (E2)",
+      (path) => change(path, "PRAGMA user_version = 0"),
+      `format version 0; this release reads version ${FORMAT_VERSION}`,
+    ],
+    [
+      "has a trigger (E8)",
+      (path) => change(path, "CREATE TRIGGER x AFTER INSERT ON block BEGIN SELECT 1; END"),
+      'tampered: "x"',
+    ],
+    ["has a view (E8)", (path) => change(path, "CREATE VIEW x AS SELECT 1"), 'tampered: "x"'],
+    [
+      "has another column (E8)",
+      (path) => change(path, "ALTER TABLE segment ADD COLUMN more BLOB"),
+      'tampered: "segment"',
+    ],
+    [
+      "lacks an index (E8)",
+      (path) => change(path, "DROP INDEX segment_of_partition"),
+      "tampered: segment_of_partition missing",
+    ],
+    [
+      "is another bucket",
+      (path) => change(path, "UPDATE about SET value = 1 WHERE name = 'bucket'"),
+      "bucket is 1, not 0",
+    ],
+    ["is cut at half (E4)", (path) => truncateSync(path, statSync(path).size / 2), "SQLITE_CORRUPT"],
+  ];
+  for (const [what, spoil, message] of cases) {
+    test(what, () => {
+      const path = first(made());
+      spoil(path);
+      const content = existsSync(path) && statSync(path).isFile() ? digest(path) : undefined;
+      expect(() => openBucket(join(path, "../.."), { bucket: 0, buckets: 2 }, openSql)).toThrow(message);
+      if (content !== undefined) expect(digest(path)).toBe(content);
+    });
+  }
+});
+
+/** Changes a bucket file as a stranger would, leaving no log behind. */
+function change(path: string, statement: string): void {
+  const database = new Database(path);
+  database.exec(statement);
+  database.close();
+}
