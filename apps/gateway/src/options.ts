@@ -36,13 +36,13 @@ const FLAGS = ["--insecure-allow-anonymous", "--help"];
 /** The options of a command line; nothing if it asks for help. */
 export function parseCommand(words: readonly string[]): GatewayCommand | undefined {
   const given = new Map<string, string[]>();
-  for (let at = 0; at < words.length; at += 1) {
-    const word = words[at] ?? "";
+  const rest = [...words];
+  for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
     const [name = "", ...inline] = word.split("=");
     if (FLAGS.includes(word)) given.set(word, []);
     else if (!WITH_VALUE.includes(name)) throw new UsageError(unknownOption(word));
     else {
-      const value = inline.length > 0 ? inline.join("=") : words[(at += 1)];
+      const value = inline.length > 0 ? inline.join("=") : rest.shift();
       if (value === undefined || value === "") throw new UsageError(`${name} needs a value`);
       given.set(name, [...(given.get(name) ?? []), value]);
     }
@@ -54,7 +54,8 @@ export function parseCommand(words: readonly string[]): GatewayCommand | undefin
     data: last("--data") ?? "./data",
     host: last("--host") ?? "127.0.0.1",
     port: portOf("--port", last("--port") ?? "8080"),
-    configPort: last("--config-port") === "none" ? undefined : portOf("--config-port", last("--config-port") ?? "19071"),
+    configPort:
+      last("--config-port") === "none" ? undefined : portOf("--config-port", last("--config-port") ?? "19071"),
     allowedHosts: given.get("--allow-host") ?? [],
     insecureAllowAnonymous: given.has("--insecure-allow-anonymous"),
   };

@@ -16,10 +16,18 @@ interface Ran {
 }
 
 /** Runs to the end; `whileServing` is called when the server listens, with its port. */
-async function runWith(words: readonly string[], whileServing: (port: number) => Promise<void> = async () => {}): Promise<Ran> {
+async function runWith(
+  words: readonly string[],
+  whileServing: (port: number) => Promise<void> = async () => {},
+): Promise<Ran> {
   const packages: Uint8Array[] = [];
   let closed = 0;
-  const report = { schemas: [{ name: "mail", cluster: "mail", fields: [] }], clusters: [], warnings: ["w"], fingerprint: "" };
+  const report = {
+    schemas: [{ name: "mail", cluster: "mail", fields: [] }],
+    clusters: [],
+    warnings: ["w"],
+    fingerprint: "",
+  };
   const cluster: Cluster = {
     partition: () => {
       throw new Error("not asked for here");
@@ -27,7 +35,9 @@ async function runWith(words: readonly string[], whileServing: (port: number) =>
     search: () => Promise.reject(new Error("not asked for here")),
     deploy: (bytes) => Promise.resolve(packages.push(bytes)).then(() => report),
     application: () => undefined,
-    close: () => Promise.resolve().then(() => void (closed += 1)),
+    close: async () => {
+      closed += 1;
+    },
   };
   const printed: string[] = [];
   const warned: string[] = [];
@@ -121,7 +131,11 @@ describe("a run", () => {
 
   test("others are not let in without saying so, and the data is not touched", async () => {
     const refused = await runWith([...PORTS, "--host", "0.0.0.0"]);
-    expect(refused).toMatchObject({ code: 78, closed: 0, warned: [expect.stringContaining("--insecure-allow-anonymous")] });
+    expect(refused).toMatchObject({
+      code: 78,
+      closed: 0,
+      warned: [expect.stringContaining("--insecure-allow-anonymous")],
+    });
     const allowed = await runWith([...PORTS, "--host", "0.0.0.0", "--insecure-allow-anonymous"]);
     expect(allowed).toMatchObject({ code: 0, warned: [expect.stringContaining("anyone who reaches 0.0.0.0")] });
   });

@@ -1,6 +1,6 @@
 /** Runs a gateway from its command line to its end: deploy, listen, drain on a signal. The cluster is given by `main.ts`. */
 import { LOOPBACK_HOSTS } from "@brooklet/gateway";
-import { isLoopback, readPackageDirectory, type RunningServer, StartError, startServer } from "@brooklet/gateway/node";
+import { isLoopback, type RunningServer, readPackageDirectory, StartError, startServer } from "@brooklet/gateway/node";
 import type { Cluster } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import { type GatewayCommand, parseCommand, USAGE, UsageError } from "./options.ts";

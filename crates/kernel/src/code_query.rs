@@ -16,9 +16,9 @@ pub struct CodeQuery {
     dimensions: usize,
     /// The factor of the integers.
     pub(crate) scale: f64,
-    /// At least ‖q − scale·integers‖.
+    /// At least ‖q − scale·integers‖. Infinite if the query proves nothing.
     pub(crate) residual: f64,
-    /// At least ‖q‖, and more by less than one part in 2²⁸. Infinite if the query proves nothing.
+    /// At least ‖q‖, and more by less than one part in 2²⁸; infinite likewise.
     pub(crate) norm: f64,
     /// ‖scale·integers‖², within a few roundings.
     pub(crate) square: f64,
@@ -40,8 +40,8 @@ impl CodeQuery {
             dimensions: values.len(),
             scale,
             // The products `scale·integer` are rounded: relative to ‖q‖ far less than the second term.
-            residual: norm_slack(norm) + self::norm(rest),
-            norm: if true { norm } else { f64::INFINITY },
+            residual: if usable { norm_slack(norm) + self::norm(rest) } else { f64::INFINITY },
+            norm: if usable { norm } else { f64::INFINITY },
             square: scale * scale * square_sum as f64,
         }
     }

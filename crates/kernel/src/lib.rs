@@ -2,7 +2,7 @@
 //! bitmaps, bounded selection, byte search and checksums.
 //!
 //! # Same bits everywhere
-//! Every kernel is one algorithm over the few operations of [`lanes`], which `arch/scalar.rs` and `arch/wasm32.rs`
+//! Every kernel is one algorithm over the few operations of `lanes.rs`, which `arch/scalar.rs` and `arch/wasm32.rs`
 //! provide. The order of additions is fixed: cell `i` of a block of eight goes to accumulator `i` (for bfloat16 the even
 //! cells of a block go to accumulators 0–3 and the odd ones to 4–7), and in the end accumulators are added as
 //! `s[i] = a[i] + a[i+4]`, `t[i] = s[i] + s[i+2]`, `t[0] + t[1]`. A row whose length is not a multiple of the block is
@@ -12,7 +12,8 @@
 //! WebAssembly cannot ask the processor to flush subnormal numbers, and a column of them makes a scan a hundred times
 //! slower: one hostile group could stall everybody. So cells below [`FLUSH_FLOAT32`] (double cells: [`FLUSH_FLOAT64`])
 //! in magnitude count as zero in all floating-point kernels, in the query as in the rows, and so do differences below it
-//! in the Euclidean kernel. No product of two cells is then subnormal. Counting of differing cells is not affected.
+//! in the Euclidean kernel. No product of two cells is then subnormal (sums of products just above the limit can be, which
+//! costs a factor of four at worst). Counting of differing cells is not affected.
 //!
 //! # Memory
 //! Rows are little-endian cells as stored. No alignment is required (aligned rows are a little faster); nothing is read

@@ -67,13 +67,20 @@ pub(crate) fn microdegrees(degrees: f64, axis: Axis) -> Result<i32, String> {
     if degrees.is_nan() || degrees.abs() > limit {
         return Err(format!("{name} location must be in range [-{limit},+{limit}]"));
     }
-    Ok((degrees * 1e6) as i32)
+    Ok(whole_microdegrees(degrees) as i32)
+}
+
+/// Whole millionths of a degree, the rest cut off; nudged so that what was written with six decimals stays what it is.
+fn whole_microdegrees(degrees: f64) -> f64 {
+    degrees * 1e6 + 1e-3_f64.copysign(degrees)
 }
 
 /// A distance with its unit, in millionths of a degree; `None` for no limit (a negative number).
 pub(crate) fn parse_distance(text: &str) -> Result<Option<u32>, String> {
     let text = text.trim();
-    let unit_at = text.rfind(|c: char| !c.is_ascii_alphabetic()).map_or(0, |at| at + text[at..].chars().next().map_or(0, char::len_utf8));
+    let unit_at = text
+        .rfind(|c: char| !c.is_ascii_alphabetic())
+        .map_or(0, |at| at + text[at..].chars().next().map_or(0, char::len_utf8));
     let (number, unit) = text.split_at(unit_at);
     let degrees_per_unit = match unit {
         "km" => 180_000.0 / HALF_CIRCUMFERENCE_M,
@@ -89,7 +96,7 @@ pub(crate) fn parse_distance(text: &str) -> Result<Option<u32>, String> {
         return Ok(None);
     }
     // Half a circle reaches everything; more would only leave the range of the number.
-    Ok(Some((value * degrees_per_unit * 1e6).min(180e6) as u32))
+    Ok(Some(whole_microdegrees(value * degrees_per_unit).min(180e6) as u32))
 }
 
 #[cfg(test)]
@@ -117,6 +124,7 @@ mod tests {
             assert!(parse_coordinate(wrong).is_err(), "{wrong}");
         }
         assert_eq!(microdegrees(1.23456789, Axis::Latitude), Ok(1_234_567));
+        assert_eq!(microdegrees(2.9011229999999997, Axis::Latitude), Ok(2_901_123));
         assert!(microdegrees(90.5, Axis::Latitude).is_err());
         assert!(microdegrees(f64::NAN, Axis::Longitude).is_err());
     }

@@ -10,13 +10,16 @@ pub mod sorting;
 pub mod surroundings;
 pub mod tree;
 
+mod flatten;
 mod geo;
 mod limited;
 mod number;
 mod print;
+mod statement;
 mod suggestion;
 mod yql;
 
+pub use flatten::flatten;
 pub use print::{Form, tree_text, yql_text};
 pub use sorting::parse_sorting;
 pub use yql::parse_yql;

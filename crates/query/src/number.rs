@@ -77,8 +77,16 @@ pub(crate) fn parse_expression(text: &str) -> Option<Range> {
         return parse_range(text);
     }
     match first {
-        '<' => parse_number(&text[1..]).map(|n| Range { low: Bound::Unbounded, high: Bound::Exclusive(n), hit_limit: None }),
-        '>' => parse_number(&text[1..]).map(|n| Range { low: Bound::Exclusive(n), high: Bound::Unbounded, hit_limit: None }),
+        '<' => parse_number(&text[1..]).map(|n| Range {
+            low: Bound::Unbounded,
+            high: Bound::Exclusive(n),
+            hit_limit: None,
+        }),
+        '>' => parse_number(&text[1..]).map(|n| Range {
+            low: Bound::Exclusive(n),
+            high: Bound::Unbounded,
+            hit_limit: None,
+        }),
         _ => parse_number(text).map(Range::equal),
     }
 }
@@ -145,7 +153,10 @@ mod tests {
     #[test]
     fn expressions_are_read_as_ranges() {
         let integer = |n| Bound::Inclusive(Number::Integer(n));
-        assert_eq!(parse_expression("[1;5;-10]"), Some(Range { low: integer(1), high: integer(5), hit_limit: Some(-10) }));
+        assert_eq!(
+            parse_expression("[1;5;-10]"),
+            Some(Range { low: integer(1), high: integer(5), hit_limit: Some(-10) })
+        );
         assert_eq!(parse_expression("<1;>").map(|range| range.low), Some(Bound::Exclusive(Number::Integer(1))));
         assert_eq!(parse_expression("1.50").map(|range| range.high), Some(Bound::Inclusive(Number::Float(1.5))));
         for wrong in ["", "a", "<", "[1;5", "[1;2;3;4]", "1e400", "NaN", "inf", "[a;1]", "--1", ";"] {

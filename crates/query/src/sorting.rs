@@ -154,7 +154,12 @@ fn parse_key(text: &str) -> Result<SortKey, String> {
         [_, "first"] => Missing::First,
         [_, "last"] => Missing::Last,
         [_, "as", value] => Missing::As(value.trim_matches('"').to_owned()),
-        _ => return Err(format!("Expected missing(attribute, first|last|as, value), got '{}'.", Rejection::quote(text))),
+        _ => {
+            return Err(format!(
+                "Expected missing(attribute, first|last|as, value), got '{}'.",
+                Rejection::quote(text)
+            ));
+        }
     };
     let (by, function) = parse_object(parts[0])?;
     Ok(SortKey { by, direction, function, missing: Some(missing) })
@@ -218,7 +223,10 @@ mod tests {
 
     #[test]
     fn keys_have_directions_functions_and_places_for_missing_values() {
-        let keys = parse_sorting("-price +lowercase(name)  missing(uca(title,en_US,TERTIARY),last) [rank] +missing(a.key,as, 5)").unwrap();
+        let keys = parse_sorting(
+            "-price +lowercase(name)  missing(uca(title,en_US,TERTIARY),last) [rank] +missing(a.key,as, 5)",
+        )
+        .unwrap();
         let uca = SortFunction::Uca { locale: Some("en_US".into()), strength: Some(Strength::Tertiary) };
         let expected = vec![
             SortKey { direction: Some(Direction::Descending), ..key("price") },
@@ -233,7 +241,9 @@ mod tests {
 
     #[test]
     fn malformed_sortings_are_refused_at_their_place() {
-        for wrong in ["+", "5", "a b(c)", "missing(a)", "missing(a,maybe)", "uca(a,b,c,d)", "uca(a,b,c)", "[bogus]", "a(", "a)"] {
+        for wrong in
+            ["+", "5", "a b(c)", "missing(a)", "missing(a,maybe)", "uca(a,b,c,d)", "uca(a,b,c)", "[bogus]", "a(", "a)"]
+        {
             let rejection = parse_sorting(wrong).unwrap_err();
             assert_eq!(rejection.code, Code::IllegalQuery, "{wrong}");
         }

@@ -1,6 +1,7 @@
 //! What a parser must know beside the text: the request's parameters, the fields' kinds, and how words are found.
 //! Who parses a query implements these traits; this crate holds no schema.
 use crate::simple::Grammar;
+use crate::tree::TermKind;
 
 /// Parameters of the request, for `@name`.
 pub trait Parameters {
@@ -47,6 +48,16 @@ pub enum Matching {
         /// What ends a value in the simple language (`@@` if nothing else was set).
         terminator: String,
     },
+}
+
+impl Matching {
+    /// How a word that is searched for in such a field compares.
+    pub(crate) fn term_kind(&self) -> TermKind {
+        match self {
+            Matching::Word | Matching::Exact { .. } => TermKind::Exact,
+            Matching::Text | Matching::Gram | Matching::Uri => TermKind::Word,
+        }
+    }
 }
 
 /// The kind of values of a field.

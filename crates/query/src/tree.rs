@@ -3,7 +3,8 @@
 //! The parsers write it and the search binds it. It knows field names only as text: whether a field exists in the
 //! searched schemas, and what matching it has, is decided by who binds the tree. Nothing here is folded or stemmed.
 use crate::annotations::Annotations;
-use crate::sorting::SortKey;
+
+pub use crate::statement::{Query, RawGrouping};
 
 /// The index that is searched when none is named.
 pub const DEFAULT_INDEX: &str = "default";
@@ -12,55 +13,6 @@ pub const DEFAULT_INDEX: &str = "default";
 #[must_use]
 pub fn index_of(field: &str) -> &str {
     if field.is_empty() { DEFAULT_INDEX } else { field }
-}
-
-/// A whole statement.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Query {
-    /// What must match.
-    pub item: Item,
-    /// Schemas and clusters to search, as written; empty for all of them.
-    pub sources: Vec<String>,
-    /// Fields of the answer, as written; empty for `*`.
-    pub fields: Vec<String>,
-    /// The order of the hits; empty for relevance.
-    pub order_by: Vec<SortKey>,
-    /// How many hits: the statement's limit without its offset, never negative.
-    pub hits: Option<u32>,
-    /// How many hits to leave out before the first.
-    pub offset: Option<u32>,
-    /// The time budget, milliseconds.
-    pub timeout_ms: Option<u32>,
-    /// Groupings, not parsed here.
-    pub grouping: Vec<RawGrouping>,
-}
-
-impl Query {
-    /// A query for `item` with nothing else said.
-    #[must_use]
-    pub fn of(item: Item) -> Query {
-        Query {
-            item,
-            sources: Vec::new(),
-            fields: Vec::new(),
-            order_by: Vec::new(),
-            hits: None,
-            offset: None,
-            timeout_ms: None,
-            grouping: Vec::new(),
-        }
-    }
-}
-
-/// The text of one grouping statement after a `|`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RawGrouping {
-    /// `all(…)` or `each(…)` with all that follows it, as written, without the annotation before it.
-    pub text: String,
-    /// The values of its `continuations` annotation.
-    pub continuations: Vec<String>,
-    /// Where it stands.
-    pub place: Place,
 }
 
 /// A range of bytes of the text that was parsed. Parts that come from a parameter have the place of the call naming it.
@@ -187,9 +139,9 @@ pub struct Term {
 /// How the text of a [`Term`] compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TermKind {
-    /// Equals a token of a text.
+    /// Equals a token of a text. A text that is no token equals none (grammar `raw`, a literal without letters).
     Word,
-    /// Equals a whole value (fields that are not tokenised, grammar `raw`).
+    /// Equals a whole value: the field is not tokenised.
     Exact,
     /// Begins a token, or a whole value.
     Prefix,

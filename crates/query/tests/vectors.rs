@@ -38,9 +38,14 @@ fn text<'a>(row: &'a Value, member: &str) -> Option<&'a str> {
     row.get(member).and_then(Value::as_str)
 }
 
-/// Ids end in `*` to stand for all that begin with them.
+/// A `*` in a pattern stands for anything.
 fn names(pattern: &str, id: &str) -> bool {
-    pattern.strip_suffix('*').map_or(pattern == id, |prefix| id.starts_with(prefix))
+    match pattern.split_once('*') {
+        Some((before, after)) => {
+            id.len() >= before.len() + after.len() && id.starts_with(before) && id.ends_with(after)
+        }
+        None => pattern == id,
+    }
 }
 
 fn skipped(skips: &[Skip], id: &str, what: What) -> bool {
@@ -85,7 +90,11 @@ fn differences(row: &Value, query: &Query, skips: &[Skip]) -> Vec<String> {
         compare("tree", text(row, "tree").unwrap().to_owned(), tree_text(&query.item));
     }
     let number = |member: &str| row.get(member).and_then(Value::as_i64);
-    compare("hits", format!("{:?}", number("hits").map(|hits| hits.max(0))), format!("{:?}", query.hits.map(i64::from)));
+    compare(
+        "hits",
+        format!("{:?}", number("hits").map(|hits| hits.max(0))),
+        format!("{:?}", query.hits.map(i64::from)),
+    );
     compare("offset", format!("{:?}", number("offset")), format!("{:?}", query.offset.map(i64::from)));
     compare("timeout", format!("{:?}", number("timeout")), format!("{:?}", query.timeout_ms.map(i64::from)));
     let list = |member: &str| {
@@ -120,7 +129,11 @@ fn check_statements(file: &str, skips: &[Skip]) {
         match (parse_row(row), text(row, "error")) {
             (Err(_), Some(_)) => {}
             (Ok(query), None) => {
-                failures.extend(differences(row, &query, skips).into_iter().map(|difference| format!("{id} {yql}\n    {difference}")));
+                failures.extend(
+                    differences(row, &query, skips)
+                        .into_iter()
+                        .map(|difference| format!("{id} {yql}\n    {difference}")),
+                );
             }
             (Ok(query), Some(error)) => {
                 let tree = tree_text(&query.item);
@@ -132,14 +145,130 @@ fn check_statements(file: &str, skips: &[Skip]) {
     assert!(failures.is_empty(), "{} of {compared} vectors differ:\n{}", failures.len(), failures.join("\n"));
 }
 
+/// The `query:L1:29` of a message.
+fn location(message: &str) -> Option<&str> {
+    let start = message.find("query:L")?;
+    message[start..].split(' ').next()
+}
+
+/// Syntax errors are found where the reference implementation finds them.
+#[test]
+fn places_of_syntax_errors() {
+    let skips = [Skip {
+        reason: "ours is where the mistake is, not where the reference implementation notices it",
+        what: What::Everything,
+        ids: &["more-y-254", "more-y-257", "more-y-287", "more-y-303"],
+    }];
+    let rows: Vec<Value> = rows("yql/sample.jsonl").into_iter().chain(rows("yql/more.jsonl")).collect();
+    check_skips(&skips, &rows);
+    let (mut failures, mut compared) = (Vec::new(), 0);
+    for row in &rows {
+        let (id, yql) = (text(row, "id").unwrap(), text(row, "yql").unwrap());
+        let (Some(expected), Err(message)) = (text(row, "error").and_then(location), parse_row(row)) else { continue };
+        if skipped(&skips, id, What::Everything) {
+            continue;
+        }
+        compared += 1;
+        if location(&message) != Some(expected) {
+            failures.push(format!("{id} {yql}\n    expected {expected}, got {message}"));
+        }
+    }
+    assert!(failures.is_empty(), "{} of {compared} places differ:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn misspelt_names_get_a_suggestion() {
+    let cases = [
+        ("select * from mail where subject contians \"a\"", "'contains'"),
+        ("select * from mail wehre true", "'where'"),
+        ("selct * from mail where true", "'select'"),
+        ("select * form mail where true", "'from'"),
+        ("select * from mail where true limt 3", "'limit'"),
+        ("select * from mail where nearestneighbour(emb, q)", "'nearestNeighbor'"),
+        ("select * from mail where subject contains phrse(\"a\")", "'phrase'"),
+    ];
+    let given = Given::default();
+    for (yql, suggestion) in cases {
+        let rejection = parse_yql(yql, &surroundings(&given, None)).unwrap_err();
+        let expected = format!("Did you mean {suggestion}?");
+        assert!(rejection.message.ends_with(&expected), "{yql}: {}", rejection.message);
+        assert!(rejection.span.is_some(), "{yql}");
+    }
+}
+
+const ASPECT: &str = "the reference form of a position ends in the cosine of its latitude, which is of no use here";
+const ORDER: &str = "the reference form lists values in the order of a hash table, ours is sorted";
+
 #[test]
 fn sample_statements() {
-    check_statements("yql/sample.jsonl", &[]);
+    let skips = [
+        Skip { reason: ORDER, what: What::Tree, ids: &["yql-171"] },
+        Skip { reason: ASPECT, what: What::Tree, ids: &["yql-288", "yql-291", "yql-294"] },
+    ];
+    check_statements("yql/sample.jsonl", &skips);
 }
 
 #[test]
 fn more_statements() {
-    check_statements("yql/more.jsonl", &[]);
+    let skips = [
+        Skip {
+            reason: "accepted by newer versions, as the specification says: labeled(…), parameters after limit, offset and timeout",
+            what: What::Everything,
+            ids: &["more-y-092", "more-y-093", "more-y-259", "more-y-264"],
+        },
+        Skip {
+            reason: "accepted by the reference parser, then answered with an error: nothing in near() or sameElement(), a negative limit",
+            what: What::Everything,
+            ids: &["more-y-038", "more-y-050", "more-y-262"],
+        },
+        Skip {
+            reason: "a missing parameter is refused, as the specification says",
+            what: What::Everything,
+            ids: &["more-y-148"],
+        },
+        Skip {
+            reason: "would silently ignore what was written: a second statement, a field that is no name",
+            what: What::Everything,
+            ids: &["more-y-252", "more-y-267"],
+        },
+        Skip {
+            reason: "refused by the grouping language, which is not parsed here",
+            what: What::Everything,
+            ids: &["more-y-286", "more-y-289"],
+        },
+        Skip {
+            reason: "the same range written in two ways is one tree here",
+            what: What::Serialized,
+            ids: &["more-y-000", "more-y-002", "more-y-006"],
+        },
+        Skip {
+            reason: "the same range written in two ways is one tree here; an open range from a number to itself stays empty",
+            what: What::Tree,
+            ids: &["more-y-005", "more-y-006"],
+        },
+        Skip {
+            reason: "languages are neither detected nor brought into a canonical form here",
+            what: What::Serialized,
+            ids: &["more-y-120", "more-y-121", "more-y-178"],
+        },
+        Skip {
+            reason: "newer versions pass the label of an input on to its terms, as the specification says",
+            what: What::Serialized,
+            ids: &["more-y-110", "more-x-374"],
+        },
+        Skip {
+            reason: "nearestNeighbor takes the common annotations of terms here, which the recorded version drops",
+            what: What::Tree,
+            ids: &["more-x-335"],
+        },
+        Skip { reason: ORDER, what: What::Tree, ids: &["more-y-066"] },
+        Skip {
+            reason: ASPECT,
+            what: What::Tree,
+            ids: &["more-y-083", "more-y-084", "more-y-091", "more-x-332", "more-x-355", "more-x-358"],
+        },
+    ];
+    check_statements("yql/more.jsonl", &skips);
 }
 
 fn parse_simple(row: &Value) -> Result<Item, String> {
@@ -188,12 +317,76 @@ fn check_simple(file: &str, skips: &[Skip]) {
     assert!(failures.is_empty(), "{} of {compared} vectors differ:\n{}", failures.len(), failures.join("\n"));
 }
 
+const STEMMING: &str = "the recorded linguistics stem and normalise; how words are processed is not decided here";
+const ORIGIN: &str = "the place of a word in what was typed is not kept as an annotation";
+
 #[test]
 fn sample_simple_queries() {
-    check_simple("simple-query/sample.jsonl", &[]);
+    let skips = [
+        Skip {
+            reason: "the type adv is not among the documented types and is refused by its name",
+            what: What::Everything,
+            ids: &[
+                "simplequery-177",
+                "simplequery-180",
+                "simplequery-183",
+                "simplequery-186",
+                "simplequery-189",
+                "simplequery-192",
+                "simplequery-195",
+                "simplequery-198",
+                "simplequery-201",
+                "simplequery-204",
+                "simplequery-207",
+            ],
+        },
+        Skip { reason: STEMMING, what: What::Everything, ids: &["simplequery-300"] },
+    ];
+    check_simple("simple-query/sample.jsonl", &skips);
 }
 
 #[test]
 fn more_simple_queries() {
-    check_simple("simple-query/more.jsonl", &[]);
+    let skips = [
+        Skip {
+            reason: STEMMING,
+            what: What::Everything,
+            ids: &[
+                "more-s-linguistics-115",
+                "more-s-linguistics-116",
+                "more-s-linguistics-117",
+                "more-s-linguistics-119",
+                "more-s-linguistics-170",
+                "more-s-linguistics-171",
+                "more-s-linguistics-173",
+                "more-s-linguistics-174",
+            ],
+        },
+        Skip {
+            reason: ORIGIN,
+            what: What::Serialized,
+            ids: &["more-s-*-038", "more-s-*-039", "more-s-*-118", "more-s-*-119"],
+        },
+        Skip {
+            reason: "segments of one word that must all match are an ordinary and",
+            what: What::Tree,
+            ids: &["more-s-all-038", "more-s-any-038", "more-s-web-038", "more-s-tokenize-038"],
+        },
+        Skip {
+            reason: "the recorded version writes YQL that cannot be read back: braces that do not match, commas too many",
+            what: What::Serialized,
+            ids: &["more-s-weakAnd-052", "more-s-weakAnd-070", "more-s-*-056", "more-s-*-057"],
+        },
+        Skip {
+            reason: "an address keeps its text",
+            what: What::Serialized,
+            ids: &["more-s-weakAnd-086", "more-s-all-086", "more-s-any-086", "more-s-web-086"],
+        },
+        Skip {
+            reason: "integers beyond 64 bits become floating point numbers",
+            what: What::Serialized,
+            ids: &["more-s-*-129"],
+        },
+    ];
+    check_simple("simple-query/more.jsonl", &skips);
 }

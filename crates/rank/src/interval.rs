@@ -259,8 +259,31 @@ fn within_domain(function: Unary, x: Interval, lowest: f64, highest: f64) -> Int
     inside.or_nan(is_outside)
 }
 
+/// Bounds of a sum, difference or product of finite numbers, which is most of what is bounded; nothing for others.
+#[inline]
+fn finite(function: Binary, a: &Interval, b: &Interval) -> Option<Interval> {
+    let are_finite = a.lo <= a.hi && b.lo <= b.hi && a.magnitude() < f64::INFINITY && b.magnitude() < f64::INFINITY;
+    if !are_finite {
+        return None;
+    }
+    let (lo, hi) = match function {
+        Binary::Add => (a.lo + b.lo, a.hi + b.hi),
+        Binary::Subtract => (a.lo - b.hi, a.hi - b.lo),
+        Binary::Multiply => {
+            let products = [a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi];
+            let lo = products[0].min(products[1]).min(products[2].min(products[3]));
+            (lo, products[0].max(products[1]).max(products[2].max(products[3])))
+        }
+        _ => return None,
+    };
+    Some(Interval { lo, hi, may_be_nan: a.may_be_nan || b.may_be_nan })
+}
+
 /// Bounds of a function of two numbers.
 fn binary(function: Binary, a: Interval, b: Interval) -> Interval {
+    if let Some(bounds) = finite(function, &a, &b) {
+        return bounds;
+    }
     if let Some(truth) = comparison(function, a, b) {
         return truth;
     }

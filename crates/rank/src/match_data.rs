@@ -1,4 +1,5 @@
-//! What matching found out about one document, in the form ranking reads: for every (query term, field) the occurrences.
+//! What matching found out about one document, in the form ranking reads: for every (query term, field) the
+//! occurrences.
 //!
 //! The search crate matches term by term and column by column, then ranks document by document: for each surviving
 //! document it [resets](MatchData::reset) one `MatchData` and [fills](MatchData::record) it again. Nothing here knows
@@ -87,7 +88,8 @@ pub struct QueryTerm {
     pub significance: Option<f64>,
     /// The `documentFrequency` annotation, or a significance model's answer; it wins over `significance`.
     pub document_frequency: Option<DocumentFrequency>,
-    /// How connected the term is to the ranked term before it, 0.1 unless the query tells. Of the first it means nothing.
+    /// How connected the term is to the ranked term before it, 0.1 unless the query tells. Of the first it means
+    /// nothing.
     pub connectedness: f64,
     /// The `label` annotation.
     pub label: Option<String>,
@@ -283,8 +285,10 @@ impl MatchData {
         self.contents.clear();
     }
 
-    /// The term of `slot` matched, at `occurrences` (sorted by element and position; empty if positions are unknown
-    /// or not to be used), in a field of `field_length` tokens. Recording a slot again replaces what was recorded.
+    /// The term of `slot` matched, at `occurrences` (sorted by element and position), in a field of `field_length` tokens.
+    /// A hit in an attribute is one occurrence for each element that matched, of length 1. No occurrences mean that only
+    /// the match is known: so it must be for filter fields, `{usePositionData:false}`, `in` and weighted operators.
+    /// Recording a slot again replaces what was recorded.
     ///
     /// # Panics
     /// If `slot` is not one of the query the data was made for.

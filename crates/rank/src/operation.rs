@@ -83,6 +83,18 @@ impl Unary {
         match self {
             Unary::Negate => -x,
             Unary::Not => truth(x == 0.0),
+            Unary::IsNan => truth(x.is_nan()),
+            Unary::Square => x * x,
+            function => function.apply_dearer(x),
+        }
+    }
+
+    /// The value of those that cost more than a call; apart, so that the others are inlined into tight code.
+    #[inline(never)]
+    fn apply_dearer(self, x: f64) -> f64 {
+        match self {
+            Unary::Negate => -x,
+            Unary::Not => truth(x == 0.0),
             Unary::Abs | Unary::Fabs => x.abs(),
             Unary::Acos => libm::acos(x),
             Unary::Asin => libm::asin(x),
@@ -189,9 +201,22 @@ impl Binary {
         operator.unwrap_or_else(|| BINARY.iter().find(|(_, function)| *function == self).map_or("", |(name, _)| name))
     }
 
-    /// Its value. `max` and `min` yield their first argument when either is NaN, as C++'s do.
+    /// Its value.
     #[inline]
     pub(crate) fn apply(self, a: f64, b: f64) -> f64 {
+        match self {
+            Binary::Add => a + b,
+            Binary::Subtract => a - b,
+            Binary::Multiply => a * b,
+            Binary::Divide => a / b,
+            function => function.apply_dearer(a, b),
+        }
+    }
+
+    /// The value of the others; apart, so that the first are inlined into tight code. `max` and `min` yield their first
+    /// argument when either is NaN, as C++'s do.
+    #[inline(never)]
+    fn apply_dearer(self, a: f64, b: f64) -> f64 {
         match self {
             Binary::Power | Binary::Pow => libm::pow(a, b),
             Binary::Multiply => a * b,

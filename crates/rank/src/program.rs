@@ -114,10 +114,7 @@ impl Program {
     /// # Errors
     /// As [`Program::evaluate`].
     pub fn score(&self, source: &mut dyn FeatureSource, scratch: &mut Scratch) -> Result<f64, Rejection> {
-        match self.evaluate(source, scratch)? {
-            Value::Number(number) => Ok(number),
-            Value::Tensor(tensor) => Ok(if tensor.cells.len() == 1 { tensor.cells[0] } else { f64::NAN }),
-        }
+        Run::begin(self, source, scratch).score()
     }
 
     /// Bounds of the value: for every choice of feature values within the bounds `source` knows, [`Program::evaluate`]

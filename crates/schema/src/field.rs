@@ -116,7 +116,7 @@ pub struct Field {
     pub origin: Origin,
     /// What it is used for. Of a part with `index` on the whole field: the part's own roles and `index`.
     pub indexing: Roles,
-    /// The indexing script as written; empty if there is none.
+    /// The indexing script, with `input` in front where it was left out; empty if there is none.
     pub script: Script,
     /// How values are matched. Meaningful for strings.
     pub matching: MatchSettings,

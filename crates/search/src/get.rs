@@ -26,7 +26,6 @@ enum FieldSet {
 /// The task: the answer is JSON with a status.
 pub struct Get {
     deployed: Rc<Deployed>,
-    place: Place,
     path: String,
     id: String,
     asked: Result<(Rc<DeployedSchema>, FieldSet), Rejection>,
@@ -52,7 +51,7 @@ impl Get {
         let mut reads = Reads::new(residency);
         let loading = Loading::begin(&place, &mut reads);
         let asked = asked_for(&deployed, &place, &id, &field_set);
-        Ok(Get { deployed, place, path, id, asked, tensors, loading, reads, answer: None })
+        Ok(Get { deployed, path, id, asked, tensors, loading, reads, answer: None })
     }
 
     fn look_up(&mut self) -> Result<(), Halt> {

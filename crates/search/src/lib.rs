@@ -1,5 +1,12 @@
-//! minimal
+//! Reading: the tasks that get a document and answer a query.
+//!
+//! A query is [compiled](compile) against the deployed schemas into a plan, and the plan is run over the views of a
+//! partition: [matching] term at a time, [nearest] neighbours with bounds, [ranking] document at a time, then the
+//! hits are ordered, summarised and [rendered](render).
 #![forbid(unsafe_code)]
+
+mod bind;
+mod compile;
 mod deployed;
 mod get;
 mod inputs;
@@ -9,11 +16,16 @@ mod partition;
 mod plan;
 mod ranking;
 mod reads;
+mod render;
+mod request;
 mod residency;
+mod run;
+mod search;
+mod sorting;
+mod summary;
 
 pub use deployed::{Deployed, DeployedProfile, DeployedSchema};
 pub use get::Get;
 pub use partition::ResidentPartition;
 pub use residency::{Residency, ResidencyStatistics};
-mod search;
 pub use search::Search;

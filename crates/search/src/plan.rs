@@ -2,7 +2,8 @@
 use std::rc::Rc;
 
 use brooklet_query::sorting::SortKey;
-use brooklet_rank::match_data::{FieldId, QueryTerms};
+use brooklet_query::tree::Item;
+use brooklet_rank::match_data::{FieldId, QueryTerms, RankProperties};
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_task::Issues;
 
@@ -107,8 +108,10 @@ pub(crate) struct SchemaPlan {
     pub(crate) inputs: Inputs,
     /// Name of the summary class.
     pub(crate) summary_class: String,
-    /// Words to mark in dynamic summaries, by field.
-    pub(crate) highlight: Option<brooklet_query::tree::Item>,
+    /// The profile's rank properties and the request's over them.
+    pub(crate) rank_properties: RankProperties,
+    /// The query as it was written: what dynamic summaries mark.
+    pub(crate) item: Item,
 }
 
 /// What is asked for, over all schemas.

@@ -124,7 +124,7 @@ impl Ranker {
         let match_features = match_features.collect::<Result<_, _>>()?;
         let summary_features = (0..profile.summary_features.len()).map(|index| binder.bind(Which::SummaryFeature(index)));
         let summary_features = summary_features.collect::<Result<_, _>>()?;
-        let environment = FeatureEnvironment::new(&profile.fields, &plan.terms, &profile.properties);
+        let environment = FeatureEnvironment::new(&profile.fields, &plan.terms, &plan.rank_properties);
         let requests = binder.requests.iter().map(|name| FeatureRequest {
             name: &name.name,
             parameters: &name.parameters,
@@ -393,7 +393,7 @@ impl Binder<'_> {
             "freshness" => match self.number_column(parameter) {
                 Some(spec) => {
                     let profile = &self.plan.profile;
-                    let environment = FeatureEnvironment::new(&profile.fields, &self.plan.terms, &profile.properties);
+                    let environment = FeatureEnvironment::new(&profile.fields, &self.plan.terms, &self.plan.rank_properties);
                     let freshness = Freshness::from_properties(parameter, &environment)?;
                     Kind::Freshness { spec, freshness, logscale: name.output.as_deref() == Some("logscale") }
                 }

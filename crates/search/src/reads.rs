@@ -10,12 +10,16 @@ use rustc_hash::FxHashMap;
 use crate::partition::ResidentSegment;
 use crate::residency::Residency;
 
+/// Bytes a request may hold on to between its stages.
+const HELD_BYTES: usize = 32 << 20;
+
 /// The reading side of a task.
 pub(crate) struct Reads {
     residency: Rc<RefCell<Residency>>,
     key: String,
     partition: u32,
     held: FxHashMap<BlockRef, Block>,
+    held_bytes: usize,
     missing: Vec<BlockRef>,
     asked: VecDeque<BlockRef>,
     /// Bytes given by the store.
@@ -31,6 +35,7 @@ impl Reads {
             key: String::new(),
             partition: 0,
             held: FxHashMap::default(),
+            held_bytes: 0,
             missing: Vec::new(),
             asked: VecDeque::new(),
             bytes_read: 0,
@@ -68,6 +73,7 @@ impl Reads {
         let length = open(&self.key, place.segment, place.block, stored.bytes())?.len();
         let block = stored.shortened(length);
         self.residency.borrow_mut().offer((self.partition, place.segment, place.block), &block);
+        self.held_bytes += block.len();
         self.held.insert(place, block);
         Ok(())
     }
@@ -75,7 +81,17 @@ impl Reads {
     /// Lets go of a block this request will not look at again.
     pub(crate) fn release(&mut self, segment: &ResidentSegment, block: u32) {
         if let Some(number) = segment.number {
-            self.held.remove(&BlockRef { segment: number, block });
+            if let Some(block) = self.held.remove(&BlockRef { segment: number, block }) {
+                self.held_bytes -= block.len();
+            }
+        }
+    }
+
+    /// Lets go of everything held if it is much. Called where a stage ends: what is needed again is asked for again.
+    pub(crate) fn relax(&mut self) {
+        if self.held_bytes > HELD_BYTES {
+            self.held.clear();
+            self.held_bytes = 0;
         }
     }
 
@@ -92,6 +108,7 @@ impl Reads {
         match resident {
             Some(block) => {
                 self.bytes_scanned += block.len() as u64;
+                self.held_bytes += block.len();
                 self.held.insert(place, block.clone());
                 Ok(block)
             }

@@ -103,6 +103,11 @@ pub trait Task {
     /// If the bytes are not what was wanted (a damaged block, a manifest of another partition).
     fn give(&mut self, answer: Block) -> Result<(), Rejection>;
 
+    /// Tells how long the request took so far: the core has no clock, but some answers say it.
+    fn elapsed(&mut self, milliseconds: f64) {
+        let _ = milliseconds;
+    }
+
     /// The result. Called early, the task is abandoned: there are no partial answers unless they were asked for.
     ///
     /// # Errors

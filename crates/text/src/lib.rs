@@ -16,5 +16,5 @@ mod unicode;
 
 pub use fold::{Normalizing, fold, lowercase};
 pub use fuzzy::{Fuzzy, FuzzyOptions, edit_distance, nearest};
-pub use segment::segment;
+pub use segment::{Class, class_of, segment};
 pub use tokenize::{Token, Tokens, is_word};

@@ -46,3 +46,26 @@ pub fn segment(literal: &str) -> Vec<&str> {
     }
     words
 }
+
+/// What a character is in the simple query language.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// Part of a word.
+    Letter,
+    /// Part of a word, and of a number.
+    Digit,
+    /// A word of its own.
+    Symbol,
+    /// Between words.
+    Other,
+}
+
+/// The class of a character of a query.
+pub fn class_of(character: char) -> Class {
+    match kind(character) {
+        Kind::Word if character.is_numeric() => Class::Digit,
+        Kind::Word => Class::Letter,
+        Kind::Symbol => Class::Symbol,
+        Kind::Other => Class::Other,
+    }
+}

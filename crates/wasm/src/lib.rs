@@ -170,6 +170,13 @@ impl Task {
         task.give(block).map_err(|rejection| thrown(&rejection))
     }
 
+    /// Tells how long the request took so far, for answers that say it.
+    pub fn elapsed(&mut self, milliseconds: f64) {
+        if let Some(Inner::Running(task)) = &mut self.inner {
+            task.elapsed(milliseconds);
+        }
+    }
+
     /// The result; called early, what the task makes of being out of time.
     ///
     /// # Errors

@@ -168,6 +168,11 @@ class CoreTask<Output> implements Task<Output> {
     });
   }
 
+  elapsed(milliseconds: number): void {
+    const raw = this.#open();
+    this.#instance.call(() => raw.elapsed(milliseconds));
+  }
+
   finish(): Output {
     const raw = this.#open();
     return this.#instance.call(() => this.#decode(raw.finish()));

@@ -10,6 +10,7 @@ export interface RawTask {
   wants(): Uint8Array | undefined;
   buffer(length: number): number;
   give(): void;
+  elapsed(milliseconds: number): void;
   finish(): Uint8Array;
   free(): void;
 }

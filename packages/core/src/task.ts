@@ -25,6 +25,8 @@ export interface Task<Output> {
   wants(): Want | undefined;
   /** The next answer to the open want: the manifest, or one block after the other in the order wanted. */
   give(answer: Uint8Array): void;
+  /** How long the request took so far, for answers that tell it. Called before `finish`: the core has no clock. */
+  elapsed(milliseconds: number): void;
   finish(): Output;
   [Symbol.dispose](): void;
 }

@@ -33,7 +33,13 @@ function fake(open: (kind: number, request: Uint8Array, memory: { buffer: ArrayB
         return "";
       }
       open(kind: number, request: Uint8Array): RawTask {
-        const nothing = { timeout: () => 0, wants: () => undefined, buffer: () => 0, give: () => undefined };
+        const nothing = {
+          timeout: () => 0,
+          wants: () => undefined,
+          buffer: () => 0,
+          give: () => undefined,
+          elapsed: () => undefined,
+        };
         return { ...nothing, finish: () => new Uint8Array(), free: () => undefined, ...open(kind, request, memory) };
       }
       statistics(): string {

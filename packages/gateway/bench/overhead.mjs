@@ -8,7 +8,9 @@ import http from "node:http";
 import { startServer } from "../dist/node/index.js";
 
 const BUDGET_US = 400;
-const ANSWER = Buffer.from(`{"root":{"id":"toplevel","children":[${Array(10).fill('{"id":"id:ns:mail:g=u1:1","relevance":0.5,"fields":{"subject":"something"}}').join()}]}}`);
+const ANSWER = Buffer.from(
+  `{"root":{"id":"toplevel","children":[${Array(10).fill('{"id":"id:ns:mail:g=u1:1","relevance":0.5,"fields":{"subject":"something"}}').join()}]}}`,
+);
 const VECTOR = Array.from({ length: 384 }, (_, index) => (Math.sin(index) / 20).toFixed(6));
 const QUERY = JSON.stringify({
   yql: "select * from mail where {targetHits:10}nearestNeighbor(embedding, q) or userQuery()",
@@ -31,7 +33,12 @@ const partition = {
   get: async () => answer,
   search: async () => answer,
 };
-const application = { schemas: [{ name: "mail", cluster: "mail", fields: [] }], clusters: [], warnings: [], fingerprint: "" };
+const application = {
+  schemas: [{ name: "mail", cluster: "mail", fields: [] }],
+  clusters: [],
+  warnings: [],
+  fingerprint: "",
+};
 const cluster = {
   partition: () => partition,
   search: async () => answer,
@@ -55,11 +62,14 @@ function bareServer() {
 function exchange(agent, port, work) {
   return new Promise((resolve, reject) => {
     const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(work.body) };
-    const request = http.request({ agent, port, host: "127.0.0.1", method: work.method, path: work.path, headers }, (got) => {
-      if (got.statusCode !== 200) reject(new Error(`${work.name}: status ${got.statusCode}`));
-      got.resume();
-      got.on("end", resolve);
-    });
+    const request = http.request(
+      { agent, port, host: "127.0.0.1", method: work.method, path: work.path, headers },
+      (got) => {
+        if (got.statusCode !== 200) reject(new Error(`${work.name}: status ${got.statusCode}`));
+        got.resume();
+        got.on("end", resolve);
+      },
+    );
     request.on("error", reject);
     request.end(work.body);
   });
@@ -91,7 +101,12 @@ async function main() {
     const [bare, gateway] = await measure(ports, work, requests);
     const overhead = at(gateway, 0.5) - at(bare, 0.5);
     failed ||= overhead > BUDGET_US;
-    const row = { request: work.name, bare_p50_us: at(bare, 0.5), gateway_p50_us: at(gateway, 0.5), overhead_p50_us: overhead };
+    const row = {
+      request: work.name,
+      bare_p50_us: at(bare, 0.5),
+      gateway_p50_us: at(gateway, 0.5),
+      overhead_p50_us: overhead,
+    };
     console.log(JSON.stringify({ ...row, bare_p99_us: at(bare, 0.99), gateway_p99_us: at(gateway, 0.99) }));
   }
   for (const server of servers) server.disconnect();
@@ -101,7 +116,9 @@ async function main() {
 async function serve(kind) {
   process.once("disconnect", () => process.exit(0));
   const limits = { requestsOfConnection: 10_000_000 };
-  process.send(kind === "bare" ? await bareServer() : (await startServer(cluster, { port: 0, connectionLimits: limits })).port);
+  process.send(
+    kind === "bare" ? await bareServer() : (await startServer(cluster, { port: 0, connectionLimits: limits })).port,
+  );
 }
 
 await (process.argv[2] === "serve" ? serve(process.argv[3]) : main());

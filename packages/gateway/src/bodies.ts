@@ -89,5 +89,8 @@ function compressed(encoding: string | undefined): boolean {
   const name = encoding?.trim().toLowerCase() ?? "";
   if (name === "" || name === "identity") return false;
   if (name === "gzip" || name === "x-gzip") return true;
-  throw new ServiceError("UNSUPPORTED_ENCODING", `Content-Encoding '${echo(name)}' is not accepted: use gzip or identity`);
+  throw new ServiceError(
+    "UNSUPPORTED_ENCODING",
+    `Content-Encoding '${echo(name)}' is not accepted: use gzip or identity`,
+  );
 }

@@ -60,7 +60,14 @@ function assemble(
  * document id (`:` and, in a group, `,`), is refused: `…/group/u1:x` must not become group `u1`.
  */
 function plainName(name: string, what: string, separators: RegExp): string {
-  if (name === "" || name === "." || name === ".." || /[\\/\u0000]/.test(name) || separators.test(name)) {
+  if (
+    name === "" ||
+    name === "." ||
+    name === ".." ||
+    /[\\/]/.test(name) ||
+    name.includes("\0") ||
+    separators.test(name)
+  ) {
     const reason = name === "" ? "it is empty" : "it may not be '.' or '..' or contain '/', '\\', ':' or a zero byte";
     throw new ServiceError("BAD_REQUEST", `Illegal ${what} '${echo(name)}' in the path: ${reason}`);
   }
@@ -94,10 +101,13 @@ function notANumber(text: string, reason: string): ServiceError {
 
 /** Code points that no text of Vespa may contain: controls but TAB, LF and CR, and the noncharacters. */
 const ILLEGAL = new RegExp(
-  `[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\ud800-\\udfff\\ufdd0-\\ufddf${Array.from({ length: 17 }, (_, plane) => {
-    const end = (plane * 0x10000 + 0xfffe).toString(16);
-    return `\\u{${end}}\\u{${end.replace(/e$/, "f")}}`;
-  }).join("")}]`,
+  `[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\ud800-\\udfff\\ufdd0-\\ufddf${Array.from(
+    { length: 17 },
+    (_, plane) => {
+      const end = (plane * 0x10000 + 0xfffe).toString(16);
+      return `\\u{${end}}\\u{${end.replace(/e$/, "f")}}`;
+    },
+  ).join("")}]`,
   "u",
 );
 

@@ -5,7 +5,7 @@ const encoder = new TextEncoder();
 
 /** Cuts a value of the request at 100 bytes and escapes its control characters. */
 export function echo(value: string): string {
-  const escaped = value.slice(0, SHOWN_BYTES).replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (character) => {
+  const escaped = value.slice(0, SHOWN_BYTES).replace(/[\p{Cc}\u2028\u2029]/gu, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
   });
   if (escaped.length === value.length && value.length * 3 <= SHOWN_BYTES) return value;

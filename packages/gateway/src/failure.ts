@@ -47,7 +47,9 @@ export function searchFailure(error: ServiceError): Reply {
     id: "toplevel",
     relevance: 1,
     fields: { totalCount: 0 },
-    errors: [{ code: error.number, summary: SUMMARIES.get(error.number) ?? "Unspecified error", message: error.message }],
+    errors: [
+      { code: error.number, summary: SUMMARIES.get(error.number) ?? "Unspecified error", message: error.message },
+    ],
   };
   // Vespa's own bytes write the relevance as 1.0, which JSON.stringify cannot.
   const json = JSON.stringify({ root, outcome: "not_applied", code: error.code }).replace(

@@ -8,12 +8,19 @@ import { type Context, Hono } from "hono";
 import { Access, type AccessOptions } from "./access.ts";
 import { Admission, KeyedAdmission } from "./admission.ts";
 import { Bodies } from "./bodies.ts";
-import { type Call, callFromRequest, rawTargetOf, type Reply } from "./call.ts";
+import { type Call, callFromRequest, type Reply, rawTargetOf } from "./call.ts";
 import type { GatewayContext } from "./context.ts";
-import { type RequestKind, RequestCounters } from "./counters.ts";
+import { RequestCounters, type RequestKind } from "./counters.ts";
 import { Deployment } from "./deployment.ts";
 import { echo } from "./echo.ts";
-import { type DefectListener, deployFailure, documentFailure, plainFailure, searchFailure, serviceErrorOf } from "./failure.ts";
+import {
+  type DefectListener,
+  deployFailure,
+  documentFailure,
+  plainFailure,
+  searchFailure,
+  serviceErrorOf,
+} from "./failure.ts";
 import { type Gunzip, webGunzip } from "./inflate.ts";
 import { DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
 import { answerDeploy } from "./routes/deploy.ts";
@@ -130,7 +137,8 @@ function refusal(call: Call, kind: RequestKind, context: GatewayContext): Reply 
     return undefined;
   } catch (error) {
     if (!ServiceError.is(error)) throw error;
-    if (kind === "document") return documentFailure(error, { pathId: echo(splitTarget(call.target).path), writes: true });
+    if (kind === "document")
+      return documentFailure(error, { pathId: echo(splitTarget(call.target).path), writes: true });
     if (kind === "search") return searchFailure(error);
     return kind === "deploy" ? deployFailure(error) : plainFailure(error);
   }

@@ -16,7 +16,9 @@ export async function inflateWithin(
   compressed: Uint8Array,
   limitBytes: number,
 ): Promise<Uint8Array> {
-  const inflated = new Blob([compressed as Uint8Array<ArrayBuffer>]).stream().pipeThrough(new DecompressionStream(format));
+  const inflated = new Blob([compressed as Uint8Array<ArrayBuffer>])
+    .stream()
+    .pipeThrough(new DecompressionStream(format));
   const chunks: Uint8Array[] = [];
   let total = 0;
   for await (const chunk of inflated) {

@@ -36,17 +36,23 @@ class Reader {
     return this.#bytes[this.#at];
   }
 
+  /** Steps over one byte if it comes next. */
+  accepts(byte: number): boolean {
+    if (this.peek() !== byte) return false;
+    this.#at += 1;
+    return true;
+  }
+
   /** Steps over one byte that must come next. */
   expect(byte: number): void {
-    if (this.peek() !== byte) throw new SyntaxError(`unexpected byte at ${this.#at}`);
-    this.#at += 1;
+    if (!this.accepts(byte)) throw new SyntaxError(`unexpected byte at ${this.#at}`);
   }
 
   /** Steps over a string and gives its text, or nothing if it is longer than `bytesMax`. */
   string(bytesMax: number): string | undefined {
     const start = this.#at + 1;
     const end = this.#skipString();
-    return end - start > bytesMax ? undefined : unescape(utf8.decode(this.#bytes.subarray(start, end)));
+    return end - start > bytesMax ? undefined : withoutEscapes(utf8.decode(this.#bytes.subarray(start, end)));
   }
 
   /** Steps over any value; gives where it began and ended. */
@@ -107,10 +113,12 @@ function isWordByte(byte: number): boolean {
 
 const ESCAPES: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
 
-function unescape(text: string): string {
+function withoutEscapes(text: string): string {
   if (!text.includes("\\")) return text;
   return text.replace(/\\(?:u([0-9a-fA-F]{4})|(.))/gsu, (_, hexadecimal: string | undefined, character: string) =>
-    hexadecimal === undefined ? (ESCAPES[character] ?? character) : String.fromCharCode(Number.parseInt(hexadecimal, 16)),
+    hexadecimal === undefined
+      ? (ESCAPES[character] ?? character)
+      : String.fromCharCode(Number.parseInt(hexadecimal, 16)),
   );
 }
 
@@ -125,7 +133,9 @@ export function findJsonMembers(bytes: Uint8Array, wanted: ReadonlySet<string>):
   try {
     forEachMember(reader, (name) => {
       if (name !== undefined && prefixes.has(name) && reader.peek() === BRACE_OPEN) {
-        forEachMember(reader, (inner) => take(reader, inner === undefined ? undefined : `${name}.${inner}`, wanted, found));
+        forEachMember(reader, (inner) =>
+          take(reader, inner === undefined ? undefined : `${name}.${inner}`, wanted, found),
+        );
       } else take(reader, name, wanted, found);
     });
     return reader.peek() === undefined ? found : undefined;
@@ -135,17 +145,18 @@ export function findJsonMembers(bytes: Uint8Array, wanted: ReadonlySet<string>):
   }
 }
 
+/** Visits each member of the object that comes next, with the reader before its value. */
 function forEachMember(reader: Reader, visit: (name: string | undefined) => void): void {
   reader.expect(BRACE_OPEN);
-  if (reader.peek() === BRACE_CLOSE) return reader.expect(BRACE_CLOSE);
-  for (;;) {
-    if (!QUOTES.has(reader.peek() ?? 0)) throw new SyntaxError("expected the name of a member");
-    const name = reader.string(NAME_BYTES_MAX);
-    reader.expect(COLON);
-    visit(name);
-    if (reader.peek() === BRACE_CLOSE) return reader.expect(BRACE_CLOSE);
-    reader.expect(COMMA);
+  if (reader.peek() !== BRACE_CLOSE) {
+    do {
+      if (!QUOTES.has(reader.peek() ?? 0)) throw new SyntaxError("expected the name of a member");
+      const name = reader.string(NAME_BYTES_MAX);
+      reader.expect(COLON);
+      visit(name);
+    } while (reader.accepts(COMMA));
   }
+  reader.expect(BRACE_CLOSE);
 }
 
 /** Notes the member's value if its name is wanted. An object is not a value: its members have longer names. */

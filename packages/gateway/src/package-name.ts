@@ -5,7 +5,7 @@ export function fileNameProblem(path: string): string | undefined {
   if (path === "") return "has no name";
   if (path.startsWith("/") || /^[a-zA-Z]:/.test(path)) return "has an absolute path";
   if (path.includes("\\")) return "has a backslash in its path";
-  if (/[\u0000-\u001f\u007f]/.test(path)) return "has a control character in its path";
+  if (/\p{Cc}/u.test(path)) return "has a control character in its path";
   if (path.split("/").some((part) => part === "" || part === "." || part === "..")) {
     return "has an empty, '.' or '..' part in its path";
   }

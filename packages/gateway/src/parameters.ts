@@ -24,7 +24,7 @@ export function parseParameters(encoded: string, countMax: number): Parameter[] 
   return parameters;
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { "": 1_000, ks: 1_000_000, s: 1_000, ms: 1, "µs": 0.001 };
+const UNIT_MS: Readonly<Record<string, number>> = { "": 1_000, ks: 1_000_000, s: 1_000, ms: 1, µs: 0.001 };
 
 /** The parameters of `/document/v1`, read the way its handler reads them. */
 export class DocumentParameters {

@@ -99,7 +99,8 @@ function findEnd(view: DataView): number {
 }
 
 function readEntry(archive: Uint8Array, view: DataView, at: number, end: number): readonly [Entry, number] {
-  if (at + CENTRAL_BYTES > end || view.getUint32(at, true) !== CENTRAL_SIGNATURE) throw refusal("its directory is damaged");
+  if (at + CENTRAL_BYTES > end || view.getUint32(at, true) !== CENTRAL_SIGNATURE)
+    throw refusal("its directory is damaged");
   const nameBytes = view.getUint16(at + 28, true);
   const next = at + CENTRAL_BYTES + nameBytes + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
   if (next > end) throw refusal("its directory is damaged");

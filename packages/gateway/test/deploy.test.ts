@@ -24,7 +24,10 @@ interface Sent {
 
 async function send(gateway: Gateway, method: string, target: string, body?: Uint8Array<ArrayBuffer>): Promise<Sent> {
   const headers = { "content-type": "application/zip", host: "localhost:19071" };
-  const response = await gateway.fetch(`http://localhost${target}`, body ? { method, headers, body } : { method, headers });
+  const response = await gateway.fetch(
+    `http://localhost${target}`,
+    body ? { method, headers, body } : { method, headers },
+  );
   const text = await response.text();
   return { status: response.status, body: text.startsWith("{") ? JSON.parse(text) : { text } };
 }
@@ -61,7 +64,10 @@ describe("a deployment as clients make it", () => {
     const created = await send(gateway, "POST", `${TENANT}/session`, writeZip(FILES, "a comment"));
     expect(created.body).toMatchObject({ "session-id": "1", prepared: expect.stringContaining("/session/1/prepared") });
     expect(cluster.packages).toHaveLength(0);
-    expect((await send(gateway, "PUT", `${TENANT}/session/1/prepared`)).body).toMatchObject({ "session-id": "1", log: [] });
+    expect((await send(gateway, "PUT", `${TENANT}/session/1/prepared`)).body).toMatchObject({
+      "session-id": "1",
+      log: [],
+    });
     const active = await send(gateway, "PUT", `${TENANT}/session/1/active`);
     expect(active.body).toMatchObject({ message: "Session 1 for tenant 'default' activated." });
     expect(cluster.packages).toHaveLength(1);
@@ -91,14 +97,20 @@ describe("a deployment as clients make it", () => {
     setTimeout(open, 50);
     const answers = await Promise.all(both);
     expect(answers.map((answer) => answer.status).sort()).toEqual([200, 409]);
-    expect(answers.find((answer) => answer.status === 409)?.body).toMatchObject({ "error-code": "ACTIVATION_CONFLICT" });
+    expect(answers.find((answer) => answer.status === 409)?.body).toMatchObject({
+      "error-code": "ACTIVATION_CONFLICT",
+    });
     expect(cluster.packages).toHaveLength(1);
   });
 });
 
 describe("refusals", () => {
   const refused: readonly (readonly [string, readonly ZipEntry[], string])[] = [
-    ["what the core refuses", [{ name: "services.xml", content: "broken" }], "schemas/mail.sd:3:5: unknown type 'strng'"],
+    [
+      "what the core refuses",
+      [{ name: "services.xml", content: "broken" }],
+      "schemas/mail.sd:3:5: unknown type 'strng'",
+    ],
     ["a parent path", [{ name: "../../x" }], "'../../x' has an empty, '.' or '..' part"],
     ["an absolute path", [{ name: "/x" }], "'/x' has an absolute path"],
     ["a drive", [{ name: "C:x" }], "'C:x' has an absolute path"],
@@ -118,11 +130,30 @@ describe("refusals", () => {
     ["an unknown method", [{ name: "a", method: 12 }], "compressed in an unknown way"],
     ["a wrong checksum", [{ name: "a", content: "x", checksum: 1 }], "'a' is damaged"],
     ["a stored entry of a wrong checksum", [{ name: "a", content: "x", method: 0, checksum: 1 }], "'a' is damaged"],
-    ["more content than stated", [{ name: "a", content: "xxxx", contentBytes: 2 }], "does not inflate to the stated size"],
+    [
+      "more content than stated",
+      [{ name: "a", content: "xxxx", contentBytes: 2 }],
+      "does not inflate to the stated size",
+    ],
     ["less content than stated", [{ name: "a", content: "xx", contentBytes: 4 }], "'a' is damaged"],
-    ["bytes shared by entries", [{ name: "a", content: "x" }, { name: "b", content: "x", sharesWith: 0 }], "its entries overlap"],
-    ["5,001 entries", Array.from({ length: 5_001 }, (_, index) => ({ name: `f${index}` })), "5001 entries, more than 5000"],
-    ["1,000 to 1", [{ name: "zeros", content: new Uint8Array(8 << 20) }], "'zeros' it inflates further than limit L-pkg"],
+    [
+      "bytes shared by entries",
+      [
+        { name: "a", content: "x" },
+        { name: "b", content: "x", sharesWith: 0 },
+      ],
+      "its entries overlap",
+    ],
+    [
+      "5,001 entries",
+      Array.from({ length: 5_001 }, (_, index) => ({ name: `f${index}` })),
+      "5001 entries, more than 5000",
+    ],
+    [
+      "1,000 to 1",
+      [{ name: "zeros", content: new Uint8Array(8 << 20) }],
+      "'zeros' it inflates further than limit L-pkg",
+    ],
   ];
 
   test.each(refused)("%s", async (_, entries, message) => {
@@ -176,8 +207,14 @@ describe("refusals", () => {
   });
 
   test("another content type", async () => {
-    const response = await fresh().gateway.fetch(`http://localhost${TENANT}/prepareandactivate`, { method: "POST", body: "x" });
-    expect([response.status, await response.json()]).toEqual([400, expect.objectContaining({ "error-code": "BAD_REQUEST" })]);
+    const response = await fresh().gateway.fetch(`http://localhost${TENANT}/prepareandactivate`, {
+      method: "POST",
+      body: "x",
+    });
+    expect([response.status, await response.json()]).toEqual([
+      400,
+      expect.objectContaining({ "error-code": "BAD_REQUEST" }),
+    ]);
   });
 });
 

@@ -31,7 +31,11 @@ describe("the partition of a search", () => {
     ["/search/?streaming.groupname=u1&streaming.groupname=u1", {}, "g:u1"],
     ["/search/", post('{"streaming.groupname":"u1"}'), "g:u1"],
     ["/search/", post('{"streaming":{"groupname":"u1"},"yql":"select"}'), "g:u1"],
-    ["/search/", post(' {"yql":"{}[]\\"", "input":{"query(q)":[1,{"a":[2]}]}, "streaming.groupname" : "\\u0075\\u0031\\n" } '), "g:u1\n"],
+    [
+      "/search/",
+      post(' {"yql":"{}[]\\"", "input":{"query(q)":[1,{"a":[2]}]}, "streaming.groupname" : "\\u0075\\u0031\\n" } '),
+      "g:u1\n",
+    ],
     ["/search/", post("{'streaming.groupname':'it\\'s'}"), "g:it's"],
     ["/search/", post('{"\\u0073treaming.groupname":"u1"}'), "g:u1"],
     ["/search/", post('{"streaming.userid":9007199254740993}'), "n:9007199254740993"],
@@ -83,7 +87,9 @@ describe("the partition of a search", () => {
   ])("two answers to whose documents: %s %o", async (target, init) => {
     const { status, text, cluster } = await send(target, init as RequestInit);
     expect([status, cluster.asked]).toEqual([400, []]);
-    expect(text).toMatch(/"errors":\[\{"code":3,"summary":"Illegal query","message":"Conflicting values of 'streaming\.\w+'/);
+    expect(text).toMatch(
+      /"errors":\[\{"code":3,"summary":"Illegal query","message":"Conflicting values of 'streaming\.\w+'/,
+    );
   });
 });
 
@@ -106,7 +112,14 @@ describe("what the core is given", () => {
 
   test("a form comes before the URL, which counts more", async () => {
     const sent = await send("/search/?hits=2", post("hits=1&yql=a+b", "application/x-www-form-urlencoded"));
-    expect(asked(sent)).toEqual({ properties: [["hits", "1"], ["yql", "a b"], ["hits", "2"]], body: new Uint8Array(0) });
+    expect(asked(sent)).toEqual({
+      properties: [
+        ["hits", "1"],
+        ["yql", "a b"],
+        ["hits", "2"],
+      ],
+      body: new Uint8Array(0),
+    });
   });
 
   test("the body of a GET and of another type is not looked at", async () => {

@@ -88,7 +88,10 @@ describe("limits of HTTP/1.1", () => {
   const big = "9".repeat(8 << 20);
   const gzipped = (bytes: Buffer): Buffer => {
     const body = gzipSync(bytes);
-    return Buffer.concat([Buffer.from(head(`POST ${PATH}`, "Content-Encoding: gzip", `Content-Length: ${body.length}`)), body]);
+    return Buffer.concat([
+      Buffer.from(head(`POST ${PATH}`, "Content-Encoding: gzip", `Content-Length: ${body.length}`)),
+      body,
+    ]);
   };
   const cases: readonly (readonly [string, readonly (string | Buffer)[], number, string])[] = [
     ["H1 a request line of 65 KiB", [head(`GET ${PATH}?${"a".repeat(65 << 10)}`)], 414, "TARGET_TOO_LONG"],
@@ -98,14 +101,28 @@ describe("limits of HTTP/1.1", () => {
     ["H3 a length beyond the limit", [head(`POST ${PATH}`, `Content-Length: ${(8 << 20) + 1}`)], 413, "TOO_LARGE"],
     [
       "H4 chunks beyond the limit",
-      [head(`POST ${PATH}`, "Transfer-Encoding: chunked"), `${big.length.toString(16)}\r\n${big}\r\n`, "1\r\nx\r\n0\r\n\r\n"],
+      [
+        head(`POST ${PATH}`, "Transfer-Encoding: chunked"),
+        `${big.length.toString(16)}\r\n${big}\r\n`,
+        "1\r\nx\r\n0\r\n\r\n",
+      ],
       413,
       "TOO_LARGE",
     ],
-    ["H6 another encoding", [head(`POST ${PATH}`, "Content-Encoding: br", "Content-Length: 1") + "x"], 415, "UNSUPPORTED_ENCODING"],
-    ["H6 two layers", [head(`POST ${PATH}`, "Content-Encoding: gzip, gzip", "Content-Length: 1") + "x"], 415, "UNSUPPORTED_ENCODING"],
+    [
+      "H6 another encoding",
+      [`${head(`POST ${PATH}`, "Content-Encoding: br", "Content-Length: 1")}x`],
+      415,
+      "UNSUPPORTED_ENCODING",
+    ],
+    [
+      "H6 two layers",
+      [`${head(`POST ${PATH}`, "Content-Encoding: gzip, gzip", "Content-Length: 1")}x`],
+      415,
+      "UNSUPPORTED_ENCODING",
+    ],
     ["H7 a gzip bomb", [gzipped(Buffer.alloc(64 << 20))], 413, "TOO_LARGE"],
-    ["H8 not gzip", [head(`POST ${PATH}`, "Content-Encoding: gzip", "Content-Length: 4") + "junk"], 400, "BAD_REQUEST"],
+    ["H8 not gzip", [`${head(`POST ${PATH}`, "Content-Encoding: gzip", "Content-Length: 4")}junk`], 400, "BAD_REQUEST"],
     ["H14 another host", [`GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`], 421, "MISDIRECTED"],
     ["H15 another origin", [head("GET /", "Origin: https://evil.example")], 403, "ORIGIN_REFUSED"],
     ["H15 an origin without a name", [head(`POST ${PATH}?dryRun=true`, "Origin: null")], 403, "ORIGIN_REFUSED"],
@@ -123,7 +140,7 @@ describe("limits of HTTP/1.1", () => {
 
   test("a refused encoding lists those that are accepted", async () => {
     const { port } = await start();
-    const answer = await converse(port, [head(`POST ${PATH}`, "Content-Encoding: br", "Content-Length: 1") + "x"]);
+    const answer = await converse(port, [`${head(`POST ${PATH}`, "Content-Encoding: br", "Content-Length: 1")}x`]);
     expect(answer.toLowerCase()).toContain("accept-encoding: gzip, identity");
   });
 
@@ -151,7 +168,7 @@ describe("limits of HTTP/1.1", () => {
 
   test("H5 a body that does not come is given up", async () => {
     const { port } = await start({ connectionLimits: { requestTimeoutMs: 300, headersTimeoutMs: 200 } });
-    const answer = await converse(port, [head(`POST ${PATH}`, "Content-Length: 100") + "{"]);
+    const answer = await converse(port, [`${head(`POST ${PATH}`, "Content-Length: 100")}{`]);
     expect([statusOf(answer), bodyOf(answer)["code"]]).toEqual([408, "REQUEST_TIMEOUT"]);
   });
 
@@ -187,7 +204,11 @@ describe("limits of HTTP/1.1", () => {
     const { port } = await start();
     const refused = await converse(port, [head(`POST ${PATH}`, "Expect: 100-continue", "Content-Length: 99999999")]);
     expect(refused).toMatch(/^HTTP\/1\.1 413 /);
-    const accepted = await converse(port, [head(`POST ${PATH}`, "Expect: 100-continue", "Content-Length: 2"), "{}"], 50);
+    const accepted = await converse(
+      port,
+      [head(`POST ${PATH}`, "Expect: 100-continue", "Content-Length: 2"), "{}"],
+      50,
+    );
     expect(accepted).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /);
   });
 
@@ -270,7 +291,11 @@ describe("HTTP/2 without TLS on the same port", () => {
     await withSession(port, async (session) => {
       const answers = await Promise.all(
         Array.from({ length: 200 }, (_, index) => {
-          const headers = { ":method": "POST", ":path": `/document/v1/ns/mail/group/u1/../${index}`, "content-encoding": "gzip" };
+          const headers = {
+            ":method": "POST",
+            ":path": `/document/v1/ns/mail/group/u1/../${index}`,
+            "content-encoding": "gzip",
+          };
           return request(session, headers, gzipSync(`{"fields":{"a":${index}}}`));
         }),
       );
@@ -287,7 +312,8 @@ describe("HTTP/2 without TLS on the same port", () => {
       expect(refused.status).toBe(413);
       const answer = await request(session, { ":path": "/search/?streaming.groupname=u1" });
       expect([answer.status, JSON.parse(answer.body).root.group]).toEqual([200, "g:u1"]);
-      for (const name of ["connection", "transfer-encoding", "keep-alive"]) expect(answer.headers[name]).toBeUndefined();
+      for (const name of ["connection", "transfer-encoding", "keep-alive"])
+        expect(answer.headers[name]).toBeUndefined();
     });
   });
 
@@ -336,7 +362,9 @@ describe("HTTP/2 without TLS on the same port", () => {
     const { port } = await start();
     expect(statusOf(await converse(port, head("GET /livez").split(""), 1))).toBe(200);
     expect(statusOf(await converse(port, ["P", put(PATH).slice(1)], 20))).toBe(200);
-    expect(statusOf(await converse(port, ["PR", "OPFIND / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"], 20))).toBe(405);
+    expect(
+      statusOf(await converse(port, ["PR", "OPFIND / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"], 20)),
+    ).toBe(405);
   });
 });
 
@@ -369,7 +397,8 @@ describe("overload", () => {
     cluster.gate = new Promise((resolve) => {
       open = resolve;
     });
-    const search = (group: string): Promise<string> => converse(port, [head(`GET /search/?streaming.groupname=${group}`)]);
+    const search = (group: string): Promise<string> =>
+      converse(port, [head(`GET /search/?streaming.groupname=${group}`)]);
     const first = search("u1");
     await new Promise((next) => setTimeout(next, 30));
     const second = search("u1");
@@ -387,7 +416,8 @@ describe("start and end", () => {
   test("another port for deployments, which serves the same", async () => {
     const { server, port } = await start({ configPort: 0 });
     expect(server.configPort).not.toBe(port);
-    const target = "/application/v2/tenant/default/application/default/environment/prod/region/default/instance/default/serviceconverge";
+    const target =
+      "/application/v2/tenant/default/application/default/environment/prod/region/default/instance/default/serviceconverge";
     const answer = bodyOf(await converse(server.configPort ?? 0, [head(`GET ${target}`)]));
     expect(answer["services"]).toEqual([{ clusterName: "default", type: "container", host: "localhost", port }]);
   });
@@ -399,7 +429,9 @@ describe("start and end", () => {
   });
 
   test("S-13 others may not reach a server that asks nobody for a key", async () => {
-    await expect(startServer(fakeCluster(), { port: 0, host: "0.0.0.0" })).rejects.toThrow("--insecure-allow-anonymous");
+    await expect(startServer(fakeCluster(), { port: 0, host: "0.0.0.0" })).rejects.toThrow(
+      "--insecure-allow-anonymous",
+    );
     const open = await startServer(fakeCluster(), { port: 0, host: "0.0.0.0", insecureAllowAnonymous: true });
     running.push(open);
     const answer = await converse(open.port, ["GET /livez HTTP/1.1\r\nHost: box.lan\r\nConnection: close\r\n\r\n"]);

@@ -16,7 +16,8 @@ export interface ZipEntry {
   readonly sharesWith?: number;
 }
 
-const bytesOf = (value: string | Uint8Array): Buffer => (typeof value === "string" ? Buffer.from(value) : Buffer.from(value));
+const bytesOf = (value: string | Uint8Array): Buffer =>
+  typeof value === "string" ? Buffer.from(value) : Buffer.from(value);
 
 export function writeZip(entries: readonly ZipEntry[], comment = ""): Uint8Array<ArrayBuffer> {
   const parts: Buffer[] = [];

@@ -10,8 +10,11 @@ export interface Source {
 
 /** Runs a task in one turn. When the deadline passes it is finished early, and its output says so. */
 export function drive<Output>(task: Task<Output>, source: Source, deadline: Deadline): Output {
+  const start = performance.now();
   try {
-    while (!deadline.passed && step(task, source));
+    let more = true;
+    while (more && !deadline.passed) more = step(task, source);
+    task.elapsed(performance.now() - start);
     return task.finish();
   } finally {
     task[Symbol.dispose]();

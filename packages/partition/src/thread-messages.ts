@@ -98,5 +98,5 @@ export function errorFields(error: ServiceError): ServiceErrorFields {
 /** What a caller is told when the thread that worked for it ended. */
 export function threadEnded(): ServiceError {
   const message = "The thread that served this group ended; it is being started again";
-  return new ServiceError({ code: "THREAD_ENDED", status: 503, number: 10, message, outcome: "unknown" });
+  return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 0, message, outcome: "unknown" });
 }

@@ -33,6 +33,7 @@ export class FakeEngine {
 
   encode(request) {
     return this.#task(function* () {
+      yield { kind: "pause" };
       if (request.id === "") throw refused("INVALID_DOCUMENT", 400, "no id");
       const value = request.kind === "remove" ? undefined : fromBytes(request.body);
       return { schema: "note", operation: toBytes({ id: request.id, value }) };
@@ -148,6 +149,8 @@ class FakeTask {
     this.#answers.push(answer.slice());
   }
 
+  elapsed() {}
+
   finish() {
     if (!this.#finished) throw refused("TIMED_OUT", 504, "finished early");
     return this.#output;
@@ -160,8 +163,12 @@ class FakeTask {
 function decodeManifest(bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = 0;
-  const u32 = () => view.getUint32((at += 4) - 4, true);
-  const u64 = () => Number(view.getBigUint64((at += 8) - 8, true));
+  const skip = (count) => {
+    at += count;
+    return at - count;
+  };
+  const u32 = () => view.getUint32(skip(4), true);
+  const u64 = () => Number(view.getBigUint64(skip(8), true));
   const varint = () => {
     let value = 0;
     for (let shift = 0; ; shift += 7) {
@@ -172,7 +179,8 @@ function decodeManifest(bytes) {
   };
   const block = () => {
     const length = varint();
-    return bytes.subarray(at, (at += length));
+    const from = skip(length);
+    return bytes.subarray(from, at);
   };
   const layout = u32();
   const changed = bytes[at++] === 1;

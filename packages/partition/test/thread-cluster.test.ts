@@ -87,7 +87,7 @@ test("a thread that ends is started again, and only its calls fail", async () =>
   const { cluster, started, problems } = threads();
   await put(cluster.partition("g:a"), "a", 1);
   const outcome = await put(cluster.partition("g:crash"), "a", 1);
-  expect(outcome).toMatchObject({ status: 503, code: "THREAD_ENDED", outcome: "unknown" });
+  expect(outcome).toMatchObject({ status: 503, code: "UNAVAILABLE", outcome: "unknown" });
   expect(String(problems[0])).toContain("crashed as asked");
   const before = started();
   for (const key of ["g:a", "g:b", "g:c", "g:d"] as const)

@@ -184,7 +184,6 @@ function makeBucket(directory: string, identity: BucketIdentity, openSql: OpenSq
     if (older(version, SQLITE_OLDEST))
       throw new StoreError("refused", `SQLite ${version} is older than ${SQLITE_OLDEST.join(".")}`);
     stampFile(sql);
-    configureFile(sql);
     createTables(sql, identity);
   } finally {
     sql.close();

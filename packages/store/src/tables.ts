@@ -67,9 +67,14 @@ export function createTables(sql: Sql, identity: BucketIdentity): void {
   });
 }
 
-/** Prepares an empty file before its tables are made: the size of its pages, and the marks by which it is known. */
+/**
+ * Prepares an empty file before its tables are made: the size of its pages, its kind of log, and the marks by which it
+ * is known. Nothing is synced: who makes the file does that once, when it is whole.
+ */
 export function stampFile(sql: Sql): void {
+  sql.run("PRAGMA synchronous = OFF");
   sql.run(`PRAGMA page_size = ${PAGE_BYTES}`);
+  sql.run("PRAGMA journal_mode = WAL");
   sql.run(`PRAGMA application_id = ${APPLICATION_ID}`);
   sql.run(`PRAGMA user_version = ${FORMAT_VERSION}`);
 }

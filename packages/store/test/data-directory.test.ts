@@ -113,12 +113,8 @@ describe("a bucket file is refused, and not changed, if it", () => {
     ["is missing", (path) => rmSync(path), "the file is missing"],
     ["is empty (E1)", (path) => truncateSync(path, 0), "the file is empty"],
     ["is text (E1)", (path) => writeFileSync(path, "hello ".repeat(50)), "not an SQLite database"],
-    ["is a folder (E1)", (path) => (rmSync(path), mkdirSync(path)), "not a file"],
-    [
-      "is empty beside a log (E6)",
-      (path) => (truncateSync(path, 0), writeFileSync(`${path}-wal`, "x")),
-      "the file is empty beside a log",
-    ],
+    ["is a folder (E1)", replaceByFolder, "not a file"],
+    ["is empty beside a log (E6)", emptyBesideLog, "the file is empty beside a log"],
     ["is another database (E1)", (path) => change(path, "PRAGMA application_id = 7"), "not a brooklet bucket"],
     [
       "is newer (E2)",
@@ -169,4 +165,14 @@ function change(path: string, statement: string): void {
   const database = new Database(path);
   database.exec(statement);
   database.close();
+}
+
+function replaceByFolder(path: string): void {
+  rmSync(path);
+  mkdirSync(path);
+}
+
+function emptyBesideLog(path: string): void {
+  truncateSync(path, 0);
+  writeFileSync(`${path}-wal`, "x");
 }

@@ -1,6 +1,13 @@
 /** Vespa's HTTP interfaces as types, the table of error codes, and `ServiceError`. No dependency, no behaviour. */
 export type { DeployAnswer, DeployFailure, DeployLogEntry, ServiceConvergence } from "./deploy.ts";
 export type { DocumentAnswer, DocumentBody, DocumentFailure, DocumentFound } from "./document.ts";
-export { ERROR_KINDS, type ErrorCode, type ErrorKind, type FailureOutcome, failureOutcome, isErrorCode } from "./error-code.ts";
+export {
+  ERROR_KINDS,
+  type ErrorCode,
+  type ErrorKind,
+  type FailureOutcome,
+  failureOutcome,
+  isErrorCode,
+} from "./error-code.ts";
 export type { Coverage, GroupingResult, Hit, ResultRoot, SearchError, SearchResult } from "./search.ts";
 export { ServiceError, type ServiceErrorOptions } from "./service-error.ts";

@@ -83,7 +83,8 @@ fn long_integer_rows_do_not_wrap() {
 #[test]
 fn tiny_cells_count_as_zero() {
     let tiny = f64::from(brooklet_kernel::FLUSH_FLOAT32) / 2.0;
-    for cells in [Cells::Float32, Cells::Bfloat16] {
+    let tiny_double = brooklet_kernel::FLUSH_FLOAT64 / 2.0;
+    for (cells, tiny) in [(Cells::Float32, tiny), (Cells::Bfloat16, tiny), (Cells::Float64, tiny_double)] {
         let query = Query::new(cells, &[tiny, 1e30, 1.0]);
         assert_eq!(query.dot(&row(cells, &[1e30, tiny, 1.0])), 1.0);
         let near = Query::new(cells, &[4.0 * tiny]);

@@ -1,4 +1,5 @@
 //! The tree as text: as YQL, and in the short form the reference implementation shows trees in.
+mod pieces;
 mod tree;
 mod yql;
 

@@ -45,8 +45,22 @@ fn plain(item: &Item) -> String {
             format!("{}{filter}:{{{}}}", same.field, list(&same.items))
         }
         Operator::Equiv(items) => named("EQUIV", items),
+        Operator::Regex(regex) => format!("REGEXP {}", in_field(&regex.field, &regex.pattern)),
+        Operator::WeightedSet(weighted) => format!("WEIGHTEDSET {}", weighted_text(weighted)),
+        Operator::DotProduct(weighted) => format!("DOTPRODUCT {}", weighted_text(weighted)),
+        Operator::Labeled(labeled) => {
+            format!("LABELED({},{}) {}", labeled.label, display_float(labeled.score), child(&labeled.item))
+        }
+        _ => special(item),
+    }
+}
+
+/// Leaves that are more than a field and a text.
+fn special(item: &Item) -> String {
+    match &item.operator {
         Operator::Alternatives(alternatives) => {
-            let words = alternatives.words.iter().map(|(word, exactness)| format!("{word}({})", display_float(*exactness)));
+            let words =
+                alternatives.words.iter().map(|(word, exactness)| format!("{word}({})", display_float(*exactness)));
             let words: Vec<String> = words.collect();
             format!("WORD_ALTERNATIVES {}:[ {} ]", alternatives.field, words.join(" "))
         }
@@ -59,7 +73,6 @@ fn plain(item: &Item) -> String {
             let settings = format!("{},{},{}", fuzzy.max_edit_distance, fuzzy.prefix_length, fuzzy.prefix);
             format!("FUZZY({},{settings}) {}", fuzzy.text, in_field(&fuzzy.field, &fuzzy.text))
         }
-        Operator::Regex(regex) => format!("REGEXP {}", in_field(&regex.field, &regex.pattern)),
         Operator::In(list) => match &list.values {
             Values::Integers(numbers) => {
                 let numbers: Vec<String> = numbers.iter().map(i64::to_string).collect();
@@ -70,9 +83,6 @@ fn plain(item: &Item) -> String {
                 format!("STRING_IN {}{{{}}}", list.field, texts.join(","))
             }
         },
-        Operator::WeightedSet(weighted) => format!("WEIGHTEDSET {}", weighted_text(weighted)),
-        Operator::DotProduct(weighted) => format!("DOTPRODUCT {}", weighted_text(weighted)),
-        Operator::Wand(_) | Operator::NearestNeighbor(_) => settings(item),
         Operator::GeoLocation(location) => {
             let radius = location.radius_microdegrees.map_or(-1, i64::from);
             let (latitude, longitude) = (location.latitude_microdegrees, location.longitude_microdegrees);
@@ -88,24 +98,22 @@ fn plain(item: &Item) -> String {
         ),
         Operator::Predicate(predicate) => {
             let subqueries = |bits: u64| if bits == u64::MAX { String::new() } else { format!("[0x{bits:x}]") };
-            let attributes = predicate.attributes.iter().map(|(name, value, bits)| format!("{name}={value}{}", subqueries(*bits)));
-            let ranges = predicate.ranges.iter().map(|(name, value, bits)| format!("{name}:{value}{}", subqueries(*bits)));
+            let attributes =
+                predicate.attributes.iter().map(|(name, value, bits)| format!("{name}={value}{}", subqueries(*bits)));
+            let ranges =
+                predicate.ranges.iter().map(|(name, value, bits)| format!("{name}:{value}{}", subqueries(*bits)));
             format!("PREDICATE_QUERY_ITEM {}", attributes.chain(ranges).collect::<Vec<_>>().join(", "))
         }
-        Operator::Labeled(labeled) => {
-            format!("LABELED({},{}) {}", labeled.label, display_float(labeled.score), child(&labeled.item))
-        }
-    }
-}
-
-fn settings(item: &Item) -> String {
-    match &item.operator {
         Operator::Wand(wand) => {
             let hits = wand.target_hits.map(|hits| format!("({hits})")).unwrap_or_default();
-            let threshold = wand.score_threshold.map(|value| format!("scoreThreshold={}", display_float(value)));
-            let boost = wand.threshold_boost_factor.map(|value| format!("thresholdBoostFactor={}", display_float(value)));
-            let given: Vec<String> = threshold.into_iter().chain(boost).collect();
-            let given = if given.is_empty() { String::new() } else { format!("{{{}}} ", given.join(", ")) };
+            let given = match (wand.score_threshold, wand.threshold_boost_factor) {
+                (None, None) => String::new(),
+                (threshold, boost) => {
+                    let (threshold, boost) =
+                        (display_float(threshold.unwrap_or(0.0)), display_float(boost.unwrap_or(1.0)));
+                    format!("{{scoreThreshold={threshold}, thresholdBoostFactor={boost}}} ")
+                }
+            };
             format!("WAND{hits} {given}{}", weighted_text(&wand.weighted))
         }
         Operator::NearestNeighbor(neighbor) => {

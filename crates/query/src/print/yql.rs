@@ -1,6 +1,10 @@
 //! The tree as the `where` of a YQL statement.
+use super::pieces::{
+    Pairs, bound_text, counts, degrees, feature_map, joined_pairs, leaf_pairs, literal, origin_pair, quoted,
+    transform_pairs, word_pairs,
+};
 use crate::annotations::Annotations;
-use crate::number::{display, display_float};
+use crate::number::display_float;
 use crate::tree::{
     Bound, GeoBoundingBox, GeoLocation, Item, Key, NearestNeighbor, Number, NumberTerm, Operator, Phrase, Predicate,
     SameElement, TermKind, Values, Weighted, index_of,
@@ -22,9 +26,6 @@ pub fn yql_text(item: &Item, form: Form) -> String {
     printer.item(item);
     printer.out
 }
-
-/// `key: value` pairs of an annotation.
-type Pairs = Vec<(&'static str, String)>;
 
 struct Printer {
     form: Form,
@@ -52,13 +53,16 @@ impl Printer {
             Operator::Boolean(term) => self.boolean(&term.field, term.value, annotations),
             Operator::SameElement(same) => self.same_element(same),
             Operator::In(list) => self.membership(&list.field, &list.values, annotations),
-            Operator::WeightedSet(weighted) => self.weighted("weightedSet", weighted, leaf_pairs(annotations)),
-            Operator::DotProduct(weighted) => self.weighted("dotProduct", weighted, leaf_pairs(annotations)),
+            Operator::WeightedSet(weighted) => {
+                self.weighted("weightedSet", weighted, leaf_pairs(annotations, self.form))
+            }
+            Operator::DotProduct(weighted) => self.weighted("dotProduct", weighted, leaf_pairs(annotations, self.form)),
             Operator::Wand(wand) => {
                 let hits = [("targetHits", wand.target_hits), ("totalTargetHits", wand.total_target_hits)];
-                let mut pairs = leaf_pairs(annotations);
+                let mut pairs = leaf_pairs(annotations, self.form);
                 pairs.extend(counts(&hits));
-                let doubles = [("scoreThreshold", wand.score_threshold), ("thresholdBoostFactor", wand.threshold_boost_factor)];
+                let doubles =
+                    [("scoreThreshold", wand.score_threshold), ("thresholdBoostFactor", wand.threshold_boost_factor)];
                 pairs.extend(doubles.into_iter().filter_map(|(name, value)| Some((name, display_float(value?)))));
                 self.weighted("wand", &wand.weighted, pairs);
             }
@@ -73,7 +77,9 @@ impl Printer {
             }
             Operator::Regex(regex) => {
                 self.field(&regex.field, "matches");
-                self.annotated(leaf_pairs(annotations), |printer| printer.out.push_str(&quoted(&regex.pattern)));
+                self.annotated(leaf_pairs(annotations, self.form), |printer| {
+                    printer.out.push_str(&quoted(&regex.pattern))
+                });
             }
             _ => {
                 self.field(leaf_field(item), "contains");
@@ -165,13 +171,19 @@ impl Printer {
         let annotations = &item.annotations;
         match &item.operator {
             Operator::Term(term) => {
-                let pairs = word_pairs(annotations, term.kind);
+                let mut pairs = word_pairs(annotations, term.kind, self.form);
+                if self.form == Form::Exact {
+                    // So that it is not cut into words again.
+                    let uncut = term.kind == TermKind::Word && !term.text.chars().all(char::is_alphanumeric);
+                    pairs.extend(uncut.then(|| ("grammar", "\"raw\"".to_owned())));
+                    pairs.extend(origin_pair(annotations));
+                }
                 self.annotated(pairs, |printer| printer.out.push_str(&quoted(&term.text)));
             }
             Operator::Number(number) => self.out.push_str(&quoted(&number.text)),
             Operator::Phrase(phrase) => self.phrase(phrase, annotations),
             Operator::Equiv(items) => {
-                self.annotated(leaf_pairs(annotations), |printer| printer.leaves("equiv", items, &[]));
+                self.annotated(leaf_pairs(annotations, self.form), |printer| printer.leaves("equiv", items, &[]));
             }
             Operator::Near(near) => {
                 let name = if near.ordered { "onear" } else { "near" };
@@ -184,11 +196,12 @@ impl Printer {
                 self.annotated(pairs, |printer| printer.leaves(name, &near.items, &near.negatives));
             }
             Operator::Alternatives(alternatives) => {
-                let words = alternatives.words.iter().map(|(word, exactness)| {
-                    format!("{}: {}", quoted(word), display_float(*exactness))
-                });
+                let words = alternatives
+                    .words
+                    .iter()
+                    .map(|(word, exactness)| format!("{}: {}", quoted(word), display_float(*exactness)));
                 let words: Vec<String> = words.collect();
-                self.annotated(leaf_pairs(annotations), |printer| {
+                self.annotated(leaf_pairs(annotations, self.form), |printer| {
                     printer.out.push_str(&format!("alternatives({{{}}})", words.join(", ")));
                 });
             }
@@ -196,7 +209,9 @@ impl Printer {
                 let mut pairs: Pairs = Vec::new();
                 pairs.extend(uri.start_anchor.then(|| ("startAnchor", "true".to_owned())));
                 pairs.extend(uri.end_anchor.then(|| ("endAnchor", "true".to_owned())));
-                self.annotated(pairs, |printer| printer.out.push_str(&format!("uri({})", quoted(&uri.text).replace("\\/", "/"))));
+                self.annotated(pairs, |printer| {
+                    printer.out.push_str(&format!("uri({})", quoted(&uri.text).replace("\\/", "/")))
+                });
             }
             Operator::Fuzzy(fuzzy) => {
                 let mut pairs: Pairs = Vec::new();
@@ -209,7 +224,7 @@ impl Printer {
                 pairs.extend(fuzzy.prefix.then(|| ("prefix", "true".to_owned())));
                 let text = format!("fuzzy({})", quoted(&fuzzy.text));
                 if self.form == Form::Exact {
-                    pairs.extend(leaf_pairs(annotations));
+                    pairs.extend(leaf_pairs(annotations, self.form));
                     return self.annotated(pairs, |printer| printer.out.push_str(&text));
                 }
                 // Without a blank after the colon, unlike all others.
@@ -248,7 +263,7 @@ impl Printer {
             let length = raw.encode_utf16().count();
             pairs.push(("origin", format!("{{original: {}, offset: 0, length: {length}}}", quoted(raw))));
         }
-        pairs.extend(leaf_pairs(annotations));
+        pairs.extend(leaf_pairs(annotations, self.form));
         if self.form == Form::Exact {
             pairs.extend(transform_pairs(annotations));
         }
@@ -291,12 +306,12 @@ impl Printer {
 
     fn boolean(&mut self, field: &str, value: bool, annotations: &Annotations) {
         self.field(field, "=");
-        let pairs = if self.form == Form::Exact { leaf_pairs(annotations) } else { Vec::new() };
+        let pairs = if self.form == Form::Exact { leaf_pairs(annotations, self.form) } else { Vec::new() };
         self.annotated(pairs, |printer| printer.out.push_str(if value { "true" } else { "false" }));
     }
 
     fn number(&mut self, number: &NumberTerm, annotations: &Annotations) {
-        let mut pairs = leaf_pairs(annotations);
+        let mut pairs = leaf_pairs(annotations, self.form);
         let comparison = match (number.low, number.high, number.hit_limit) {
             (Bound::Inclusive(low), Bound::Inclusive(high), None) if low == high => Some(("=", low)),
             (Bound::Unbounded, Bound::Exclusive(high), None) => Some(("<", high)),
@@ -339,7 +354,7 @@ impl Printer {
             Values::Integers(numbers) => numbers.iter().map(|number| literal(Number::Integer(*number))).collect(),
             Values::Texts(texts) => texts.iter().map(|text| quoted(text)).collect(),
         };
-        let pairs = if self.form == Form::Exact { leaf_pairs(annotations) } else { Vec::new() };
+        let pairs = if self.form == Form::Exact { leaf_pairs(annotations, self.form) } else { Vec::new() };
         self.annotated(pairs, |printer| {
             printer.field(field, "in");
             printer.out.push_str(&format!("({})", values.join(", ")));
@@ -347,7 +362,8 @@ impl Printer {
     }
 
     fn weighted(&mut self, name: &str, weighted: &Weighted, pairs: Pairs) {
-        let pair_list = self.form == Form::Exact && matches!(weighted.tokens.first().map(|t| &t.key), Some(Key::Integer(_)));
+        let pair_list =
+            self.form == Form::Exact && matches!(weighted.tokens.first().map(|t| &t.key), Some(Key::Integer(_)));
         let tokens = weighted.tokens.iter().map(|token| match &token.key {
             Key::Integer(key) if pair_list => format!("[{}, {}]", literal(Number::Integer(*key)), token.weight),
             Key::Integer(key) => format!("\"{key}\": {}", token.weight),
@@ -362,7 +378,7 @@ impl Printer {
     fn nearest_neighbor(&mut self, neighbor: &NearestNeighbor, annotations: &Annotations) {
         let mut pairs: Pairs = Vec::new();
         if self.form == Form::Exact {
-            pairs.extend(leaf_pairs(annotations));
+            pairs.extend(leaf_pairs(annotations, self.form));
         } else {
             pairs.extend(annotations.label.as_ref().map(|label| ("label", quoted(label))));
         }
@@ -396,7 +412,9 @@ impl Printer {
         );
         match &annotations.label {
             // The reference form forgets to close its parenthesis.
-            Some(label) if self.form == Form::Reference => self.out.push_str(&format!("({{label: {}}}{call}", quoted(label))),
+            Some(label) if self.form == Form::Reference => {
+                self.out.push_str(&format!("({{label: {}}}{call}", quoted(label)))
+            }
             Some(label) => self.out.push_str(&format!("({{label: {}}}{call})", quoted(label))),
             None => self.out.push_str(&call),
         }
@@ -422,7 +440,7 @@ impl Printer {
             feature_map(attributes.collect()),
             feature_map(ranges.collect())
         );
-        let pairs = if self.form == Form::Exact { leaf_pairs(annotations) } else { Vec::new() };
+        let pairs = if self.form == Form::Exact { leaf_pairs(annotations, self.form) } else { Vec::new() };
         self.annotated(pairs, |printer| printer.out.push_str(&call));
     }
 }
@@ -438,120 +456,4 @@ fn leaf_field(item: &Item) -> &str {
         Operator::Fuzzy(fuzzy) => &fuzzy.field,
         _ => item.children().first().map_or("", |child| leaf_field(child)),
     }
-}
-
-fn counts(counts: &[(&'static str, Option<u32>)]) -> Pairs {
-    counts.iter().filter_map(|(name, count)| count.map(|count| (*name, count.to_string()))).collect()
-}
-
-fn joined_pairs(pairs: &[(&'static str, String)]) -> String {
-    let pairs: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-    pairs.join(", ")
-}
-
-/// The annotations of a leaf that are not the defaults.
-fn leaf_pairs(annotations: &Annotations) -> Pairs {
-    let mut pairs: Pairs = Vec::new();
-    if let Some(connection) = &annotations.connectivity {
-        let weight = display_float(connection.weight);
-        pairs.push(("connectivity", format!("{{id: {}, weight: {weight}}}", connection.id)));
-    }
-    pairs.extend(annotations.significance.map(|significance| ("significance", display_float(significance))));
-    pairs.extend(annotations.id.map(|id| ("id", id.to_string())));
-    pairs.extend(annotations.filter.then(|| ("filter", "true".to_owned())));
-    pairs.extend((!annotations.ranked).then(|| ("ranked", "false".to_owned())));
-    pairs.extend(annotations.label.as_ref().map(|label| ("label", quoted(label))));
-    if annotations.weight != 100 {
-        pairs.push(("weight", annotations.weight.to_string()));
-    }
-    pairs.extend(annotations.language.as_ref().map(|language| ("language", quoted(language))));
-    pairs
-}
-
-/// What may not be done to a text.
-fn transform_pairs(annotations: &Annotations) -> Pairs {
-    let pairs = [
-        ("usePositionData", annotations.use_position_data),
-        ("stem", annotations.stem),
-        ("normalizeCase", annotations.normalize_case),
-        ("accentDrop", annotations.accent_drop),
-        ("implicitTransforms", annotations.implicit_transforms),
-    ];
-    pairs.into_iter().filter(|(_, allowed)| !allowed).map(|(name, _)| (name, "false".to_owned())).collect()
-}
-
-fn word_pairs(annotations: &Annotations, kind: TermKind) -> Pairs {
-    let mut pairs = transform_pairs(annotations);
-    let affix = match kind {
-        TermKind::Word | TermKind::Exact => None,
-        TermKind::Prefix => Some("prefix"),
-        TermKind::Suffix => Some("suffix"),
-        TermKind::Substring => Some("substring"),
-    };
-    pairs.extend(affix.map(|name| (name, "true".to_owned())));
-    pairs.extend(leaf_pairs(annotations));
-    pairs
-}
-
-fn bound_text(bound: Bound, unbounded: &str) -> String {
-    match bound {
-        Bound::Unbounded => unbounded.to_owned(),
-        Bound::Inclusive(number) | Bound::Exclusive(number) => literal(number),
-    }
-}
-
-/// A number as a literal; beyond 32 bits it has an `L`.
-fn literal(number: Number) -> String {
-    match number {
-        Number::Integer(value) if i32::try_from(value).is_err() => format!("{value}L"),
-        _ => display(number),
-    }
-}
-
-fn degrees(microdegrees: i32) -> String {
-    display_float(f64::from(microdegrees) * 1e-6)
-}
-
-/// The attributes of a predicate query; those of single subqueries are grouped by the bits of these.
-fn feature_map(features: Vec<(&String, String, u64)>) -> String {
-    if features.is_empty() {
-        return "0".to_owned();
-    }
-    let mut groups: Vec<(u64, Vec<String>)> = Vec::new();
-    for (name, value, bits) in features {
-        let pair = format!("{}:{value}", quoted(name));
-        match groups.iter_mut().find(|(group, _)| *group == bits) {
-            Some((_, pairs)) => pairs.push(pair),
-            None => groups.push((bits, vec![pair])),
-        }
-    }
-    let groups = groups.into_iter().map(|(bits, pairs)| match bits {
-        u64::MAX => pairs.join(","),
-        _ => format!("\"0x{bits:x}\":{{{}}}", pairs.join(",")),
-    });
-    format!("{{{}}}", groups.collect::<Vec<_>>().join(","))
-}
-
-/// A string literal; everything outside ASCII is escaped.
-fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '\u{8}' => out.push_str("\\b"),
-            '\t' => out.push_str("\\t"),
-            '\n' => out.push_str("\\n"),
-            '\u{c}' => out.push_str("\\f"),
-            '\r' => out.push_str("\\r"),
-            '"' | '\'' | '\\' | '/' => out.extend(['\\', c]),
-            ' '..='~' => out.push(c),
-            _ => {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    out.push_str(&format!("\\u{unit:04X}"));
-                }
-            }
-        }
-    }
-    out.push('"');
-    out
 }

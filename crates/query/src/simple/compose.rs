@@ -2,11 +2,13 @@
 use brooklet_task::limits::QUERY_DEPTH;
 
 use super::grammar::{Composite, Grammar, Syntax, Tokenization};
-use super::term::{Read, Reader, number_item, word_item};
+use super::number::number_item;
+use super::ranked::Ranked;
+use super::term::{Read, Reader, word_item, word_kind};
 use super::token::{Token, tokenize};
 use crate::number::parse_expression;
 use crate::surroundings::Surroundings;
-use crate::tree::{AndNot, Item, Near, Operator, Phrase, TermKind, WeakAnd};
+use crate::tree::{AndNot, Item, Near, Operator, Phrase, WeakAnd};
 
 /// How far apart words may be under the composites `near` and `oNear`.
 const NEAR_DISTANCE: u32 = 2;
@@ -22,7 +24,7 @@ pub(super) fn parse(
         return Some(processed(text, grammar.composite, default_index.unwrap_or(""), around));
     }
     let tokens = tokenize(text, grammar.syntax, default_index, around);
-    let reader = Reader { tokens, at: 0, around, default_index };
+    let reader = Reader::new(tokens, default_index, around);
     match (grammar.syntax, grammar.composite) {
         (Syntax::None, Composite::Phrase) => Some(phrase(reader)),
         (Syntax::None, composite) => Some(words(reader, composite)),
@@ -32,28 +34,8 @@ pub(super) fn parse(
     }
 }
 
-/// Adds the terms of a filter to a query: `+term` must match, `-term` must not, others only rank.
-pub(super) fn filter(root: Option<Item>, filter: &str, around: &Surroundings<'_>) -> Option<Item> {
-    let reader = Reader { tokens: tokenize(filter, Syntax::Simple, None, around), at: 0, around, default_index: None };
-    let mut composer = Composer { reader, composite: Composite::Or, depth: 0 };
-    let Some(mut root) = root else {
-        let mut item = composer.any(true)?;
-        mark_as_filter(&mut item);
-        return Some(item);
-    };
-    while let Some(part) = composer.next_part(true) {
-        root = match part {
-            Part::Required(item) => with_required(root, filtering(item)),
-            Part::Excluded(item) => with_excluded(root, filtering(item)),
-            Part::Plain(read) => with_ranked(root, filtering(read.item)),
-            Part::Group(_) | Part::Skipped => root,
-        };
-    }
-    Some(root)
-}
-
 /// The items under one operator; a single item stands for itself where that means the same.
-fn collect(mut items: Vec<Item>, composite: Composite) -> Option<Item> {
+pub(super) fn collect(mut items: Vec<Item>, composite: Composite) -> Option<Item> {
     let alone = matches!(composite, Composite::And | Composite::Or | Composite::Phrase);
     let near = |items, ordered| {
         let near = Near { items, negatives: Vec::new(), distance: NEAR_DISTANCE, exclusion_distance: None, ordered };
@@ -93,7 +75,7 @@ fn field_of(items: &[Item]) -> String {
     }
 }
 
-fn except(positive: Option<Item>, negatives: Vec<Item>) -> Option<Item> {
+pub(super) fn except(positive: Option<Item>, negatives: Vec<Item>) -> Option<Item> {
     if negatives.is_empty() {
         return positive;
     }
@@ -105,12 +87,13 @@ fn except(positive: Option<Item>, negatives: Vec<Item>) -> Option<Item> {
 
 /// Words as the linguistics give them, with everything done to them.
 fn processed(text: &str, composite: Composite, field: &str, around: &Surroundings<'_>) -> Item {
+    let kind = word_kind(field, None, around);
     let words = around.linguistics.processed_words(text).into_iter().map(|word| {
         let digits = word.bytes().all(|b| b.is_ascii_digit());
         if let Some(range) = digits.then(|| parse_expression(&word)).flatten() {
             return number_item(range, field, &word);
         }
-        let mut item = word_item(field, &word, TermKind::Word);
+        let mut item = word_item(field, &word, kind);
         item.annotations.stem = false;
         item.annotations.normalize_case = false;
         item.annotations.accent_drop = false;
@@ -141,17 +124,18 @@ fn phrase(reader: Reader<'_>) -> Item {
 /// The items of every word and number; in a phrase, numbers are words that nothing else is done to.
 fn leaves(reader: Reader<'_>, in_phrase: bool) -> Vec<Vec<Item>> {
     let field = reader.default_index.unwrap_or("");
+    let kind = word_kind(field, None, reader.around);
     let mut leaves = Vec::new();
     for token in &reader.tokens {
         match token {
             Token::Word(text) => {
                 let normalized = reader.around.linguistics.normalize(text);
                 let segments = reader.around.linguistics.segment(&normalized);
-                leaves.push(segments.iter().map(|segment| word_item(field, segment, TermKind::Word)).collect());
+                leaves.push(segments.iter().map(|segment| word_item(field, segment, kind)).collect());
             }
-            Token::Whole(text) => leaves.push(vec![word_item(field, text, TermKind::Exact)]),
+            Token::Whole(text) => leaves.push(vec![word_item(field, text, kind)]),
             Token::Number(text) if in_phrase => {
-                let mut item = word_item(field, text, TermKind::Word);
+                let mut item = word_item(field, text, kind);
                 item.annotations.implicit_transforms = false;
                 leaves.push(vec![item]);
             }
@@ -167,7 +151,7 @@ fn leaves(reader: Reader<'_>, in_phrase: bool) -> Vec<Vec<Item>> {
 // Grammars with operators.
 
 /// One step through a text.
-enum Part {
+pub(super) enum Part {
     Required(Item),
     Excluded(Item),
     Plain(Read),
@@ -175,15 +159,15 @@ enum Part {
     Skipped,
 }
 
-struct Composer<'a> {
-    reader: Reader<'a>,
-    composite: Composite,
-    depth: usize,
+pub(super) struct Composer<'a> {
+    pub reader: Reader<'a>,
+    pub composite: Composite,
+    pub depth: usize,
 }
 
 impl Composer<'_> {
     /// The next part; `None` at the end or, inside parentheses, before the closing one.
-    fn next_part(&mut self, top: bool) -> Option<Part> {
+    pub fn next_part(&mut self, top: bool) -> Option<Part> {
         self.reader.skip_spaces();
         match self.reader.peek()? {
             Token::Mark(')') if !top => return None,
@@ -201,7 +185,7 @@ impl Composer<'_> {
         if let Some(group) = self.group() {
             return Some(Part::Group(group));
         }
-        self.reader.at += 1;
+        self.reader.at = self.reader.barren_until.max(self.reader.at + 1);
         Some(Part::Skipped)
     }
 
@@ -307,7 +291,7 @@ impl Composer<'_> {
     }
 
     /// Any of the terms; with required ones the others only rank.
-    fn any(&mut self, top: bool) -> Option<Item> {
+    pub fn any(&mut self, top: bool) -> Option<Item> {
         let (mut parts, mut required, mut excluded) = (Ranked::default(), Vec::new(), Vec::new());
         while let Some(part) = self.next_part(top) {
             match part {
@@ -329,173 +313,5 @@ impl Composer<'_> {
 }
 
 fn is_or(item: &Item) -> bool {
-    matches!(&item.operator, Operator::Term(term) if term.text == "OR" && term.kind == TermKind::Word)
-}
-
-/// The parts of an any-of grammar while they are collected. What ranks and what matches depends on the order the terms
-/// and groups came in, as it does in the reference implementation: a group puts itself before everything seen so far, and
-/// everything seen so far then only ranks.
-#[derive(Default)]
-struct Ranked {
-    top: Option<Item>,
-    marked: bool,
-}
-
-impl Ranked {
-    /// Where the required and excluded terms will be: an item that nothing else here makes.
-    fn mark(&mut self) {
-        if !self.marked {
-            self.marked = true;
-            self.add_group(Item::from(Operator::Null));
-        }
-    }
-
-    fn is_mark(item: &Item) -> bool {
-        item.operator == Operator::Null
-    }
-
-    fn add(&mut self, item: Item) {
-        let Some(mut top) = self.top.take() else {
-            self.top = Some(item);
-            return;
-        };
-        self.top = Some(match &mut top.operator {
-            Operator::Or(items) | Operator::Rank(items) => {
-                items.push(item);
-                top
-            }
-            Operator::Null => Item::from(Operator::Rank(vec![top, item])),
-            _ => Item::from(Operator::Or(vec![top, item])),
-        });
-    }
-
-    fn add_group(&mut self, item: Item) {
-        let Some(mut top) = self.top.take() else {
-            self.top = Some(item);
-            return;
-        };
-        let both_or = matches!((&top.operator, &item.operator), (Operator::Or(_), Operator::Or(_)));
-        self.top = Some(match &mut top.operator {
-            _ if both_or => Item::from(Operator::Or(vec![top, item])),
-            Operator::Rank(items) => {
-                items.insert(0, item);
-                top
-            }
-            Operator::Null => Item::from(Operator::Rank(vec![top, item])),
-            _ => Item::from(Operator::Rank(vec![item, top])),
-        });
-    }
-
-    /// Takes the mark out; what is left is `None` if it was all there was.
-    fn unmarked(self) -> Option<Item> {
-        let mut top = self.top?;
-        if Self::is_mark(&top) {
-            return None;
-        }
-        if let Operator::Rank(items) = &mut top.operator {
-            items.retain(|item| !Self::is_mark(item));
-        }
-        Some(top)
-    }
-
-    fn finish(mut self, required: Vec<Item>, excluded: Vec<Item>) -> Option<Item> {
-        if !self.marked {
-            return self.top;
-        }
-        let positive = collect(required, Composite::And);
-        match (positive, excluded.is_empty()) {
-            (None, _) => {
-                let rest = self.unmarked().and_then(|rest| match rest.operator {
-                    Operator::Rank(items) => collect(items, Composite::Or),
-                    _ => Some(rest),
-                });
-                except(rest, excluded)
-            }
-            (Some(positive), true) => {
-                let Some(rest) = self.unmarked() else { return Some(positive) };
-                let others = match rest.operator {
-                    Operator::Rank(items) => items,
-                    _ => vec![rest],
-                };
-                Some(Item::from(Operator::Rank(std::iter::once(positive).chain(others).collect())))
-            }
-            (positive, false) => {
-                let core = except(positive, excluded)?;
-                match self.top.as_mut().map(|top| &mut top.operator) {
-                    Some(Operator::Rank(items)) => {
-                        if let Some(mark) = items.iter_mut().find(|item| Self::is_mark(item)) {
-                            *mark = core;
-                        }
-                        self.top
-                    }
-                    _ => Some(core),
-                }
-            }
-        }
-    }
-}
-
-// Filters.
-
-fn filtering(mut item: Item) -> Item {
-    mark_as_filter(&mut item);
-    item
-}
-
-fn mark_as_filter(item: &mut Item) {
-    let leaf = item.children().is_empty() || matches!(item.operator, Operator::Phrase(_));
-    item.annotations.filter |= leaf;
-    item.children_mut().into_iter().for_each(mark_as_filter);
-}
-
-fn with_required(mut root: Item, item: Item) -> Item {
-    match &mut root.operator {
-        Operator::And(items) => {
-            items.push(item);
-            root
-        }
-        Operator::Rank(items) if !items.is_empty() => {
-            let first = items.remove(0);
-            items.insert(0, with_required_inside(first, item));
-            root
-        }
-        _ => Item::from(Operator::And(vec![root, item])),
-    }
-}
-
-/// Into what a ranked query matches by.
-fn with_required_inside(mut first: Item, item: Item) -> Item {
-    match &mut first.operator {
-        Operator::AndNot(not) => {
-            let positive = std::mem::replace(&mut *not.positive, Item::from(Operator::True));
-            *not.positive = with_required(positive, item);
-            first
-        }
-        _ => with_required(first, item),
-    }
-}
-
-fn with_excluded(mut root: Item, item: Item) -> Item {
-    match &mut root.operator {
-        Operator::AndNot(not) => {
-            not.negatives.push(item);
-            root
-        }
-        Operator::Rank(items) if !items.is_empty() => {
-            let first = items.remove(0);
-            items.insert(0, with_excluded(first, item));
-            root
-        }
-        _ => Item::from(Operator::AndNot(AndNot { positive: Box::new(root), negatives: vec![item] })),
-    }
-}
-
-fn with_ranked(mut root: Item, item: Item) -> Item {
-    match &mut root.operator {
-        Operator::Rank(items) => {
-            items.push(item);
-            root
-        }
-        _ => Item::from(Operator::Rank(vec![root, item])),
-    }
+    matches!(&item.operator, Operator::Term(term) if term.text == "OR")
 }

@@ -3,7 +3,10 @@
 //! `token` cuts the text, `term` reads one term with its field, sign-free, and `compose` puts the terms together as the
 //! [`Grammar`] says. Nothing is an error here but being too large: what cannot be understood is skipped.
 mod compose;
+mod filter;
 mod grammar;
+mod number;
+mod ranked;
 mod term;
 mod token;
 
@@ -42,7 +45,7 @@ pub fn parse_user_query(query: &UserQuery<'_>, around: &Surroundings<'_>) -> Res
         return checked(root.unwrap_or_else(|| Item::from(Operator::Null)));
     };
     check_length("filter", filter)?;
-    let filtered = compose::filter(root, filter, around);
+    let filtered = filter::filter(root, filter, around);
     checked(filtered.unwrap_or_else(|| Item::from(Operator::Null)))
 }
 

@@ -1,8 +1,9 @@
 //! One term of the simple language: a number, a word or a phrase, with its field in front and its weight behind.
+use super::number::number_item;
 use super::token::Token;
-use crate::number::{Range, parse_expression};
+use crate::number::parse_expression;
 use crate::surroundings::{Matching, Surroundings};
-use crate::tree::{Item, Operator, Phrase, SameElement, Term, TermKind, Uri};
+use crate::tree::{Item, Operator, Phrase, SameElement, Term, TermKind, Uri, index_of};
 
 /// The weight of `!`, and what every further `!` adds.
 const MARKED_WEIGHT: i32 = 150;
@@ -16,6 +17,10 @@ pub(super) struct Reader<'a> {
     pub at: usize,
     pub around: &'a Surroundings<'a>,
     pub default_index: Option<&'a str>,
+    /// How words of the field that is read now compare.
+    pub kind: TermKind,
+    /// How far tokens are known to have no term in them.
+    pub barren_until: usize,
 }
 
 /// A term as it was written.
@@ -33,7 +38,11 @@ struct Word {
     raw: String,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    pub fn new(tokens: Vec<Token>, default_index: Option<&'a str>, around: &'a Surroundings<'a>) -> Reader<'a> {
+        Reader { tokens, at: 0, around, default_index, kind: TermKind::Word, barren_until: 0 }
+    }
+
     // Positions.
 
     pub fn peek(&self) -> Option<&Token> {
@@ -63,7 +72,7 @@ impl Reader<'_> {
     }
 
     /// Skips a mark and the spaces before it.
-    fn skip_mark_loosely(&mut self, mark: char) -> bool {
+    pub fn skip_mark_loosely(&mut self, mark: char) -> bool {
         let start = self.at;
         self.skip_spaces();
         let found = self.skip_mark(mark);
@@ -92,8 +101,10 @@ impl Reader<'_> {
         {
             return self.same_element(name);
         }
-        let field = named.clone().or_else(|| self.default_index.map(str::to_owned));
+        let default = if element_of.is_some() { None } else { self.default_index };
+        let field = named.clone().or_else(|| default.map(str::to_owned));
         let inner = field.as_deref().unwrap_or("");
+        self.kind = word_kind(inner, element_of, self.around);
         let mut read = self.number(inner).map(|item| (item, false)).or_else(|| self.phrase(inner));
         if read.is_none() && field.is_some() && self.skip_to_word() {
             read = self.phrase(inner);
@@ -217,8 +228,8 @@ impl Reader<'_> {
                 break;
             }
             match self.term(Some(field)) {
-                Some(read) => items.push(read.item),
-                None => self.at += 1,
+                Some(read) => items.extend(element_condition(read.item)),
+                None => self.at = self.barren_until.max(self.at + 1),
             }
         }
         if items.is_empty() {
@@ -226,90 +237,6 @@ impl Reader<'_> {
         }
         let same = SameElement { field: field.to_owned(), items, element_filter: Vec::new() };
         Some(Read { item: Item::from(Operator::SameElement(same)), named: true, segments: false })
-    }
-
-    // Numbers.
-
-    fn number(&mut self, field: &str) -> Option<Item> {
-        let start = self.at;
-        self.skip_spaces();
-        let text = match self.peek() {
-            Some(Token::Mark('[')) => self.range_text().or_else(|| {
-                self.at += 1;
-                self.signed_number()
-            }),
-            Some(Token::Mark(sign @ ('<' | '>'))) => {
-                let sign = *sign;
-                self.at += 1;
-                self.signed_number().map(|number| format!("{sign}{number}"))
-            }
-            _ => self.signed_number(),
-        };
-        let range = text.as_deref().and_then(parse_expression).filter(|_| self.ends_number());
-        match (range, text) {
-            (Some(range), Some(text)) => Some(number_item(range, field, &text)),
-            _ => {
-                self.at = start;
-                None
-            }
-        }
-    }
-
-    /// `[1;5]`, `[;5]`, `[1;5;-10]`: at least one end is given.
-    fn range_text(&mut self) -> Option<String> {
-        let start = self.at;
-        self.at += 1;
-        let mut parts = vec![self.optional_number()];
-        while parts.len() < 3 && self.skip_mark_loosely(';') {
-            parts.push(self.optional_number());
-        }
-        let empty = parts.iter().take(2).all(String::is_empty);
-        if parts.len() < 2 || empty {
-            self.at = start;
-            return None;
-        }
-        if parts.len() == 3 && parts[2].is_empty() {
-            parts.pop();
-        }
-        self.skip_mark_loosely(']');
-        Some(format!("[{}]", parts.join(";")))
-    }
-
-    fn optional_number(&mut self) -> String {
-        let start = self.at;
-        self.skip_spaces();
-        self.signed_number().unwrap_or_else(|| {
-            self.at = start;
-            String::new()
-        })
-    }
-
-    fn signed_number(&mut self) -> Option<String> {
-        let mut text = String::new();
-        if self.is_mark('-') && matches!(self.tokens.get(self.at + 1), Some(Token::Number(_))) {
-            self.at += 1;
-            text.push('-');
-        }
-        let Some(Token::Number(digits)) = self.peek() else { return None };
-        text.push_str(digits);
-        self.at += 1;
-        if self.is_mark('.')
-            && let Some(Token::Number(fraction)) = self.tokens.get(self.at + 1)
-        {
-            text.push('.');
-            text.push_str(fraction);
-            self.at += 2;
-        }
-        Some(text)
-    }
-
-    fn ends_number(&self) -> bool {
-        let ending = [']', ';', ')', '}', '!'];
-        self.peek().is_none_or(|token| match token {
-            Token::Space => true,
-            Token::Mark(mark) => ending.contains(mark),
-            _ => false,
-        })
     }
 
     // Words and phrases.
@@ -351,13 +278,14 @@ impl Reader<'_> {
             }
         }
         if words.is_empty() {
+            self.barren_until = self.at;
             self.at = start;
             return None;
         }
         if words.len() == 1 {
             return Some(single(field, words.remove(0), quoted_word, (star_before, star_after)));
         }
-        Some((combined(field, words, quoted_phrase), false))
+        Some((combined(field, words, quoted_phrase, self.kind), false))
     }
 
     /// Skips to the next word of the phrase; says whether there may be one.
@@ -402,7 +330,7 @@ impl Reader<'_> {
             Some(Token::Word(text)) => self.segments(field, &text),
             Some(Token::Whole(text)) => Some(Word { items: vec![self.whole(field, &text)], raw: text }),
             Some(Token::Number(text)) if in_phrase => {
-                Some(Word { items: vec![word_item(field, &text, TermKind::Word)], raw: text })
+                Some(Word { items: vec![word_item(field, &text, self.kind)], raw: text })
             }
             Some(Token::Number(text)) => {
                 let item = parse_expression(&text).map(|range| number_item(range, field, &text));
@@ -417,7 +345,7 @@ impl Reader<'_> {
     fn whole(&self, field: &str, text: &str) -> Item {
         let uri = self.around.indexes.index(field).is_some_and(|index| index.matching == Matching::Uri);
         if !uri {
-            return word_item(field, text, TermKind::Exact);
+            return word_item(field, text, self.kind);
         }
         let words = crate::yql::uri_words(text);
         let uri = Uri { field: field.to_owned(), text: text.to_owned(), words, start_anchor: false, end_anchor: false };
@@ -428,17 +356,17 @@ impl Reader<'_> {
     fn segments(&self, field: &str, text: &str) -> Option<Word> {
         let normalized = self.around.linguistics.normalize(text);
         let segments = self.around.linguistics.segment(&normalized);
-        let items: Vec<Item> = segments.iter().map(|segment| word_item(field, segment, TermKind::Word)).collect();
+        let items: Vec<Item> = segments.iter().map(|segment| word_item(field, segment, self.kind)).collect();
         (!items.is_empty()).then(|| Word { items, raw: text.to_owned() })
     }
 }
 
 /// The words that belong together: a phrase if they were in quotes, else all of them anywhere.
-fn combined(field: &str, words: Vec<Word>, quoted: bool) -> Item {
+fn combined(field: &str, words: Vec<Word>, quoted: bool, kind: TermKind) -> Item {
     let mut items = Vec::new();
     for word in words {
         if quoted || word.items.len() == 1 {
-            items.extend(word.items.into_iter().map(as_word));
+            items.extend(word.items.into_iter().map(|item| as_word(item, kind)));
         } else {
             items.push(Item::from(Operator::And(word.items)));
         }
@@ -447,6 +375,16 @@ fn combined(field: &str, words: Vec<Word>, quoted: bool) -> Item {
         return Item::from(Operator::And(items));
     }
     Item::from(Operator::Phrase(Phrase { field: field.to_owned(), items, segmented: None }))
+}
+
+/// A condition on an element: a number without a field is a word of the element itself, a range without one nothing.
+fn element_condition(item: Item) -> Option<Item> {
+    match &item.operator {
+        Operator::Number(number) if number.field.is_empty() => {
+            (number.low == number.high).then(|| word_item("", &number.text, TermKind::Word))
+        }
+        _ => Some(item),
+    }
 }
 
 /// A word that stands alone, and whether linguistics cut it into several.
@@ -472,18 +410,20 @@ fn single(field: &str, mut word: Word, quoted: bool, (before, after): (bool, boo
     (word_item(field, &text, kind), false)
 }
 
+/// How words of a field compare.
+pub(super) fn word_kind(field: &str, element_of: Option<&str>, around: &Surroundings<'_>) -> TermKind {
+    let expanded = element_of.map_or_else(|| field.to_owned(), |element| format!("{element}.{field}"));
+    around.indexes.index(index_of(&expanded)).map_or(TermKind::Word, |index| index.matching.term_kind())
+}
+
 /// A number in a phrase is a word.
-fn as_word(item: Item) -> Item {
+fn as_word(item: Item, kind: TermKind) -> Item {
     match item.operator {
-        Operator::Number(number) => word_item(&number.field, &number.text, TermKind::Word),
+        Operator::Number(number) => word_item(&number.field, &number.text, kind),
         _ => item,
     }
 }
 
 pub(super) fn word_item(field: &str, text: &str, kind: TermKind) -> Item {
     Item::from(Operator::Term(Term { field: field.to_owned(), text: text.to_owned(), kind }))
-}
-
-pub(super) fn number_item(range: Range, field: &str, text: &str) -> Item {
-    Item::from(Operator::Number(range.on(field, Some(text))))
 }

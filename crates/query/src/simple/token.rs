@@ -31,9 +31,14 @@ impl Token {
 }
 
 /// Cuts `text` into tokens. Addresses are one token only where the grammar has a syntax of its own.
-pub(super) fn tokenize(text: &str, syntax: Syntax, default_index: Option<&str>, around: &Surroundings<'_>) -> Vec<Token> {
+pub(super) fn tokenize(
+    text: &str,
+    syntax: Syntax,
+    default_index: Option<&str>,
+    around: &Surroundings<'_>,
+) -> Vec<Token> {
     let default = default_index.and_then(|name| around.indexes.index(name)).unwrap_or_else(Index::text);
-    let mut tokenizer = Tokenizer { rest: text, tokens: Vec::new(), open: 0, around };
+    let mut tokenizer = Tokenizer { rest: text, tokens: Vec::new(), open: 0, unclosed: false, around };
     let mut index = default.clone();
     while !tokenizer.rest.is_empty() {
         let matching = untokenised(&index).filter(|matching| syntax != Syntax::None || **matching != Matching::Uri);
@@ -59,6 +64,8 @@ struct Tokenizer<'a> {
     tokens: Vec<Token>,
     /// Parentheses that are open, for values that end before a closing one.
     open: usize,
+    /// Whether a quote was seen that nothing closes: no later one is closed then, and none is searched for.
+    unclosed: bool,
     around: &'a Surroundings<'a>,
 }
 
@@ -154,15 +161,20 @@ impl Tokenizer<'_> {
     /// A value that ends at a space, or in quotes; `*` around it, `!100` and `)` after it are not part of it.
     fn value(&mut self) {
         let text = self.rest.trim_start();
-        let starred = text.strip_prefix(['*', '\u{ff0a}']).filter(|rest| !rest.is_empty() && !rest.starts_with(char::is_whitespace));
+        let starred = text
+            .strip_prefix(['*', '\u{ff0a}'])
+            .filter(|rest| !rest.is_empty() && !rest.starts_with(char::is_whitespace));
         if starred.is_some() {
             self.tokens.push(Token::Mark('*'));
         }
         let text = starred.unwrap_or(text);
-        if let Some((value, rest)) = text.strip_prefix('"').and_then(|inner| self.quoted_value(inner)) {
-            self.rest = rest;
-            self.push_whole(value);
-            return;
+        if let Some(inner) = text.strip_prefix('"').filter(|_| !self.unclosed) {
+            if let Some((value, rest)) = self.quoted_value(inner) {
+                self.rest = rest;
+                self.push_whole(value);
+                return;
+            }
+            self.unclosed = true;
         }
         let chunk = &text[..text.find(char::is_whitespace).unwrap_or(text.len())];
         let length = self.undecorated(chunk);
@@ -225,7 +237,8 @@ fn without_weight(text: &str) -> Option<usize> {
 fn mark(c: char) -> Option<char> {
     Some(match c {
         '"' | '\u{201c}'..='\u{201f}' | '\u{2039}' | '\u{203a}' | '\u{ab}' | '\u{bb}' | '\u{301d}'..='\u{301f}' => '"',
-        '-' | '+' | '.' | ',' | ':' | '(' | ')' | '[' | ']' | '{' | '}' | ';' | '>' | '<' | '!' | '_' | '^' | '*' | '$' => c,
+        '-' | '+' | '.' | ',' | ':' | '(' | ')' | '[' | ']' | '{' | '}' | ';' | '>' | '<' | '!' | '_' | '^' | '*'
+        | '$' => c,
         // Full-width forms, a fixed distance from ASCII.
         '\u{ff01}'..='\u{ff5d}' => return mark(char::from_u32(u32::from(c) - 0xfee0)?),
         _ => return None,

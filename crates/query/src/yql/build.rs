@@ -13,8 +13,21 @@ use crate::tree::{
 
 /// Functions that stand for themselves, for messages.
 const FUNCTIONS: [&str; 15] = [
-    "userQuery", "range", "wand", "weightedSet", "dotProduct", "geoBoundingBox", "geoLocation", "nearestNeighbor",
-    "predicate", "rank", "labeled", "weakAnd", "userInput", "nonEmpty", "sameElement",
+    "userQuery",
+    "range",
+    "wand",
+    "weightedSet",
+    "dotProduct",
+    "geoBoundingBox",
+    "geoLocation",
+    "nearestNeighbor",
+    "predicate",
+    "rank",
+    "labeled",
+    "weakAnd",
+    "userInput",
+    "nonEmpty",
+    "sameElement",
 ];
 
 /// Builds the tree of one statement.
@@ -68,7 +81,8 @@ impl<'a> Builder<'a> {
         let root = self.expression(&Scope::root(filter), Within::TOP)?;
         for (id, place) in &self.connections {
             if !self.ids.contains(id) {
-                let message = format!("An item is connected to the item with ID {id}, which does not exist in the query.");
+                let message =
+                    format!("An item is connected to the item with ID {id}, which does not exist in the query.");
                 return Err(Fault::from(message).at(*place));
             }
         }
@@ -165,7 +179,8 @@ impl<'a> Builder<'a> {
             (false, true) => (left, right, comparison),
             (true, false) => (right, left, mirrored(comparison)),
             _ => {
-                let message = format!("Expected a field and a number, got {} and {}.", left.kind_name(), right.kind_name());
+                let message =
+                    format!("Expected a field and a number, got {} and {}.", left.kind_name(), right.kind_name());
                 return Err(fault(scope.node, message));
             }
         };

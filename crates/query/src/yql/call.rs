@@ -8,8 +8,8 @@ use crate::annotations::Annotations;
 use crate::geo::{Axis, Coordinate, microdegrees, parse_coordinate, parse_distance};
 use crate::number::Range;
 use crate::tree::{
-    Bound, GeoBoundingBox, GeoLocation, Item, Key, Labeled, NearestNeighbor, Number, Operator, Predicate, Wand, WeakAnd,
-    Weighted, WeightedToken,
+    Bound, GeoBoundingBox, GeoLocation, Item, Key, Labeled, NearestNeighbor, Number, Operator, Predicate, Wand,
+    WeakAnd, Weighted, WeightedToken,
 };
 
 /// The annotations of an approximate index, without their prefix `hnsw.`. A scan has no use for them.
@@ -195,9 +195,7 @@ impl Builder<'_> {
         match &node.kind {
             Kind::Integer(number) => plain(*number as f64),
             Kind::Float(number) => plain(*number),
-            Kind::Negate(inner) => {
-                self.coordinate(inner).map(|inner| Coordinate { degrees: -inner.degrees, ..inner })
-            }
+            Kind::Negate(inner) => self.coordinate(inner).map(|inner| Coordinate { degrees: -inner.degrees, ..inner }),
             _ => parse_coordinate(&self.scalar_text(node)?).map_err(|message| fault(node, message)),
         }
     }
@@ -212,8 +210,7 @@ impl Builder<'_> {
 
     pub fn predicate(&mut self, arguments: &[Node], scope: &Scope<'_>, within: Within<'_>) -> Built<Item> {
         let [field, attributes, ranges] = expect(arguments, scope)?;
-        let mut predicate =
-            Predicate { field: self.field(field, within)?, attributes: Vec::new(), ranges: Vec::new() };
+        let mut predicate = Predicate { field: self.field(field, within)?, attributes: Vec::new(), ranges: Vec::new() };
         for (key, value, subqueries) in features(attributes, ALL_SUBQUERIES)? {
             let Kind::Text(text) = &value.kind else {
                 return Err(fault(value, format!("Expected a string, got {}.", value.value_name())));
@@ -316,4 +313,3 @@ fn emptiness(item: &Item) -> Option<String> {
     }
     children.into_iter().find_map(emptiness)
 }
-

@@ -7,7 +7,7 @@ use super::syntax::Node;
 use crate::annotations::Annotations;
 use crate::limited::check_length;
 use crate::simple::{self, Composite, Grammar, Tokenization};
-use crate::tree::{Item, Operator, TermKind};
+use crate::tree::{Item, Operator};
 
 impl Builder<'_> {
     /// The request's own query.
@@ -24,15 +24,28 @@ impl Builder<'_> {
     pub fn user_input(&mut self, arguments: &[Node], scope: &Scope<'_>, within: Within<'_>) -> Built<Item> {
         let default = if within.is_element() { "" } else { crate::tree::DEFAULT_INDEX };
         let field = scope.text("defaultIndex")?.unwrap_or(default);
-        self.input(field, self.around.input_grammar, arguments, scope)
+        self.input(field, self.around.input_grammar, arguments, scope, within)
     }
 
     /// `field contains text(…)`.
-    pub fn text_input(&mut self, field: &str, arguments: &[Node], scope: &Scope<'_>) -> Built<Item> {
-        self.input(field, Grammar::LINGUISTICS, arguments, scope)
+    pub fn text_input(
+        &mut self,
+        field: &str,
+        arguments: &[Node],
+        scope: &Scope<'_>,
+        within: Within<'_>,
+    ) -> Built<Item> {
+        self.input(field, Grammar::LINGUISTICS, arguments, scope, within)
     }
 
-    fn input(&mut self, field: &str, default: Grammar, arguments: &[Node], scope: &Scope<'_>) -> Built<Item> {
+    fn input(
+        &mut self,
+        field: &str,
+        default: Grammar,
+        arguments: &[Node],
+        scope: &Scope<'_>,
+        within: Within<'_>,
+    ) -> Built<Item> {
         let [argument] = arguments else {
             return Err(fault(scope.node, format!("Expected 1 argument, got {}.", arguments.len())));
         };
@@ -43,19 +56,20 @@ impl Builder<'_> {
         }
         self.count_text(&text, scope)?;
         match scope.text("grammar")? {
-            Some("raw") => self.raw(field, text, scope),
+            Some("raw") => self.raw(field, text, scope, within),
             Some("segment") => self.segments(Word { field, text, segmented: true }, scope),
             _ => self.parsed(field, &text, grammar(default, scope)?, allow_empty, scope),
         }
     }
 
     /// Grammar `raw`: the whole text is one term.
-    fn raw(&mut self, field: &str, text: String, scope: &Scope<'_>) -> Built<Item> {
+    fn raw(&mut self, field: &str, text: String, scope: &Scope<'_>, within: Within<'_>) -> Built<Item> {
         if text.is_empty() {
             return Err(fault(scope.node, "The word of a word item cannot be empty"));
         }
         let annotations = self.noted(scope.word_annotations()?, scope.node);
-        Ok(term(field, text, TermKind::Exact, annotations, scope.node))
+        let kind = self.index(field, within).matching.term_kind();
+        Ok(term(field, text, kind, annotations, scope.node))
     }
 
     /// Grammar `segment`: the text is cut into words and nothing else.
@@ -112,7 +126,9 @@ fn grammar(default: Grammar, scope: &Scope<'_>) -> Built<Grammar> {
     let mut grammar = match scope.text("grammar")? {
         Some(name) => {
             let named = Grammar::named(name);
-            named.ok_or_else(|| fault(scope.node, format!("No query type '{}'", brooklet_task::Rejection::quote(name))))?
+            named.ok_or_else(|| {
+                fault(scope.node, format!("No query type '{}'", brooklet_task::Rejection::quote(name)))
+            })?
         }
         None => default,
     };

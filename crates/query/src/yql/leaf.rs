@@ -4,10 +4,7 @@ use super::scope::{Built, Fault, Scope, fault};
 use super::syntax::{Kind, Node};
 use crate::annotations::{Annotations, Origin};
 use crate::suggestion::did_you_mean;
-use crate::surroundings::Matching;
-use crate::tree::{
-    Alternatives, Fuzzy, Item, Near, Operator, Phrase, SameElement, Term, TermKind, Uri,
-};
+use crate::tree::{Alternatives, Fuzzy, Item, Near, Operator, Phrase, SameElement, Term, TermKind, Uri};
 
 const FUNCTIONS: [&str; 9] =
     ["equiv", "near", "onear", "phrase", "sameElement", "text", "uri", "fuzzy", "alternatives"];
@@ -39,7 +36,7 @@ impl Builder<'_> {
             "alternatives" => self.alternatives(field, arguments, scope),
             "uri" => self.uri(field, arguments, scope),
             "fuzzy" => self.fuzzy(field, arguments, scope),
-            "text" => self.text_input(field, arguments, scope),
+            "text" => self.text_input(field, arguments, scope, within),
             "sameElement" => self.same_element(field, arguments, scope, within),
             _ => {
                 let guess = did_you_mean(name, &FUNCTIONS);
@@ -68,13 +65,10 @@ impl Builder<'_> {
         if let Some(kind) = affix(scope)? {
             return Ok(term(field, text, kind, annotations, scope.node));
         }
-        let matching = self.index(field, within).matching;
-        if matches!(matching, Matching::Word | Matching::Exact { .. }) {
-            return Ok(term(field, text, TermKind::Exact, annotations, scope.node));
-        }
+        let kind = self.index(field, within).matching.term_kind();
         let raw = scope.text("grammar")? == Some("raw");
-        if !segmented || raw || !annotations.implicit_transforms {
-            return Ok(term(field, text, TermKind::Word, annotations, scope.node));
+        if kind == TermKind::Exact || !segmented || raw || !annotations.implicit_transforms {
+            return Ok(term(field, text, kind, annotations, scope.node));
         }
         Ok(self.segmented(field, text, annotations, scope))
     }
@@ -88,7 +82,8 @@ impl Builder<'_> {
             1 => term(field, segments.remove(0), TermKind::Word, annotations, scope.node),
             _ => {
                 let inner = Annotations { id: None, connectivity: None, ..annotations.clone() };
-                let words = segments.into_iter().map(|segment| term(field, segment, TermKind::Word, inner.clone(), scope.node));
+                let words =
+                    segments.into_iter().map(|segment| term(field, segment, TermKind::Word, inner.clone(), scope.node));
                 let phrase = Phrase { field: field.to_owned(), items: words.collect(), segmented: Some(whole) };
                 item(Operator::Phrase(phrase), leaf_only(annotations), scope.node)
             }
@@ -248,13 +243,7 @@ impl Builder<'_> {
     }
 
     /// `field[2] = value`: the element of that number is the value.
-    pub fn element(
-        &mut self,
-        left: &Node,
-        value: &Node,
-        scope: &Scope<'_>,
-        within: Within<'_>,
-    ) -> Built<Item> {
+    pub fn element(&mut self, left: &Node, value: &Node, scope: &Scope<'_>, within: Within<'_>) -> Built<Item> {
         let Kind::Index(field, index) = &left.kind else {
             return Err(fault(left, format!("Expected INDEX, got {}.", left.kind_name())));
         };

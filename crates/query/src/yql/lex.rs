@@ -48,9 +48,8 @@ pub(crate) fn lex(text: &str) -> Vec<Lexeme> {
 }
 
 /// Longest first, so that `<=` is not read as `<`.
-const MARKS: [&str; 22] = [
-    "<=", ">=", "!=", "<", ">", "=", "!", "-", "+", "*", "/", "%", "(", ")", "[", "]", "{", "}", ",", ":", ";", "|",
-];
+const MARKS: [&str; 22] =
+    ["<=", ">=", "!=", "<", ">", "=", "!", "-", "+", "*", "/", "%", "(", ")", "[", "]", "{", "}", ",", ":", ";", "|"];
 /// Marks that cannot begin another token, so they need not be sorted in above.
 const MORE_MARKS: [&str; 2] = [".", "@"];
 

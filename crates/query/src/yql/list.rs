@@ -87,7 +87,8 @@ impl<'a> Reader<'a> {
     /// A quoted text, if one is next.
     fn quoted(&mut self) -> Result<Option<&'a str>, String> {
         let Some(quote) = ['\'', '"'].into_iter().find(|quote| self.skip(*quote)) else { return Ok(None) };
-        let (value, rest) = self.rest.split_once(quote).ok_or_else(|| format!("Expected a closing {quote} in the list"))?;
+        let (value, rest) =
+            self.rest.split_once(quote).ok_or_else(|| format!("Expected a closing {quote} in the list"))?;
         self.rest = rest;
         Ok(Some(value))
     }
@@ -137,7 +138,9 @@ mod tests {
 
     #[test]
     fn malformed_lists_are_refused() {
-        for wrong in ["", "a", "{a}", "{a:1", "{a:x}", "[1,2]", "[[1,2]", "[[1]]", "{'a:1}", "{}x", "[[1,2,3]]", "{a:1.5}"] {
+        for wrong in
+            ["", "a", "{a}", "{a:1", "{a:x}", "[1,2]", "[[1,2]", "[[1]]", "{'a:1}", "{}x", "[[1,2,3]]", "{a:1.5}"]
+        {
             assert!(weighted(wrong).is_err(), "{wrong}");
         }
         assert!(integers("1,a").is_err());

@@ -1,9 +1,10 @@
 //! YQL: a statement becomes a [`Query`].
 //!
-//! `lex` finds tokens, `parse` makes them a statement whose expressions are [`syntax::Node`]s, `build` (with `leaf`,
+//! `lex` finds tokens, `parse` (on its `cursor`) makes them a statement whose expressions are [`syntax::Node`]s, `build` (with `leaf`,
 //! `call`, `input`) gives their names a meaning. Grouping statements are kept as text.
 mod build;
 mod call;
+mod cursor;
 mod input;
 mod leaf;
 mod lex;
@@ -57,7 +58,8 @@ fn query(text: &str, statement: &Statement, around: &Surroundings<'_>) -> Built<
         (None, Some(offset)) => (Some(HITS_AFTER_OFFSET), Some(offset)),
         (None, None) => (None, None),
     };
-    let order_by = statement.order_by.iter().map(|(node, descending)| sort_key(node, *descending)).collect::<Built<_>>()?;
+    let order_by =
+        statement.order_by.iter().map(|(node, descending)| sort_key(node, *descending)).collect::<Built<_>>()?;
     let grouping = statement.grouping.iter().map(|(annotations, place)| {
         let continuations = continuations(annotations, &builder)?;
         Ok(RawGrouping { text: text[place.start..place.end].to_owned(), continuations, place: *place })

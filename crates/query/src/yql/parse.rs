@@ -1,11 +1,11 @@
 //! From YQL's tokens to a statement. Precedence: `!` and `-`, then comparisons, then `and`, then `or`.
+use brooklet_task::Rejection;
 use brooklet_task::limits::QUERY_DEPTH;
-use brooklet_task::{Code, Rejection, Span};
 
-use super::lex::{Lexeme, Token, lex};
+use super::cursor::{Parsed, Parser, refuse};
+use super::lex::{Token, lex};
 use super::syntax::{Comparison, Kind, Node};
 use crate::limited::too_deep;
-use crate::suggestion::did_you_mean;
 use crate::tree::Place;
 
 /// A statement as the grammar sees it.
@@ -21,18 +21,11 @@ pub(crate) struct Statement {
     pub grouping: Vec<(Vec<(String, Node)>, Place)>,
 }
 
-/// Words that are no names.
-const RESERVED: [&str; 13] = [
-    "from", "as", "and", "or", "in", "true", "false", "contains", "timeout", "order by", "asc", "null", "is",
-];
 /// Names that continue an expression.
 const OPERATORS: [&str; 5] = ["and", "or", "in", "contains", "matches"];
 /// What may come after a complete expression.
-const AFTER_EXPRESSION: [&str; 12] = [
-    "and", "or", "contains", "matches", "in", "order by", "limit", "offset", "timeout", "where", "desc", "from",
-];
-
-type Parsed<T> = Result<T, Rejection>;
+const AFTER_EXPRESSION: [&str; 12] =
+    ["and", "or", "contains", "matches", "in", "order by", "limit", "offset", "timeout", "where", "desc", "from"];
 
 /// Parses a statement.
 pub(crate) fn parse(text: &str) -> Parsed<Statement> {
@@ -40,20 +33,6 @@ pub(crate) fn parse(text: &str) -> Parsed<Statement> {
     let statement = parser.statement()?;
     parser.statement_end()?;
     Ok(statement)
-}
-
-/// A rejection of a YQL text, with the place in the form the reference implementation gives it.
-pub(crate) fn refuse(text: &str, offset: usize, message: &str) -> Rejection {
-    let span = Span::locate(text, offset);
-    let message = format!("Could not create query from YQL: query:L{}:{} {message}", span.line, span.column - 1);
-    Rejection { code: Code::InvalidQueryParameter, message, span: Some(span) }
-}
-
-struct Parser<'a> {
-    text: &'a str,
-    lexemes: Vec<Lexeme>,
-    at: usize,
-    depth: usize,
 }
 
 impl Parser<'_> {
@@ -123,7 +102,8 @@ impl Parser<'_> {
     }
 
     fn sources(&mut self) -> Parsed<Vec<String>> {
-        let listed = self.is_name("sources") && matches!(self.peek_after(1), Token::Mark("*") | Token::Name(_))
+        let listed = self.is_name("sources")
+            && matches!(self.peek_after(1), Token::Mark("*") | Token::Name(_))
             && !self.is_name_at(self.at + 1, "where");
         if !listed {
             let source = self.dotted_name("{'sources', a name}")?;
@@ -177,7 +157,8 @@ impl Parser<'_> {
         let mut annotations = Vec::new();
         if matches!(self.peek(), Token::Mark("{" | "[")) {
             let constant = self.constant()?;
-            annotations = annotation_entries(constant).map_err(|node| self.refuse_at(&node, "Expected an annotation."))?;
+            annotations =
+                annotation_entries(constant).map_err(|node| self.refuse_at(&node, "Expected an annotation."))?;
         }
         let lexeme = &self.lexemes[self.at];
         match &lexeme.token {
@@ -213,7 +194,8 @@ impl Parser<'_> {
             // A map or array that stands for itself.
             return Ok(constant);
         }
-        let annotations = annotation_entries(constant).map_err(|node| self.refuse_at(&node, "Expected an annotation."))?;
+        let annotations =
+            annotation_entries(constant).map_err(|node| self.refuse_at(&node, "Expected an annotation."))?;
         let mut node = self.disjunction()?;
         node.place.start = self.lexemes[before].place.start;
         node.annotations.extend(annotations);
@@ -438,124 +420,6 @@ impl Parser<'_> {
                 return Ok(elements);
             }
         }
-    }
-
-    // Names. Keywords are names too where nothing else can stand.
-
-    fn dotted_name(&mut self, expected: &str) -> Parsed<String> {
-        let mut name = self.name(expected)?;
-        while *self.peek() == Token::Mark(".") && matches!(self.peek_after(1), Token::Name(_)) {
-            self.at += 1;
-            name.push('.');
-            name.push_str(&self.any_name()?);
-        }
-        Ok(name)
-    }
-
-    fn key_name(&mut self) -> Parsed<String> {
-        let mut name = self.any_name()?;
-        while self.skip_mark(".") {
-            name.push('.');
-            name.push_str(&self.any_name()?);
-        }
-        Ok(name)
-    }
-
-    fn name(&mut self, expected: &str) -> Parsed<String> {
-        if self.is_reserved() {
-            return Err(self.unexpected(expected, &[]));
-        }
-        self.any_name().map_err(|_| self.unexpected(expected, &[]))
-    }
-
-    fn any_name(&mut self) -> Parsed<String> {
-        match self.peek().clone() {
-            Token::Name(name) => {
-                self.at += 1;
-                Ok(name)
-            }
-            _ => Err(self.unexpected("a name", &[])),
-        }
-    }
-
-    fn is_reserved(&self) -> bool {
-        matches!(self.peek(), Token::Name(name) if RESERVED.iter().any(|word| name.eq_ignore_ascii_case(word)))
-    }
-
-    fn is_name(&self, word: &str) -> bool {
-        self.is_name_at(self.at, word)
-    }
-
-    fn is_name_at(&self, at: usize, word: &str) -> bool {
-        matches!(self.lexemes.get(at), Some(Lexeme { token: Token::Name(name), .. }) if name.eq_ignore_ascii_case(word))
-    }
-
-    fn skip_name(&mut self, word: &str) -> bool {
-        let found = self.is_name(word);
-        self.at += usize::from(found);
-        found
-    }
-
-    // Marks and positions.
-
-    fn peek(&self) -> &Token {
-        &self.lexemes[self.at].token
-    }
-
-    fn peek_after(&self, count: usize) -> &Token {
-        self.lexemes.get(self.at + count).map_or(&Token::End, |lexeme| &lexeme.token)
-    }
-
-    fn skip_mark(&mut self, mark: &'static str) -> bool {
-        let found = *self.peek() == Token::Mark(mark);
-        self.at += usize::from(found);
-        found
-    }
-
-    fn expect_mark(&mut self, mark: &'static str, start: usize) -> Parsed<()> {
-        if self.skip_mark(mark) { Ok(()) } else { Err(self.no_viable_alternative(start)) }
-    }
-
-    fn node(&self, kind: Kind, start: usize) -> Node {
-        let end = self.at.checked_sub(1).map_or(start, |last| self.lexemes[last].place.end);
-        Node::new(kind, Place { start, end })
-    }
-
-    // Rejections.
-
-    fn refuse_here(&self, message: &str) -> Rejection {
-        refuse(self.text, self.lexemes[self.at].place.start, message)
-    }
-
-    fn refuse_at(&self, node: &Node, message: &str) -> Rejection {
-        refuse(self.text, node.place.start, message)
-    }
-
-    /// The token here cannot continue what began at `start`.
-    fn no_viable_alternative(&self, start: usize) -> Rejection {
-        let lexeme = &self.lexemes[self.at];
-        if let Token::Broken(_) = lexeme.token {
-            return self.unexpected("", &[]);
-        }
-        let seen = Rejection::quote(&self.text[start.min(lexeme.place.end)..lexeme.place.end]);
-        self.refuse_here(&format!("no viable alternative at input '{seen}'"))
-    }
-
-    fn unexpected(&self, expected: &str, suggestions: &[&str]) -> Rejection {
-        let lexeme = &self.lexemes[self.at];
-        let seen = Rejection::quote(&self.text[lexeme.place.start..lexeme.place.end]);
-        let message = match &lexeme.token {
-            Token::Broken("") => format!("token recognition error at: '{seen}'"),
-            Token::Broken(why) => format!("no viable alternative at input '{seen}'. {why}"),
-            Token::End => format!("mismatched input '<EOF>' expecting {expected}"),
-            Token::Name(name) => {
-                let suggestion = did_you_mean(name, suggestions);
-                let stop = if suggestion.is_empty() { "" } else { "." };
-                format!("mismatched input '{seen}' expecting {expected}{stop}{suggestion}")
-            }
-            _ => format!("mismatched input '{seen}' expecting {expected}"),
-        };
-        self.refuse_here(&message)
     }
 }
 

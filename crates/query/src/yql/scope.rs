@@ -83,9 +83,7 @@ impl<'a> Scope<'a> {
     /// A count: an integer that is not negative.
     pub fn count(&self, name: &str) -> Built<Option<u32>> {
         let Some(value) = self.integer(name)? else { return Ok(None) };
-        u32::try_from(value)
-            .map(Some)
-            .map_err(|_| fault(self.node, format!("Can not use negative {name} {value}")))
+        u32::try_from(value).map(Some).map_err(|_| fault(self.node, format!("Can not use negative {name} {value}")))
     }
 
     /// A list of integers, or a single one.
@@ -116,7 +114,8 @@ impl<'a> Scope<'a> {
         let mut numbers = [0u32; 2];
         for (number, key) in numbers.iter_mut().zip(["offset", "length"]) {
             let value = as_integer(key, entry("origin", entries, key, self.node)?)?;
-            *number = u32::try_from(value).map_err(|_| fault(self.node, format!("Can not use negative {key} {value}")))?;
+            *number =
+                u32::try_from(value).map_err(|_| fault(self.node, format!("Can not use negative {key} {value}")))?;
         }
         let [offset, length] = numbers;
         let units = original.encode_utf16().count() as u64;
@@ -134,6 +133,7 @@ impl<'a> Scope<'a> {
             filter: self.boolean("filter")?.unwrap_or(false),
             label: self.text("label")?.map(str::to_owned),
             significance: self.number("significance")?,
+            language: self.text("language")?.map(str::to_owned),
             ..Annotations::default()
         };
         if let Some(id) = self.node.own_annotation("id") {
@@ -161,7 +161,6 @@ impl<'a> Scope<'a> {
             accent_drop: self.boolean("accentDrop")?.unwrap_or(true),
             implicit_transforms: self.boolean("implicitTransforms")?.unwrap_or(true),
             use_position_data: self.boolean("usePositionData")?.unwrap_or(true),
-            language: self.text("language")?.map(str::to_owned),
             origin: self.origin()?,
             ..self.leaf_annotations()?
         })

@@ -109,7 +109,8 @@ impl<'a> Compiler<'a> {
     pub(super) fn nest(&mut self, levels: usize, offset: usize) -> Made<()> {
         self.deepest = self.deepest.max(self.depth + levels);
         if self.deepest > limits::PROGRAM_DEPTH {
-            let message = format!("with the functions it calls an expression may nest {} levels", limits::PROGRAM_DEPTH);
+            let message =
+                format!("with the functions it calls an expression may nest {} levels", limits::PROGRAM_DEPTH);
             return Err(Rejection::at(Code::TooLarge, message, &self.text, offset));
         }
         Ok(())
@@ -190,7 +191,8 @@ impl<'a> Compiler<'a> {
 
     /// A function of two numbers, or of the cells of tensors.
     pub(super) fn join(&mut self, left: Node, right: Node, function: PairFunction, offset: usize) -> Made<Node> {
-        let plan = JoinPlan::new(&left.tensor_type(), &right.tensor_type()).map_err(|rejection| self.place(rejection, offset))?;
+        let plan = JoinPlan::new(&left.tensor_type(), &right.tensor_type())
+            .map_err(|rejection| self.place(rejection, offset))?;
         let tensor_type = plan.result.clone();
         let kind = match (left, right) {
             (Node::Number(left), Node::Number(right)) => return Ok(Node::Number(applied(function, left, right))),
@@ -226,7 +228,10 @@ impl<'a> Compiler<'a> {
             }
             (Node::Tensor(if_true), Node::Tensor(if_false)) if if_true.tensor_type == if_false.tensor_type => {
                 let tensor_type = if_true.tensor_type.clone();
-                Ok(Node::Tensor(TensorNode { tensor_type, kind: TensorKind::If(Box::new((condition, if_true, if_false))) }))
+                Ok(Node::Tensor(TensorNode {
+                    tensor_type,
+                    kind: TensorKind::If(Box::new((condition, if_true, if_false))),
+                }))
             }
             (if_true, if_false) => {
                 let (if_true, if_false) = (if_true.tensor_type(), if_false.tensor_type());

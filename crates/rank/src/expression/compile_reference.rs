@@ -16,7 +16,7 @@ use crate::tensor::check_size;
 #[derive(Clone)]
 pub(super) enum Binding {
     /// A local variable: its number, and the node that reads it.
-    Local(usize, Node),
+    Local(usize, Rc<Node>),
     /// An argument of a function, by its number among the thunks.
     Argument(usize),
 }
@@ -53,7 +53,7 @@ impl Compiler<'_> {
             match self.lookup(name) {
                 Some(Binding::Local(local, node)) => {
                     self.lowest_local = self.lowest_local.min(local);
-                    return Ok(node);
+                    return Ok(Node::clone(&node));
                 }
                 Some(Binding::Argument(thunk)) => return self.thunk(thunk, offset),
                 None => {}
@@ -146,7 +146,10 @@ impl Compiler<'_> {
                 Some(function) => {
                     let context = format!("function '{name}'");
                     let parsed = Expression::parse(&function.body).map_err(|rejection| rejection.within(&context));
-                    Some(Rc::new(KnownFunction { expression: parsed.map_err(|rejection| self.place(rejection, offset))?, function }))
+                    Some(Rc::new(KnownFunction {
+                        expression: parsed.map_err(|rejection| self.place(rejection, offset))?,
+                        function,
+                    }))
                 }
             };
             self.functions.insert(name.to_owned(), known);
@@ -163,7 +166,8 @@ impl Compiler<'_> {
         if let Some(argument) = arguments.iter().find(|argument| argument.name.is_some()) {
             return Err(self.refuse("the arguments of a function have no names", argument.value.offset));
         }
-        let bindings: Vec<Binding> = arguments.iter().map(|argument| self.argument(&argument.value)).collect::<Made<_>>()?;
+        let bindings: Vec<Binding> =
+            arguments.iter().map(|argument| self.argument(&argument.value)).collect::<Made<_>>()?;
         let key = self.call_key(name, &bindings);
         if let Some((node, height)) = self.known_call(&key) {
             self.nest(height, offset)?;
@@ -177,7 +181,8 @@ impl Compiler<'_> {
         let made = self.apart(|compiler| compiler.node(&known.expression.root));
         self.calling.pop();
         (self.scope, self.text) = (scope, text);
-        let (mut node, lowest_local, height) = made.map_err(|rejection| rejection.within(&format!("function '{name}'")))?;
+        let (mut node, lowest_local, height) =
+            made.map_err(|rejection| rejection.within(&format!("function '{name}'")))?;
         if lowest_local == NO_LOCAL {
             if !node.is_trivial() {
                 node = self.memo(node, height);

@@ -12,9 +12,10 @@ use crate::node::{
     CellFunction, Node, NumberNode, PairFunction, PlaceNode, ProductNode, SliceNode, SubspacesNode, TensorKind,
     TensorNode,
 };
-use crate::operation::Binary;
+use crate::operation::{Binary, Unary};
 use crate::tensor::{
-    Aggregator, Budget, ConcatPlan, MergePlan, ReducePlan, RenamePlan, SlicePlan, SubspacesPlan, UnpackPlan, mapped_type,
+    Aggregator, Budget, ConcatPlan, MergePlan, ReducePlan, RenamePlan, SlicePlan, SubspacesPlan, UnpackPlan,
+    mapped_type,
 };
 
 impl Compiler<'_> {
@@ -39,7 +40,8 @@ impl Compiler<'_> {
             }
             F::Rename(child, from, to) => {
                 let child = self.tensor_operand(child, "rename")?;
-                let plan = RenamePlan::new(&child.tensor_type, from, to).map_err(|rejection| self.place(rejection, offset))?;
+                let plan =
+                    RenamePlan::new(&child.tensor_type, from, to).map_err(|rejection| self.place(rejection, offset))?;
                 Ok(tensor(plan.result.clone(), TensorKind::Rename(Box::new(child), plan)))
             }
             F::CellCast(child, cell) => self.cell_cast(child, *cell, offset),
@@ -73,7 +75,7 @@ impl Compiler<'_> {
     /// Compiles the body of a lambda: its parameters are local variables read by these nodes.
     fn body(&mut self, lambda: &Lambda, locals: Vec<(usize, Node)>, around: Option<usize>) -> Made<Node> {
         let first = locals.first().map_or(NO_LOCAL, |(local, _)| *local);
-        let bindings = locals.into_iter().map(|(local, node)| Binding::Local(local, node));
+        let bindings = locals.into_iter().map(|(local, node)| Binding::Local(local, Rc::new(node)));
         self.scopes.push(Scope { names: lambda.parameters.iter().cloned().zip(bindings).collect(), around });
         let scope = std::mem::replace(&mut self.scope, self.scopes.len() - 1);
         let lowest_outside = std::mem::replace(&mut self.lowest_local, NO_LOCAL);
@@ -181,7 +183,9 @@ impl Compiler<'_> {
             (Node::Number(number), Node::Number(body)) => {
                 Ok(Node::Number(NumberNode::Apply(Box::new([(local, number)]), Box::new(body))))
             }
-            (Node::Number(_), Node::Tensor(_)) => Err(self.refuse("the function of a number must yield a number", offset)),
+            (Node::Number(_), Node::Tensor(_)) => {
+                Err(self.refuse("the function of a number must yield a number", offset))
+            }
             (Node::Tensor(child), body) => {
                 let node = Box::new(SubspacesNode { child, subspace_type, local, body });
                 if !plan.result.dimensions.is_empty() {
@@ -197,7 +201,8 @@ impl Compiler<'_> {
     fn filter_subspaces(&mut self, child: &Tree, lambda: &Lambda, offset: usize) -> Made<Node> {
         let child = self.tensor_operand(child, "filter_subspaces")?;
         if child.tensor_type.mapped().next().is_none() {
-            let message = format!("filter_subspaces takes a tensor with a mapped dimension, not a {}", child.tensor_type);
+            let message =
+                format!("filter_subspaces takes a tensor with a mapped dimension, not a {}", child.tensor_type);
             return Err(self.refuse(message, offset));
         }
         let (local, subspace_type, body) = self.subspace_body(&child.tensor_type, lambda)?;
@@ -222,7 +227,8 @@ impl Compiler<'_> {
 
     fn literal(&mut self, tensor_type: &TensorType, cells: &[(Vec<String>, Tree)]) -> Made<Node> {
         let tensor_type = Arc::new(tensor_type.clone());
-        let mut addresses: Vec<Vec<String>> = cells.iter().map(|(address, _)| mapped_labels(&tensor_type, address)).collect();
+        let mut addresses: Vec<Vec<String>> =
+            cells.iter().map(|(address, _)| mapped_labels(&tensor_type, address)).collect();
         if tensor_type.mapped().next().is_none() {
             addresses.push(Vec::new());
         }
@@ -258,7 +264,8 @@ impl Compiler<'_> {
     fn slice(&mut self, child: &Tree, slice: &Slice, offset: usize) -> Made<Node> {
         let child = self.tensor_operand(child, "a slice")?;
         let only = |is_mapped: bool| {
-            let mut matching = child.tensor_type.dimensions.iter().filter(|dimension| dimension.is_mapped() == is_mapped);
+            let mut matching =
+                child.tensor_type.dimensions.iter().filter(|dimension| dimension.is_mapped() == is_mapped);
             matching.next().filter(|_| matching.next().is_none()).map(|dimension| dimension.name.clone())
         };
         let missing = |kind: &str| format!("a {} has not exactly one {kind} dimension to slice", child.tensor_type);
@@ -308,12 +315,13 @@ fn tensor(tensor_type: Arc<TensorType>, kind: TensorKind) -> Node {
     Node::Tensor(TensorNode { tensor_type, kind })
 }
 
-/// A function of a cell, without a lambda if it is one function of the variable.
+/// A function of a cell, without a lambda if it is one function of the variable or its square.
 fn cell_function(local: usize, body: NumberNode) -> CellFunction {
     match body {
         NumberNode::Unary(function, operand) if matches!(*operand, NumberNode::Local(used) if used == local) => {
             CellFunction::Unary(function)
         }
+        body if as_operator(&body, [local, local]) == Some(Binary::Multiply) => CellFunction::Unary(Unary::Square),
         body => CellFunction::Lambda(local, Box::new(body)),
     }
 }
@@ -347,6 +355,7 @@ fn mapped_labels(tensor_type: &TensorType, address: &[String]) -> Vec<String> {
 
 /// Where the cell with this address lies in its dense subspace. The parser made sure that indexes fit.
 fn dense_offset(tensor_type: &TensorType, address: &[String]) -> usize {
-    let indexes = tensor_type.dimensions.iter().zip(address).filter_map(|(dimension, label)| Some((dimension.size?, label)));
+    let indexes =
+        tensor_type.dimensions.iter().zip(address).filter_map(|(dimension, label)| Some((dimension.size?, label)));
     indexes.fold(0, |offset, (size, label)| offset * size + label.parse::<usize>().unwrap_or(0).min(size - 1))
 }

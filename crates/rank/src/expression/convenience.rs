@@ -49,9 +49,10 @@ fn composed(name: &str, make: &Make, trees: Vec<Tree>, names: &[String]) -> Opti
             make.join_compact(a, extreme, Binary::Equal)
         }
         "expand" => {
-            let dimension = Dimension { name: names.first()?.clone(), size: Some(1) };
+            let name = names.first()?;
+            let dimension = Dimension { name: name.clone(), size: Some(1) };
             let one = Tree::new(Kind::Number(1.0, "1.0".to_owned()), make.offset);
-            let lambda = make.lambda(&[], one, true);
+            let lambda = make.lambda(&[name], one, true);
             let ones = TensorFunction::Generate(TensorType::new(CellType::Int8, vec![dimension]), lambda);
             make.join(Tree::new(Kind::Tensor(ones), make.offset), a, Binary::Multiply)
         }
@@ -75,7 +76,11 @@ fn composed(name: &str, make: &Make, trees: Vec<Tree>, names: &[String]) -> Opti
         }
         "cosine_similarity" => {
             let b = trees.next()?;
-            let norms = make.join(make.matmul(a.clone(), a.clone(), names), make.matmul(b.clone(), b.clone(), names), Binary::Multiply);
+            let norms = make.join(
+                make.matmul(a.clone(), a.clone(), names),
+                make.matmul(b.clone(), b.clone(), names),
+                Binary::Multiply,
+            );
             make.join(make.matmul(a, b, names), make.root(norms), Binary::Divide)
         }
         _ => {
@@ -161,11 +166,13 @@ fn generated(name: &str, given: &[Given], offset: usize) -> Result<Option<Tensor
         ("range", [only]) => make.name(only),
         ("range", names) => make.operation(Binary::Add, names),
         (_, [_]) => Tree::new(Kind::Number(1.0, "1".to_owned()), offset),
+        (_, [_, _]) => make.operation(Binary::Equal, &names),
         (_, names) => {
-            let mut equal = names.windows(2).map(|pair| make.operation(Binary::Equal, pair));
+            let equal = names.windows(2).map(|pair| make.operation(Binary::Equal, pair));
+            let mut equal = equal.map(|tree| Tree::new(Kind::Parenthesized(Box::new(tree)), offset));
             let first = equal.next().unwrap_or_else(|| make.name("1"));
-            let rest: Vec<(Binary, Tree)> = equal.map(|operand| (Binary::And, operand)).collect();
-            if rest.is_empty() { first } else { Tree::new(Kind::Chain(Box::new(first), rest), offset) }
+            let rest = equal.map(|operand| (Binary::Multiply, operand)).collect();
+            Tree::new(Kind::Chain(Box::new(first), rest), offset)
         }
     };
     let lambda = make.lambda(&names, body, true);

@@ -20,11 +20,7 @@ impl FeatureType {
     /// The feature type of a tensor type: one without dimensions is a number.
     #[must_use]
     pub fn of(tensor_type: TensorType) -> FeatureType {
-        if tensor_type.dimensions.is_empty() {
-            FeatureType::Number
-        } else {
-            FeatureType::Tensor(Arc::new(tensor_type))
-        }
+        if tensor_type.dimensions.is_empty() { FeatureType::Number } else { FeatureType::Tensor(Arc::new(tensor_type)) }
     }
 
     /// The tensor type; that of a number has no dimensions.

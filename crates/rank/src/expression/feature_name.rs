@@ -105,7 +105,10 @@ mod tests {
         name.output = Some("completeness".to_owned());
         assert_eq!(name.to_string(), "fieldMatch(title).completeness");
         assert_eq!(FeatureName::new("nativeRank", &[]).to_string(), "nativeRank");
-        assert_eq!(FeatureName::new("foo", &["a b", "c(d,e).f", "-3", ""]).to_string(), "foo(\"a b\",c(d,e).f,-3,\"\")");
+        assert_eq!(
+            FeatureName::new("foo", &["a b", "c(d,e).f", "-3", ""]).to_string(),
+            "foo(\"a b\",c(d,e).f,-3,\"\")"
+        );
         assert_eq!(FeatureName::new("foo", &["a\"b", ")("]).to_string(), "foo(\"a\\\"b\",\")(\")");
     }
 

@@ -32,8 +32,8 @@ pub(super) struct Token {
 
 /// Longer ones first.
 const SYMBOLS: &[&str] = &[
-    "<=", "==", "~=", ">=", "!=", "&&", "||", "(", ")", "[", "]", "{", "}", "+", "-", "/", "*", "%", "^", ".", "$", ",",
-    ":", "<", ">", "!",
+    "<=", "==", "~=", ">=", "!=", "&&", "||", "(", ")", "[", "]", "{", "}", "+", "-", "/", "*", "%", "^", ".", "$",
+    ",", ":", "<", ">", "!",
 ];
 
 /// The tokens of `text`, and one of kind [`TokenKind::End`] after them.
@@ -173,17 +173,26 @@ mod tests {
     #[test]
     fn the_longest_reading_wins() {
         use TokenKind::{Float, Integer, Symbol, Word};
-        assert_eq!(kinds("1a 1e5x 1e5 1.5f 5. 0x 1l"), [
-            (Word, "1a"),
-            (Word, "1e5x"),
-            (Float, "1e5"),
-            (Float, "1.5f"),
-            (Float, "5."),
-            (Word, "0x"),
-            (Integer, "1l"),
-        ]);
-        assert_eq!(kinds("0x1F 08 a.5"), [(Integer, "0x1F"), (Integer, "08"), (Word, "a"), (Symbol("."), "."), (Integer, "5")]);
-        assert_eq!(kinds("a<=b # c\n!d"), [(Word, "a"), (Symbol("<="), "<="), (Word, "b"), (Symbol("!"), "!"), (Word, "d")]);
+        assert_eq!(
+            kinds("1a 1e5x 1e5 1.5f 5. 0x 1l"),
+            [
+                (Word, "1a"),
+                (Word, "1e5x"),
+                (Float, "1e5"),
+                (Float, "1.5f"),
+                (Float, "5."),
+                (Word, "0x"),
+                (Integer, "1l"),
+            ]
+        );
+        assert_eq!(
+            kinds("0x1F 08 a.5"),
+            [(Integer, "0x1F"), (Integer, "08"), (Word, "a"), (Symbol("."), "."), (Integer, "5")]
+        );
+        assert_eq!(
+            kinds("a<=b # c\n!d"),
+            [(Word, "a"), (Symbol("<="), "<="), (Word, "b"), (Symbol("!"), "!"), (Word, "d")]
+        );
     }
 
     #[test]
@@ -191,6 +200,8 @@ mod tests {
         assert_eq!(unquote(r#""a\"b\\\x41\n""#).as_deref(), Some("a\"b\\A\n"));
         assert_eq!(unquote(r"'it\'s'").as_deref(), Some("it's"));
         assert_eq!(unquote(r#""\q""#), None);
-        assert!(tokens("\"abc").is_err() && tokens("'abc\\'").is_err() && tokens("a = b").is_err() && tokens("ä").is_err());
+        assert!(
+            tokens("\"abc").is_err() && tokens("'abc\\'").is_err() && tokens("a = b").is_err() && tokens("ä").is_err()
+        );
     }
 }

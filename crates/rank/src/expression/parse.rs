@@ -43,7 +43,8 @@ type Parsed<T> = Result<T, Rejection>;
 impl<'a> Parser<'a> {
     fn new(text: &'a str) -> Parsed<Parser<'a>> {
         if text.len() > limits::EXPRESSION_BYTES {
-            let message = format!("a ranking expression may have {} bytes, not {}", limits::EXPRESSION_BYTES, text.len());
+            let message =
+                format!("a ranking expression may have {} bytes, not {}", limits::EXPRESSION_BYTES, text.len());
             return Err(Rejection::new(Code::TooLarge, message));
         }
         Ok(Parser { text, tokens: tokens(text)?, at: 0, depth: 0, expanded: 0 })

@@ -173,12 +173,15 @@ impl Parser<'_> {
         let values = given.iter().filter(|given| matches!(given, Given::Value(_))).count();
         if values == given.len() {
             match (Unary::named(name), Binary::named(name), values) {
-                (Some(function), _, 1) => return Ok(take(given).next().map(|tree| Kind::Unary(function, Box::new(tree)))),
+                (Some(function), _, 1) => {
+                    return Ok(take(given).next().map(|tree| Kind::Unary(function, Box::new(tree))));
+                }
                 (_, Some(function), 2) => return Ok(pair(given).map(|operands| Kind::Binary(function, operands))),
                 _ => {}
             }
         }
-        let offsets = given.iter().filter_map(|given| if let Given::Value(tree) = given { Some(tree.offset) } else { None });
+        let offsets =
+            given.iter().filter_map(|given| if let Given::Value(tree) = given { Some(tree.offset) } else { None });
         let second = offsets.clone().nth(1).unwrap_or(offset);
         let function = self.tensor_function(name, given, second)?;
         match function {
@@ -321,7 +324,9 @@ pub(super) fn word(given: &Given) -> Option<String> {
 fn names_of(given: &Given) -> Option<Vec<String>> {
     match given {
         Given::Names(names) => Some(names.clone()),
-        Given::Value(Tree { kind: Kind::Parenthesized(inner), .. }) => inner.identifier().map(|name| vec![name.to_owned()]),
+        Given::Value(Tree { kind: Kind::Parenthesized(inner), .. }) => {
+            inner.identifier().map(|name| vec![name.to_owned()])
+        }
         Given::Value(tree) => tree.identifier().map(|name| vec![name.to_owned()]),
         _ => None,
     }

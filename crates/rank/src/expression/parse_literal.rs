@@ -233,7 +233,9 @@ impl Parser<'_> {
         self.expect("}")?;
         let fits = |dimension: &Dimension| match (labels.get(&dimension.name), dimension.size) {
             (Some(_), None) => true,
-            (Some(label), Some(size)) => label.parse::<usize>().is_ok_and(|index| index < size && index.to_string() == *label),
+            (Some(label), Some(size)) => {
+                label.parse::<usize>().is_ok_and(|index| index < size && index.to_string() == *label)
+            }
             (None, _) => false,
         };
         if labels.len() != tensor_type.dimensions.len() || !tensor_type.dimensions.iter().all(fits) {

@@ -168,6 +168,7 @@ impl Display for Compact<'_> {
                 Compact(first).fmt(f)?;
                 rest.iter().try_for_each(|(operator, operand)| write!(f, "{}{}", operator.name(), Compact(operand)))
             }
+            Kind::Parenthesized(inner) => write!(f, "({})", Compact(inner)),
             _ => self.0.fmt(f),
         }
     }

@@ -51,9 +51,9 @@ pub(super) struct Tree {
 }
 
 impl PartialEq for Tree {
-    /// Places do not matter.
+    /// Places and parentheses do not matter: the tree has the structure that parentheses gave it.
     fn eq(&self, other: &Tree) -> bool {
-        self.kind == other.kind
+        self.bare().kind == other.bare().kind
     }
 }
 
@@ -114,12 +114,19 @@ pub(super) struct Argument {
 }
 
 /// `f(a,b)(expression)`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct Lambda {
     pub(super) parameters: Vec<String>,
     pub(super) body: Box<Tree>,
     /// Printed without spaces around its operator, as the reference prints functions that a convenience function made.
     pub(super) is_compact: bool,
+}
+
+impl PartialEq for Lambda {
+    /// How it is printed does not matter.
+    fn eq(&self, other: &Lambda) -> bool {
+        self.parameters == other.parameters && self.body == other.body
+    }
 }
 
 /// A function of tensors.
@@ -167,6 +174,15 @@ impl Tree {
     /// A node at the start of the text.
     pub(super) fn new(kind: Kind, offset: usize) -> Tree {
         Tree { kind, offset }
+    }
+
+    /// The tree inside of parentheses.
+    fn bare(&self) -> &Tree {
+        let mut tree = self;
+        while let Kind::Parenthesized(inner) = &tree.kind {
+            tree = inner;
+        }
+        tree
     }
 
     /// The name, if it is nothing but one.

@@ -1,8 +1,8 @@
 //! `attributeMatch(field)`: how completely the query and an attribute cover each other.
 //!
-//! matches = terms that hit the attribute; queryCompleteness = matches/terms that search it; fieldCompleteness =
-//! min(1, matches/values), for a weighted set min(1, weight hit/weight of all keys) (0 if the weight hit is not positive, 1
-//! if the weight of all is not); completeness = queryCompleteness·(1 − i + i·fieldCompleteness), i =
+//! matches = terms that hit the attribute; queryCompleteness = matches/terms that search it; fieldCompleteness = min(1,
+//! matches/values), for a weighted set min(1, weight hit/weight of all keys) (0 if the weight hit is not positive, 1 if
+//! the weight of all is not); completeness = queryCompleteness·(1 − i + i·fieldCompleteness), i =
 //! `fieldCompletenessImportance` 0.05. Only of weighted sets: totalWeight, averageWeight and maxWeight of the keys hit;
 //! normalizedWeight = min(1, totalWeight/(m·attribute terms)); normalizedWeightedWeight = min(1, Σ key weight·term
 //! weight/(m·weight of attribute terms)), m = `maxWeight` 256. weight and significance = share of the whole query's

@@ -5,8 +5,8 @@
 //! occurrences and length the tokens of all elements, both up to 65535. A hit without occurrences counts as one
 //! occurrence in a field of average length, that is as idf.
 //!
-//! idf = ln(1 + (N − n + ½)/(n + ½)) from a document frequency (n of N); without one, the significance set by the query;
-//! without that n = N = 1, so that every term has idf 0.28768207.
+//! idf = ln(1 + (N − n + ½)/(n + ½)) from a document frequency (n of N); without one, the significance set by the
+//! query; without that n = N = 1, so that every term has idf 0.28768207.
 
 use super::call::{Call, refuse};
 use super::properties::Properties;

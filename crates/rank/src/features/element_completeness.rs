@@ -1,5 +1,5 @@
-//! `elementCompleteness(field)`: how completely the query and one element of the field cover each other, for the element
-//! where that is best.
+//! `elementCompleteness(field)`: how completely the query and one element of the field cover each other, for the
+//! element where that is best.
 //!
 //! Of an element: fieldCompleteness = min(length, terms that hit it)/length, queryCompleteness = share of the weight of
 //! the terms that search the field, completeness = i·fieldCompleteness + (1 − i)·queryCompleteness with

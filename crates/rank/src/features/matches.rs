@@ -1,6 +1,7 @@
 //! `matches`, `matches(field)`, `matches(field,n)` and `matchCount(field)`: which terms hit, not how well.
 //!
-//! matches is 1 if any ranked term (or the n-th) hit the field (or any field), else 0; matchCount is how many terms hit.
+//! matches is 1 if any ranked term (or the n-th) hit the field (or any field), else 0; matchCount is how many terms
+//! hit.
 
 use super::call::Call;
 use super::{Executor, Prepared};

@@ -141,8 +141,8 @@ impl<'a> FeatureEnvironment<'a> {
         Err(Rejection::new(Code::InvalidApplication, format!("Field '{}' is not {wanted}", field.name)))
     }
 
-    /// Whether a feature has to be ready for hits in `field`: some ranked term searches it, or there is no query because
-    /// an application is checked.
+    /// Whether a feature has to be ready for hits in `field`: some ranked term searches it, or there is no query
+    /// because an application is checked.
     #[must_use]
     pub fn may_be_hit(&self, field: FieldId) -> bool {
         self.query.all().is_empty() || self.query.ranked().any(|ranked| ranked.slot(field).is_some())

@@ -1,11 +1,11 @@
 //! `nativeAttributeMatch` and `nativeAttributeMatch(field,…)`: hits in attributes, by the weight of the key they hit.
 //!
-//! Σ over terms i and the attributes j they search of w·aw·table(x)/max(table), divided by Σ w·aw. x is the weight of the
-//! first element hit (1 for single values, arrays and filters), table(x) = sign(x)·weightTable[|x|], aw the field's
+//! Σ over terms i and the attributes j they search of w·aw·table(x)/max(table), divided by Σ w·aw. x is the weight of
+//! the first element hit (1 for single values, arrays and filters), table(x) = sign(x)·weightTable[|x|], aw the field's
 //! weight. Terms and fields of weight 0 do not take part; no term that does: 0.
 
 use super::call::Call;
-use super::table::{FieldProperties, Table, field_weight, normalizer, score};
+use super::table::{FieldProperties, Table, field_weight, normalizer};
 use super::{Executor, FeatureEnvironment, Prepared};
 use crate::match_data::{FieldInfo, FieldKind, MatchData, Slot};
 use brooklet_task::Rejection;
@@ -29,7 +29,7 @@ pub struct NativeAttributeMatch {
 /// Makes `nativeAttributeMatch` ready.
 pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
     let fields = call.fields(FieldKind::Attribute)?;
-    Ok(score(call, NativeAttributeMatch::new(&fields, call.environment)?))
+    Ok(call.ready(&["score"], NativeAttributeMatch::new(&fields, call.environment)?))
 }
 
 impl NativeAttributeMatch {

@@ -8,7 +8,7 @@
 
 use super::call::Call;
 use super::properties::Properties;
-use super::table::{FieldProperties, Table, field_weight, normalizer, score};
+use super::table::{FieldProperties, Table, field_weight, normalizer};
 use super::term::significance;
 use super::{Executor, FeatureEnvironment, Prepared};
 use crate::match_data::{FieldInfo, FieldKind, MatchData, Slot, TermHits};
@@ -45,7 +45,7 @@ pub struct NativeFieldMatch {
 /// Makes `nativeFieldMatch` ready.
 pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
     let fields = call.fields(FieldKind::Index)?;
-    Ok(score(call, NativeFieldMatch::new(&fields, call.environment)?))
+    Ok(call.ready(&["score"], NativeFieldMatch::new(&fields, call.environment)?))
 }
 
 impl NativeFieldMatch {

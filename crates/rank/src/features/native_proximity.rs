@@ -1,15 +1,16 @@
-//! `nativeProximity` and `nativeProximity(field,…)`: neighbouring terms of the query close to each other in index fields.
+//! `nativeProximity` and `nativeProximity(field,…)`: neighbouring terms of the query close to each other in index
+//! fields.
 //!
 //! Per field, the pairs are the terms a, b that search it with fewer than `slidingWindowSize` 4 steps from a to b.
 //! Connectedness of a pair = min(1, connectedness of every neighbour from a to b)/steps; pair weight = connectedness·
 //! (sig_a·w_a + sig_b·w_b); pair score = weight·(imp·forward[distance a→b − 1] + (1−imp)·reverse[distance b→a −
 //! 1])/maxTable with imp = `proximityImportance` ½. The field scores fw·Σ pair scores/Σ pair weights, the feature their
-//! sum divided by Σ fw of the fields with pairs. Pairs of two terms of weight 0, fields of weight 0 and filter fields do
-//! not take part. Distances are those of `termDistance`.
+//! sum divided by Σ fw of the fields with pairs. Pairs of two terms of weight 0, fields of weight 0 and filter fields
+//! do not take part. Distances are those of `termDistance`.
 
 use super::call::Call;
 use super::properties::Properties;
-use super::table::{FieldProperties, Table, field_weight, normalizer, score};
+use super::table::{FieldProperties, Table, field_weight, normalizer};
 use super::term::{connectedness, significance};
 use super::term_distance::{Distances, Nearest, Placed};
 use super::{Executor, FeatureEnvironment, Prepared};
@@ -44,7 +45,7 @@ pub struct NativeProximity {
 /// Makes `nativeProximity` ready.
 pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
     let fields = call.fields(FieldKind::Index)?;
-    Ok(score(call, NativeProximity::new(&fields, call.environment)?))
+    Ok(call.ready(&["score"], NativeProximity::new(&fields, call.environment)?))
 }
 
 impl NativeProximity {

@@ -1,15 +1,15 @@
 //! `nativeRank` and `nativeRank(field,…)`: the first phase of a profile that does not say otherwise.
 //!
-//! (100·nativeFieldMatch + 25·nativeProximity + 100·nativeAttributeMatch)/225; the weights are `nativeRank.fieldMatchWeight`,
-//! `.proximityWeight` (100 by default if tables are not normalized) and `.attributeMatchWeight`, and the divisor their sum,
-//! whether or not the query searches such fields.
+//! (100·nativeFieldMatch + 25·nativeProximity + 100·nativeAttributeMatch)/225; the weights are
+//! `nativeRank.fieldMatchWeight`, `.proximityWeight` (100 by default if tables are not normalized) and
+//! `.attributeMatchWeight`, and the divisor their sum, whether or not the query searches such fields.
 
 use super::call::Call;
 use super::native_attribute_match::NativeAttributeMatch;
 use super::native_field_match::NativeFieldMatch;
 use super::native_proximity::NativeProximity;
 use super::properties::Properties;
-use super::table::{is_normalized, score};
+use super::table::is_normalized;
 use super::{Executor, Prepared};
 use crate::match_data::{FieldKind, MatchData};
 use brooklet_task::Rejection;
@@ -38,7 +38,7 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
         proximity_weight: properties.number("proximityWeight", proximity_weight)?,
         attribute_match_weight: properties.number("attributeMatchWeight", 100.0)?,
     };
-    Ok(score(call, executor))
+    Ok(call.ready(&["score"], executor))
 }
 
 impl Executor for NativeRank {

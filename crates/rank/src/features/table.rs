@@ -3,9 +3,9 @@
 //! expdecay(w,t) = w·e^(−x/t); loggrowth(w,t,s) = w·ln(1 + x/s) + t; linear(w,t) = w·x + t; for x from 0 to 255, or as
 //! many as one more argument says. Beyond the last x the last value holds.
 
+use super::FeatureEnvironment;
 use super::call::refuse;
 use super::properties::{Properties, parse_number};
-use super::{Executor, FeatureEnvironment, Prepared};
 use crate::match_data::FieldInfo;
 use brooklet_task::Rejection;
 
@@ -161,9 +161,4 @@ pub fn is_normalized(environment: &FeatureEnvironment<'_>) -> Result<bool, Rejec
 /// A field's weight as the native features count it.
 pub fn field_weight(field: &FieldInfo) -> f64 {
     f64::from(field.weight.max(0))
-}
-
-/// A feature's one output.
-pub fn score(call: &super::call::Call<'_, '_>, executor: impl Executor + 'static) -> Prepared {
-    call.ready(&["score"], executor)
 }

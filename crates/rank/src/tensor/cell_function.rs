@@ -56,7 +56,8 @@ impl UnpackPlan {
         let mut dimensions = tensor_type.dimensions.clone();
         let innermost = dimensions.iter_mut().rev().find(|dimension| !dimension.is_mapped());
         let Some(Dimension { size: Some(size), .. }) = innermost.filter(|_| tensor_type.cell == CellType::Int8) else {
-            let message = format!("unpack_bits takes a tensor of int8 cells with an indexed dimension, not {tensor_type}");
+            let message =
+                format!("unpack_bits takes a tensor of int8 cells with an indexed dimension, not {tensor_type}");
             return Err(mismatch(message));
         };
         *size = size.saturating_mul(8);

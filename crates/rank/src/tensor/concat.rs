@@ -81,9 +81,9 @@ impl ConcatPlan {
 
 fn size_along(tensor_type: &TensorType, name: &str) -> Result<usize, Rejection> {
     match tensor_type.dimensions.iter().find(|dimension| dimension.name == name) {
-        Some(dimension) => dimension
-            .size
-            .ok_or_else(|| mismatch(format!("{tensor_type} cannot be concatenated along its mapped dimension '{name}'"))),
+        Some(dimension) => dimension.size.ok_or_else(|| {
+            mismatch(format!("{tensor_type} cannot be concatenated along its mapped dimension '{name}'"))
+        }),
         None => Ok(1),
     }
 }

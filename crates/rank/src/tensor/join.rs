@@ -99,16 +99,14 @@ impl JoinPlan {
 
 impl Mapped {
     fn new(result: &TensorType, left: &TensorType, right: &TensorType) -> Mapped {
-        let position = |of: &TensorType, dimension: &Dimension| of.mapped().position(|known| known.name == dimension.name);
+        let position =
+            |of: &TensorType, dimension: &Dimension| of.mapped().position(|known| known.name == dimension.name);
         let label = |dimension| match position(left, dimension) {
             Some(at) => (true, at),
             None => (false, position(right, dimension).unwrap_or(0)),
         };
         let has = |of: &TensorType, name: &str| of.mapped().any(|dimension| dimension.name == name);
-        let common = [
-            mapped_positions(left, |name| has(right, name)),
-            mapped_positions(right, |name| has(left, name)),
-        ];
+        let common = [mapped_positions(left, |name| has(right, name)), mapped_positions(right, |name| has(left, name))];
         let is_same = left.mapped().eq(right.mapped());
         Mapped { labels: result.mapped().map(label).collect(), common, is_same }
     }
@@ -129,11 +127,15 @@ impl Mapped {
             partners.entry(pick(address, &self.common[1])).or_default().push(r);
         }
         let found = left.addresses.iter().enumerate();
-        let found = found.filter_map(|(l, address)| partners.get(&pick(address, &self.common[0])).map(|found| (l, found)));
+        let found =
+            found.filter_map(|(l, address)| partners.get(&pick(address, &self.common[0])).map(|found| (l, found)));
         let matches: Vec<(usize, &Vec<usize>)> = found.collect();
         budget.take(matches.iter().map(|(_, found)| found.len()).sum(), size)?;
-        let mut pairs: Vec<Pair> =
-            matches.into_iter().flat_map(|(l, found)| found.iter().map(move |r| (l, *r))).map(|(l, r)| pair(l, r)).collect();
+        let mut pairs: Vec<Pair> = matches
+            .into_iter()
+            .flat_map(|(l, found)| found.iter().map(move |r| (l, *r)))
+            .map(|(l, r)| pair(l, r))
+            .collect();
         pairs.sort_by(|a, b| a.address.cmp(&b.address));
         Ok(pairs)
     }

@@ -48,7 +48,8 @@ impl Budget {
     pub(crate) fn take(&self, subspaces: usize, size: usize) -> Result<(), Rejection> {
         let cells = subspaces.saturating_mul(size);
         if cells > limits::INTERMEDIATE_CELLS {
-            let message = format!("an intermediate tensor would have {cells} cells, {} are allowed", limits::INTERMEDIATE_CELLS);
+            let message =
+                format!("an intermediate tensor would have {cells} cells, {} are allowed", limits::INTERMEDIATE_CELLS);
             return Err(Rejection::new(Code::TooLarge, message));
         }
         if cells > self.left.get() {
@@ -66,7 +67,8 @@ pub(crate) fn check_size(tensor_type: &TensorType) -> Result<(), Rejection> {
         let message = format!("a tensor may have {} dimensions: {tensor_type}", limits::TENSOR_DIMENSIONS);
         return Err(Rejection::new(Code::TooLarge, message));
     }
-    let cells = tensor_type.indexed().try_fold(1usize, |cells, dimension| cells.checked_mul(dimension.size.unwrap_or(1)));
+    let cells =
+        tensor_type.indexed().try_fold(1usize, |cells, dimension| cells.checked_mul(dimension.size.unwrap_or(1)));
     if cells.is_none_or(|cells| cells > limits::INTERMEDIATE_CELLS) {
         let message = format!("a tensor may have {} cells: {tensor_type}", limits::INTERMEDIATE_CELLS);
         return Err(Rejection::new(Code::TooLarge, message));

@@ -117,7 +117,11 @@ pub(crate) struct ReducePlan {
 
 impl ReducePlan {
     /// Without dimensions named, all are reduced. The result is a number if none is left.
-    pub(crate) fn new(tensor_type: &TensorType, aggregator: Aggregator, names: &[String]) -> Result<ReducePlan, Rejection> {
+    pub(crate) fn new(
+        tensor_type: &TensorType,
+        aggregator: Aggregator,
+        names: &[String],
+    ) -> Result<ReducePlan, Rejection> {
         let has = |name: &String| tensor_type.dimensions.iter().any(|dimension| dimension.name == *name);
         if let Some(name) = names.iter().find(|name| !has(name)) {
             return Err(mismatch(format!("{tensor_type} has no dimension '{}' to reduce", Rejection::quote(name))));
@@ -134,10 +138,14 @@ impl ReducePlan {
         if self.result.mapped().next().is_none() {
             groups.insert(Vec::new(), 0);
         }
-        let of_subspace: Vec<usize> = tensor.addresses.iter().map(|address| {
-            let next = groups.len();
-            *groups.entry(pick(address, &self.kept)).or_insert(next)
-        }).collect();
+        let of_subspace: Vec<usize> = tensor
+            .addresses
+            .iter()
+            .map(|address| {
+                let next = groups.len();
+                *groups.entry(pick(address, &self.kept)).or_insert(next)
+            })
+            .collect();
         let (size, size_reduced) = (tensor.tensor_type.dense_size(), self.result.dense_size());
         budget.take(groups.len(), size_reduced)?;
         let mut accumulators = vec![Accumulator::default(); groups.len() * size_reduced];
@@ -148,7 +156,8 @@ impl ReducePlan {
         let mut cells = Vec::with_capacity(accumulators.len());
         for group in groups.values() {
             let accumulators = &mut accumulators[group * size_reduced..][..size_reduced];
-            let results = accumulators.iter_mut().map(|accumulator| std::mem::take(accumulator).result(self.aggregator));
+            let results =
+                accumulators.iter_mut().map(|accumulator| std::mem::take(accumulator).result(self.aggregator));
             cells.extend(results.map(|result| self.result.cell.round(result)));
         }
         Ok(Tensor { tensor_type: self.result.clone(), addresses: groups.into_keys().collect(), cells })

@@ -31,7 +31,8 @@ impl RenamePlan {
         let labels = result.mapped().map(|new| tensor_type.mapped().position(|old| is_called(old, new)).unwrap_or(0));
         let labels = labels.collect();
         // The same cells under their new names, in the old order: what the walk needs to know of the old layout.
-        let old = TensorType { cell: tensor_type.cell, dimensions: tensor_type.dimensions.iter().map(rename).collect() };
+        let old =
+            TensorType { cell: tensor_type.cell, dimensions: tensor_type.dimensions.iter().map(rename).collect() };
         let walk = Walk::new(&result, &old, &old);
         Ok(RenamePlan { result: Arc::new(result), labels, walk })
     }

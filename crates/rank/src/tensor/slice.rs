@@ -50,9 +50,13 @@ impl SlicePlan {
             });
         }
         let is_kept = |name: &str| !names.contains(&name);
-        let kept = tensor_type.dimensions.iter().filter(|dimension| is_kept(&dimension.name)).cloned().collect::<Vec<_>>();
-        let result =
-            if kept.is_empty() { TensorType::scalar() } else { TensorType { cell: tensor_type.cell, dimensions: kept } };
+        let kept =
+            tensor_type.dimensions.iter().filter(|dimension| is_kept(&dimension.name)).cloned().collect::<Vec<_>>();
+        let result = if kept.is_empty() {
+            TensorType::scalar()
+        } else {
+            TensorType { cell: tensor_type.cell, dimensions: kept }
+        };
         let walk = Walk::new(&result, tensor_type, tensor_type);
         Ok(SlicePlan { result: Arc::new(result), at, kept: mapped_positions(tensor_type, is_kept), walk })
     }

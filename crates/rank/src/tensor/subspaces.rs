@@ -20,7 +20,10 @@ impl SubspacesPlan {
         }
         let has = |name: &str| inner.dimensions.iter().any(|dimension| dimension.name == name);
         if let Some(dimension) = outer.mapped().find(|dimension| has(&dimension.name)) {
-            return Err(mismatch(format!("the function of a subspace yields the dimension '{}' again", dimension.name)));
+            return Err(mismatch(format!(
+                "the function of a subspace yields the dimension '{}' again",
+                dimension.name
+            )));
         }
         let cell = if inner.dimensions.is_empty() { decayed(outer.cell) } else { inner.cell };
         let dimensions = outer.mapped().chain(&inner.dimensions).cloned().collect();

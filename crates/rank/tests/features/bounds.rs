@@ -1,7 +1,7 @@
 //! Whatever matching hands over, every feature is a finite number; for what matching can really find, the features
 //! that promise it lie between 0 and 1.
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, cases_of};
 use brooklet_rank::features::{FeatureEnvironment, prepare};
 use brooklet_rank::match_data::{
     AttributeContent, Collection, DocumentFrequency, FieldId, FieldKind, MatchData, Occurrence, Slot,
@@ -129,7 +129,7 @@ fn is_normalized(name: &str, output: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
+    #![proptest_config(cases_of(1_000))]
 
     #[test]
     fn arbitrary_hits_make_finite_numbers(

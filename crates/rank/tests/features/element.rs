@@ -1,6 +1,6 @@
 //! textSimilarity, elementCompleteness and attributeMatch: examples, and second implementations over the texts.
 
-use crate::fixture::{Content, Fixture, assert_close, text};
+use crate::fixture::{Content, Fixture, assert_close, cases_of, text};
 use brooklet_rank::match_data::{Collection, FieldKind};
 use proptest::prelude::*;
 
@@ -157,7 +157,7 @@ fn element() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
+    #![proptest_config(cases_of(1_000))]
 
     #[test]
     fn text_similarity_agrees_with_a_walk_over_the_tokens(words in words(), field in element()) {

@@ -5,6 +5,7 @@ use brooklet_rank::match_data::{
     AttributeContent, FieldId, FieldInfo, FieldKind, MatchData, Occurrence, QueryTerm, QueryTerms, RankProperties,
 };
 use brooklet_task::Rejection;
+use proptest::test_runner::Config;
 
 /// Schema, query and properties.
 #[derive(Clone, Debug, Default)]
@@ -142,4 +143,10 @@ fn occurrences(words: &[String], elements: &[(&str, i32)]) -> Vec<Occurrence> {
 pub fn assert_close(actual: f64, expected: f64, what: &str) {
     let scale = expected.abs().max(1.0);
     assert!((actual - expected).abs() <= 1e-9 * scale, "{what}: {actual} is not {expected}");
+}
+
+/// So many random cases, or as many as the environment variable PROPTEST_CASES says.
+pub fn cases_of(count: u32) -> Config {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|text| text.parse().ok());
+    Config { cases: asked.unwrap_or(count), failure_persistence: None, ..Config::default() }
 }

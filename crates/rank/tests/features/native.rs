@@ -1,6 +1,6 @@
 //! The native features against a second implementation that follows their formulas, text in, number out.
 
-use crate::fixture::{Fixture, assert_close, text};
+use crate::fixture::{Fixture, assert_close, cases_of, text};
 use brooklet_rank::match_data::{Collection, FieldKind};
 use proptest::prelude::*;
 
@@ -59,7 +59,8 @@ fn naive_proximity(words: &[&str], field: &str) -> f64 {
 #[test]
 fn a_single_word_at_the_start_of_a_short_field() {
     let fixture = Fixture::index(&["title"]).query(&["title"], "a");
-    // first[0] = 8000; count[⌊255/6⌋ = 42] = 1500·ln(1 + 42/19) + 4000; the tables reach 8000 and 1500·ln(1 + 255/19) + 4000.
+    // first[0] = 8000, count[⌊255/6⌋ = 42] = 1500·ln(1 + 42/19) + 4000;
+    // the tables reach 8000 and 1500·ln(1 + 255/19) + 4000.
     let expected = (8000.0 + 1500.0 * (61.0f64 / 19.0).ln() + 4000.0) / (12_000.0 + 1500.0 * (274.0f64 / 19.0).ln());
     assert_close(fixture.value("nativeFieldMatch", &text("title", "a b")), expected, "nativeFieldMatch");
     assert!((expected - 0.859_190_363).abs() < 1e-9, "{expected} by hand");
@@ -224,7 +225,7 @@ fn cases() -> impl Strategy<Value = (Vec<&'static str>, String)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_000) })]
+    #![proptest_config(cases_of(1_000))]
 
     #[test]
     fn agrees_with_the_formulas((words, field) in cases()) {

@@ -25,6 +25,9 @@ mod values;
 use fields::FieldResolver;
 use types::Structs;
 
+/// Parts of all fields of a schema.
+const PARTS_MAX: usize = 4_096;
+
 type Resolved<T> = Result<T, Rejection>;
 
 /// A schema, and what is to be said about it once it is known which cluster serves it.
@@ -39,6 +42,8 @@ pub(crate) struct ResolvedSchema {
     pub(crate) hnsw_fields: Vec<String>,
     /// Names of imported fields.
     pub(crate) imports: Vec<Name>,
+    /// What its fields send to summary classes, for those that inherit them.
+    sent: summaries::SentByField,
 }
 
 /// Resolves all schemas of a package.
@@ -100,21 +105,21 @@ fn schema(tree: &SchemaTree, done: &BTreeMap<&str, ResolvedSchema>) -> Resolved<
         return Err(parent.place.reject(message));
     }
     let parent = parent.map(|(_, schema)| schema);
-    let inherited = inherited_documents(tree, done);
+    let inherited: Vec<&Arc<Schema>> = inherited_documents(tree, done).map(|of| &of.schema).collect();
     let mut structs = Structs::resolve(tree, &inherited)?;
     let mut resolver = FieldResolver::new(name, &mut structs);
     let mut fields = inherited_fields(tree, &inherited, parent)?;
     check_names(tree, &fields)?;
     for field in &document.fields {
         fields.push(resolver.field(field, Origin::Document)?);
+        check_count(tree, &fields)?;
     }
     for field in &tree.fields {
         fields.push(resolver.field(field, Origin::Schema)?);
+        check_count(tree, &fields)?;
     }
-    if fields.len() > FIELDS {
-        return Err(tree.name.place.reject(format!("a schema has at most {FIELDS} fields")));
-    }
-    let FieldResolver { mut warnings, hnsw_fields, .. } = resolver;
+    let FieldResolver { mut warnings, mut hnsw_fields, .. } = resolver;
+    hnsw_fields.extend(inherited_documents(tree, done).flat_map(|of| of.hnsw_fields.iter().cloned()));
     warnings.extend(tree.notes.iter().map(|note| format!("{}: {}", note.place, note.message)));
     let mut schema = Schema {
         name: name.clone(),
@@ -126,7 +131,9 @@ fn schema(tree: &SchemaTree, done: &BTreeMap<&str, ResolvedSchema>) -> Resolved<
         ..Schema::default()
     };
     schema.field_sets = field_sets::field_sets(tree, &schema, parent, &mut warnings)?;
-    schema.summary_classes = summaries::classes(tree, &schema, parent, &mut warnings)?;
+    let inherited_sent: Vec<_> = inherited_documents(tree, done).map(|of| &of.sent).collect();
+    let sent = summaries::sent(tree, &schema, &inherited_sent)?;
+    schema.summary_classes = summaries::classes(tree, &schema, &sent, parent, &mut warnings)?;
     schema.rank_profiles = profiles::profiles(tree, &schema, parent, &mut warnings)?;
     warnings.extend(tree.indexes.iter().map(|index| {
         format!("{}: index '{}' outside a field has no effect in streaming search", index.place, index.text)
@@ -137,12 +144,16 @@ fn schema(tree: &SchemaTree, done: &BTreeMap<&str, ResolvedSchema>) -> Resolved<
         warnings,
         hnsw_fields,
         imports: tree.imports.clone(),
+        sent,
     })
 }
 
-fn inherited_documents<'d>(tree: &SchemaTree, done: &'d BTreeMap<&str, ResolvedSchema>) -> Vec<&'d Arc<Schema>> {
+fn inherited_documents<'d>(
+    tree: &'d SchemaTree,
+    done: &'d BTreeMap<&str, ResolvedSchema>,
+) -> impl Iterator<Item = &'d ResolvedSchema> {
     let names = tree.document.iter().flat_map(|document| &document.inherits);
-    names.filter_map(|name| done.get(name.text.as_str())).map(|resolved| &resolved.schema).collect()
+    names.filter_map(|name| done.get(name.text.as_str()))
 }
 
 /// Document types inherited, nearest first, each once.
@@ -177,6 +188,17 @@ fn inherited_fields(
         }
     }
     Ok(fields)
+}
+
+/// Refuses more fields, or more parts of fields, than a schema can have.
+fn check_count(tree: &SchemaTree, fields: &[Field]) -> Resolved<()> {
+    if fields.len() > FIELDS {
+        return Err(tree.name.place.reject(format!("a schema has at most {FIELDS} fields")));
+    }
+    if fields.iter().map(|field| field.parts.len()).sum::<usize>() > PARTS_MAX {
+        return Err(tree.name.place.reject(format!("the structs of a schema have at most {PARTS_MAX} parts")));
+    }
+    Ok(())
 }
 
 /// Refuses names that occur twice, in whatever case, or are inherited already.

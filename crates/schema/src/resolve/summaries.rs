@@ -14,15 +14,67 @@ use crate::summary_class::{SummaryClass, SummaryField, SummaryTransform};
 /// Summary fields of all classes of a schema: inherited ones count for each class that has them.
 const FIELDS_MAX: usize = 100_000;
 
+/// A summary field that a field's own body speaks of, and the classes it is sent to.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    summary: SummaryField,
+    classes: Vec<String>,
+}
+
+/// What each field sends to summary classes; documents inherit it with the fields.
+pub(crate) type SentByField = BTreeMap<String, Vec<Sent>>;
+
+/// What the fields of a schema send to summary classes: those of its own tree, and what `inherited` ones send.
+pub(super) fn sent(tree: &SchemaTree, schema: &Schema, inherited: &[&SentByField]) -> Resolved<SentByField> {
+    let own = tree.document.iter().flat_map(|document| &document.fields).chain(&tree.fields);
+    let bodies: BTreeMap<&str, &FieldBody> = own.map(|field| (field.name.text.as_str(), &field.body)).collect();
+    let mut all = SentByField::new();
+    for field in &schema.fields {
+        let sent = match bodies.get(field.name.as_str()) {
+            Some(body) => sent_by(field, body, schema)?,
+            None => inherited.iter().find_map(|sent| sent.get(&field.name)).cloned().unwrap_or_default(),
+        };
+        all.insert(field.name.clone(), sent);
+    }
+    Ok(all)
+}
+
+fn sent_by(field: &Field, body: &FieldBody, schema: &Schema) -> Resolved<Vec<Sent>> {
+    let to_default = || vec!["default".to_owned()];
+    let mut sent = Vec::new();
+    if field.indexing.summary && !body.summaries.iter().any(|summary| summary.name.text == field.name) {
+        let bolding = body.bolding == Some(true);
+        let transform = if bolding { SummaryTransform::Bolding } else { SummaryTransform::Full };
+        let sources = vec![field.name.clone()];
+        sent.push(Sent {
+            summary: SummaryField { name: field.name.clone(), sources, transform },
+            classes: to_default(),
+        });
+    }
+    for tree in &body.summaries {
+        let mut summary = summary_field(tree, body.bolding);
+        if tree.sources.is_empty() {
+            summary.sources = vec![field.name.clone()];
+        }
+        check_transform(&summary, &tree.name, schema)?;
+        let is_own = tree.name.text == field.name && field.indexing.summary;
+        let mut classes = if tree.destinations.is_empty() || is_own { to_default() } else { Vec::new() };
+        classes.extend(tree.destinations.iter().map(|name| name.text.clone()));
+        sent.push(Sent { summary, classes });
+    }
+    Ok(sent)
+}
+
 /// The classes of a schema: `default` first, then the explicit ones, then those of the inherited schema.
 pub(super) fn classes(
     tree: &SchemaTree,
     schema: &Schema,
+    sent: &SentByField,
     parent: Option<&Arc<Schema>>,
     warnings: &mut Vec<String>,
 ) -> Resolved<Vec<SummaryClass>> {
     let builder = Classes { tree, schema, parent };
-    let implicit = builder.implicit()?;
+    let implicit = builder.implicit(sent);
     let parents = tree.summaries.iter().map(|class| builder.parents(class)).collect::<Resolved<Vec<_>>>()?;
     let order = order::parents_first(&parents).map_err(|index| {
         let name = &tree.summaries[index].name;
@@ -56,46 +108,16 @@ struct Classes<'a> {
 }
 
 impl Classes<'_> {
-    /// What the fields say: `default` has all fields with `summary`, and any class what is sent to it.
-    fn implicit(&self) -> Resolved<BTreeMap<String, SummaryClass>> {
+    /// What the fields send: `default` has all fields with `summary`.
+    fn implicit(&self, sent: &SentByField) -> BTreeMap<String, SummaryClass> {
         let mut classes = BTreeMap::new();
         class_of(&mut classes, "default");
-        let own = self.tree.document.iter().flat_map(|document| &document.fields).chain(&self.tree.fields);
-        let bodies: BTreeMap<&str, &FieldBody> = own.map(|field| (field.name.text.as_str(), &field.body)).collect();
-        for field in &self.schema.fields {
-            let body = bodies.get(field.name.as_str());
-            let summaries = body.map_or(&[][..], |body| &body.summaries);
-            if field.indexing.summary && !summaries.iter().any(|summary| summary.name.text == field.name) {
-                let bolding = body.is_some_and(|body| body.bolding == Some(true));
-                let transform = if bolding { SummaryTransform::Bolding } else { SummaryTransform::Full };
-                add(class_of(&mut classes, "default"), plain(&field.name, transform));
-            }
-            for summary in summaries {
-                self.implicit_field(field, body.and_then(|body| body.bolding), summary, &mut classes)?;
-            }
+        for Sent { summary, classes: names } in
+            self.schema.fields.iter().filter_map(|field| sent.get(&field.name)).flatten()
+        {
+            names.iter().for_each(|name| add(class_of(&mut classes, name), summary.clone()));
         }
-        Ok(classes)
-    }
-
-    fn implicit_field(
-        &self,
-        field: &Field,
-        bolding: Option<bool>,
-        summary: &SummaryTree,
-        classes: &mut BTreeMap<String, SummaryClass>,
-    ) -> Resolved<()> {
-        let mut resolved = summary_field(summary, bolding);
-        if summary.sources.is_empty() {
-            resolved.sources = vec![field.name.clone()];
-        }
-        self.check_transform(&resolved, &summary.name)?;
-        if summary.destinations.is_empty() || (summary.name.text == field.name && field.indexing.summary) {
-            add(class_of(classes, "default"), resolved.clone());
-        }
-        for destination in &summary.destinations {
-            add(class_of(classes, &destination.text), resolved.clone());
-        }
-        Ok(())
+        classes
     }
 
     /// Indexes of the classes of this file a class inherits. Those of the inherited schema, and `default`, are done.
@@ -156,7 +178,7 @@ impl Classes<'_> {
                     self.schema.name, class.name, field.name
                 ));
             }
-            self.check_transform(&field, &summary.name)?;
+            check_transform(&field, &summary.name, self.schema)?;
             self.check_sources(&class.name, &field, &summary.name)?;
             add(&mut class, field);
         }
@@ -175,26 +197,6 @@ impl Classes<'_> {
         known
             .filter(|known| known.sources == field.sources)
             .map_or(SummaryTransform::Full, |known| known.transform.clone())
-    }
-
-    fn check_transform(&self, field: &SummaryField, name: &Name) -> Resolved<()> {
-        let Some(source) = field.sources.first().and_then(|source| self.schema.field(source)) else { return Ok(()) };
-        let of = &source.data_type;
-        match field.transform {
-            SummaryTransform::Bolding if !of.element().is_text() => {
-                Err(name.place.reject(format!("'bolding: on' for non-text field '{}' ({of}) is not allowed", source.name)))
-            }
-            SummaryTransform::MatchedElementsOnly | SummaryTransform::SelectElementsBy(_)
-                if !matches!(of, DataType::Array(_) | DataType::WeightedSet { .. } | DataType::Map(..)) =>
-            {
-                Err(name.place.reject(format!(
-                    "For schema '{}', summary field '{}': elements can be selected only in an array, weightedset or map, not \
-                     in a field of type {of}",
-                    self.schema.name, field.name
-                )))
-            }
-            _ => Ok(()),
-        }
     }
 
     fn check_sources(&self, class: &str, field: &SummaryField, name: &Name) -> Resolved<()> {
@@ -227,8 +229,24 @@ fn class_of<'c>(classes: &'c mut BTreeMap<String, SummaryClass>, name: &str) -> 
     classes.entry(name.to_owned()).or_insert_with(|| SummaryClass { name: name.to_owned(), ..SummaryClass::default() })
 }
 
-fn plain(name: &str, transform: SummaryTransform) -> SummaryField {
-    SummaryField { name: name.to_owned(), sources: vec![name.to_owned()], transform }
+fn check_transform(field: &SummaryField, name: &Name, schema: &Schema) -> Resolved<()> {
+    let Some(source) = field.sources.first().and_then(|source| schema.field(source)) else { return Ok(()) };
+    let of = &source.data_type;
+    match field.transform {
+        SummaryTransform::Bolding if !of.element().is_text() => {
+            Err(name.place.reject(format!("'bolding: on' for non-text field '{}' ({of}) is not allowed", source.name)))
+        }
+        SummaryTransform::MatchedElementsOnly | SummaryTransform::SelectElementsBy(_)
+            if !matches!(of, DataType::Array(_) | DataType::WeightedSet { .. } | DataType::Map(..)) =>
+        {
+            Err(name.place.reject(format!(
+                "For schema '{}', summary field '{}': elements can be selected only in an array, weightedset or map, not in a \
+                 field of type {of}",
+                schema.name, field.name
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Adds a field, in the place of one of the same name if there is one.

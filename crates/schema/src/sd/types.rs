@@ -1,5 +1,6 @@
 //! Types of fields, as written.
 use brooklet_document::TensorType;
+use brooklet_task::Rejection;
 
 use super::lex::Token;
 use super::settings::{Parsed, Parser};
@@ -67,7 +68,9 @@ impl Parser<'_> {
         let Some(end) = dimensions.find(')') else { return Err(place.reject("a tensor type does not end")) };
         length += end + 1;
         let text = &self.lexer.rest()[..length];
-        let parsed = TensorType::parse(text).map_err(|rejection| place.reject(rejection.message))?;
+        let parsed = TensorType::parse(text).map_err(|rejection| {
+            place.reject(format!("Illegal tensor type spec '{}': {}", Rejection::quote(text), rejection.message))
+        })?;
         self.lexer.seek(self.lexer.offset() + length);
         Ok(Some((parsed, place)))
     }

@@ -145,11 +145,11 @@ pub(super) const DOCUMENTS: &[Entry] = &[entry("document", Read), entry("documen
 
 /// The attributes of each element that is looked into.
 pub(super) const ATTRIBUTES: &[(&str, &[&str])] = &[
-    ("services", &["version", "application-type"]),
+    ("services", &["version", "application-type", "minimum-required-vespa-version"]),
     ("container", &["id", "version", "deprecated", "jetty"]),
     ("content", &["id", "version", "distributor-base-port"]),
-    ("search", &[]),
-    ("document-api", &[]),
+    ("search", &["version"]),
+    ("document-api", &["version"]),
     ("document-processing", &["cluster", "chain", "compressdocuments", "numnodesperclient", "preferlocalnode"]),
     ("documents", &["selection", "garbage-collection", "garbage-collection-interval"]),
     ("document", &["type", "mode", "selection", "global"]),

@@ -60,7 +60,9 @@ function readBody(incoming: Incoming, outgoing: Outgoing, limitBytes: number): P
     incoming.once("end", () => resolve(received === 0 ? NO_BYTES : concatenate(chunks, received)));
     incoming.once("error", (cause) => reject(disconnected(cause)));
     // Without an end before it, a close means that the client went away.
-    incoming.once("close", () => reject(disconnected()));
+    incoming.once("close", () => {
+      if (!incoming.readableEnded) reject(disconnected());
+    });
   });
 }
 

@@ -31,7 +31,8 @@ export function readPackageDirectory(directory: string, limits: PackageDirectory
       else {
         totalBytes += status.size;
         if (totalBytes > limits.packageBytes) throw refusal(`more than ${limits.packageBytes} bytes (limit L-pkg)`);
-        if (files.length >= limits.packageEntries) throw refusal(`more than ${limits.packageEntries} files (limit L-pkg)`);
+        if (files.length >= limits.packageEntries)
+          throw refusal(`more than ${limits.packageEntries} files (limit L-pkg)`);
         files.push({ path, content: readFileSync(join(directory, path)) });
       }
     }

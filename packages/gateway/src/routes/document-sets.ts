@@ -35,7 +35,8 @@ function checkVisit(path: DocumentPath, parameters: DocumentParameters, cluster:
   parameters.unambiguous("selection");
   const name = parameters.text("cluster");
   if (name === undefined && path.type === undefined) {
-    const message = "Must set 'cluster' parameter to a valid content cluster id when visiting at a root /document/v1/ level";
+    const message =
+      "Must set 'cluster' parameter to a valid content cluster id when visiting at a root /document/v1/ level";
     throw new ServiceError("BAD_REQUEST", message);
   }
   if (name !== undefined) checkType(path.type, demandContentCluster(cluster, name));

@@ -4,7 +4,7 @@
  */
 import type { Outcome } from "@brooklet/partition";
 import { type DocumentAnswer, ServiceError } from "@brooklet/wire";
-import { NO_BYTES, type Call, type Reply } from "../call.ts";
+import { type Call, NO_BYTES, type Reply } from "../call.ts";
 import { demandApplication, demandContentCluster, type GatewayContext } from "../context.ts";
 import { type DocumentPath, type PathGroup, parseDocumentPath } from "../document-path.ts";
 import { echo } from "../echo.ts";

@@ -33,7 +33,10 @@ export async function answerSearch(call: Call, context: GatewayContext, onDefect
 }
 
 function notAllowed(method: string): Reply {
-  const error = new ServiceError("METHOD_NOT_ALLOWED", `'${echo(method)}' not allowed. Allowed methods are: ${METHODS}`);
+  const error = new ServiceError(
+    "METHOD_NOT_ALLOWED",
+    `'${echo(method)}' not allowed. Allowed methods are: ${METHODS}`,
+  );
   const reply = searchFailure(error);
   return { ...reply, headers: { ...reply.headers, allow: METHODS } };
 }

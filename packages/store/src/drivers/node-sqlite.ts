@@ -1,18 +1,9 @@
 /** Driver for Node's own `node:sqlite` (from Node 22.13): structural types, so that older releases load this file too. */
-import type { SqlConnection, SqlValue } from "../sql.ts";
-import { storeError } from "../store-error.ts";
-import { transact } from "./transaction.ts";
-
-interface Statement {
-  all(...bindings: readonly unknown[]): unknown[];
-  run(...bindings: readonly unknown[]): unknown;
-}
+import type { SqlConnection } from "../sql.ts";
+import { type PreparedStatement, type PreparingDatabase, prepared } from "./prepared.ts";
 
 /** What is used of a `DatabaseSync`. */
-export interface NodeSqlite {
-  prepare(statement: string): Statement;
-  close(): void;
-}
+export type NodeSqlite = PreparingDatabase<PreparedStatement>;
 
 /** SQLite's primary result codes, by number. */
 const CODES: Readonly<Record<number, string>> = {
@@ -29,25 +20,10 @@ const CODES: Readonly<Record<number, string>> = {
 
 /** The port over `database`, which is closed with it. */
 export function nodeSqlite(database: NodeSqlite): SqlConnection {
-  const prepared = new Map<string, Statement>();
-  const guarded = <Result>(statement: string, use: (prepared: Statement) => Result): Result => {
-    try {
-      let known = prepared.get(statement);
-      if (known === undefined) prepared.set(statement, (known = database.prepare(statement)));
-      return use(known);
-    } catch (error) {
-      const number = Number((error as { errcode?: unknown }).errcode ?? 0) & 0xff;
-      throw storeError(CODES[number] ?? "", error);
-    }
-  };
-  const connection: SqlConnection = {
-    all: <Row>(statement: string, ...bindings: readonly SqlValue[]) =>
-      guarded(statement, (it) => it.all(...bindings) as Row[]),
-    run: (statement, ...bindings) => {
-      guarded(statement, (it) => it.run(...bindings));
+  return prepared(database, {
+    execute: (statement, bindings) => {
+      statement.run(...bindings);
     },
-    transaction: (work) => transact(connection, work),
-    close: () => database.close(),
-  };
-  return connection;
+    codeOf: (error) => CODES[Number((error as { errcode?: unknown }).errcode ?? 0) & 0xff] ?? "",
+  });
 }

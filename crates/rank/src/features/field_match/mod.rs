@@ -4,11 +4,12 @@
 //! search for good segments is in [`segmentation`], what is counted on the way in [`metrics`], how often words occur in
 //! [`occurrence`]; here the counts become the outputs. The words of a phrase count singly, at consecutive positions.
 //!
-//! queryCompleteness = matches/words; fieldCompleteness = matches/length; completeness = both, the latter with importance
-//! 0.05; relatedness = 1 − (segments−1)/(matches−1); earliness = 1 − head/(max(6,length)−1); segmentProximity = 1 −
-//! segmentDistance/length; proximity = absoluteProximity/mean connectedness; match = (pci·(1−ri+ri·relatedness)·proximity·
-//! completeness² + ei·earliness + spi·segmentProximity + oi·occurrence)/(pci+ei+spi+oi). Without any position only
-//! completeness, queryCompleteness, weight, matches and degradedMatches are not 0.
+//! queryCompleteness = matches/words; fieldCompleteness = matches/length; completeness = both, the latter with
+//! importance 0.05; relatedness = 1 − (segments−1)/(matches−1); earliness = 1 − head/(max(6,length)−1);
+//! segmentProximity = 1 − segmentDistance/length; proximity = absoluteProximity/mean connectedness; match =
+//! (pci·(1−ri+ri·relatedness)·proximity· completeness² + ei·earliness + spi·segmentProximity +
+//! oi·occurrence)/(pci+ei+spi+oi). Without any position only completeness, queryCompleteness, weight, matches and
+//! degradedMatches are not 0.
 
 mod metrics;
 mod occurrence;

@@ -1,9 +1,9 @@
 //! How often the words of the query occur in the field, counting up to `maxOccurrences` of each.
 //!
 //! Words whose first occurrence is the same place count once (the first of them). With M = maxOccurrences, u distinct
-//! words and d = min(length, M·u): occurrence = Σ count/d; absoluteOccurrence = Σ count/(M·u); weightedAbsoluteOccurrence =
-//! Σ count·weight/M / Σ weight; weightedOccurrence and significantOccurrence = Σ count·x / Σ min(length, M)·x with the
-//! words' weights and significances.
+//! words and d = min(length, M·u): occurrence = Σ count/d; absoluteOccurrence = Σ count/(M·u);
+//! weightedAbsoluteOccurrence = Σ count·weight/M / Σ weight; weightedOccurrence and significantOccurrence = Σ count·x /
+//! Σ min(length, M)·x with the words' weights and significances.
 
 use super::{Setup, share};
 use crate::match_data::MatchData;

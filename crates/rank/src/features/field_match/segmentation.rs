@@ -2,8 +2,8 @@
 //!
 //! There is one possible segment start per word, and one past the last word. A start that was reached knows the best
 //! history that led to it. Again and again the open start of the lowest word is taken, its history is extended by one
-//! segment, and the result is offered to the start of the word after that segment; a start that was tried before goes on
-//! from its next possible position, and is closed when there is none. The history of the last start reached is the
+//! segment, and the result is offered to the start of the word after that segment; a start that was tried before goes
+//! on from its next possible position, and is closed when there is none. The history of the last start reached is the
 //! answer. The number of repeated tries is limited, so that the search is quick even in repetitive fields; it is not
 //! exhaustive then, and nobody notices.
 

@@ -1,0 +1,109 @@
+//! One number made of the bits of all kernels over many vectors of every kind. `tests/same_bits.rs` knows it; that
+//! WebAssembly gives the same is seen by building this file for it and calling its only export:
+//!
+//! ```sh
+//! cargo build --release -p brooklet-kernel --example same_bits --target wasm32-unknown-unknown
+//! node -e "WebAssembly.instantiate(fs.readFileSync(process.argv[1]), {}).then(({ instance }) =>
+//!   console.log(BigInt.asUintN(64, instance.exports.same_bits()).toString(16)))" path/to/same_bits.wasm
+//! ```
+
+use brooklet_kernel::{Cells, Code, Codes, Metric, Query, checksum, padded_dimensions, quantise, scan_bounds};
+
+const METRICS: [Metric; 3] = [Metric::InnerProduct, Metric::SquaredEuclidean, Metric::Cosine];
+const ROWS: usize = 5;
+
+/// Pseudo-random numbers, the same everywhere: integer operations, and exact conversions.
+struct Random(u64);
+
+impl Random {
+    fn bits(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// Between −1 and 1.
+    fn number(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+
+    /// A cell of one of seven kinds: ordinary, zero, huge, subnormal, around the flushing limit, any bits, whole.
+    fn cell(&mut self, kind: u64) -> f64 {
+        let number = self.number();
+        match kind {
+            0 => number,
+            1 => 0.0,
+            2 => number * 3e38,
+            3 => number * 1e-39,
+            4 => number / (1u64 << 62) as f64,
+            5 => f64::from(f32::from_bits(self.bits() as u32)),
+            _ => (number * 127.0).round(),
+        }
+    }
+
+    fn row(&mut self, cells: Cells, dimensions: usize) -> Vec<u8> {
+        let kind = self.bits() % 7;
+        let mut row = Vec::new();
+        for _ in 0..dimensions {
+            cells.write(self.cell(kind), &mut row);
+        }
+        row
+    }
+}
+
+/// The bytes of everything the kernels say about a query and some rows.
+fn results(query: &Query, rows: &[u8]) -> Vec<u8> {
+    let stride = query.row().len();
+    let mut bytes = Vec::new();
+    let mut out = [0.0; ROWS];
+    for metric in METRICS {
+        metric.values(query, rows, stride, &mut out);
+        bytes.extend(out.iter().flat_map(|value| value.to_le_bytes()));
+    }
+    query.hammings(rows, stride, &mut out);
+    bytes.extend(out.iter().flat_map(|value| value.to_le_bytes()));
+    let Some(code_query) = query.code_query() else {
+        return bytes;
+    };
+    let length = padded_dimensions(query.dimensions());
+    let mut codes = vec![0; ROWS * length];
+    let mut known = [Code::UNKNOWN; ROWS];
+    let mut cells = Vec::new();
+    for ((row, codes), code) in rows.chunks(stride).zip(codes.chunks_mut(length)).zip(&mut known) {
+        query.cells().read_floats(row, &mut cells);
+        *code = quantise(&cells, codes);
+        bytes.extend([code.scale, code.residual, code.norm].iter().flat_map(|value| value.to_le_bytes()));
+    }
+    bytes.extend_from_slice(&codes);
+    let columns = Codes {
+        scales: &known.map(|code| code.scale),
+        residuals: &known.map(|code| code.residual),
+        norms: &known.map(|code| code.norm),
+        square_sums: &known.map(|code| code.square_sum),
+        codes: &codes,
+    };
+    let mut high = [0.0; ROWS];
+    for metric in METRICS {
+        scan_bounds(metric, &code_query, &columns, &mut out, &mut high);
+        bytes.extend(out.iter().chain(&high).flat_map(|value| value.to_le_bytes()));
+    }
+    bytes
+}
+
+/// The number.
+#[unsafe(no_mangle)]
+pub extern "C" fn same_bits() -> u64 {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut digest = 0;
+    for case in 0..600 {
+        let dimensions_max = if case % 8 == 0 { 1024 } else { 64 };
+        let dimensions = 1 + (random.bits() % dimensions_max) as usize;
+        for cells in [Cells::Float64, Cells::Float32, Cells::Bfloat16, Cells::Int8] {
+            let query = Query::from_row(cells, random.row(cells, dimensions));
+            let rows = (0..ROWS).flat_map(|_| random.row(cells, dimensions)).collect::<Vec<_>>();
+            digest = checksum(digest, &results(&query, &rows));
+        }
+    }
+    digest
+}

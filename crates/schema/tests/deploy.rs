@@ -1,0 +1,372 @@
+//! What a deploy makes of each element of a package.
+use brooklet_document::DataType;
+use brooklet_schema::indexing::{ExpressionKind, Output};
+use brooklet_schema::{
+    Application, ElementGap, InputValue, MatchKind, MatchMode, Normalizing, RankMode, RankType, Schema, SortFunction,
+    SortOrder, SourceText, SummaryTransform,
+};
+use brooklet_task::{Code, Rejection};
+
+fn deploy(files: &[(&str, &str)]) -> Application {
+    let files: Vec<_> = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
+    Application::deploy(&files).unwrap_or_else(|rejection| panic!("{rejection}"))
+}
+
+fn services(types: &[&str]) -> String {
+    let documents: String = types.iter().map(|name| format!("<document type='{name}' mode='streaming'/>")).collect();
+    format!("<services><content id='c'><documents>{documents}</documents></content></services>")
+}
+
+/// A schema `t` with those elements in its document and outside it.
+fn schema(document: &str, outside: &str) -> (Schema, Vec<String>) {
+    let text = format!("schema t {{\n document t {{\n{document}\n }}\n{outside}\n}}");
+    let application = deploy(&[("services.xml", &services(&["t"])), ("schemas/t.sd", &text)]);
+    ((**application.schema("t").expect("t")).clone(), application.warnings)
+}
+
+fn texts(list: &[SourceText]) -> Vec<&str> {
+    list.iter().map(|source| &*source.text).collect()
+}
+
+#[test]
+fn every_type_of_field() {
+    let types = [
+        ("string", "string"),
+        ("int", "int"),
+        ("long", "long"),
+        ("byte", "byte"),
+        ("bool", "bool"),
+        ("float", "float"),
+        ("double", "double"),
+        ("float16", "float16"),
+        ("position", "position"),
+        ("predicate", "predicate"),
+        ("raw", "raw"),
+        ("uri", "uri"),
+        ("tag", "WeightedSet<string>"),
+        ("s", "s"),
+        ("array<s>", "Array<s>"),
+        ("int[]", "Array<int>"),
+        ("weightedset<long>", "WeightedSet<long>"),
+        ("map<string, array<int>>", "Map<string,Array<int>>"),
+        ("tensor<bfloat16>(p{}, x[2])", "tensor<bfloat16>(p{},x[2])"),
+    ];
+    let fields: String = types.iter().enumerate().map(|(i, (of, _))| format!("field f{i} type {of} {{}}\n")).collect();
+    let (schema, warnings) = schema(&format!("{fields} struct s {{ field a type int {{}} }}"), "");
+    for (i, (_, shown)) in types.iter().enumerate() {
+        assert_eq!(schema.field(&format!("f{i}")).expect("field").data_type.to_string(), *shown);
+    }
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].ends_with("Data type syntax 'int[]' is deprecated, use 'array<int>' instead."));
+    assert!(matches!(
+        schema.field("f12").expect("tag").data_type,
+        DataType::WeightedSet { create_if_nonexistent: true, remove_if_zero: true, .. }
+    ));
+}
+
+#[test]
+fn settings_of_fields() {
+    let (schema, _) = schema(
+        "field a type string {
+           indexing { summary | attribute; index; }
+           match { cased  max-length: 77 }
+           rank-type: tags  weight: 200  alias: b
+           attribute { fast-search }
+         }
+         field c type string { indexing: attribute
+ match { exact  exact-terminator: \"!!\" cased }  rank: normal }
+         field d type string {
+           indexing: attribute
+           match: prefix
+           sorting { descending  function: raw  strength: tertiary  locale: en-US }
+         }
+         field e type weightedset<string> { weightedset { create-if-nonexistent  remove-if-zero } }",
+        "",
+    );
+    let a = schema.query_field("b").expect("an alias");
+    assert_eq!((a.name.as_str(), a.rank_type, a.weight), ("a", RankType::Tags, 200));
+    assert_eq!((a.normalizing(), a.matching.max_length_bytes), (Normalizing::None, 77));
+    assert!(a.indexing.attribute && a.indexing.index && a.indexing.summary && !a.is_index_for_ranking());
+    let c = schema.field("c").expect("c");
+    assert_eq!(
+        (c.normalizing(), c.rank, c.matching.exact_terminator.as_str()),
+        (Normalizing::Lowercase, RankMode::Normal, "!!")
+    );
+    assert!(c.matches_whole_value());
+    let d = schema.field("d").expect("d");
+    assert_eq!(
+        (d.matching.kind, d.matching.mode, d.normalizing()),
+        (MatchKind::Word, MatchMode::Prefix, Normalizing::Lowercase)
+    );
+    assert_eq!((d.sorting.order, d.sorting.function), (SortOrder::Descending, Some(SortFunction::Raw)));
+    assert_eq!(d.sorting.locale.as_deref(), Some("en-US"));
+    assert!(matches!(schema.field("e").expect("e").data_type, DataType::WeightedSet { remove_if_zero: true, .. }));
+}
+
+#[test]
+fn indexing_scripts_are_trees() {
+    let (schema, _) = schema("field a type string { indexing { input a | summary | { attribute; index }; } }", "");
+    let script = &schema.field("a").expect("a").script;
+    assert_eq!(script.to_string(), "{ input a | summary a | { attribute a; index a; }; }");
+    assert_eq!(script.statements[0].expressions[1].kind, ExpressionKind::Output(Output::Summary, "a".to_owned()));
+    assert_eq!(script.statements[0].expressions[1].place.to_string(), "schemas/t.sd:3:44");
+    let source = script.source.as_ref().expect("as written");
+    assert_eq!(&*source.text, "{ input a | summary | { attribute; index }; }");
+}
+
+#[test]
+fn an_index_of_a_struct_makes_all_parts_searchable() {
+    let (schema, _) = schema(
+        "struct inner { field x type string {} }
+         struct s { field a type string {}  field b type inner {} }
+         field f type array<s> { indexing: summary | index
+ match: cased }
+         field m type map<string, inner> {
+           struct-field value { struct-field x { indexing: attribute
+ rank: filter } }
+           struct-field key { indexing: attribute }
+         }
+         field n type map<string, inner> { struct-field value.x { indexing: attribute } }",
+        "",
+    );
+    let f: Vec<_> =
+        schema.field("f").expect("f").parts.iter().map(|part| (part.name.as_str(), part.indexing.index)).collect();
+    assert_eq!(f, [("f.a", true), ("f.b", true), ("f.b.x", true)]);
+    assert!(schema.field("f.b.x").expect("part").matching.cased);
+    let x = schema.field("m.value.x").expect("part");
+    assert!(x.indexing.attribute && x.rank == RankMode::Filter);
+    assert!(
+        schema.field("n.value.x").expect("part").indexing.attribute
+            && !schema.field("n.key").expect("key").searchable()
+    );
+}
+
+#[test]
+fn rank_profiles() {
+    let (schema, warnings) = schema(
+        "field a type string { indexing: index\n weight: 10 } field v type tensor(x[2]) { indexing: attribute }",
+        "constant pi { value: 3.25 }
+         rank-profile base {
+           inputs {
+             n
+             query(l) long: 3
+             s string: \"text\"
+             query(m) tensor<float>(k{}, x[2]): {
+               a: [1, 2], # the first
+               \"b c\": [3, 4]
+             }
+           }
+           constants { two: 2  t tensor(x[2]): [5.5, 6] }
+           rank-properties {
+             bm25(a).k1 : 1.5
+             \"fieldMatch(a).proximityTable\" : \"linear(1, 0)\"
+             $weight : -0.5
+           }
+           function inline f(x, y) { expression { x + y } }
+           first-phase { expression { if (a > 1, { 1 }, 2) } rank-score-drop-limit: -10.5 keep-rank-count: 5 }
+           match-features: bm25(a) fieldMatch (a).completeness attribute(v)
+           rank a { element-gap: 3 filter-threshold: 0.1 }
+           match-phase { attribute: a max-hits: 10 diversity { attribute: a min-groups: 2 } }
+           num-threads-per-search: 4 termwise-limit: 0.5
+         }
+         rank-profile child inherits base, default {
+           strict: true
+           inputs { n double: 7 }
+           second-phase { expression { f(1, 2) } rerank-count: 3 }
+           first-phase { expression: constant(two) }
+           match-features inherits base { query(\"a) b\") # and no more
+             bm25(a)
+           }
+           summary-features { constant(pi) }
+           rank-type a: identity
+           weight a: 20
+           rank a: filter
+           rank z: filter
+         }",
+    );
+    let base = schema.rank_profile("base").expect("base");
+    assert_eq!(base.input("l").and_then(|input| input.default.clone()), Some(InputValue::Number(3.0)));
+    assert_eq!(base.input("s").and_then(|input| input.default.clone()), Some(InputValue::Text("text".to_owned())));
+    let Some(InputValue::Tensor(tensor)) = &base.input("m").expect("m").default else { panic!("a tensor") };
+    assert_eq!(
+        (&tensor.addresses, &tensor.cells),
+        (&vec![vec!["a".to_owned()], vec!["b c".to_owned()]], &vec![1., 2., 3., 4.])
+    );
+    assert_eq!(base.property("bm25(a).k1"), Some("1.5"));
+    assert_eq!(base.property("fieldMatch(a).proximityTable"), Some("linear(1, 0)"));
+    assert_eq!(base.property("$weight"), Some("-0.5"));
+    assert_eq!(texts(&base.match_features), ["bm25(a)", "fieldMatch (a).completeness", "attribute(v)"]);
+
+    let child = schema.rank_profile("child").expect("child");
+    let first = child.first_phase.as_ref().expect("first-phase");
+    assert_eq!(first.expression.as_ref().map(|text| &*text.text), Some("constant(two)"));
+    assert_eq!((first.rank_score_drop_limit, first.rerank_count), (Some(-10.5), Some(5)));
+    assert_eq!(child.final_expression().map(|text| &*text.text), Some("f(1, 2)"));
+    assert_eq!(child.input("n").and_then(|input| input.default.clone()), Some(InputValue::Number(7.0)));
+    assert_eq!(child.constant("two").map(|of| of.value.clone()), Some(InputValue::Number(2.0)));
+    assert_eq!(child.constant("pi").map(|of| of.value.clone()), Some(InputValue::Number(3.25)));
+    assert_eq!(
+        child.function("f").map(|of| (of.parameters.len(), of.inline, &*of.expression.text)),
+        Some((2, true, "x + y"))
+    );
+    assert_eq!(
+        texts(&child.match_features),
+        ["bm25(a)", "fieldMatch (a).completeness", "attribute(v)", "query(\"a) b\")"]
+    );
+    assert_eq!(texts(&child.summary_features), ["constant(pi)"]);
+    let a = schema.field("a").expect("a");
+    assert_eq!((child.rank_mode(a), child.rank_type(a), child.weight(a)), (RankMode::Filter, RankType::Identity, 20));
+    assert_eq!((child.element_gap(a), base.weight(a)), (ElementGap::Words(3), 10));
+    assert!(child.strict && !base.strict);
+    assert!(
+        warnings.iter().any(|warning| warning.ends_with("rank-profile 'child': field 'z' does not exist")),
+        "{warnings:?}"
+    );
+}
+
+#[test]
+fn built_in_profiles() {
+    let (schema, _) = schema("", "rank-profile default inherits default { function f() { expression: 1 } }");
+    let names: Vec<&str> = schema.rank_profiles.iter().map(|profile| profile.name.as_str()).collect();
+    assert_eq!(names, ["default", "unranked"]);
+    assert!(schema.rank_profiles[0].function("f").is_some() && schema.rank_profiles[0].final_expression().is_none());
+    assert_eq!(schema.rank_profiles[1].final_expression().map(|text| &*text.text), Some("0"));
+}
+
+#[test]
+fn summaries() {
+    let (schema, _) = schema(
+        "field a type string { indexing: summary | index
+ bolding: on }
+         field b type string { indexing: summary | index
+ summary: dynamic }
+         field c type array<int> { indexing: summary | attribute
+ summary short { matched-elements-only  to: s } }
+         field d type string { indexing: index
+ summary-to: s }",
+        "document-summary s { summary a {} summary e { source: d, a full } from-disk }
+         document-summary u inherits s { summary a { full } omit-summary-features }
+         document-summary default { summary id { source: documentid } }",
+    );
+    let shown = |class: &str| -> Vec<(String, SummaryTransform)> {
+        let class = schema.summary_class(class).expect("class");
+        class.fields.iter().map(|field| (field.name.clone(), field.transform.clone())).collect()
+    };
+    let full = SummaryTransform::Full;
+    let named = |name: &str, transform: &SummaryTransform| (name.to_owned(), transform.clone());
+    assert_eq!(
+        shown("default"),
+        [
+            named("a", &SummaryTransform::Bolding),
+            named("b", &SummaryTransform::Dynamic),
+            named("c", &full),
+            named("id", &full)
+        ]
+    );
+    let s = [
+        named("short", &SummaryTransform::MatchedElementsOnly),
+        named("d", &full),
+        named("a", &SummaryTransform::Bolding),
+        named("e", &full),
+    ];
+    assert_eq!(shown("s"), s);
+    assert_eq!(shown("u"), [s[0].clone(), s[1].clone(), named("a", &full), s[3].clone()]);
+    let u = schema.summary_class("u").expect("u");
+    assert!(u.omit_summary_features && !u.from_disk);
+    assert_eq!(u.field("e").expect("e").sources, ["d", "a"]);
+}
+
+#[test]
+fn schemas_and_documents_inherit() {
+    let base = "schema base { document base { struct s { field x type int {} } field a type s {}
+          field d type string { indexing: summary | index\n summary: dynamic\n summary x { source: d\n to: y } } }
+        fieldset default { fields: a }
+        rank-profile p { first-phase { expression: 1 } }
+        document-summary short { summary a {} }
+        raw-as-base64-in-summary: false }";
+    let t = "schema t inherits base { document t inherits base { field b type array<s> { indexing: summary } }
+        rank-profile q inherits p { } }";
+    let u = "schema u { document u inherits t { field c type int {} } }";
+    let files =
+        [("schemas/u.sd", u), ("schemas/t.sd", t), ("schemas/base.sd", base), ("services.xml", &services(&["t", "u"]))];
+    let application = deploy(&files);
+    let names = |schema: &str| {
+        let schema = application.schema(schema).expect("schema");
+        schema.fields.iter().map(|field| field.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (names("t"), names("u")),
+        (vec!["a".into(), "d".into(), "b".into()], vec!["a".into(), "d".into(), "b".into(), "c".into()])
+    );
+    for name in ["base", "t", "u"].into_iter().filter_map(|name| application.schema(name)) {
+        let of =
+            |class: &str, field: &str| name.summary_class(class)?.field(field).map(|field| field.transform.clone());
+        assert_eq!(of("default", "d"), Some(SummaryTransform::Dynamic), "{}", name.name);
+        assert_eq!(of("y", "x"), Some(SummaryTransform::Full), "{}", name.name);
+    }
+    let t = application.schema("t").expect("t");
+    assert!(t.field_set("default").is_some() && t.summary_class("short").is_some() && !t.raw_as_base64_in_summary);
+    assert_eq!(t.rank_profile("q").and_then(|q| q.final_expression()).map(|text| &*text.text), Some("1"));
+    let u = application.schema("u").expect("u");
+    assert_eq!(u.document_inherits, ["t", "base"]);
+    assert!(u.field_set("default").is_none() && u.rank_profile("p").is_none() && u.raw_as_base64_in_summary);
+    assert!(application.schema("base").is_none());
+    assert_eq!(application.warnings, ["Schema 'base' is in no content cluster: it is not served"]);
+}
+
+#[test]
+fn profiles_and_expressions_in_files_of_their_own() {
+    let application = deploy(&[
+        ("services.xml", &services(&["t"])),
+        ("schemas/t.sd", "schema t { document t { } rank-profile a { first-phase { expression: file:long } } }"),
+        ("schemas/long.expression", "\n 1 +\n 2\n"),
+        ("schemas/t/more/b.profile", "rank-profile b inherits a { }\n"),
+        ("README.md", "about"),
+        (".vespaignore", "x"),
+    ]);
+    let expression = application.schema("t").and_then(|t| t.rank_profile("b")?.final_expression().cloned()).expect("b");
+    assert_eq!(&*expression.text, "1 +\n 2");
+    let inner = Rejection::at(Code::InvalidApplication, "a number expected", &expression.text, 5);
+    assert_eq!(expression.locate(inner).message, "schemas/long.expression:3:2: a number expected");
+    assert!(application.warnings.is_empty());
+}
+
+#[test]
+fn services_are_read() {
+    let services = "<?xml version='1.0'?>
+      <services version='1.0' xmlns:deploy='vespa'>
+        <admin version='2.0'/>
+        <container id='default' version='1.0'>
+          <search><binding>http://*/other/*</binding></search>
+          <document-api><ignore-undefined-fields>true</ignore-undefined-fields><timeout>3</timeout></document-api>
+          <document-processing/>
+          <component id='x' class='Y' deploy:environment='dev'/>
+          <nodes deploy:environment='prod'><jvm/></nodes>
+        </container>
+        <content id='first' version='1.0'>
+          <redundancy>2</redundancy>
+          <search><query-timeout>1.5</query-timeout></search>
+          <documents selection='t.a > 3'>
+            <document type='t' mode='streaming' selection='true'/>
+            <document-processing cluster='default' chain='indexing'/>
+          </documents>
+          <tuning><max-document-size>10MiB</max-document-size></tuning>
+          <engine><proton/></engine>
+        </content>
+        <content id='second'/>
+      </services>";
+    let application =
+        deploy(&[("services.xml", services), ("schemas/t.sd", "schema t { document t { field a type int {} } }")]);
+    assert!(application.ignore_undefined_fields);
+    let [first, second] = &application.clusters[..] else { panic!("two clusters") };
+    assert_eq!(
+        (first.name.as_str(), first.query_timeout_ms, first.max_document_bytes),
+        ("first", Some(1500), Some(10 << 20))
+    );
+    assert_eq!((first.selection.as_deref(), first.types[0].selection.as_deref()), (Some("t.a > 3"), Some("true")));
+    assert!(second.types.is_empty());
+    assert_eq!(
+        application.warnings,
+        ["services.xml:5:19: <binding> is ignored: the paths of the HTTP interface are fixed"]
+    );
+}

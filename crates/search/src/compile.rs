@@ -1,0 +1,353 @@
+//! From the parameters of a request to a plan.
+use std::rc::Rc;
+
+use brooklet_document::json::TensorFormat;
+use brooklet_query::parse_yql;
+use brooklet_query::simple::{Grammar, parse_user_query};
+use brooklet_query::surroundings::{
+    CharacterClass, Index, Indexes, Linguistics, Matching, Surroundings, UserQuery, ValueKind,
+};
+use brooklet_query::tree::Query;
+use brooklet_schema::{Field, MatchKind};
+use brooklet_task::{Code, Issues, Rejection, limits};
+
+use crate::bind::bind;
+use crate::deployed::{Deployed, DeployedSchema};
+use crate::inputs::Inputs;
+use crate::plan::{Plan, Presentation, SchemaPlan};
+use crate::request::Properties;
+
+const MORE: &str = "https://docs.vespa.ai/en/reference/api/query.html#native-execution-parameters";
+
+/// Compiles a request for the partition of this key.
+pub(crate) fn compile(deployed: &Deployed, properties: &Properties, key: &str) -> Result<Plan, Rejection> {
+    check_scope(properties, key)?;
+    check_known(properties)?;
+    let query = parse(deployed, properties)?;
+    if query.item.holds_null() {
+        return Err(Rejection::new(Code::NullQuery, "The query has nothing to search for"));
+    }
+    if let Some(grouping) = query.grouping.first() {
+        let message = format!("Grouping ('{}') is not supported yet", Rejection::quote(&grouping.text));
+        return Err(Rejection::new(Code::Unsupported, message));
+    }
+    let (hits, offset) = window(&query, properties)?;
+    let mut issues = Issues::default();
+    let profile = properties.value("ranking.profile").unwrap_or("default");
+    let summary = properties.value("presentation.summary").unwrap_or("default");
+    let mut schemas = Vec::new();
+    for schema in searched(deployed, &query, properties)? {
+        schemas.push(Rc::new(for_schema(&schema, &query, profile, summary, properties, &mut issues)?));
+    }
+    let timeout_ms = match query.timeout_ms {
+        Some(timeout_ms) => timeout_ms.min(limits::TIMEOUT_MAX_MS),
+        None => properties.timeout_ms()?.unwrap_or_else(|| default_timeout(deployed, &schemas)),
+    };
+    let sorting = match properties.value("ranking.sorting") {
+        _ if !query.order_by.is_empty() => query.order_by.clone(),
+        Some(sorting) if !sorting.trim().is_empty() => brooklet_query::parse_sorting(sorting)?,
+        _ => Vec::new(),
+    };
+    Ok(Plan {
+        schemas,
+        hits,
+        offset,
+        sorting,
+        issues,
+        fields: query.fields.iter().filter(|field| *field != "*").cloned().collect(),
+        rank_score_drop_limit: properties.number("ranking.rankScoreDropLimit")?,
+        presentation: presentation(properties)?,
+        timeout_ms,
+    })
+}
+
+fn default_timeout(deployed: &Deployed, schemas: &[Rc<SchemaPlan>]) -> u32 {
+    let of_cluster = schemas.iter().filter_map(|plan| deployed.application.cluster_of(&plan.schema.schema.name));
+    of_cluster.filter_map(|cluster| cluster.query_timeout_ms).next().unwrap_or(limits::TIMEOUT_MS)
+}
+
+/// Exactly one scope, and it is this partition.
+fn check_scope(properties: &Properties, key: &str) -> Result<(), Rejection> {
+    let illegal = |message: &str| Rejection::new(Code::IllegalQuery, message);
+    let group = properties.value("streaming.groupname");
+    let user = properties.value("streaming.userid");
+    let selection = properties.value("streaming.selection");
+    let given = [group, user, selection].iter().flatten().count();
+    if given != 1 {
+        return Err(illegal("Streaming search requires either streaming.groupname or streaming.selection"));
+    }
+    if selection.is_some() {
+        let message = "streaming.selection is not supported yet: name one group with streaming.groupname";
+        return Err(Rejection::new(Code::Unsupported, message));
+    }
+    let named = match (group, user) {
+        (Some(group), _) => format!("g:{group}"),
+        (_, Some(user)) => {
+            let number: u64 = user.trim().parse().map_err(|_| {
+                properties.refuse("streaming.userid", &format!("'{}' is not a valid number", Rejection::quote(user)))
+            })?;
+            format!("n:{number}")
+        }
+        _ => String::new(),
+    };
+    if group.is_some_and(|group| group.len() > limits::GROUP_BYTES) {
+        return Err(illegal(&format!("The group name is longer than {} bytes", limits::GROUP_BYTES)));
+    }
+    if named == key { Ok(()) } else { Err(illegal("The request names another group than it was sent to")) }
+}
+
+/// Parameters that would change the answer and do nothing here are refused, not ignored.
+fn check_known(properties: &Properties) -> Result<(), Rejection> {
+    let unsupported = [
+        "select",
+        "select.where",
+        "select.grouping",
+        "recall",
+        "collapsefield",
+        "collapsesize",
+        "streaming.fromtimestamp",
+        "streaming.totimestamp",
+        "ranking.globalPhase.rerankCount",
+        "ranking.globalPhase.rankScoreDropLimit",
+        "jsoncallback",
+    ];
+    for name in unsupported {
+        if properties.value(name).is_some_and(|value| !value.is_empty()) {
+            return Err(Rejection::new(Code::Unsupported, format!("The parameter '{name}' is not supported yet")));
+        }
+    }
+    if properties.is_on("ranking.listFeatures", false) {
+        return Err(Rejection::new(Code::Unsupported, "The parameter 'ranking.listFeatures' is not supported yet"));
+    }
+    if let Some(profile) = properties.value("queryProfile").filter(|profile| *profile != "default") {
+        let message = format!("Could not resolve query profile '{}'", Rejection::quote(profile));
+        return Err(Rejection::new(Code::IllegalQuery, message));
+    }
+    if let Some(chain) = properties.value("searchChain").filter(|chain| !["default", "vespa"].contains(chain)) {
+        let message = format!("No search chain named '{}' was found", Rejection::quote(chain));
+        return Err(Rejection::new(Code::InvalidQueryParameter, message));
+    }
+    match properties.value("presentation.format") {
+        None | Some("" | "json" | "default" | "JsonRenderer") => Ok(()),
+        Some(format) => {
+            let message = format!("The format '{}' is not supported yet: only json", Rejection::quote(format));
+            Err(Rejection::new(Code::Unsupported, message))
+        }
+    }
+}
+
+fn parse(deployed: &Deployed, properties: &Properties) -> Result<Query, Rejection> {
+    let indexes = SearchedIndexes(deployed);
+    let grammar = match properties.value("model.type") {
+        Some(name) => Grammar::named(name).ok_or_else(|| {
+            properties.refuse("model.type", &format!("No query type '{}'", Rejection::quote(name)))
+        })?,
+        None => Grammar::WEAK_AND,
+    };
+    let user_query = properties.value("model.queryString").map(|text| UserQuery {
+        text,
+        grammar,
+        filter: properties.value("model.filter"),
+        default_index: properties.value("model.defaultIndex"),
+    });
+    let around = Surroundings {
+        parameters: properties,
+        indexes: &indexes,
+        linguistics: &Words,
+        user_query,
+        input_grammar: Grammar::WEAK_AND,
+    };
+    match (properties.value("yql").filter(|yql| !yql.trim().is_empty()), user_query) {
+        (Some(yql), _) => parse_yql(yql, &around),
+        (None, Some(query)) => Ok(Query::of(parse_user_query(&query, &around)?)),
+        (None, None) => Err(Rejection::new(Code::NullQuery, "Null query: the request has no 'yql' and no 'query'")),
+    }
+}
+
+/// How many hits, from which.
+fn window(query: &Query, properties: &Properties) -> Result<(usize, usize), Rejection> {
+    let illegal = |code: Code, message: String| Err(Rejection::new(code, message));
+    let hits = match query.hits {
+        Some(hits) if hits as usize > limits::HITS => {
+            let most = limits::HITS;
+            let message = format!("Requested {hits} hits returned, but max hits allowed is {most}.");
+            return illegal(Code::InvalidQueryParameter, message);
+        }
+        Some(hits) => hits as usize,
+        None => properties.count("hits")?.unwrap_or(10),
+    };
+    let offset = match query.offset {
+        Some(offset) => offset as usize,
+        None => properties.count("offset")?.unwrap_or(0),
+    };
+    if hits > limits::HITS {
+        let message = format!("{hits} hits requested, configured limit: {}. See {MORE}", limits::HITS);
+        return illegal(Code::IllegalQuery, message);
+    }
+    if offset > limits::OFFSET {
+        let message = format!("Offset of {offset} requested, configured limit: {}. See {MORE}", limits::OFFSET);
+        return illegal(Code::IllegalQuery, message);
+    }
+    Ok((hits, offset))
+}
+
+/// The schemas that sources and restrictions leave.
+fn searched(deployed: &Deployed, query: &Query, properties: &Properties) -> Result<Vec<Rc<DeployedSchema>>, Rejection> {
+    let list = |name: &str| {
+        let names = properties.value(name).unwrap_or("").split(',').map(str::trim);
+        names.filter(|name| !name.is_empty() && *name != "*").map(str::to_owned).collect::<Vec<_>>()
+    };
+    let searchable = deployed.schemas.iter().filter(|schema| !schema.schema.document_only);
+    let mut schemas: Vec<Rc<DeployedSchema>> = searchable.cloned().collect();
+    let known = |schema: &DeployedSchema, name: &str| schema.schema.name == name || schema.cluster == name;
+    for names in [query.sources.clone(), list("model.sources"), list("model.restrict")] {
+        if let Some(name) = names.iter().find(|name| !deployed.schemas.iter().any(|schema| known(schema, name))) {
+            let valid: Vec<&str> = deployed.schemas.iter().map(|schema| schema.schema.name.as_str()).collect();
+            let message =
+                format!("Could not resolve source ref '{}'. Valid source refs are {}.", Rejection::quote(name), valid.join(", "));
+            return Err(Rejection::new(Code::InvalidQueryParameter, message));
+        }
+        if !names.is_empty() {
+            schemas.retain(|schema| names.iter().any(|name| known(schema, name)));
+        }
+    }
+    Ok(schemas)
+}
+
+fn for_schema(
+    schema: &Rc<DeployedSchema>,
+    query: &Query,
+    profile_name: &str,
+    summary: &str,
+    properties: &Properties,
+    issues: &mut Issues,
+) -> Result<SchemaPlan, Rejection> {
+    let profile = schema.profile(profile_name).ok_or_else(|| {
+        let names: Vec<&str> = schema.profiles.iter().map(|profile| profile.profile.name.as_str()).collect();
+        Rejection::new(
+            Code::InvalidQueryParameter,
+            format!(
+                "schema '{}' does not contain requested rank profile '{}' (it has {})",
+                schema.schema.name,
+                Rejection::quote(profile_name),
+                names.join(", ")
+            ),
+        )
+    })?;
+    if schema.schema.summary_class(summary).is_none() {
+        let message = format!("Summary '{}' does not exist", Rejection::quote(summary));
+        return Err(Rejection::new(Code::IllegalQuery, message));
+    }
+    let inputs = Inputs::bind(&properties.inputs(), profile)?;
+    let bound = bind(&query.item, schema, &inputs, issues)?;
+    let mut rank_properties = profile.properties.clone();
+    properties.beginning("ranking.properties.").for_each(|(name, value)| rank_properties.replace(name, value));
+    Ok(SchemaPlan {
+        schema: schema.clone(),
+        root: bound.root,
+        leaves: bound.leaves,
+        nearest: bound.nearest,
+        terms: bound.terms,
+        profile: profile.clone(),
+        rank_properties,
+        inputs,
+        summary_class: summary.to_owned(),
+        item: query.item.clone(),
+    })
+}
+
+fn presentation(properties: &Properties) -> Result<Presentation, Rejection> {
+    let tensors = match properties.value("presentation.format.tensors") {
+        None => TensorFormat::Short,
+        Some(name) => TensorFormat::from_name(name).ok_or_else(|| {
+            let known = "Value must be 'long', 'short', 'long-value', or 'short-value'";
+            properties.refuse("presentation.format.tensors", &format!("{known}, not '{}'", Rejection::quote(name)))
+        })?,
+    };
+    Ok(Presentation {
+        tensors,
+        json_maps: properties.is_on("renderer.json.jsonMaps", true),
+        json_wsets: properties.is_on("renderer.json.jsonWsets", true),
+        timing: properties.is_on("presentation.timing", false),
+        trace_level: properties.number("trace.level")?.unwrap_or(0.0) as i32,
+        bolding: properties.is_on("presentation.bolding", true),
+    })
+}
+
+/// The fields of all schemas, as the parsers ask for them.
+struct SearchedIndexes<'a>(&'a Deployed);
+
+impl Indexes for SearchedIndexes<'_> {
+    fn index(&self, name: &str) -> Option<Index> {
+        if name == "sddocname" || name == "documentid" {
+            return Some(Index { matching: Matching::Word, values: ValueKind::Text });
+        }
+        self.0.schemas.iter().find_map(|schema| index_of(&schema.schema, name)).or_else(|| {
+            (name == brooklet_query::tree::DEFAULT_INDEX).then(Index::text)
+        })
+    }
+}
+
+fn index_of(schema: &brooklet_schema::Schema, name: &str) -> Option<Index> {
+    if let Some(set) = schema.field_set(name) {
+        let fields = set.fields.iter().filter_map(|field| schema.field(field));
+        let mut kinds: Vec<ValueKind> = fields.clone().map(value_kind).collect();
+        kinds.dedup();
+        let values = if let [kind] = kinds[..] { kind } else { ValueKind::Other };
+        let settings = set.matching.as_ref().or_else(|| fields.clone().next().map(|field| &field.matching));
+        let matching = settings.map_or(Matching::Text, |settings| matching(settings, values));
+        return Some(Index { matching, values });
+    }
+    let base = name.split(['{', '[']).next().unwrap_or(name);
+    let field = schema.query_field(base)?;
+    let values = value_kind(field);
+    Some(Index { matching: matching(&field.matching, values), values })
+}
+
+fn matching(settings: &brooklet_schema::MatchSettings, values: ValueKind) -> Matching {
+    match settings.kind {
+        _ if values != ValueKind::Text => Matching::Word,
+        MatchKind::Text => Matching::Text,
+        MatchKind::Gram => Matching::Gram,
+        MatchKind::Word => Matching::Word,
+        MatchKind::Exact => Matching::Exact { terminator: settings.exact_terminator.clone() },
+    }
+}
+
+fn value_kind(field: &Field) -> ValueKind {
+    use brooklet_document::DataType;
+    match field.data_type.element() {
+        DataType::String | DataType::Uri => ValueKind::Text,
+        DataType::Byte | DataType::Int | DataType::Long => ValueKind::Integer,
+        DataType::Float | DataType::Double => ValueKind::Float,
+        DataType::Bool => ValueKind::Boolean,
+        _ => ValueKind::Other,
+    }
+}
+
+/// Words of query texts.
+struct Words;
+
+impl Linguistics for Words {
+    fn segment(&self, text: &str) -> Vec<String> {
+        brooklet_text::segment(text).into_iter().map(str::to_owned).collect()
+    }
+
+    fn class(&self, c: char) -> CharacterClass {
+        match brooklet_text::class_of(c) {
+            brooklet_text::Class::Letter => CharacterClass::Letter,
+            brooklet_text::Class::Digit => CharacterClass::Digit,
+            brooklet_text::Class::Symbol => CharacterClass::Symbol,
+            brooklet_text::Class::Other => CharacterClass::Other,
+        }
+    }
+
+    fn processed_words(&self, text: &str) -> Vec<String> {
+        let words = brooklet_text::Tokens::new(text).map(|token| &text[token.start..token.end]);
+        words.map(|word| brooklet_text::Normalizing::LowercaseAndFold.apply(word).into_owned()).collect()
+    }
+
+    fn normalize(&self, text: &str) -> String {
+        text.to_owned()
+    }
+}

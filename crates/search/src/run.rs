@@ -1,0 +1,428 @@
+//! A plan run over the views of one schema: match, resolve neighbours, rank. What comes out are candidates for the
+//! answer, at most as many for each view as the answer can show.
+use std::cmp::Reverse;
+use std::rc::Rc;
+
+use brooklet_kernel::{Bitmap, TopK, score_key};
+use brooklet_segment::Halt;
+use brooklet_task::{Issues, Rejection, Want, limits};
+
+use crate::matching::{LeafMatch, evaluate, match_leaf};
+use crate::nearest::{Resolved, Resolving};
+use crate::partition::View;
+use crate::plan::{Node, Plan, SchemaPlan};
+use crate::ranking::{Ranker, Spot, ViewMatch};
+use crate::reads::Reads;
+use crate::sorting::{BoundKey, SortValue, bind_keys};
+
+/// Documents ranked before the deadline is looked at.
+const RANK_BATCH: usize = 256;
+/// Documents for which bounds are worth it: below, measuring all of them reads less.
+const BOUNDED_MIN: usize = 64;
+
+/// A document that may be shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate {
+    pub(crate) view: usize,
+    pub(crate) ordinal: u32,
+    pub(crate) score: f64,
+    pub(crate) keys: Vec<SortValue>,
+}
+
+enum Stage {
+    Match,
+    Nearest,
+    Rank,
+    Bound,
+    Rescore,
+    Done,
+}
+
+/// The run of a plan over one schema's views.
+pub(crate) struct Run {
+    pub(crate) plan: Rc<SchemaPlan>,
+    pub(crate) views: Vec<View>,
+    pub(crate) ranker: Ranker,
+    pub(crate) keys: Vec<BoundKey>,
+    stage: Stage,
+    found: Vec<Vec<Option<LeafMatch>>>,
+    pub(crate) matches: Vec<ViewMatch>,
+    resolving: Option<Resolving>,
+    pub(crate) resolved: Vec<Resolved>,
+    wanted: usize,
+    drop_limit: Option<f64>,
+    documents: Vec<(u32, u32)>,
+    scores: Vec<Option<f64>>,
+    bounds: Vec<(f64, f64)>,
+    order: Vec<u32>,
+    next: usize,
+    best: Vec<TopK<(u64, Reverse<u32>)>>,
+    threshold: TopK<u64>,
+    /// Documents that matched and were not dropped.
+    pub(crate) total: u64,
+    /// Documents looked at.
+    pub(crate) scanned: u64,
+    pub(crate) candidates: Vec<Candidate>,
+}
+
+impl Run {
+    pub(crate) fn new(
+        plan: &Plan,
+        of: &Rc<SchemaPlan>,
+        views: Vec<View>,
+        now: i64,
+        issues: &mut Issues,
+    ) -> Result<Run, Rejection> {
+        let wanted = plan.hits + plan.offset;
+        let first_phase = of.profile.profile.first_phase.as_ref();
+        let profile_limit = first_phase.and_then(|phase| phase.rank_score_drop_limit);
+        // Without hits nothing is ranked, and only the request's own limit drops (against a score of 0).
+        let drop_limit = if wanted == 0 { plan.rank_score_drop_limit } else { plan.rank_score_drop_limit.or(profile_limit) };
+        Ok(Run {
+            plan: of.clone(),
+            ranker: Ranker::new(of, now)?,
+            keys: bind_keys(&plan.sorting, &of.schema, issues)?,
+            stage: Stage::Match,
+            found: views.iter().map(|_| vec![None; of.leaves.len()]).collect(),
+            matches: Vec::new(),
+            resolving: None,
+            resolved: Vec::new(),
+            wanted,
+            drop_limit,
+            documents: Vec::new(),
+            scores: Vec::new(),
+            bounds: Vec::new(),
+            order: Vec::new(),
+            next: 0,
+            best: views.iter().map(|_| TopK::new(wanted)).collect(),
+            threshold: TopK::new(wanted),
+            total: 0,
+            scanned: views.iter().map(|view| view.alive.count() as u64).sum(),
+            candidates: Vec::new(),
+            views,
+        })
+    }
+
+    /// Works until something is missing; [`Want::Nothing`] when the candidates are there.
+    pub(crate) fn step(&mut self, reads: &mut Reads) -> Result<Want, Rejection> {
+        let stepped = match &self.stage {
+            Stage::Match => self.match_leaves(reads),
+            Stage::Nearest => return self.resolve(reads),
+            Stage::Rank => self.rank(reads),
+            Stage::Bound => self.bound(reads),
+            Stage::Rescore => self.rescore(reads),
+            Stage::Done => return Ok(Want::Nothing),
+        };
+        match stepped {
+            Ok(()) => Ok(Want::Pause),
+            Err(Halt::Missing) => Ok(Want::Blocks(reads.take_missing())),
+            Err(Halt::Rejected(rejection)) => Err(rejection),
+        }
+    }
+
+    fn match_leaves(&mut self, reads: &mut Reads) -> Result<(), Halt> {
+        let mut missing = false;
+        for (view, found) in self.views.iter().zip(&mut self.found) {
+            for (leaf, found) in self.plan.leaves.iter().zip(found).filter(|(_, found)| found.is_none()) {
+                match match_leaf(leaf, view, reads) {
+                    Ok(matched) => *found = Some(matched),
+                    Err(Halt::Missing) => missing = true,
+                    Err(halt) => return Err(halt),
+                }
+            }
+        }
+        if missing {
+            return Err(Halt::Missing);
+        }
+        let found = std::mem::take(&mut self.found);
+        self.matches = found.into_iter().map(|leaves| ViewMatch { leaves: leaves.into_iter().flatten().collect() }).collect();
+        reads.relax();
+        self.begin_nearest(0);
+        Ok(())
+    }
+
+    /// The documents of a view that match, where an unresolved neighbour operator holds for every document.
+    fn matching(&self, view: usize) -> Bitmap {
+        let alive = &self.views[view].alive;
+        let leaf = |index: usize| self.matches[view].leaves[index].documents.clone();
+        let nearest = |index: usize| match self.resolved.get(index) {
+            Some(resolved) => resolved.documents(view, alive.len()),
+            None => (**alive).clone(),
+        };
+        let mut documents = evaluate(&self.plan.root, alive, &leaf, &nearest);
+        documents.and(alive);
+        documents
+    }
+
+    fn begin_nearest(&mut self, index: usize) {
+        let Some(nearest) = self.plan.nearest.get(index) else {
+            self.begin_ranking();
+            return;
+        };
+        let below_not = !nearest.competes && is_below_not(&self.plan.root, index);
+        let candidates = (0..self.views.len()).map(|view| {
+            // Below a `not` the other operators must not narrow it down: what it matches is taken away.
+            if below_not { (*self.views[view].alive).clone() } else { self.matching(view) }
+        });
+        self.resolving = Some(Resolving::new(nearest, candidates.collect()));
+        self.stage = Stage::Nearest;
+    }
+
+    fn resolve(&mut self, reads: &mut Reads) -> Result<Want, Rejection> {
+        let Some(resolving) = &mut self.resolving else { return Ok(Want::Pause) };
+        let want = resolving.step(&self.views, reads)?;
+        if resolving.is_done() {
+            if let Some(resolving) = self.resolving.take() {
+                self.resolved.push(Resolved::of(resolving.result(), self.views.len()));
+            }
+            reads.relax();
+            self.begin_nearest(self.resolved.len());
+        }
+        Ok(want)
+    }
+
+    fn begin_ranking(&mut self) {
+        for view in 0..self.views.len() {
+            self.documents.extend(self.matching(view).ones().map(|ordinal| (view as u32, ordinal as u32)));
+        }
+        self.scores = vec![None; self.documents.len()];
+        if self.wanted == 0 {
+            let dropped = self.drop_limit.is_some_and(|limit| 0.0 <= limit);
+            self.total = if dropped { 0 } else { self.documents.len() as u64 };
+            self.stage = Stage::Done;
+            return;
+        }
+        self.stage = if self.is_bounded() { Stage::Bound } else { Stage::Rank };
+    }
+
+    /// Whether there are many documents whose distance matters and is not known.
+    fn is_bounded(&self) -> bool {
+        let unknown = |item: &usize| {
+            let known: usize = self.resolved[*item].views.iter().map(Vec::len).sum();
+            self.documents.len() > known + BOUNDED_MIN
+        };
+        self.keys.is_empty() && self.ranker.nearest_of_score().iter().any(unknown)
+    }
+
+    fn spot(&self, index: usize) -> Spot<'_> {
+        let (view, ordinal) = self.documents[index];
+        Spot { views: &self.views, matches: &self.matches, resolved: &self.resolved, view: view as usize, ordinal }
+    }
+
+    fn score(&mut self, index: usize, reads: &mut Reads) -> Result<f64, Halt> {
+        let (view, ordinal) = self.documents[index];
+        let Run { ranker, views, matches, resolved, .. } = self;
+        ranker.score(Spot { views, matches, resolved, view: view as usize, ordinal }, reads)
+    }
+
+    /// Scores documents in order, all of them.
+    fn rank(&mut self, reads: &mut Reads) -> Result<(), Halt> {
+        let end = (self.next + RANK_BATCH).min(self.documents.len());
+        let mut missing = false;
+        for index in self.next..end {
+            if self.scores[index].is_some() {
+                continue;
+            }
+            match self.score(index, reads) {
+                Ok(score) => self.scores[index] = Some(score),
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
+        }
+        if missing {
+            return Err(Halt::Missing);
+        }
+        for index in self.next..end {
+            self.admit(index, reads)?;
+        }
+        self.next = end;
+        reads.relax();
+        if end == self.documents.len() {
+            self.finish();
+        }
+        Ok(())
+    }
+
+    /// Takes a scored document: counts it, and keeps it if it can be shown.
+    fn admit(&mut self, index: usize, reads: &mut Reads) -> Result<(), Halt> {
+        let Some(score) = self.scores[index] else { return Ok(()) };
+        if self.drop_limit.is_some_and(|limit| score <= limit) {
+            return Ok(());
+        }
+        self.total += 1;
+        let (view, ordinal) = self.documents[index];
+        if self.keys.is_empty() {
+            self.best[view as usize].push((score_key(score), Reverse(ordinal)));
+            self.threshold.push(score_key(score));
+            return Ok(());
+        }
+        let keys = self.sort_values(index, score, reads)?;
+        self.candidates.push(Candidate { view: view as usize, ordinal, score, keys });
+        Ok(())
+    }
+
+    fn sort_values(&mut self, index: usize, score: f64, reads: &mut Reads) -> Result<Vec<SortValue>, Halt> {
+        let spot = self.spot(index);
+        let segment = &spot.views[spot.view].segment;
+        let id = brooklet_segment::read_id(&segment.header, spot.ordinal, &mut reads.of(segment))?;
+        let schema = &self.plan.schema;
+        self.keys.iter().map(|key| key.value(spot, schema, score, &id, reads)).collect()
+    }
+
+    /// Bounds the scores of documents in order, all of them.
+    fn bound(&mut self, reads: &mut Reads) -> Result<(), Halt> {
+        let end = (self.next + RANK_BATCH).min(self.documents.len());
+        let mut bounds = Vec::with_capacity(end - self.next);
+        let mut missing = false;
+        for index in self.next..end {
+            match self.bounds_of(index, reads) {
+                Ok(of_document) => bounds.push(of_document),
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
+        }
+        if missing {
+            return Err(Halt::Missing);
+        }
+        for (low, _) in &bounds {
+            if self.drop_limit.is_none_or(|limit| *low > limit) {
+                self.threshold.push(score_key(*low));
+            }
+        }
+        self.bounds.extend(bounds);
+        self.next = end;
+        reads.relax();
+        if end == self.documents.len() {
+            self.begin_rescoring();
+        }
+        Ok(())
+    }
+
+    /// Between which scores a document is; NaN and infinities count as −∞, as in [`Ranker::score`].
+    fn bounds_of(&mut self, index: usize, reads: &mut Reads) -> Result<(f64, f64), Halt> {
+        let (view, ordinal) = self.documents[index];
+        let Run { ranker, views, matches, resolved, .. } = self;
+        let spot = Spot { views, matches, resolved, view: view as usize, ordinal };
+        match ranker.bounds(spot, reads)? {
+            Some(interval) if interval.lo <= interval.hi && interval.hi < f64::INFINITY => {
+                let low = if interval.may_be_nan { f64::NEG_INFINITY } else { interval.lo };
+                Ok((low, interval.hi))
+            }
+            // A score that may be infinite may be −∞; one that is not bounded may be anything.
+            _ => {
+                let score = ranker.score(spot, reads)?;
+                self.scores[index] = Some(score);
+                Ok((score, score))
+            }
+        }
+    }
+
+    fn begin_rescoring(&mut self) {
+        self.threshold.tighten();
+        let threshold = self.threshold.threshold().copied();
+        let limit = self.drop_limit;
+        let straddles = |low: f64, high: f64| limit.is_some_and(|limit| low <= limit && high > limit);
+        let shown = |high: f64| threshold.is_none_or(|threshold| score_key(high) >= threshold);
+        let mut order = Vec::new();
+        for (index, (low, high)) in self.bounds.iter().enumerate() {
+            if limit.is_some_and(|limit| *high <= limit) {
+                continue;
+            }
+            if shown(*high) || straddles(*low, *high) {
+                order.push(index as u32);
+            } else {
+                self.total += 1;
+            }
+        }
+        order.sort_unstable_by_key(|index| {
+            let (low, high) = self.bounds[*index as usize];
+            (straddles(low, high), Reverse(score_key(high)), *index)
+        });
+        // Documents at the limit come first: each of them must be measured to be counted.
+        let first = order.partition_point(|index| !straddles(self.bounds[*index as usize].0, self.bounds[*index as usize].1));
+        order.rotate_left(first);
+        self.order = order;
+        self.next = 0;
+        self.threshold = TopK::new(self.wanted);
+        self.stage = Stage::Rescore;
+    }
+
+    /// Scores the documents that can be shown, most promising first.
+    fn rescore(&mut self, reads: &mut Reads) -> Result<(), Halt> {
+        let end = (self.next + BOUNDED_MIN).min(self.order.len());
+        let batch: Vec<usize> = self.order[self.next..end].iter().map(|index| *index as usize).collect();
+        let mut missing = false;
+        for index in &batch {
+            if self.scores[*index].is_none() {
+                match self.score(*index, reads) {
+                    Ok(score) => self.scores[*index] = Some(score),
+                    Err(Halt::Missing) => missing = true,
+                    Err(halt) => return Err(halt),
+                }
+            }
+        }
+        if missing {
+            return Err(Halt::Missing);
+        }
+        for index in batch {
+            self.admit(index, reads)?;
+        }
+        self.threshold.tighten();
+        self.next = end;
+        reads.relax();
+        let threshold = self.threshold.threshold().copied();
+        let rest = &self.order[self.next..];
+        let promising = |index: &u32| {
+            let (low, high) = self.bounds[*index as usize];
+            let counted = self.drop_limit.is_some_and(|limit| low <= limit && high > limit);
+            counted || threshold.is_none_or(|threshold| score_key(high) >= threshold)
+        };
+        if !rest.iter().any(promising) {
+            self.total += rest.len() as u64;
+            self.finish();
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) {
+        for (view, best) in std::mem::take(&mut self.best).into_iter().enumerate() {
+            for (key, Reverse(ordinal)) in best.into_sorted() {
+                let score = score_of(key);
+                self.candidates.push(Candidate { view, ordinal, score, keys: Vec::new() });
+            }
+        }
+        self.documents = Vec::new();
+        self.scores = Vec::new();
+        self.bounds = Vec::new();
+        self.stage = Stage::Done;
+    }
+}
+
+/// The score of a [`score_key`].
+fn score_of(key: u64) -> f64 {
+    f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
+}
+
+/// Whether a neighbour operator stands among what is taken away.
+fn is_below_not(node: &Node, index: usize) -> bool {
+    let contains = |node: &Node| holds(node, index);
+    match node {
+        Node::And(nodes) | Node::Or(nodes) => nodes.iter().any(|node| is_below_not(node, index)),
+        Node::AndNot(positive, negatives) => is_below_not(positive, index) || negatives.iter().any(contains),
+        Node::Rank(first, rest) => is_below_not(first, index) || rest.iter().any(|node| is_below_not(node, index)),
+        _ => false,
+    }
+}
+
+fn holds(node: &Node, index: usize) -> bool {
+    match node {
+        Node::Nearest(nearest) => *nearest == index,
+        Node::And(nodes) | Node::Or(nodes) => nodes.iter().any(|node| holds(node, index)),
+        Node::AndNot(first, rest) | Node::Rank(first, rest) => {
+            holds(first, index) || rest.iter().any(|node| holds(node, index))
+        }
+        _ => false,
+    }
+}
+
+const _: () = assert!(limits::HITS + limits::OFFSET < 1 << 16);

@@ -1,0 +1,272 @@
+//! Orders other than relevance: the keys of a document, and how keys compare.
+use std::cmp::Ordering;
+
+use brooklet_document::DataType;
+use brooklet_query::sorting::{Direction, Missing, SortBy, SortFunction, SortKey};
+use brooklet_schema::{SortFunction as DeclaredFunction, SortOrder};
+use brooklet_segment::column::number::SeveralBlock;
+use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
+use brooklet_segment::{BlockSource, ColumnHeader, Halt};
+use brooklet_task::{Code, Issues, Rejection};
+
+use crate::deployed::DeployedSchema;
+use crate::ranking::{Spot, single_number, single_string, word_of};
+use crate::reads::Reads;
+
+/// What a document is ordered by in one key. Directions are applied when keys are compared.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SortValue {
+    /// Before all others, whatever the direction.
+    First,
+    Number(f64),
+    Integer(i64),
+    Text(Vec<u8>),
+    /// After all others, whatever the direction.
+    Last,
+}
+
+/// A key bound to a schema.
+#[derive(Clone, Debug)]
+pub(crate) struct BoundKey {
+    by: BoundBy,
+    pub(crate) descending: bool,
+    missing: Missing,
+}
+
+#[derive(Clone, Debug)]
+enum BoundBy {
+    Relevance,
+    DocumentId,
+    Source,
+    Numbers(ColumnSpec),
+    Texts(ColumnSpec, TextOrder),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TextOrder {
+    Raw,
+    Lowercase,
+}
+
+/// Binds the keys of a query to a schema; what cannot be sorted by is told and left out.
+pub(crate) fn bind_keys(
+    keys: &[SortKey],
+    schema: &DeployedSchema,
+    issues: &mut Issues,
+) -> Result<Vec<BoundKey>, Rejection> {
+    let bound = keys.iter().map(|key| bind_key(key, schema, issues));
+    Ok(bound.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+fn bind_key(key: &SortKey, schema: &DeployedSchema, issues: &mut Issues) -> Result<Option<BoundKey>, Rejection> {
+    let by = match &key.by {
+        SortBy::Relevance => BoundBy::Relevance,
+        SortBy::DocumentId => BoundBy::DocumentId,
+        SortBy::Source => BoundBy::Source,
+        SortBy::Attribute(name) => return bind_attribute(key, name, schema, issues),
+    };
+    let descending = match key.direction {
+        Some(direction) => direction == Direction::Descending,
+        None => matches!(by, BoundBy::Relevance),
+    };
+    Ok(Some(BoundKey { by, descending, missing: Missing::Last }))
+}
+
+fn bind_attribute(
+    key: &SortKey,
+    name: &str,
+    schema: &DeployedSchema,
+    issues: &mut Issues,
+) -> Result<Option<BoundKey>, Rejection> {
+    let Some(field) = schema.schema.query_field(name) else {
+        issues.report(Code::ErrorInReply, format!("Cannot locate field '{name}' in field name registry"));
+        return Ok(None);
+    };
+    if matches!(field.data_type, DataType::Tensor(_)) {
+        let message = format!("Cannot sort by '{name}': it is a tensor");
+        return Err(Rejection::new(Code::InvalidQueryParameter, message));
+    }
+    let spec = schema.column(&field.name, |kind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. }));
+    let Some(spec) = spec.filter(|_| field.indexing.attribute).cloned() else {
+        issues.report(Code::ErrorInReply, format!("Attribute '{name}' is not valid"));
+        return Ok(None);
+    };
+    let descending = match key.direction {
+        Some(direction) => direction == Direction::Descending,
+        None => field.sorting.order == SortOrder::Descending,
+    };
+    let single = matches!(field.data_type.element(), element if *element == field.data_type);
+    let usual = if single && !descending { Missing::First } else { Missing::Last };
+    let by = match spec.kind {
+        ColumnKind::Strings { .. } => BoundBy::Texts(spec, text_order(key, field)?),
+        _ => BoundBy::Numbers(spec),
+    };
+    Ok(Some(BoundKey { by, descending, missing: key.missing.clone().unwrap_or(usual) }))
+}
+
+/// How texts compare. Without a locale anywhere the Unicode collation falls back to lowercase, as in the reference.
+fn text_order(key: &SortKey, field: &brooklet_schema::Field) -> Result<TextOrder, Rejection> {
+    let unsupported = || {
+        let message = format!("Sorting '{}' by the Unicode collation of a locale is not supported yet", field.name);
+        Rejection::new(Code::Unsupported, message)
+    };
+    match (&key.function, field.sorting.function) {
+        (Some(SortFunction::Raw), _) | (None, Some(DeclaredFunction::Raw)) => Ok(TextOrder::Raw),
+        (Some(SortFunction::Lowercase), _) | (None, Some(DeclaredFunction::Lowercase)) => Ok(TextOrder::Lowercase),
+        (Some(SortFunction::Uca { .. }), _) => Err(unsupported()),
+        (None, _) if field.sorting.locale.is_some() => Err(unsupported()),
+        (None, _) => Ok(TextOrder::Lowercase),
+    }
+}
+
+impl BoundKey {
+    /// Whether the key is the document id: then it is read anyway.
+    pub(crate) fn value(
+        &self,
+        spot: Spot<'_>,
+        schema: &DeployedSchema,
+        score: f64,
+        id: &str,
+        reads: &mut Reads,
+    ) -> Result<SortValue, Halt> {
+        let column = |spec: &ColumnSpec| spot.views[spot.view].segment.header.column(spec);
+        let value = match &self.by {
+            BoundBy::Relevance => Some(SortValue::Number(score)),
+            BoundBy::DocumentId => Some(SortValue::Text(id.as_bytes().to_vec())),
+            BoundBy::Source => Some(SortValue::Text(schema.cluster.as_bytes().to_vec())),
+            BoundBy::Numbers(spec) => match column(spec) {
+                Some(column) => self.number(column, spot, reads)?,
+                None => None,
+            },
+            BoundBy::Texts(spec, order) => match column(spec) {
+                Some(column) => self.text(column, *order, spot, reads)?,
+                None => None,
+            },
+        };
+        Ok(value.unwrap_or_else(|| self.instead()))
+    }
+
+    fn instead(&self) -> SortValue {
+        match (&self.missing, &self.by) {
+            (Missing::First, _) => SortValue::First,
+            (Missing::Last, _) => SortValue::Last,
+            (Missing::As(text), BoundBy::Texts(_, order)) => SortValue::Text(ordered(text, *order)),
+            (Missing::As(text), _) => text.trim().parse().map_or(SortValue::Last, SortValue::Number),
+        }
+    }
+
+    fn number(&self, column: &ColumnHeader, spot: Spot<'_>, reads: &mut Reads) -> Result<Option<SortValue>, Halt> {
+        let ColumnKind::Numbers { number, collection } = &column.spec.kind else { return Ok(None) };
+        if *collection == Collection::Single && *number != NumberKind::Int64 {
+            let number = single_number(column, spot, reads)?;
+            return Ok((!number.is_nan()).then_some(SortValue::Number(number)));
+        }
+        let several = *collection != Collection::Single;
+        let values = integers_or_floats(column, *number, several, spot, reads)?;
+        Ok(self.extreme(values))
+    }
+
+    fn text(
+        &self,
+        column: &ColumnHeader,
+        order: TextOrder,
+        spot: Spot<'_>,
+        reads: &mut Reads,
+    ) -> Result<Option<SortValue>, Halt> {
+        let ColumnKind::Strings { collection } = column.spec.kind else { return Ok(None) };
+        if collection == Collection::Single {
+            let text = single_string(column, spot, reads)?;
+            return Ok(text.map(|text| SortValue::Text(ordered(&text, order))));
+        }
+        let [dictionary, part] = &column.parts[..] else { return Ok(None) };
+        let index = part.index_of(spot.ordinal);
+        let (first, rows) = part.span_of(index);
+        let block = reads.of(&spot.views[spot.view].segment).block(part.first_block + index)?;
+        let block = SeveralBlock::read(block.bytes(), rows, NumberKind::Int32, collection)?;
+        let mut values = Vec::new();
+        for at in block.range((spot.ordinal - first) as usize) {
+            let text = word_of(dictionary, block.values.integer(at) as u32, spot, reads)?;
+            values.push(SortValue::Text(ordered(&text, order)));
+        }
+        Ok(self.extreme(values))
+    }
+
+    /// Of several values the lowest if they ascend, the highest if they descend.
+    fn extreme(&self, values: Vec<SortValue>) -> Option<SortValue> {
+        let compare = |a: &SortValue, b: &SortValue| compare_values(a, b);
+        if self.descending { values.into_iter().max_by(compare) } else { values.into_iter().min_by(compare) }
+    }
+}
+
+fn integers_or_floats(
+    column: &ColumnHeader,
+    number: NumberKind,
+    several: bool,
+    spot: Spot<'_>,
+    reads: &mut Reads,
+) -> Result<Vec<SortValue>, Halt> {
+    use brooklet_segment::column::number::SingleBlock;
+    let (ColumnKind::Numbers { collection, .. }, Some(part)) = (&column.spec.kind, column.parts.first()) else {
+        return Ok(Vec::new());
+    };
+    let index = part.index_of(spot.ordinal);
+    let (first, rows) = part.span_of(index);
+    let block = reads.of(&spot.views[spot.view].segment).block(part.first_block + index)?;
+    let at = (spot.ordinal - first) as usize;
+    let (values, range) = if several {
+        let block = SeveralBlock::read(block.bytes(), rows, number, *collection)?;
+        (block.values, block.range(at))
+    } else {
+        let block = SingleBlock::read(block.bytes(), rows, number)?;
+        (block.values, at..at + usize::from(block.has(at)))
+    };
+    let value = |at: usize| {
+        if number.is_integer() { SortValue::Integer(values.integer(at)) } else { SortValue::Number(values.float(at)) }
+    };
+    Ok(range.map(value).collect())
+}
+
+/// A text as it is compared: lowercased and without accents, letter by letter; what folds to several letters is only
+/// lowercased.
+fn ordered(text: &str, order: TextOrder) -> Vec<u8> {
+    if order == TextOrder::Raw {
+        return text.as_bytes().to_vec();
+    }
+    let mut out = String::with_capacity(text.len());
+    let (mut letter, mut folded) = ([0; 4], String::new());
+    for c in text.chars() {
+        folded.clear();
+        brooklet_text::fold(c.encode_utf8(&mut letter), &mut folded);
+        if folded.chars().nth(1).is_none() { out.push_str(&folded) } else { out.extend(c.to_lowercase()) }
+    }
+    out.into_bytes()
+}
+
+fn compare_values(a: &SortValue, b: &SortValue) -> Ordering {
+    let place = |value: &SortValue| match value {
+        SortValue::First => 0,
+        SortValue::Last => 2,
+        _ => 1,
+    };
+    match (a, b) {
+        (SortValue::Number(a), SortValue::Number(b)) => a.total_cmp(b),
+        (SortValue::Integer(a), SortValue::Integer(b)) => a.cmp(b),
+        (SortValue::Integer(a), SortValue::Number(b)) => (*a as f64).total_cmp(b),
+        (SortValue::Number(a), SortValue::Integer(b)) => a.total_cmp(&(*b as f64)),
+        (SortValue::Text(a), SortValue::Text(b)) => a.cmp(b),
+        _ => place(a).cmp(&place(b)),
+    }
+}
+
+/// The order of two documents by their keys.
+pub(crate) fn compare(a: &[SortValue], b: &[SortValue], descending: &[bool]) -> Ordering {
+    for ((a, b), descending) in a.iter().zip(b).zip(descending) {
+        let placed = matches!(a, SortValue::First | SortValue::Last) || matches!(b, SortValue::First | SortValue::Last);
+        let order = compare_values(a, b);
+        let order = if *descending && !placed { order.reverse() } else { order };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    Ordering::Equal
+}

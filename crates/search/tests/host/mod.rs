@@ -1,0 +1,275 @@
+//! A host of the core in memory: what TypeScript and SQLite are in the product, in a few lines for tests. It stores
+//! what it is told to, answers wants, and can fold, compact and forget at any time.
+#![allow(dead_code, reason = "every test uses another part of it")]
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use brooklet_feed::{Compact, OperationRequest, encode};
+use brooklet_schema::Application;
+use brooklet_search::{Deployed, Get, Residency, Search};
+use brooklet_segment::Place;
+use brooklet_task::bytes::{Reader, Writer};
+use brooklet_task::{Block, Rejection, Task, Want};
+use serde_json::Value;
+
+struct StoredSegment {
+    header: Vec<u8>,
+    liveness: Vec<u8>,
+    blocks: Vec<Vec<u8>>,
+}
+
+#[derive(Default)]
+struct Partition {
+    layout: u32,
+    segments: BTreeMap<u32, StoredSegment>,
+    operations: BTreeMap<u64, Vec<u8>>,
+}
+
+/// An answer of the core.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub json: Value,
+    pub bytes_read: u64,
+}
+
+/// The host.
+pub struct Host {
+    pub deployed: Rc<Deployed>,
+    residency: Rc<RefCell<Residency>>,
+    partitions: BTreeMap<String, Partition>,
+    next_operation: u64,
+    next_segment: u32,
+    next_layout: u32,
+}
+
+impl Host {
+    /// A host with these files deployed and this much room for resident blocks.
+    pub fn new(files: &[(&str, &str)], cache_bytes: usize) -> Host {
+        let files: Vec<_> =
+            files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
+        let application = Application::deploy(&files).unwrap_or_else(|rejection| panic!("{rejection}"));
+        let deployed = Deployed::compile(application).unwrap_or_else(|rejection| panic!("{rejection}"));
+        Host {
+            deployed: Rc::new(deployed),
+            residency: Rc::new(RefCell::new(Residency::new(cache_bytes))),
+            partitions: BTreeMap::new(),
+            next_operation: 1,
+            next_segment: 1,
+            next_layout: 1,
+        }
+    }
+
+    /// Schema and services of one streaming type.
+    pub fn with_schema(name: &str, sd: &str) -> Host {
+        Host::new(&[("services.xml", &services(&[name])), (&format!("schemas/{name}.sd"), sd)], 64 << 20)
+    }
+
+    /// A put; the rejection if it was refused.
+    pub fn put(&mut self, id: &str, fields: &str) -> Result<(), Rejection> {
+        self.operation(1, id, &format!("{{\"fields\":{fields}}}"))
+    }
+
+    /// A remove.
+    pub fn remove(&mut self, id: &str) -> Result<(), Rejection> {
+        self.operation(3, id, "")
+    }
+
+    fn operation(&mut self, kind: u8, id: &str, body: &str) -> Result<(), Rejection> {
+        let request = OperationRequest { kind, id, create: false, condition: "", body: body.as_bytes() };
+        let encoded = encode(&self.deployed.application, &request)?;
+        let key = key_of(id);
+        let layout = self.next_layout;
+        let partition = self.partitions.entry(key).or_insert_with(|| {
+            self.next_layout += 1;
+            Partition { layout, ..Partition::default() }
+        });
+        partition.operations.insert(self.next_operation, encoded.operation);
+        self.next_operation += 1;
+        Ok(())
+    }
+
+    fn place(&self, key: &str) -> Place {
+        let partition = self.partitions.get(key);
+        Place {
+            partition: u32::from(partition.is_some()),
+            key: key.to_owned(),
+            layout: partition.map_or(0, |partition| partition.layout),
+            operation: partition.and_then(|p| p.operations.keys().last().copied()).unwrap_or(0),
+        }
+    }
+
+    /// Answers the wants of a task until it wants nothing.
+    fn drive(&self, key: &str, task: &mut dyn Task) -> Result<(), Rejection> {
+        for _ in 0..1_000_000 {
+            match task.wants()? {
+                Want::Nothing => return Ok(()),
+                Want::Pause => {}
+                Want::Manifest { layout, operation } => {
+                    task.give(Block::copy_of(&self.manifest(key, layout, operation)))?;
+                }
+                Want::Blocks(blocks) => {
+                    assert!(!blocks.is_empty(), "a task that wants no blocks at all would never end");
+                    for block in blocks {
+                        let segment = &self.partitions[key].segments[&block.segment];
+                        task.give(Block::copy_of(&segment.blocks[block.block as usize]))?;
+                    }
+                }
+            }
+        }
+        panic!("the task does not end")
+    }
+
+    fn manifest(&self, key: &str, layout: u32, operation: u64) -> Vec<u8> {
+        let partition = &self.partitions[key];
+        let changed = partition.layout != layout;
+        let mut writer = Writer::new();
+        writer.u32(partition.layout);
+        writer.u8(u8::from(changed));
+        if changed {
+            writer.varint(partition.segments.len() as u64);
+            for (number, segment) in &partition.segments {
+                writer.u32(*number);
+                writer.bytes(&segment.header);
+                writer.bytes(&segment.liveness);
+            }
+        }
+        let after = if changed { 0 } else { operation };
+        let operations: Vec<_> = partition.operations.range(after + 1..).collect();
+        writer.varint(operations.len() as u64);
+        for (number, bytes) in operations {
+            writer.u64(*number);
+            writer.bytes(bytes);
+        }
+        writer.finish()
+    }
+
+    /// A search in a group (`g:alice`), with these parameters.
+    pub fn search(&self, key: &str, parameters: &[(&str, &str)]) -> Answer {
+        let (kind, name) = key.split_once(':').unwrap_or(("g", key));
+        let scope = if kind == "n" { "streaming.userid" } else { "streaming.groupname" };
+        let mut all = vec![(scope, name)];
+        all.extend_from_slice(parameters);
+        self.search_raw(key, &all, "")
+    }
+
+    /// A search with exactly these parameters and this body.
+    pub fn search_raw(&self, key: &str, parameters: &[(&str, &str)], body: &str) -> Answer {
+        let mut writer = Writer::new();
+        self.place(key).write(&mut writer);
+        writer.u64(1_790_000_000);
+        writer.varint(parameters.len() as u64);
+        for (name, value) in parameters {
+            writer.text(name);
+            writer.text(value);
+        }
+        writer.text(body);
+        let mut search = Search::open(self.deployed.clone(), self.residency.clone(), &writer.finish()).unwrap();
+        self.drive(key, &mut search).unwrap_or_else(|rejection| panic!("{rejection}"));
+        let result = Box::new(search).finish().unwrap();
+        let mut reader = Reader::new(&result);
+        let status = reader.u16().unwrap();
+        reader.text().unwrap();
+        let bytes_read = reader.u64().unwrap();
+        reader.u64().unwrap();
+        let json = serde_json::from_slice(reader.bytes().unwrap()).unwrap();
+        Answer { status, json, bytes_read }
+    }
+
+    /// Gets a document.
+    pub fn get(&self, id: &str) -> Answer {
+        let key = key_of(id);
+        let mut writer = Writer::new();
+        self.place(&key).write(&mut writer);
+        for text in ["/document/v1/x", id, "", ""] {
+            writer.text(text);
+        }
+        let mut get = Get::open(self.deployed.clone(), self.residency.clone(), &writer.finish()).unwrap();
+        self.drive(&key, &mut get).unwrap_or_else(|rejection| panic!("{rejection}"));
+        let result = Box::new(get).finish().unwrap();
+        let mut reader = Reader::new(&result);
+        let status = reader.u16().unwrap();
+        let json = serde_json::from_slice(reader.bytes().unwrap()).unwrap();
+        Answer { status, json, bytes_read: 0 }
+    }
+
+    /// Compacts a partition: 1 folds its tail, 2 rewrites, 3 settles. Says whether there was anything to do.
+    pub fn compact(&mut self, key: &str, reason: u8) -> bool {
+        if !self.partitions.contains_key(key) {
+            return false;
+        }
+        let mut writer = Writer::new();
+        self.place(key).write(&mut writer);
+        writer.u8(reason);
+        writer.u32(self.next_segment);
+        let mut compact = Compact::open(&self.deployed.application, &writer.finish()).unwrap();
+        self.drive(key, &mut compact).unwrap_or_else(|rejection| panic!("{rejection}"));
+        let change = Box::new(compact).finish().unwrap();
+        if change.is_empty() {
+            return false;
+        }
+        self.commit(key, &change);
+        true
+    }
+
+    fn commit(&mut self, key: &str, change: &[u8]) {
+        let partition = self.partitions.get_mut(key).unwrap();
+        let mut reader = Reader::new(change);
+        let operation = reader.u64().unwrap();
+        partition.operations.retain(|number, _| *number > operation);
+        for _ in 0..reader.varint().unwrap() {
+            partition.segments.remove(&reader.u32().unwrap());
+        }
+        for _ in 0..reader.varint().unwrap() {
+            let segment = reader.u32().unwrap();
+            partition.segments.get_mut(&segment).unwrap().liveness = reader.bytes().unwrap().to_vec();
+        }
+        for _ in 0..reader.varint().unwrap() {
+            let number = reader.u32().unwrap();
+            reader.text().unwrap();
+            reader.u32().unwrap();
+            let (header, liveness) = (reader.bytes().unwrap().to_vec(), reader.bytes().unwrap().to_vec());
+            let blocks = (0..reader.varint().unwrap()).map(|_| reader.bytes().unwrap().to_vec()).collect();
+            partition.segments.insert(number, StoredSegment { header, liveness, blocks });
+            self.next_segment = self.next_segment.max(number + 1);
+        }
+        reader.end().unwrap();
+        partition.layout = self.next_layout + 1;
+        self.next_layout += 1;
+    }
+
+    /// Flips a bit of a stored block.
+    pub fn damage(&mut self, key: &str, segment_index: usize, block: usize, byte: usize) {
+        let partition = self.partitions.get_mut(key).unwrap();
+        let segment = partition.segments.values_mut().nth(segment_index).unwrap();
+        segment.blocks[block][byte] ^= 1;
+    }
+
+    /// Segments and operations of a partition.
+    pub fn shape(&self, key: &str) -> (usize, usize) {
+        let partition = &self.partitions[key];
+        (partition.segments.len(), partition.operations.len())
+    }
+}
+
+fn key_of(id: &str) -> String {
+    brooklet_document::DocumentId::parse(id).unwrap().partition_key()
+}
+
+/// A services.xml with these streaming types in cluster `c`.
+pub fn services(types: &[&str]) -> String {
+    let documents: String = types.iter().map(|name| format!("<document type=\"{name}\" mode=\"streaming\"/>")).collect();
+    format!(
+        "<services version=\"1.0\"><container id=\"default\" version=\"1.0\"><search/><document-api/></container>\
+         <content id=\"c\" version=\"1.0\"><redundancy>1</redundancy><documents>{documents}</documents>\
+         <nodes><node hostalias=\"n\" distribution-key=\"0\"/></nodes></content></services>"
+    )
+}
+
+/// The ids of an answer's hits, in order.
+pub fn ids(answer: &Answer) -> Vec<String> {
+    let children = answer.json["root"]["children"].as_array().cloned().unwrap_or_default();
+    children.iter().map(|hit| hit["id"].as_str().unwrap_or_default().to_owned()).collect()
+}

@@ -1,0 +1,44 @@
+//! The list of targets.
+mod document;
+mod query;
+mod rank;
+mod schema;
+mod segment;
+mod text;
+
+/// One function over bytes and the inputs to begin with.
+pub struct Target {
+    /// Its name, and its folder's under `regressions/`.
+    pub name: &'static str,
+    /// How many times fewer inputs it is given than a cheap one.
+    pub cost: usize,
+    /// The inputs that changes begin with.
+    pub corpus: Vec<Vec<u8>>,
+    /// Reads an input; the answer does not matter.
+    pub run: Box<dyn FnMut(&[u8])>,
+}
+
+impl Target {
+    fn new(name: &'static str, corpus: Vec<Vec<u8>>, run: impl FnMut(&[u8]) + 'static) -> Target {
+        Target { name, cost: 1, corpus, run: Box::new(run) }
+    }
+
+    /// A target over text: bytes that are no UTF-8 are replaced.
+    fn text(name: &'static str, corpus: Vec<Vec<u8>>, mut run: impl FnMut(&str) + 'static) -> Target {
+        Target::new(name, corpus, move |bytes| run(&String::from_utf8_lossy(bytes)))
+    }
+
+    fn costs(mut self, times: usize) -> Target {
+        self.cost = times;
+        self
+    }
+}
+
+/// Every target.
+#[must_use]
+pub fn targets() -> Vec<Target> {
+    [document::targets(), query::targets(), rank::targets(), schema::targets(), segment::targets(), text::targets()]
+        .into_iter()
+        .flatten()
+        .collect()
+}

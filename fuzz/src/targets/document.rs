@@ -1,0 +1,142 @@
+//! Documents: ids, JSON, tensors, and their stored form.
+use std::hint::black_box;
+use std::sync::Arc;
+
+use brooklet_document::encode::{decode_fields, encode_fields};
+use brooklet_document::json::{FieldTypes, Lexer, ReadOptions, TensorSource, read_query_tensor, read_tensor};
+use brooklet_document::{DataType, DocumentId, DocumentTypes, TensorType, parse_literal, read_operation};
+use brooklet_feed::{OperationRequest, encode};
+use brooklet_schema::Schema;
+use brooklet_task::Code;
+use brooklet_task::bytes::{Reader, Writer};
+
+use super::Target;
+use crate::corpus;
+
+const TENSOR_TYPES: [&str; 5] =
+    ["tensor(x[3])", "tensor<float>(k{},x[2])", "tensor(k{})", "tensor<int8>(a{},b{})", "tensor<bfloat16>(x[2],y[2])"];
+
+pub fn targets() -> Vec<Target> {
+    vec![id(), json(), operation(), tensor_type(), tensor_literal(), tensor_json(), stored_fields(), encode_request()]
+}
+
+fn id() -> Target {
+    let corpus = ["id:ns:mail:g=alice:1", "id:ns:mail:n=17:a:b", "id:a:b::", "id:ns:mail:g=ü %2F:x/y?z#"];
+    Target::text("document-id", corpus.map(Vec::from).to_vec(), |text| {
+        if let Ok(id) = DocumentId::parse(text) {
+            let again = DocumentId::parse(id.as_str()).expect("an id that was read is an id");
+            assert_eq!(again, id);
+            black_box(id.partition_key());
+        }
+    })
+}
+
+fn json() -> Target {
+    let application = corpus::mail();
+    Target::new("document-json", corpus::bodies(), move |body| {
+        let request = OperationRequest { kind: 1, id: "id:ns:mail:g=a:1", create: false, condition: "", body };
+        let _ = black_box(encode(&application, &request));
+    })
+}
+
+struct Fields(Arc<Schema>);
+
+impl FieldTypes for Fields {
+    fn data_type(&self, field: &str) -> Option<&DataType> {
+        self.0.document_field_type(field)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.0.fields.iter().map(|field| field.name.as_str()).collect()
+    }
+}
+
+impl DocumentTypes for Fields {
+    fn fields_of(&self, document_type: &str) -> Option<&dyn FieldTypes> {
+        (document_type == "mail").then_some(self)
+    }
+}
+
+fn operation() -> Target {
+    let fields = Fields(corpus::mail_schema());
+    Target::text("feed-operation", corpus::members("document-json/feed.jsonl", "op"), move |text| {
+        for strict in [false, true] {
+            let options = ReadOptions { ignore_undefined_fields: !strict, strict };
+            let mut json = Lexer::new(text, Code::InvalidDocument);
+            let _ = black_box(read_operation(&fields, &mut json, options));
+        }
+    })
+}
+
+fn tensor_type() -> Target {
+    Target::text("tensor-type", TENSOR_TYPES.map(Vec::from).to_vec(), |text| {
+        if let Ok(tensor_type) = TensorType::parse(text) {
+            let again = TensorType::parse(&tensor_type.to_string()).expect("a type that was read is a type");
+            assert_eq!(again, tensor_type);
+        }
+    })
+}
+
+fn types() -> Vec<Arc<TensorType>> {
+    TENSOR_TYPES.iter().map(|text| Arc::new(TensorType::parse(text).expect("a type"))).collect()
+}
+
+fn tensor_literal() -> Target {
+    let (types, corpus) = (types(), corpus::members("tensor/tensor.jsonl", "canonical"));
+    Target::text("tensor-literal", corpus, move |text| {
+        let _ = black_box(parse_literal(text, None, Code::BadRequest));
+        for tensor_type in &types {
+            let _ = black_box(parse_literal(text, Some(tensor_type), Code::BadRequest));
+        }
+    })
+}
+
+fn tensor_json() -> Target {
+    let types = types();
+    let mut corpus = corpus::members("tensor/tensor.jsonl", "json");
+    corpus.extend(corpus::members("tensor/tensor.jsonl", "query_json"));
+    Target::text("tensor-json", corpus, move |text| {
+        for tensor_type in &types {
+            let mut json = Lexer::new(text, Code::InvalidDocument);
+            let _ = black_box(read_tensor(tensor_type, &mut json, TensorSource::Document));
+            let _ = black_box(read_query_tensor(tensor_type, text));
+        }
+    })
+}
+
+/// Fields as the tail and the segments store them.
+fn stored_fields() -> Target {
+    let documents = corpus::documents(&corpus::mail());
+    let encoded = documents.iter().map(|document| {
+        let mut writer = Writer::new();
+        encode_fields(&document.fields, &mut writer);
+        writer.finish()
+    });
+    Target::new("stored-fields", encoded.collect(), |bytes| {
+        let _ = black_box(decode_fields(&mut Reader::new(bytes)));
+    })
+}
+
+/// The request of task `encode` (docs/abi.md).
+fn encode_request() -> Target {
+    let application = corpus::mail();
+    let request = |kind: u8, id: &str, condition: &str, body: &[u8]| {
+        let mut writer = Writer::new();
+        writer.u8(kind);
+        writer.text("/document/v1/ns/mail/group/a/1");
+        writer.text(id);
+        writer.u8(1);
+        writer.text(condition);
+        writer.bytes(body);
+        writer.finish()
+    };
+    let bodies = corpus::bodies();
+    let mut corpus: Vec<Vec<u8>> = bodies.iter().map(|body| request(1, "id:ns:mail:g=a:1", "", body)).collect();
+    corpus.push(request(3, "id:ns:note:n=17:1", "", b""));
+    corpus.push(request(2, "id:ns:mail:g=a:1", "mail.year > 3", b"{\"fields\":{\"year\":{\"assign\":1}}}"));
+    Target::new("encode-request", corpus, move |bytes| {
+        if let Ok(request) = OperationRequest::read(bytes) {
+            let _ = black_box(encode(&application, &request));
+        }
+    })
+}

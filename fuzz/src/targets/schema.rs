@@ -1,0 +1,84 @@
+//! Application packages: schemas, services.xml, and the frame they are carried in.
+use std::hint::black_box;
+
+use brooklet_schema::Application;
+use brooklet_task::bytes::{Reader, Writer};
+
+use super::Target;
+use crate::corpus;
+
+const SERVICES: &str = "<services><container version='1.0'/><content id='t' version='1.0'><documents>\
+                        <document type='t' mode='streaming'/></documents></content></services>";
+const OVERRIDES: &str = "<validation-overrides><allow until='2027-01-01'>schema-removal</allow></validation-overrides>";
+
+pub fn targets() -> Vec<Target> {
+    vec![schema(), mail_schema(), services(), overrides(), package()]
+}
+
+/// `files` with one of them replaced.
+fn with(files: &[(String, Vec<u8>)], path: &str, content: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let others = files.iter().filter(|(name, _)| name != path).cloned();
+    others.chain([(path.to_owned(), content.to_vec())]).collect()
+}
+
+/// Small schemas, each about one thing.
+fn schema() -> Target {
+    let files = vec![("services.xml".to_owned(), SERVICES.as_bytes().to_vec())];
+    Target::new("schema", corpus::members("schema/schema.jsonl", "sd"), move |content| {
+        let _ = black_box(Application::deploy(&with(&files, "schemas/t.sd", content)));
+    })
+    .costs(4)
+}
+
+/// A large schema with everything in it.
+fn mail_schema() -> Target {
+    let files = corpus::mail_files();
+    let corpus = vec![corpus::file("applications/mail/schemas/mail.sd").into_bytes()];
+    Target::new("mail-schema", corpus, move |content| {
+        let _ = black_box(Application::deploy(&with(&files, "schemas/mail.sd", content)));
+    })
+    .costs(10)
+}
+
+fn services() -> Target {
+    let files = corpus::mail_files();
+    let corpus = vec![corpus::file("applications/mail/services.xml").into_bytes(), SERVICES.as_bytes().to_vec()];
+    Target::new("services", corpus, move |content| {
+        let _ = black_box(Application::deploy(&with(&files[1..2], "services.xml", content)));
+    })
+    .costs(10)
+}
+
+fn overrides() -> Target {
+    let files = vec![
+        ("services.xml".to_owned(), SERVICES.as_bytes().to_vec()),
+        ("schemas/t.sd".to_owned(), b"schema t { document t { } }".to_vec()),
+    ];
+    Target::new("validation-overrides", vec![OVERRIDES.as_bytes().to_vec()], move |content| {
+        let _ = black_box(Application::deploy(&with(&files, "validation-overrides.xml", content)));
+    })
+    .costs(4)
+}
+
+/// A package as it crosses the border (docs/abi.md).
+fn package() -> Target {
+    let mut writer = Writer::new();
+    let files = corpus::mail_files();
+    writer.varint(files.len() as u64);
+    for (path, content) in &files {
+        writer.text(path);
+        writer.bytes(content);
+    }
+    Target::new("package", vec![writer.finish()], |bytes| {
+        if let Ok(files) = read_package(bytes) {
+            let _ = black_box(Application::deploy(&files));
+        }
+    })
+    .costs(10)
+}
+
+fn read_package(bytes: &[u8]) -> Result<Vec<(String, Vec<u8>)>, brooklet_task::Rejection> {
+    let mut reader = Reader::new(bytes);
+    let count = reader.count(2)?;
+    (0..count).map(|_| Ok((reader.text()?.to_owned(), reader.bytes()?.to_vec()))).collect()
+}

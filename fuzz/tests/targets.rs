@@ -1,0 +1,86 @@
+//! Every target: its regressions, its corpus, and `BROOKLET_FUZZ_INPUTS` changed inputs (20,000 for a cheap target,
+//! fewer for a dear one), from the seed `BROOKLET_FUZZ_SEED`.
+use std::time::Duration;
+
+use brooklet_fuzz::{run, targets};
+
+/// No input may take longer; a tenth of it is what we hold ourselves to on a machine that does nothing else.
+const INPUT_TIME_MAX: Duration = Duration::from_secs(1);
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).map_or(otherwise, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
+}
+
+fn check(name: &str) {
+    let mut target = targets().into_iter().find(|target| target.name == name).expect("a target of this name");
+    let inputs = number("BROOKLET_FUZZ_INPUTS", 20_000) as usize / target.cost;
+    let report = run(&mut target, inputs, number("BROOKLET_FUZZ_SEED", 1));
+    println!("{name}: {} inputs, the slowest {:?}", report.inputs, report.slowest);
+    if let Some(input) = report.failed {
+        panic!("{name} panicked on {}", kept(name, &input));
+    }
+    let slow = report.slowest > INPUT_TIME_MAX;
+    assert!(!slow, "{name} took {:?} for {}", report.slowest, kept(name, &report.slowest_input));
+}
+
+/// Writes an input beside the build, to be moved to `regressions/` once it is understood.
+fn kept(name: &str, input: &[u8]) -> String {
+    let path = format!("{}/{name}.input", env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(&path, input).expect("the build's folder can be written");
+    format!("{path}: {:?}", String::from_utf8_lossy(&input[..input.len().min(300)]))
+}
+
+macro_rules! check_each {
+    ($($test:ident = $name:literal),* $(,)?) => {
+        $(#[test] fn $test() { check($name); })*
+
+        #[test]
+        fn every_target_is_tested() {
+            let named = [$($name),*];
+            assert_eq!(targets().iter().map(|target| target.name).collect::<Vec<_>>(), named);
+        }
+    };
+}
+
+check_each! {
+    document_id = "document-id",
+    document_json = "document-json",
+    feed_operation = "feed-operation",
+    tensor_type = "tensor-type",
+    tensor_literal = "tensor-literal",
+    tensor_json = "tensor-json",
+    stored_fields = "stored-fields",
+    encode_request = "encode-request",
+    yql = "yql",
+    simple_query = "simple-query",
+    sorting = "sorting",
+    request_body = "request-body",
+    rank_expression = "rank-expression",
+    schema = "schema",
+    mail_schema = "mail-schema",
+    services = "services",
+    validation_overrides = "validation-overrides",
+    package = "package",
+    segment_header = "segment-header",
+    sealed_block = "sealed-block",
+    segment_blocks = "segment-blocks",
+    columns = "columns",
+    stored_operation = "stored-operation",
+    manifest = "manifest",
+    text = "text",
+}
+
+/// Every folder of regressions belongs to a target, and is not empty.
+#[test]
+fn regressions_are_tried() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/regressions");
+    let names: Vec<&str> = targets().iter().map(|target| target.name).collect();
+    for entry in std::fs::read_dir(folder).expect("the folder of regressions") {
+        let path = entry.expect("a readable folder").path();
+        if path.is_dir() {
+            let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+            assert!(names.contains(&name), "no target {name}");
+            assert!(std::fs::read_dir(&path).is_ok_and(|mut inputs| inputs.next().is_some()), "{name} is empty");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+/** The way to a server: this project's gateway, over HTTP or in process, or a Vespa. */
+import type { DeployAnswer } from "@brooklet/wire";
+import { type ApplicationOptions, applicationFiles } from "./application.ts";
+import { invalidArgument } from "./error.ts";
+import { type ExchangeOptions, exchange, type Fetch, RETRY_DEFAULT, type RetryOptions } from "./exchange.ts";
+import { Group, type RequestOptions } from "./group.ts";
+import type { AnySchema } from "./schema.ts";
+import { zip } from "./zip.ts";
+
+/** Where the server is, and how to reach it. */
+export interface ConnectOptions {
+  /** Address of documents and queries, as in `http://localhost:8080`. */
+  readonly url: string;
+  /** Address for deployments; the same unless it is said (a Vespa has it on port 19071). */
+  readonly configUrl?: string;
+  /** Sends the requests; the platform's `fetch` unless it is said. It is given URLs as text. */
+  readonly fetch?: Fetch;
+  /** Whether that `fetch` sends the path as it is given, so that documents may be called `.` and `..`. */
+  readonly keepsDotSegments?: boolean;
+  /** Headers of every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly retry?: RetryOptions;
+}
+
+/** What came of a deployment. */
+export interface Deployment {
+  /** What the server thinks of the schemas, and serves nevertheless. */
+  readonly warnings: readonly string[];
+}
+
+/** A server. */
+export interface Client {
+  /** The documents of one user. Nothing is asked of the server by this. */
+  group(name: string): Group;
+  /** Makes the server serve these schemas, in place of those it served. */
+  deploy(schemas: readonly AnySchema[], options?: ApplicationOptions & RequestOptions): Promise<Deployment>;
+}
+
+/** Makes a client. Nothing is sent by this. */
+export function connect(options: ConnectOptions): Client {
+  const { retry, headers = {}, keepsDotSegments = false } = options;
+  // Looked up at every call, so that a fetch that is replaced later (by a test, say) is the one that is used.
+  const send: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+  const url = baseUrl(options.url);
+  const to: ExchangeOptions = { url, fetch: send, headers, retry: { ...RETRY_DEFAULT, ...retry }, keepsDotSegments };
+  const toConfig: ExchangeOptions = { ...to, url: options.configUrl === undefined ? url : baseUrl(options.configUrl) };
+  return {
+    group: (name) => new Group(name, to),
+    deploy: async (schemas, { signal, ...application } = {}) => {
+      const answer = await exchange(toConfig, {
+        method: "POST",
+        target: "/application/v2/tenant/default/prepareandactivate",
+        body: zip(applicationFiles(schemas, application)),
+        contentType: "application/zip",
+        signal,
+        isRepeatable: true,
+      });
+      const log = (answer.json as Partial<DeployAnswer>).log ?? [];
+      return { warnings: log.filter(({ level }) => level === "WARNING").map(({ message }) => message) };
+    },
+  };
+}
+
+function baseUrl(url: string): string {
+  if (!/^https?:\/\/[^/?#]/.test(url)) throw invalidArgument(`'${url}' is no address: give one like http://localhost:8080`);
+  return url.replace(/\/+$/, "");
+}

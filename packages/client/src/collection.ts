@@ -1,0 +1,87 @@
+/** Fields that hold several values: lists, weighted sets, maps, and structs. */
+import { arrayCodec, INT, mapValues, objectCodec, recordCodec } from "./codec.ts";
+import type { StructType } from "./data-type.ts";
+import { type Field, type FieldDefinition, type FieldMap, makeField, type ShapeOf } from "./field.ts";
+import type { MapConditions } from "./field-condition.ts";
+import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./infer.ts";
+
+type Collection<Output, Input, Conditions> = Field<{
+  readonly kind: "other";
+  readonly output: Output;
+  readonly input: Input;
+  readonly optional: false;
+  readonly inHits: true;
+  readonly conditions: Conditions;
+}>;
+
+/** A list. */
+export type ArrayField<Element extends Field> = Collection<
+  readonly ShapeOf<Element>["output"][],
+  readonly ShapeOf<Element>["input"][],
+  ShapeOf<Element>["conditions"]
+>;
+
+/** A list. A condition on it is fulfilled when one of its elements fulfils it. */
+export function array<Element extends Field>(element: Element): ArrayField<Element> {
+  const { type, indexing, settings, members } = element.definition;
+  const definition = { type: { kind: "array", element: type } as const, indexing, settings };
+  return makeField(members === undefined ? definition : { ...definition, members }, arrayCodec(element.codec));
+}
+
+/** Values with a weight each, as an object of weights. */
+export type WeightedSetField<Element extends Field> = Collection<
+  Readonly<Record<string, number>>,
+  Readonly<Record<string, number>>,
+  ShapeOf<Element>["conditions"]
+>;
+
+/** A set of texts or integers with an integer weight each. */
+export function weightedSet<Element extends Field>(element: Element): WeightedSetField<Element> {
+  const { type, indexing, settings } = element.definition;
+  const definition = { type: { kind: "weightedset", element: type } as const, indexing, settings };
+  return makeField(definition, recordCodec(element.codec, INT));
+}
+
+/** A map, as an object. */
+export type MapField<Key extends Field, Value extends Field> = Collection<
+  Readonly<Record<string, ShapeOf<Value>["output"]>>,
+  Readonly<Record<string, ShapeOf<Value>["input"]>>,
+  MapConditions<ShapeOf<Key>["conditions"], ShapeOf<Value>["conditions"]>
+>;
+
+/** A map. Keys are texts in TypeScript, whatever they are in the schema. */
+export function map<Key extends Field, Value extends Field>(key: Key, value: Value): MapField<Key, Value> {
+  const definition: FieldDefinition = {
+    type: { kind: "map", key: key.definition.type, value: value.definition.type },
+    indexing: ["summary"],
+    settings: [],
+    members: { key: key.definition, value: value.definition },
+  };
+  return makeField(definition, recordCodec(key.codec, value.codec));
+}
+
+/** An object with known members. */
+export type StructField<Members extends FieldMap> = Collection<
+  DocumentOf<Members>,
+  DocumentInputOf<Members>,
+  ConditionsOf<Members>
+>;
+
+/** Settings of a struct. */
+export interface StructOptions {
+  /** Its name in the schema; without one it is named after the field that has it. */
+  readonly name?: string;
+}
+
+/** A struct: fields under one name. Usually in a list: `array(struct({ name: string() }))`. */
+export function struct<Members extends FieldMap>(members: Members, options: StructOptions = {}): StructField<Members> {
+  const struct: StructType = { name: options.name, members: mapValues(members, (member) => member.definition.type) };
+  const definition: FieldDefinition = {
+    type: { kind: "struct", struct },
+    indexing: ["summary"],
+    settings: [],
+    members: mapValues(members, (member) => member.definition),
+  };
+  return makeField(definition, objectCodec(members));
+}
+

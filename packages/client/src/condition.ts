@@ -1,0 +1,78 @@
+/** What documents have to fulfil, as YQL. Conditions are values: they are combined, printed, and used again. */
+import { invalidArgument } from "./error.ts";
+
+/** A condition on documents. */
+export class Condition {
+  readonly #yql: string;
+
+  /** @internal Conditions are made by the fields of a schema. */
+  constructor(yql: string) {
+    this.#yql = yql;
+  }
+
+  /** This one and all the others. */
+  and(...others: readonly Condition[]): Condition {
+    return joined("and", [this, ...others]);
+  }
+
+  /** This one or any of the others. */
+  or(...others: readonly Condition[]): Condition {
+    return joined("or", [this, ...others]);
+  }
+
+  /** Whatever does not fulfil this one. */
+  not(): Condition {
+    return new Condition(`!(${this.#yql})`);
+  }
+
+  /** The YQL. */
+  toString(): string {
+    return this.#yql;
+  }
+}
+
+/** Fulfilled by all documents. */
+export const everything: Condition = new Condition("true");
+
+/** Fulfilled by none. */
+export const nothing: Condition = new Condition("false");
+
+/** All of these; of none, everything. */
+export function allOf(...conditions: readonly Condition[]): Condition {
+  return conditions.length === 0 ? everything : joined("and", conditions);
+}
+
+/** Any of these; of none, nothing. */
+export function anyOf(...conditions: readonly Condition[]): Condition {
+  return conditions.length === 0 ? nothing : joined("or", conditions);
+}
+
+/** Not this one. */
+export function not(condition: Condition): Condition {
+  return condition.not();
+}
+
+function joined(operator: "and" | "or", conditions: readonly Condition[]): Condition {
+  const [first] = conditions;
+  if (first !== undefined && conditions.length === 1) return first;
+  return new Condition(`(${conditions.join(` ${operator} `)})`);
+}
+
+/** Values that can be compared with. */
+export type Literal = string | number | boolean;
+
+const INT32_MAX = 2 ** 31 - 1;
+
+/**
+ * A value in YQL. Texts are quoted and escaped (YQL's escapes are JSON's), so that nothing in them can be taken for
+ * YQL.
+ */
+export function literal(value: Literal): string {
+  if (typeof value !== "number") return JSON.stringify(value);
+  if (!Number.isFinite(value)) throw invalidArgument(`${value} cannot be compared with: give a finite number`);
+  if (Number.isInteger(value) && Math.abs(value) <= Number.MAX_SAFE_INTEGER) {
+    return Math.abs(value) > INT32_MAX ? `${value}L` : String(value);
+  }
+  // An exponent is only read after a fraction.
+  return String(value).replace(/^(-?\d+)e/, "$1.0e");
+}

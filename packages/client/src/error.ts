@@ -1,0 +1,79 @@
+/**
+ * The error of everything in this package: a stable code, one sentence, and whether anything happened. It is recognised
+ * by a marker, not by its class, since several copies of this package may be loaded.
+ */
+import type { ErrorCode, FailureOutcome } from "@brooklet/wire";
+
+const MARKER: unique symbol = Symbol.for("brooklet.BrookletError");
+
+/** The server's codes, and those of failures that no server has seen. */
+export type BrookletErrorCode = ErrorCode | "INVALID_ARGUMENT" | "UNREACHABLE" | "UNEXPECTED_ANSWER" | "FEED_FAILED";
+
+/** What an error may carry beside its code and message. */
+export interface BrookletErrorOptions {
+  /** HTTP status of the answer; 0 without one. */
+  readonly status?: number;
+  /** Whether the operation certainly did not happen. */
+  readonly outcome?: FailureOutcome;
+  /** What made it. */
+  readonly cause?: unknown;
+}
+
+/** A failure, with the sentence to show and the code to decide by. */
+export class BrookletError extends Error {
+  override readonly name = "BrookletError";
+  readonly code: BrookletErrorCode;
+  /** HTTP status of the answer; 0 if there was none. */
+  readonly status: number;
+  /** `not_applied`: the operation certainly did not happen. `unknown`: it may have. */
+  readonly outcome: FailureOutcome;
+
+  constructor(code: BrookletErrorCode, message: string, options: BrookletErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.status = options.status ?? 0;
+    this.outcome = options.outcome ?? "not_applied";
+    Object.defineProperty(this, MARKER, { value: true });
+  }
+
+  /** Recognises an error of this package, also one made by another copy of it. */
+  static is(value: unknown): value is BrookletError {
+    return value instanceof Error && (value as { [MARKER]?: unknown })[MARKER] === true;
+  }
+}
+
+/** An argument that cannot be used: nothing was sent. */
+export function invalidArgument(message: string): BrookletError {
+  return new BrookletError("INVALID_ARGUMENT", message);
+}
+
+/** An answer that does not mean what it should. */
+export function unexpectedAnswer(message: string): BrookletError {
+  return new BrookletError("UNEXPECTED_ANSWER", message, { outcome: "unknown" });
+}
+
+/** The name among `known` that `name` is probably meant to be, as the end of a sentence; empty if none is near. */
+export function suggestion(name: string, known: readonly string[]): string {
+  let best: { readonly name: string; readonly distance: number } | undefined;
+  for (const candidate of known) {
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    if (distance <= Math.max(1, candidate.length / 3) && distance < (best?.distance ?? Infinity)) {
+      best = { name: candidate, distance };
+    }
+  }
+  return best === undefined ? "" : `; did you mean '${best.name}'?`;
+}
+
+/** Levenshtein's, one row at a time. */
+function editDistance(left: string, right: string): number {
+  let above = Array.from({ length: right.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= left.length; row += 1) {
+    const current = [row];
+    for (let column = 1; column <= right.length; column += 1) {
+      const changed = (above[column - 1] ?? 0) + (left[row - 1] === right[column - 1] ? 0 : 1);
+      current.push(Math.min(changed, (above[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
+    }
+    above = current;
+  }
+  return above[right.length] ?? 0;
+}

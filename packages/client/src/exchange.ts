@@ -1,0 +1,166 @@
+/** One request and its answer over HTTP: addresses, failures as `BrookletError`, and trying again. */
+import { type ErrorCode, failureOutcome, isErrorCode, type SearchError } from "@brooklet/wire";
+import { BrookletError, invalidArgument } from "./error.ts";
+
+/** What is used of `fetch`. The URL is always given as text. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** How often to try again what the server was too busy for, and how long to wait in between. */
+export interface RetryOptions {
+  /** Tries in all; 10 by default, 1 for none but the first. */
+  readonly attempts?: number;
+  /** Wait before the second try; it doubles with every further one. 100 ms by default. */
+  readonly firstWaitMs?: number;
+  /** Longest wait; 5 s by default. */
+  readonly longestWaitMs?: number;
+}
+
+/** Where and how to send. */
+export interface ExchangeOptions {
+  readonly url: string;
+  readonly fetch: Fetch;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly retry: Required<RetryOptions>;
+  /** Whether `fetch` sends `%2E%2E` as it stands. The platform's does not: it takes it for a step up. */
+  readonly keepsDotSegments: boolean;
+}
+
+/** A request. */
+export interface ExchangeRequest {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** Path and parameters, encoded. */
+  readonly target: string;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+  readonly contentType?: string;
+  readonly signal?: AbortSignal | undefined;
+  /** A status that is an answer although it is no success. */
+  readonly alsoAccept?: number;
+  /** Whether sending it twice does no harm, so that it is sent again when the connection broke. */
+  readonly isRepeatable: boolean;
+}
+
+/** An answer. */
+export interface ExchangeAnswer {
+  readonly status: number;
+  readonly json: unknown;
+}
+
+/** What is assumed of `RetryOptions`. */
+export const RETRY_DEFAULT: Required<RetryOptions> = { attempts: 10, firstWaitMs: 100, longestWaitMs: 5_000 };
+
+/** Sends a request and reads the answer. Tries again while the server refuses it as too much (429) or absent (503). */
+export async function exchange(options: ExchangeOptions, request: ExchangeRequest): Promise<ExchangeAnswer> {
+  const { attempts, firstWaitMs, longestWaitMs } = options.retry;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await exchangeOnce(options, request);
+    } catch (error) {
+      if (!BrookletError.is(error) || attempt >= attempts || !isWorthAnother(error, request)) throw error;
+      // Somewhere in the second half of the wait, so that those who were refused together do not come back together.
+      const longest = Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1));
+      await pause(longest * (0.5 + Math.random() / 2), request.signal);
+    }
+  }
+}
+
+function isWorthAnother(error: BrookletError, request: ExchangeRequest): boolean {
+  return error.status === 429 || error.status === 503 || (error.code === "UNREACHABLE" && request.isRepeatable);
+}
+
+async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest): Promise<ExchangeAnswer> {
+  const { method, body, contentType = "application/json", signal, alsoAccept } = request;
+  signal?.throwIfAborted();
+  const headers = { ...options.headers, ...(body === undefined ? {} : { "content-type": contentType }) };
+  const init = { method, headers, body: body ?? null, signal: signal ?? null };
+  let status: number;
+  let text: string;
+  try {
+    const response = await options.fetch(options.url + request.target, init);
+    status = response.status;
+    text = await response.text();
+  } catch (cause) {
+    if (signal?.aborted === true) throw signal.reason;
+    throw unreachable(options.url, cause);
+  }
+  const json = parse(text);
+  if ((status >= 200 && status < 300) || status === alsoAccept) {
+    if (json !== undefined) return { status, json };
+    throw new BrookletError("UNEXPECTED_ANSWER", `The answer of ${options.url} is not JSON`, { status, outcome: "unknown" });
+  }
+  throw failure(status, json, text);
+}
+
+function unreachable(url: string, cause: unknown): BrookletError {
+  const inner = (cause as { readonly cause?: { readonly code?: string; readonly message?: string } }).cause;
+  const reason = inner?.code ?? inner?.message ?? (cause as Error).message;
+  return new BrookletError("UNREACHABLE", `${url} cannot be reached (${reason}): is the server running?`, {
+    outcome: inner?.code === "ECONNREFUSED" ? "not_applied" : "unknown",
+    cause,
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The failure that an answer tells about, in whichever of the three shapes of the wire. */
+function failure(status: number, json: unknown, text: string): BrookletError {
+  const told = (json ?? {}) as {
+    readonly code?: unknown;
+    readonly message?: unknown;
+    readonly outcome?: unknown;
+    readonly root?: { readonly errors?: readonly SearchError[] };
+  };
+  const message = told.root?.errors?.[0]?.message ?? told.message ?? (text.slice(0, 200) || `The answer was ${status}`);
+  const code = typeof told.code === "string" && isErrorCode(told.code) ? told.code : codeOf(status);
+  const outcome = told.outcome === "not_applied" || told.outcome === "unknown" ? told.outcome : failureOutcome(status);
+  return new BrookletError(code, String(message), { status, outcome });
+}
+
+/** Codes of failures that name none: those of a Vespa. */
+const CODES: Readonly<Record<number, ErrorCode>> = {
+  404: "NOT_FOUND",
+  412: "CONDITION_NOT_MET",
+  413: "TOO_LARGE",
+  429: "OVERLOADED",
+  503: "UNAVAILABLE",
+  504: "TIMED_OUT",
+  507: "INSUFFICIENT_STORAGE",
+};
+
+function codeOf(status: number): ErrorCode {
+  return CODES[status] ?? (status < 500 ? "BAD_REQUEST" : "INTERNAL");
+}
+
+function pause(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, waitMs);
+    signal?.addEventListener("abort", stop, { once: true });
+  });
+}
+
+/** A part of a path. Nothing in it means anything to the path; `.` and `..` only travel where they are kept. */
+export function pathSegment(text: string, keepsDotSegments: boolean): string {
+  if (text === "." || text === "..") {
+    if (keepsDotSegments) return text.replaceAll(".", "%2E");
+    throw invalidArgument(
+      `the id '${text}' cannot be sent with this fetch, which would take it for a step in the path: import { connect } from 'brooklet', or give a fetch with keepsDotSegments`,
+    );
+  }
+  try {
+    return encodeURIComponent(text);
+  } catch (cause) {
+    throw new BrookletError("INVALID_ARGUMENT", `${JSON.stringify(text)} is not well-formed text`, { cause });
+  }
+}

@@ -1,0 +1,219 @@
+/** Feeding many documents: a bounded number in flight, one outcome for each, and nothing held that nobody asked for. */
+import { BrookletError } from "./error.ts";
+
+/** One document to put, or the id of one to remove. */
+export type FeedOperation<Fields> =
+  | { readonly id: string; readonly fields: Fields; readonly remove?: never }
+  | { readonly id: string; readonly remove: true; readonly fields?: never };
+
+/** What came of one operation. */
+export type FeedOutcome =
+  | { readonly id: string; readonly ok: true }
+  | { readonly id: string; readonly ok: false; readonly error: BrookletError };
+
+/** How to feed. */
+export interface FeedOptions {
+  /** Operations in flight; 32 by default. */
+  readonly concurrency?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** What came of a feed as a whole. */
+export interface FeedSummary {
+  /** How many operations were applied. */
+  readonly applied: number;
+}
+
+/** The failures that a feed ended with. */
+export class FeedError extends BrookletError {
+  /** The first failures, at most `FAILURES_KEPT` of them. */
+  readonly failures: readonly Extract<FeedOutcome, { readonly ok: false }>[];
+  readonly applied: number;
+  readonly failed: number;
+
+  constructor(failures: readonly Extract<FeedOutcome, { readonly ok: false }>[], counts: { applied: number; failed: number }) {
+    const [first] = failures;
+    const all = counts.applied + counts.failed;
+    super("FEED_FAILED", `${counts.failed} of ${all} operations failed, the first on '${first?.id}': ${first?.error.message}`, {
+      outcome: "unknown",
+      cause: first?.error,
+    });
+    this.failures = failures;
+    this.applied = counts.applied;
+    this.failed = counts.failed;
+  }
+}
+
+const CONCURRENCY_DEFAULT = 32;
+const FAILURES_KEPT = 100;
+
+/**
+ * A feed. Iterate it for the outcome of every operation, in the order they arrive; or await it, and it is done, or
+ * throws a `FeedError`. Nothing is sent before. Iterating slowly slows the feed down.
+ */
+export class Feed implements AsyncIterable<FeedOutcome>, PromiseLike<FeedSummary> {
+  readonly #start: () => AsyncGenerator<FeedOutcome, void, undefined>;
+  #summary: Promise<FeedSummary> | undefined;
+
+  /** @internal Feeds are made by `group.feed`. */
+  constructor(start: () => AsyncGenerator<FeedOutcome, void, undefined>) {
+    this.#start = start;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<FeedOutcome> {
+    return this.#start();
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: a feed that is awaited has to happen
+  then<Result = FeedSummary, Failure = never>(
+    onDone?: ((summary: FeedSummary) => Result | PromiseLike<Result>) | null,
+    onFailed?: ((reason: unknown) => Failure | PromiseLike<Failure>) | null,
+  ): Promise<Result | Failure> {
+    this.#summary ??= this.#toTheEnd();
+    return this.#summary.then(onDone, onFailed);
+  }
+
+  async #toTheEnd(): Promise<FeedSummary> {
+    const failures: Extract<FeedOutcome, { readonly ok: false }>[] = [];
+    const counts = { applied: 0, failed: 0 };
+    for await (const outcome of this) {
+      counts[outcome.ok ? "applied" : "failed"] += 1;
+      if (!outcome.ok && failures.length < FAILURES_KEPT) failures.push(outcome);
+    }
+    if (counts.failed > 0) throw new FeedError(failures, counts);
+    return { applied: counts.applied };
+  }
+}
+
+/** Operations as they come. */
+export type FeedSource<Operation> = Iterable<Operation> | AsyncIterable<Operation>;
+
+/**
+ * Applies operations with a bounded number in flight. Those on one id follow each other in the order they came. What
+ * is finished and not taken yet counts as in flight, so a slow taker holds the source back.
+ */
+export async function* feed<Operation extends { readonly id: string }>(
+  source: FeedSource<Operation>,
+  apply: (operation: Operation) => Promise<void>,
+  options: FeedOptions,
+): AsyncGenerator<FeedOutcome, void, undefined> {
+  const { concurrency = CONCURRENCY_DEFAULT, signal } = options;
+  const run = new FeedRun(source, apply);
+  const wake = (): void => run.ring();
+  signal?.addEventListener("abort", wake);
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      run.throwIfBroken();
+      if (run.inFlight < concurrency) run.pull();
+      const outcome = run.take();
+      if (outcome !== undefined) yield outcome;
+      else if (run.isDone) return;
+      else await run.nextRing();
+    }
+  } finally {
+    signal?.removeEventListener("abort", wake);
+    await run.letGo();
+  }
+}
+
+/** The state of a feed: what runs, what is finished, and whether the source is being asked. */
+class FeedRun<Operation extends { readonly id: string }> {
+  readonly #iterator: Iterator<Operation> | AsyncIterator<Operation>;
+  readonly #apply: (operation: Operation) => Promise<void>;
+  readonly #finished: FeedOutcome[] = [];
+  /** The last operation on an id, so that the next one waits for it. */
+  readonly #lastOn = new Map<string, Promise<void>>();
+  #running = 0;
+  #source: "idle" | "asked" | "ended" = "idle";
+  #fault: { readonly reason: unknown } | undefined;
+  #rung = false;
+  #wake: (() => void) | undefined;
+
+  constructor(source: FeedSource<Operation>, apply: (operation: Operation) => Promise<void>) {
+    this.#iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
+    this.#apply = apply;
+  }
+
+  get inFlight(): number {
+    return this.#running + this.#finished.length;
+  }
+
+  get isDone(): boolean {
+    return this.#source === "ended" && this.inFlight === 0;
+  }
+
+  /** Throws what neither the source nor the server meant to happen. */
+  throwIfBroken(): void {
+    if (this.#fault !== undefined) throw this.#fault.reason;
+  }
+
+  take(): FeedOutcome | undefined {
+    return this.#finished.shift();
+  }
+
+  /** Asks the source for one more, unless it is being asked. */
+  pull(): void {
+    if (this.#source !== "idle") return;
+    this.#source = "asked";
+    const step = (async () => this.#iterator.next())();
+    step.then(
+      ({ done, value }) => {
+        this.#source = done === true ? "ended" : "idle";
+        if (done !== true) this.#start(value);
+        this.ring();
+      },
+      (reason: unknown) => {
+        this.#source = "ended";
+        this.#break(reason);
+      },
+    );
+  }
+
+  #start(operation: Operation): void {
+    const { id } = operation;
+    this.#running += 1;
+    const before = this.#lastOn.get(id) ?? Promise.resolve();
+    const mine: Promise<void> = before
+      .then(() => this.#apply(operation))
+      .then(
+        () => this.#finish({ id, ok: true }),
+        (reason: unknown) => {
+          if (BrookletError.is(reason)) this.#finish({ id, ok: false, error: reason });
+          else this.#break(reason);
+        },
+      )
+      .finally(() => {
+        if (this.#lastOn.get(id) === mine) this.#lastOn.delete(id);
+      });
+    this.#lastOn.set(id, mine);
+  }
+
+  #finish(outcome: FeedOutcome): void {
+    this.#running -= 1;
+    this.#finished.push(outcome);
+    this.ring();
+  }
+
+  #break(reason: unknown): void {
+    this.#fault ??= { reason };
+    this.ring();
+  }
+
+  /** Wakes who waits. A ring that nobody waited for is kept. */
+  ring(): void {
+    this.#rung = true;
+    this.#wake?.();
+  }
+
+  async nextRing(): Promise<void> {
+    if (!this.#rung) await new Promise<void>((resolve) => (this.#wake = resolve));
+    this.#wake = undefined;
+    this.#rung = false;
+  }
+
+  /** Tells a source that was not read to its end. */
+  async letGo(): Promise<void> {
+    if (this.#source === "idle") await this.#iterator.return?.();
+  }
+}

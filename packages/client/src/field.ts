@@ -1,0 +1,154 @@
+/**
+ * The fields of a schema: what each is in a schema file, how its values travel, and what it is to the type checker.
+ * Lists, sets, maps and structs are in `collection.ts`, vectors in `vector.ts`.
+ */
+import { BOOL, BYTE, type Codec, INT, LONG, NUMBER, POSITION, type Position, RAW, TEXT, TIMESTAMP } from "./codec.ts";
+import type { DataType, PrimitiveName } from "./data-type.ts";
+import type { BoolConditions, IntegerConditions, OrderConditions, StringConditions, TextConditions } from "./field-condition.ts";
+
+/** What a field is to the type checker. */
+export interface FieldShape {
+  /** `sortable` and `vector` fields can be ordered by, and searched near. */
+  readonly kind: "text" | "sortable" | "vector" | "other";
+  /** A value as it is read. */
+  readonly output: unknown;
+  /** A value as it is given. */
+  readonly input: unknown;
+  readonly optional: boolean;
+  /** Whether hits have it without being asked for it. */
+  readonly inHits: boolean;
+  /** What `where` offers for it. */
+  readonly conditions: unknown;
+}
+
+/** What a field is in a schema file. */
+export interface FieldDefinition {
+  readonly type: DataType;
+  /** Where the value goes: shown in hits, searched by word, held as a value. */
+  readonly indexing: readonly ("summary" | "index" | "attribute")[];
+  /** Lines in the field's block beside its indexing. */
+  readonly settings: readonly string[];
+  /** What is said of the members of a struct or map. */
+  readonly members?: Readonly<Record<string, FieldDefinition>>;
+}
+
+declare const SHAPE: unique symbol;
+
+/** The same shape, optional. */
+export type Optional<Shape extends FieldShape> = {
+  readonly [Member in keyof FieldShape]: Member extends "optional" ? true : Shape[Member];
+};
+
+/** A field. */
+export interface Field<out Shape extends FieldShape = FieldShape> {
+  readonly definition: FieldDefinition;
+  readonly codec: Codec;
+  readonly isOptional: boolean;
+  /** The same field in documents that may lack it. */
+  optional(): Field<Optional<Shape>>;
+  /** For the type checker only. */
+  readonly [SHAPE]?: Shape;
+}
+
+/** The shape of a field. */
+export type ShapeOf<F> = F extends Field<infer Shape> ? Shape : never;
+
+/** Fields by name. */
+export type FieldMap = Readonly<Record<string, Field>>;
+
+/** A field whose value is returned, by kind, value, and conditions. */
+export type Plain<Kind extends FieldShape["kind"], Value, Conditions, Input = Value> = Field<{
+  readonly kind: Kind;
+  readonly output: Value;
+  readonly input: Input;
+  readonly optional: false;
+  readonly inHits: true;
+  readonly conditions: Conditions;
+}>;
+
+/** @internal Makes a field; its shape is said by the maker. */
+export function makeField<F extends Field>(definition: FieldDefinition, codec: Codec, isOptional = false): F {
+  const field: Field = {
+    definition,
+    codec,
+    isOptional,
+    optional: () => makeField(definition, codec, true),
+  };
+  return field as F;
+}
+
+/** How a searched text is read. */
+export interface TextOptions {
+  /** Which part of a word a word of the query has to be; the whole word by default. */
+  readonly match?: "word" | "prefix" | "suffix" | "substring";
+  /** What hits show: the whole text, the whole text with the query's words marked, or a teaser around them. */
+  readonly show?: "full" | "bold" | "teaser";
+}
+
+/** A text that is searched by its words, and ranked. */
+export function text(options: TextOptions = {}): Plain<"text", string, TextConditions> {
+  const settings = ["index: enable-bm25"];
+  if (options.match !== undefined && options.match !== "word") settings.push(`match: ${options.match}`);
+  if (options.show === "bold") settings.push("bolding: on");
+  if (options.show === "teaser") settings.push("summary: dynamic");
+  return makeField({ type: primitive("string"), indexing: ["summary", "index"], settings }, TEXT);
+}
+
+/** A text that is one value: a name, a label, an address. It is compared as a whole, and not ranked. */
+export function string(): Plain<"sortable", string, StringConditions> {
+  const settings = ["match: word", "rank: filter"];
+  return makeField({ type: primitive("string"), indexing: ["summary", "attribute"], settings }, TEXT);
+}
+
+/** An integer of 32 bits. */
+export function int(): Plain<"sortable", number, IntegerConditions> {
+  return attribute("int", INT);
+}
+
+/** An integer of 64 bits, of which a number holds those up to 2^53 - 1; others are refused, never rounded. */
+export function long(): Plain<"sortable", number, IntegerConditions> {
+  return attribute("long", LONG);
+}
+
+/** An integer of 8 bits, -128 to 127. */
+export function byte(): Plain<"sortable", number, IntegerConditions> {
+  return attribute("byte", BYTE);
+}
+
+/** A floating-point number of 32 bits. */
+export function float(): Plain<"sortable", number, OrderConditions<number>> {
+  return attribute("float", NUMBER);
+}
+
+/** A floating-point number of 64 bits. */
+export function double(): Plain<"sortable", number, OrderConditions<number>> {
+  return attribute("double", NUMBER);
+}
+
+/** True or false. */
+export function bool(): Plain<"sortable", boolean, BoolConditions> {
+  return attribute("bool", BOOL);
+}
+
+/** A point in time to the second: a `Date` here, a `long` of seconds in the schema. */
+export function timestamp(): Plain<"sortable", Date, OrderConditions<Date>> {
+  return attribute("long", TIMESTAMP);
+}
+
+/** A place on earth. */
+export function position(): Plain<"other", Position, unknown> {
+  return attribute("position", POSITION);
+}
+
+/** Bytes that are kept and returned, and not searched. */
+export function raw(): Plain<"other", Uint8Array, unknown> {
+  return makeField({ type: primitive("raw"), indexing: ["summary"], settings: [] }, RAW);
+}
+
+function attribute<F extends Field>(name: PrimitiveName, codec: Codec): F {
+  return makeField({ type: primitive(name), indexing: ["summary", "attribute"], settings: [] }, codec);
+}
+
+function primitive(name: PrimitiveName): DataType {
+  return { kind: "primitive", name };
+}

@@ -1,0 +1,154 @@
+/** A group: one user's documents. Everything asked of it stays inside it, because nothing else can be expressed. */
+import type { DocumentFound, SearchResult as WireResult } from "@brooklet/wire";
+import { decodeMembers } from "./codec.ts";
+import { BrookletError, invalidArgument, unexpectedAnswer } from "./error.ts";
+import { type ExchangeOptions, type ExchangeRequest, exchange, pathSegment } from "./exchange.ts";
+import { Feed, type FeedOperation, type FeedOptions, type FeedSource, feed } from "./feed.ts";
+import type { DocumentInputOf, DocumentOf } from "./infer.ts";
+import {
+  type Query,
+  query,
+  type SearchOptions,
+  type SelectedFields,
+  type SomeFields,
+  type SummarySearchOptions,
+  type YqlSearchOptions,
+} from "./query.ts";
+import { readResult, type SearchResult } from "./result.ts";
+import type { AnySchema } from "./schema.ts";
+
+/** What every request may be given. */
+export interface RequestOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** What a write may be given. */
+export interface WriteOptions extends RequestOptions {
+  /** A document selection the stored document must fulfil; otherwise the write fails with `CONDITION_NOT_MET`. */
+  readonly condition?: string;
+}
+
+/** One user's documents. */
+export class Group {
+  readonly name: string;
+  readonly #exchange: ExchangeOptions;
+
+  /** @internal Groups are made by `client.group`. */
+  constructor(name: string, options: ExchangeOptions) {
+    if (name === "" || name === "." || name === ".." || /[:,/\\\0]/.test(name)) {
+      const reason = name === "" ? "it is empty" : "it may not be '.' or '..' or contain any of : , / \\";
+      throw invalidArgument(`${JSON.stringify(name)} cannot be the name of a group: ${reason}`);
+    }
+    this.name = name;
+    this.#exchange = options;
+  }
+
+  /** Stores a document in place of the one with this id, if there is one. When it is done, searches see it. */
+  async put<S extends AnySchema>(
+    schema: S,
+    id: string,
+    fields: DocumentInputOf<S["fields"]>,
+    options: WriteOptions = {},
+  ): Promise<void> {
+    const body = JSON.stringify({ fields: encodeDocument(schema, id, fields) });
+    await this.#write("POST", schema, id, options, body);
+  }
+
+  /** The document with this id. */
+  async get<S extends AnySchema>(
+    schema: S,
+    id: string,
+    options: RequestOptions = {},
+  ): Promise<DocumentOf<S["fields"]> | undefined> {
+    const target = this.#path(schema, id);
+    const { signal } = options;
+    const answer = await this.#send({ method: "GET", target, signal, alsoAccept: 404, isRepeatable: true });
+    const { fields } = answer.json as Partial<DocumentFound>;
+    if (answer.status === 404) {
+      if ((answer.json as { readonly message?: string }).message === undefined) return undefined;
+      throw new BrookletError("NOT_FOUND", String((answer.json as { readonly message?: string }).message), { status: 404 });
+    }
+    try {
+      return decodeMembers(schema.fields, fields ?? {}, Object.keys(schema.fields)) as DocumentOf<S["fields"]>;
+    } catch (error) {
+      throw unexpectedAnswer(`document '${id}': ${(error as Error).message}`);
+    }
+  }
+
+  /** Removes the document with this id. It is no error if there is none. */
+  async remove(schema: AnySchema, id: string, options: WriteOptions = {}): Promise<void> {
+    await this.#write("DELETE", schema, id, options);
+  }
+
+  /** Puts and removes many documents. Await it to be done, or iterate it for every outcome. */
+  feed<S extends AnySchema>(
+    schema: S,
+    operations: FeedSource<FeedOperation<DocumentInputOf<S["fields"]>>>,
+    options: FeedOptions = {},
+  ): Feed {
+    const request: WriteOptions = options.signal === undefined ? {} : { signal: options.signal };
+    return new Feed(() =>
+      feed(
+        operations,
+        (operation) =>
+          operation.remove === true
+            ? this.remove(schema, operation.id, request)
+            : this.put(schema, operation.id, operation.fields, request),
+        options,
+      ),
+    );
+  }
+
+  /** Searches the group. */
+  search<S extends AnySchema, Selected extends keyof S["fields"] & string = never>(
+    schema: S,
+    options?: SearchOptions<S, Selected> & RequestOptions,
+  ): Promise<SearchResult<SelectedFields<S, Selected>>>;
+  /** Searches the group with YQL, or for what a summary class shows: hits have the fields that the server chooses. */
+  search<S extends AnySchema>(
+    schema: S,
+    options: (YqlSearchOptions<S> | SummarySearchOptions<S>) & RequestOptions,
+  ): Promise<SearchResult<SomeFields<S>>>;
+  search(schema: AnySchema, options: SearchOptions<AnySchema> & RequestOptions = {}): Promise<SearchResult<unknown>> {
+    const { signal, ...search } = options;
+    return this.run(query(schema, search), signal === undefined ? {} : { signal });
+  }
+
+  /** Sends a query that `query()` has written. */
+  async run<Fields>(written: Query<AnySchema, Fields>, options: RequestOptions = {}): Promise<SearchResult<Fields>> {
+    const body = JSON.stringify({ ...written.toJSON(), "streaming.groupname": this.name });
+    const { signal } = options;
+    const answer = await this.#send({ method: "POST", target: "/search/", body, signal, isRepeatable: true });
+    return readResult(written, answer.json as WireResult);
+  }
+
+  async #write(method: "POST" | "DELETE", schema: AnySchema, id: string, options: WriteOptions, body?: string): Promise<void> {
+    const { condition, signal } = options;
+    const parameters = condition === undefined ? "" : `?condition=${encodeURIComponent(condition)}`;
+    const target = this.#path(schema, id) + parameters;
+    const request = { method, target, signal, isRepeatable: condition === undefined };
+    await this.#send(body === undefined ? request : { ...request, body });
+  }
+
+  #path(schema: AnySchema, id: string): string {
+    if (id === "") throw invalidArgument("the id of a document may not be empty");
+    const { keepsDotSegments } = this.#exchange;
+    const [namespace, type, group] = [schema.namespace, schema.name, this.name].map((name) => pathSegment(name, false));
+    return `/document/v1/${namespace}/${type}/group/${group}/${pathSegment(id, keepsDotSegments)}`;
+  }
+
+  #send(request: ExchangeRequest): ReturnType<typeof exchange> {
+    return exchange(this.#exchange, request);
+  }
+}
+
+/** A document as JSON, checked before it is sent. */
+function encodeDocument(schema: AnySchema, id: string, fields: unknown): unknown {
+  const checked = schema.zod.safeParse(fields);
+  if (checked.success) return schema.codec.encode(fields);
+  const problems = checked.error.issues.slice(0, 3).map((issue) => {
+    const place = issue.path.join(".");
+    return place === "" ? issue.message : `${place}: ${issue.message}`;
+  });
+  throw invalidArgument(`document '${id}' of schema ${schema.name} cannot be put: ${problems.join("; ")}`);
+}

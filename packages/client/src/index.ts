@@ -1,0 +1,70 @@
+/** Schemas, documents and queries as TypeScript, over Vespa's HTTP interfaces. No platform is needed but `fetch`. */
+export { type ApplicationOptions, applicationFiles } from "./application.ts";
+export { type Client, type ConnectOptions, connect, type Deployment } from "./client.ts";
+export type { Codec, Position } from "./codec.ts";
+export {
+  type ArrayField,
+  array,
+  type MapField,
+  map,
+  type StructField,
+  type StructOptions,
+  struct,
+  type WeightedSetField,
+  weightedSet,
+} from "./collection.ts";
+export { allOf, anyOf, Condition, everything, type Literal, not, nothing } from "./condition.ts";
+export type { CellType, DataType, Dimensions, PrimitiveName, StructType } from "./data-type.ts";
+export { BrookletError, type BrookletErrorCode, type BrookletErrorOptions } from "./error.ts";
+export type { Fetch, RetryOptions } from "./exchange.ts";
+export { Feed, FeedError, type FeedOperation, type FeedOptions, type FeedOutcome, type FeedSource, type FeedSummary } from "./feed.ts";
+export {
+  bool,
+  byte,
+  double,
+  type Field,
+  type FieldDefinition,
+  type FieldMap,
+  type FieldShape,
+  float,
+  int,
+  long,
+  type Optional,
+  type Plain,
+  position,
+  raw,
+  type ShapeOf,
+  string,
+  type TextOptions,
+  text,
+  timestamp,
+} from "./field.ts";
+export type {
+  BoolConditions,
+  IntegerConditions,
+  MapConditions,
+  OrderConditions,
+  StringConditions,
+  TextConditions,
+} from "./field-condition.ts";
+export { Group, type RequestOptions, type WriteOptions } from "./group.ts";
+export type { ConditionsOf, DocumentInputOf, DocumentOf, HitFieldsOf } from "./infer.ts";
+export type { Expression, Profile } from "./profile.ts";
+export {
+  type CommonSearchOptions,
+  type InputValue,
+  type NearQuery,
+  type Order,
+  type Query,
+  query,
+  type SearchOptions,
+  type SelectedFields,
+  type SomeFields,
+  type SummarySearchOptions,
+  type TextQuery,
+  type YqlSearchOptions,
+} from "./query.ts";
+export type { FeatureValue, Hit, SearchResult, SearchTiming } from "./result.ts";
+export { type AnySchema, type BuiltInProfile, type Infer, type InferInput, type Schema, type SchemaOptions, schema } from "./schema.ts";
+export type { Numbers, TensorBlock, TensorCell, TensorValue } from "./tensor.ts";
+export { type DistanceMetric, type VectorField, type VectorOptions, tensor, vector } from "./vector.ts";

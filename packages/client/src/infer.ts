@@ -1,0 +1,37 @@
+/** Types of documents, read off the fields of a schema. */
+import type { Field, FieldMap, ShapeOf } from "./field.ts";
+
+type Simplify<Type> = { [Key in keyof Type]: Type[Key] } & {};
+
+type OptionalName<Fields> = {
+  [Name in keyof Fields]: ShapeOf<Fields[Name]>["optional"] extends true ? Name : never;
+}[keyof Fields];
+type RequiredName<Fields> = Exclude<keyof Fields, OptionalName<Fields>>;
+
+/** A document as it is read. */
+export type DocumentOf<Fields extends FieldMap> = Simplify<
+  { readonly [Name in RequiredName<Fields>]: ShapeOf<Fields[Name]>["output"] } & {
+    readonly [Name in OptionalName<Fields>]?: ShapeOf<Fields[Name]>["output"];
+  }
+>;
+
+/** A document as it is given. */
+export type DocumentInputOf<Fields extends FieldMap> = Simplify<
+  { readonly [Name in RequiredName<Fields>]: ShapeOf<Fields[Name]>["input"] } & {
+    readonly [Name in OptionalName<Fields>]?: ShapeOf<Fields[Name]>["input"] | undefined;
+  }
+>;
+
+/** The fields whose shape has `Member` of this type. */
+export type NameWith<Fields extends FieldMap, Member extends string, Type> = {
+  [Name in keyof Fields]: ShapeOf<Fields[Name]> extends Readonly<Record<Member, Type>> ? Name : never;
+}[keyof Fields] &
+  string;
+
+/** The fields a hit has without being asked for any. */
+export type HitFieldsOf<Fields extends FieldMap> = DocumentOf<Pick<Fields, NameWith<Fields, "inHits", true>>>;
+
+/** What `where` is given. */
+export type ConditionsOf<Fields extends FieldMap> = {
+  readonly [Name in keyof Fields]: Fields[Name] extends Field ? ShapeOf<Fields[Name]>["conditions"] : never;
+};

@@ -1,0 +1,107 @@
+/**
+ * How hits are scored. A profile is written as one in a schema file is; those of a schema that says nothing are made
+ * here: words by bm25, vectors by closeness, both by their sum.
+ */
+import { type CellType, type DataType, tensorTypeText } from "./data-type.ts";
+import type { FieldMap } from "./field.ts";
+
+/** A formula of the ranking language, as in `"bm25(subject) + 2 * bm25(body)"`. */
+export type Expression = string;
+
+/** A profile. Every name in it means what it means in a schema file. */
+export interface Profile {
+  /** Profiles to take everything else from; `default` unless said otherwise, `[]` for none. */
+  readonly inherits?: string | readonly string[];
+  /** What a query may or must give, by name: `double`, or the type of a tensor. */
+  readonly inputs?: Readonly<Record<string, string>>;
+  readonly constants?: Readonly<Record<string, number>>;
+  /** Formulas by name (or by name and parameters: `"scaled(x)"`). */
+  readonly functions?: Readonly<Record<string, Expression>>;
+  readonly firstPhase?: Expression;
+  readonly secondPhase?: Expression;
+  /** Numbers to return with every hit, in `matchFeatures`. */
+  readonly matchFeatures?: readonly string[];
+  /** Numbers to return with every hit, in `summaryFeatures`. */
+  readonly summaryFeatures?: readonly string[];
+}
+
+/** A vector field, as far as ranking goes. */
+interface Vector {
+  readonly name: string;
+  /** Type of the vector a query gives. */
+  readonly inputType: string;
+}
+
+/** Name of the profile for words and the nearest of one field. */
+export function hybridProfileName(field: string): string {
+  return `hybrid_${field}`;
+}
+
+/** Name of the profile for the nearest of one field. */
+export function nearProfileName(field: string): string {
+  return `near_${field}`;
+}
+
+/**
+ * The profiles of a schema: what it says itself, and for what it does not say, the made ones. `default` declares the
+ * query vectors, so that whatever inherits from it can be used with `near`.
+ */
+export function profilesOf(fields: FieldMap, own: Readonly<Record<string, Profile>>): ReadonlyMap<string, Profile> {
+  const words = textFieldsOf(fields);
+  const vectors = Object.entries(fields).flatMap(([name, field]) => vectorOf(name, field.definition.type));
+  const profiles = new Map<string, Profile>([["default", defaultProfile(words, vectors)]]);
+  for (const { name } of vectors) {
+    const closeness = `closeness(field, ${name})`;
+    profiles.set(nearProfileName(name), { firstPhase: closeness, matchFeatures: [closeness] });
+    if (words.length > 0) profiles.set(hybridProfileName(name), hybridProfile(words, closeness));
+  }
+  for (const [name, profile] of Object.entries(own)) profiles.set(name, profile);
+  return profiles;
+}
+
+function defaultProfile(words: readonly string[], vectors: readonly Vector[]): Profile {
+  const features = words.map(bm25);
+  return {
+    inherits: [],
+    ...(vectors.length === 0 ? {} : { inputs: Object.fromEntries(vectors.map((it) => [it.name, it.inputType])) }),
+    ...(words.length === 0 ? {} : { firstPhase: features.join(" + "), matchFeatures: features }),
+  };
+}
+
+/** The score of words at which they count half as much as a vector that is equal. */
+const HALF_SCORE = 5;
+
+/** bm25 has no upper bound, so it is brought into the range of closeness before they are added. */
+function hybridProfile(words: readonly string[], closeness: string): Profile {
+  return {
+    functions: { words: words.map(bm25).join(" + "), words_scaled: `words / (words + ${HALF_SCORE})` },
+    firstPhase: `words_scaled + ${closeness}`,
+    matchFeatures: ["words", closeness],
+  };
+}
+
+function bm25(field: string): string {
+  return `bm25(${field})`;
+}
+
+function isText(type: DataType | undefined, indexing: readonly string[] = []): boolean {
+  if (type === undefined || !indexing.includes("index")) return false;
+  return type.kind === "array" ? isText(type.element, indexing) : type.kind === "primitive" && type.name === "string";
+}
+
+/** Fields of texts that are searched by word. */
+export function textFieldsOf(fields: FieldMap): string[] {
+  return Object.keys(fields).filter((name) => isText(fields[name]?.definition.type, fields[name]?.definition.indexing));
+}
+
+function vectorOf(name: string, type: DataType): Vector[] {
+  if (type.kind !== "tensor") return [];
+  const sizes = Object.values(type.dimensions);
+  if (sizes.length !== 1 || sizes[0] === "mapped") return [];
+  return [{ name, inputType: tensorTypeText(inputCell(type.cell), type.dimensions) }];
+}
+
+/** A query's vector is at least as precise as the stored ones; bits are compared as they are. */
+function inputCell(cell: CellType): CellType {
+  return cell === "bfloat16" ? "float" : cell;
+}

@@ -1,0 +1,218 @@
+/** Writes a search as YQL and the parameters beside it. What a user typed is a parameter, never part of the YQL. */
+import { type Condition, everything } from "./condition.ts";
+import { invalidArgument, suggestion } from "./error.ts";
+import type { FieldMap } from "./field.ts";
+import type { ConditionsOf, DocumentOf, HitFieldsOf, NameWith } from "./infer.ts";
+import { hybridProfileName, nearProfileName } from "./profile.ts";
+import type { AnySchema } from "./schema.ts";
+import { type Numbers, rowJson } from "./tensor.ts";
+
+/** What a user typed, with how to take it. */
+export interface TextQuery {
+  readonly query: string;
+  /** Whether documents need one of the words, or all of them; `any` by default. */
+  readonly match?: "any" | "all";
+  /** The field or field set to look in; `default` by default. */
+  readonly in?: string;
+}
+
+/** The nearest of a vector. */
+export interface NearQuery<VectorName extends string = string> {
+  readonly field: VectorName;
+  readonly vector: Numbers;
+  /** How many of the nearest to find at least; 100 by default, more when the page needs more. */
+  readonly targetHits?: number;
+  /** How far away they may be, in the field's metric. */
+  readonly distanceMax?: number;
+}
+
+/** An order: a field, and the direction if it is not ascending. */
+export type Order<Name extends string> = Name | `${Name} asc` | `${Name} desc`;
+
+/** What every search may say, however it is written. */
+export interface CommonSearchOptions<S extends AnySchema> {
+  /** The ranking; made to fit `text` and `near` unless it is said. */
+  readonly profile?: S["profiles"][number];
+  /** Values of the profile's inputs, by name. */
+  readonly inputs?: Readonly<Record<string, InputValue>>;
+  /** Hits to return; 10 by default. */
+  readonly limit?: number;
+  /** Hits to skip. */
+  readonly offset?: number;
+  /** Time the server may take; 5 s by default. */
+  readonly timeoutMs?: number;
+  /** Whether to return how long it took, and what was read. */
+  readonly timing?: boolean;
+}
+
+/** A value for the ranking: a number, a vector, or a tensor as the server writes and reads it. */
+export type InputValue = number | string | Numbers | Readonly<Record<string, unknown>>;
+
+/**
+ * What to search for. All parts together narrow the result; only `text` and `near` widen each other: a document is
+ * found by its words, or by its vector, and ranked by both.
+ */
+export interface SearchOptions<S extends AnySchema, Selected extends keyof S["fields"] & string = never>
+  extends CommonSearchOptions<S> {
+  /** What a user typed. An empty text is as good as none. */
+  readonly text?: string | TextQuery;
+  readonly near?: NearQuery<NameWith<S["fields"], "kind", "vector">>;
+  /** Conditions on fields: `(it) => it.year.ge(2020).and(it.sender.is("a"))`. */
+  readonly where?: Condition | ((fields: ConditionsOf<S["fields"]>) => Condition);
+  /** Instead of by relevance. */
+  readonly orderBy?: OrderBy<S> | readonly OrderBy<S>[];
+  /** The fields of hits; all but vectors by default. */
+  readonly fields?: readonly Selected[];
+}
+
+/** A search whose hits show what a summary class of the deployed schema has. */
+export interface SummarySearchOptions<S extends AnySchema> extends Omit<SearchOptions<S>, "fields"> {
+  readonly summary: string;
+}
+
+/** A search that is given in YQL. Texts from users belong into parameters: `userInput(@name)`. */
+export interface YqlSearchOptions<S extends AnySchema> extends CommonSearchOptions<S> {
+  readonly yql: string;
+  /** Values for `@name` in the YQL. */
+  readonly parameters?: Readonly<Record<string, string | number>>;
+  readonly summary?: string;
+}
+
+/** The fields of hits that only the server knows: some of the document's. */
+export type SomeFields<S extends AnySchema> = Partial<DocumentOf<S["fields"]>>;
+
+type OrderBy<S extends AnySchema> = Order<NameWith<S["fields"], "kind", "sortable">>;
+
+/** The fields of a hit: the selected ones, or those that hits have anyway. */
+export type SelectedFields<S extends AnySchema, Selected extends string> = [Selected] extends [never]
+  ? HitFieldsOf<S["fields"]>
+  : DocumentOf<Pick<S["fields"], Selected & keyof S["fields"]>>;
+
+/** A search that is written, and not sent yet. */
+export interface Query<S extends AnySchema = AnySchema, Fields = unknown> {
+  readonly schema: S;
+  readonly yql: string;
+  /** Everything beside the YQL, by the names the server has for it. */
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** The fields that every hit has; nothing where only the server knows. */
+  readonly hitFields: readonly (keyof Fields & string)[] | undefined;
+  /** The YQL. */
+  toString(): string;
+  /** The body of the request, but for the group. */
+  toJSON(): Readonly<Record<string, unknown>>;
+}
+
+const TIMEOUT_MS_DEFAULT = 5_000;
+const LIMIT_DEFAULT = 10;
+const TARGET_HITS_MIN = 100;
+
+/** Writes a search. `group.search` does it too; this is for looking at it, or for sending it again and again. */
+export function query<S extends AnySchema, Selected extends keyof S["fields"] & string = never>(
+  schema: S,
+  options?: SearchOptions<S, Selected>,
+): Query<S, SelectedFields<S, Selected>>;
+export function query<S extends AnySchema>(
+  schema: S,
+  options: YqlSearchOptions<S> | SummarySearchOptions<S>,
+): Query<S, SomeFields<S>>;
+export function query(schema: AnySchema, options: AnySearch = {}): Query {
+  const text = textOf(schema, options.text);
+  const yql = options.yql ?? writeYql(schema, options, text);
+  const parameters = parametersOf(schema, options, text);
+  const isChosenByServer = options.summary !== undefined || options.yql !== undefined;
+  const hitFields = isChosenByServer ? undefined : (options.fields ?? shownFields(schema));
+  return {
+    schema,
+    yql,
+    parameters,
+    hitFields: hitFields as readonly never[] | undefined,
+    toString: () => yql,
+    toJSON: () => ({ yql, ...parameters }),
+  };
+}
+
+/** Any search, once the type checker is done with it. */
+type AnySearch = Omit<SearchOptions<AnySchema>, "fields" | "near"> &
+  Partial<YqlSearchOptions<AnySchema>> & { readonly near?: NearQuery; readonly fields?: readonly string[] };
+
+function parametersOf(schema: AnySchema, options: AnySearch, text: TextQuery | undefined): Record<string, unknown> {
+  const { near, summary, limit = LIMIT_DEFAULT, offset = 0, timeoutMs = TIMEOUT_MS_DEFAULT } = options;
+  for (const [name, count] of Object.entries({ limit, offset })) {
+    if (!Number.isInteger(count) || count < 0) throw invalidArgument(`${name} is ${count}: give an integer that is not negative`);
+  }
+  const profile = options.profile ?? profileFor(options, text);
+  const parameters: Record<string, unknown> = { ...options.parameters, hits: limit, offset, timeout: `${timeoutMs}ms` };
+  parameters["ranking.profile"] = known(schema, profile);
+  if (text !== undefined) parameters["text"] = text.query;
+  if (near !== undefined) parameters[inputName(near.field)] = rowJson(near.vector);
+  for (const [name, value] of Object.entries(options.inputs ?? {})) parameters[inputName(name)] = inputValue(value);
+  if (summary !== undefined) parameters["presentation.summary"] = summary;
+  if (options.timing === true) parameters["presentation.timing"] = true;
+  return parameters;
+}
+
+function inputName(name: string): string {
+  return `input.query(${name})`;
+}
+
+function shownFields(schema: AnySchema): string[] {
+  return Object.keys(schema.fields).filter((name) => schema.fields[name]?.definition.indexing.includes("summary"));
+}
+
+function textOf(schema: AnySchema, text: string | TextQuery | undefined): TextQuery | undefined {
+  const asked = typeof text === "string" ? { query: text } : text;
+  if (asked === undefined || asked.query.trim() === "") return undefined;
+  const where = asked.in ?? "default";
+  const places = [...schema.fieldsets, ...Object.keys(schema.fields)];
+  if (places.includes(where)) return asked;
+  const hint = suggestion(where, places);
+  throw invalidArgument(
+    asked.in === undefined
+      ? `schema ${schema.name} has no text to search: declare a text() field, or say which field with { query, in }`
+      : `schema ${schema.name} has no field or field set '${where}'${hint}`,
+  );
+}
+
+function profileFor(options: { readonly near?: NearQuery; readonly orderBy?: unknown }, text: TextQuery | undefined): string {
+  if (options.near === undefined) return text === undefined && options.orderBy !== undefined ? "unranked" : "default";
+  return text === undefined ? nearProfileName(options.near.field) : hybridProfileName(options.near.field);
+}
+
+function known(schema: AnySchema, profile: string): string {
+  if (schema.profiles.includes(profile)) return profile;
+  throw invalidArgument(`schema ${schema.name} has no profile '${profile}'${suggestion(profile, schema.profiles)}`);
+}
+
+function inputValue(value: unknown): unknown {
+  const isRow = value instanceof Float32Array || value instanceof Float64Array || value instanceof Int8Array;
+  return isRow ? rowJson(value) : value;
+}
+
+function writeYql(schema: AnySchema, options: AnySearch, text: TextQuery | undefined): string {
+  const { near, where, fields, orderBy, limit = LIMIT_DEFAULT, offset = 0 } = options;
+  const relevant: string[] = [];
+  if (text !== undefined) relevant.push(userInput(text));
+  if (near !== undefined) relevant.push(nearestNeighbor(near, Math.max(TARGET_HITS_MIN, limit + offset)));
+  const filter = typeof where === "function" ? where(schema.conditions as ConditionsOf<FieldMap>) : where;
+  const parts = relevant.length > 1 ? [`(${relevant.join(" or ")})`] : relevant;
+  if (filter !== undefined) parts.push(String(filter));
+  const condition = parts.length === 0 ? String(everything) : parts.join(" and ");
+  const selected = fields === undefined ? "*" : [...fields, "matchfeatures", "summaryfeatures"].join(", ");
+  const orders = typeof orderBy === "string" ? [orderBy] : (orderBy ?? []);
+  const order = orders.length === 0 ? "" : ` order by ${orders.join(", ")}`;
+  return `select ${selected} from ${schema.name} where ${condition}${order}`;
+}
+
+function userInput(text: TextQuery): string {
+  const annotations: string[] = [];
+  if (text.match === "all") annotations.push('grammar: "all"');
+  if (text.in !== undefined) annotations.push(`defaultIndex: "${text.in}"`);
+  const call = "userInput(@text)";
+  return annotations.length === 0 ? call : `({${annotations.join(", ")}}${call})`;
+}
+
+function nearestNeighbor(near: NearQuery, targetHits: number): string {
+  const annotations = [`targetHits: ${near.targetHits ?? targetHits}`];
+  if (near.distanceMax !== undefined) annotations.push(`distanceThreshold: ${near.distanceMax}`);
+  return `({${annotations.join(", ")}}nearestNeighbor(${near.field}, ${near.field}))`;
+}

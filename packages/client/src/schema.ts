@@ -1,0 +1,115 @@
+/** A schema: fields, how they are ranked, and everything that follows from them. */
+import type * as z from "zod/v4";
+import { type Codec, objectCodec } from "./codec.ts";
+import { invalidArgument, suggestion } from "./error.ts";
+import type { FieldMap } from "./field.ts";
+import { conditionsOf } from "./field-condition.ts";
+import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./infer.ts";
+import { type Profile, profilesOf, textFieldsOf } from "./profile.ts";
+import { writeSchema } from "./sd.ts";
+
+/** What a schema may say beside its fields. */
+export interface SchemaOptions<Fields extends FieldMap, ProfileName extends string> {
+  /** First part of document ids; the schema's name by default. */
+  readonly namespace?: string;
+  /** Ranking other than the made one. A profile inherits `default` unless it says otherwise. */
+  readonly profiles?: Readonly<Record<ProfileName, Profile>>;
+  /** Fields that are searched together under one name; `default` has all texts, unless it is given. */
+  readonly fieldsets?: Readonly<Record<string, readonly (keyof Fields & string)[]>>;
+}
+
+/** Profiles that every schema has. */
+export type BuiltInProfile = "default" | "unranked";
+
+/** Any schema, whatever its fields are. */
+export interface AnySchema {
+  readonly name: string;
+  /** First part of the ids of its documents. */
+  readonly namespace: string;
+  readonly fields: FieldMap;
+  /** Checks a document as it is given; also for other libraries that ask for a schema. */
+  readonly zod: z.ZodType;
+  /** @internal Writes and reads documents. */
+  readonly codec: Codec;
+  /** Names of the profiles, made ones included. */
+  readonly profiles: readonly string[];
+  /** Names of the field sets. */
+  readonly fieldsets: readonly string[];
+  /** Conditions on the fields, as `where` is given them. */
+  readonly conditions: object;
+  /** The text of the schema file, which a Vespa takes as it is. */
+  toString(): string;
+}
+
+/** A schema. */
+export interface Schema<Name extends string, Fields extends FieldMap, ProfileName extends string> extends AnySchema {
+  readonly name: Name;
+  readonly fields: Fields;
+  readonly zod: z.ZodType<DocumentInputOf<Fields>>;
+  readonly profiles: readonly (ProfileName | BuiltInProfile)[];
+  readonly conditions: ConditionsOf<Fields>;
+}
+
+/** A document of a schema, as it is read. */
+export type Infer<S extends AnySchema> = DocumentOf<S["fields"]>;
+
+/** A document of a schema, as it is given. */
+export type InferInput<S extends AnySchema> = DocumentInputOf<S["fields"]>;
+
+const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** Names that mean something else in answers. */
+const RESERVED: ReadonlySet<string> = new Set([
+  "documentid",
+  "sddocname",
+  "matchfeatures",
+  "summaryfeatures",
+  "rankfeatures",
+]);
+
+/** Makes a schema. Nothing is deployed by it: `open({ schemas })` and `client.deploy` do that. */
+export function schema<const Name extends string, const Fields extends FieldMap, ProfileName extends string = never>(
+  name: Name,
+  fields: Fields,
+  options: SchemaOptions<Fields, ProfileName> = {},
+): Schema<Name, Fields, ProfileName> {
+  checkNames(name, fields);
+  const own: Readonly<Record<string, Profile>> = options.profiles ?? {};
+  const profiles = profilesOf(fields, own);
+  const fieldsets = fieldsetsOf(fields, options.fieldsets ?? {});
+  const codec = objectCodec(fields);
+  const conditions = Object.entries(fields).map(([field, { definition }]) => [field, conditionsOf(field, definition.type)]);
+  return {
+    name,
+    namespace: options.namespace ?? name,
+    fields,
+    zod: codec.zod as z.ZodType<DocumentInputOf<Fields>>,
+    codec,
+    profiles: [...profiles.keys(), "unranked"] as (ProfileName | BuiltInProfile)[],
+    fieldsets: Object.keys(fieldsets),
+    conditions: Object.fromEntries(conditions) as ConditionsOf<Fields>,
+    toString: () => writeSchema({ name, fields, fieldsets, profiles }),
+  };
+}
+
+function checkNames(name: string, fields: FieldMap): void {
+  if (!IDENTIFIER.test(name)) throw invalidArgument(`'${name}' cannot be the name of a schema: use letters, digits and '_'`);
+  for (const field of Object.keys(fields)) {
+    if (!IDENTIFIER.test(field)) throw invalidArgument(`'${field}' cannot be the name of a field: use letters, digits and '_'`);
+    if (RESERVED.has(field)) throw invalidArgument(`'${field}' cannot be the name of a field: the word is reserved`);
+  }
+}
+
+function fieldsetsOf(
+  fields: FieldMap,
+  own: Readonly<Record<string, readonly string[]>>,
+): Readonly<Record<string, readonly string[]>> {
+  const known = Object.keys(fields);
+  for (const [fieldset, members] of Object.entries(own)) {
+    const stranger = members.find((member) => !known.includes(member));
+    if (stranger === undefined) continue;
+    throw invalidArgument(`fieldset '${fieldset}' has '${stranger}', which is no field${suggestion(stranger, known)}`);
+  }
+  const texts = textFieldsOf(fields);
+  return texts.length === 0 || own["default"] !== undefined ? own : { default: texts, ...own };
+}

@@ -1,0 +1,111 @@
+/** Writes a schema as the text of a schema file (`.sd`). */
+import { type DataType, dataTypeText, type StructType, structsOf } from "./data-type.ts";
+import { invalidArgument } from "./error.ts";
+import type { FieldDefinition, FieldMap } from "./field.ts";
+import type { Profile } from "./profile.ts";
+
+/** What stands in a schema file. */
+export interface SchemaText {
+  readonly name: string;
+  readonly fields: FieldMap;
+  readonly fieldsets: Readonly<Record<string, readonly string[]>>;
+  readonly profiles: ReadonlyMap<string, Profile>;
+}
+
+/** The text of a schema file. */
+export function writeSchema(schema: SchemaText): string {
+  const names = nameStructs(schema.fields);
+  const nameOf = (struct: StructType): string => names.get(struct) ?? "";
+  const document = [
+    ...[...names].flatMap(([struct, name]) => structLines(struct, name, nameOf)),
+    ...Object.entries(schema.fields).flatMap(([name, field]) => fieldLines(name, field.definition, nameOf)),
+  ];
+  const body = [
+    ...block(`document ${schema.name}`, document),
+    ...Object.entries(schema.fieldsets).map(([name, fields]) => `fieldset ${name} { fields: ${fields.join(", ")} }`),
+    ...[...schema.profiles].flatMap(([name, profile]) => profileLines(name, profile)),
+  ];
+  return `${block(`schema ${schema.name}`, body).join("\n")}\n`;
+}
+
+function block(head: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [`${head} {}`] : [`${head} {`, ...lines.map((line) => `  ${line}`), "}"];
+}
+
+/** Every struct once, those inside others first. Two structs may not have one name. */
+function nameStructs(fields: FieldMap): ReadonlyMap<StructType, string> {
+  const names = new Map<StructType, string>();
+  for (const [fieldName, field] of Object.entries(fields)) {
+    for (const { struct, name } of structsOf(field.definition.type, fieldName)) {
+      if (names.has(struct)) continue;
+      if ([...names.values()].includes(name)) {
+        throw invalidArgument(`two structs are called '${name}': give one another name, struct({ … }, { name })`);
+      }
+      names.set(struct, name);
+    }
+  }
+  return names;
+}
+
+function structLines(struct: StructType, name: string, nameOf: (struct: StructType) => string): string[] {
+  const members = Object.entries(struct.members);
+  return block(
+    `struct ${name}`,
+    members.map(([member, type]) => `field ${member} type ${dataTypeText(type, nameOf)} {}`),
+  );
+}
+
+function fieldLines(name: string, definition: FieldDefinition, nameOf: (struct: StructType) => string): string[] {
+  return block(`field ${name} type ${dataTypeText(definition.type, nameOf)}`, [
+    `indexing: ${definition.indexing.join(" | ")}`,
+    ...definition.settings,
+    ...memberLines(definition),
+  ]);
+}
+
+/** Members of structs and maps are searched as values, or by word, as they would be outside. */
+function memberLines(definition: FieldDefinition): string[] {
+  return Object.entries(definition.members ?? {}).flatMap(([name, member]) => {
+    const searched = member.indexing.filter((output) => output !== "summary");
+    if (member.members !== undefined) return block(`struct-field ${name}`, memberLines(member));
+    if (searched.length === 0 || isTensor(member.type)) return [];
+    const settings = member.settings.filter((setting) => /^(match|rank):/.test(setting));
+    return block(`struct-field ${name}`, [`indexing: ${searched.join(" | ")}`, ...settings]);
+  });
+}
+
+function isTensor(type: DataType): boolean {
+  return type.kind === "tensor";
+}
+
+function profileLines(name: string, profile: Profile): string[] {
+  const inherits = profile.inherits ?? (name === "default" ? [] : "default");
+  const parents = typeof inherits === "string" ? [inherits] : inherits;
+  const head = parents.length === 0 ? `rank-profile ${name}` : `rank-profile ${name} inherits ${parents.join(", ")}`;
+  const inputs = Object.entries(profile.inputs ?? {}).map(([input, type]) => `query(${input}) ${type}`);
+  const constants = Object.entries(profile.constants ?? {}).map(([constant, value]) => `${constant}: ${value}`);
+  return block(head, [
+    ...(inputs.length === 0 ? [] : block("inputs", inputs)),
+    ...(constants.length === 0 ? [] : block("constants", constants)),
+    ...Object.entries(profile.functions ?? {}).flatMap(([declared, expression]) =>
+      block(`function ${declared.includes("(") ? declared : `${declared}()`}`, [`expression: ${oneLine(expression)}`]),
+    ),
+    ...phaseLines("first-phase", profile.firstPhase),
+    ...phaseLines("second-phase", profile.secondPhase),
+    ...featureLines("match-features", profile.matchFeatures),
+    ...featureLines("summary-features", profile.summaryFeatures),
+  ]);
+}
+
+function phaseLines(phase: string, expression: string | undefined): string[] {
+  return expression === undefined ? [] : block(phase, [`expression: ${oneLine(expression)}`]);
+}
+
+/** An expression ends with its line. */
+function oneLine(expression: string): string {
+  return expression.trim().replace(/\s*\n\s*/g, " ");
+}
+
+function featureLines(list: string, features: readonly string[] | undefined): string[] {
+  return features === undefined ? [] : block(list, features);
+}

@@ -1,0 +1,32 @@
+/** A `fetch` that answers from a list of handlers and keeps what it was asked. */
+import type { Fetch } from "../src/index.ts";
+
+export interface Asked {
+  readonly method: string;
+  readonly url: string;
+  readonly body: unknown;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface FakeServer {
+  readonly asked: Asked[];
+  readonly fetch: Fetch;
+}
+
+/** Answers every request with what `answer` says: a status and JSON. */
+export function fakeServer(answer: (asked: Asked, count: number) => readonly [status: number, json: unknown] | Promise<readonly [number, unknown]>): FakeServer {
+  const asked: Asked[] = [];
+  return {
+    asked,
+    fetch: async (url, init) => {
+      const body = typeof init.body === "string" ? (JSON.parse(init.body) as unknown) : init.body;
+      const request = { method: init.method ?? "GET", url, body, headers: init.headers as Record<string, string> };
+      asked.push(request);
+      const [status, json] = await answer(request, asked.length);
+      return new Response(JSON.stringify(json), { status });
+    },
+  };
+}
+
+/** Retries without waiting. */
+export const AT_ONCE = { firstWaitMs: 0, longestWaitMs: 0 };

@@ -1,0 +1,280 @@
+import { describe, expect, test } from "vitest";
+import * as z from "zod/v4";
+import { array, applicationFiles, BrookletError, int, map, schema, string, struct, text, vector } from "../src/index.ts";
+import { mail } from "./mail.ts";
+
+describe("the schema file", () => {
+  test("has fields, structs, field sets, and made profiles", () => {
+    expect(String(mail)).toMatchInlineSnapshot(`
+      "schema mail {
+        document mail {
+          struct person {
+            field name type string {}
+            field email type string {}
+            field about type string {}
+          }
+          field subject type string {
+            indexing: summary | index
+            index: enable-bm25
+            bolding: on
+          }
+          field body type string {
+            indexing: summary | index
+            index: enable-bm25
+            match: substring
+          }
+          field sender type string {
+            indexing: summary | attribute
+            match: word
+            rank: filter
+          }
+          field recipients type array<string> {
+            indexing: summary | attribute
+            match: word
+            rank: filter
+          }
+          field notes type array<string> {
+            indexing: summary | index
+            index: enable-bm25
+          }
+          field sentAt type long {
+            indexing: summary | attribute
+          }
+          field year type int {
+            indexing: summary | attribute
+          }
+          field size type long {
+            indexing: summary | attribute
+          }
+          field score type double {
+            indexing: summary | attribute
+          }
+          field unread type bool {
+            indexing: summary | attribute
+          }
+          field labels type weightedset<string> {
+            indexing: summary | attribute
+            match: word
+            rank: filter
+          }
+          field counts type map<string, int> {
+            indexing: summary
+            struct-field key {
+              indexing: attribute
+              match: word
+              rank: filter
+            }
+            struct-field value {
+              indexing: attribute
+            }
+          }
+          field people type array<person> {
+            indexing: summary
+            struct-field name {
+              indexing: attribute
+              match: word
+              rank: filter
+            }
+            struct-field email {
+              indexing: attribute
+              match: word
+              rank: filter
+            }
+            struct-field about {
+              indexing: index
+            }
+          }
+          field place type position {
+            indexing: summary | attribute
+          }
+          field picture type raw {
+            indexing: summary
+          }
+          field vec type tensor<bfloat16>(x[3]) {
+            indexing: attribute
+            attribute { distance-metric: angular }
+          }
+          field chunks type tensor<float>(chunk{},x[2]) {
+            indexing: attribute
+          }
+          field weights type tensor<double>(word{}) {
+            indexing: attribute
+          }
+          field pairs type tensor<float>(a{},b{}) {
+            indexing: attribute
+          }
+        }
+        fieldset default { fields: subject, body, notes }
+        fieldset all { fields: subject, body, notes }
+        rank-profile default {
+          inputs {
+            query(vec) tensor<float>(x[3])
+          }
+          first-phase {
+            expression: bm25(subject) + bm25(body) + bm25(notes)
+          }
+          match-features {
+            bm25(subject)
+            bm25(body)
+            bm25(notes)
+          }
+        }
+        rank-profile near_vec inherits default {
+          first-phase {
+            expression: closeness(field, vec)
+          }
+          match-features {
+            closeness(field, vec)
+          }
+        }
+        rank-profile hybrid_vec inherits default {
+          function words() {
+            expression: bm25(subject) + bm25(body) + bm25(notes)
+          }
+          function words_scaled() {
+            expression: words / (words + 5)
+          }
+          first-phase {
+            expression: words_scaled + closeness(field, vec)
+          }
+          match-features {
+            words
+            closeness(field, vec)
+          }
+        }
+        rank-profile recent inherits default {
+          inputs {
+            query(now) double
+          }
+          function age() {
+            expression: query(now) - attribute(sentAt)
+          }
+          first-phase {
+            expression: bm25(subject) / (1 + age)
+          }
+          second-phase {
+            expression: firstPhase + 1
+          }
+          summary-features {
+            age
+          }
+        }
+      }
+      "
+    `);
+  });
+
+  test("has no field set and no words to rank without texts", () => {
+    expect(String(schema("event", { kind: string(), vec: vector(2, { cell: "int8", metric: "hamming" }) }))).toMatchInlineSnapshot(`
+      "schema event {
+        document event {
+          field kind type string {
+            indexing: summary | attribute
+            match: word
+            rank: filter
+          }
+          field vec type tensor<int8>(x[2]) {
+            indexing: attribute
+            attribute { distance-metric: hamming }
+          }
+        }
+        rank-profile default {
+          inputs {
+            query(vec) tensor<int8>(x[2])
+          }
+        }
+        rank-profile near_vec inherits default {
+          first-phase {
+            expression: closeness(field, vec)
+          }
+          match-features {
+            closeness(field, vec)
+          }
+        }
+      }
+      "
+    `);
+  });
+
+  test("lets profiles inherit what they say, and be written over lines", () => {
+    const both = schema(
+      "note",
+      { body: text() },
+      { profiles: { base: { inherits: [], constants: { k: 2 } }, "best-of": { inherits: ["base", "default"], functions: { "twice(x)": "x *\n  k" }, matchFeatures: [] } } },
+    );
+    expect(String(both)).toContain("rank-profile base {\n    constants {\n      k: 2\n    }\n  }");
+    expect(String(both)).toContain(
+      "rank-profile best-of inherits base, default {\n    function twice(x) {\n      expression: x * k\n    }\n    match-features {}\n  }",
+    );
+  });
+
+  test("goes into an application package", () => {
+    const files = applicationFiles([mail, schema("note", { body: text() })], { cluster: "personal" });
+    expect([...files.keys()]).toEqual(["services.xml", "hosts.xml", "schemas/mail.sd", "schemas/note.sd"]);
+    expect(files.get("services.xml")).toContain('<content id="personal" version="1.0">');
+    expect(files.get("services.xml")).toContain('<document type="note" mode="streaming"/>');
+  });
+});
+
+describe("what cannot be a schema is refused with the reason", () => {
+  const refused: readonly (readonly [string, () => unknown, string])[] = [
+    ["a name", () => schema("my mail", {}), "'my mail' cannot be the name of a schema: use letters, digits and '_'"],
+    ["a field", () => schema("a", { "x-y": int() }), "'x-y' cannot be the name of a field: use letters, digits and '_'"],
+    ["a reserved word", () => schema("a", { documentid: int() }), "'documentid' cannot be the name of a field: the word is reserved"],
+    [
+      "a field set",
+      () => schema("a", { subject: text() }, { fieldsets: { all: ["subjekt" as "subject"] } }),
+      "fieldset 'all' has 'subjekt', which is no field; did you mean 'subject'?",
+    ],
+    ["a dimension", () => vector(0), "dimension 'x' has size 0: give a positive integer, or \"mapped\""],
+    [
+      "two structs of one name",
+      () => String(schema("a", { x: struct({ n: int() }, { name: "s" }), y: struct({ m: int() }, { name: "s" }) })),
+      "two structs are called 's': give one another name, struct({ … }, { name })",
+    ],
+    ["two schemas of one name", () => applicationFiles([mail, mail]), "two schemas are called 'mail'"],
+    ["no schema", () => applicationFiles([]), "an application needs at least one schema"],
+  ];
+  test.each(refused)("%s", (_, make, message) => {
+    expect(make).toThrow(message);
+    expect(catching(make)).toMatchObject({ code: "INVALID_ARGUMENT", status: 0, outcome: "not_applied" });
+  });
+});
+
+describe("the zod schema", () => {
+  const least = { subject: "", body: "", sender: "", recipients: [], sentAt: new Date(), year: 1 };
+
+  test("takes documents, and says what is wrong with others", () => {
+    expect(mail.zod.safeParse(least).success).toBe(true);
+    expect(mail.zod.safeParse({ ...least, year: 1.5 }).success).toBe(false);
+    expect(mail.zod.safeParse({ ...least, year: 2 ** 31 }).success).toBe(false);
+    expect(mail.zod.safeParse({ ...least, size: 2 ** 53 }).success).toBe(false);
+    expect(mail.zod.safeParse({ ...least, vec: [1, 2] }).success).toBe(false);
+    expect(mail.zod.safeParse({ ...least, vec: [1, 2, Number.NaN] }).success).toBe(false);
+    expect(mail.zod.safeParse({ ...least, vec: new Float32Array(3) }).success).toBe(true);
+    expect(mail.zod.safeParse({ ...least, colour: "red" }).success).toBe(false);
+  });
+
+  test("describes itself to tools", () => {
+    const { properties } = z.toJSONSchema(schema("t", { a: text(), n: array(int()), m: map(string(), int()) }).zod);
+    expect(properties).toMatchObject({ a: { type: "string" }, n: { type: "array" }, m: { type: "object" } });
+  });
+});
+
+test("structs without a name are named after their field, and one struct is written once", () => {
+  const address = struct({ street: text() });
+  const person = struct({ home: address, work: address.optional() });
+  const written = String(schema("people", { owner: person, others: array(person) }));
+  expect(written).toContain("struct owner_home_type {");
+  expect(written).toContain("field others type array<owner_type> {");
+  expect(written.match(/struct owner_type \{/g)).toHaveLength(1);
+});
+
+function catching(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (error) {
+    expect(BrookletError.is(error)).toBe(true);
+    return error;
+  }
+}

@@ -1,0 +1,166 @@
+/** The walk with the built core: what it stores comes back, and what was damaged meanwhile is told, never answered. */
+import { join } from "node:path";
+import { Core, instantiate, Writer } from "@brooklet/core";
+import { expect, onTestFinished, test } from "vitest";
+import { LocalCluster } from "../src/local-cluster.ts";
+import { directory, folder, openSql } from "./setting.ts";
+
+const FILES: Readonly<Record<string, string>> = {
+  "services.xml": `<services version="1.0"><content id="note" version="1.0"><redundancy>1</redundancy>
+    <documents><document type="note" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`,
+  "schemas/note.sd": `schema note { document note {
+    field title type string { indexing: summary | index }
+    field size type long { indexing: summary | attribute }
+    field embedding type tensor<float>(x[4]) { indexing: summary | attribute }
+  } }`,
+};
+const MINUTE_MS = 60_000;
+const encoder = new TextEncoder();
+
+function applicationPackage(): Uint8Array {
+  const writer = new Writer().varint(Object.keys(FILES).length);
+  for (const [path, text] of Object.entries(FILES)) writer.text(path).text(text);
+  return writer.finish();
+}
+
+/** A cluster over the core; its last problem is the operator's. */
+function open(path: string): { cluster: LocalCluster; problems: unknown[] } {
+  const problems: unknown[] = [];
+  const onProblem = (problem: unknown): void => void problems.push(problem);
+  const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 16 << 20, onTrap: onProblem });
+  const cluster = new LocalCluster({ storage: directory(path), makeEngine, onProblem });
+  onTestFinished(() => cluster.close());
+  return { cluster, problems };
+}
+
+const idOf = (name: string, group: string): string => `id:test:note:g=${group}:${name}`;
+
+async function put(cluster: LocalCluster, group: string, name: string): Promise<void> {
+  const fields = { title: `title of ${name}`, size: 7, embedding: [1, 2, 3, 4] };
+  const body = encoder.encode(JSON.stringify({ fields }));
+  const request = { kind: "put", rawPath: "", id: idOf(name, group), create: false, condition: "", body } as const;
+  expect(await cluster.partition(`g:${group}`).apply(request, MINUTE_MS)).toEqual({ status: 200 });
+}
+
+/** The answer to a get: its status, and its text; a failure is its code. */
+async function get(cluster: LocalCluster, group: string, name: string): Promise<string> {
+  const request = { rawPath: "", id: idOf(name, group), fieldSet: "", tensorFormat: "" };
+  try {
+    const { status, body } = await cluster.partition(`g:${group}`).get(request, MINUTE_MS);
+    return `${status} ${new TextDecoder().decode(body)}`;
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+}
+
+/** A directory with 300 folded documents of one group and two of another, and 2 not folded yet. */
+async function filled(): Promise<string> {
+  const path = join(folder(), "data");
+  const { cluster } = open(path);
+  await cluster.deploy(applicationPackage());
+  await Promise.all(Array.from({ length: 300 }, (_, index) => put(cluster, "alice", `n${index}`)));
+  await Promise.all(Array.from({ length: 300 }, (_, index) => put(cluster, "bob", `n${index}`)));
+  await cluster.idle();
+  await put(cluster, "alice", "late");
+  await cluster.close();
+  return path;
+}
+
+/** Changes all buckets of a closed directory. */
+function change(path: string, work: (sql: ReturnType<typeof openSql>) => void): void {
+  for (const bucket of ["000", "001"]) {
+    const sql = openSql(join(path, "buckets", `${bucket}.sqlite`));
+    work(sql);
+    sql.close();
+  }
+}
+
+test("documents come back from tail and segments, also after a restart", async () => {
+  const path = await filled();
+  const { cluster } = open(path);
+  expect(cluster.application()?.schemas.map(({ name }) => name)).toEqual(["note"]);
+  for (const name of ["n0", "n299", "late"]) {
+    const answer = await get(cluster, "alice", name);
+    expect(answer).toContain(`"title":"title of ${name}"`);
+    expect(answer).toContain(`"id":"${idOf(name, "alice")}"`);
+  }
+  // The other group has a segment and blocks of the same numbers, in another bucket, and is served by the same core.
+  expect(await get(cluster, "bob", "n0")).toContain(`"id":"${idOf("n0", "bob")}"`);
+  expect(await get(cluster, "bob", "n0")).toContain('"title":"title of n0"');
+  expect(await get(cluster, "alice", "absent")).toMatch(/^404 /);
+  expect(await get(cluster, "bob", "late")).toMatch(/^404 /);
+});
+
+test("a document removed after folding is gone, and stays gone after folding again", async () => {
+  const { cluster } = open(await filled());
+  const partition = cluster.partition("g:alice");
+  const request = { kind: "remove", rawPath: "", id: idOf("n5", "alice"), create: false, condition: "" } as const;
+  expect(await partition.apply({ ...request, body: new Uint8Array() }, MINUTE_MS)).toEqual({ status: 200 });
+  expect(await get(cluster, "alice", "n5")).toMatch(/^404 /);
+  await Promise.all(Array.from({ length: 260 }, (_, index) => put(cluster, "alice", `m${index}`)));
+  await cluster.idle();
+  expect(await get(cluster, "alice", "n5")).toMatch(/^404 /);
+  expect(await get(cluster, "alice", "n6")).toMatch(/^200 /);
+});
+
+test("a flipped bit anywhere in what is stored is found, or changes no answer (E3)", {
+  timeout: MINUTE_MS,
+}, async () => {
+  const path = await filled();
+  const columns = [
+    ["block", "id", "bytes"],
+    ["segment", "number", "header"],
+    ["segment", "number", "liveness"],
+    ["operation", "number", "bytes"],
+  ] as const;
+  const expected = new Map<string, string>();
+  const first = open(path).cluster;
+  for (const name of ["n0", "n299", "late"]) expected.set(name, await get(first, "alice", name));
+  await first.close();
+  const found = { damaged: 0, same: 0 };
+  for (const [table, key, column] of columns) {
+    for (const part of [0, 0.5, 0.99]) {
+      const originals: { id: number; bytes: Uint8Array }[][] = [];
+      change(path, (sql) => {
+        const rows = sql.all<{ id: number; bytes: Uint8Array }>(
+          `SELECT ${key} AS id, ${column} AS bytes FROM ${table}`,
+        );
+        originals.push(rows.map(({ id, bytes }) => ({ id, bytes: bytes.slice() })));
+        for (const { id, bytes } of rows) {
+          const at = Math.floor(bytes.length * part);
+          bytes.set([(bytes[at] ?? 0) ^ 4], at);
+          sql.run(`UPDATE ${table} SET ${column} = ? WHERE ${key} = ?`, bytes, id);
+        }
+      });
+      const { cluster } = open(path);
+      for (const [name, answer] of expected) {
+        const now = await get(cluster, "alice", name);
+        if (now === "STORE_CORRUPT") found.damaged += 1;
+        else expect(now, `${table}.${column} flipped at ${part}, ${name}`).toBe(answer);
+        if (now === answer) found.same += 1;
+      }
+      await cluster.close();
+      change(path, (sql) => {
+        for (const { id, bytes } of originals.shift() ?? []) {
+          sql.run(`UPDATE ${table} SET ${column} = ? WHERE ${key} = ?`, bytes, id);
+        }
+      });
+    }
+  }
+  expect(found.damaged).toBeGreaterThan(10);
+});
+
+test("blocks of another group, of the same segment and number, are not taken for this one's", async () => {
+  const path = await filled();
+  const blocks: { id: number; bytes: Uint8Array }[][] = [];
+  change(path, (sql) => blocks.push(sql.all("SELECT id, bytes FROM block ORDER BY id")));
+  const [first = [], second = []] = blocks;
+  // One group in each bucket, both folded alike: whatever tells their blocks apart is the key they are bound to.
+  expect(first.map(({ id }) => id)).toEqual(second.map(({ id }) => id));
+  const swapped = [second, first];
+  change(path, (sql) => {
+    for (const { id, bytes } of swapped.shift() ?? []) sql.run("UPDATE block SET bytes = ? WHERE id = ?", bytes, id);
+  });
+  const { cluster } = open(path);
+  for (const group of ["alice", "bob"]) expect(await get(cluster, group, "n150")).toBe("STORE_CORRUPT");
+});
