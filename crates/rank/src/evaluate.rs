@@ -164,7 +164,7 @@ impl<'a> Run<'a> {
     fn tensor(&mut self, node: &TensorNode) -> Made {
         let budget = self.scratch.budget.clone();
         let result = &node.tensor_type;
-        Ok(Rc::new(match &node.kind {
+        Ok(Rc::new(match node.kind.as_ref() {
             TensorKind::Constant(tensor) => return Ok(tensor.clone()),
             TensorKind::Feature(feature) => return self.feature(*feature, result),
             TensorKind::Local(local) => {

@@ -34,7 +34,7 @@ impl Node {
             Node::Number(_) => false,
             Node::Tensor(tensor) => {
                 use TensorKind as T;
-                matches!(tensor.kind, T::Constant(_) | T::Feature(_) | T::Local(_) | T::Memo(_))
+                matches!(*tensor.kind, T::Constant(_) | T::Feature(_) | T::Local(_) | T::Memo(_))
             }
         }
     }
@@ -86,7 +86,14 @@ pub(crate) struct ProductNode {
 #[derive(Clone, Debug)]
 pub(crate) struct TensorNode {
     pub(crate) tensor_type: Arc<TensorType>,
-    pub(crate) kind: TensorKind,
+    /// Apart, because plans are large and nodes are moved while they are compiled.
+    pub(crate) kind: Box<TensorKind>,
+}
+
+impl TensorNode {
+    pub(crate) fn new(tensor_type: Arc<TensorType>, kind: TensorKind) -> TensorNode {
+        TensorNode { tensor_type, kind: Box::new(kind) }
+    }
 }
 
 #[derive(Clone, Debug)]

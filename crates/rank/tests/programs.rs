@@ -205,8 +205,9 @@ fn the_deepest_expressions_fit_a_small_stack() {
         for form in ["1||1&&1==1+1*(", "max(1||1&&1==1+1*a{x:1},", "sqrt(", "softmax(", "map(a,f(x)(", "foo(", "2^"] {
             let _ = Expression::parse(&form.repeat(levels));
         }
-        let closed = format!("{}1{}", "1||1&&1==1+1*(".repeat(levels), ")".repeat(levels));
-        assert_eq!(run(&Profile::default(), &closed).0, 1.0);
+        let closed = |levels: usize| format!("{}1{}", "1||1&&1==1+1*(".repeat(levels), ")".repeat(levels));
+        assert_eq!(run(&Profile::default(), &closed(100)).0, 1.0, "500 levels deep");
+        assert_eq!(compiled(&Profile::default(), &closed(levels)).unwrap_err().code, Code::TooLarge);
         let mut profile = Profile::default();
         for i in 0..4 {
             let body = format!("{}f{}{}", "sqrt(".repeat(120), i + 1, ")".repeat(120));

@@ -22,15 +22,16 @@ pub(crate) struct Bound {
     pub(crate) terms: QueryTerms,
 }
 
-/// Binds `item` to `schema`.
+/// Binds `item` to `schema`. `sole`: whether no other schema is searched.
 pub(crate) fn bind(
     item: &Item,
     schema: &DeployedSchema,
+    sole: bool,
     inputs: &Inputs,
     issues: &mut Issues,
 ) -> Result<Bound, Rejection> {
     let mut binder =
-        Binder { deployed: schema, schema: &schema.schema, inputs, issues, leaves: Vec::new(), nearest: Vec::new(), terms: Vec::new() };
+        Binder { deployed: schema, schema: &schema.schema, sole, inputs, issues, leaves: Vec::new(), nearest: Vec::new(), terms: Vec::new() };
     let root = binder.item(item, true)?;
     Ok(Bound { root, leaves: binder.leaves, nearest: binder.nearest, terms: QueryTerms::new(binder.terms) })
 }
@@ -38,6 +39,7 @@ pub(crate) fn bind(
 struct Binder<'a> {
     deployed: &'a DeployedSchema,
     schema: &'a Schema,
+    sole: bool,
     inputs: &'a Inputs,
     issues: &'a mut Issues,
     leaves: Vec<Leaf>,
@@ -157,7 +159,8 @@ impl Binder<'_> {
             let message = format!("Searching '{}', a part of a field, is not supported yet", Rejection::quote(name));
             return Err(Rejection::new(Code::Unsupported, message));
         }
-        if fields.is_empty() {
+        // Another of several schemas may have the field: then this one just has no matches.
+        if fields.is_empty() && (self.sole || self.schema.query_field(name).is_some()) {
             self.issues.report(Code::ErrorInReply, format!("No valid indexes registered for index '{name}'"));
         }
         Ok(fields)

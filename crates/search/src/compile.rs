@@ -33,11 +33,11 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, key: &str) -
     }
     let (hits, offset) = window(&query, properties)?;
     let mut issues = Issues::default();
-    let profile = properties.value("ranking.profile").unwrap_or("default");
-    let summary = properties.value("presentation.summary").unwrap_or("default");
     let mut schemas = Vec::new();
-    for schema in searched(deployed, &query, properties)? {
-        schemas.push(Rc::new(for_schema(&schema, &query, profile, summary, properties, &mut issues)?));
+    let searched = searched(deployed, &query, properties)?;
+    for schema in &searched {
+        let sole = searched.len() == 1;
+        schemas.push(Rc::new(for_schema(schema, &query, sole, properties, &mut issues)?));
     }
     let timeout_ms = match query.timeout_ms {
         Some(timeout_ms) => timeout_ms.min(limits::TIMEOUT_MAX_MS),
@@ -217,11 +217,12 @@ fn searched(deployed: &Deployed, query: &Query, properties: &Properties) -> Resu
 fn for_schema(
     schema: &Rc<DeployedSchema>,
     query: &Query,
-    profile_name: &str,
-    summary: &str,
+    sole: bool,
     properties: &Properties,
     issues: &mut Issues,
 ) -> Result<SchemaPlan, Rejection> {
+    let profile_name = properties.value("ranking.profile").unwrap_or("default");
+    let summary = properties.value("presentation.summary").unwrap_or("default");
     let profile = schema.profile(profile_name).ok_or_else(|| {
         let names: Vec<&str> = schema.profiles.iter().map(|profile| profile.profile.name.as_str()).collect();
         Rejection::new(
@@ -239,7 +240,7 @@ fn for_schema(
         return Err(Rejection::new(Code::IllegalQuery, message));
     }
     let inputs = Inputs::bind(&properties.inputs(), profile)?;
-    let bound = bind(&query.item, schema, &inputs, issues)?;
+    let bound = bind(&query.item, schema, sole, &inputs, issues)?;
     let mut rank_properties = profile.properties.clone();
     properties.beginning("ranking.properties.").for_each(|(name, value)| rank_properties.replace(name, value));
     Ok(SchemaPlan {

@@ -8,7 +8,7 @@ use brooklet_rank::features::{FeatureEnvironment, Home, home, prepare};
 use brooklet_rank::match_data::{Collection, FieldId, FieldInfo, FieldKind, QueryTerms, RankProperties};
 use brooklet_rank::{Environment, Expression, FeatureName, FeatureType, Function, Program, Value};
 use brooklet_schema::{
-    Application, ElementGap, Field, InputType, InputValue, RankMode, RankProfile, RankType, Schema, SourceText,
+    Application, ElementGap, Field, InputType, InputValue, RankMode, RankProfile, RankType, Schema, SourceText, SummaryTransform,
 };
 use brooklet_segment::layout::{ColumnKind, ColumnSpec, columns, fingerprint};
 use brooklet_task::{Code, Rejection};
@@ -57,6 +57,7 @@ impl Deployed {
     /// # Errors
     /// If an expression or feature is wrong or not supported; the message names file, line and column.
     pub fn compile(application: Application) -> Result<Deployed, Rejection> {
+        refuse_unserved(&application)?;
         let mut schemas = Vec::new();
         for schema in &application.schemas {
             let columns = columns(schema);
@@ -91,6 +92,34 @@ impl DeployedSchema {
     pub(crate) fn column(&self, field: &str, kind: impl Fn(&ColumnKind) -> bool) -> Option<&ColumnSpec> {
         self.columns.iter().find(|spec| spec.field == field && kind(&spec.kind))
     }
+}
+
+/// What the schema crate reads and nothing here does yet, though it would change answers.
+fn refuse_unserved(application: &Application) -> Result<(), Rejection> {
+    let unsupported = |what: String| Err(Rejection::new(Code::Unsupported, format!("{what} is not supported yet")));
+    for cluster in &application.clusters {
+        if cluster.selection.as_deref().is_some_and(|selection| !selection.trim().is_empty()) {
+            return unsupported(format!("services.xml: documents selection=\"…\" of content cluster '{}'", cluster.name));
+        }
+        if let Some(of) = cluster.types.iter().find(|of| of.selection.as_deref().is_some_and(|s| !s.trim().is_empty())) {
+            return unsupported(format!("services.xml: document type=\"{}\" selection=\"…\"", of.name));
+        }
+    }
+    for schema in &application.schemas {
+        for class in &schema.summary_classes {
+            for field in &class.fields {
+                let what = match &field.transform {
+                    SummaryTransform::Full | SummaryTransform::Dynamic | SummaryTransform::Bolding => continue,
+                    SummaryTransform::MatchedElementsOnly => "matched-elements-only",
+                    SummaryTransform::SelectElementsBy(_) => "select-elements-by",
+                    SummaryTransform::Tokens => "tokens",
+                };
+                let (schema, class, field) = (&schema.name, &class.name, &field.name);
+                return unsupported(format!("schema '{schema}', document-summary '{class}', field '{field}': {what}"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The schema's fields for ranking, numbered by their place.

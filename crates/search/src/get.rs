@@ -97,6 +97,7 @@ impl Get {
         json.key("id");
         json.string(&self.id);
         if let Some(fields) = fields {
+            json.key("fields");
             render_fields(fields, &Render::document(self.tensors), &mut json);
         }
         json.end_object();

@@ -142,7 +142,7 @@ fn answers_have_the_shape_of_the_reference() {
     let host = notes();
     let answer = host.search("g:alice", &[("yql", "select * from note where title contains 'october'"), ("ranking", "bm25")]);
     let hit = &answer.json["root"]["children"][0];
-    assert_eq!(hit["id"], "id:n:note:g=alice:1");
+    assert_eq!(hit["id"], "id:n:note:g=alice:1", "{}", answer.json);
     assert_eq!(hit["source"], "c");
     assert_eq!(hit["fields"]["sddocname"], "note");
     assert_eq!(hit["fields"]["documentid"], "id:n:note:g=alice:1");

@@ -109,7 +109,7 @@ fn simple_query() -> Target {
     Target::text("simple-query", corpus, |text| {
         let given = Given(text);
         let around = around(&given, None);
-        for grammar in GRAMMARS.map(|name| Grammar::from_name(name).expect("a grammar")) {
+        for grammar in GRAMMARS.map(|name| Grammar::named(name).expect("a grammar")) {
             if let Ok(item) = simple::parse(text, grammar, Some("default"), &around) {
                 black_box(tree_text(&item));
             }
@@ -121,7 +121,8 @@ fn simple_query() -> Target {
 }
 
 fn sorting() -> Target {
-    let corpus = ["-year +subject", "uca(subject,en_US,PRIMARY)", "-lowercase(a) missing(b,last) raw(c)", "[rank] [id]"];
+    let corpus =
+        ["-year +subject", "uca(subject,en_US,PRIMARY)", "-lowercase(a) missing(b,last) raw(c)", "[rank] [id]"];
     Target::text("sorting", corpus.map(Vec::from).to_vec(), |text| {
         let _ = black_box(parse_sorting(text));
     })

@@ -9,8 +9,8 @@ use brooklet_segment::column::text::{Text, read_postings};
 use brooklet_segment::column::vector::Vectors;
 use brooklet_segment::layout::{Collection, ColumnKind, NumberKind};
 use brooklet_segment::{
-    BlockSource, ColumnHeader, HEADER_BLOCK, Halt, Header, Manifest, StoredOperation, find_id, open, read_document, seal,
-    write_liveness,
+    BlockSource, ColumnHeader, HEADER_BLOCK, Halt, Header, Manifest, StoredOperation, find_id, open, read_document,
+    seal, write_liveness,
 };
 use brooklet_task::bytes::Writer;
 use brooklet_task::{Block, Rejection};
@@ -19,7 +19,7 @@ use super::Target;
 use crate::corpus::{self, KEY};
 
 pub fn targets() -> Vec<Target> {
-    vec![sealed_block(), header(), blocks(), columns(), operation(), manifest()]
+    vec![header(), sealed_block(), blocks(), columns(), operation(), manifest()]
 }
 
 fn sealed_block() -> Target {
@@ -105,7 +105,9 @@ fn read_numbers(payload: &[u8]) {
     for kind in [Bool, Int8, Int32, Int64, Float32, Float64] {
         for rows in [0, 1, 8, 1_000] {
             if let Ok(block) = SingleBlock::read(payload, rows, kind) {
-                (0..rows as usize).for_each(|row| drop(black_box((block.has(row), block.values.integer(row)))));
+                for row in 0..rows as usize {
+                    black_box((block.has(row), block.values.integer(row)));
+                }
             }
             for collection in [Collection::Array, Collection::WeightedSet] {
                 let Ok(block) = SeveralBlock::read(payload, rows, kind, collection) else { continue };
@@ -153,7 +155,7 @@ fn operation() -> Target {
 fn manifest() -> Target {
     let segment = corpus::segment();
     let documents = segment.header.documents;
-    let liveness = write_liveness(KEY, 1, &Bitmap::full(documents as usize));
+    let liveness = write_liveness(KEY, 1, &Bitmap::all(documents as usize));
     let encoded = segment.header.encode();
     let whole = manifest_of(&encoded, &liveness);
     assert!(Manifest::read(KEY, &whole).is_ok());

@@ -126,8 +126,9 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Compiles a tree.
+    /// Compiles a tree. Parentheses have given it its structure and are nothing themselves.
     pub(super) fn node(&mut self, tree: &Tree) -> Made<Node> {
+        let tree = tree.bare();
         self.count(1, tree.offset)?;
         self.depth += 1;
         let node = self.nest(0, tree.offset).and_then(|()| self.kind(tree));
@@ -200,7 +201,7 @@ impl<'a> Compiler<'a> {
             (Node::Number(left), Node::Tensor(right)) => TensorKind::MapWith(Box::new((right, left)), function, true),
             (Node::Tensor(left), Node::Tensor(right)) => TensorKind::Join(Box::new([left, right]), plan, function),
         };
-        Ok(Node::Tensor(TensorNode { tensor_type, kind }))
+        Ok(Node::Tensor(TensorNode::new(tensor_type, kind)))
     }
 
     fn membership(&mut self, value: &Tree, set: &[Tree]) -> Made<Node> {
@@ -228,10 +229,7 @@ impl<'a> Compiler<'a> {
             }
             (Node::Tensor(if_true), Node::Tensor(if_false)) if if_true.tensor_type == if_false.tensor_type => {
                 let tensor_type = if_true.tensor_type.clone();
-                Ok(Node::Tensor(TensorNode {
-                    tensor_type,
-                    kind: TensorKind::If(Box::new((condition, if_true, if_false))),
-                }))
+                Ok(Node::Tensor(TensorNode::new(tensor_type, TensorKind::If(Box::new((condition, if_true, if_false))))))
             }
             (if_true, if_false) => {
                 let (if_true, if_false) = (if_true.tensor_type(), if_false.tensor_type());
@@ -280,7 +278,7 @@ pub(super) fn unary(function: Unary, operand: Node) -> Node {
 /// A function of each cell.
 pub(super) fn mapped(tensor: TensorNode, function: CellFunction) -> Node {
     let tensor_type = Arc::new(mapped_type(&tensor.tensor_type));
-    Node::Tensor(TensorNode { tensor_type, kind: TensorKind::Map(Box::new(tensor), function) })
+    Node::Tensor(TensorNode::new(tensor_type, TensorKind::Map(Box::new(tensor), function)))
 }
 
 /// A function of two numbers.

@@ -130,9 +130,7 @@ impl Compiler<'_> {
         let slot = self.memos.len();
         let memo = match &node {
             Node::Number(_) => Node::Number(NumberNode::Memo(slot)),
-            Node::Tensor(tensor) => {
-                Node::Tensor(TensorNode { tensor_type: tensor.tensor_type.clone(), kind: TensorKind::Memo(slot) })
-            }
+            Node::Tensor(tensor) => Node::Tensor(TensorNode::new(tensor.tensor_type.clone(), TensorKind::Memo(slot))),
         };
         self.memos.push((node, height + 1));
         memo
@@ -194,12 +192,15 @@ impl Compiler<'_> {
 
     fn known_call(&self, key: &str) -> Option<(Node, usize)> {
         let node = self.known.get(key)?.clone();
-        let height = match &node {
-            Node::Number(NumberNode::Memo(slot)) | Node::Tensor(TensorNode { kind: TensorKind::Memo(slot), .. }) => {
-                self.memos[*slot].1
-            }
-            _ => 0,
+        let slot = match &node {
+            Node::Number(NumberNode::Memo(slot)) => Some(*slot),
+            Node::Tensor(tensor) => match *tensor.kind {
+                TensorKind::Memo(slot) => Some(slot),
+                _ => None,
+            },
+            Node::Number(_) => None,
         };
+        let height = slot.map_or(0, |slot| self.memos[slot].1);
         Some((node, height))
     }
 
@@ -258,7 +259,7 @@ impl Compiler<'_> {
                 Node::Number(NumberNode::Constant(tensor.cells.first().copied().unwrap_or(0.0)))
             }
             Value::Tensor(tensor) => {
-                Node::Tensor(TensorNode { tensor_type: tensor.tensor_type.clone(), kind: TensorKind::Constant(tensor) })
+                Node::Tensor(TensorNode::new(tensor.tensor_type.clone(), TensorKind::Constant(tensor)))
             }
         }))
     }
@@ -319,7 +320,7 @@ impl Compiler<'_> {
         Ok(match &self.features[number].1 {
             FeatureType::Number => Node::Number(NumberNode::Feature(number)),
             FeatureType::Tensor(tensor_type) => {
-                Node::Tensor(TensorNode { tensor_type: tensor_type.clone(), kind: TensorKind::Feature(number) })
+                Node::Tensor(TensorNode::new(tensor_type.clone(), TensorKind::Feature(number)))
             }
         })
     }

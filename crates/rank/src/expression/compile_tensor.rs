@@ -140,13 +140,17 @@ impl Compiler<'_> {
         if !plan.result.dimensions.is_empty() {
             return Ok(tensor(plan.result.clone(), TensorKind::Reduce(Box::new(child), plan)));
         }
-        Ok(Node::Number(match child.kind {
-            TensorKind::Join(operands, _, PairFunction::Binary(Binary::Multiply)) if is_aligned(&operands) => {
+        let is_product = match child.kind.as_ref() {
+            TensorKind::Join(operands, _, PairFunction::Binary(Binary::Multiply)) => is_aligned(operands),
+            _ => false,
+        };
+        Ok(Node::Number(match *child.kind {
+            TensorKind::Join(operands, ..) if is_product => {
                 let [left, right] = *operands;
                 let product = ProductNode { left, right, product: child.tensor_type };
                 NumberNode::ReduceProduct(aggregator, Box::new(product))
             }
-            _ => NumberNode::Reduce(aggregator, Box::new(child)),
+            kind => NumberNode::Reduce(aggregator, Box::new(TensorNode::new(child.tensor_type, kind))),
         }))
     }
 
@@ -192,7 +196,7 @@ impl Compiler<'_> {
                     return Ok(tensor(plan.result.clone(), TensorKind::MapSubspaces(node, plan)));
                 }
                 // One dense subspace reduced to a number: its only cell.
-                let child = TensorNode { tensor_type: plan.result.clone(), kind: TensorKind::MapSubspaces(node, plan) };
+                let child = TensorNode::new(plan.result.clone(), TensorKind::MapSubspaces(node, plan));
                 Ok(Node::Number(NumberNode::Reduce(Aggregator::Sum, Box::new(child))))
             }
         }
@@ -312,7 +316,7 @@ impl Compiler<'_> {
 }
 
 fn tensor(tensor_type: Arc<TensorType>, kind: TensorKind) -> Node {
-    Node::Tensor(TensorNode { tensor_type, kind })
+    Node::Tensor(TensorNode::new(tensor_type, kind))
 }
 
 /// A function of a cell, without a lambda if it is one function of the variable or its square.

@@ -127,8 +127,7 @@ impl<'a> Parser<'a> {
     /// Parses one level deeper.
     pub(super) fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= limits::EXPRESSION_DEPTH {
-            let message = format!("a ranking expression may nest {} levels", limits::EXPRESSION_DEPTH);
-            return Err(Rejection::at(Code::TooLarge, message, self.text, self.peek().start));
+            return Err(self.too_deep());
         }
         self.depth += 1;
         let parsed = parse(self);
@@ -136,10 +135,15 @@ impl<'a> Parser<'a> {
         parsed
     }
 
+    fn too_deep(&self) -> Rejection {
+        let message = format!("a ranking expression may nest {} levels", limits::EXPRESSION_DEPTH);
+        Rejection::at(Code::TooLarge, message, self.text, self.peek().start)
+    }
+
     /// An expression; `in` ends one.
     pub(super) fn expression(&mut self) -> Parsed<Tree> {
         self.deeper(|parser| {
-            let tree = parser.operation(1)?;
+            let tree = parser.operation()?;
             match parser.peek() {
                 token if parser.is_word(token, "in") => parser.membership(tree),
                 _ => Ok(tree),
@@ -147,27 +151,29 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Operands and operators of at least `priority`, by precedence climbing. `^` associates to the right.
-    fn operation(&mut self, priority: u8) -> Parsed<Tree> {
-        let mut tree = self.unary()?;
-        let mut chained = None;
+    /// Operands and operators: what binds tighter, or comes first and binds as tight, is put together first. Without
+    /// recursion, for the stack may be small. `^` alone associates to the right.
+    fn operation(&mut self) -> Parsed<Tree> {
+        let mut operands = vec![self.unary()?];
+        let mut operators: Vec<(Binary, u8)> = Vec::new();
         while let TokenKind::Symbol(sign) = self.peek().kind {
-            let Some((operator, binds)) = Binary::operator(sign).filter(|(_, binds)| *binds >= priority) else { break };
-            self.next();
-            let operand = match operator {
-                Binary::Power => self.deeper(|parser| parser.operation(binds))?,
-                _ => self.operation(binds + 1)?,
-            };
-            match &mut tree.kind {
-                Kind::Chain(_, rest) if chained == Some(binds) => rest.push((operator, operand)),
-                _ => {
-                    let offset = tree.offset;
-                    tree = Tree::new(Kind::Chain(Box::new(tree), vec![(operator, operand)]), offset);
-                    chained = Some(binds);
-                }
+            let Some((operator, binds)) = Binary::operator(sign) else { break };
+            let is_first = |before: u8| before > binds || before == binds && operator != Binary::Power;
+            while let Some((before, _)) = operators.pop_if(|(_, before)| is_first(*before)) {
+                combine(before, &mut operands);
             }
+            let nested = operators.iter().filter(|(before, _)| *before == Binary::Power).count();
+            if self.depth + nested >= limits::EXPRESSION_DEPTH {
+                return Err(self.too_deep());
+            }
+            self.next();
+            operators.push((operator, binds));
+            operands.push(self.unary()?);
         }
-        Ok(tree)
+        while let Some((operator, _)) = operators.pop() {
+            combine(operator, &mut operands);
+        }
+        operands.pop().ok_or_else(|| self.unexpected("a value"))
     }
 
     /// `value in [a, b]`. It takes the last operand only, as the content node reads it, and nothing may follow.
@@ -389,6 +395,21 @@ impl<'a> Parser<'a> {
         }
         Ok(Kind::Number(value, super::print::float_text(value)))
     }
+}
+
+/// Puts the last two operands together. A chain of one priority stays one node.
+fn combine(operator: Binary, operands: &mut Vec<Tree>) {
+    let (Some(right), Some(left)) = (operands.pop(), operands.pop()) else { return };
+    let offset = left.offset;
+    let priority = |operator: Binary| Binary::operator(operator.name()).map(|(_, priority)| priority);
+    let kind = match left.kind {
+        Kind::Chain(first, mut rest) if operator != Binary::Power && priority(rest[0].0) == priority(operator) => {
+            rest.push((operator, right));
+            Kind::Chain(first, rest)
+        }
+        kind => Kind::Chain(Box::new(Tree::new(kind, offset)), vec![(operator, right)]),
+    };
+    operands.push(Tree::new(kind, offset));
 }
 
 /// A number literal with its sign turned. The integer zero has none.

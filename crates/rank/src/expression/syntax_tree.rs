@@ -177,7 +177,7 @@ impl Tree {
     }
 
     /// The tree inside of parentheses.
-    fn bare(&self) -> &Tree {
+    pub(super) fn bare(&self) -> &Tree {
         let mut tree = self;
         while let Kind::Parenthesized(inner) = &tree.kind {
             tree = inner;

@@ -39,6 +39,8 @@ pub(crate) fn check_fields(plan: &Plan) -> Result<(), Rejection> {
 pub(crate) struct Summarizer {
     fields: Vec<(SummaryField, Option<Highlighter>)>,
     with_type: bool,
+    /// The default class shows the id without declaring it.
+    with_id: bool,
     match_features: bool,
     summary_features: bool,
 }
@@ -57,6 +59,9 @@ impl Summarizer {
         Summarizer {
             fields: fields.into_iter().map(|field| (highlighter(&field, plan, of), field)).map(|(h, f)| (f, h)).collect(),
             with_type: if plan.fields.is_empty() { of.summary_class == "default" } else { listed("sddocname") },
+            with_id: plan.fields.is_empty()
+                && of.summary_class == "default"
+                && class.is_none_or(|class| class.field("documentid").is_none()),
             match_features: !of.profile.match_features.is_empty() && listed("matchfeatures"),
             summary_features: !of.profile.summary_features.is_empty()
                 && if plan.fields.is_empty() { !omits } else { listed("summaryfeatures") },
@@ -86,6 +91,11 @@ impl Summarizer {
         if self.with_type {
             json.key("sddocname");
             json.string(&of.schema.schema.name);
+            any = true;
+        }
+        if self.with_id {
+            json.key("documentid");
+            json.string(id);
             any = true;
         }
         for (field, highlighter) in &self.fields {

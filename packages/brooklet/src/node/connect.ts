@@ -1,0 +1,34 @@
+/** The client's `connect` on Node, where documents may also be called `.` and `..`. */
+import { request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
+import { type Client, type ConnectOptions, connect as connectAnywhere, type Fetch } from "@brooklet/client";
+
+/** Makes a client. Nothing is sent by this. */
+export function connect(options: ConnectOptions): Client {
+  if (options.fetch !== undefined) return connectAnywhere(options);
+  return connectAnywhere({ ...options, fetch: exactFetch, keepsDotSegments: true });
+}
+
+const DOT_SEGMENT = /\/(%2E){1,2}(?=[/?]|$)/i;
+
+/** The platform's fetch, but for paths it would change. */
+export const exactFetch: Fetch = (url, init) => (DOT_SEGMENT.test(url) ? sendAsItIs(url, init) : fetch(url, init));
+
+function sendAsItIs(url: string, init: RequestInit): Promise<Response> {
+  const { origin, protocol } = new URL(url);
+  const path = url.slice(url.indexOf("/", protocol.length + 2));
+  const { method = "GET", headers, body, signal } = init;
+  const send = protocol === "https:" ? httpsRequest : httpRequest;
+  const fields = Object.fromEntries(new Headers(headers));
+  return new Promise((resolve, reject) => {
+    const request = send(origin, { method, path, headers: fields, ...(signal ? { signal } : {}) }, (incoming) => {
+      const chunks: Uint8Array[] = [];
+      incoming.on("data", (chunk: Uint8Array) => chunks.push(chunk));
+      incoming.once("error", reject);
+      incoming.once("end", () => resolve(new Response(Buffer.concat(chunks), { status: incoming.statusCode ?? 500 })));
+    });
+    // As fetch has it: the reason is the cause.
+    request.once("error", (cause) => reject(new TypeError("fetch failed", { cause })));
+    request.end(body as string | Uint8Array | null);
+  });
+}

@@ -1,0 +1,54 @@
+/** A database in this process: the gateway without its port. Every call goes the way it would go over HTTP. */
+import { type AnySchema, type Client, connect } from "@brooklet/client";
+import { createGateway } from "@brooklet/gateway";
+import { openCluster } from "./node/threads.ts";
+
+/** What to open. */
+export interface OpenOptions {
+  /** The data directory, made if there is none; one process at a time has it. Without it all is in memory. */
+  readonly path?: string;
+  /** What is stored. A schema may get more fields from one time to the next; what would lose data is refused. */
+  readonly schemas: readonly AnySchema[];
+  /** Threads beside this one that read and write; none unless it is said, so each call runs in this thread. */
+  readonly threads?: number | false;
+  /** Memory for what was read before; 256 MiB by default. */
+  readonly cacheBytes?: number;
+  /** Told of failures that no call sees (maintenance, damaged files). */
+  readonly onProblem?: (problem: unknown) => void;
+}
+
+/** An open database. */
+export interface Database extends Client, AsyncDisposable {
+  /** What the core thinks of the schemas, and serves nevertheless. */
+  readonly warnings: readonly string[];
+  /** Finishes what is under way, and lets another process have the directory. */
+  close(): Promise<void>;
+}
+
+/** Nothing is sent there: requests are answered in this process. */
+const NOWHERE = "http://brooklet.invalid";
+
+/** Opens a database, and deploys the schemas. */
+export async function open(options: OpenOptions): Promise<Database> {
+  const { path, schemas, threads, cacheBytes, onProblem } = options;
+  const cluster = openCluster({
+    threads: threads === undefined || threads === false ? 0 : threads,
+    ...(path === undefined ? {} : { path }),
+    ...(cacheBytes === undefined ? {} : { cacheBytes }),
+    ...(onProblem === undefined ? {} : { onProblem }),
+  });
+  const gateway = createGateway({ cluster, ...(onProblem === undefined ? {} : { onDefect: onProblem }) });
+  const client = connect({ url: NOWHERE, fetch: gateway.fetch, keepsDotSegments: true });
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closing ??= cluster.close();
+    return closing;
+  };
+  try {
+    const { warnings } = await client.deploy(schemas);
+    return { ...client, warnings, close, [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
