@@ -3,8 +3,8 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import exceptions from "./tidy-exceptions.json" with { type: "json" };
 import { root } from "./sources.ts";
+import exceptions from "./tidy-exceptions.json" with { type: "json" };
 
 /** One violation that may stay, and why. */
 interface Exception {

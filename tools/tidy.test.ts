@@ -1,36 +1,39 @@
-/** Taste as a test: who imports whom, how long things may be, and what may not be left lying about. */
-import { readFileSync } from "node:fs";
+/** Taste as a test, for code: who imports whom, how long things may be, and what may not be left lying about. */
 import { builtinModules } from "node:module";
-import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, test } from "vitest";
 import layers from "./layers.json" with { type: "json" };
-import { filesUnder, functions, type Room, rooms, root, type Source, target, undocumented } from "./sources.ts";
+import { content, expectNone, matching } from "./repository.ts";
+import { blanked, crateDependencies, rustFunctions, unexplainedDependencies, withoutTests } from "./rust-sources.ts";
+import { functions, type Room, rooms, type Source, target, undocumented } from "./sources.ts";
 
 const FUNCTION_LINES_MAX = 70;
 const FILE_LINES_MAX = 500;
-const DRAWERS = /(^|\/)(utils?|helpers?|common|shared|misc)\.(ts|mts|mjs|rs)$|(^|\/)types\.ts$/;
+const DRAWERS = /(^|\/)(utils?|helpers?|common|shared|misc)(\.\w+$|\/)|(^|\/)types\.ts$/;
 // In pieces, so that this file does not find itself.
-const LEFTOVERS = new RegExp(["TO", "DO\\b|FIX", "ME\\b|unimple", "mented!|to", "do!\\("].join(""));
+const LEFTOVERS = new RegExp(
+  ["\\bTO", "DO\\b|\\bFIX", "ME\\b|\\bXX", "X\\b|unimple", "mented!|\\bto", "do!\\("].join(""),
+);
 const LEFT_OUT = new RegExp(["\\b(test|it|describe)\\.(only|sk", "ip|to", "do)\\b|#\\[ign", "ore"].join(""));
+/** A comment that ends as a statement does, or begins as one. */
+const COMMENTED_OUT =
+  /^\s*\/\/(?![/!]) ?(?:(?:let|const|var|if|for|while|return|use|import|export|fn|pub|impl|struct|mod)\b.*[;{(]|.*(?:\);|\};|\) \{)|[})\]]+[;,]?)$/m;
+/** What knows a clock, a thread or the machine. */
+const MACHINE = /\bstd::(time|thread|fs|env|net|process)\b/;
+/** Functions whose bits depend on the platform; crate `libm` has them all. */
+const PLATFORM_MATHS =
+  /\.(exp|exp2|exp_m1|ln|ln_1p|log|log2|log10|powf|powi|sin|cos|tan|asin|acos|atan|atan2|sinh|cosh|tanh|hypot|cbrt)\(/;
 
 const all: readonly Room[] = rooms();
 const sources: readonly Source[] = all.flatMap(({ sources: own }) => own);
 const layered = layers.packages as Readonly<Record<string, readonly string[]>>;
-const rust = filesUnder("crates", (path) => path.endsWith(".rs") && path.includes("/src/"));
-const tests = ["crates", "packages", "apps", "tools"].flatMap((folder) => filesUnder(folder, isCode));
-const content = (path: string): string => readFileSync(join(root, path), "utf8");
-
-function isCode(path: string): boolean {
-  return /\.(ts|mts|mjs|rs)$/.test(path);
-}
-
-/** `problems` as one readable failure. */
-function expectNone(problems: readonly string[]): void {
-  expect(problems.join("\n")).toBe("");
-}
+const crateLayers = layers.crates as Readonly<Record<string, readonly string[]>>;
+const manifests = matching(/^(crates\/[^/]+|fuzz|xtask)\/Cargo\.toml$/);
+const rust = matching(/^(crates\/[^/]+|fuzz|xtask)\/src\/.*\.rs$/);
+const core = rust.filter((path) => path.startsWith("crates/") && !/\/bin\/|(^|\/)tests?(\/|\.rs$)/.test(path));
+const code = matching(/^(?!test-vectors\/).*\.(ts|mts|mjs|rs|py|java|sh)$/);
 
 describe("imports", () => {
-  test("follow the layers", () => {
+  test("of packages follow the layers", () => {
     const strangers = all.flatMap(({ name, sources: own }) =>
       own.flatMap(({ path, imports }) =>
         imports
@@ -41,16 +44,31 @@ describe("imports", () => {
           .map((room) => `${path} must not import ${room}`),
       ),
     );
-    expectNone(strangers);
-    expectNone(all.filter(({ name }) => !(name in layered)).map(({ name }) => `${name} is not in tools/layers.json`));
+    const missing = all.filter(({ name }) => !(name in layered)).map(({ name }) => `${name} is not in layers.json`);
+    expectNone("packages", [...strangers, ...missing]);
+  });
+
+  test("of crates follow the layers", () => {
+    const strangers = manifests
+      .filter((path) => path.startsWith("crates/"))
+      .flatMap((path) => {
+        const name = path.split("/")[1] ?? "";
+        const allowed = crateLayers[name];
+        if (allowed === undefined) return [`${name} is not in layers.json`];
+        const uses = crateDependencies(content(path)).filter((room) => !allowed.includes(room));
+        return uses.map((room) => `${path} must not name ${room}`);
+      });
+    expectNone("crates", strangers);
   });
 
   test("need no Node where there may be none", () => {
     const portable = all.filter(({ name }) => layers.noNodeBuiltins.includes(name)).flatMap(({ sources: own }) => own);
     const isBuiltin = (specifier: string): boolean =>
       specifier.startsWith("node:") || builtinModules.includes(specifier);
+    const used = portable.filter(({ imports }) => imports.some(isBuiltin));
     expectNone(
-      portable.filter(({ imports }) => imports.some(isBuiltin)).map(({ path }) => `${path} imports Node's own modules`),
+      "portable",
+      used.map(({ path }) => `${path} imports Node's own modules`),
     );
   });
 
@@ -69,43 +87,104 @@ describe("imports", () => {
       done.add(path);
     };
     for (const path of edges.keys()) visit(path, []);
-    expectNone(cycles);
+    expectNone("cycles", cycles);
+  });
+
+  test("of foreign crates say why", () => {
+    const unexplained = manifests.flatMap((path) =>
+      unexplainedDependencies(content(path)).map((line) => `${path}: ${line}`),
+    );
+    expectNone("reasons", unexplained);
   });
 });
 
 describe("sizes", () => {
   test(`functions have at most ${FUNCTION_LINES_MAX} lines`, () => {
-    expectNone(
-      sources.flatMap((source) =>
-        functions(source)
-          .filter(({ lines }) => lines > FUNCTION_LINES_MAX)
-          .map(({ name, lines }) => `${source.path}: ${name} has ${lines} lines`),
-      ),
+    const typescript = sources.map((source) => ({ path: source.path, found: functions(source) }));
+    const inRust = rust.map((path) => ({ path, found: rustFunctions(content(path)) }));
+    const long = [...typescript, ...inRust].flatMap(({ path, found }) =>
+      found
+        .filter(({ lines }) => lines > FUNCTION_LINES_MAX)
+        .map(({ name, lines }) => `${path}: ${name} has ${lines} lines`),
     );
+    expectNone("functions", long);
   });
 
   test(`files have at most ${FILE_LINES_MAX} lines without their tests`, () => {
-    const long = [...sources.map(({ path }) => path), ...rust.filter((path) => !/tests?\.rs$|\/unicode\//.test(path))]
-      .map((path) => [path, (content(path).split("#[cfg(test)]")[0] ?? "").split("\n").length] as const)
-      .filter(([, lines]) => lines > FILE_LINES_MAX);
-    expectNone(long.map(([path, lines]) => `${path} has ${lines} lines`));
+    const lengths = [
+      ...sources.map(({ path, text }) => ({ path, text })),
+      ...rust
+        .filter((path) => !/tests?\.rs$|\/unicode\//.test(path))
+        .map((path) => ({ path, text: withoutTests(content(path)) })),
+    ].map(({ path, text }) => ({ path, lines: text.split("\n").length - 1 }));
+    const long = lengths.filter(({ lines }) => lines > FILE_LINES_MAX);
+    expectNone(
+      "files",
+      long.map(({ path, lines }) => `${path} has ${lines} lines`),
+    );
   });
 });
 
 describe("nothing lies about", () => {
-  test("no drawers", () => expectNone(tests.filter((path) => DRAWERS.test(path))));
-  test("no leftovers", () => expectNone(tests.filter((path) => LEFTOVERS.test(content(path)))));
-  test("no test is left out or alone", () => expectNone(tests.filter((path) => LEFT_OUT.test(content(path)))));
+  test("no drawers", () =>
+    expectNone(
+      "drawers",
+      code.filter((path) => DRAWERS.test(path)),
+    ));
+  test("no leftovers", () =>
+    expectNone(
+      "leftovers",
+      code.filter((path) => LEFTOVERS.test(content(path))),
+    ));
+  test("no test is left out or alone", () =>
+    expectNone(
+      "left out",
+      code.filter((path) => LEFT_OUT.test(content(path))),
+    ));
+  test("no commented-out code", () => {
+    const found = matching(/\.(ts|mjs|rs)$/).flatMap((path) => {
+      const line = COMMENTED_OUT.exec(content(path))?.[0].trim();
+      return line === undefined ? [] : [`${path}: ${line}`];
+    });
+    expectNone("commented out", found);
+  });
   test("no default exports", () =>
     expectNone(
+      "default exports",
       sources
         .filter(({ path, text }) => !path.endsWith(".d.ts") && /^export default/m.test(text))
         .map(({ path }) => path),
     ));
   test("every file says what it is for", () => {
-    expectNone(sources.filter(({ text }) => !/^(#!.*\n)?\/\*\*/.test(text)).map(({ path }) => path));
-    expectNone(rust.filter((path) => !content(path).startsWith("//!") && !/tests?\.rs$/.test(path)));
+    const silent = sources.filter(({ text }) => !/^(#!.*\n)?\/\*\*/.test(text)).map(({ path }) => path);
+    const unit = /tests?\.rs$|\/tests\//;
+    const silentRust = rust.filter((path) => !unit.test(path) && !/^(#!\[.*\n)?\/\/!/.test(content(path)));
+    expectNone("first lines", [...silent, ...silentRust]);
   });
   test("every exported item is documented", () =>
-    expectNone(sources.flatMap((source) => undocumented(source).map((item) => `${source.path}: ${item}`))));
+    expectNone(
+      "documented",
+      sources.flatMap((source) => undocumented(source).map((item) => `${source.path}: ${item}`)),
+    ));
+});
+
+describe("the core", () => {
+  test("is safe Rust but for the kernels and the face to JavaScript", () => {
+    const unsafeOnes = ["kernel", "wasm"];
+    const roots = matching(/^crates\/[^/]+\/src\/lib\.rs$/).filter(
+      (path) => !unsafeOnes.includes(path.split("/")[1] ?? ""),
+    );
+    expectNone(
+      "unsafe",
+      roots.filter((path) => !content(path).includes("#![forbid(unsafe_code)]")),
+    );
+  });
+  test("has no clock, thread or file", () => {
+    const using = core.filter((path) => MACHINE.test(blanked(withoutTests(content(path)))));
+    expectNone("machine", using);
+  });
+  test("computes the same bits everywhere", () => {
+    const using = core.filter((path) => PLATFORM_MATHS.test(blanked(withoutTests(content(path)))));
+    expectNone("maths", using);
+  });
 });

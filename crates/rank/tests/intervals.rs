@@ -74,7 +74,8 @@ fn number() -> impl Strategy<Value = f64> {
         4 => (-8i32..8).prop_map(f64::from),
         4 => -10.0f64..10.0,
         2 => -1e3f64..1e3,
-        1 => proptest::sample::select(vec![0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::MAX, f64::MIN_POSITIVE, 5e-324, 1e-300, 1e300]),
+        1 => proptest::sample::select(vec![0.0, -0.0, f64::MAX, f64::MIN_POSITIVE, 5e-324, 1e-300, 1e300]),
+        1 => proptest::sample::select(vec![f64::INFINITY, f64::NEG_INFINITY]),
         1 => any::<f64>().prop_map(|value| if value.is_nan() { 0.0 } else { value }),
     ]
 }
@@ -109,8 +110,8 @@ fn expression() -> impl Strategy<Value = String> {
             "+", "-", "*", "/", "%", "^", "==", "!=", "~=", "<", "<=", ">", ">=", "&&", "||",
         ]);
         let unary = proptest::sample::select(vec![
-            "-", "!", "abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "elu", "erf", "exp", "fabs", "floor", "isNan", "log",
-            "log10", "relu", "round", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh",
+            "-", "!", "abs", "acos", "asin", "atan", "ceil", "cos", "cosh", "elu", "erf", "exp", "fabs", "floor", "isNan",
+            "log", "log10", "relu", "round", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh",
         ]);
         let binary = proptest::sample::select(vec!["atan2", "bit", "fmod", "hamming", "ldexp", "max", "min", "pow"]);
         prop_oneof![
@@ -118,7 +119,9 @@ fn expression() -> impl Strategy<Value = String> {
             4 => (unary, inner.clone()).prop_map(|(function, a)| format!("{function}({a})")),
             2 => (binary, inner.clone(), inner.clone()).prop_map(|(function, a, b)| format!("{function}({a}, {b})")),
             1 => (inner.clone(), inner.clone(), inner.clone()).prop_map(|(a, b, c)| format!("if({a}, {b}, {c})")),
-            1 => (inner.clone(), inner).prop_map(|(a, b)| format!("switch({a}) {{ case 1: {b}, case b: 2, default: (a in [1, -2, 0.5]) }}")),
+            1 => (inner.clone(), inner).prop_map(|(a, b)| {
+                format!("switch({a}) {{ case 1: {b}, case b: 2, default: (a in [1, -2, 0.5]) }}")
+            }),
         ]
     })
 }
@@ -137,7 +140,8 @@ proptest! {
         let mut scratch = program.scratch();
         let bounds = program.interval(&mut Known { program: &program, values: &intervals }, &mut scratch).unwrap();
         let value = program.score(&mut Known { program: &program, values: &values }, &mut scratch).unwrap();
-        prop_assert!(bounds.contains(value), "{} with {:?} in {:?} is {:e}, not in {:?}", text, values, intervals, value, bounds);
+        let told = format!("{text} with {values:?} in {intervals:?} is {value:e}, not in {bounds:?}");
+        prop_assert!(bounds.contains(value), "{}", told);
     }
 }
 

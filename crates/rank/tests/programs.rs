@@ -191,7 +191,7 @@ fn programs_are_bounded() {
     assert_eq!(compiled(&profile, "f0(1)").unwrap_err().code, Code::TooLarge);
     let mut profile = Profile::default();
     for i in 0..20 {
-        let body = format!("{}f{}{}", "(".repeat(100), i + 1, ")".repeat(100));
+        let body = format!("{}f{}{}", "sqrt(".repeat(100), i + 1, ")".repeat(100));
         profile.functions.insert(format!("f{i}"), Function { parameters: Vec::new(), body });
     }
     assert!(compiled(&profile, "f0").unwrap_err().message.contains("nest"));
@@ -275,20 +275,45 @@ fn text() -> impl Strategy<Value = String> {
         .prop_map(str::to_owned),
     ];
     leaf.prop_recursive(5, 40, 4, |inner| {
-        let operator = proptest::sample::select(vec!["+", "-", "*", "/", "%", "^", "==", "!=", "~=", "<", "<=", ">", ">=", "&&", "||"]);
+        let operators = ["+", "-", "*", "/", "%", "^", "==", "!=", "~=", "<", "<=", ">", ">=", "&&", "||"];
+        let operator = proptest::sample::select(operators.to_vec());
         let unary = proptest::sample::select(vec!["-", "!", "abs", "exp", "isNan", "relu", "sum", "count"]);
         let tensor = proptest::sample::select(vec![
-            "map(A, f(x)(x * 2))", "join(A, B, f(x,y)(max(x,y)))", "merge(A, B, f(x,y)(x))", "reduce(A, median, x)",
-            "rename(A, x, y)", "rename(A, (x,k), (k,x))", "concat(A, B, x)", "tensor(x[3])(A + x)", "A{x:1}", "A[B]",
-            "A{k:a, x:(B)}", "tensor(x{}):{a:A, 'b c':(B)}", "tensor<float>(x[2],k{}):{u:[A,B]}", "cell_cast(A, int8)",
-            "cell_order(A, min)", "unpack_bits(A)", "map_subspaces(A, f(t)(sum(t)))", "filter_subspaces(A, f(t)(t > 1))",
-            "l2_normalize(A, x)", "softmax(A, x)", "matmul(A, B, x)", "cosine_similarity(A, B, x)", "top(A, B)",
-            "switch(A) { case B: 1, default: A }", "A in [1, -2.5]", "if(A, B, 3, 0.25)", "expand(A, y)", "max(A, B)", "(A)",
+            "map(A, f(x)(x * 2))",
+            "join(A, B, f(x,y)(max(x,y)))",
+            "merge(A, B, f(x,y)(x))",
+            "reduce(A, median, x)",
+            "rename(A, x, y)",
+            "rename(A, (x,k), (k,x))",
+            "concat(A, B, x)",
+            "tensor(x[3])(A + x)",
+            "A{x:1}",
+            "A[B]",
+            "A{k:a, x:(B)}",
+            "tensor(x{}):{a:A, 'b c':(B)}",
+            "tensor<float>(x[2],k{}):{u:[A,B]}",
+            "cell_cast(A, int8)",
+            "cell_order(A, min)",
+            "unpack_bits(A)",
+            "map_subspaces(A, f(t)(sum(t)))",
+            "filter_subspaces(A, f(t)(t > 1))",
+            "l2_normalize(A, x)",
+            "softmax(A, x)",
+            "matmul(A, B, x)",
+            "cosine_similarity(A, B, x)",
+            "top(A, B)",
+            "switch(A) { case B: 1, default: A }",
+            "A in [1, -2.5]",
+            "if(A, B, 3, 0.25)",
+            "expand(A, y)",
+            "max(A, B)",
+            "(A)",
         ]);
         prop_oneof![
             3 => (inner.clone(), operator, inner.clone()).prop_map(|(a, operator, b)| format!("{a} {operator} ({b})")),
             1 => (unary, inner.clone()).prop_map(|(function, a)| format!("{function}({a})")),
-            3 => (tensor, inner.clone(), inner).prop_map(|(form, a, b)| form.replace('A', &format!("({a})")).replace('B', &b)),
+            3 => (tensor, inner.clone(), inner)
+                .prop_map(|(form, a, b)| form.replace('A', &format!("({a})")).replace('B', &b)),
         ]
     })
 }

@@ -34,6 +34,25 @@ export interface Client {
   group(name: string): Group;
   /** Makes the server serve these schemas, in place of those it served. */
   deploy(schemas: readonly AnySchema[], options?: ApplicationOptions & RequestOptions): Promise<Deployment>;
+  /** Sends any other request of the server's, with the same trying again and the same errors. */
+  request(request: WireRequest): Promise<WireAnswer>;
+}
+
+/** A request as the server knows it. */
+export interface WireRequest extends RequestOptions {
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
+  /** Path and parameters, encoded. */
+  readonly target: string;
+  /** JSON. */
+  readonly body?: string;
+  /** Whether it may be sent again when the connection broke. */
+  readonly isRepeatable?: boolean;
+}
+
+/** What the server answered. */
+export interface WireAnswer {
+  readonly status: number;
+  readonly json: unknown;
 }
 
 /** Makes a client. Nothing is sent by this. */
@@ -46,6 +65,7 @@ export function connect(options: ConnectOptions): Client {
   const toConfig: ExchangeOptions = { ...to, url: options.configUrl === undefined ? url : baseUrl(options.configUrl) };
   return {
     group: (name) => new Group(name, to),
+    request: ({ isRepeatable = false, ...request }) => exchange(to, { ...request, isRepeatable }),
     deploy: async (schemas, { signal, ...application } = {}) => {
       const answer = await exchange(toConfig, {
         method: "POST",

@@ -1,5 +1,5 @@
 /** One request and its answer over HTTP: addresses, failures as `BrookletError`, and trying again. */
-import { type ErrorCode, failureOutcome, isErrorCode, type SearchError } from "@brooklet/wire";
+import { ERROR_KINDS, type ErrorCode, failureOutcome, isErrorCode, type SearchError } from "@brooklet/wire";
 import { BrookletError, invalidArgument } from "./error.ts";
 
 /** What is used of `fetch`. The URL is always given as text. */
@@ -115,13 +115,14 @@ function failure(status: number, json: unknown, text: string): BrookletError {
     readonly outcome?: unknown;
     readonly root?: { readonly errors?: readonly SearchError[] };
   };
-  const message = told.root?.errors?.[0]?.message ?? told.message ?? (text.slice(0, 200) || `The answer was ${status}`);
-  const code = typeof told.code === "string" && isErrorCode(told.code) ? told.code : codeOf(status);
+  const first = told.root?.errors?.[0];
+  const message = first?.message ?? told.message ?? (text.slice(0, 200) || `The answer was ${status}`);
+  const code = typeof told.code === "string" && isErrorCode(told.code) ? told.code : codeOf(status, first?.code);
   const outcome = told.outcome === "not_applied" || told.outcome === "unknown" ? told.outcome : failureOutcome(status);
   return new BrookletError(code, String(message), { status, outcome });
 }
 
-/** Codes of failures that name none: those of a Vespa. */
+/** Codes by status, of failures that name none and have no number. */
 const CODES: Readonly<Record<number, ErrorCode>> = {
   404: "NOT_FOUND",
   412: "CONDITION_NOT_MET",
@@ -132,8 +133,11 @@ const CODES: Readonly<Record<number, ErrorCode>> = {
   507: "INSUFFICIENT_STORAGE",
 };
 
-function codeOf(status: number): ErrorCode {
-  return CODES[status] ?? (status < 500 ? "BAD_REQUEST" : "INTERNAL");
+/** The code of a failure that names none: by the number of a search's error, or else by the status. */
+function codeOf(status: number, number: number | undefined): ErrorCode {
+  const names = Object.keys(ERROR_KINDS) as ErrorCode[];
+  const numbered = names.find((name) => ERROR_KINDS[name].number === number && ERROR_KINDS[name].status === status);
+  return numbered ?? CODES[status] ?? (status < 500 ? "BAD_REQUEST" : "INTERNAL");
 }
 
 function pause(waitMs: number, signal: AbortSignal | undefined): Promise<void> {

@@ -1,6 +1,6 @@
 /** Schemas, documents and queries as TypeScript, over Vespa's HTTP interfaces. No platform is needed but `fetch`. */
 export { type ApplicationOptions, applicationFiles } from "./application.ts";
-export { type Client, type ConnectOptions, connect, type Deployment } from "./client.ts";
+export { type Client, type ConnectOptions, connect, type Deployment, type WireAnswer, type WireRequest } from "./client.ts";
 export type { Codec, Position } from "./codec.ts";
 export {
   type ArrayField,
@@ -17,7 +17,7 @@ export { allOf, anyOf, Condition, everything, type Literal, not, nothing } from 
 export type { CellType, DataType, Dimensions, PrimitiveName, StructType } from "./data-type.ts";
 export { BrookletError, type BrookletErrorCode, type BrookletErrorOptions } from "./error.ts";
 export type { Fetch, RetryOptions } from "./exchange.ts";
-export { Feed, FeedError, type FeedOperation, type FeedOptions, type FeedOutcome, type FeedSource, type FeedSummary } from "./feed.ts";
+export { Feed, FeedError, type FeedOperation, type FeedOptions, type FeedOutcome, type FeedSource, type FeedSummary, feed } from "./feed.ts";
 export {
   bool,
   byte,

@@ -31,8 +31,18 @@ struct Partition {
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
+    /// The body as it was rendered.
+    pub body: String,
+    /// The same body, read.
     pub json: Value,
     pub bytes_read: u64,
+}
+
+impl Answer {
+    fn new(status: u16, body: &[u8], bytes_read: u64) -> Answer {
+        let body = String::from_utf8(body.to_vec()).unwrap();
+        Answer { status, json: serde_json::from_str(&body).unwrap(), body, bytes_read }
+    }
 }
 
 /// The host.
@@ -174,16 +184,20 @@ impl Host {
         reader.text().unwrap();
         let bytes_read = reader.u64().unwrap();
         reader.u64().unwrap();
-        let json = serde_json::from_slice(reader.bytes().unwrap()).unwrap();
-        Answer { status, json, bytes_read }
+        Answer::new(status, reader.bytes().unwrap(), bytes_read)
     }
 
     /// Gets a document.
     pub fn get(&self, id: &str) -> Answer {
+        self.get_as(id, "", "")
+    }
+
+    /// Gets the fields of a field set, with tensors in a format.
+    pub fn get_as(&self, id: &str, field_set: &str, tensors: &str) -> Answer {
         let key = key_of(id);
         let mut writer = Writer::new();
         self.place(&key).write(&mut writer);
-        for text in ["/document/v1/x", id, "", ""] {
+        for text in ["/document/v1/x", id, field_set, tensors] {
             writer.text(text);
         }
         let mut get = Get::open(self.deployed.clone(), self.residency.clone(), &writer.finish()).unwrap();
@@ -191,8 +205,7 @@ impl Host {
         let result = Box::new(get).finish().unwrap();
         let mut reader = Reader::new(&result);
         let status = reader.u16().unwrap();
-        let json = serde_json::from_slice(reader.bytes().unwrap()).unwrap();
-        Answer { status, json, bytes_read: 0 }
+        Answer::new(status, reader.bytes().unwrap(), 0)
     }
 
     /// Compacts a partition: 1 folds its tail, 2 rewrites, 3 settles. Says whether there was anything to do.

@@ -1,0 +1,106 @@
+/** The command line: which commands there are, what they take, and what a process ends with. */
+import { BrookletError } from "@brooklet/client";
+import { StartError } from "@brooklet/gateway/node";
+import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { runFeed } from "./feed.ts";
+import { runQuery } from "./query.ts";
+import { runServe } from "./serve.ts";
+import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
+
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+const URL_DEFAULT = "http://localhost:8080";
+const PORT_DEFAULT = 8080;
+const PORT_MAX = 65_535;
+const CONCURRENCY_DEFAULT = 64;
+
+/** Runs a command line; gives the exit code: 0 done, 1 failed, 2 called wrongly. */
+export async function runCommandLine(words: readonly string[], surroundings: Surroundings): Promise<number> {
+  try {
+    await makeProgram(surroundings).parseAsync(words, { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+    if (!(error instanceof CommandFailed)) surroundings.warn(explain(error));
+    return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
+  }
+}
+
+/** What the caller can do something about is one sentence; anything else is a defect of ours, with its trace. */
+function explain(error: unknown): string {
+  if (BrookletError.is(error)) return `${error.message} (${error.code})`;
+  const isTold = error instanceof UsageError || error instanceof StartError;
+  const isOfSystem = error instanceof Error && ("code" in error || "kind" in error);
+  if (isTold || isOfSystem) return (error as Error).message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+function makeProgram(surroundings: Surroundings): Command {
+  const program = new Command("brooklet")
+    .description("Exact hybrid search over each user's own data")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => surroundings.print(text.trimEnd()),
+      writeErr: (text) => surroundings.warn(text.trimEnd()),
+    })
+    .showSuggestionAfterError();
+  addServe(program, surroundings);
+  addFeed(program, surroundings);
+  addQuery(program, surroundings);
+  return program;
+}
+
+function addServe(program: Command, surroundings: Surroundings): void {
+  program
+    .command("serve")
+    .description("serve documents and queries over HTTP, with Vespa's interfaces")
+    .option("--app <dir>", "application package to deploy at the start (services.xml, schemas/)")
+    .option("--data <dir>", "data directory, made if there is none", "./data")
+    .option("--port <port>", "port of everything", port, PORT_DEFAULT)
+    .option("--config-port <port>", "another port for deployments (the vespa command expects 19071)", port)
+    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .option("--allow-host <name...>", "more host names requests may be addressed to")
+    .option("--threads <count>", "threads that read and write", whole)
+    .option("--cache-mb <megabytes>", "memory for what was read before", positive)
+    .option("--insecure-allow-anonymous", "listen where others can reach it, although nobody is asked for a key")
+    .action((options: Parameters<typeof runServe>[0]) => runServe(options, surroundings));
+}
+
+function addFeed(program: Command, surroundings: Surroundings): void {
+  program
+    .command("feed")
+    .description("put and remove the documents of a file (JSON, one operation after the other)")
+    .argument("<file>", "the file; - for the standard input")
+    .option("--url <url>", "the server", URL_DEFAULT)
+    .option("--concurrency <count>", "operations under way at a time", positive, CONCURRENCY_DEFAULT)
+    .option("--json", "print the result as JSON")
+    .action((file: string, options: Parameters<typeof runFeed>[1]) => runFeed(file, options, surroundings));
+}
+
+function addQuery(program: Command, surroundings: Surroundings): void {
+  program
+    .command("query")
+    .description("search one group: YQL and parameters, as in: query --group alice 'select * from mail where true' hits=3")
+    .argument("<words...>", "YQL, and parameters as name=value")
+    .option("--group <name>", "whose documents")
+    .option("--url <url>", "the server", URL_DEFAULT)
+    .option("--json", "print the answer as it is")
+    .action((words: string[], options: Parameters<typeof runQuery>[1]) => runQuery(words, options, surroundings));
+}
+
+function whole(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("Give an integer that is not negative.");
+}
+
+function positive(text: string): number {
+  const value = whole(text);
+  if (value > 0) return value;
+  throw new InvalidArgumentError("Give a positive integer.");
+}
+
+function port(text: string): number {
+  const value = whole(text);
+  if (value <= PORT_MAX) return value;
+  throw new InvalidArgumentError(`Give a port from 0 to ${PORT_MAX}.`);
+}

@@ -1,0 +1,42 @@
+/** `brooklet serve`: serves until the process is told to end. */
+import { serve } from "../serve.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** Options of the command. */
+export interface ServeCommand {
+  readonly app?: string;
+  readonly data: string;
+  readonly port: number;
+  readonly configPort?: number;
+  readonly host: string;
+  readonly allowHost?: readonly string[];
+  readonly threads?: number;
+  readonly cacheMb?: number;
+  readonly insecureAllowAnonymous?: boolean;
+}
+
+const BYTES_PER_MB = 2 ** 20;
+
+/** Serves. When it says where, it answers. */
+export async function runServe(command: ServeCommand, surroundings: Surroundings): Promise<void> {
+  const { app, data, port, configPort, host, allowHost, threads, cacheMb, insecureAllowAnonymous } = command;
+  const service = await serve({
+    path: data,
+    port,
+    host,
+    onProblem: (problem) => surroundings.warn(problem instanceof Error ? (problem.stack ?? problem.message) : String(problem)),
+    ...(app === undefined ? {} : { application: app }),
+    ...(configPort === undefined ? {} : { configPort }),
+    ...(allowHost === undefined ? {} : { allowedHosts: allowHost }),
+    ...(threads === undefined ? {} : { threads }),
+    ...(cacheMb === undefined ? {} : { cacheBytes: cacheMb * BYTES_PER_MB }),
+    ...(insecureAllowAnonymous === undefined ? {} : { insecureAllowAnonymous }),
+  });
+  for (const warning of service.warnings) surroundings.warn(`Warning: ${warning}`);
+  const served = service.schemas.length === 0 ? "nothing is deployed yet" : `serving ${service.schemas.join(", ")}`;
+  surroundings.print(`Listening on ${service.url} (${served})`);
+  if (service.configPort !== undefined) surroundings.print(`Deployments also on port ${service.configPort}`);
+  await surroundings.untilEnded();
+  surroundings.print("Finishing what is under way");
+  await service.close();
+}

@@ -1,0 +1,20 @@
+/** What a command needs of the process around it, so that tests can be that process. */
+export interface Surroundings {
+  readonly print: (line: string) => void;
+  readonly warn: (line: string) => void;
+  /** Rewrites the line of progress; nothing where nobody looks. */
+  readonly progress: (line: string) => void;
+  readonly input: AsyncIterable<Uint8Array>;
+  /** Settles when the process is told to end; until it is called, a signal ends the process as usual. */
+  readonly untilEnded: () => Promise<unknown>;
+}
+
+/** A command was called in a way that makes no sense. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** A command did what it could, has told what failed, and the process has to say so. */
+export class CommandFailed extends Error {
+  override readonly name = "CommandFailed";
+}
