@@ -118,7 +118,10 @@ describe("limits", () => {
       .filter((path) => path !== "crates/task/src/limits.rs")
       .flatMap((path) => constants(path).map((constant) => ({ path, ...constant })))
       .filter(({ name, value }) => stated.some((limit) => limit.name === name && limit.value === value));
-    expectNone("limits", twice.map(({ path, name, value }) => `${path}: ${name} is ${value} here too`));
+    expectNone(
+      "limits",
+      twice.map(({ path, name, value }) => `${path}: ${name} is ${value} here too`),
+    );
   });
 });
 

@@ -352,7 +352,8 @@ impl Resolving {
         }
         let block = reads.of(&view.segment).block(part.first_block + index)?;
         for document in documents {
-            let mut distance = f64::INFINITY;
+            // From NaN, which any number replaces: a document whose distances are all NaN is at NaN, not at infinity.
+            let mut distance = f64::NAN;
             for row in document.rows.clone() {
                 let cells = vectors.exact(row - first, block.bytes())?;
                 distance = least(distance, self.nearest.point.distance(vectors.cell, cells)?);

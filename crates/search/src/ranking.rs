@@ -433,9 +433,9 @@ impl Binder<'_> {
         }
     }
 
-    /// The nearest-neighbour items on a field, or with a label.
+    /// The nearest-neighbour items on a field, or with a label; those below a `not` and unranked ones do not count.
     fn nearest_of(&self, kind: &str, name: &str) -> Vec<usize> {
-        let numbered = self.plan.nearest.iter().enumerate();
+        let numbered = self.plan.nearest.iter().enumerate().filter(|(_, nearest)| nearest.competes);
         let wanted = numbered.filter(|(_, nearest)| match kind {
             "label" => nearest.label.as_deref() == Some(name),
             _ => nearest.field == name,

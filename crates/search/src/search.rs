@@ -10,7 +10,7 @@ use brooklet_task::{Block, Code, Issues, Rejection, Task, Want};
 
 use crate::compile::compile;
 use crate::deployed::Deployed;
-use crate::partition::Loading;
+use crate::partition::{Loading, View};
 use crate::plan::Plan;
 use crate::ranking::Spot;
 use crate::reads::Reads;
@@ -98,7 +98,13 @@ impl Search {
         let Some(partition) = self.loading.done().cloned() else { return Ok(()) };
         for of in &plan.schemas {
             let name = &of.schema.schema.name;
-            let views = partition.views.iter().filter(|view| view.segment.header.schema == *name).cloned().collect();
+            let views: Vec<View> =
+                partition.views.iter().filter(|view| view.segment.header.schema == *name).cloned().collect();
+            // The host rewrites such segments before it searches; answering from them could miss matches.
+            if views.iter().any(|view| view.segment.header.fingerprint != of.schema.fingerprint) {
+                let message = format!("Segments of schema '{name}' are of another deployment and must be rewritten first");
+                return Err(Rejection::new(Code::Internal, message));
+            }
             self.runs.push(Run::new(plan, of, views, self.now, &mut self.issues)?);
             self.summarizers.push(Summarizer::new(plan, of));
         }

@@ -91,13 +91,16 @@ async function deploy(cluster: Cluster, directory: string): Promise<void> {
     await cluster.deploy(readPackageDirectory(directory));
   } catch (error) {
     const { code, message } = error as { readonly code?: unknown; readonly message: string };
-    if (code === "ENOENT") throw new StartError(`${directory} is not there: give the directory that has services.xml`, { cause: error });
+    if (code === "ENOENT")
+      throw new StartError(`${directory} is not there: give the directory that has services.xml`, { cause: error });
     if (!ServiceError.is(error)) throw error;
     throw new StartError(`Cannot deploy ${directory}: ${message}`, { cause: error });
   }
 }
 
 /** The members that are set. */
-function given<Members extends object>(members: Members): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
+function given<Members extends object>(
+  members: Members,
+): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }

@@ -82,6 +82,7 @@ export function connect(options: ConnectOptions): Client {
 }
 
 function baseUrl(url: string): string {
-  if (!/^https?:\/\/[^/?#]/.test(url)) throw invalidArgument(`'${url}' is no address: give one like http://localhost:8080`);
+  if (!/^https?:\/\/[^/?#]/.test(url))
+    throw invalidArgument(`'${url}' is no address: give one like http://localhost:8080`);
   return url.replace(/\/+$/, "");
 }

@@ -46,9 +46,18 @@ export const TEXT: Codec = { zod: z.string(), encode: same, decode: text, empty:
 
 const BYTE_MAX = 127;
 
-/** Integers of 8, 32 and (as far as a number is exact) 64 bits. */
-export const BYTE: Codec = { zod: z.int().min(-BYTE_MAX - 1).max(BYTE_MAX), encode: same, decode: integer };
+/** Integers of 8 bits. */
+export const BYTE: Codec = {
+  zod: z
+    .int()
+    .min(-BYTE_MAX - 1)
+    .max(BYTE_MAX),
+  encode: same,
+  decode: integer,
+};
+/** Integers of 32 bits. */
 export const INT: Codec = { zod: z.int32(), encode: same, decode: integer };
+/** Integers of 64 bits, as far as a number is exact. */
 export const LONG: Codec = { zod: z.int(), encode: same, decode: integer };
 
 /** Floating-point numbers. */
@@ -132,7 +141,10 @@ export function arrayCodec(element: Codec): Codec {
 
 /** Objects with any keys. Keys are texts in JSON whatever their type is. */
 export function recordCodec(key: Codec, value: Codec): Codec {
-  const keys = key === TEXT ? z.string() : z.string().refine((it) => key.zod.safeParse(Number(it)).success, "not a key of this type");
+  const keys =
+    key === TEXT
+      ? z.string()
+      : z.string().refine((it) => key.zod.safeParse(Number(it)).success, "not a key of this type");
   return {
     zod: z.record(keys, value.zod),
     encode: (given) => mapValues(given as Record<string, unknown>, (item) => value.encode(item)),
@@ -142,7 +154,9 @@ export function recordCodec(key: Codec, value: Codec): Codec {
 }
 
 /** Objects with known members. */
-export function objectCodec(members: Readonly<Record<string, { readonly codec: Codec; readonly isOptional: boolean }>>): Codec {
+export function objectCodec(
+  members: Readonly<Record<string, { readonly codec: Codec; readonly isOptional: boolean }>>,
+): Codec {
   const shape = mapValues(members, ({ codec, isOptional }) => (isOptional ? codec.zod.optional() : codec.zod));
   return {
     zod: z.strictObject(shape),
@@ -152,7 +166,10 @@ export function objectCodec(members: Readonly<Record<string, { readonly codec: C
 }
 
 /** The members of a checked object that are set, as JSON. */
-function encodeMembers(members: Readonly<Record<string, { readonly codec: Codec }>>, value: Record<string, unknown>): unknown {
+function encodeMembers(
+  members: Readonly<Record<string, { readonly codec: Codec }>>,
+  value: Record<string, unknown>,
+): unknown {
   const encoded: Record<string, unknown> = {};
   for (const [name, { codec }] of Object.entries(members)) {
     if (value[name] !== undefined) encoded[name] = codec.encode(value[name]);

@@ -84,4 +84,3 @@ export function struct<Members extends FieldMap>(members: Members, options: Stru
   };
   return makeField(definition, objectCodec(members));
 }
-

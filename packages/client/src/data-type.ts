@@ -1,7 +1,17 @@
 /** Types of fields as a schema file writes them. What they are in TypeScript is in `codec.ts` and `field.ts`. */
 
 /** Types that contain no others. */
-export type PrimitiveName = "string" | "int" | "long" | "byte" | "float" | "double" | "bool" | "position" | "raw" | "uri";
+export type PrimitiveName =
+  | "string"
+  | "int"
+  | "long"
+  | "byte"
+  | "float"
+  | "double"
+  | "bool"
+  | "position"
+  | "raw"
+  | "uri";
 
 /** The type of a field, an element, or a member. */
 export type DataType =

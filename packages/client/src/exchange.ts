@@ -85,7 +85,10 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
   const json = parse(text);
   if ((status >= 200 && status < 300) || status === alsoAccept) {
     if (json !== undefined) return { status, json };
-    throw new BrookletError("UNEXPECTED_ANSWER", `The answer of ${options.url} is not JSON`, { status, outcome: "unknown" });
+    throw new BrookletError("UNEXPECTED_ANSWER", `The answer of ${options.url} is not JSON`, {
+      status,
+      outcome: "unknown",
+    });
   }
   throw failure(status, json, text);
 }

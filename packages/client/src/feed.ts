@@ -31,13 +31,20 @@ export class FeedError extends BrookletError {
   readonly applied: number;
   readonly failed: number;
 
-  constructor(failures: readonly Extract<FeedOutcome, { readonly ok: false }>[], counts: { applied: number; failed: number }) {
+  constructor(
+    failures: readonly Extract<FeedOutcome, { readonly ok: false }>[],
+    counts: { applied: number; failed: number },
+  ) {
     const [first] = failures;
     const all = counts.applied + counts.failed;
-    super("FEED_FAILED", `${counts.failed} of ${all} operations failed, the first on '${first?.id}': ${first?.error.message}`, {
-      outcome: "unknown",
-      cause: first?.error,
-    });
+    super(
+      "FEED_FAILED",
+      `${counts.failed} of ${all} operations failed, the first on '${first?.id}': ${first?.error.message}`,
+      {
+        outcome: "unknown",
+        cause: first?.error,
+      },
+    );
     this.failures = failures;
     this.applied = counts.applied;
     this.failed = counts.failed;

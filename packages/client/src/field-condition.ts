@@ -1,6 +1,7 @@
 /** The conditions each type of field offers. A list, set or map fulfils a condition when one of its elements does. */
-import { Condition, type Literal, literal, nothing } from "./condition.ts";
+
 import { epochSeconds } from "./codec.ts";
+import { Condition, type Literal, literal, nothing } from "./condition.ts";
 import type { DataType } from "./data-type.ts";
 import { invalidArgument } from "./error.ts";
 

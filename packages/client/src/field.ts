@@ -4,7 +4,13 @@
  */
 import { BOOL, BYTE, type Codec, INT, LONG, NUMBER, POSITION, type Position, RAW, TEXT, TIMESTAMP } from "./codec.ts";
 import type { DataType, PrimitiveName } from "./data-type.ts";
-import type { BoolConditions, IntegerConditions, OrderConditions, StringConditions, TextConditions } from "./field-condition.ts";
+import type {
+  BoolConditions,
+  IntegerConditions,
+  OrderConditions,
+  StringConditions,
+  TextConditions,
+} from "./field-condition.ts";
 
 /** What a field is to the type checker. */
 export interface FieldShape {

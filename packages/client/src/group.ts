@@ -66,7 +66,9 @@ export class Group {
     const { fields } = answer.json as Partial<DocumentFound>;
     if (answer.status === 404) {
       if ((answer.json as { readonly message?: string }).message === undefined) return undefined;
-      throw new BrookletError("NOT_FOUND", String((answer.json as { readonly message?: string }).message), { status: 404 });
+      throw new BrookletError("NOT_FOUND", String((answer.json as { readonly message?: string }).message), {
+        status: 404,
+      });
     }
     try {
       return decodeMembers(schema.fields, fields ?? {}, Object.keys(schema.fields)) as DocumentOf<S["fields"]>;
@@ -122,7 +124,13 @@ export class Group {
     return readResult(written, answer.json as WireResult);
   }
 
-  async #write(method: "POST" | "DELETE", schema: AnySchema, id: string, options: WriteOptions, body?: string): Promise<void> {
+  async #write(
+    method: "POST" | "DELETE",
+    schema: AnySchema,
+    id: string,
+    options: WriteOptions,
+    body?: string,
+  ): Promise<void> {
     const { condition, signal } = options;
     const parameters = condition === undefined ? "" : `?condition=${encodeURIComponent(condition)}`;
     const target = this.#path(schema, id) + parameters;

@@ -1,6 +1,13 @@
 /** Schemas, documents and queries as TypeScript, over Vespa's HTTP interfaces. No platform is needed but `fetch`. */
 export { type ApplicationOptions, applicationFiles } from "./application.ts";
-export { type Client, type ConnectOptions, connect, type Deployment, type WireAnswer, type WireRequest } from "./client.ts";
+export {
+  type Client,
+  type ConnectOptions,
+  connect,
+  type Deployment,
+  type WireAnswer,
+  type WireRequest,
+} from "./client.ts";
 export type { Codec, Position } from "./codec.ts";
 export {
   type ArrayField,
@@ -17,7 +24,16 @@ export { allOf, anyOf, Condition, everything, type Literal, not, nothing } from 
 export type { CellType, DataType, Dimensions, PrimitiveName, StructType } from "./data-type.ts";
 export { BrookletError, type BrookletErrorCode, type BrookletErrorOptions } from "./error.ts";
 export type { Fetch, RetryOptions } from "./exchange.ts";
-export { Feed, FeedError, type FeedOperation, type FeedOptions, type FeedOutcome, type FeedSource, type FeedSummary, feed } from "./feed.ts";
+export {
+  Feed,
+  FeedError,
+  type FeedOperation,
+  type FeedOptions,
+  type FeedOutcome,
+  type FeedSource,
+  type FeedSummary,
+  feed,
+} from "./feed.ts";
 export {
   bool,
   byte,
@@ -65,6 +81,14 @@ export {
   type YqlSearchOptions,
 } from "./query.ts";
 export type { FeatureValue, Hit, SearchResult, SearchTiming } from "./result.ts";
-export { type AnySchema, type BuiltInProfile, type Infer, type InferInput, type Schema, type SchemaOptions, schema } from "./schema.ts";
+export {
+  type AnySchema,
+  type BuiltInProfile,
+  type Infer,
+  type InferInput,
+  type Schema,
+  type SchemaOptions,
+  schema,
+} from "./schema.ts";
 export type { Numbers, TensorBlock, TensorCell, TensorValue } from "./tensor.ts";
-export { type DistanceMetric, type VectorField, type VectorOptions, tensor, vector } from "./vector.ts";
+export { type DistanceMetric, tensor, type VectorField, type VectorOptions, vector } from "./vector.ts";

@@ -138,7 +138,8 @@ type AnySearch = Omit<SearchOptions<AnySchema>, "fields" | "near"> &
 function parametersOf(schema: AnySchema, options: AnySearch, text: TextQuery | undefined): Record<string, unknown> {
   const { near, summary, limit = LIMIT_DEFAULT, offset = 0, timeoutMs = TIMEOUT_MS_DEFAULT } = options;
   for (const [name, count] of Object.entries({ limit, offset })) {
-    if (!Number.isInteger(count) || count < 0) throw invalidArgument(`${name} is ${count}: give an integer that is not negative`);
+    if (!Number.isInteger(count) || count < 0)
+      throw invalidArgument(`${name} is ${count}: give an integer that is not negative`);
   }
   const profile = options.profile ?? profileFor(options, text);
   const parameters: Record<string, unknown> = { ...options.parameters, hits: limit, offset, timeout: `${timeoutMs}ms` };
@@ -173,7 +174,10 @@ function textOf(schema: AnySchema, text: string | TextQuery | undefined): TextQu
   );
 }
 
-function profileFor(options: { readonly near?: NearQuery; readonly orderBy?: unknown }, text: TextQuery | undefined): string {
+function profileFor(
+  options: { readonly near?: NearQuery; readonly orderBy?: unknown },
+  text: TextQuery | undefined,
+): string {
   if (options.near === undefined) return text === undefined && options.orderBy !== undefined ? "unranked" : "default";
   return text === undefined ? nearProfileName(options.near.field) : hybridProfileName(options.near.field);
 }

@@ -78,7 +78,10 @@ export function schema<const Name extends string, const Fields extends FieldMap,
   const profiles = profilesOf(fields, own);
   const fieldsets = fieldsetsOf(fields, options.fieldsets ?? {});
   const codec = objectCodec(fields);
-  const conditions = Object.entries(fields).map(([field, { definition }]) => [field, conditionsOf(field, definition.type)]);
+  const conditions = Object.entries(fields).map(([field, { definition }]) => [
+    field,
+    conditionsOf(field, definition.type),
+  ]);
   return {
     name,
     namespace: options.namespace ?? name,
@@ -93,9 +96,11 @@ export function schema<const Name extends string, const Fields extends FieldMap,
 }
 
 function checkNames(name: string, fields: FieldMap): void {
-  if (!IDENTIFIER.test(name)) throw invalidArgument(`'${name}' cannot be the name of a schema: use letters, digits and '_'`);
+  if (!IDENTIFIER.test(name))
+    throw invalidArgument(`'${name}' cannot be the name of a schema: use letters, digits and '_'`);
   for (const field of Object.keys(fields)) {
-    if (!IDENTIFIER.test(field)) throw invalidArgument(`'${field}' cannot be the name of a field: use letters, digits and '_'`);
+    if (!IDENTIFIER.test(field))
+      throw invalidArgument(`'${field}' cannot be the name of a field: use letters, digits and '_'`);
     if (RESERVED.has(field)) throw invalidArgument(`'${field}' cannot be the name of a field: the word is reserved`);
   }
 }

@@ -86,7 +86,10 @@ function blocksCodec(isByLabel: boolean, length: number): Codec {
 function rowOf(length: number): z.ZodType {
   const isRow = (value: unknown): boolean => {
     const isNumbers =
-      Array.isArray(value) || value instanceof Float32Array || value instanceof Float64Array || value instanceof Int8Array;
+      Array.isArray(value) ||
+      value instanceof Float32Array ||
+      value instanceof Float64Array ||
+      value instanceof Int8Array;
     if (!isNumbers || value.length !== length) return false;
     for (const item of value) if (typeof item !== "number" || !Number.isFinite(item)) return false;
     return true;

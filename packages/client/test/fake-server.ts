@@ -14,7 +14,12 @@ export interface FakeServer {
 }
 
 /** Answers every request with what `answer` says: a status and JSON. */
-export function fakeServer(answer: (asked: Asked, count: number) => readonly [status: number, json: unknown] | Promise<readonly [number, unknown]>): FakeServer {
+export function fakeServer(
+  answer: (
+    asked: Asked,
+    count: number,
+  ) => readonly [status: number, json: unknown] | Promise<readonly [number, unknown]>,
+): FakeServer {
   const asked: Asked[] = [];
   return {
     asked,

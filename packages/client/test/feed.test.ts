@@ -112,7 +112,9 @@ describe("a feed", () => {
     const group = connect({ url, fetch: server.fetch }).group("a");
     const outcomes: FeedOutcome[] = [];
     for await (const outcome of group.feed(note, puts(6))) outcomes.push(outcome);
-    expect(outcomes.filter(({ ok }) => !ok)).toMatchObject([{ id: "3", error: { code: "BAD_REQUEST", message: "bad" } }]);
+    expect(outcomes.filter(({ ok }) => !ok)).toMatchObject([
+      { id: "3", error: { code: "BAD_REQUEST", message: "bad" } },
+    ]);
     const failed = await Promise.resolve(group.feed(note, puts(6))).catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(FeedError);
     expect(failed).toMatchObject({ message: "1 of 6 operations failed, the first on '3': bad", applied: 5, failed: 1 });

@@ -8,23 +8,30 @@ const note = schema("note", { body: text() });
 const url = "http://localhost:8080";
 
 function client(server: { readonly fetch: Parameters<typeof connect>[0]["fetch"] }, attempts = 10): Client {
-  return connect({ url: `${url}/`, ...(server.fetch && { fetch: server.fetch }), retry: { ...AT_ONCE, attempts }, headers: { "x-key": "k" } });
+  return connect({
+    url: `${url}/`,
+    ...(server.fetch && { fetch: server.fetch }),
+    retry: { ...AT_ONCE, attempts },
+    headers: { "x-key": "k" },
+  });
 }
 
 describe("documents", () => {
   test("are put as JSON, with types as the schema has them", async () => {
     const server = fakeServer(() => [200, {}]);
-    await client(server).group("alice").put(mail, "m/1 ü+", {
-      ...least,
-      labels: { work: 2 },
-      people: [{ name: "Ada", about: "x" }],
-      picture: new Uint8Array([1, 2, 255]),
-      vec: new Float32Array([0.5, 1, 2]),
-      chunks: { a: [1, 2] },
-      pairs: [{ address: { a: "x", b: "y" }, value: 3 }],
-      place: { lat: 1.5, lng: -2 },
-      unread: undefined,
-    });
+    await client(server)
+      .group("alice")
+      .put(mail, "m/1 ü+", {
+        ...least,
+        labels: { work: 2 },
+        people: [{ name: "Ada", about: "x" }],
+        picture: new Uint8Array([1, 2, 255]),
+        vec: new Float32Array([0.5, 1, 2]),
+        chunks: { a: [1, 2] },
+        pairs: [{ address: { a: "x", b: "y" }, value: 3 }],
+        place: { lat: 1.5, lng: -2 },
+        unread: undefined,
+      });
     expect(server.asked).toEqual([
       {
         method: "POST",
@@ -49,7 +56,9 @@ describe("documents", () => {
 
   test("are checked before anything is sent", async () => {
     const server = fakeServer(() => [200, {}]);
-    const put = client(server).group("alice").put(mail, "1", { ...least, year: 1.5, colour: 1 } as typeof least);
+    const put = client(server)
+      .group("alice")
+      .put(mail, "1", { ...least, year: 1.5, colour: 1 } as typeof least);
     await expect(put).rejects.toThrow(/^document '1' of schema mail cannot be put: year: /);
     expect(server.asked).toEqual([]);
   });
@@ -91,25 +100,35 @@ describe("documents", () => {
 
   test("with integers that a number cannot hold are an error, not a rounded number", async () => {
     const server = fakeServer(() => [200, { fields: { sentAt: 1, year: 1, size: 2 ** 53 } }]);
-    await expect(client(server).group("alice").get(mail, "1")).rejects.toThrow("'size': expected an integer that a number can hold");
+    await expect(client(server).group("alice").get(mail, "1")).rejects.toThrow(
+      "'size': expected an integer that a number can hold",
+    );
   });
 
   test("that are not there are undefined; a server that knows no such path is an error", async () => {
     const missing = fakeServer(() => [404, { pathId: "/p", id: "id:…" }]);
     expect(await client(missing).group("alice").get(note, "1")).toBeUndefined();
     const elsewhere = fakeServer(() => [404, { pathId: "/p", message: "Nothing at '/p'" }]);
-    await expect(client(elsewhere).group("alice").get(note, "1")).rejects.toMatchObject({ code: "NOT_FOUND", status: 404 });
+    await expect(client(elsewhere).group("alice").get(note, "1")).rejects.toMatchObject({
+      code: "NOT_FOUND",
+      status: 404,
+    });
   });
 
   test("are removed, on a condition if there is one", async () => {
     const server = fakeServer(() => [200, {}]);
     await client(server).group("alice").remove(mail, "1", { condition: "mail.year > 5" });
-    expect(server.asked[0]).toMatchObject({ method: "DELETE", url: `${url}/document/v1/mail/mail/group/alice/1?condition=mail.year%20%3E%205` });
+    expect(server.asked[0]).toMatchObject({
+      method: "DELETE",
+      url: `${url}/document/v1/mail/mail/group/alice/1?condition=mail.year%20%3E%205`,
+    });
   });
 
   test("called by dots travel only where dots are kept", async () => {
     const server = fakeServer(() => [200, {}]);
-    await expect(client(server).group("alice").remove(note, "..")).rejects.toThrow("the id '..' cannot be sent with this fetch");
+    await expect(client(server).group("alice").remove(note, "..")).rejects.toThrow(
+      "the id '..' cannot be sent with this fetch",
+    );
     await connect({ url, fetch: server.fetch, keepsDotSegments: true }).group("a.b").remove(note, "..");
     await client(server).group("alice").remove(note, "..x");
     expect(server.asked.map((it) => it.url)).toEqual([
@@ -123,7 +142,11 @@ describe("documents", () => {
   });
 
   test.each(["", "\ud800"])("%j cannot be an id", async (id) => {
-    await expect(client(fakeServer(() => [200, {}])).group("alice").remove(note, id)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    await expect(
+      client(fakeServer(() => [200, {}]))
+        .group("alice")
+        .remove(note, id),
+    ).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 });
 
@@ -132,17 +155,36 @@ describe("searches", () => {
     id: "id:mail:mail:g=alice:m:1",
     relevance: 0.5,
     source: "documents",
-    fields: { sddocname: "mail", documentid: "id:…", subject: "s", sender: "a", sentAt: 1, year: 1, matchfeatures: { "bm25(subject)": 2 } },
+    fields: {
+      sddocname: "mail",
+      documentid: "id:…",
+      subject: "s",
+      sender: "a",
+      sentAt: 1,
+      year: 1,
+      matchfeatures: { "bm25(subject)": 2 },
+    },
   };
 
   test("are sent for the group, and read as typed hits", async () => {
     const coverage = { coverage: 100, documents: 3, full: true, nodes: 1, results: 1, resultsFull: 1 };
     const timing = { searchtime: 0.0015, bytesread: 10, bytesscanned: 20 };
     const dropped = { ...hit, relevance: "-Infinity" };
-    const server = fakeServer(() => [200, { timing, root: { id: "toplevel", fields: { totalCount: 2 }, coverage, children: [hit, dropped] } }]);
+    const server = fakeServer(() => [
+      200,
+      { timing, root: { id: "toplevel", fields: { totalCount: 2 }, coverage, children: [hit, dropped] } },
+    ]);
     const result = await client(server).group("alice").search(mail, { text: "a", timing: true });
-    expect(server.asked[0]).toMatchObject({ method: "POST", url: `${url}/search/`, body: { "streaming.groupname": "alice", text: "a" } });
-    expect(result).toMatchObject({ totalCount: 2, coverage, timing: { searchMs: 1.5, bytesRead: 10, bytesScanned: 20 } });
+    expect(server.asked[0]).toMatchObject({
+      method: "POST",
+      url: `${url}/search/`,
+      body: { "streaming.groupname": "alice", text: "a" },
+    });
+    expect(result).toMatchObject({
+      totalCount: 2,
+      coverage,
+      timing: { searchMs: 1.5, bytesRead: 10, bytesScanned: 20 },
+    });
     expect(result.hits[0]).toEqual({
       id: "m:1",
       documentId: "id:mail:mail:g=alice:m:1",
@@ -167,24 +209,38 @@ describe("searches", () => {
   test("that are only partly answered are errors", async () => {
     const error = { code: 8, summary: "Error in search reply.", message: "no such input" };
     const server = fakeServer(() => [200, { root: { errors: [error], children: [hit] } }]);
-    await expect(client(server).group("alice").search(mail)).rejects.toThrow("The result is not complete: no such input");
+    await expect(client(server).group("alice").search(mail)).rejects.toThrow(
+      "The result is not complete: no such input",
+    );
   });
 });
 
 describe("failures", () => {
   test.each([
-    [400, { message: "no", code: "INVALID_DOCUMENT", outcome: "not_applied" }, { code: "INVALID_DOCUMENT", message: "no", outcome: "not_applied" }],
+    [
+      400,
+      { message: "no", code: "INVALID_DOCUMENT", outcome: "not_applied" },
+      { code: "INVALID_DOCUMENT", message: "no", outcome: "not_applied" },
+    ],
     [412, { message: "no" }, { code: "CONDITION_NOT_MET", outcome: "not_applied" }],
     [500, { message: "no" }, { code: "INTERNAL", outcome: "unknown" }],
-    [504, { root: { errors: [{ code: 12, message: "late" }] } }, { code: "TIMED_OUT", message: "late", outcome: "unknown" }],
+    [
+      504,
+      { root: { errors: [{ code: 12, message: "late" }] } },
+      { code: "TIMED_OUT", message: "late", outcome: "unknown" },
+    ],
   ])("%i %j", async (status, json, expected) => {
-    const failed = client(fakeServer(() => [status, json])).group("alice").remove(note, "1");
+    const failed = client(fakeServer(() => [status, json]))
+      .group("alice")
+      .remove(note, "1");
     await expect(failed).rejects.toMatchObject({ ...expected, status });
   });
 
   test("an answer that is no JSON is told as such", async () => {
     const server = { fetch: async () => new Response("<html>", { status: 200 }) };
-    await expect(client(server).group("alice").remove(note, "1")).rejects.toThrow("The answer of http://localhost:8080 is not JSON");
+    await expect(client(server).group("alice").remove(note, "1")).rejects.toThrow(
+      "The answer of http://localhost:8080 is not JSON",
+    );
   });
 
   test("429 and 503 are tried again, others are not", async () => {
@@ -206,9 +262,14 @@ describe("failures", () => {
       return Promise.reject(new TypeError("fetch failed", { cause: { code: "ECONNRESET" } }));
     };
     const alice = client({ fetch }, 3).group("alice");
-    await expect(alice.remove(note, "1")).rejects.toThrow("http://localhost:8080 cannot be reached (ECONNRESET): is the server running?");
+    await expect(alice.remove(note, "1")).rejects.toThrow(
+      "http://localhost:8080 cannot be reached (ECONNRESET): is the server running?",
+    );
     expect(tries).toBe(3);
-    await expect(alice.remove(note, "1", { condition: "true" })).rejects.toMatchObject({ code: "UNREACHABLE", outcome: "unknown" });
+    await expect(alice.remove(note, "1", { condition: "true" })).rejects.toMatchObject({
+      code: "UNREACHABLE",
+      outcome: "unknown",
+    });
     expect(tries).toBe(4);
   });
 
@@ -230,7 +291,10 @@ describe("failures", () => {
 });
 
 test("schemas are deployed as a zip, and its warnings are returned", async () => {
-  const log = [{ time: 1, level: "WARNING", message: "careful" }, { time: 1, level: "INFO", message: "fine" }];
+  const log = [
+    { time: 1, level: "WARNING", message: "careful" },
+    { time: 1, level: "INFO", message: "fine" },
+  ];
   const server = fakeServer(() => [200, { log }]);
   const to = connect({ url, configUrl: "http://localhost:19071", fetch: server.fetch });
   expect(await to.deploy([note])).toEqual({ warnings: ["careful"] });

@@ -56,4 +56,3 @@ export const mail: Schema<"mail", typeof fields, "recent"> = schema("mail", fiel
   },
   fieldsets: { all: ["subject", "body", "notes"] },
 });
-

@@ -55,7 +55,9 @@ describe("queries", () => {
   });
 
   test("take an empty text as none", () => {
-    expect(String(query(mail, { text: "  ", orderBy: "sentAt desc" }))).toBe("select * from mail where true order by sentAt desc");
+    expect(String(query(mail, { text: "  ", orderBy: "sentAt desc" }))).toBe(
+      "select * from mail where true order by sentAt desc",
+    );
     expect(query(mail, { text: "", orderBy: "sentAt" }).parameters["ranking.profile"]).toBe("unranked");
   });
 
@@ -86,7 +88,14 @@ describe("queries", () => {
   });
 
   test("give inputs, pages, times", () => {
-    const asked = query(mail, { profile: "recent", inputs: { now: 5 }, limit: 3, offset: 6, timeoutMs: 70, timing: true });
+    const asked = query(mail, {
+      profile: "recent",
+      inputs: { now: 5 },
+      limit: 3,
+      offset: 6,
+      timeoutMs: 70,
+      timing: true,
+    });
     expect(asked.parameters).toEqual({
       "ranking.profile": "recent",
       "input.query(now)": 5,

@@ -1,6 +1,17 @@
 import { describe, expect, test } from "vitest";
 import * as z from "zod/v4";
-import { array, applicationFiles, BrookletError, int, map, schema, string, struct, text, vector } from "../src/index.ts";
+import {
+  applicationFiles,
+  array,
+  BrookletError,
+  int,
+  map,
+  schema,
+  string,
+  struct,
+  text,
+  vector,
+} from "../src/index.ts";
 import { mail } from "./mail.ts";
 
 describe("the schema file", () => {
@@ -165,7 +176,9 @@ describe("the schema file", () => {
   });
 
   test("has no field set and no words to rank without texts", () => {
-    expect(String(schema("event", { kind: string(), vec: vector(2, { cell: "int8", metric: "hamming" }) }))).toMatchInlineSnapshot(`
+    expect(
+      String(schema("event", { kind: string(), vec: vector(2, { cell: "int8", metric: "hamming" }) })),
+    ).toMatchInlineSnapshot(`
       "schema event {
         document event {
           field kind type string {
@@ -200,7 +213,12 @@ describe("the schema file", () => {
     const both = schema(
       "note",
       { body: text() },
-      { profiles: { base: { inherits: [], constants: { k: 2 } }, "best-of": { inherits: ["base", "default"], functions: { "twice(x)": "x *\n  k" }, matchFeatures: [] } } },
+      {
+        profiles: {
+          base: { inherits: [], constants: { k: 2 } },
+          "best-of": { inherits: ["base", "default"], functions: { "twice(x)": "x *\n  k" }, matchFeatures: [] },
+        },
+      },
     );
     expect(String(both)).toContain("rank-profile base {\n    constants {\n      k: 2\n    }\n  }");
     expect(String(both)).toContain(
@@ -219,8 +237,16 @@ describe("the schema file", () => {
 describe("what cannot be a schema is refused with the reason", () => {
   const refused: readonly (readonly [string, () => unknown, string])[] = [
     ["a name", () => schema("my mail", {}), "'my mail' cannot be the name of a schema: use letters, digits and '_'"],
-    ["a field", () => schema("a", { "x-y": int() }), "'x-y' cannot be the name of a field: use letters, digits and '_'"],
-    ["a reserved word", () => schema("a", { documentid: int() }), "'documentid' cannot be the name of a field: the word is reserved"],
+    [
+      "a field",
+      () => schema("a", { "x-y": int() }),
+      "'x-y' cannot be the name of a field: use letters, digits and '_'",
+    ],
+    [
+      "a reserved word",
+      () => schema("a", { documentid: int() }),
+      "'documentid' cannot be the name of a field: the word is reserved",
+    ],
     [
       "a field set",
       () => schema("a", { subject: text() }, { fieldsets: { all: ["subjekt" as "subject"] } }),

@@ -59,6 +59,7 @@ export class Partition implements PartitionHandle {
   }
 
   async search(request: SearchRequest, timeoutMs: number): Promise<Answer> {
+    await this.#rewritten(timeoutMs);
     const nowSeconds = Math.floor(Date.now() / 1_000);
     return this.#read((place) => this.#engine.search(place, nowSeconds, request), timeoutMs);
   }
@@ -66,6 +67,25 @@ export class Partition implements PartitionHandle {
   /** Folds the tail now. */
   maintain(): Promise<void> {
     return this.#maintenance.fold(this.#bucket, this.#key);
+  }
+
+  /**
+   * Waits until the segments have the columns that the deployed application asks for. A search over others would miss
+   * matches; there is nothing to wait for but after a deployment that changed how fields are stored or matched.
+   */
+  async #rewritten(timeoutMs: number): Promise<void> {
+    const deadline = Deadline.in(timeoutMs);
+    const bucket = this.#bucket;
+    const outdated = (): boolean => {
+      const { number, application } = bucket.store.state(this.#key);
+      return number !== 0 && application !== bucket.application;
+    };
+    while (outdated()) {
+      if (deadline.passed) throw serviceError(tooLate());
+      await this.#maintenance.fold(bucket, this.#key).catch((error: unknown) => {
+        throw serviceError(error);
+      });
+    }
   }
 
   /** One turn: what is read is the partition as it was at its beginning. */

@@ -1,15 +1,72 @@
-//! placeholder until the snippet module is placed
+//! Dynamic summaries and bolding: the parts of a text that show why it was found, with the query's words marked.
+//!
+//! A text goes through five hands: [`pattern`] is what the query looks for in it, [`scan`] finds the words, [`matches`]
+//! puts them together to occurrences of the whole query, [`excerpt`] chooses what is shown, [`markup`] writes it.
+//! Lengths and positions are bytes everywhere. Which fields are treated so is the caller's business.
+
+mod excerpt;
+mod markup;
+mod matches;
+mod pattern;
+mod scan;
+mod split;
+#[cfg(test)]
+mod tests;
+
 use brooklet_query::tree::Item;
 use brooklet_schema::Normalizing;
-pub(crate) struct Highlighter {}
+
+use markup::Markup;
+use matches::{Found, Purpose};
+use pattern::Pattern;
+
+/// What of a query is marked in a field's text.
+pub(crate) struct Highlighter {
+    /// Nothing if the query does not concern the field.
+    pattern: Option<Pattern>,
+}
+
 impl Highlighter {
-    pub(crate) fn new(_: &Item, _: Normalizing, _: bool, _: &dyn Fn(&str) -> bool) -> Highlighter {
-        Highlighter {}
+    /// For the field that `in_index` says an index name of the query means: by itself, or as a member of a field set.
+    /// `substring_field` tells that every term of the query is looked for inside words.
+    pub(crate) fn new(
+        item: &Item,
+        normalizing: Normalizing,
+        substring_field: bool,
+        in_index: &dyn Fn(&str) -> bool,
+    ) -> Highlighter {
+        Highlighter { pattern: Pattern::new(item, normalizing, substring_field, in_index) }
     }
-    pub(crate) fn dynamic(&self, text: &str, _: bool) -> String {
-        text.to_owned()
+
+    /// `summary: dynamic`: the whole text if it is short, else the parts around the best matches, else its beginning.
+    pub(crate) fn dynamic(&self, text: &str, marks: bool) -> String {
+        let markup = Markup::dynamic(marks);
+        let Some(pattern) = &self.pattern else { return markup.opening(text) };
+        let text = split::split(text, &pattern.pieces);
+        let short = excerpt::is_short(&text);
+        let purpose = if short { Purpose::Marks { matches_wanted: excerpt::MATCHES } } else { Purpose::Excerpt };
+        let found = Found::new(&text, pattern, purpose);
+        if found.hits.is_empty() {
+            return markup.opening(&text);
+        }
+        if short {
+            return markup.whole(&text, &found);
+        }
+        match excerpt::choose(&text, &found) {
+            Some(excerpt) => markup.excerpt(&text, excerpt),
+            None => markup.opening(&text),
+        }
     }
-    pub(crate) fn bolded(&self, text: &str, _: bool) -> String {
-        text.to_owned()
+
+    /// `bolding: on`: the whole text.
+    pub(crate) fn bolded(&self, text: &str, marks: bool) -> String {
+        let markup = Markup::bolding(marks);
+        match &self.pattern {
+            Some(pattern) if marks => {
+                let text = split::split(text, &pattern.pieces);
+                markup.whole(&text, &Found::new(&text, pattern, Purpose::Marks { matches_wanted: 1 }))
+            }
+            _ => markup.plain(text),
+        }
     }
 }

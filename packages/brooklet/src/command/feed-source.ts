@@ -50,7 +50,9 @@ class ObjectSplitter {
       }
     }
     if (this.#pending.length > OBJECT_CHARACTERS_MAX) {
-      throw new UsageError(`operation ${this.#count + 1} is longer than ${OBJECT_CHARACTERS_MAX} characters, or does not end`);
+      throw new UsageError(
+        `operation ${this.#count + 1} is longer than ${OBJECT_CHARACTERS_MAX} characters, or does not end`,
+      );
     }
   }
 
@@ -98,7 +100,8 @@ function documentPath(id: string): string {
   if (parts === null) throw new UsageError(`'${id}' is no document id: it should look like id:mail:mail:g=alice:1`);
   const [namespace = "", type = "", place = "", local = ""] = parts.slice(1);
   const location = /^([gn])=(.+)$/s.exec(place);
-  if (place !== "" && location === null) throw new UsageError(`'${id}' is no document id: '${place}' is neither g=… nor n=…`);
+  if (place !== "" && location === null)
+    throw new UsageError(`'${id}' is no document id: '${place}' is neither g=… nor n=…`);
   const [, kind, name = ""] = location ?? [];
   const middle = location === null ? "docid" : `${kind === "g" ? "group" : "number"}/${segment(name)}`;
   return `/document/v1/${segment(namespace)}/${segment(type)}/${middle}/${segment(local)}`;
@@ -123,7 +126,8 @@ export function memberText(object: string, name: string): string | undefined {
       } else at = end - 1;
     } else if (character === "{" || character === "[") depth += 1;
     else if (character === "}" || character === "]") depth -= 1;
-    if (start !== undefined && ((depth === 1 && character === ",") || depth === 0)) return object.slice(start, at).trim();
+    if (start !== undefined && ((depth === 1 && character === ",") || depth === 0))
+      return object.slice(start, at).trim();
   }
   return undefined;
 }

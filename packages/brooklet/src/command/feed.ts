@@ -35,7 +35,9 @@ export async function runFeed(file: string, command: FeedCommand, surroundings: 
   surroundings.progress("");
   if (counts.failed > FAILURES_SHOWN) surroundings.warn(`… and ${counts.failed - FAILURES_SHOWN} more failures`);
   surroundings.print(
-    command.json === true ? JSON.stringify({ ...counts, seconds: elapsedMs / MS_PER_SECOND }) : summaryLine(counts, elapsedMs),
+    command.json === true
+      ? JSON.stringify({ ...counts, seconds: elapsedMs / MS_PER_SECOND })
+      : summaryLine(counts, elapsedMs),
   );
   if (counts.failed > 0) throw new CommandFailed();
 }
@@ -53,7 +55,10 @@ function describe(error: BrookletError): string {
   return `${error.message} (${error.code})`;
 }
 
-function summaryLine({ applied, failed }: { readonly applied: number; readonly failed: number }, elapsedMs: number): string {
+function summaryLine(
+  { applied, failed }: { readonly applied: number; readonly failed: number },
+  elapsedMs: number,
+): string {
   const rate = Math.round((applied + failed) / (elapsedMs / MS_PER_SECOND));
   return `${applied} applied, ${failed} failed, ${rate}/s`;
 }

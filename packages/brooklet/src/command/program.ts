@@ -80,7 +80,9 @@ function addFeed(program: Command, surroundings: Surroundings): void {
 function addQuery(program: Command, surroundings: Surroundings): void {
   program
     .command("query")
-    .description("search one group: YQL and parameters, as in: query --group alice 'select * from mail where true' hits=3")
+    .description(
+      "search one group: YQL and parameters, as in: query --group alice 'select * from mail where true' hits=3",
+    )
     .argument("<words...>", "YQL, and parameters as name=value")
     .option("--group <name>", "whose documents")
     .option("--url <url>", "the server", URL_DEFAULT)

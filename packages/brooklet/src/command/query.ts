@@ -14,9 +14,18 @@ const PARAMETER = /^([A-Za-z][\w.()@-]*)=(.*)$/s;
 const FIELD_CHARACTERS_MAX = 100;
 
 /** Sends a query made of YQL and of parameters (`hits=5`), in any order. */
-export async function runQuery(words: readonly string[], command: QueryCommand, surroundings: Surroundings): Promise<void> {
+export async function runQuery(
+  words: readonly string[],
+  command: QueryCommand,
+  surroundings: Surroundings,
+): Promise<void> {
   const body = JSON.stringify(parametersOf(words, command.group));
-  const answer = await connect({ url: command.url }).request({ method: "POST", target: "/search/", body, isRepeatable: true });
+  const answer = await connect({ url: command.url }).request({
+    method: "POST",
+    target: "/search/",
+    body,
+    isRepeatable: true,
+  });
   if (command.json === true) surroundings.print(JSON.stringify(answer.json, undefined, 2));
   else for (const line of resultLines(answer)) surroundings.print(line);
 }

@@ -24,7 +24,8 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     path: data,
     port,
     host,
-    onProblem: (problem) => surroundings.warn(problem instanceof Error ? (problem.stack ?? problem.message) : String(problem)),
+    onProblem: (problem) =>
+      surroundings.warn(problem instanceof Error ? (problem.stack ?? problem.message) : String(problem)),
     ...(app === undefined ? {} : { application: app }),
     ...(configPort === undefined ? {} : { configPort }),
     ...(allowHost === undefined ? {} : { allowedHosts: allowHost }),

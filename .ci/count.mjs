@@ -1,0 +1,55 @@
+/**
+ * Counts what a step of `.ci/run` printed: `node count.mjs KIND CODE LOG`. KIND `exit` counts the step itself, `tests`
+ * adds up the totals of cargo's and vitest's tests, `tally` takes the last line `N passed, N failed`. `excerpt` prints
+ * what one wants to read of a failure, `sum` adds up counts given on standard input and ends with 1 if anything failed.
+ */
+import { readFileSync } from "node:fs";
+
+const EXCERPT_LINES = 80;
+const COUNT = /^(\d+) passed, (\d+) failed$/gm;
+
+const [kind = "", code = "0", log = ""] = process.argv.slice(2);
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
+const text = log === "" ? "" : readFileSync(log, "utf8").replace(/\x1b\[[0-9;]*m/g, "");
+
+/** @param {RegExp} pattern */
+const total = (pattern) => [...text.matchAll(pattern)].reduce((sum, [, count]) => sum + Number(count), 0);
+
+/** @returns {[number, number]} */
+function tests() {
+  const cargo = /^test result: \w+\. (\d+) passed; (\d+) failed;/gm;
+  const cargoFailed = /^test result: \w+\. \d+ passed; (\d+) failed;/gm;
+  const vitest = /^(?:\S+: +| +) *Tests +(?:\d+ failed \| )?(\d+) passed/gm;
+  const vitestFailed = /^(?:\S+: +| +) *Tests +(\d+) failed/gm;
+  return [total(cargo) + total(vitest), total(cargoFailed) + total(vitestFailed)];
+}
+
+/** @returns {[number, number]} */
+function tally() {
+  const last = [...text.matchAll(COUNT)].at(-1);
+  return [Number(last?.[1] ?? 0), Number(last?.[2] ?? 0)];
+}
+
+/** A step that failed without saying how counts as one failure, and so does one that counted nothing. */
+function count() {
+  if (kind === "exit") return code === "0" ? [1, 0] : [0, 1];
+  const [passed, failed] = kind === "tests" ? tests() : tally();
+  return [passed, failed === 0 && (code !== "0" || passed === 0) ? 1 : failed];
+}
+
+function excerpt() {
+  const lines = text.trimEnd().split("\n");
+  const telling = lines.filter((line) => /\bFAIL|^error|panicked at|AssertionError|\.\.\. FAILED|✗|×/.test(line));
+  return [...telling.slice(0, EXCERPT_LINES / 2), "…", ...lines.slice(-EXCERPT_LINES)].join("\n");
+}
+
+if (kind === "sum") {
+  const counts = [...readFileSync(0, "utf8").matchAll(COUNT)];
+  const [passed, failed] = [1, 2].map((part) => counts.reduce((sum, found) => sum + Number(found[part]), 0));
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exitCode = failed === 0 && counts.length > 0 ? 0 : 1;
+} else if (kind === "excerpt") {
+  console.log(excerpt());
+} else {
+  console.log(count().join(" passed, ").concat(" failed"));
+}

@@ -1,0 +1,197 @@
+//! Writes what is shown of a text: marks around hits, separators where text is left out, no words cut in two.
+
+use std::ops::Range;
+
+use brooklet_text::{Tokens, is_word};
+
+use super::excerpt::{Excerpt, LENGTH_BYTES, joined};
+use super::matches::Found;
+use super::split::UNIT_SEPARATOR;
+
+const MARK_START: &str = "<hi>";
+const MARK_END: &str = "</hi>";
+/// Stands between the values of a field that was put together of several; never written.
+const GROUP_SEPARATOR: char = '\u{1d}';
+/// How far an end of a segment is moved to be between words, bytes: the character that reaches this is the last.
+const EDGE_BYTES: usize = 64;
+
+/// How a summary is written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Markup {
+    marks: bool,
+    separator: &'static str,
+}
+
+impl Markup {
+    pub(super) fn dynamic(marks: bool) -> Markup {
+        Markup { marks, separator: if marks { "<sep />" } else { "..." } }
+    }
+
+    /// Texts are shown whole.
+    pub(super) fn bolding(marks: bool) -> Markup {
+        Markup { marks, separator: "" }
+    }
+
+    /// A text in which nothing is marked.
+    pub(super) fn plain(self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        append_visible(text, &mut out);
+        out
+    }
+
+    /// A whole text with its hits.
+    pub(super) fn whole(self, text: &str, found: &Found) -> String {
+        let mut writer = Writer::new(self, text.len());
+        let mut at = 0;
+        for (_, hit) in found.hits.iter().enumerate().filter(|(number, _)| found.counts(*number)) {
+            writer.text(&text[at..hit.start]);
+            writer.mark(&text[hit.start..hit.end]);
+            at = hit.end;
+        }
+        writer.text(&text[at..]);
+        writer.finish()
+    }
+
+    /// Parts of a text, with their hits.
+    pub(super) fn excerpt(self, text: &str, excerpt: Excerpt) -> String {
+        let mut writer = Writer::new(self, 2 * LENGTH_BYTES);
+        let mut marks = excerpt.marks.into_iter().peekable();
+        let mut shown = 0;
+        for segment in between_words(text, &excerpt.segments) {
+            if segment.start > shown {
+                writer.separator();
+            }
+            let mut at = segment.start;
+            while let Some(mark) = marks.next_if(|mark| mark.end <= segment.end) {
+                writer.text(&text[at..mark.start]);
+                writer.mark(&text[mark.clone()]);
+                at = mark.end;
+            }
+            writer.text(&text[at..segment.end]);
+            shown = segment.end;
+        }
+        if shown < text.len() {
+            writer.separator();
+        }
+        writer.finish()
+    }
+
+    /// The beginning of a text: as many whole words, with what precedes them, as the length allows.
+    pub(super) fn opening(self, text: &str) -> String {
+        if text.len() <= LENGTH_BYTES {
+            return self.plain(text);
+        }
+        let mut out = String::with_capacity(2 * LENGTH_BYTES);
+        let mut at = 0;
+        let ends = Tokens::new(text).map(|token| token.end).chain([text.len()]);
+        for end in ends {
+            let length = out.len();
+            append_visible(&text[at..end], &mut out);
+            if out.len() > LENGTH_BYTES {
+                out.truncate(length);
+                out.push_str(self.separator);
+                break;
+            }
+            at = end;
+        }
+        out
+    }
+}
+
+/// White space stays, and nothing is escaped: only the separators that were put in to keep words apart go.
+fn append_visible(text: &str, out: &mut String) {
+    text.split([UNIT_SEPARATOR, GROUP_SEPARATOR]).for_each(|part| out.push_str(part));
+}
+
+/// Writes a summary piece by piece. Marks that touch become one.
+struct Writer {
+    markup: Markup,
+    out: String,
+    /// Whether the last mark is not closed yet.
+    open: bool,
+}
+
+impl Writer {
+    fn new(markup: Markup, bytes: usize) -> Writer {
+        Writer { markup, out: String::with_capacity(bytes), open: false }
+    }
+
+    fn text(&mut self, text: &str) {
+        let end = self.out.len();
+        append_visible(text, &mut self.out);
+        if self.open && self.out.len() > end {
+            self.out.insert_str(end, MARK_END);
+            self.open = false;
+        }
+    }
+
+    fn mark(&mut self, text: &str) {
+        if self.markup.marks && !self.open {
+            self.out.push_str(MARK_START);
+            self.open = true;
+        }
+        append_visible(text, &mut self.out);
+    }
+
+    fn separator(&mut self) {
+        self.close();
+        self.out.push_str(self.markup.separator);
+    }
+
+    fn close(&mut self) {
+        if std::mem::take(&mut self.open) {
+            self.out.push_str(MARK_END);
+        }
+    }
+
+    fn finish(mut self) -> String {
+        self.close();
+        self.out
+    }
+}
+
+/// The segments with their ends moved so that no word is cut and no white space is at a cut. A segment never grows
+/// over the next one; they become one then.
+fn between_words(text: &str, segments: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut moved: Vec<Range<usize>> = Vec::with_capacity(segments.len());
+    for (number, segment) in segments.iter().enumerate() {
+        let shown = moved.last().map_or(0, |last| last.end);
+        let limit = segments.get(number + 1).map_or(text.len(), |next| next.start);
+        let start = if segment.start > shown { start_of_words(text, segment.start).max(shown) } else { shown };
+        let end = if segment.end < limit { end_of_words(text, segment.end, limit) } else { limit };
+        moved.push(start..end);
+    }
+    joined(moved)
+}
+
+/// The beginning of the word at a place, or of the next word if there is none.
+fn start_of_words(text: &str, at: usize) -> usize {
+    let at = text.floor_char_boundary(at);
+    if text[at..].starts_with(is_word) {
+        at - length_while(text[..at].chars().rev(), is_word)
+    } else {
+        at + length_while(text[at..].chars(), |character| !is_word(character))
+    }
+}
+
+/// The end of the word at a place, or of the one before it if no word goes on there.
+fn end_of_words(text: &str, at: usize, limit: usize) -> usize {
+    let at = text.floor_char_boundary(at);
+    if text[at..].starts_with(is_word) && text[..at].ends_with(is_word) {
+        at + length_while(text[at..text.floor_char_boundary(limit)].chars(), is_word)
+    } else {
+        at - length_while(text[..at].chars().rev(), |character| !is_word(character))
+    }
+}
+
+/// The bytes of the first characters for which something is true, as far as an edge may be moved.
+fn length_while(characters: impl Iterator<Item = char>, holds: impl Fn(char) -> bool) -> usize {
+    let mut length = 0;
+    for character in characters {
+        if length >= EDGE_BYTES || !holds(character) {
+            break;
+        }
+        length += character.len_utf8();
+    }
+    length
+}

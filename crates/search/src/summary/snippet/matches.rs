@@ -1,0 +1,350 @@
+//! Puts the hits of a query's words together to matches of the query.
+//!
+//! Every group of the query has a list of candidates: occurrences of the group that still miss some of its parts. A hit
+//! begins a candidate in the group of each term it hits, and is then offered to the group's older candidates. A
+//! candidate that has got all its parts becomes itself a part of the group above; at the root it is a match. This is
+//! one pass over the text with bounded lists, so the matches found are good ones but not all there are.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use super::pattern::{Bond, Group, Pattern, Place};
+use super::scan::{Hit, scan};
+
+/// How far apart the parts of a match may begin once enough matches are complete.
+const WINDOW_BYTES: usize = 200;
+/// How far apart they may begin until then.
+const FIRST_WINDOW_BYTES: usize = 2_000;
+/// Candidates of one group at a time.
+const CANDIDATES_MAX: usize = 1_000;
+/// How often a part is offered to a candidate in one text. Beyond, words are found but no more matches: no ordinary text
+/// comes near it, but a phrase that repeats a word, in a text that repeats it, would.
+const OFFERS_MAX: usize = 8_000_000;
+/// Matches that are kept for choosing; the worst of more are forgotten.
+const MATCHES_MAX: usize = 16_384;
+
+/// What the matches are for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Purpose {
+    /// To choose from.
+    Excerpt,
+    /// To know which words are marked; matches are looked for with this many wanted, but not kept.
+    Marks { matches_wanted: usize },
+}
+
+/// What of a query is in a text.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// From left to right.
+    pub hits: Vec<Hit>,
+    /// The best first.
+    pub matches: Vec<Candidate>,
+    /// For every hit whether it belongs to a match; nothing if that does not matter.
+    in_match: Option<Vec<bool>>,
+}
+
+impl Found {
+    pub(super) fn new(text: &str, pattern: &Pattern, purpose: Purpose) -> Found {
+        if !pattern.constrained && purpose != Purpose::Excerpt {
+            let mut hits = Vec::new();
+            scan(text, pattern, |hit, _| hits.push(hit));
+            return Found { hits, matches: Vec::new(), in_match: None };
+        }
+        let mut matcher = Matcher::new(pattern, purpose);
+        scan(text, pattern, |hit, terms| matcher.add(hit, terms));
+        matcher.finish()
+    }
+
+    /// Whether a hit means anything: words of a phrase do only together.
+    pub(super) fn counts(&self, hit: usize) -> bool {
+        self.in_match.as_ref().is_none_or(|in_match| in_match[hit])
+    }
+}
+
+/// Where something is in the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Extent {
+    /// Its first byte.
+    pub start: usize,
+    /// The byte after it.
+    pub end: usize,
+    /// The number of its first token.
+    pub first_token: usize,
+    /// The number of the token after it.
+    pub end_token: usize,
+}
+
+/// An occurrence of a group, or of some of its parts.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    /// From its first part to its last; meaningless without parts.
+    pub extent: Extent,
+    /// The sum over its terms.
+    pub weight: i64,
+    group: usize,
+    /// In the order of the group.
+    parts: Vec<(usize, Part)>,
+    /// How many of them miss parts themselves.
+    partial_parts: usize,
+    /// In an ordered group: parts refused because they overlap others, less parts taken.
+    refused_less_taken: i64,
+}
+
+/// A part of a candidate.
+#[derive(Clone, Debug)]
+struct Part {
+    extent: Extent,
+    weight: i64,
+    partial: bool,
+    what: What,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    /// A hit, by number.
+    Hit(usize),
+    /// An occurrence of a group; many candidates may hold the same.
+    Group(Rc<Candidate>),
+}
+
+/// What a candidate says to a part that is offered to it.
+#[derive(PartialEq)]
+enum Answer {
+    Taken,
+    /// Not this one, but older candidates may want it.
+    Refused,
+    /// It has one already, and so have all older ones.
+    Held,
+}
+
+impl Candidate {
+    fn new(group: usize) -> Candidate {
+        let extent = Extent::default();
+        Candidate { extent, weight: 0, group, parts: Vec::new(), partial_parts: 0, refused_less_taken: 0 }
+    }
+
+    fn offer(&mut self, number: usize, part: &Part, bond: Bond) -> Answer {
+        let at = match self.parts.binary_search_by_key(&number, |(number, _)| *number) {
+            // After a refusal older candidates need not have what this one has.
+            Ok(_) if self.refused_less_taken != 0 => return Answer::Refused,
+            Ok(_) => return Answer::Held,
+            Err(at) => at,
+        };
+        if bond.is_ordered() {
+            if part.extent.start < self.extent.end {
+                self.refused_less_taken += 1;
+                return Answer::Refused;
+            }
+            self.refused_less_taken -= 1;
+        }
+        let (own, new) = (&mut self.extent, part.extent);
+        if self.parts.is_empty() || new.start < own.start {
+            (own.start, own.first_token) = (new.start, new.first_token);
+        }
+        if new.end > own.end {
+            (own.end, own.end_token) = (new.end, new.end_token);
+        }
+        self.weight += part.weight;
+        self.partial_parts += usize::from(part.partial);
+        self.parts.insert(at, (number, part.clone()));
+        Answer::Taken
+    }
+
+    fn is_complete(&self, group: &Group) -> bool {
+        self.parts.len() == group.parts && self.partial_parts == 0
+    }
+
+    /// Whether a complete candidate meets the condition of its group.
+    fn fits(&self, bond: Bond) -> bool {
+        let Bond::Close { words_between_max, ordered } = bond else { return true };
+        let in_order = |pair: &[(usize, Part)]| pair[0].1.extent.first_token < pair[1].1.extent.first_token;
+        if ordered && !self.parts.windows(2).all(in_order) {
+            return false;
+        }
+        let words: i64 = self.parts.iter().map(|(_, part)| part.extent.words()).sum();
+        self.extent.words() - words <= words_between_max.saturating_mul(self.parts.len() as i64 - 1)
+    }
+
+    /// How many of its group's parts it has.
+    pub(super) fn part_count(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// How many words are between the parts; those of a part that is a group count too.
+    fn distance(&self, group: &Group) -> i64 {
+        self.extent.words() - (group.parts as i64 - 1)
+    }
+
+    /// Tells the number of every hit in it, in any order, some of them perhaps twice.
+    pub(super) fn each_hit(&self, tell: &mut impl FnMut(usize)) {
+        for (_, part) in &self.parts {
+            match &part.what {
+                What::Hit(hit) => tell(*hit),
+                What::Group(candidate) => candidate.each_hit(tell),
+            }
+        }
+    }
+}
+
+impl Extent {
+    fn words(&self) -> i64 {
+        self.end_token as i64 - self.first_token as i64
+    }
+}
+
+/// The pass over one text.
+struct Matcher<'a> {
+    pattern: &'a Pattern,
+    keeps_matches: bool,
+    /// How many more complete candidates are waited for before the window gets small.
+    wanted: usize,
+    offers_left: usize,
+    hits: Vec<Hit>,
+    in_match: Vec<bool>,
+    /// For each group, the oldest first.
+    candidates: Vec<VecDeque<Candidate>>,
+    matches: Vec<Candidate>,
+}
+
+impl<'a> Matcher<'a> {
+    fn new(pattern: &'a Pattern, purpose: Purpose) -> Matcher<'a> {
+        let wanted = match purpose {
+            Purpose::Excerpt => super::excerpt::MATCHES,
+            Purpose::Marks { matches_wanted } => matches_wanted,
+        };
+        Matcher {
+            pattern,
+            keeps_matches: purpose == Purpose::Excerpt,
+            wanted,
+            offers_left: OFFERS_MAX,
+            hits: Vec::new(),
+            in_match: Vec::new(),
+            candidates: pattern.groups.iter().map(|_| VecDeque::new()).collect(),
+            matches: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, hit: Hit, terms: &[usize]) {
+        let number = self.hits.len();
+        self.hits.push(hit);
+        self.in_match.push(false);
+        if self.wanted == 0 {
+            self.retire(hit.start);
+        }
+        let extent = Extent { start: hit.start, end: hit.end, first_token: hit.token, end_token: hit.token + 1 };
+        for term in terms {
+            let term = &self.pattern.terms[*term];
+            let part = Part { extent, weight: term.weight, partial: false, what: What::Hit(number) };
+            self.drop_hopeless(term.place.group, hit.token);
+            self.begin_with(&part, term.place);
+        }
+    }
+
+    /// Candidates that began too far before `start` get no more parts.
+    fn retire(&mut self, start: usize) {
+        for group in 0..self.candidates.len() {
+            while self.candidates[group].front().is_some_and(|first| start >= first.extent.start + WINDOW_BYTES) {
+                let Some(candidate) = self.candidates[group].pop_front() else { break };
+                self.give_up(candidate);
+            }
+        }
+    }
+
+    /// In a group of words that must be close, a candidate that lacks words so late will never fit. Older candidates
+    /// began no later, so only the oldest are looked at.
+    fn drop_hopeless(&mut self, group: usize, token: usize) {
+        let Group { parts, bond: Bond::Close { words_between_max, .. }, flat: true, .. } = self.pattern.groups[group]
+        else {
+            return;
+        };
+        let parts = parts as i64;
+        let words_max = words_between_max.saturating_mul(parts - 1).saturating_add(parts);
+        let is_hopeless = |candidate: &Candidate| token as i64 + 1 - candidate.extent.first_token as i64 > words_max;
+        let candidates = &mut self.candidates[group];
+        while candidates.front().is_some_and(is_hopeless) {
+            candidates.pop_front();
+        }
+    }
+
+    /// Begins a candidate with a part, and offers the part to older candidates of the group.
+    fn begin_with(&mut self, part: &Part, place: Place) {
+        let candidates = &mut self.candidates[place.group];
+        if candidates.len() < CANDIDATES_MAX && self.offers_left > 0 {
+            candidates.push_back(Candidate::new(place.group));
+        }
+        let group = &self.pattern.groups[place.group];
+        let mut at = self.candidates[place.group].len();
+        while at > 0 && self.offers_left > 0 {
+            at -= 1;
+            self.offers_left -= 1;
+            let candidates = &mut self.candidates[place.group];
+            let candidate = &mut candidates[at];
+            if candidate.offer(place.part, part, group.bond) == Answer::Held {
+                break;
+            }
+            if part.extent.start >= candidate.extent.start + FIRST_WINDOW_BYTES {
+                candidates.remove(at);
+            } else if candidate.is_complete(group)
+                && let Some(complete) = candidates.remove(at)
+                && complete.fits(group.bond)
+            {
+                self.wanted = self.wanted.saturating_sub(1);
+                self.pass_on(complete);
+            }
+        }
+    }
+
+    /// A candidate that will not be complete is better than nothing, unless its group has a condition.
+    fn give_up(&mut self, candidate: Candidate) {
+        if self.pattern.groups[candidate.group].bond == Bond::Loose {
+            self.pass_on(candidate);
+        }
+    }
+
+    /// A candidate is finished: it becomes a part of the group above, or a match.
+    fn pass_on(&mut self, candidate: Candidate) {
+        let group = &self.pattern.groups[candidate.group];
+        match group.place {
+            Some(place) => {
+                let (extent, weight) = (candidate.extent, candidate.weight);
+                let partial = !candidate.is_complete(group);
+                let part = Part { extent, weight, partial, what: What::Group(Rc::new(candidate)) };
+                self.begin_with(&part, place);
+            }
+            None => {
+                candidate.each_hit(&mut |hit| self.in_match[hit] = true);
+                self.keep(candidate);
+            }
+        }
+    }
+
+    fn keep(&mut self, candidate: Candidate) {
+        if !self.keeps_matches {
+            return;
+        }
+        self.matches.push(candidate);
+        if self.matches.len() == 2 * MATCHES_MAX {
+            self.sort();
+            self.matches.truncate(MATCHES_MAX);
+        }
+    }
+
+    /// The best first: the heaviest, then the most compact, then the first.
+    fn sort(&mut self) {
+        let groups = &self.pattern.groups;
+        self.matches.sort_by_key(|found| {
+            (std::cmp::Reverse(found.weight), found.distance(&groups[found.group]), found.extent.start)
+        });
+    }
+
+    fn finish(mut self) -> Found {
+        for group in 0..self.candidates.len() {
+            for candidate in std::mem::take(&mut self.candidates[group]) {
+                self.give_up(candidate);
+            }
+        }
+        self.sort();
+        let in_match = self.pattern.constrained.then_some(self.in_match);
+        Found { hits: self.hits, matches: self.matches, in_match }
+    }
+}

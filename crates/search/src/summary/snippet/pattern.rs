@@ -1,0 +1,277 @@
+//! What a query looks for in one text: its words, and how they belong together. Made once for a query and a field.
+
+use std::collections::BTreeMap;
+
+use brooklet_query::tree::{Alternatives, Item, NumberTerm, Operator, TermKind, Uri};
+use brooklet_schema::Normalizing;
+
+/// Words of more characters than this are also found in slightly longer words.
+const STEM_CHARACTERS_MIN: usize = 5;
+/// How many characters longer those words may be.
+const STEM_EXTENSION_CHARACTERS: usize = 3;
+
+/// The words of a query and their groups. There is at least one of each.
+#[derive(Debug, PartialEq)]
+pub(super) struct Pattern {
+    /// In the order of the query.
+    pub terms: Vec<Term>,
+    /// Each after the groups that are its parts; the last one is the whole query.
+    pub groups: Vec<Group>,
+    /// Texts that are looked for inside words.
+    pub pieces: Vec<String>,
+    /// Whether some group asks for more than that its parts are there, so that a word by itself may mean nothing.
+    pub constrained: bool,
+    /// The numbers of the terms with a text.
+    by_text: BTreeMap<String, Vec<usize>>,
+    /// The bytes of the longest term with a first character.
+    longest_by_first: BTreeMap<char, usize>,
+}
+
+/// A word of the query.
+#[derive(Debug, PartialEq)]
+pub(super) struct Term {
+    /// Whether words that only begin with it count.
+    pub begins: bool,
+    /// How much a match gains by it.
+    pub weight: i64,
+    /// The group it belongs to.
+    pub place: Place,
+    characters: usize,
+}
+
+/// Parts that are to be found close to each other.
+#[derive(Debug, PartialEq)]
+pub(super) struct Group {
+    /// How many they are.
+    pub parts: usize,
+    /// The condition on them.
+    pub bond: Bond,
+    /// Whether all parts are terms.
+    pub flat: bool,
+    /// The group it is a part of.
+    pub place: Option<Place>,
+}
+
+/// Which part of which group something is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Place {
+    pub group: usize,
+    pub part: usize,
+}
+
+/// The condition on the parts of a group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Bond {
+    /// None; some of them are better than nothing.
+    Loose,
+    /// At most so many other words between neighbours, on average.
+    Close { words_between_max: i64, ordered: bool },
+}
+
+impl Bond {
+    pub(super) fn is_ordered(self) -> bool {
+        matches!(self, Bond::Close { ordered: true, .. })
+    }
+}
+
+const PHRASE: Bond = Bond::Close { words_between_max: 0, ordered: true };
+
+/// The query as it is reduced, before its parts get numbers.
+enum Branch {
+    Word { text: String, kind: TermKind, weight: i64 },
+    Group(Bond, Vec<Branch>),
+}
+
+impl Branch {
+    /// A group of one is that one, and a group of none is nothing.
+    fn group(bond: Bond, mut parts: Vec<Branch>) -> Option<Branch> {
+        if parts.len() > 1 { Some(Branch::Group(bond, parts)) } else { parts.pop() }
+    }
+}
+
+/// Reduces a query to what concerns one field.
+struct Reducer<'a> {
+    normalizing: Normalizing,
+    in_index: &'a dyn Fn(&str) -> bool,
+}
+
+impl Reducer<'_> {
+    fn branch(&self, item: &Item) -> Option<Branch> {
+        if item.annotations.filter {
+            return None;
+        }
+        let weight = i64::from(item.annotations.weight);
+        match &item.operator {
+            Operator::And(items) | Operator::Or(items) | Operator::Equiv(items) => self.group(Bond::Loose, items),
+            Operator::WeakAnd(weak) => self.group(Bond::Loose, &weak.items),
+            Operator::Rank(items) => self.branch(items.first()?),
+            Operator::AndNot(not) => self.branch(&not.positive),
+            Operator::Labeled(labeled) => self.branch(&labeled.item),
+            Operator::Phrase(phrase) => Branch::group(PHRASE, self.phrase_parts(&phrase.items)),
+            Operator::Near(near) => {
+                let words_between_max = i64::from(near.distance);
+                self.group(Bond::Close { words_between_max, ordered: near.ordered }, &near.items)
+            }
+            Operator::Term(term) => self.word(&term.field, &term.text, term.kind, weight),
+            Operator::Number(number) => self.number(number, weight),
+            Operator::Alternatives(alternatives) => self.alternatives(alternatives, weight),
+            Operator::Uri(uri) => self.uri(uri, weight),
+            _ => None,
+        }
+    }
+
+    fn group(&self, bond: Bond, items: &[Item]) -> Option<Branch> {
+        Branch::group(bond, items.iter().filter_map(|item| self.branch(item)).collect())
+    }
+
+    /// A phrase within a phrase (a literal that was cut into words) is no group of its own.
+    fn phrase_parts(&self, items: &[Item]) -> Vec<Branch> {
+        let mut parts = Vec::with_capacity(items.len());
+        for item in items {
+            match &item.operator {
+                Operator::Phrase(inner) if !item.annotations.filter => parts.extend(self.phrase_parts(&inner.items)),
+                _ => parts.extend(self.branch(item)),
+            }
+        }
+        parts
+    }
+
+    fn word(&self, field: &str, text: &str, kind: TermKind, weight: i64) -> Option<Branch> {
+        if kind == TermKind::Suffix || text.is_empty() || !(self.in_index)(field) {
+            return None;
+        }
+        Some(Branch::Word { text: self.normalised(text), kind, weight })
+    }
+
+    fn normalised(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        match self.normalizing {
+            Normalizing::None => out.push_str(text),
+            Normalizing::Lowercase => brooklet_text::lowercase(text, &mut out),
+            Normalizing::LowercaseAndFold => brooklet_text::fold(text, &mut out),
+        }
+        out
+    }
+
+    /// The digits of a number stand in a text as words: those of 1.5 as the phrase `1 5`.
+    fn number(&self, number: &NumberTerm, weight: i64) -> Option<Branch> {
+        let words = number.text.split(|character: char| !character.is_ascii_alphanumeric());
+        let words = words.filter_map(|word| self.word(&number.field, word, TermKind::Word, weight));
+        Branch::group(PHRASE, words.collect())
+    }
+
+    fn alternatives(&self, alternatives: &Alternatives, weight: i64) -> Option<Branch> {
+        let words = alternatives.words.iter().filter_map(|(text, exactness)| {
+            let weight = (weight as f64 * exactness + 0.5) as i64;
+            self.word(&alternatives.field, text, TermKind::Word, weight)
+        });
+        Branch::group(Bond::Loose, words.collect())
+    }
+
+    fn uri(&self, uri: &Uri, weight: i64) -> Option<Branch> {
+        let words = uri.words.iter().filter_map(|word| self.word(&uri.field, word, TermKind::Word, weight));
+        Branch::group(PHRASE, words.collect())
+    }
+}
+
+impl Pattern {
+    /// Nothing if the query does not concern the field.
+    pub(super) fn new(
+        item: &Item,
+        normalizing: Normalizing,
+        substring_field: bool,
+        in_index: &dyn Fn(&str) -> bool,
+    ) -> Option<Pattern> {
+        // What is found inside words is compared with folded text, even where case matters otherwise.
+        let normalizing = if substring_field { Normalizing::LowercaseAndFold } else { normalizing };
+        let root = Reducer { normalizing, in_index }.branch(item)?;
+        let mut pattern = Pattern {
+            terms: Vec::new(),
+            groups: Vec::new(),
+            pieces: Vec::new(),
+            constrained: false,
+            by_text: BTreeMap::new(),
+            longest_by_first: BTreeMap::new(),
+        };
+        match root {
+            Branch::Group(bond, parts) => pattern.add_group(bond, parts, substring_field),
+            word => pattern.add_group(Bond::Loose, vec![word], substring_field),
+        };
+        pattern.pieces.sort_unstable();
+        pattern.pieces.dedup();
+        Some(pattern)
+    }
+
+    fn add_group(&mut self, bond: Bond, parts: Vec<Branch>, substring_field: bool) -> usize {
+        let count = parts.len();
+        let mut terms = Vec::new();
+        let mut groups = Vec::new();
+        for (part, branch) in parts.into_iter().enumerate() {
+            match branch {
+                Branch::Word { text, kind, weight } => {
+                    if (substring_field || kind == TermKind::Substring) && !text.is_empty() {
+                        self.pieces.push(text.clone());
+                    }
+                    let begins = matches!(kind, TermKind::Prefix | TermKind::Substring);
+                    terms.push((part, self.add_term(text, begins, weight)));
+                }
+                Branch::Group(bond, parts) => groups.push((part, self.add_group(bond, parts, substring_field))),
+            }
+        }
+        let group = self.groups.len();
+        for (part, number) in terms {
+            self.terms[number].place = Place { group, part };
+        }
+        for (part, number) in &groups {
+            self.groups[*number].place = Some(Place { group, part: *part });
+        }
+        self.constrained |= bond != Bond::Loose;
+        self.groups.push(Group { parts: count, bond, flat: groups.is_empty(), place: None });
+        group
+    }
+
+    /// Its place is filled in when its group has got a number.
+    fn add_term(&mut self, text: String, begins: bool, weight: i64) -> usize {
+        let number = self.terms.len();
+        if let Some(first) = text.chars().next() {
+            let longest = self.longest_by_first.entry(first).or_default();
+            *longest = text.len().max(*longest);
+        }
+        let characters = text.chars().count();
+        self.by_text.entry(text).or_default().push(number);
+        self.terms.push(Term { begins, weight, place: Place { group: 0, part: 0 }, characters });
+        number
+    }
+
+    /// The numbers of the terms that a folded token of a text hits, in the order of the query. The beginnings of the
+    /// token are looked up, so that many terms cost no more than few.
+    pub(super) fn terms_hit(&self, token: &str, found: &mut Vec<usize>) {
+        found.clear();
+        let Some(longest) = token.chars().next().and_then(|first| self.longest_by_first.get(&first)) else { return };
+        let ends = token.char_indices().map(|(at, character)| at + character.len_utf8());
+        for end in ends.take_while(|end| end <= longest) {
+            if let Some(numbers) = self.by_text.get(&token[..end]) {
+                found.extend(numbers.iter().filter(|number| self.terms[**number].is_hit_with(&token[end..])));
+            }
+        }
+        found.sort_unstable();
+    }
+}
+
+impl Term {
+    /// Whether a token counts that has the term's text, and `rest` after it.
+    fn is_hit_with(&self, rest: &str) -> bool {
+        let is_slightly_longer = || rest.chars().nth(STEM_EXTENSION_CHARACTERS).is_none();
+        rest.is_empty() || self.begins || (self.characters > STEM_CHARACTERS_MIN && is_slightly_longer())
+    }
+}
+
+/// A token as terms are compared with it.
+pub(super) fn folded<'a>(token: &'a str, buffer: &'a mut String) -> &'a str {
+    if token.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()) {
+        return token;
+    }
+    buffer.clear();
+    brooklet_text::fold(token, buffer);
+    buffer
+}

@@ -1,0 +1,101 @@
+//! Sets the pieces of words that a query looks for apart, so that they are words themselves and get marked alone.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::ops::Range;
+
+/// Put before and after a piece: no part of words, and never written.
+pub(super) const UNIT_SEPARATOR: char = '\u{1f}';
+
+/// The text with separators around every piece found in its folded form. The leftmost comes first, and of two that
+/// begin at the same place the one that is first in the query; what overlaps a piece set apart is not looked at.
+pub(super) fn split<'a>(text: &'a str, pieces: &[String]) -> Cow<'a, str> {
+    if pieces.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let folded = Folded::new(text);
+    let mut out = String::with_capacity(text.len());
+    let mut copied = 0;
+    for found in Finder::new(&folded.text, pieces) {
+        let (start, end) = (folded.origins[found.start], folded.origins[found.end]);
+        // A piece may begin or end within the letters that one character becomes when it is folded.
+        if start < copied || start == end {
+            continue;
+        }
+        out.push_str(&text[copied..start]);
+        out.push(UNIT_SEPARATOR);
+        out.extend(text[start..end].chars().filter(|character| is_visible(*character)));
+        out.push(UNIT_SEPARATOR);
+        copied = end;
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[copied..]);
+    Cow::Owned(out)
+}
+
+/// Control characters are passed over by the search inside words.
+fn is_visible(character: char) -> bool {
+    character >= ' ' || matches!(character, '\n' | '\t')
+}
+
+/// A folded text that remembers where it comes from.
+struct Folded {
+    text: String,
+    /// For every byte of `text`, and for its end, where the character begins that it was made of.
+    origins: Vec<usize>,
+}
+
+impl Folded {
+    fn new(text: &str) -> Folded {
+        let mut folded =
+            Folded { text: String::with_capacity(text.len()), origins: Vec::with_capacity(text.len() + 1) };
+        for (at, character) in text.char_indices().filter(|(_, character)| is_visible(*character)) {
+            brooklet_text::fold(&text[at..at + character.len_utf8()], &mut folded.text);
+            folded.origins.resize(folded.text.len(), at);
+        }
+        folded.origins.push(text.len());
+        folded
+    }
+}
+
+/// Finds pieces from left to right. The next place of every piece is at hand, so that no piece is looked for twice in
+/// the same part of the text.
+struct Finder<'a> {
+    text: &'a str,
+    pieces: &'a [String],
+    /// Where pieces are found next, with their numbers.
+    next: BinaryHeap<Reverse<(usize, usize)>>,
+}
+
+impl<'a> Finder<'a> {
+    fn new(text: &'a str, pieces: &'a [String]) -> Finder<'a> {
+        let mut finder = Finder { text, pieces, next: BinaryHeap::new() };
+        (0..pieces.len()).for_each(|number| finder.find(number, 0));
+        finder
+    }
+
+    fn find(&mut self, number: usize, from: usize) {
+        let found = self.text[from..].find(&self.pieces[number]);
+        self.next.extend(found.map(|at| Reverse((from + at, number))));
+    }
+}
+
+impl Iterator for Finder<'_> {
+    type Item = Range<usize>;
+
+    fn next(&mut self) -> Option<Range<usize>> {
+        let Reverse((start, number)) = *self.next.peek()?;
+        let end = start + self.pieces[number].len();
+        while let Some(Reverse((at, number))) = self.next.peek().copied() {
+            if at >= end {
+                break;
+            }
+            self.next.pop();
+            self.find(number, end);
+        }
+        Some(start..end)
+    }
+}

@@ -1,0 +1,164 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import net from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { applicationFiles } from "@brooklet/client";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runCommandLine } from "../src/command/program.ts";
+import { connect, type RunningService, schema, serve, text } from "../src/index.ts";
+
+const note = schema("note", { title: text() });
+const folder: string = mkdtempSync(join(tmpdir(), "brooklet-command-"));
+const application: string = join(folder, "application");
+let service: RunningService;
+
+beforeAll(async () => {
+  for (const [path, content] of applicationFiles([note])) {
+    mkdirSync(join(application, path, ".."), { recursive: true });
+    writeFileSync(join(application, path), content);
+  }
+  service = await serve({ application, port: 0, path: join(folder, "data"), threads: 0 });
+});
+
+afterAll(async () => {
+  await service.close();
+  rmSync(folder, { recursive: true });
+});
+
+interface Ran {
+  readonly code: number;
+  readonly printed: string;
+  readonly warned: string;
+}
+
+/** Runs to the end; `whileServing` is called with what is printed, and the end comes when all of it is done. */
+async function run(words: readonly string[], input = "", whileServing?: (line: string) => Promise<void>): Promise<Ran> {
+  const [printed, warned]: [string[], string[]] = [[], []];
+  const under: Promise<void>[] = [];
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    yield new TextEncoder().encode(input);
+  }
+  const print = (line: string): void => {
+    printed.push(line);
+    if (whileServing !== undefined) under.push(whileServing(line));
+  };
+  const code = await runCommandLine(words, {
+    print,
+    warn: (line) => warned.push(line),
+    progress: () => {},
+    input: chunks(),
+    untilEnded: () => Promise.all(under),
+  });
+  return { code, printed: printed.join("\n"), warned: warned.join("\n") };
+}
+
+describe("feed and query", () => {
+  test("put, find, and remove", async () => {
+    const url = ["--url", service.url];
+    const puts = ["a", "b"]
+      .map((id) => `{"put":"id:note:note:g=alice:${id}","fields":{"title":"Note ${id}"}}`)
+      .join("\n");
+    expect(await run(["feed", "-", ...url], puts)).toMatchObject({
+      code: 0,
+      printed: expect.stringMatching(/^2 applied, 0 failed, \d+\/s$/),
+    });
+    const found = await run(["query", ...url, "--group", "alice", "select * from note where userInput(@t)", "t=b"]);
+    expect(found.printed).toMatch(
+      /^id:note:note:g=alice:b {2}0\.\d+\n {2}title: Note b\n.*\n1 document matches, 1 shown$/s,
+    );
+    const file = join(folder, "removes.json");
+    writeFileSync(file, '[{"remove":"id:note:note:g=alice:a"}]');
+    expect(JSON.parse((await run(["feed", file, "--json", ...url])).printed)).toMatchObject({ applied: 1, failed: 0 });
+    const rest = await run([
+      "query",
+      ...url,
+      "streaming.groupname=alice",
+      "--json",
+      "yql=select * from note where true",
+    ]);
+    expect(JSON.parse(rest.printed)).toMatchObject({ root: { fields: { totalCount: 1 } } });
+  });
+
+  test("a feed with failures goes on, names them, and ends with 1", async () => {
+    const feed = '{"put":"id:note:note:g=a:1","fields":{"colour":1}}{"put":"id:note:note:g=a:2","fields":{}}';
+    const ran = await run(["feed", "-", "--url", service.url], feed);
+    expect(ran).toMatchObject({ code: 1, printed: expect.stringContaining("1 applied, 1 failed") });
+    expect(ran.warned).toContain("id:note:note:g=a:1: ");
+    expect(ran.warned).toContain("colour");
+  });
+
+  test("a query that is wrong ends with 1 and the server's sentence", async () => {
+    const ran = await run(["query", "--url", service.url, "--group", "a", "select * from nothing where true"]);
+    expect(ran).toMatchObject({ code: 1, warned: expect.stringContaining("nothing") });
+  });
+});
+
+describe("what makes no sense ends with 2, or 1 when the machine is at fault", () => {
+  test.each([
+    [["fed"], 2, "unknown command 'fed'\n(Did you mean feed?)"],
+    [["serve", "--prot", "1"], 2, "unknown option '--prot'\n(Did you mean --port?)"],
+    [["serve", "--port", "70000"], 2, "Give a port from 0 to 65535."],
+    [["feed"], 2, "missing required argument 'file'"],
+    [["feed", "-", "--concurrency", "0"], 2, "Give a positive integer."],
+    [
+      ["query", "hello", "--group", "a"],
+      2,
+      "'hello' is neither YQL (select … from … where …) nor a parameter (name=value)",
+    ],
+    [["query", "select * from note where true"], 2, "whose documents? Say it with --group NAME"],
+    [["feed", "no-such-file.jsonl"], 1, "no-such-file.jsonl"],
+    [["serve", "--host", "0.0.0.0"], 1, "0.0.0.0 can be reached by others: add --insecure-allow-anonymous to allow it"],
+    [
+      ["serve", "--port", "0", "--data", join(folder, "other"), "--app", join(folder, "nowhere")],
+      1,
+      "is not there: give the directory that has services.xml",
+    ],
+    [["serve", "--port", "0", "--data", join(folder, "data")], 1, "is in use by another process"],
+  ])("%j", async (words, code, message) => {
+    const ran = await run(words);
+    expect([ran.code, ran.warned]).toEqual([code, expect.stringContaining(message)]);
+  });
+
+  test("an unreachable server is named", async () => {
+    const probe = net.createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => probe.once("listening", resolve));
+    const { port } = probe.address() as net.AddressInfo;
+    await new Promise((resolve) => probe.close(resolve));
+    const gone = connect({ url: `http://127.0.0.1:${port}`, retry: { attempts: 1 } })
+      .group("a")
+      .remove(note, "1");
+    await expect(gone).rejects.toMatchObject({ code: "UNREACHABLE", outcome: "not_applied" });
+    await expect(gone).rejects.toThrow(
+      `http://127.0.0.1:${port} cannot be reached (ECONNREFUSED): is the server running?`,
+    );
+  });
+});
+
+test("help ends with 0 and names the commands", async () => {
+  const { code, printed } = await run(["--help"]);
+  expect(code).toBe(0);
+  for (const command of ["serve", "feed", "query"]) expect(printed).toContain(command);
+});
+
+test("serve serves until it is told to end", async () => {
+  const seen: number[] = [];
+  const words = ["serve", "--port", "0", "--data", join(folder, "mine"), "--app", application, "--threads", "0"];
+  const ran = await run(words, "", async (line) => {
+    const url = /^Listening on (\S+) \(serving note\)$/.exec(line)?.[1];
+    if (url !== undefined) seen.push((await fetch(`${url}/state/v1/health`)).status);
+  });
+  expect(ran).toMatchObject({ code: 0, warned: "" });
+  expect(seen).toEqual([200]);
+});
+
+test("documents may be called by dots over HTTP too", async () => {
+  const alice = connect({ url: service.url }).group("dots");
+  for (const id of [".", ".."]) {
+    await alice.put(note, id, { title: `called ${id}` });
+    expect(await alice.get(note, id)).toEqual({ title: `called ${id}` });
+  }
+  expect((await alice.search(note)).hits.map(({ id }) => id).sort()).toEqual([".", ".."]);
+  await alice.remove(note, "..");
+  expect(await alice.get(note, "..")).toBeUndefined();
+  expect(await alice.get(note, ".")).toEqual({ title: "called ." });
+});

@@ -1,0 +1,174 @@
+//! Conversations: an application, documents, and requests one after another, each with its answer.
+//!
+//! A file is `{"application" | "files", "feed": [step…], "conversations": [{"name", "why", "steps": [step…]}]}`. Every
+//! conversation begins with the file's application and feed, and is held twice: with the feed in the tail, and with it
+//! folded into segments. Steps:
+//!
+//! * `{"put": id, "fields": object or JSON text}`, `{"remove": id}`, `{"get": id, "fieldSet", "tensors"}`
+//! * `{"search": {parameter: value} or [[parameter, value]…], "key": "g:alice", "scoped": true, "body": text}`: `key`
+//!   names the partition (by default `g:alice`; `""`: none), `scoped` adds the parameter that names the same group.
+//! * `{"compact": key, "settle": bool}`
+use brooklet_document::DocumentId;
+use brooklet_schema::Application;
+use brooklet_search::Deployed;
+use brooklet_task::Rejection;
+use serde_json::{Value as Json, json};
+
+use crate::host::Host;
+use crate::row::{needed, text};
+
+const CACHE_BYTES: usize = 64 << 20;
+const DEFAULT_KEY: &str = "g:alice";
+const FOLD: u8 = 1;
+const SETTLE: u8 = 3;
+
+/// The applications a file may name, with their files.
+const APPLICATIONS: [(&str, &[(&str, &str)]); 2] = [
+    (
+        "mail",
+        &[
+            ("services.xml", include_str!("../../applications/mail/services.xml")),
+            ("hosts.xml", include_str!("../../applications/mail/hosts.xml")),
+            ("schemas/mail.sd", include_str!("../../applications/mail/schemas/mail.sd")),
+            ("schemas/note.sd", include_str!("../../applications/mail/schemas/note.sd")),
+        ],
+    ),
+    (
+        "library",
+        &[
+            ("services.xml", include_str!("../../applications/library/services.xml")),
+            ("schemas/book.sd", include_str!("../../applications/library/schemas/book.sd")),
+        ],
+    ),
+];
+
+/// What came of a step: the status of its answer, and the body. A refused write has `CODE: message` for a body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// HTTP status.
+    pub status: u16,
+    /// The body as it was rendered.
+    pub body: String,
+}
+
+impl Outcome {
+    fn refused(rejection: &Rejection) -> Outcome {
+        let body = format!("{}: {}", rejection.code.name(), rejection.message);
+        Outcome { status: rejection.code.status(), body }
+    }
+
+    fn of_write(outcome: Result<(), Rejection>) -> Outcome {
+        outcome.map_or_else(|rejection| Outcome::refused(&rejection), |()| Outcome { status: 200, body: String::new() })
+    }
+}
+
+/// All conversations of a file, held twice each, as JSON: `[{"name", "tail": [[status, body]…], "folded": […]}…]`.
+pub(crate) fn answers(file: &Json) -> String {
+    let conversations = file["conversations"].as_array().expect("a file has conversations").iter();
+    let held = conversations.map(|conversation| {
+        let outcomes = |folded: bool| -> Vec<Json> {
+            hold(file, conversation, folded).into_iter().map(|Outcome { status, body }| json!([status, body])).collect()
+        };
+        json!({"name": needed(conversation, "name"), "tail": outcomes(false), "folded": outcomes(true)})
+    });
+    Json::Array(held.collect()).to_string()
+}
+
+/// Holds one conversation of a file. If the application is refused, the refusal is the only outcome.
+///
+/// # Panics
+/// If the file is not well formed.
+#[must_use]
+pub fn hold(file: &Json, conversation: &Json, folded: bool) -> Vec<Outcome> {
+    let files = files_of(file, conversation);
+    if let Err(rejection) = deployed(&files) {
+        return vec![Outcome::refused(&rejection)];
+    }
+    let borrowed: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let mut host = Host::new(&borrowed, CACHE_BYTES);
+    let feed = list(file, "feed");
+    feed.iter().for_each(|given| assert_eq!(step(&mut host, given).status, 200, "{given}"));
+    if folded {
+        let keys = feed.iter().filter_map(|given| text(given, "put")).map(key_of);
+        keys.for_each(|key| drop(host.compact(&key, FOLD)));
+    }
+    list(conversation, "steps").iter().map(|given| step(&mut host, given)).collect()
+}
+
+fn list<'a>(of: &'a Json, member: &str) -> &'a [Json] {
+    of.get(member).and_then(Json::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn key_of(id: &str) -> String {
+    DocumentId::parse(id).expect("an id of the feed").partition_key()
+}
+
+fn deployed(files: &[(String, String)]) -> Result<(), Rejection> {
+    let files: Vec<(String, Vec<u8>)> =
+        files.iter().map(|(path, text)| (path.clone(), text.clone().into_bytes())).collect();
+    Deployed::compile(Application::deploy(&files)?).map(drop)
+}
+
+/// The files of the application: those of the conversation win over those of the file, these over those of the
+/// application it names.
+fn files_of(file: &Json, conversation: &Json) -> Vec<(String, String)> {
+    let named = text(conversation, "application").or_else(|| text(file, "application"));
+    let known = APPLICATIONS.iter().find(|(name, _)| Some(*name) == named);
+    let mut files: Vec<(String, String)> = known
+        .map_or(&[][..], |(_, files)| files)
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+        .collect();
+    for of in [file, conversation] {
+        for (path, given) in of.get("files").and_then(Json::as_object).into_iter().flatten() {
+            files.retain(|(known, _)| known != path);
+            files.push((path.clone(), given.as_str().expect("a file is text").to_owned()));
+        }
+    }
+    assert!(!files.is_empty(), "an application is named or given");
+    files
+}
+
+fn step(host: &mut Host, given: &Json) -> Outcome {
+    if let Some(id) = text(given, "put") {
+        let fields = &given["fields"];
+        let fields = fields.as_str().map_or_else(|| fields.to_string(), str::to_owned);
+        return Outcome::of_write(host.put(id, &fields));
+    }
+    if let Some(id) = text(given, "remove") {
+        return Outcome::of_write(host.remove(id));
+    }
+    if let Some(id) = text(given, "get") {
+        let field_set = text(given, "fieldSet").unwrap_or_default();
+        let answer = host.get_as(id, field_set, text(given, "tensors").unwrap_or_default());
+        return Outcome { status: answer.status, body: answer.body };
+    }
+    if let Some(key) = text(given, "compact") {
+        host.compact(key, if given["settle"] == true { SETTLE } else { FOLD });
+        return Outcome { status: 200, body: String::new() };
+    }
+    search(host, given)
+}
+
+fn search(host: &Host, given: &Json) -> Outcome {
+    let key = text(given, "key").unwrap_or(DEFAULT_KEY);
+    let mut parameters = parameters_of(&given["search"]);
+    if given["scoped"] != false && !key.is_empty() {
+        let (kind, name) = key.split_once(':').expect("a key has a kind");
+        parameters.push((if kind == "n" { "streaming.userid" } else { "streaming.groupname" }, name));
+    }
+    let answer = host.search_raw(key, &parameters, text(given, "body").unwrap_or_default());
+    Outcome { status: answer.status, body: answer.body }
+}
+
+fn parameters_of(given: &Json) -> Vec<(&str, &str)> {
+    match given {
+        Json::Object(parameters) => parameters.iter().map(|(name, value)| (name.as_str(), parameter(value))).collect(),
+        Json::Array(pairs) => pairs.iter().map(|pair| (parameter(&pair[0]), parameter(&pair[1]))).collect(),
+        other => panic!("no step: {other}"),
+    }
+}
+
+fn parameter(given: &Json) -> &str {
+    given.as_str().expect("a parameter is text")
+}

@@ -1,0 +1,46 @@
+//! Runs rows of the vectors through the core and writes down everything it makes of them, so that two builds of the
+//! core (native and WebAssembly) can be compared bit by bit.
+//!
+//! Whether an answer is *right* is not asked here: the crates' own tests compare with what was recorded, and
+//! `tests/conversations.rs` with what the specification says. A row that is not understood panics: it is a defect of
+//! the vectors.
+#![forbid(unsafe_op_in_unsafe_fn)]
+
+mod border;
+pub mod conversation;
+mod documents;
+mod expressions;
+mod queries;
+mod row;
+mod schemas;
+mod tokens;
+
+// The surroundings the crates' own tests run the same rows in. They lie with those tests.
+#[path = "../../../crates/query/tests/fixture/mod.rs"]
+mod fixture;
+#[path = "../../../crates/search/tests/host/mod.rs"]
+mod host;
+#[path = "../../../crates/document/tests/mail/mod.rs"]
+mod mail;
+
+use serde_json::Value as Json;
+
+/// What the core makes of one row (a line of `test-vectors/<topic>/*.jsonl`, or a whole file of conversations).
+///
+/// # Panics
+/// If the topic is unknown, or the row is not one of it.
+#[must_use]
+pub fn answer(topic: &str, row: &str) -> String {
+    let row: Json = serde_json::from_str(row).expect("a row is JSON");
+    match topic {
+        "document-json" => documents::operation(&row),
+        "tensor" => documents::tensor(&row),
+        "schema" => schemas::schema(&row),
+        "yql" => queries::statement(&row),
+        "simple-query" => queries::simple_query(&row),
+        "expression" => expressions::expression(&row),
+        "tokens" => tokens::tokens(&row),
+        "search" | "document-api" => conversation::answers(&row),
+        other => panic!("no topic {other}"),
+    }
+}

@@ -1,0 +1,158 @@
+/** What the `vespa` command does against a gateway, by outcome. */
+import { execFile } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const COMMAND_MS_MAX = 60_000;
+
+/** The number of documents `documents` makes. */
+export const DOCUMENTS = 200;
+
+/**
+ * @typedef {object} Ran
+ * @property {number} code exit code
+ * @property {string} output what it printed, on both channels
+ */
+
+/**
+ * @param {string} program
+ * @param {string} folder for all it keeps
+ * @returns {(...words: readonly string[]) => Promise<Ran>}
+ */
+export function vespaCommand(program, folder) {
+  const home = join(folder, "vespa");
+  mkdirSync(home, { recursive: true });
+  const env = {
+    ...process.env,
+    VESPA_CLI_HOME: home,
+    VESPA_CLI_CACHE_DIR: home,
+    VESPA_CLI_DATA_DIR: home,
+    NO_COLOR: "1",
+  };
+  return (...words) =>
+    new Promise((resolve) => {
+      execFile(program, words, { env: { ...env, CI: "true" }, timeout: COMMAND_MS_MAX }, (error, out, warned) => {
+        resolve({ code: error === null ? 0 : Number(error.code ?? 1), output: `${out}\n${warned}`.trim() });
+      }).stdin?.end();
+    });
+}
+
+/**
+ * The operations of a feed: mails of one group, and the removal of the first.
+ * @param {string} group
+ */
+function documents(group) {
+  const puts = Array.from({ length: DOCUMENTS }, (_, index) => ({
+    put: `id:mail:mail:g=${group}:${index}`,
+    fields: {
+      subject: index % 2 === 0 ? `Lease of flat ${index}` : `Invoice ${index}`,
+      body: `Dear tenant, the deposit for flat ${index} is due. `.repeat(20),
+      year: 2000 + (index % 25),
+      unread: index % 3 === 0,
+      emb: [index, 1, -index],
+    },
+  }));
+  return [...puts, { remove: `id:mail:mail:g=${group}:0` }]
+    .map((operation) => `${JSON.stringify(operation)}\n`)
+    .join("");
+}
+
+/**
+ * @param {ReturnType<typeof vespaCommand>} vespa
+ * @param {import("./gateway.mjs").Gateway} gateway
+ * @param {{ folder: string, application: string, group: string }} given
+ * @param {(good: boolean, what: string, seen: string) => void} report
+ */
+export async function checkVespaCommand(vespa, gateway, { folder, application, group }, report) {
+  const deployed = await vespa("deploy", "-t", gateway.configUrl, "--wait", "30", application);
+  report(deployed.code === 0 && /Deployed|prepared and activated/i.test(deployed.output), "deploy", deployed.output);
+  const status = await vespa("status", "-t", gateway.url);
+  report(status.code === 0 && /ready/.test(status.output), "status", status.output);
+  await checkFeed(vespa, gateway, { folder, group }, report);
+  await checkDocument(vespa, gateway, { folder, group }, report);
+  await checkQueries(vespa, gateway, group, report);
+}
+
+/**
+ * @param {ReturnType<typeof vespaCommand>} vespa
+ * @param {import("./gateway.mjs").Gateway} gateway
+ * @param {{ folder: string, group: string }} given
+ * @param {(good: boolean, what: string, seen: string) => void} report
+ */
+async function checkFeed(vespa, gateway, { folder, group }, report) {
+  const file = join(folder, "feed.jsonl");
+  writeFileSync(file, documents(group));
+  const fed = await vespa("feed", "-t", gateway.url, file);
+  const numbers = statistics(fed.output);
+  const good = numbers["feeder.ok.count"] === DOCUMENTS + 1 && numbers["feeder.error.count"] === 0;
+  report(fed.code === 0 && good, `feed of ${DOCUMENTS + 1} operations`, fed.output);
+}
+
+/**
+ * @param {string} output
+ * @returns {Record<string, unknown>}
+ */
+function statistics(output) {
+  const json = /^\{[\s\S]*^\}/m.exec(output)?.[0];
+  return json === undefined ? {} : JSON.parse(json);
+}
+
+/**
+ * @param {ReturnType<typeof vespaCommand>} vespa
+ * @param {import("./gateway.mjs").Gateway} gateway
+ * @param {{ folder: string, group: string }} given
+ * @param {(good: boolean, what: string, seen: string) => void} report
+ */
+async function checkDocument(vespa, gateway, { folder, group }, report) {
+  const id = `id:mail:mail:g=${group}:single/one ü`;
+  const file = join(folder, "put.json");
+  writeFileSync(file, JSON.stringify({ put: id, fields: { subject: "Ünïcode", size: 1 } }));
+  const put = await vespa("document", "put", "-t", gateway.url, file);
+  report(put.code === 0 && put.output.includes("Success"), "document put", put.output);
+  const got = await vespa("document", "get", "-t", gateway.url, id);
+  report(got.code === 0 && got.output.includes('"Ünïcode"'), "document get", got.output);
+  const removed = await vespa("document", "remove", "-t", gateway.url, id);
+  report(removed.code === 0 && removed.output.includes("Success"), "document remove", removed.output);
+  const missing = await vespa("document", "get", "-t", gateway.url, id);
+  // The command ends with 0 all the same, as it does against Vespa.
+  report(missing.output.includes("Status 404"), "document get of a removed one", missing.output);
+  writeFileSync(file, JSON.stringify({ put: id, fields: { nosuch: 1 } }));
+  const refused = await vespa("document", "put", "-t", gateway.url, file);
+  report(/Status 400[^]*nosuch/.test(refused.output), "document put of an unknown field", refused.output);
+}
+
+/**
+ * @param {ReturnType<typeof vespaCommand>} vespa
+ * @param {import("./gateway.mjs").Gateway} gateway
+ * @param {string} group
+ * @param {(good: boolean, what: string, seen: string) => void} report
+ */
+async function checkQueries(vespa, gateway, group, report) {
+  const query = async (/** @type {readonly string[]} */ ...words) => {
+    const { code, output } = await vespa("query", "-t", gateway.url, "--timeout", "10", ...words);
+    const root = code === 0 ? JSON.parse(/^\{[\s\S]*\}/m.exec(output)?.[0] ?? "{}").root : undefined;
+    return { total: root?.fields?.totalCount, hits: root?.children ?? [], output };
+  };
+  const inGroup = `streaming.groupname=${group}`;
+  const all = await query("yql=select * from mail where true", inGroup, "hits=0");
+  report(all.total === DOCUMENTS - 1, "query of a whole group", all.output);
+  const leases = await query('yql=select * from mail where subject contains "lease"', inGroup);
+  report(leases.total === DOCUMENTS / 2 - 1 && leases.hits.length === 10, "query by a word", leases.output);
+  const ranged = await query("yql=select * from mail where year >= 2020 and unread = true order by year desc", inGroup);
+  const years = ranged.hits.map((/** @type {{ fields: { year: number } }} */ hit) => hit.fields.year);
+  const sorted =
+    years.length === 10 && years.every((year, index) => year <= (years[index - 1] ?? year) && year >= 2020);
+  report(sorted, "query by a range, in order", ranged.output);
+  const nearest = await query(
+    "yql=select * from mail where {targetHits: 3}nearestNeighbor(emb, q)",
+    inGroup,
+    "model.restrict=mail",
+    "ranking=bm25",
+    "input.query(q)=[7, 1, -7]",
+  );
+  report(nearest.total === 3 && nearest.hits.length === 3, "query of nearest neighbours", nearest.output);
+  const other = await query("yql=select * from mail where true", "streaming.groupname=nobody");
+  report(other.total === 0, "query of a group without documents", other.output);
+  const wrong = await vespa("query", "-t", gateway.url, "yql=select * from mail where nosuch contains 'a'", inGroup);
+  report(/nosuch/.test(wrong.output), "query of an unknown field is refused", wrong.output);
+}
