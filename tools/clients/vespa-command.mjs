@@ -118,7 +118,7 @@ async function checkDocument(vespa, gateway, { folder, group }, report) {
   report(missing.output.includes("Status 404"), "document get of a removed one", missing.output);
   writeFileSync(file, JSON.stringify({ put: id, fields: { nosuch: 1 } }));
   const refused = await vespa("document", "put", "-t", gateway.url, file);
-  report(/Status 400[^]*nosuch/.test(refused.output), "document put of an unknown field", refused.output);
+  report(/Status 400[\s\S]*nosuch/.test(refused.output), "document put of an unknown field", refused.output);
 }
 
 /**

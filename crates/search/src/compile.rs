@@ -199,7 +199,10 @@ fn searched(deployed: &Deployed, query: &Query, properties: &Properties) -> Resu
     };
     let searchable = deployed.schemas.iter().filter(|schema| !schema.schema.document_only);
     let mut schemas: Vec<Rc<DeployedSchema>> = searchable.cloned().collect();
-    let known = |schema: &DeployedSchema, name: &str| schema.schema.name == name || schema.cluster == name;
+    // A name that is both means the schema: clusters are often called as their main schema.
+    let known = |schema: &DeployedSchema, name: &str| {
+        schema.schema.name == name || (schema.cluster == name && deployed.schema(name).is_none())
+    };
     for names in [query.sources.clone(), list("model.sources"), list("model.restrict")] {
         if let Some(name) = names.iter().find(|name| !deployed.schemas.iter().any(|schema| known(schema, name))) {
             let valid: Vec<&str> = deployed.schemas.iter().map(|schema| schema.schema.name.as_str()).collect();

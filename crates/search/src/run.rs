@@ -1,6 +1,7 @@
 //! A plan run over the views of one schema: match, resolve neighbours, rank. What comes out are candidates for the
 //! answer, at most as many for each view as the answer can show.
 use std::cmp::Reverse;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use brooklet_kernel::{Bitmap, TopK, score_key};
@@ -48,6 +49,8 @@ pub(crate) struct Run {
     found: Vec<Vec<Option<LeafMatch>>>,
     pub(crate) matches: Vec<ViewMatch>,
     resolving: Option<Resolving>,
+    /// Neighbour operators still to be resolved, in this order.
+    unresolved: VecDeque<usize>,
     pub(crate) resolved: Vec<Resolved>,
     wanted: usize,
     drop_limit: Option<f64>,
@@ -86,7 +89,8 @@ impl Run {
             found: views.iter().map(|_| vec![None; of.leaves.len()]).collect(),
             matches: Vec::new(),
             resolving: None,
-            resolved: Vec::new(),
+            unresolved: order_of_resolving(of),
+            resolved: vec![Resolved::default(); of.nearest.len()],
             wanted,
             drop_limit,
             documents: Vec::new(),
@@ -137,7 +141,7 @@ impl Run {
         let found = std::mem::take(&mut self.found);
         self.matches = found.into_iter().map(|leaves| ViewMatch { leaves: leaves.into_iter().flatten().collect() }).collect();
         reads.relax();
-        self.begin_nearest(0);
+        self.begin_nearest();
         Ok(())
     }
 
@@ -145,20 +149,21 @@ impl Run {
     fn matching(&self, view: usize) -> Bitmap {
         let alive = &self.views[view].alive;
         let leaf = |index: usize| self.matches[view].leaves[index].documents.clone();
-        let nearest = |index: usize| match self.resolved.get(index) {
-            Some(resolved) => resolved.documents(view, alive.len()),
-            None => (**alive).clone(),
+        let nearest = |index: usize| match self.unresolved.contains(&index) {
+            false => self.resolved[index].documents(view, alive.len()),
+            true => (**alive).clone(),
         };
         let mut documents = evaluate(&self.plan.root, alive, &leaf, &nearest);
         documents.and(alive);
         documents
     }
 
-    fn begin_nearest(&mut self, index: usize) {
-        let Some(nearest) = self.plan.nearest.get(index) else {
+    fn begin_nearest(&mut self) {
+        let Some(index) = self.unresolved.front().copied() else {
             self.begin_ranking();
             return;
         };
+        let nearest = &self.plan.nearest[index];
         let below_not = !nearest.competes && is_below_not(&self.plan.root, index);
         let candidates = (0..self.views.len()).map(|view| {
             // Below a `not` the other operators must not narrow it down: what it matches is taken away.
@@ -172,11 +177,11 @@ impl Run {
         let Some(resolving) = &mut self.resolving else { return Ok(Want::Pause) };
         let want = resolving.step(&self.views, reads)?;
         if resolving.is_done() {
-            if let Some(resolving) = self.resolving.take() {
-                self.resolved.push(Resolved::of(resolving.result(), self.views.len()));
+            if let (Some(resolving), Some(index)) = (self.resolving.take(), self.unresolved.pop_front()) {
+                self.resolved[index] = Resolved::of(resolving.result(), self.views.len());
             }
             reads.relax();
-            self.begin_nearest(self.resolved.len());
+            self.begin_nearest();
         }
         Ok(want)
     }
@@ -232,8 +237,20 @@ impl Run {
         if missing {
             return Err(Halt::Missing);
         }
+        // Nothing is admitted before all of the batch can be: a batch that halts is begun again.
+        let mut sort_values = Vec::with_capacity(end - self.next);
         for index in self.next..end {
-            self.admit(index, reads)?;
+            match self.sort_values(index, reads) {
+                Ok(values) => sort_values.push(values),
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
+        }
+        if missing {
+            return Err(Halt::Missing);
+        }
+        for (index, values) in (self.next..end).zip(sort_values) {
+            self.admit(index, values);
         }
         self.next = end;
         reads.relax();
@@ -243,25 +260,27 @@ impl Run {
         Ok(())
     }
 
+    /// The score of a document that is not dropped.
+    fn kept_score(&self, index: usize) -> Option<f64> {
+        self.scores[index].filter(|score| self.drop_limit.is_none_or(|limit| *score > limit))
+    }
+
     /// Takes a scored document: counts it, and keeps it if it can be shown.
-    fn admit(&mut self, index: usize, reads: &mut Reads) -> Result<(), Halt> {
-        let Some(score) = self.scores[index] else { return Ok(()) };
-        if self.drop_limit.is_some_and(|limit| score <= limit) {
-            return Ok(());
-        }
+    fn admit(&mut self, index: usize, sort_values: Vec<SortValue>) {
+        let Some(score) = self.kept_score(index) else { return };
         self.total += 1;
         let (view, ordinal) = self.documents[index];
         if self.keys.is_empty() {
             self.best[view as usize].push((score_key(score), Reverse(ordinal)));
             self.threshold.push(score_key(score));
-            return Ok(());
+        } else {
+            self.candidates.push(Candidate { view: view as usize, ordinal, score, keys: sort_values });
         }
-        let keys = self.sort_values(index, score, reads)?;
-        self.candidates.push(Candidate { view: view as usize, ordinal, score, keys });
-        Ok(())
     }
 
-    fn sort_values(&mut self, index: usize, score: f64, reads: &mut Reads) -> Result<Vec<SortValue>, Halt> {
+    /// What a scored document is ordered by, beside its score; nothing if it is dropped.
+    fn sort_values(&self, index: usize, reads: &mut Reads) -> Result<Vec<SortValue>, Halt> {
+        let Some(score) = self.kept_score(index).filter(|_| !self.keys.is_empty()) else { return Ok(Vec::new()) };
         let spot = self.spot(index);
         let segment = &spot.views[spot.view].segment;
         let id = brooklet_segment::read_id(&segment.header, spot.ordinal, &mut reads.of(segment))?;
@@ -365,7 +384,7 @@ impl Run {
             return Err(Halt::Missing);
         }
         for index in batch {
-            self.admit(index, reads)?;
+            self.admit(index, Vec::new());
         }
         self.threshold.tighten();
         self.next = end;
@@ -401,6 +420,13 @@ impl Run {
 /// The score of a [`score_key`].
 fn score_of(key: u64) -> f64 {
     f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
+}
+
+/// Operators that match all within their threshold come first: what they let through is what the others choose among.
+fn order_of_resolving(plan: &SchemaPlan) -> VecDeque<usize> {
+    let competing = (0..plan.nearest.len()).filter(|index| plan.nearest[*index].competes);
+    let others = (0..plan.nearest.len()).filter(|index| !plan.nearest[*index].competes);
+    others.chain(competing).collect()
 }
 
 /// Whether a neighbour operator stands among what is taken away.

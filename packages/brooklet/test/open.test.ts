@@ -2,12 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import * as types from "../src/index.ts";
 import {
   array,
   bool,
   type Database,
   int,
   open,
+  type SearchOptions,
   schema,
   string,
   text,
@@ -83,6 +85,59 @@ describe("documents", () => {
     expect((await alice.search(mail)).totalCount).toBe(0);
   });
 
+  test("of every type come back as they were put", async () => {
+    const { byte, double, float, long, map, position, raw, struct, tensor } = types;
+    const everything = schema("everything", {
+      byte: byte(),
+      half: float(),
+      small: double(),
+      large: long(),
+      no: bool(),
+      place: position(),
+      bytes: raw(),
+      people: array(struct({ name: string(), age: int().optional() })),
+      one: struct({ words: text() }),
+      names: map(string(), string()),
+      ratios: map(int(), double()),
+      weights: weightedSet(int()),
+      dense: tensor("double", { y: 2, x: 3 }),
+      sparse: tensor("float", { a: "mapped", b: "mapped" }),
+      mixed: tensor("bfloat16", { k: "mapped", l: "mapped", x: 2 }),
+      chunks: tensor("float", { chunk: "mapped", x: 2 }),
+      bits: tensor("int8", { x: 2 }),
+      epoch: timestamp(),
+      texts: array(text()),
+    });
+    const document = {
+      byte: -128,
+      half: 0.5,
+      small: 1e-7,
+      large: Number.MAX_SAFE_INTEGER,
+      no: false,
+      place: { lat: 63.5, lng: -10.25 },
+      bytes: new Uint8Array([0, 255]),
+      people: [{ name: "", age: 3 }, { name: "B" }],
+      one: { words: "x" },
+      names: { "a b": "c" },
+      ratios: { "7": 0.25 },
+      weights: { "5": -2 },
+      dense: [1, 2, 3, 4, 5, 6],
+      sparse: [{ address: { a: "x", b: "y" }, value: 2 }],
+      mixed: [{ address: { k: "x", l: "y" }, values: [1, 2] }],
+      chunks: { first: [1, 2] },
+      bits: [1, -2],
+      epoch: new Date(0),
+      texts: ["", "x"],
+    };
+    const db = await open({ schemas: [everything] });
+    onTestFinished(() => db.close());
+    const alice = db.group("alice");
+    await alice.put(everything, "1", document);
+    expect(await alice.get(everything, "1")).toEqual(document);
+    const fields = Object.keys(document) as (keyof typeof document)[];
+    expect((await alice.search(everything, { fields })).hits[0]?.fields).toEqual(document);
+  });
+
   test("are refused with the server's reason when they make no sense", async () => {
     const alice = (await opened()).group("alice");
     const put = alice.put(mail, "1", { ...invoice, subject: "\u0001" });
@@ -117,7 +172,7 @@ describe("searches", () => {
     const alice = (await opened()).group("alice");
     await alice.put(mail, "invoice", invoice);
     await alice.put(mail, "lunch", lunch);
-    const found = async (options: Parameters<typeof alice.search<typeof mail>>[1]): Promise<string[]> =>
+    const found = async (options: SearchOptions<typeof mail>): Promise<string[]> =>
       (await alice.search(mail, options)).hits.map((hit) => hit.id);
     const near = { field: "vec", vector: [0.1, 1, 0] } as const;
 
@@ -178,7 +233,7 @@ describe("searches", () => {
 
   test("that the server refuses say why", async () => {
     const alice = (await opened()).group("alice");
-    await expect(alice.search(mail, { yql: "select * from mail where colour contains 'x'" })).rejects.toMatchObject({
+    await expect(alice.searchYql(mail, "select * from mail where colour contains 'x'")).rejects.toMatchObject({
       code: "INVALID_QUERY_PARAMETER",
       status: 400,
       message: expect.stringContaining("Field 'colour' does not exist."),

@@ -11,8 +11,8 @@ import {
   type SearchOptions,
   type SelectedFields,
   type SomeFields,
-  type SummarySearchOptions,
   type YqlSearchOptions,
+  yqlQuery,
 } from "./query.ts";
 import { readResult, type SearchResult } from "./result.ts";
 import type { AnySchema } from "./schema.ts";
@@ -104,19 +104,23 @@ export class Group {
   /** Searches the group. */
   search<S extends AnySchema, Selected extends keyof S["fields"] & string = never>(
     schema: S,
-    options?: SearchOptions<S, Selected> & RequestOptions,
-  ): Promise<SearchResult<SelectedFields<S, Selected>>>;
-  /** Searches the group with YQL, or for what a summary class shows: hits have the fields that the server chooses. */
-  search<S extends AnySchema>(
-    schema: S,
-    options: (YqlSearchOptions<S> | SummarySearchOptions<S>) & RequestOptions,
-  ): Promise<SearchResult<SomeFields<S>>>;
-  search(schema: AnySchema, options: SearchOptions<AnySchema> & RequestOptions = {}): Promise<SearchResult<unknown>> {
-    const { signal, ...search } = options;
-    return this.run(query(schema, search), signal === undefined ? {} : { signal });
+    options: SearchOptions<S, Selected> & RequestOptions = {},
+  ): Promise<SearchResult<SelectedFields<S, Selected>>> {
+    const { signal } = options;
+    return this.run(query<S, Selected>(schema, options), signal === undefined ? {} : { signal });
   }
 
-  /** Sends a query that `query()` has written. */
+  /** Searches the group with YQL, for what `search` has no words for. Hits have the fields that the server chooses. */
+  searchYql<S extends AnySchema>(
+    schema: S,
+    yql: string,
+    options: YqlSearchOptions<S> & RequestOptions = {},
+  ): Promise<SearchResult<SomeFields<S>>> {
+    const { signal } = options;
+    return this.run(yqlQuery(schema, yql, options), signal === undefined ? {} : { signal });
+  }
+
+  /** Sends a query that `query()` or `yqlQuery()` has made. */
   async run<Fields>(written: Query<AnySchema, Fields>, options: RequestOptions = {}): Promise<SearchResult<Fields>> {
     const body = JSON.stringify({ ...written.toJSON(), "streaming.groupname": this.name });
     const { signal } = options;

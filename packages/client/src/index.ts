@@ -76,9 +76,9 @@ export {
   type SearchOptions,
   type SelectedFields,
   type SomeFields,
-  type SummarySearchOptions,
   type TextQuery,
   type YqlSearchOptions,
+  yqlQuery,
 } from "./query.ts";
 export type { FeatureValue, Hit, SearchResult, SearchTiming } from "./result.ts";
 export {

@@ -1,7 +1,6 @@
 /** Writes a search as YQL and the parameters beside it. What a user typed is a parameter, never part of the YQL. */
 import { type Condition, everything } from "./condition.ts";
 import { invalidArgument, suggestion } from "./error.ts";
-import type { FieldMap } from "./field.ts";
 import type { ConditionsOf, DocumentOf, HitFieldsOf, NameWith } from "./infer.ts";
 import { hybridProfileName, nearProfileName } from "./profile.ts";
 import type { AnySchema } from "./schema.ts";
@@ -65,16 +64,11 @@ export interface SearchOptions<S extends AnySchema, Selected extends keyof S["fi
   readonly fields?: readonly Selected[];
 }
 
-/** A search whose hits show what a summary class of the deployed schema has. */
-export interface SummarySearchOptions<S extends AnySchema> extends Omit<SearchOptions<S>, "fields"> {
-  readonly summary: string;
-}
-
-/** A search that is given in YQL. Texts from users belong into parameters: `userInput(@name)`. */
+/** What a search in YQL may say beside it. */
 export interface YqlSearchOptions<S extends AnySchema> extends CommonSearchOptions<S> {
-  readonly yql: string;
-  /** Values for `@name` in the YQL. */
+  /** Values for `@name` in the YQL: the place for everything a user typed. */
   readonly parameters?: Readonly<Record<string, string | number>>;
+  /** A summary class of the deployed schema, which says what hits show. */
   readonly summary?: string;
 }
 
@@ -109,45 +103,60 @@ const TARGET_HITS_MIN = 100;
 /** Writes a search. `group.search` does it too; this is for looking at it, or for sending it again and again. */
 export function query<S extends AnySchema, Selected extends keyof S["fields"] & string = never>(
   schema: S,
-  options?: SearchOptions<S, Selected>,
-): Query<S, SelectedFields<S, Selected>>;
-export function query<S extends AnySchema>(
-  schema: S,
-  options: YqlSearchOptions<S> | SummarySearchOptions<S>,
-): Query<S, SomeFields<S>>;
-export function query(schema: AnySchema, options: AnySearch = {}): Query {
-  const text = textOf(schema, options.text);
-  const yql = options.yql ?? writeYql(schema, options, text);
-  const parameters = parametersOf(schema, options, text);
-  const isChosenByServer = options.summary !== undefined || options.yql !== undefined;
-  const hitFields = isChosenByServer ? undefined : (options.fields ?? shownFields(schema));
-  return {
-    schema,
-    yql,
-    parameters,
-    hitFields: hitFields as readonly never[] | undefined,
-    toString: () => yql,
-    toJSON: () => ({ yql, ...parameters }),
-  };
+  options: SearchOptions<S, Selected> = {},
+): Query<S, SelectedFields<S, Selected>> {
+  const asked = options as AnySearch;
+  const text = textOf(schema, asked.text);
+  const parameters = commonParameters(schema, asked, profileFor(asked, text));
+  if (text !== undefined) parameters["text"] = text.query;
+  if (asked.near !== undefined) parameters[inputName(asked.near.field)] = rowJson(asked.near.vector);
+  const hitFields = (asked.fields ?? shownFields(schema)) as (keyof SelectedFields<S, Selected> & string)[];
+  return makeQuery(schema, writeYql(schema, asked, text), parameters, hitFields);
 }
 
-/** Any search, once the type checker is done with it. */
-type AnySearch = Omit<SearchOptions<AnySchema>, "fields" | "near"> &
-  Partial<YqlSearchOptions<AnySchema>> & { readonly near?: NearQuery; readonly fields?: readonly string[] };
+/** Makes a search of YQL: for what `query` has no words for. Its hits have the fields that the server chooses. */
+export function yqlQuery<S extends AnySchema>(
+  schema: S,
+  yql: string,
+  options: YqlSearchOptions<S> = {},
+): Query<S, SomeFields<S>> {
+  const parameters = { ...options.parameters, ...commonParameters(schema, options, "default") };
+  if (options.summary !== undefined) parameters["presentation.summary"] = options.summary;
+  return makeQuery(schema, yql, parameters, undefined);
+}
 
-function parametersOf(schema: AnySchema, options: AnySearch, text: TextQuery | undefined): Record<string, unknown> {
-  const { near, summary, limit = LIMIT_DEFAULT, offset = 0, timeoutMs = TIMEOUT_MS_DEFAULT } = options;
+/** A search, once the type checker is done with it. */
+interface AnySearch extends CommonSearchOptions<AnySchema> {
+  readonly text?: string | TextQuery;
+  readonly near?: NearQuery;
+  readonly where?: Condition | ((fields: unknown) => Condition);
+  readonly orderBy?: string | readonly string[];
+  readonly fields?: readonly string[];
+}
+
+function makeQuery<S extends AnySchema, Fields>(
+  schema: S,
+  yql: string,
+  parameters: Readonly<Record<string, unknown>>,
+  hitFields: Query<S, Fields>["hitFields"],
+): Query<S, Fields> {
+  return { schema, yql, parameters, hitFields, toString: () => yql, toJSON: () => ({ yql, ...parameters }) };
+}
+
+function commonParameters(
+  schema: AnySchema,
+  options: CommonSearchOptions<AnySchema>,
+  profile: string,
+): Record<string, unknown> {
+  const { limit = LIMIT_DEFAULT, offset = 0, timeoutMs = TIMEOUT_MS_DEFAULT } = options;
   for (const [name, count] of Object.entries({ limit, offset })) {
-    if (!Number.isInteger(count) || count < 0)
+    if (!Number.isInteger(count) || count < 0) {
       throw invalidArgument(`${name} is ${count}: give an integer that is not negative`);
+    }
   }
-  const profile = options.profile ?? profileFor(options, text);
-  const parameters: Record<string, unknown> = { ...options.parameters, hits: limit, offset, timeout: `${timeoutMs}ms` };
-  parameters["ranking.profile"] = known(schema, profile);
-  if (text !== undefined) parameters["text"] = text.query;
-  if (near !== undefined) parameters[inputName(near.field)] = rowJson(near.vector);
+  const parameters: Record<string, unknown> = { hits: limit, offset, timeout: `${timeoutMs}ms` };
+  parameters["ranking.profile"] = known(schema, options.profile ?? profile);
   for (const [name, value] of Object.entries(options.inputs ?? {})) parameters[inputName(name)] = inputValue(value);
-  if (summary !== undefined) parameters["presentation.summary"] = summary;
   if (options.timing === true) parameters["presentation.timing"] = true;
   return parameters;
 }
@@ -197,7 +206,7 @@ function writeYql(schema: AnySchema, options: AnySearch, text: TextQuery | undef
   const relevant: string[] = [];
   if (text !== undefined) relevant.push(userInput(text));
   if (near !== undefined) relevant.push(nearestNeighbor(near, Math.max(TARGET_HITS_MIN, limit + offset)));
-  const filter = typeof where === "function" ? where(schema.conditions as ConditionsOf<FieldMap>) : where;
+  const filter = typeof where === "function" ? where(schema.conditions) : where;
   const parts = relevant.length > 1 ? [`(${relevant.join(" or ")})`] : relevant;
   if (filter !== undefined) parts.push(String(filter));
   const condition = parts.length === 0 ? String(everything) : parts.join(" and ");

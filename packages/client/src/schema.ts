@@ -58,14 +58,13 @@ export type InferInput<S extends AnySchema> = DocumentInputOf<S["fields"]>;
 
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Names that mean something else in answers. */
-const RESERVED: ReadonlySet<string> = new Set([
-  "documentid",
-  "sddocname",
-  "matchfeatures",
-  "summaryfeatures",
-  "rankfeatures",
-]);
+/** Names that mean something else in schema files, in queries, or in answers. */
+const RESERVED: ReadonlySet<string> = new Set(
+  (
+    "index position relevancy and asc contains false from in null or timeout true " +
+    "documentid sddocname matchfeatures summaryfeatures rankfeatures"
+  ).split(" "),
+);
 
 /** Makes a schema. Nothing is deployed by it: `open({ schemas })` and `client.deploy` do that. */
 export function schema<const Name extends string, const Fields extends FieldMap, ProfileName extends string = never>(

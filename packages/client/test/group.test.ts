@@ -202,7 +202,9 @@ describe("searches", () => {
 
   test("show what the server chose to show", async () => {
     const server = fakeServer(() => [200, { root: { children: [{ ...hit, fields: { subject: "s" } }] } }]);
-    const { hits } = await client(server).group("alice").search(mail, { summary: "short" });
+    const { hits } = await client(server)
+      .group("alice")
+      .searchYql(mail, "select * from mail where true", { summary: "short" });
     expect(hits[0]?.fields).toEqual({ subject: "s" });
   });
 

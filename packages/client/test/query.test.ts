@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { allOf, anyOf, type Condition, not, query, schema, string, text, vector } from "../src/index.ts";
+import { allOf, anyOf, type Condition, not, query, schema, string, text, vector, yqlQuery } from "../src/index.ts";
 import { mail } from "./mail.ts";
 
 describe("conditions", () => {
@@ -108,7 +108,7 @@ describe("queries", () => {
 
   test("may be given in YQL, with parameters", () => {
     const yql = "select subject from mail where subject contains @word";
-    const asked = query(mail, { yql, parameters: { word: "a" }, summary: "short" });
+    const asked = yqlQuery(mail, yql, { parameters: { word: "a" }, summary: "short" });
     expect(asked.toJSON()).toMatchObject({ yql, word: "a", "presentation.summary": "short" });
   });
 

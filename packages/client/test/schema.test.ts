@@ -244,8 +244,8 @@ describe("what cannot be a schema is refused with the reason", () => {
     ],
     [
       "a reserved word",
-      () => schema("a", { documentid: int() }),
-      "'documentid' cannot be the name of a field: the word is reserved",
+      () => schema("a", { from: int() }),
+      "'from' cannot be the name of a field: the word is reserved",
     ],
     [
       "a field set",

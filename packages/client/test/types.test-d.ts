@@ -56,7 +56,7 @@ describe("searches", () => {
   });
 
   test("hits have some fields when the server chooses them", () => {
-    const search = () => alice.search(mail, { yql: "select * from mail where true" });
+    const search = () => alice.searchYql(mail, "select * from mail where true");
     type Fields = Awaited<ReturnType<typeof search>>["hits"][number]["fields"];
     expectTypeOf<Fields["subject"]>().toEqualTypeOf<string | undefined>();
   });
@@ -84,6 +84,8 @@ describe("searches", () => {
     void (() => query(mail, { near: { field: "subject", vector: [1] } }));
     // @ts-expect-error a list has no order
     void (() => query(mail, { orderBy: "recipients" }));
+    // @ts-expect-error a word that is not known is not ignored
+    void (() => alice.search(mail, { txet: "a" }));
     // @ts-expect-error a made profile is chosen by text and near
     void (() => query(schema("t", { a: text(), v: vector(2) }), { profile: "nowhere" }));
   });

@@ -253,6 +253,11 @@ impl Host {
         self.next_layout += 1;
     }
 
+    /// Lets go of the partitions in memory; their blocks stay, and can no longer be found.
+    pub fn forget(&self) {
+        self.residency.borrow_mut().forget_partitions();
+    }
+
     /// Flips a bit of a stored block.
     pub fn damage(&mut self, key: &str, segment_index: usize, block: usize, byte: usize) {
         let partition = self.partitions.get_mut(key).unwrap();

@@ -1,0 +1,43 @@
+/**
+ * Same bits everywhere: every row of the vectors is answered by the core's crates built natively and built for
+ * WebAssembly, and both write down the same, down to the bits of every number. That the answers are right is asked
+ * natively: the tests of the crates and test-vectors/runner/tests.
+ */
+import { describe, expect, test } from "vitest";
+import { nativeAnswers, vectorFiles, wasmAnswers } from "./runners.ts";
+
+const BUILD_MS = 15 * 60_000;
+
+/** The topics of test-vectors, and how many rows they have at least: a row that is lost is noticed. */
+const TOPICS: Readonly<Record<string, number>> = {
+  "document-api": 1,
+  "document-json": 112,
+  expression: 680,
+  schema: 79,
+  search: 8,
+  "simple-query": 1_555,
+  tensor: 100,
+  tokens: 195,
+  yql: 497,
+};
+
+const files = vectorFiles(Object.keys(TOPICS));
+const rows = files.flatMap(({ topic, path, rows: own }) =>
+  own.map((row, index) => ({ topic, name: `${path.split("/").at(-1)} row ${index + 1}`, row })),
+);
+
+describe("native and WebAssembly", () => {
+  test("write down the same for every row", { timeout: BUILD_MS }, () => {
+    const [native, wasm] = [nativeAnswers(files), wasmAnswers(files)];
+    expect(native.length).toBe(rows.length);
+    expect(wasm.length).toBe(rows.length);
+    const different = rows.filter((_, index) => native[index] !== wasm[index] || native[index] === "");
+    expect(different.map(({ topic, name, row }) => `${topic}: ${name}: ${row.slice(0, 200)}`)).toEqual([]);
+    const answered = rows.length - rows.filter((_, index) => native[index]?.startsWith("refused ")).length;
+    console.log(`${rows.length} rows equal, ${answered} of them answered, the others refused in the same words`);
+  });
+
+  test.each(Object.entries(TOPICS))("%s has at least %i rows", (topic, atLeast) => {
+    expect(rows.filter((row) => row.topic === topic).length).toBeGreaterThanOrEqual(atLeast);
+  });
+});
