@@ -3,7 +3,7 @@
 # They are kept in a cache outside of the repository (BROOKLET_CLIENTS), and installed again when their versions change.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-cache=${BROOKLET_CLIENTS:-${XDG_CACHE_HOME:-$HOME/.cache}/brooklet-clients}
+cache=${BROOKLET_CLIENTS:-$HOME/.cache/brooklet-clients}
 mkdir -p "$cache"
 
 # A stamp holds what was installed; it is written last.

@@ -16,9 +16,7 @@ const JAVA_DOCUMENTS = 500;
 const CLIENT_MS_MAX = 300_000;
 
 const here = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
-const clients =
-  process.env["BROOKLET_CLIENTS"] ??
-  join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "brooklet-clients");
+const clients = process.env["BROOKLET_CLIENTS"] ?? join(homedir(), ".cache", "brooklet-clients");
 const run = promisify(execFile);
 
 let [passed, failed] = [0, 0];

@@ -7,12 +7,12 @@ use std::rc::Rc;
 
 use brooklet_document::Document;
 use brooklet_kernel::Bitmap;
+use brooklet_schema::Application;
 use brooklet_segment::layout::{ColumnSpec, columns, fingerprint};
 use brooklet_segment::{
     Change, Halt, Manifest, NewSegment, Operation, Place, SegmentBuilder, StoredOperation, StoredSegment,
     write_liveness,
 };
-use brooklet_schema::Application;
 use brooklet_task::bytes::Reader;
 use brooklet_task::{Block, BlockRef, Rejection, Task, Want, limits};
 
@@ -208,11 +208,7 @@ impl Compact {
     }
 }
 
-fn find_everywhere(
-    segments: &[Rc<StoredSegment>],
-    id: &str,
-    fetched: &mut Fetched,
-) -> Result<Vec<(usize, u32)>, Halt> {
+fn find_everywhere(segments: &[Rc<StoredSegment>], id: &str, fetched: &mut Fetched) -> Result<Vec<(usize, u32)>, Halt> {
     let mut places = Vec::new();
     let mut missing = false;
     for (index, segment) in segments.iter().enumerate() {

@@ -30,8 +30,16 @@ pub(crate) fn bind(
     inputs: &Inputs,
     issues: &mut Issues,
 ) -> Result<Bound, Rejection> {
-    let mut binder =
-        Binder { deployed: schema, schema: &schema.schema, sole, inputs, issues, leaves: Vec::new(), nearest: Vec::new(), terms: Vec::new() };
+    let mut binder = Binder {
+        deployed: schema,
+        schema: &schema.schema,
+        sole,
+        inputs,
+        issues,
+        leaves: Vec::new(),
+        nearest: Vec::new(),
+        terms: Vec::new(),
+    };
     let root = binder.item(item, true)?;
     Ok(Bound { root, leaves: binder.leaves, nearest: binder.nearest, terms: QueryTerms::new(binder.terms) })
 }
@@ -70,7 +78,11 @@ impl Binder<'_> {
                 Node::AndNot(Box::new(positive), self.items(&not.negatives, false)?)
             }
             Operator::Term(term) if term.field == "sddocname" => {
-                if term.text == self.schema.name { Node::True } else { Node::False }
+                if term.text == self.schema.name {
+                    Node::True
+                } else {
+                    Node::False
+                }
             }
             Operator::Term(term) => {
                 let targets = self.term(term)?;
@@ -119,10 +131,9 @@ impl Binder<'_> {
         let mut term = QueryTerm::new(fields);
         term.weight = annotations.weight;
         term.significance = annotations.significance;
-        term.document_frequency = annotations.document_frequency.map(|of| DocumentFrequency {
-            frequency: of.frequency as f64,
-            count: of.count as f64,
-        });
+        term.document_frequency = annotations
+            .document_frequency
+            .map(|of| DocumentFrequency { frequency: of.frequency as f64, count: of.count as f64 });
         if let Some(connectivity) = annotations.connectivity {
             term.connectedness = connectivity.weight;
         }
@@ -273,11 +284,13 @@ impl Binder<'_> {
         let name = format!("NearestNeighborQueryNode({}, {})", nearest.field, nearest.query_tensor);
         let field = self.schema.query_field(&nearest.field);
         let Some(field) = field else {
-            self.issues.report(Code::ErrorInReply, format!("No valid indexes registered for index '{}'", nearest.field));
+            self.issues
+                .report(Code::ErrorInReply, format!("No valid indexes registered for index '{}'", nearest.field));
             return Ok(Node::False);
         };
         let brooklet_document::DataType::Tensor(of) = &field.data_type else {
-            let message = format!("field '{}' is of type {}, which nearestNeighbor cannot search", field.name, field.data_type);
+            let message =
+                format!("field '{}' is of type {}, which nearestNeighbor cannot search", field.name, field.data_type);
             return Err(Rejection::new(Code::InvalidQueryParameter, message));
         };
         let spec = self.deployed.column(&field.name, |kind| matches!(kind, ColumnKind::Vectors { .. }));
@@ -333,15 +346,18 @@ fn text_test(field: &Field, kind: TermKind, text: &str) -> Test {
         (TermKind::Exact, _) => How::Equals,
         (TermKind::Suffix, _) if whole => How::TokenSuffix,
         (TermKind::Suffix, _) => How::Suffix,
+        (TermKind::Substring, _) if whole => How::ValueSubstring,
         (TermKind::Substring, _) => How::Substring,
         (_, MatchMode::Substring) => How::Substring,
         (TermKind::Prefix, _) | (_, MatchMode::Prefix) => How::Prefix,
         (_, MatchMode::Suffix) => How::Suffix,
         _ => How::Equals,
     };
-    let one_word = whole || text.chars().all(brooklet_text::is_word);
-    if how == How::Substring && !one_word {
-        return Test::Text { words: inner_words(text), text: text.to_owned() };
+    // The text is searched folded, whatever the field's words are: only folded words say where it can be.
+    let folded = field.normalizing() == Normalizing::LowercaseAndFold;
+    if how == How::Substring && !(folded && text.chars().all(brooklet_text::is_word)) {
+        let words = if folded { inner_words(text) } else { Vec::new() };
+        return Test::Text { words, text: text.to_owned() };
     }
     Test::Words(vec![WordTest { text: text.to_owned(), how }])
 }

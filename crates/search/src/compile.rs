@@ -139,9 +139,8 @@ fn check_known(properties: &Properties) -> Result<(), Rejection> {
 fn parse(deployed: &Deployed, properties: &Properties) -> Result<Query, Rejection> {
     let indexes = SearchedIndexes(deployed);
     let grammar = match properties.value("model.type") {
-        Some(name) => Grammar::named(name).ok_or_else(|| {
-            properties.refuse("model.type", &format!("No query type '{}'", Rejection::quote(name)))
-        })?,
+        Some(name) => Grammar::named(name)
+            .ok_or_else(|| properties.refuse("model.type", &format!("No query type '{}'", Rejection::quote(name))))?,
         None => Grammar::WEAK_AND,
     };
     let user_query = properties.value("model.queryString").map(|text| UserQuery {
@@ -206,8 +205,11 @@ fn searched(deployed: &Deployed, query: &Query, properties: &Properties) -> Resu
     for names in [query.sources.clone(), list("model.sources"), list("model.restrict")] {
         if let Some(name) = names.iter().find(|name| !deployed.schemas.iter().any(|schema| known(schema, name))) {
             let valid: Vec<&str> = deployed.schemas.iter().map(|schema| schema.schema.name.as_str()).collect();
-            let message =
-                format!("Could not resolve source ref '{}'. Valid source refs are {}.", Rejection::quote(name), valid.join(", "));
+            let message = format!(
+                "Could not resolve source ref '{}'. Valid source refs are {}.",
+                Rejection::quote(name),
+                valid.join(", ")
+            );
             return Err(Rejection::new(Code::InvalidQueryParameter, message));
         }
         if !names.is_empty() {
@@ -286,9 +288,11 @@ impl Indexes for SearchedIndexes<'_> {
         if name == "sddocname" || name == "documentid" {
             return Some(Index { matching: Matching::Word, values: ValueKind::Text });
         }
-        self.0.schemas.iter().find_map(|schema| index_of(&schema.schema, name)).or_else(|| {
-            (name == brooklet_query::tree::DEFAULT_INDEX).then(Index::text)
-        })
+        self.0
+            .schemas
+            .iter()
+            .find_map(|schema| index_of(&schema.schema, name))
+            .or_else(|| (name == brooklet_query::tree::DEFAULT_INDEX).then(Index::text))
     }
 }
 

@@ -8,7 +8,8 @@ use brooklet_rank::features::{FeatureEnvironment, Home, home, prepare};
 use brooklet_rank::match_data::{Collection, FieldId, FieldInfo, FieldKind, QueryTerms, RankProperties};
 use brooklet_rank::{Environment, Expression, FeatureName, FeatureType, Function, Program, Value};
 use brooklet_schema::{
-    Application, ElementGap, Field, InputType, InputValue, RankMode, RankProfile, RankType, Schema, SourceText, SummaryTransform,
+    Application, ElementGap, Field, InputType, InputValue, RankMode, RankProfile, RankType, Schema, SourceText,
+    SummaryTransform,
 };
 use brooklet_segment::layout::{ColumnKind, ColumnSpec, columns, fingerprint};
 use brooklet_task::{Code, Rejection};
@@ -99,9 +100,13 @@ fn refuse_unserved(application: &Application) -> Result<(), Rejection> {
     let unsupported = |what: String| Err(Rejection::new(Code::Unsupported, format!("{what} is not supported yet")));
     for cluster in &application.clusters {
         if cluster.selection.as_deref().is_some_and(|selection| !selection.trim().is_empty()) {
-            return unsupported(format!("services.xml: documents selection=\"…\" of content cluster '{}'", cluster.name));
+            return unsupported(format!(
+                "services.xml: documents selection=\"…\" of content cluster '{}'",
+                cluster.name
+            ));
         }
-        if let Some(of) = cluster.types.iter().find(|of| of.selection.as_deref().is_some_and(|s| !s.trim().is_empty())) {
+        if let Some(of) = cluster.types.iter().find(|of| of.selection.as_deref().is_some_and(|s| !s.trim().is_empty()))
+        {
             return unsupported(format!("services.xml: document type=\"{}\" selection=\"…\"", of.name));
         }
     }

@@ -29,7 +29,8 @@ impl Inputs {
         }
         for (parameter, name, text) in given {
             let declared = profile.profile.input(name).map(|input| &input.input_type);
-            let value = read(text, declared).map_err(|reason| cannot_set(parameter, name, text, declared, profile, reason))?;
+            let value =
+                read(text, declared).map_err(|reason| cannot_set(parameter, name, text, declared, profile, reason))?;
             inputs.0.insert(name.clone(), value);
         }
         Ok(inputs)
@@ -88,6 +89,8 @@ fn cannot_set(
     let shown = if parameter.starts_with("input.") { format!("input.query({name})") } else { parameter.to_owned() };
     Rejection::new(
         Code::IllegalQuery,
-        format!("Could not set '{shown}' to '{value}': This input is declared in rank profile '{profile}' as {declared}{because}"),
+        format!(
+            "Could not set '{shown}' to '{value}': This input is declared in rank profile '{profile}' as {declared}{because}"
+        ),
     )
 }

@@ -73,10 +73,11 @@ impl Loading {
         let mut loading = Loading { place: place.clone(), known, number, stage: Stage::Manifest };
         if place.partition == 0 {
             loading.stage = Stage::Done(Rc::new(loading.nothing()));
-        } else if let Some(known) = loading.known.clone() {
-            if known.layout == place.layout && known.operation == place.operation {
-                loading.stage = Stage::Done(known);
-            }
+        } else if let Some(known) = loading.known.clone()
+            && known.layout == place.layout
+            && known.operation == place.operation
+        {
+            loading.stage = Stage::Done(known);
         }
         loading
     }
@@ -166,8 +167,7 @@ impl Loading {
 }
 
 fn stored(segment: &StoredSegment) -> (Rc<ResidentSegment>, Bitmap) {
-    let resident =
-        ResidentSegment { number: Some(segment.number), header: segment.header.clone(), memory: Vec::new() };
+    let resident = ResidentSegment { number: Some(segment.number), header: segment.header.clone(), memory: Vec::new() };
     (Rc::new(resident), segment.liveness.clone())
 }
 

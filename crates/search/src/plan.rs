@@ -36,6 +36,8 @@ pub(crate) enum How {
     Substring,
     /// A token of the whole value ends with it.
     TokenSuffix,
+    /// It stands in the whole value, once that is folded.
+    ValueSubstring,
 }
 
 /// A word as it is compared: normalised as the field's words are.
@@ -61,7 +63,10 @@ pub(crate) enum Test {
     /// All of them, one after the other in one element.
     Phrase(Vec<WordTest>),
     /// The term stands in the text, separators included; its words narrow down where.
-    Text { words: Vec<WordTest>, text: String },
+    Text {
+        words: Vec<WordTest>,
+        text: String,
+    },
     Number(NumberTest),
 }
 

@@ -80,10 +80,9 @@ impl Reads {
 
     /// Lets go of a block this request will not look at again.
     pub(crate) fn release(&mut self, segment: &ResidentSegment, block: u32) {
-        if let Some(number) = segment.number {
-            if let Some(block) = self.held.remove(&BlockRef { segment: number, block }) {
-                self.held_bytes -= block.len();
-            }
+        let place = segment.number.map(|segment| BlockRef { segment, block });
+        if let Some(block) = place.and_then(|place| self.held.remove(&place)) {
+            self.held_bytes -= block.len();
         }
     }
 

@@ -125,7 +125,9 @@ impl Properties {
     pub(crate) fn number(&self, name: &str) -> Result<Option<f64>, Rejection> {
         let Some(text) = self.value(name) else { return Ok(None) };
         let number = text.trim().parse().ok().filter(|number: &f64| !number.is_nan());
-        number.map(Some).ok_or_else(|| self.refuse(name, &format!("'{}' is not a valid number", Rejection::quote(text))))
+        number
+            .map(Some)
+            .ok_or_else(|| self.refuse(name, &format!("'{}' is not a valid number", Rejection::quote(text))))
     }
 
     /// The time budget, milliseconds: a number and a unit, seconds if there is none.
@@ -217,7 +219,8 @@ mod tests {
 
     #[test]
     fn a_group_named_twice_differently_is_refused() {
-        let twice = [("streaming.groupname".to_owned(), "a".to_owned()), ("streaming.groupname".to_owned(), "b".to_owned())];
+        let twice =
+            [("streaming.groupname".to_owned(), "a".to_owned()), ("streaming.groupname".to_owned(), "b".to_owned())];
         assert!(Properties::read(&twice, b"").is_err());
     }
 }

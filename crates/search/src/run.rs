@@ -80,7 +80,8 @@ impl Run {
         let first_phase = of.profile.profile.first_phase.as_ref();
         let profile_limit = first_phase.and_then(|phase| phase.rank_score_drop_limit);
         // Without hits nothing is ranked, and only the request's own limit drops (against a score of 0).
-        let drop_limit = if wanted == 0 { plan.rank_score_drop_limit } else { plan.rank_score_drop_limit.or(profile_limit) };
+        let drop_limit =
+            if wanted == 0 { plan.rank_score_drop_limit } else { plan.rank_score_drop_limit.or(profile_limit) };
         Ok(Run {
             plan: of.clone(),
             ranker: Ranker::new(of, now)?,
@@ -139,7 +140,8 @@ impl Run {
             return Err(Halt::Missing);
         }
         let found = std::mem::take(&mut self.found);
-        self.matches = found.into_iter().map(|leaves| ViewMatch { leaves: leaves.into_iter().flatten().collect() }).collect();
+        self.matches =
+            found.into_iter().map(|leaves| ViewMatch { leaves: leaves.into_iter().flatten().collect() }).collect();
         reads.relax();
         self.begin_nearest();
         Ok(())
@@ -358,7 +360,8 @@ impl Run {
             (straddles(low, high), Reverse(score_key(high)), *index)
         });
         // Documents at the limit come first: each of them must be measured to be counted.
-        let first = order.partition_point(|index| !straddles(self.bounds[*index as usize].0, self.bounds[*index as usize].1));
+        let first =
+            order.partition_point(|index| !straddles(self.bounds[*index as usize].0, self.bounds[*index as usize].1));
         order.rotate_left(first);
         self.order = order;
         self.next = 0;

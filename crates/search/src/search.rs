@@ -57,7 +57,11 @@ impl Search {
     ///
     /// # Errors
     /// If the request is cut short; what is wrong with the query itself becomes the answer.
-    pub fn open(deployed: Rc<Deployed>, residency: Rc<RefCell<Residency>>, request: &[u8]) -> Result<Search, Rejection> {
+    pub fn open(
+        deployed: Rc<Deployed>,
+        residency: Rc<RefCell<Residency>>,
+        request: &[u8],
+    ) -> Result<Search, Rejection> {
         let mut reader = Reader::new(request);
         let place = Place::read(&mut reader)?;
         let now = reader.u64()? as i64;
@@ -66,7 +70,8 @@ impl Search {
             properties.push((reader.text()?.to_owned(), reader.text()?.to_owned()));
         }
         let body = reader.bytes()?;
-        let plan = Properties::read(&properties, body).and_then(|properties| compile(&deployed, &properties, &place.key));
+        let plan =
+            Properties::read(&properties, body).and_then(|properties| compile(&deployed, &properties, &place.key));
         let plan = plan.and_then(|plan| check_fields(&plan).map(|()| Rc::new(plan)));
         let mut reads = Reads::new(residency);
         let loading = Loading::begin(&place, &mut reads);
@@ -102,7 +107,8 @@ impl Search {
                 partition.views.iter().filter(|view| view.segment.header.schema == *name).cloned().collect();
             // The host rewrites such segments before it searches; answering from them could miss matches.
             if views.iter().any(|view| view.segment.header.fingerprint != of.schema.fingerprint) {
-                let message = format!("Segments of schema '{name}' are of another deployment and must be rewritten first");
+                let message =
+                    format!("Segments of schema '{name}' are of another deployment and must be rewritten first");
                 return Err(Rejection::new(Code::Internal, message));
             }
             self.runs.push(Run::new(plan, of, views, self.now, &mut self.issues)?);

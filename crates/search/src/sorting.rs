@@ -86,7 +86,8 @@ fn bind_attribute(
         let message = format!("Cannot sort by '{name}': it is a tensor");
         return Err(Rejection::new(Code::InvalidQueryParameter, message));
     }
-    let spec = schema.column(&field.name, |kind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. }));
+    let spec =
+        schema.column(&field.name, |kind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. }));
     let Some(spec) = spec.filter(|_| field.indexing.attribute).cloned() else {
         issues.report(Code::ErrorInReply, format!("Attribute '{name}' is not valid"));
         return Ok(None);

@@ -37,9 +37,18 @@ schema note {
 fn notes() -> Host {
     let mut host = Host::with_schema("note", NOTE);
     let documents = [
-        ("1", r#"{"title":"Invoice for October","body":"The invoice is due on Friday","sender":"Billing Ltd","year":2020,"score":0.5,"unread":true,"tags":["money","work"],"weights":{"a":3},"vec":[1,0,0]}"#),
-        ("2", r#"{"title":"Lunch","body":"Café on the corner, due for a visit","sender":"anna","year":2021,"score":1.5,"unread":false,"tags":["fun"],"vec":[0,1,0]}"#),
-        ("3", r#"{"title":"Re: invoice","body":"Paid already, new York office","sender":"Anna","year":2019,"tags":["money"],"vec":[0.9,0.1,0]}"#),
+        (
+            "1",
+            r#"{"title":"Invoice for October","body":"The invoice is due on Friday","sender":"Billing Ltd","year":2020,"score":0.5,"unread":true,"tags":["money","work"],"weights":{"a":3},"vec":[1,0,0]}"#,
+        ),
+        (
+            "2",
+            r#"{"title":"Lunch","body":"Café on the corner, due for a visit","sender":"anna","year":2021,"score":1.5,"unread":false,"tags":["fun"],"vec":[0,1,0]}"#,
+        ),
+        (
+            "3",
+            r#"{"title":"Re: invoice","body":"Paid already, new York office","sender":"Anna","year":2019,"tags":["money"],"vec":[0.9,0.1,0]}"#,
+        ),
         ("4", r#"{"title":"Empty","year":2021}"#),
     ];
     for (local, fields) in documents {
@@ -140,7 +149,8 @@ fn nearest_neighbours_come_nearest_first_and_only_as_many_as_wanted() {
 #[test]
 fn answers_have_the_shape_of_the_reference() {
     let host = notes();
-    let answer = host.search("g:alice", &[("yql", "select * from note where title contains 'october'"), ("ranking", "bm25")]);
+    let answer =
+        host.search("g:alice", &[("yql", "select * from note where title contains 'october'"), ("ranking", "bm25")]);
     let hit = &answer.json["root"]["children"][0];
     assert_eq!(hit["id"], "id:n:note:g=alice:1", "{}", answer.json);
     assert_eq!(hit["source"], "c");
@@ -188,7 +198,8 @@ fn a_group_never_sees_another() {
         host.compact("g:alice", 1);
         host.compact("g:bob", 1);
     }
-    let other = host.search_raw("g:bob", &[("yql", "select * from note where true"), ("streaming.groupname", "alice")], "");
+    let other =
+        host.search_raw("g:bob", &[("yql", "select * from note where true"), ("streaming.groupname", "alice")], "");
     assert_eq!(other.status, 400);
 }
 
@@ -221,7 +232,9 @@ fn refusals_have_code_and_status() {
 fn removed_and_replaced_documents_are_gone_at_once() {
     let mut host = notes();
     let all = |host: &Host| ids(&host.search("g:alice", &[("yql", "select * from note where true")])).len();
-    let titles = |host: &Host| ids(&host.search("g:alice", &[("yql", "select * from note where title contains 'invoice'")])).len();
+    let titles = |host: &Host| {
+        ids(&host.search("g:alice", &[("yql", "select * from note where title contains 'invoice'")])).len()
+    };
     host.compact("g:alice", 1);
     host.remove("id:n:note:g=alice:1").unwrap();
     assert_eq!((all(&host), titles(&host)), (3, 1));

@@ -94,7 +94,13 @@ impl Vectors {
             Shape::Gaussian => random.gaussian(),
             Shape::Clustered => near[index] + 0.01 * random.gaussian(),
             Shape::Duplicate => near[index],
-            Shape::Zero => if empty { 0.0 } else { random.gaussian() },
+            Shape::Zero => {
+                if empty {
+                    0.0
+                } else {
+                    random.gaussian()
+                }
+            }
             Shape::Subnormal => random.gaussian() * if double { 1e-310 } else { 1e-41 },
             Shape::Huge => random.gaussian() * if double { 1e307 } else { 1e38 },
             Shape::Scales => random.gaussian() * scale,
@@ -361,7 +367,8 @@ impl Group {
         expected.sort_by(|a, b| score_key(score(b.1)).cmp(&score_key(score(a.1))).then_with(|| a.0.id.cmp(&b.0.id)));
         assert_eq!(answer.json["root"]["fields"]["totalCount"], expected.len(), "{condition} {profile}");
         expected.truncate(hits);
-        let wanted: Vec<(&str, u64)> = expected.iter().map(|(d, s)| (d.id.as_str(), (score(*s) + 0.0).to_bits())).collect();
+        let wanted: Vec<(&str, u64)> =
+            expected.iter().map(|(d, s)| (d.id.as_str(), (score(*s) + 0.0).to_bits())).collect();
         let ids = ids(&answer);
         let got = ids.iter().enumerate().map(|(at, id)| (id.as_str(), (relevance(&answer, at) + 0.0).to_bits()));
         assert_eq!(got.collect::<Vec<_>>(), wanted, "{condition} {profile} hits={hits}");

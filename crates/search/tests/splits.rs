@@ -13,7 +13,10 @@ schema mail {
         field subject type string { indexing: summary | index }
         field body type string { indexing: summary | index }
         field sender type string { indexing: summary | attribute }
-        field code type string { indexing: summary | index match: word }
+        field code type string {
+            indexing: summary | index
+            match: word
+        }
         field received type long { indexing: summary | attribute }
         field size type int { indexing: summary | attribute }
         field flag type byte { indexing: summary | attribute }
@@ -103,14 +106,20 @@ fn list<T>(random: &mut Random, of: impl Fn(&mut Random) -> T) -> Vec<T> {
     (0..count).map(|_| of(random)).collect()
 }
 
+/// Different keys with weights.
+fn weighted(random: &mut Random, keys: &[&str]) -> Vec<String> {
+    let (count, order) = (random.below(4), random.order(keys.len()));
+    order.into_iter().take(count).map(|key| format!("\"{}\":{}", keys[key], random.below(9))).collect()
+}
+
 /// The fields of a document; some are always left out.
 fn fields(random: &mut Random) -> String {
     let vector = |random: &mut Random, size: usize| (0..size).map(|_| random.gaussian() as f32).collect::<Vec<f32>>();
     let years = list(random, |random| 2018 + random.below(5));
     let labels = list(random, |random| text(random, 4));
     let folders = list(random, |random| (*random.pick(&WORDS)).to_owned());
-    let tags = list(random, |random| format!("\"{}\":{}", random.pick(&WORDS), random.below(9)));
-    let counts = list(random, |random| format!("\"{}\":{}", random.below(5), random.below(9)));
+    let tags = weighted(random, &WORDS);
+    let counts = weighted(random, &["0", "1", "2", "3", "-4"]);
     let blocks: Vec<String> =
         (0..random.below(4)).map(|label| format!("\"{label}\":{:?}", vector(random, 33))).collect();
     let small: Vec<i64> = (0..4).map(|_| random.below(256) as i64 - 128).collect();

@@ -53,7 +53,11 @@ impl BlockSink {
     /// # Panics
     /// If it is larger than [`limits::BLOCK_BYTES`]: columns cut before that.
     pub fn push(&mut self, payload: Vec<u8>) {
-        assert!(payload.len() + CHECKSUM_BYTES <= limits::BLOCK_BYTES, "a column wrote a block of {} bytes", payload.len());
+        assert!(
+            payload.len() + CHECKSUM_BYTES <= limits::BLOCK_BYTES,
+            "a column wrote a block of {} bytes",
+            payload.len()
+        );
         self.blocks.push(payload);
     }
 

@@ -85,12 +85,16 @@ impl SegmentBuilder {
     /// # Panics
     /// If its id is not greater than the last one's.
     pub fn add(&mut self, document: &Document) {
-        assert!(self.ids.last().is_none_or(|last| *last < document.id), "documents are added in the order of their ids");
+        assert!(
+            self.ids.last().is_none_or(|last| *last < document.id),
+            "documents are added in the order of their ids"
+        );
         for (column, spec) in self.columns.iter_mut().zip(&self.specs) {
             add_to(column, spec, document, &self.specs);
         }
         self.ids.push(document.id.clone());
-        self.source_bytes = self.columns.iter().map(|column| if let Column::Source(s) = column { s.len() } else { 0 }).sum();
+        self.source_bytes =
+            self.columns.iter().map(|column| if let Column::Source(s) = column { s.len() } else { 0 }).sum();
     }
 
     /// Writes the next column; the segment when there is none left.

@@ -7,8 +7,8 @@ use brooklet_task::bytes::Reader;
 use brooklet_task::{Block, Rejection};
 
 use crate::column::ids::Ids;
-use crate::column::vector::{self, Vectors};
 use crate::column::stored;
+use crate::column::vector::{self, Vectors};
 use crate::header::{ColumnHeader, Header};
 use crate::layout::{ColumnKind, ColumnSpec};
 

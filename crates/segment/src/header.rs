@@ -32,8 +32,8 @@ impl Part {
     /// Index (from 0) of the block in this part that holds `row`; for a row over several blocks, the first of them.
     #[must_use]
     pub fn index_of(&self, row: u32) -> u32 {
-        if self.rows_per_block > 0 {
-            return row / self.rows_per_block;
+        if let Some(index) = row.checked_div(self.rows_per_block) {
+            return index;
         }
         let after = self.firsts.partition_point(|first| *first <= row);
         let mut index = after.saturating_sub(1);

@@ -168,10 +168,7 @@ impl ColumnSpec {
             0 => ColumnKind::Ids,
             1 => ColumnKind::Source,
             2 => ColumnKind::Text {
-                normalizing: pick(
-                    reader,
-                    &[Normalizing::None, Normalizing::Lowercase, Normalizing::LowercaseAndFold],
-                )?,
+                normalizing: pick(reader, &[Normalizing::None, Normalizing::Lowercase, Normalizing::LowercaseAndFold])?,
                 whole: reader.u8()? == 1,
                 max_length_bytes: reader.u32()?,
                 collection: collection(reader)?,

@@ -218,7 +218,11 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// If bytes are left over.
     pub fn end(&self) -> Read<()> {
-        if self.remaining() == 0 { Ok(()) } else { Err(Rejection::corrupt(format!("{} bytes too many", self.remaining()))) }
+        if self.remaining() == 0 {
+            Ok(())
+        } else {
+            Err(Rejection::corrupt(format!("{} bytes too many", self.remaining())))
+        }
     }
 }
 

@@ -241,6 +241,18 @@ describe("searches", () => {
   });
 });
 
+test("a schema is searched alone, also where its name is that of the cluster", async () => {
+  const db = await opened();
+  const note = schema("note", { body: text() });
+  await db.deploy([mail, note], { cluster: "mail" });
+  await db.group("alice").put(mail, "1", invoice);
+  await db.group("alice").put(note, "1", { body: "the invoice" });
+  for (const each of [mail, note]) {
+    const { hits } = await db.group("alice").search<typeof mail | typeof note>(each, { text: "invoice" });
+    expect(hits.map(({ documentId }) => documentId)).toEqual([`id:${each.name}:${each.name}:g=alice:1`]);
+  }
+});
+
 test("a feed goes through, and is all there", async () => {
   const alice = (await opened()).group("alice");
   const operations = Array.from({ length: 700 }, (_, index) => ({

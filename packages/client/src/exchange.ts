@@ -48,6 +48,9 @@ export interface ExchangeAnswer {
 /** What is assumed of `RetryOptions`. */
 export const RETRY_DEFAULT: Required<RetryOptions> = { attempts: 10, firstWaitMs: 100, longestWaitMs: 5_000 };
 
+/** Tries in all where nobody answers: a server that is not there is told soon. */
+const UNREACHABLE_ATTEMPTS = 3;
+
 /** Sends a request and reads the answer. Tries again while the server refuses it as too much (429) or absent (503). */
 export async function exchange(options: ExchangeOptions, request: ExchangeRequest): Promise<ExchangeAnswer> {
   const { attempts, firstWaitMs, longestWaitMs } = options.retry;
@@ -55,7 +58,7 @@ export async function exchange(options: ExchangeOptions, request: ExchangeReques
     try {
       return await exchangeOnce(options, request);
     } catch (error) {
-      if (!BrookletError.is(error) || attempt >= attempts || !isWorthAnother(error, request)) throw error;
+      if (!BrookletError.is(error) || attempt >= attempts || !isWorthAnother(error, request, attempt)) throw error;
       // Somewhere in the second half of the wait, so that those who were refused together do not come back together.
       const longest = Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1));
       await pause(longest * (0.5 + Math.random() / 2), request.signal);
@@ -63,8 +66,9 @@ export async function exchange(options: ExchangeOptions, request: ExchangeReques
   }
 }
 
-function isWorthAnother(error: BrookletError, request: ExchangeRequest): boolean {
-  return error.status === 429 || error.status === 503 || (error.code === "UNREACHABLE" && request.isRepeatable);
+function isWorthAnother(error: BrookletError, request: ExchangeRequest, attempt: number): boolean {
+  if (error.code === "UNREACHABLE") return request.isRepeatable && attempt < UNREACHABLE_ATTEMPTS;
+  return error.status === 429 || error.status === 503;
 }
 
 async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest): Promise<ExchangeAnswer> {

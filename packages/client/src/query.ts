@@ -156,6 +156,8 @@ function commonParameters(
   }
   const parameters: Record<string, unknown> = { hits: limit, offset, timeout: `${timeoutMs}ms` };
   parameters["ranking.profile"] = known(schema, options.profile ?? profile);
+  // What follows `from` may also be the name of a cluster, which would be all of its schemas.
+  parameters["model.restrict"] = schema.name;
   for (const [name, value] of Object.entries(options.inputs ?? {})) parameters[inputName(name)] = inputValue(value);
   if (options.timing === true) parameters["presentation.timing"] = true;
   return parameters;

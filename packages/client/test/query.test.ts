@@ -44,6 +44,7 @@ describe("queries", () => {
       offset: 0,
       timeout: "5000ms",
       "ranking.profile": "default",
+      "model.restrict": "mail",
     });
   });
 
@@ -98,6 +99,7 @@ describe("queries", () => {
     });
     expect(asked.parameters).toEqual({
       "ranking.profile": "recent",
+      "model.restrict": "mail",
       "input.query(now)": 5,
       hits: 3,
       offset: 6,

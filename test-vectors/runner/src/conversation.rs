@@ -1,8 +1,8 @@
 //! Conversations: an application, documents, and requests one after another, each with its answer.
 //!
-//! A file is `{"application" | "files", "feed": [step…], "conversations": [{"name", "why", "steps": [step…]}]}`. Every
-//! conversation begins with the file's application and feed, and is held twice: with the feed in the tail, and with it
-//! folded into segments. Steps:
+//! A file is `{"application": name, "files": {path: text}, "feed": [step…] or name, "conversations": [{"name", "why",
+//! "files", "steps": [step…]}]}`. Every conversation begins with the file's application and feed, and is held twice:
+//! with the feed in the tail, and with it folded into segments. Steps:
 //!
 //! * `{"put": id, "fields": object or JSON text}`, `{"remove": id}`, `{"get": id, "fieldSet", "tensors"}`
 //! * `{"search": {parameter: value} or [[parameter, value]…], "key": "g:alice", "scoped": true, "body": text}`: `key`
@@ -41,6 +41,9 @@ const APPLICATIONS: [(&str, &[(&str, &str)]); 2] = [
         ],
     ),
 ];
+
+/// The feeds a file may name.
+const FEEDS: [(&str, &str); 1] = [("library", include_str!("../../feeds/library.json"))];
 
 /// What came of a step: the status of its answer, and the body. A refused write has `CODE: message` for a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,7 +89,7 @@ pub fn hold(file: &Json, conversation: &Json, folded: bool) -> Vec<Outcome> {
     }
     let borrowed: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
     let mut host = Host::new(&borrowed, CACHE_BYTES);
-    let feed = list(file, "feed");
+    let feed = feed_of(file);
     feed.iter().for_each(|given| assert_eq!(step(&mut host, given).status, 200, "{given}"));
     if folded {
         // Of a key that comes again, nothing is left to fold.
@@ -95,6 +98,12 @@ pub fn hold(file: &Json, conversation: &Json, folded: bool) -> Vec<Outcome> {
         }
     }
     list(conversation, "steps").iter().map(|given| step(&mut host, given)).collect()
+}
+
+fn feed_of(file: &Json) -> Vec<Json> {
+    let Some(name) = text(file, "feed") else { return list(file, "feed").to_vec() };
+    let (_, feed) = FEEDS.iter().find(|(known, _)| *known == name).expect("a known feed");
+    serde_json::from_str(feed).expect("a feed is a list of steps")
 }
 
 fn list<'a>(of: &'a Json, member: &str) -> &'a [Json] {
@@ -114,7 +123,7 @@ fn deployed(files: &[(String, String)]) -> Result<(), Rejection> {
 /// The files of the application: those of the conversation win over those of the file, these over those of the
 /// application it names.
 fn files_of(file: &Json, conversation: &Json) -> Vec<(String, String)> {
-    let named = text(conversation, "application").or_else(|| text(file, "application"));
+    let named = text(file, "application");
     let known = APPLICATIONS.iter().find(|(name, _)| Some(*name) == named);
     let mut files: Vec<(String, String)> = known
         .map_or(&[][..], |(_, files)| files)

@@ -2,6 +2,7 @@
 use brooklet_kernel::Bitmap;
 use brooklet_segment::column::dictionary::{DictionaryBlock, Entry, key_of};
 use brooklet_segment::column::text::{self, Text, read_postings};
+use brooklet_segment::layout::ColumnKind;
 use brooklet_segment::{BlockSource, ColumnHeader, Halt, read_document};
 
 use super::Found;
@@ -68,7 +69,7 @@ fn find_words(
             let beyond = part.keys.partition_point(|first| first.as_slice() < &*key || first.starts_with(&key));
             first..(beyond as u32).max(first)
         }
-        How::Suffix | How::Substring | How::TokenSuffix => 0..part.blocks(),
+        How::Suffix | How::Substring | How::TokenSuffix | How::ValueSubstring => 0..part.blocks(),
     };
     let mut missing = false;
     for index in blocks {
@@ -96,23 +97,35 @@ fn search_block(block: &DictionaryBlock<'_>, first: u32, test: &WordTest, key: &
         }
         How::Prefix => {
             let from = block.find(key).unwrap_or_else(|after| after);
-            (from..block.len()).take_while(|index| block.word(*index).starts_with(key)).for_each(|index| push(index, 1));
+            (from..block.len())
+                .take_while(|index| block.word(*index).starts_with(key))
+                .for_each(|index| push(index, 1));
         }
-        How::Suffix => (0..block.len()).filter(|index| block.word(*index).ends_with(key)).for_each(|index| push(index, 1)),
+        How::Suffix => {
+            (0..block.len()).filter(|index| block.word(*index).ends_with(key)).for_each(|index| push(index, 1))
+        }
         How::TokenSuffix => {
             let ends = |index: &usize| has_token_ending(block.word(*index), &test.text);
             (0..block.len()).filter(ends).for_each(|index| push(index, 1));
         }
-        How::Substring => {
+        How::Substring | How::ValueSubstring => {
             let needle = brooklet_kernel::Needle::new(key);
             for index in 0..block.len() {
-                let times = needle.find_all(block.word(index)).count();
+                let times = match test.how {
+                    How::ValueSubstring => needle.find_all(folded(block.word(index)).as_bytes()).count(),
+                    _ => needle.find_all(block.word(index)).count(),
+                };
                 if times > 0 {
                     push(index, times as u32);
                 }
             }
         }
     }
+}
+
+/// A whole value, folded as text fields are.
+fn folded(value: &[u8]) -> String {
+    text::normalise(&String::from_utf8_lossy(value), brooklet_schema::Normalizing::LowercaseAndFold).into_owned()
 }
 
 /// Whether a token of a whole value, folded, ends with a text.
@@ -123,12 +136,7 @@ fn has_token_ending(value: &[u8], ending: &str) -> bool {
 }
 
 /// Documents with any of the words, ascending, with the number of occurrences.
-fn postings_of(
-    text: &Text<'_>,
-    words: &[Word],
-    view: &View,
-    reads: &mut Reads,
-) -> Result<Vec<(u32, u32)>, Halt> {
+fn postings_of(text: &Text<'_>, words: &[Word], view: &View, reads: &mut Reads) -> Result<Vec<(u32, u32)>, Halt> {
     let part = text.part(text::POSTINGS);
     let rows = view.segment.header.documents;
     let mut blocks = Vec::with_capacity(words.len());
@@ -242,12 +250,16 @@ pub(crate) fn match_text(
         ordinals.dedup();
         ordinals
     };
+    let max_bytes = match column.spec.kind {
+        ColumnKind::Text { max_length_bytes, .. } => max_length_bytes as usize,
+        _ => usize::MAX,
+    };
     let mut documents = Vec::new();
     let mut missing = false;
     for ordinal in candidates {
         match read_document(&view.segment.header, ordinal, &|name| name == field, &mut reads.of(&view.segment)) {
             Ok(document) => {
-                if document.field(field).is_some_and(|value| contains(value, needle)) {
+                if document.field(field).is_some_and(|value| contains(value, needle, max_bytes)) {
                     documents.push(ordinal);
                 }
             }
@@ -259,16 +271,17 @@ pub(crate) fn match_text(
 }
 
 /// Whether `needle`, already folded, stands in the folded text of a value or of one of its elements.
-fn contains(value: &brooklet_document::Value, needle: &str) -> bool {
+fn contains(value: &brooklet_document::Value, needle: &str, max_bytes: usize) -> bool {
     use brooklet_document::Value;
     match value {
         Value::String(text) => {
+            let text = text::cut(text, max_bytes);
             let visible: String = text.chars().filter(|c| *c >= ' ' || matches!(c, '\n' | '\t')).collect();
             let folded = text::normalise(&visible, brooklet_schema::Normalizing::LowercaseAndFold);
             folded.contains(needle)
         }
-        Value::Array(elements) => elements.iter().any(|element| contains(element, needle)),
-        Value::WeightedSet(entries) => entries.iter().any(|(key, _)| contains(key, needle)),
+        Value::Array(elements) => elements.iter().any(|element| contains(element, needle, max_bytes)),
+        Value::WeightedSet(entries) => entries.iter().any(|(key, _)| contains(key, needle, max_bytes)),
         _ => false,
     }
 }

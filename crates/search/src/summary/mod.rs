@@ -57,7 +57,11 @@ impl Summarizer {
         };
         let omits = class.is_some_and(|class| class.omit_summary_features);
         Summarizer {
-            fields: fields.into_iter().map(|field| (highlighter(&field, plan, of), field)).map(|(h, f)| (f, h)).collect(),
+            fields: fields
+                .into_iter()
+                .map(|field| (highlighter(&field, plan, of), field))
+                .map(|(h, f)| (f, h))
+                .collect(),
             with_type: if plan.fields.is_empty() { of.summary_class == "default" } else { listed("sddocname") },
             with_id: plan.fields.is_empty()
                 && of.summary_class == "default"
@@ -79,8 +83,7 @@ impl Summarizer {
         reads: &mut Reads,
     ) -> Result<Option<String>, Halt> {
         let document = self.document(id, spot, reads);
-        let match_features =
-            if self.match_features { ranker.match_features(spot, reads).map(Some) } else { Ok(None) };
+        let match_features = if self.match_features { ranker.match_features(spot, reads).map(Some) } else { Ok(None) };
         let summary_features =
             if self.summary_features { ranker.summary_features(spot, reads).map(Some) } else { Ok(None) };
         // All three note what they miss before the first of them halts.
@@ -117,8 +120,10 @@ impl Summarizer {
 
     /// The stored fields the summary shows; without any, nothing is read.
     fn document(&self, id: &str, spot: Spot<'_>, reads: &mut Reads) -> Result<Document, Halt> {
-        let wanted = |name: &str| self.fields.iter().any(|(field, _)| field.sources.iter().any(|source| source == name));
-        let reads_source = self.fields.iter().any(|(field, _)| field.sources.iter().any(|source| source != "documentid"));
+        let wanted =
+            |name: &str| self.fields.iter().any(|(field, _)| field.sources.iter().any(|source| source == name));
+        let reads_source =
+            self.fields.iter().any(|(field, _)| field.sources.iter().any(|source| source != "documentid"));
         if !reads_source {
             return Ok(Document { id: id.to_owned(), fields: Vec::new() });
         }
@@ -178,9 +183,12 @@ fn write_field(
     }
     let Some(value) = field.sources.iter().find_map(|source| document.field(source)) else { return false };
     let render = render_of(presentation);
-    let shown = highlighter.map_or_else(|| value.clone(), |highlighter| {
-        highlighted(value, highlighter, field.transform == SummaryTransform::Dynamic, presentation.bolding)
-    });
+    let shown = highlighter.map_or_else(
+        || value.clone(),
+        |highlighter| {
+            highlighted(value, highlighter, field.transform == SummaryTransform::Dynamic, presentation.bolding)
+        },
+    );
     let hidden = match &shown {
         Value::String(text) => text.is_empty(),
         other => other.is_empty_collection(),

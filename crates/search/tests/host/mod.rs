@@ -58,8 +58,7 @@ pub struct Host {
 impl Host {
     /// A host with these files deployed and this much room for resident blocks.
     pub fn new(files: &[(&str, &str)], cache_bytes: usize) -> Host {
-        let files: Vec<_> =
-            files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
+        let files: Vec<_> = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
         let application = Application::deploy(&files).unwrap_or_else(|rejection| panic!("{rejection}"));
         let deployed = Deployed::compile(application).unwrap_or_else(|rejection| panic!("{rejection}"));
         Host {
@@ -278,7 +277,8 @@ fn key_of(id: &str) -> String {
 
 /// A services.xml with these streaming types in cluster `c`.
 pub fn services(types: &[&str]) -> String {
-    let documents: String = types.iter().map(|name| format!("<document type=\"{name}\" mode=\"streaming\"/>")).collect();
+    let documents: String =
+        types.iter().map(|name| format!("<document type=\"{name}\" mode=\"streaming\"/>")).collect();
     format!(
         "<services version=\"1.0\"><container id=\"default\" version=\"1.0\"><search/><document-api/></container>\
          <content id=\"c\" version=\"1.0\"><redundancy>1</redundancy><documents>{documents}</documents>\

@@ -336,12 +336,7 @@ pub struct Bounds<'a> {
 ///
 /// # Errors
 /// If the bytes are not postings of `documents` documents below `rows`.
-pub fn read_postings(
-    payload: &[u8],
-    entry: Entry,
-    rows: u32,
-    mut each: impl FnMut(u32, u32),
-) -> Result<(), Rejection> {
+pub fn read_postings(payload: &[u8], entry: Entry, rows: u32, mut each: impl FnMut(u32, u32)) -> Result<(), Rejection> {
     let bytes = payload
         .get(entry.offset as usize..entry.offset as usize + entry.length as usize)
         .ok_or_else(|| Rejection::corrupt("postings reach over their block"))?;

@@ -48,7 +48,9 @@ pub const fn exact_stride(cell: CellType, size: u32) -> usize {
 /// Whether rows of this shape have codes.
 #[must_use]
 pub const fn has_codes(cell: CellType, size: u32) -> bool {
-    matches!(cell, CellType::Float | CellType::Bfloat16) && size >= CODED_CELLS && size <= brooklet_kernel::CODE_DIMENSIONS_MAX as u32
+    matches!(cell, CellType::Float | CellType::Bfloat16)
+        && size >= CODED_CELLS
+        && size <= brooklet_kernel::CODE_DIMENSIONS_MAX as u32
 }
 
 /// Writes the tensors of one field, document after document.
@@ -147,8 +149,7 @@ impl VectorWriter {
     }
 
     fn write_first_rows(&self, documents: u32, sink: &mut BlockSink) -> Part {
-        let mut part =
-            Part { first_block: sink.next(), rows: 0, rows_per_block: ROWS_PER_BLOCK, ..Part::default() };
+        let mut part = Part { first_block: sink.next(), rows: 0, rows_per_block: ROWS_PER_BLOCK, ..Part::default() };
         let one_each = self.first_rows.iter().enumerate().all(|(index, row)| index as u32 == *row);
         if !one_each {
             part.rows = documents;

@@ -11,19 +11,22 @@
 //!
 //! An interval holds what the exact kernel computes, rounding and all (crate `kernel`), so the answer is bit for bit
 //! that of measuring every row.
+mod point;
+mod resolved;
+
 use std::cmp::Reverse;
 
-use brooklet_document::{CellType, cells_from_bytes};
-use brooklet_kernel::{Bitmap, Cells, CodeQuery, Codes, Metric, Query, TopK, cosine, scan_bounds, score_key, squared_norm};
-use brooklet_rank::distance::{DistanceMetric, DistanceScale, haversine};
+use brooklet_kernel::{Bitmap, Codes, TopK, scan_bounds};
 use brooklet_segment::column::vector::{self, Vectors};
-use brooklet_segment::layout::ColumnSpec;
-use brooklet_segment::{BlockSource, Halt, read_id, vector_rows};
+use brooklet_segment::{BlockSource, Halt, read_id};
 use brooklet_task::{Rejection, Want, limits};
 
 use crate::partition::View;
 use crate::plan::Nearest;
 use crate::reads::Reads;
+pub(crate) use point::{Point, distance_bounds, exact_distance};
+use point::{code_metric, column_of, least, nearness};
+pub(crate) use resolved::Resolved;
 
 /// Bytes scanned before the deadline is looked at: about a millisecond.
 const STEP_BYTES: usize = 6 << 20;
@@ -31,76 +34,6 @@ const STEP_BYTES: usize = 6 << 20;
 const AHEAD: usize = 512;
 /// Candidates whose exact cells are wanted at once.
 const RESCORE_BATCH: usize = 64;
-
-/// The query's vector, prepared for a field and its metric.
-#[derive(Debug)]
-pub(crate) struct Point {
-    pub(crate) scale: DistanceScale,
-    query: Query,
-    code: Option<CodeQuery>,
-    coordinates: Vec<f64>,
-}
-
-impl Point {
-    /// Prepares `values` for rows of this cell type.
-    pub(crate) fn new(metric: DistanceMetric, cell: CellType, values: &[f64]) -> Point {
-        let cells = match cell {
-            CellType::Double => Cells::Float64,
-            CellType::Float => Cells::Float32,
-            CellType::Bfloat16 => Cells::Bfloat16,
-            CellType::Int8 => Cells::Int8,
-        };
-        let query = Query::new(cells, values);
-        let code = code_metric(metric).and_then(|_| query.code_query());
-        let scale = DistanceScale::new(metric, query.squared_norm());
-        Point { scale, query, code, coordinates: values.to_vec() }
-    }
-
-    /// The internal distance of a row of exact cells.
-    fn distance(&self, cell: CellType, row: &[u8]) -> Result<f64, Rejection> {
-        Ok(match self.scale.metric() {
-            DistanceMetric::Euclidean => self.query.squared_euclidean(row),
-            DistanceMetric::Angular => {
-                let square = squared_norm(self.query.cells(), row);
-                1.0 - cosine(self.query.dot(row), self.query.squared_norm(), square)
-            }
-            DistanceMetric::PrenormalizedAngular => self.scale.query_norm_squared() - self.query.dot(row),
-            DistanceMetric::DotProduct => -self.query.dot(row),
-            DistanceMetric::Hamming => self.query.hamming(row),
-            DistanceMetric::GeoDegrees => match (&self.coordinates[..], &cells_from_bytes(cell, row)?[..]) {
-                ([a, b], [c, d]) => haversine(*a, *b, *c, *d),
-                _ => f64::NAN,
-            },
-        })
-    }
-
-    /// Turns intervals of the kernel's value into intervals of the internal distance.
-    fn internal(&self, low: f64, high: f64) -> (f64, f64) {
-        match self.scale.metric() {
-            DistanceMetric::Angular => (1.0 - high, 1.0 - low),
-            DistanceMetric::PrenormalizedAngular => {
-                (self.scale.query_norm_squared() - high, self.scale.query_norm_squared() - low)
-            }
-            DistanceMetric::DotProduct => (-high, -low),
-            _ => (low, high),
-        }
-    }
-}
-
-/// What the kernel must bound for a metric; nothing if codes say nothing about it.
-fn code_metric(metric: DistanceMetric) -> Option<Metric> {
-    match metric {
-        DistanceMetric::Euclidean => Some(Metric::SquaredEuclidean),
-        DistanceMetric::Angular => Some(Metric::Cosine),
-        DistanceMetric::PrenormalizedAngular | DistanceMetric::DotProduct => Some(Metric::InnerProduct),
-        DistanceMetric::Hamming | DistanceMetric::GeoDegrees => None,
-    }
-}
-
-/// An order of distances, nearest first; NaN is farthest.
-fn nearness(distance: f64) -> Reverse<u64> {
-    Reverse(if distance.is_nan() { u64::MAX } else { score_key(distance) })
-}
 
 /// A document that may be among the nearest.
 #[derive(Clone, Copy, Debug)]
@@ -218,7 +151,11 @@ impl Resolving {
             };
             let coded = vectors.coded() && self.nearest.point.code.is_some();
             let part = vectors.part(if coded { vector::CODES } else { vector::EXACT });
-            let row_bytes = if coded { 16 + vector::code_stride(vectors.size) } else { vector::exact_stride(vectors.cell, vectors.size) };
+            let row_bytes = if coded {
+                16 + vector::code_stride(vectors.size)
+            } else {
+                vector::exact_stride(vectors.cell, vectors.size)
+            };
             let block_bytes = row_bytes * part.rows_per_block as usize;
             while block < part.blocks() {
                 if budget == 0 {
@@ -258,7 +195,9 @@ impl Resolving {
         let candidates = &self.candidates[at];
         if vectors.one_each() {
             let inside = rows.filter(|row| candidates.get(*row as usize));
-            return Ok(inside.map(|row| RowsOf { ordinal: row, rows: row..row + 1, continued: false, open: false }).collect());
+            return Ok(inside
+                .map(|row| RowsOf { ordinal: row, rows: row..row + 1, continued: false, open: false })
+                .collect());
         }
         let part = vectors.part(vector::ROWS);
         let block = reads.of(&view.segment).block(part.first_block)?;
@@ -452,111 +391,11 @@ impl Resolving {
         Ok(())
     }
 }
-
-/// The smaller of two distances; a number is smaller than none.
-fn least(a: f64, b: f64) -> f64 {
-    if b.is_nan() || a <= b { a } else { b }
-}
-
-fn column_of<'a>(view: &'a View, spec: &ColumnSpec) -> Result<Option<Vectors<'a>>, Rejection> {
-    view.segment.header.column(spec).map(Vectors::of).transpose()
-}
-
 /// Notes the next blocks as missing too, if they are.
 fn look_ahead(view: &View, part: &brooklet_segment::Part, block: u32, blocks: usize, reads: &mut Reads) {
     for next in block + 1..(block + blocks as u32).min(part.blocks()) {
         if reads.of(&view.segment).block(part.first_block + next).is_ok() {
             reads.release(&view.segment, part.first_block + next);
         }
-    }
-}
-
-/// The internal distance of a document's nearest row; nothing if it has none.
-pub(crate) fn exact_distance(
-    view: &View,
-    nearest: &Nearest,
-    ordinal: u32,
-    reads: &mut Reads,
-) -> Result<Option<f64>, Halt> {
-    let Some(vectors) = column_of(view, &nearest.spec)? else { return Ok(None) };
-    let rows = vector_rows(&vectors, ordinal, &mut reads.of(&view.segment))?;
-    let part = vectors.part(vector::EXACT);
-    let mut distance = None;
-    let mut missing = false;
-    for row in rows {
-        let index = part.index_of(row);
-        match reads.of(&view.segment).block(part.first_block + index) {
-            Ok(block) => {
-                let cells = vectors.exact(row - part.span_of(index).0, block.bytes())?;
-                let measured = nearest.point.distance(vectors.cell, cells)?;
-                distance = Some(distance.map_or(measured, |least_so_far| least(least_so_far, measured)));
-            }
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
-    }
-    if missing { Err(Halt::Missing) } else { Ok(distance) }
-}
-
-/// An interval that holds the internal distance of a document, from codes alone; nothing if it has no row or no codes.
-pub(crate) fn distance_bounds(
-    view: &View,
-    nearest: &Nearest,
-    ordinal: u32,
-    reads: &mut Reads,
-) -> Result<Option<(f64, f64)>, Halt> {
-    let Some(vectors) = column_of(view, &nearest.spec)? else { return Ok(None) };
-    let metric = code_metric(nearest.point.scale.metric());
-    let (true, Some(metric), Some(code)) = (vectors.coded(), metric, &nearest.point.code) else { return Ok(None) };
-    let rows = vector_rows(&vectors, ordinal, &mut reads.of(&view.segment))?;
-    let part = vectors.part(vector::CODES);
-    let stride = vector::code_stride(vectors.size);
-    let mut bounds: Option<(f64, f64)> = None;
-    for row in rows {
-        let index = part.index_of(row);
-        let (first, count) = part.span_of(index);
-        let block = reads.of(&view.segment).block(part.first_block + index)?;
-        let codes = vectors.codes(count, block.bytes())?;
-        let at = (row - first) as usize;
-        let one = Codes {
-            scales: &codes.scales[at..=at],
-            residuals: &codes.residuals[at..=at],
-            norms: &codes.norms[at..=at],
-            square_sums: &codes.square_sums[at..=at],
-            codes: &codes.codes[at * stride..(at + 1) * stride],
-        };
-        let (mut low, mut high) = ([0.0], [0.0]);
-        scan_bounds(metric, code, &one, &mut low, &mut high);
-        let (low, high) = nearest.point.internal(low[0], high[0]);
-        bounds = Some(bounds.map_or((low, high), |(a, b)| (least(a, low), b.min(high))));
-    }
-    Ok(bounds)
-}
-
-/// A matched operator of a query, resolved.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Resolved {
-    /// Its documents of each view: ordinals ascending, with internal distances.
-    pub(crate) views: Vec<Vec<(u32, f64)>>,
-}
-
-impl Resolved {
-    pub(crate) fn of(measured: Vec<Measured>, views: usize) -> Resolved {
-        let mut resolved = Resolved { views: vec![Vec::new(); views] };
-        for document in measured {
-            resolved.views[document.view as usize].push((document.ordinal, document.distance));
-        }
-        resolved
-    }
-
-    pub(crate) fn distance(&self, view: usize, ordinal: u32) -> Option<f64> {
-        let of_view = self.views.get(view)?;
-        of_view.binary_search_by_key(&ordinal, |(ordinal, _)| *ordinal).ok().map(|at| of_view[at].1)
-    }
-
-    pub(crate) fn documents(&self, view: usize, length: usize) -> Bitmap {
-        let mut documents = Bitmap::none(length);
-        self.views[view].iter().for_each(|(ordinal, _)| documents.set(*ordinal as usize));
-        documents
     }
 }

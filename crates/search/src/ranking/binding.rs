@@ -1,0 +1,146 @@
+//! Where the features of a profile's programs come from.
+use std::sync::Arc;
+
+use brooklet_document::TensorType;
+use brooklet_rank::features::age::Freshness;
+use brooklet_rank::features::{FeatureEnvironment, Home, home};
+use brooklet_rank::{FeatureName, FeatureType, Value};
+use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec};
+use brooklet_task::Rejection;
+
+use super::{Bound, Which};
+use crate::plan::SchemaPlan;
+
+/// Where a feature's value comes from.
+pub(super) enum Kind {
+    /// The feature set.
+    Match { request: usize, nearest: Vec<usize> },
+    /// The query.
+    Given(Value),
+    /// A numeric attribute.
+    Number(ColumnSpec),
+    /// How many values an attribute has.
+    Count(ColumnSpec),
+    /// The value at a place of an array attribute.
+    Element(ColumnSpec, usize),
+    /// A string attribute.
+    Text(ColumnSpec),
+    /// A tensor attribute.
+    Tensor { field: String, spec: Option<ColumnSpec>, tensor_type: Arc<TensorType> },
+    /// Best closeness of nearest-neighbour items, or the distance that belongs to it.
+    Closeness { items: Vec<usize>, as_distance: bool },
+    /// Sum of the raw scores of items that matched.
+    RawScore(Vec<usize>),
+    /// Seconds since an attribute.
+    Age(ColumnSpec),
+    /// How fresh that is.
+    Freshness { spec: ColumnSpec, freshness: Freshness, logscale: bool },
+}
+
+/// Finds out where the features of programs come from.
+pub(super) struct Binder<'p> {
+    pub(super) plan: &'p SchemaPlan,
+    pub(super) now: i64,
+    pub(super) kinds: Vec<Kind>,
+    pub(super) names: Vec<String>,
+    pub(super) requests: Vec<FeatureName>,
+}
+
+impl Binder<'_> {
+    pub(super) fn bind(&mut self, which: Which) -> Result<Bound, Rejection> {
+        let plan = self.plan;
+        let program = which.of(&plan.profile);
+        let mut kinds = Vec::new();
+        for (name, feature_type) in program.features() {
+            let text = name.to_string();
+            let index = match self.names.iter().position(|known| *known == text) {
+                Some(index) => index,
+                None => {
+                    let kind = self.kind(name, feature_type)?;
+                    self.kinds.push(kind);
+                    self.names.push(text);
+                    self.kinds.len() - 1
+                }
+            };
+            kinds.push(index);
+        }
+        Ok(Bound { which, kinds, scratch: program.scratch() })
+    }
+
+    fn kind(&mut self, name: &FeatureName, feature_type: &FeatureType) -> Result<Kind, Rejection> {
+        let parameter = name.parameters.first().map_or("", String::as_str);
+        let zero = Kind::Given(Value::Number(0.0));
+        Ok(match name.name.as_str() {
+            _ if home(&name.name) == Some(Home::MatchData) => {
+                let nearest = if name.name == "matches" { self.nearest_of("field", parameter) } else { Vec::new() };
+                self.requests.push(name.clone());
+                Kind::Match { request: self.requests.len() - 1, nearest }
+            }
+            "query" => Kind::Given(self.plan.inputs.value(parameter).cloned().unwrap_or(Value::Number(0.0))),
+            "attribute" => self.attribute(name, feature_type),
+            "closeness" | "distance" => {
+                let (kind, target) = match &name.parameters[..] {
+                    [kind, target] => (kind.as_str(), target.as_str()),
+                    _ => ("field", parameter),
+                };
+                Kind::Closeness { items: self.nearest_of(kind, target), as_distance: name.name == "distance" }
+            }
+            "rawScore" => Kind::RawScore(self.nearest_of("field", parameter)),
+            "itemRawScore" => Kind::RawScore(self.nearest_of("label", parameter)),
+            "now" => Kind::Given(Value::Number(self.now as f64)),
+            "firstPhaseRank" => Kind::Given(Value::Number(f64::MAX)),
+            "age" => self.number_column(parameter).map_or(Kind::Given(Value::Number(1e10)), Kind::Age),
+            "freshness" => match self.number_column(parameter) {
+                Some(spec) => {
+                    let profile = &self.plan.profile;
+                    let environment =
+                        FeatureEnvironment::new(&profile.fields, &self.plan.terms, &self.plan.rank_properties);
+                    let freshness = Freshness::from_properties(parameter, &environment)?;
+                    Kind::Freshness { spec, freshness, logscale: name.output.as_deref() == Some("logscale") }
+                }
+                None => zero,
+            },
+            _ => zero,
+        })
+    }
+
+    fn number_column(&self, field: &str) -> Option<ColumnSpec> {
+        let single = |kind: &ColumnKind| matches!(kind, ColumnKind::Numbers { collection: Collection::Single, .. });
+        self.plan.schema.column(field, single).cloned()
+    }
+
+    fn attribute(&self, name: &FeatureName, feature_type: &FeatureType) -> Kind {
+        let field = name.parameters.first().map_or("", String::as_str);
+        let schema = &self.plan.schema;
+        if let FeatureType::Tensor(tensor_type) = feature_type {
+            let vectors = |kind: &ColumnKind| matches!(kind, ColumnKind::Vectors { mapped: false, .. });
+            let spec = schema.column(field, vectors).cloned();
+            return Kind::Tensor { field: field.to_owned(), spec, tensor_type: tensor_type.clone() };
+        }
+        let values = |kind: &ColumnKind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. });
+        let Some(spec) = schema.column(field, values).cloned() else { return Kind::Given(Value::Number(f64::NAN)) };
+        let collection = match &spec.kind {
+            ColumnKind::Numbers { collection, .. } | ColumnKind::Strings { collection } => *collection,
+            _ => Collection::Single,
+        };
+        match (name.output.as_deref(), name.parameters.get(1), &spec.kind, collection) {
+            (Some("count"), ..) => Kind::Count(spec),
+            (_, Some(index), ColumnKind::Numbers { .. }, Collection::Array) => {
+                Kind::Element(spec, index.parse().unwrap_or(usize::MAX))
+            }
+            (_, None, ColumnKind::Numbers { .. }, Collection::Single) => Kind::Number(spec),
+            (_, None, ColumnKind::Strings { .. }, Collection::Single) => Kind::Text(spec),
+            _ => Kind::Given(Value::Number(0.0)),
+        }
+    }
+
+    /// The nearest-neighbour items on a field, or with a label; those below a `not` and unranked ones do not count.
+    fn nearest_of(&self, kind: &str, name: &str) -> Vec<usize> {
+        let numbered = self.plan.nearest.iter().enumerate().filter(|(_, nearest)| nearest.competes);
+        let wanted = numbered.filter(|(_, nearest)| match kind {
+            "label" => nearest.label.as_deref() == Some(name),
+            _ => nearest.field == name,
+        });
+        wanted.map(|(index, _)| index).collect()
+    }
+}

@@ -1,0 +1,245 @@
+//! Ranking, document at a time: fills the match data of a document and lets the profile's programs ask about it.
+//!
+//! [`binding`] finds out where each feature comes from, [`source`] answers a program, [`values`] reads columns,
+//! [`occurrences`] tells where a term stands.
+mod binding;
+mod occurrences;
+mod source;
+mod values;
+
+use std::rc::Rc;
+
+use brooklet_rank::features::{FeatureEnvironment, FeatureRequest, FeatureSet};
+use brooklet_rank::match_data::{AttributeContent, FieldId, MatchData, Occurrence};
+use brooklet_rank::{Interval, Program, Scratch, Value};
+use brooklet_segment::Halt;
+use brooklet_segment::layout::ColumnKind;
+use brooklet_task::Rejection;
+
+use crate::deployed::DeployedProfile;
+use crate::matching::LeafMatch;
+use crate::nearest::Resolved;
+use crate::partition::View;
+use crate::plan::SchemaPlan;
+use crate::reads::Reads;
+use binding::{Binder, Kind};
+use occurrences::occurrences;
+use source::Source;
+use values::value_weights;
+pub(crate) use values::{single_number, single_string, word_of};
+
+/// Features that need no more than how often a term occurs and how long the field is.
+const COUNTING: [&str; 5] = ["bm25", "matches", "matchCount", "queryTermCount", "term"];
+
+/// What matching found out about a view.
+pub(crate) struct ViewMatch {
+    pub(crate) leaves: Vec<LeafMatch>,
+}
+/// Which program of a profile.
+#[derive(Clone, Copy)]
+enum Which {
+    Score,
+    MatchFeature(usize),
+    SummaryFeature(usize),
+}
+
+impl Which {
+    fn of(self, profile: &DeployedProfile) -> &Program {
+        match self {
+            Which::Score => &profile.score,
+            Which::MatchFeature(index) => &profile.match_features[index].1,
+            Which::SummaryFeature(index) => &profile.summary_features[index].1,
+        }
+    }
+}
+
+/// A program with where its features come from.
+struct Bound {
+    which: Which,
+    kinds: Vec<usize>,
+    scratch: Scratch,
+}
+
+/// Ranks the documents of one schema for one query.
+pub(crate) struct Ranker {
+    plan: Rc<SchemaPlan>,
+    now: i64,
+    kinds: Vec<Kind>,
+    score: Bound,
+    match_features: Vec<Bound>,
+    summary_features: Vec<Bound>,
+    set: FeatureSet,
+    data: MatchData,
+    uses_match_data: bool,
+    counts_only: bool,
+    counted: Vec<FieldId>,
+    occurrences: Vec<Occurrence>,
+}
+
+/// The document looked at.
+#[derive(Clone, Copy)]
+pub(crate) struct Spot<'a> {
+    pub(crate) views: &'a [View],
+    pub(crate) matches: &'a [ViewMatch],
+    pub(crate) resolved: &'a [Resolved],
+    pub(crate) view: usize,
+    pub(crate) ordinal: u32,
+}
+
+impl Spot<'_> {
+    fn at(&self) -> &View {
+        &self.views[self.view]
+    }
+}
+
+impl Ranker {
+    /// Makes the plan's programs ready.
+    pub(crate) fn new(plan: &Rc<SchemaPlan>, now: i64) -> Result<Ranker, Rejection> {
+        let profile = &plan.profile;
+        let mut binder = Binder { plan, now, kinds: Vec::new(), names: Vec::new(), requests: Vec::new() };
+        let score = binder.bind(Which::Score)?;
+        let match_features = (0..profile.match_features.len()).map(|index| binder.bind(Which::MatchFeature(index)));
+        let match_features = match_features.collect::<Result<_, _>>()?;
+        let summary_features =
+            (0..profile.summary_features.len()).map(|index| binder.bind(Which::SummaryFeature(index)));
+        let summary_features = summary_features.collect::<Result<_, _>>()?;
+        let environment = FeatureEnvironment::new(&profile.fields, &plan.terms, &plan.rank_properties);
+        let requests = binder.requests.iter().map(|name| FeatureRequest {
+            name: &name.name,
+            parameters: &name.parameters,
+            output: name.output.as_deref(),
+        });
+        let set = FeatureSet::prepare(requests, &environment)?;
+        let counted: Vec<FieldId> = set.counted_attributes().collect();
+        Ok(Ranker {
+            uses_match_data: !binder.requests.is_empty(),
+            counts_only: binder.requests.iter().all(|name| COUNTING.contains(&name.name.as_str())),
+            kinds: binder.kinds,
+            data: MatchData::new(&plan.terms),
+            plan: plan.clone(),
+            now,
+            score,
+            match_features,
+            summary_features,
+            set,
+            counted,
+            occurrences: Vec::new(),
+        })
+    }
+
+    /// The score of a document: NaN and infinities are −∞.
+    pub(crate) fn score(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<f64, Halt> {
+        if self.uses_match_data {
+            self.fill(spot, reads)?;
+        }
+        let (score, halted) = {
+            let Ranker { plan, now, kinds, score, set, data, .. } = self;
+            let mut source =
+                Source { plan, now: *now, kinds, bound: &score.kinds, set, data, spot, reads, halted: None };
+            (score.which.of(&plan.profile).score(&mut source, &mut score.scratch), source.halted)
+        };
+        if let Some(halt) = halted {
+            return Err(halt);
+        }
+        let score = score?;
+        Ok(if score.is_finite() { score } else { f64::NEG_INFINITY })
+    }
+
+    /// Bounds of the score when distances are known by their bounds only; nothing if there are none.
+    pub(crate) fn bounds(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<Option<Interval>, Halt> {
+        if self.uses_match_data {
+            self.fill(spot, reads)?;
+        }
+        let Ranker { plan, now, kinds, score, set, data, .. } = self;
+        let mut source = Source { plan, now: *now, kinds, bound: &score.kinds, set, data, spot, reads, halted: None };
+        let interval = score.which.of(&plan.profile).interval(&mut source, &mut score.scratch);
+        match source.halted {
+            Some(halt) => Err(halt),
+            None => Ok(interval),
+        }
+    }
+
+    /// Which nearest-neighbour items the score depends on.
+    pub(crate) fn nearest_of_score(&self) -> Vec<usize> {
+        let kinds = self.score.kinds.iter().map(|kind| &self.kinds[*kind]);
+        let mut items: Vec<usize> = kinds
+            .flat_map(|kind| match kind {
+                Kind::Closeness { items, .. } => items.clone(),
+                _ => Vec::new(),
+            })
+            .collect();
+        items.sort_unstable();
+        items.dedup();
+        items
+    }
+
+    /// Values of the profile's match-features.
+    pub(crate) fn match_features(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<Vec<Value>, Halt> {
+        self.listed(true, spot, reads)
+    }
+
+    /// Values of the profile's summary-features.
+    pub(crate) fn summary_features(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<Vec<Value>, Halt> {
+        self.listed(false, spot, reads)
+    }
+
+    fn listed(&mut self, of_match: bool, spot: Spot<'_>, reads: &mut Reads) -> Result<Vec<Value>, Halt> {
+        if self.uses_match_data {
+            self.fill(spot, reads)?;
+        }
+        let Ranker { plan, now, kinds, match_features, summary_features, set, data, .. } = self;
+        let listed = if of_match { match_features } else { summary_features };
+        let mut values = Vec::with_capacity(listed.len());
+        let mut missing = false;
+        for bound in listed {
+            let mut source =
+                Source { plan, now: *now, kinds, bound: &bound.kinds, set, data, spot, reads, halted: None };
+            let value = bound.which.of(&plan.profile).evaluate(&mut source, &mut bound.scratch);
+            match source.halted {
+                None => values.push(value?),
+                Some(Halt::Missing) => missing = true,
+                Some(halt) => return Err(halt),
+            }
+        }
+        if missing { Err(Halt::Missing) } else { Ok(values) }
+    }
+
+    /// Tells the features which terms matched the document, and where.
+    fn fill(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<(), Halt> {
+        self.data.reset();
+        self.set.next_document();
+        let view = spot.at();
+        for (leaf, matched) in self.plan.leaves.iter().zip(&spot.matches[spot.view].leaves) {
+            if !matched.documents.get(spot.ordinal as usize) {
+                continue;
+            }
+            for (target, found) in leaf.targets.iter().zip(&matched.found) {
+                let Some(slot) = self.plan.terms.slot(leaf.term, target.field) else { continue };
+                let Some(column) = view.segment.header.column(&target.spec) else { continue };
+                self.occurrences.clear();
+                let blind = !leaf.positions || self.plan.profile.fields[target.field.0 as usize].is_filter;
+                let length = occurrences(column, found, spot, self.counts_only || blind, reads, &mut self.occurrences)?;
+                if let Some(length) = length {
+                    let shown = if blind { &[][..] } else { &self.occurrences[..] };
+                    self.data.record(slot, shown, length);
+                }
+            }
+        }
+        for field in self.counted.clone() {
+            if let Some(content) = self.content(field, spot, reads)? {
+                self.data.record_content(field, content);
+            }
+        }
+        Ok(())
+    }
+
+    /// How many values an attribute of the document has, and their weights.
+    fn content(&self, field: FieldId, spot: Spot<'_>, reads: &mut Reads) -> Result<Option<AttributeContent>, Halt> {
+        let name = &self.plan.profile.fields[field.0 as usize].name;
+        let schema = &self.plan.schema;
+        let spec = schema.column(name, |kind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. }));
+        let Some(column) = spec.and_then(|spec| spot.at().segment.header.column(spec)) else { return Ok(None) };
+        let (values, weights) = value_weights(column, spot, reads)?;
+        Ok(Some(AttributeContent { values, weights }))
+    }
+}

@@ -1,0 +1,211 @@
+//! Answers a program's questions about one document. Nothing is read before it is asked for.
+use std::rc::Rc;
+
+use brooklet_document::{Tensor, Value as DocumentValue};
+use brooklet_rank::distance::NO_DISTANCE;
+use brooklet_rank::features::FeatureSet;
+use brooklet_rank::features::age::age;
+use brooklet_rank::match_data::MatchData;
+use brooklet_rank::{FeatureSource, Interval, IntervalSource, Value, text_hash};
+use brooklet_segment::column::number::SeveralBlock;
+use brooklet_segment::layout::{ColumnKind, ColumnSpec};
+use brooklet_segment::{BlockSource, Halt, read_document};
+
+use super::Spot;
+use super::binding::Kind;
+use super::values::{single_number, single_string, value_weights, vector_tensor};
+use crate::nearest::{distance_bounds, exact_distance};
+use crate::plan::SchemaPlan;
+use crate::reads::Reads;
+
+/// Answers a program about one document. What cannot be read is remembered as a halt, and the answer is thrown away.
+pub(super) struct Source<'a> {
+    pub(super) plan: &'a SchemaPlan,
+    pub(super) now: i64,
+    pub(super) kinds: &'a [Kind],
+    pub(super) bound: &'a [usize],
+    pub(super) set: &'a mut FeatureSet,
+    pub(super) data: &'a MatchData,
+    pub(super) spot: Spot<'a>,
+    pub(super) reads: &'a mut Reads,
+    pub(super) halted: Option<Halt>,
+}
+
+impl Source<'_> {
+    fn try_number(&mut self, kind: &Kind) -> Result<f64, Halt> {
+        Ok(match kind {
+            Kind::Match { request, nearest } => {
+                let value = self.set.number(*request, self.data);
+                let hit =
+                    |item: &usize| self.spot.resolved[*item].distance(self.spot.view, self.spot.ordinal).is_some();
+                if value == 0.0 && nearest.iter().any(hit) { 1.0 } else { value }
+            }
+            Kind::Given(Value::Number(number)) => *number,
+            Kind::Given(Value::Tensor(_)) | Kind::Tensor { .. } => f64::NAN,
+            Kind::Number(spec) => self.attribute(spec)?,
+            Kind::Count(spec) => match self.spot.at().segment.header.column(spec) {
+                Some(column) => f64::from(value_weights(column, self.spot, self.reads)?.0),
+                None => 0.0,
+            },
+            Kind::Element(spec, index) => self.element(spec, *index)?,
+            Kind::Text(spec) => self.text_hash(spec)?,
+            Kind::Closeness { items, as_distance } => self.closeness(items, *as_distance)?,
+            Kind::RawScore(items) => {
+                let spot = self.spot;
+                let hits = items.iter().filter_map(|item| {
+                    let internal = spot.resolved[*item].distance(spot.view, spot.ordinal)?;
+                    Some(self.plan.nearest[*item].point.scale.to_closeness(internal))
+                });
+                hits.sum()
+            }
+            Kind::Age(spec) => age(self.now, self.time(spec)?),
+            Kind::Freshness { spec, freshness, logscale } => {
+                let seconds = age(self.now, self.time(spec)?);
+                if *logscale { freshness.logscale(seconds) } else { freshness.linear(seconds) }
+            }
+        })
+    }
+
+    /// A single number of the document; NaN if it has none.
+    fn attribute(&mut self, spec: &ColumnSpec) -> Result<f64, Halt> {
+        let Some(column) = self.spot.at().segment.header.column(spec) else { return Ok(f64::NAN) };
+        single_number(column, self.spot, self.reads)
+    }
+
+    /// A time in whole seconds; nothing if it is not set.
+    fn time(&mut self, spec: &ColumnSpec) -> Result<Option<i64>, Halt> {
+        let seconds = self.attribute(spec)?;
+        Ok((!seconds.is_nan()).then_some(seconds as i64))
+    }
+
+    fn element(&mut self, spec: &ColumnSpec, index: usize) -> Result<f64, Halt> {
+        let Some(column) = self.spot.at().segment.header.column(spec) else { return Ok(0.0) };
+        let (ColumnKind::Numbers { number, collection }, Some(part)) = (&column.spec.kind, column.parts.first()) else {
+            return Ok(0.0);
+        };
+        let at = part.index_of(self.spot.ordinal);
+        let (first, rows) = part.span_of(at);
+        let block = self.reads.of(&self.spot.at().segment).block(part.first_block + at)?;
+        let block = SeveralBlock::read(block.bytes(), rows, *number, *collection)?;
+        let range = block.range((self.spot.ordinal - first) as usize);
+        Ok(range.clone().nth(index).map_or(0.0, |at| block.values.float(at)))
+    }
+
+    fn text_hash(&mut self, spec: &ColumnSpec) -> Result<f64, Halt> {
+        let Some(column) = self.spot.at().segment.header.column(spec) else { return Ok(text_hash("")) };
+        Ok(match single_string(column, self.spot, self.reads)? {
+            Some(text) => text_hash(&text),
+            None => text_hash(""),
+        })
+    }
+
+    fn closeness(&mut self, items: &[usize], as_distance: bool) -> Result<f64, Halt> {
+        let mut best: Option<(f64, f64)> = None;
+        for item in items {
+            let nearest = &self.plan.nearest[*item];
+            let known = self.spot.resolved.get(*item).and_then(|hits| hits.distance(self.spot.view, self.spot.ordinal));
+            let internal = match known {
+                Some(internal) => Some(internal),
+                None => exact_distance(self.spot.at(), nearest, self.spot.ordinal, self.reads)?,
+            };
+            let scale = &nearest.point.scale;
+            let closeness =
+                internal.map_or(scale.metric().closeness_without_vector(), |internal| scale.to_closeness(internal));
+            if best.is_none_or(|(so_far, _)| closeness > so_far) {
+                best = Some((closeness, scale.closeness_to_distance(closeness)));
+            }
+        }
+        Ok(match (best, as_distance) {
+            (Some((closeness, _)), false) => closeness,
+            (Some((_, distance)), true) => distance,
+            (None, false) => 0.0,
+            (None, true) => NO_DISTANCE,
+        })
+    }
+
+    fn closeness_bounds(&mut self, items: &[usize], as_distance: bool) -> Result<Option<Interval>, Halt> {
+        let [item] = items else { return Ok(None) };
+        let nearest = &self.plan.nearest[*item];
+        let known = self.spot.resolved.get(*item).and_then(|hits| hits.distance(self.spot.view, self.spot.ordinal));
+        if known.is_some() {
+            return Ok(Some(Interval::exactly(self.closeness(items, as_distance)?)));
+        }
+        let Some((low, high)) = distance_bounds(self.spot.at(), nearest, self.spot.ordinal, self.reads)? else {
+            return Ok(None);
+        };
+        let may_be_nan = low == f64::NEG_INFINITY || high == f64::INFINITY;
+        let internal = Interval { lo: low, hi: high, may_be_nan };
+        let scale = &nearest.point.scale;
+        let mapped = if as_distance { scale.distance_interval(internal) } else { scale.closeness_interval(internal) };
+        Ok(Some(mapped))
+    }
+
+    fn try_tensor(&mut self, kind: &Kind) -> Result<Rc<Tensor>, Halt> {
+        match kind {
+            Kind::Given(Value::Tensor(tensor)) => Ok(tensor.clone()),
+            Kind::Tensor { field, spec, tensor_type } => {
+                let stored = match spec {
+                    Some(spec) => vector_tensor(spec, tensor_type, self.spot, self.reads)?,
+                    None => self.source_tensor(field)?,
+                };
+                Ok(Rc::new(stored.unwrap_or_else(|| Tensor::empty(tensor_type.clone()))))
+            }
+            _ => Ok(Rc::new(Tensor::scalar(self.try_number(kind)?))),
+        }
+    }
+
+    fn source_tensor(&mut self, field: &str) -> Result<Option<Tensor>, Halt> {
+        let segment = &self.spot.at().segment;
+        let mut blocks = self.reads.of(segment);
+        let document = read_document(&segment.header, self.spot.ordinal, &|name| name == field, &mut blocks)?;
+        Ok(match document.field(field) {
+            Some(DocumentValue::Tensor(tensor)) => Some(tensor.clone()),
+            _ => None,
+        })
+    }
+
+    fn note(&mut self, halt: Halt) {
+        // A rejection outweighs a missing block: there is no point in fetching it.
+        if !matches!((&self.halted, &halt), (Some(Halt::Rejected(_)), _)) {
+            self.halted = Some(halt);
+        }
+    }
+}
+
+impl FeatureSource for Source<'_> {
+    fn number(&mut self, feature: usize) -> f64 {
+        let kinds = self.kinds;
+        self.try_number(&kinds[self.bound[feature]]).unwrap_or_else(|halt| {
+            self.note(halt);
+            0.0
+        })
+    }
+
+    fn tensor(&mut self, feature: usize) -> Rc<Tensor> {
+        let kinds = self.kinds;
+        let kind = &kinds[self.bound[feature]];
+        self.try_tensor(kind).unwrap_or_else(|halt| {
+            self.note(halt);
+            Rc::new(match kind {
+                Kind::Tensor { tensor_type, .. } => Tensor::empty(tensor_type.clone()),
+                _ => Tensor::scalar(0.0),
+            })
+        })
+    }
+}
+
+impl IntervalSource for Source<'_> {
+    fn interval(&mut self, feature: usize) -> Option<Interval> {
+        let kinds = self.kinds;
+        let kind = &kinds[self.bound[feature]];
+        let bounds = match kind {
+            Kind::Closeness { items, as_distance } if !items.is_empty() => self.closeness_bounds(items, *as_distance),
+            Kind::Tensor { .. } | Kind::Given(Value::Tensor(_)) => Ok(None),
+            _ => self.try_number(kind).map(|number| Some(Interval::exactly(number))),
+        };
+        bounds.unwrap_or_else(|halt| {
+            self.note(halt);
+            None
+        })
+    }
+}
