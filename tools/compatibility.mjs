@@ -78,14 +78,24 @@ function rankFeatures() {
 }
 
 function vectors() {
-  const files = filesBelow("test-vectors").filter((path) => path.endsWith(".jsonl"));
-  const rows = files.map((path) => {
-    const count = content(path)
-      .split("\n")
-      .filter((line) => line !== "").length;
-    return `| [${path.replace("test-vectors/", "")}](${path}) | ${count} |`;
-  });
-  return ["| vectors | rows |", "| --- | --- |", ...rows].join("\n");
+  const rows = filesBelow("test-vectors")
+    .filter(
+      (path) => /^test-vectors\/[^/]+\/[^/]+\.jsonl?$/.test(path) && !/\/(runner|applications|feeds)\//.test(path),
+    )
+    .map((path) => `| [${path.replace("test-vectors/", "")}](${path}) | ${rowsOf(path)} |`);
+  return ["| vectors | |", "| --- | --- |", ...rows].join("\n");
+}
+
+/** How much a file of vectors holds: rows, or steps of conversations. @param {string} path */
+function rowsOf(path) {
+  const text = content(path);
+  if (path.endsWith(".jsonl")) return `${text.split("\n").filter((line) => line !== "").length} rows`;
+  /** @type {{ conversations?: { steps: unknown[] }[] }} */
+  const { conversations = [] } = JSON.parse(text);
+  const steps = conversations.reduce((sum, { steps }) => sum + steps.length, 0);
+  return steps === 0
+    ? `${conversations.length} conversations`
+    : `${conversations.length} conversations, ${steps} steps`;
 }
 
 function deliberate() {
@@ -121,7 +131,9 @@ const document = `${[
   "",
   "## Vectors",
   "",
-  "Answers of the reference implementation, recorded. Values of ranking compare within 1e-6, all else exactly.",
+  "Rows are answers of the reference implementation, recorded: values of ranking compare within 1e-6, all else exactly.",
+  "Conversations (deploy, feed, requests) say what the specification says; natively and in WebAssembly they must give the",
+  "same bytes.",
   "",
   vectors(),
   "",

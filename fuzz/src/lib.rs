@@ -10,5 +10,9 @@ mod mutate;
 mod run;
 mod targets;
 
+// The host in memory that the tests of crate `search` use.
+#[path = "../../crates/search/tests/host/mod.rs"]
+mod host;
+
 pub use run::{Report, run};
 pub use targets::{Target, targets};

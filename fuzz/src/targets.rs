@@ -3,6 +3,7 @@ mod document;
 mod query;
 mod rank;
 mod schema;
+mod search;
 mod segment;
 mod text;
 
@@ -37,8 +38,16 @@ impl Target {
 /// Every target.
 #[must_use]
 pub fn targets() -> Vec<Target> {
-    [document::targets(), query::targets(), rank::targets(), schema::targets(), segment::targets(), text::targets()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        document::targets(),
+        query::targets(),
+        rank::targets(),
+        schema::targets(),
+        search::targets(),
+        segment::targets(),
+        text::targets(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

@@ -231,7 +231,7 @@ impl Binder<'_> {
                     vec![WordTest { text, how: How::Equals }]
                 } else {
                     let tokens = brooklet_text::Tokens::new(&text).map(|token| text[token.start..token.end].to_owned());
-                    tokens.map(|text| WordTest { text, how: How::Equals }).collect()
+                    tokens.map(|text| WordTest { text, how: how_words_match(field) }).collect()
                 };
                 targets.push(Target { field: *id, spec, test: words_or_phrase(words) });
             }
@@ -246,7 +246,7 @@ impl Binder<'_> {
         for (id, field) in &fields {
             let Some(spec) = self.text_column(field) else { continue };
             let words = words.iter().map(|word| normalise(word, normalizing).into_owned());
-            let words = words.map(|text| WordTest { text, how: How::Equals }).collect();
+            let words = words.map(|text| WordTest { text, how: how_words_match(field) }).collect();
             targets.push(Target { field: *id, spec, test: words_or_phrase(words) });
         }
         Ok(targets)
@@ -360,6 +360,17 @@ fn text_test(field: &Field, kind: TermKind, text: &str) -> Test {
         return Test::Text { words, text: text.to_owned() };
     }
     Test::Words(vec![WordTest { text: text.to_owned(), how }])
+}
+
+/// What one word of several asks of a text column: the field's match mode holds for each of them (yql §3).
+fn how_words_match(field: &Field) -> How {
+    match field.matching.mode {
+        _ if field.matches_whole_value() => How::Equals,
+        MatchMode::Prefix => How::Prefix,
+        MatchMode::Suffix => How::Suffix,
+        MatchMode::Substring => How::Substring,
+        _ => How::Equals,
+    }
 }
 
 /// The words a piece of text must meet: the first ends with its beginning, the last begins with its end.

@@ -372,7 +372,7 @@ fn compare(a: f64, how: &str, b: f64) -> bool {
 }
 
 proptest! {
-    #![proptest_config(config(500))]
+    #![proptest_config(config(2_000))]
 
     /// Four trees a case.
     #[test]

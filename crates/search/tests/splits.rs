@@ -267,5 +267,8 @@ fn enough_documents_for_bounds_and_several_blocks_answer_alike() {
         }
     }
     assert!(hosts[1].shape(KEY).0 >= 2, "the history was cut into segments");
+    for query in QUERIES {
+        assert!(ask(&hosts[0], query).contains("children"), "{query:?} finds something");
+    }
     compare(&hosts, &steps[..50]);
 }

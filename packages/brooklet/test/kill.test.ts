@@ -61,7 +61,7 @@ function randomFrom(seed: number): () => number {
 function fieldsOf(value: string): { body: string; step: number; place: readonly number[] } {
   const step = Number(value.split("x")[1]);
   const words = `${value} ${"filling words of a note ".repeat((step * 7) % 40)}${value}`;
-  return { body: words, step, place: [step, step + 0.5, -step, 1] };
+  return { body: words, step, place: [step, step + 0.5, -1 - step, 1] };
 }
 
 const pathOf = ({ group, name }: Known): string => `/document/v1/test/note/group/${group}/${name}`;

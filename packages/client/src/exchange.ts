@@ -79,9 +79,9 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
   let status: number;
   let text: string;
   try {
-    const response = await options.fetch(options.url + request.target, init);
+    const response = await abortable(options.fetch(options.url + request.target, init), signal);
     status = response.status;
-    text = await response.text();
+    text = await abortable(response.text(), signal);
   } catch (cause) {
     if (signal?.aborted === true) throw signal.reason;
     throw unreachable(options.url, cause);
@@ -95,6 +95,21 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
     });
   }
   throw failure(status, json, text);
+}
+
+/** Ends with the signal, also where `fetch` does not look at it: a server in this process does its work to the end. */
+async function abortable<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (signal === undefined) return work;
+  let stop = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason as Error);
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
 }
 
 function unreachable(url: string, cause: unknown): BrookletError {

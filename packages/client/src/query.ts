@@ -107,9 +107,9 @@ export function query<S extends AnySchema, Selected extends keyof S["fields"] & 
 ): Query<S, SelectedFields<S, Selected>> {
   const asked = options as AnySearch;
   const text = textOf(schema, asked.text);
-  const parameters = commonParameters(schema, asked, profileFor(asked, text));
+  const vector = asked.near === undefined ? {} : { [inputName(asked.near.field)]: vectorOf(schema, asked.near) };
+  const parameters = { ...commonParameters(schema, asked, profileFor(asked, text)), ...vector };
   if (text !== undefined) parameters["text"] = text.query;
-  if (asked.near !== undefined) parameters[inputName(asked.near.field)] = rowJson(asked.near.vector);
   const hitFields = (asked.fields ?? shownFields(schema)) as (keyof SelectedFields<S, Selected> & string)[];
   return makeQuery(schema, writeYql(schema, asked, text), parameters, hitFields);
 }
@@ -183,6 +183,14 @@ function textOf(schema: AnySchema, text: string | TextQuery | undefined): TextQu
       ? `schema ${schema.name} has no text to search: declare a text() field, or say which field with { query, in }`
       : `schema ${schema.name} has no field or field set '${where}'${hint}`,
   );
+}
+
+function vectorOf(schema: AnySchema, { field, vector }: NearQuery): readonly number[] {
+  const checked = schema.fields[field]?.codec.zod.safeParse(vector);
+  if (checked?.success === true) return rowJson(vector);
+  const reason =
+    checked?.error.issues[0]?.message ?? `there is no such field${suggestion(field, Object.keys(schema.fields))}`;
+  throw invalidArgument(`near '${field}' of schema ${schema.name} cannot be searched: ${reason}`);
 }
 
 function profileFor(

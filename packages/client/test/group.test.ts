@@ -285,6 +285,18 @@ describe("failures", () => {
     expect(server.asked).toHaveLength(1);
   });
 
+  test("an abort ends a request whose answer does not come, also where fetch does not look at the signal", async () => {
+    const controller = new AbortController();
+    const never = { fetch: () => new Promise<Response>(() => {}) };
+    const searching = client(never).group("alice").search(note, { signal: controller.signal });
+    setTimeout(() => controller.abort(new Error("enough")), 5);
+    await expect(searching).rejects.toThrow("enough");
+    const late = client(never)
+      .group("alice")
+      .search(note, { signal: AbortSignal.abort(new Error("before")) });
+    await expect(late).rejects.toThrow("before");
+  });
+
   test("errors are recognised by their marker, not their class", () => {
     const foreign = Object.assign(new Error("x"), { [Symbol.for("brooklet.BrookletError")]: true });
     expect(BrookletError.is(foreign)).toBe(true);

@@ -120,6 +120,9 @@ describe("queries", () => {
       "schema mail has no profile 'resent'; did you mean 'recent'?",
     );
     expect(() => query(mail, { text: { query: "a", in: "subjet" } })).toThrow("did you mean 'subject'?");
+    const near = (field: string, vector: number[]) => () => query(mail, { near: { field: field as "vec", vector } });
+    expect(near("vec", [1, 2])).toThrow("near 'vec' of schema mail cannot be searched: expected 3 finite numbers");
+    expect(near("vek", [1, 2, 3])).toThrow("there is no such field; did you mean 'vec'?");
     const silent = schema("event", { kind: string(), vec: vector(2) });
     expect(() => query(silent, { text: "a" })).toThrow("schema event has no text to search: declare a text() field");
     expect(query(silent, { near: { field: "vec", vector: [1, 2] } }).parameters["ranking.profile"]).toBe("near_vec");

@@ -42,19 +42,19 @@ impl Highlighter {
     pub(crate) fn dynamic(&self, text: &str, marks: bool) -> String {
         let markup = Markup::dynamic(marks);
         let Some(pattern) = &self.pattern else { return markup.opening(text) };
-        let text = split::split(text, &pattern.pieces);
-        let short = excerpt::is_short(&text);
-        let purpose = if short { Purpose::Marks { matches_wanted: excerpt::MATCHES } } else { Purpose::Excerpt };
-        let found = Found::new(&text, pattern, purpose);
+        let is_short = excerpt::is_short(text);
+        let split = split::split(text, &pattern.pieces);
+        let purpose = if is_short { Purpose::Marks { matches_wanted: excerpt::MATCHES } } else { Purpose::Excerpt };
+        let found = Found::new(&split, pattern, purpose);
         if found.hits.is_empty() {
-            return markup.opening(&text);
+            return markup.opening(text);
         }
-        if short {
-            return markup.whole(&text, &found);
+        if is_short {
+            return markup.whole(&split, &found);
         }
-        match excerpt::choose(&text, &found) {
-            Some(excerpt) => markup.excerpt(&text, excerpt),
-            None => markup.opening(&text),
+        match excerpt::choose(&split, &found) {
+            Some(excerpt) => markup.excerpt(&split, excerpt),
+            None => markup.opening(text),
         }
     }
 
@@ -63,8 +63,8 @@ impl Highlighter {
         let markup = Markup::bolding(marks);
         match &self.pattern {
             Some(pattern) if marks => {
-                let text = split::split(text, &pattern.pieces);
-                markup.whole(&text, &Found::new(&text, pattern, Purpose::Marks { matches_wanted: 1 }))
+                let split = split::split(text, &pattern.pieces);
+                markup.whole(&split, &Found::new(&split, pattern, Purpose::Marks { matches_wanted: 1 }))
             }
             _ => markup.plain(text),
         }

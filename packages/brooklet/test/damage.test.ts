@@ -1,0 +1,130 @@
+/**
+ * A bit that flipped on the disk while nobody served (E3): the group that needs it gets `STORE_CORRUPT` in the shape of
+ * each interface, every other group is served as before, and nothing is repaired or removed behind anyone's back.
+ */
+import { join } from "node:path";
+import { betterSqlite3, bucketOf } from "@brooklet/store";
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { type Asking, applicationFiles, asking, folder, type Served, search, serveProcess, writeFiles } from "./served.ts";
+
+const BUCKETS = 16;
+const DOCUMENTS = 300;
+const GROUPS = ["damaged", "neighbour", "sound"] as const;
+
+const note = `schema note {
+  document note {
+    field title type string { indexing: summary | index }
+    field size type long { indexing: summary | attribute }
+  }
+}`;
+
+function openBucketOf(data: string, group: string): ReturnType<typeof betterSqlite3> {
+  const name = String(bucketOf(`g:${group}`, BUCKETS)).padStart(3, "0");
+  return betterSqlite3(new Database(join(data, "buckets", `${name}.sqlite`), { timeout: 0 }));
+}
+
+const numberOfGroup = (group: string): string => `(SELECT number FROM partition WHERE key = 'g:${group}')`;
+
+/** How many segments a group has; asked while its server runs. */
+function segmentsOf(data: string, group: string): number {
+  const sql = openBucketOf(data, group);
+  const count = `SELECT count(*) AS count FROM segment WHERE partition = ${numberOfGroup(group)}`;
+  const [row] = sql.all<{ count: number }>(count);
+  sql.close();
+  return row?.count ?? 0;
+}
+
+/** A server with three groups, all of them folded into segments. */
+async function filled(): Promise<{ served: Served; data: string }> {
+  const home = folder();
+  const data = join(home, "data");
+  const application = writeFiles(join(home, "application"), applicationFiles({ note }));
+  const served = await serveProcess(data, "--app", application, "--threads", "2");
+  const ask = asking(served.port);
+  for (const group of GROUPS) {
+    const puts = Array.from({ length: DOCUMENTS }, (_, at) => {
+      const path = `/document/v1/test/note/group/${group}/n${at}`;
+      return ask("POST", path, { fields: { title: `note ${at} of ${group}`, size: at } });
+    });
+    for (const { status } of await Promise.all(puts)) expect(status).toBe(200);
+  }
+  await expect.poll(() => GROUPS.map((group) => segmentsOf(data, group) > 0), { timeout: 20_000 }).not.toContain(false);
+  return { served, data };
+}
+
+async function stop(served: Served): Promise<void> {
+  served.process.kill("SIGTERM");
+  expect(await served.ended).toBe(0);
+}
+
+/** Flips one bit in the middle of every block of a group of a closed directory; gives back how many there were. */
+function flipBlocks(data: string, group: string): number {
+  const sql = openBucketOf(data, group);
+  const range = `id >> 20 IN (SELECT number FROM segment WHERE partition = ${numberOfGroup(group)})`;
+  const blocks = sql.all<{ id: number; bytes: Uint8Array }>(`SELECT id, bytes FROM block WHERE ${range}`);
+  for (const { id, bytes } of blocks) {
+    const at = bytes.length >> 1;
+    bytes.set([(bytes[at] ?? 0) ^ 0x10], at);
+    sql.run("UPDATE block SET bytes = ? WHERE id = ?", bytes, id);
+  }
+  sql.close();
+  return blocks.length;
+}
+
+/** That a group answers as if nothing had happened. */
+async function expectSound(ask: Asking, group: string): Promise<void> {
+  const { status, root } = await search(ask, group, 'select * from note where title contains "17"', { timeout: "20s" });
+  expect([status, root.errors, root.fields.totalCount]).toEqual([200, undefined, 1]);
+  expect(root.children?.[0]?.fields).toMatchObject({ title: `note 17 of ${group}`, size: 17 });
+  const got = await ask("GET", `/document/v1/test/note/group/${group}/n250`);
+  expect([got.status, got.text]).toEqual([200, expect.stringContaining(`note 250 of ${group}`)]);
+}
+
+test("a flipped bit is an error of its group alone, over HTTP", { timeout: 90_000 }, async () => {
+  const { served, data } = await filled();
+  await stop(served);
+  expect(flipBlocks(data, "damaged")).toBeGreaterThan(0);
+  const again = await serveProcess(data, "--threads", "2");
+  const ask = asking(again.port);
+
+  const yql = 'select * from note where title contains "17"';
+  const found = await ask("POST", "/search/", { yql, "streaming.groupname": "damaged", timeout: "20s" });
+  expect([found.status, found.text, again.problems()]).toEqual([500, expect.anything(), expect.anything()]);
+  expect(JSON.parse(found.text)).toEqual({
+    root: {
+      id: "toplevel",
+      relevance: 1,
+      fields: { totalCount: 0 },
+      errors: [{ code: 10, summary: "Backend communication error", message: expect.any(String) }],
+    },
+    outcome: "not_applied",
+    code: "STORE_CORRUPT",
+  });
+  const pathId = "/document/v1/test/note/group/damaged/n17";
+  const got = await ask("GET", pathId);
+  expect(got.status).toBe(500);
+  expect(JSON.parse(got.text)).toEqual({
+    pathId,
+    message: expect.any(String),
+    outcome: "not_applied",
+    code: "STORE_CORRUPT",
+  });
+  // The message is for everyone: it names no file, and nothing of what is stored.
+  for (const { text } of [found, got]) expect(text).not.toMatch(/sqlite|bucket|note 17|\/tmp/i);
+  for (const group of ["neighbour", "sound"]) await expectSound(ask, group);
+
+  // New documents are still taken, and told the truth about; what was damaged stays damaged.
+  const put = await ask("POST", "/document/v1/test/note/group/damaged/new", { fields: { title: "new", size: 1 } });
+  expect(put.status).toBe(200);
+  expect((await search(ask, "damaged", yql, { timeout: "20s" })).status).toBe(500);
+  expect(again.problems()).toContain("damaged");
+  await stop(again);
+
+  expect(flipBlocks(data, "damaged")).toBeGreaterThan(0);
+  const repaired = await serveProcess(data, "--threads", "2");
+  for (const group of GROUPS) await expectSound(asking(repaired.port), group);
+  const late = await asking(repaired.port)("GET", "/document/v1/test/note/group/damaged/new");
+  expect(late.status).toBe(200);
+  await stop(repaired);
+});

@@ -1,0 +1,207 @@
+/**
+ * The conversations of test-vectors through the shipped core, a real store and the partitions between: every answer has
+ * the status and the bytes that the crates give natively (test-vectors/runner/src/conversation.rs holds the same
+ * conversations, and says what a step may be). That the answers are right is asserted there.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Core, instantiate, Writer } from "@brooklet/core";
+import { memoryStorage } from "@brooklet/store";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { nativeAnswers, root, vectorFiles } from "../../core/test/runners.ts";
+import { serviceError } from "../src/failure.ts";
+import { LocalCluster } from "../src/local-cluster.ts";
+import { Partition } from "../src/partition.ts";
+import type { PartitionKey } from "../src/cluster.ts";
+import { openSql } from "./setting.ts";
+
+const BUILD_MS = 15 * 60_000;
+const MINUTE_MS = 60_000;
+/** The time of the native host. */
+const NOW_MS = 1_790_000_000_000;
+const DEFAULT_KEY = "g:alice";
+const RAW_PATH = "/document/v1/x";
+const CONVERSATIONS_MIN = 50;
+const TOPICS = ["search", "document-api"];
+
+/** One step; which member is there says what it is. */
+interface Step {
+  readonly put?: string;
+  readonly fields?: unknown;
+  readonly remove?: string;
+  readonly get?: string;
+  readonly fieldSet?: string;
+  readonly tensors?: string;
+  readonly compact?: string;
+  readonly search?: Readonly<Record<string, string>> | readonly (readonly [string, string])[];
+  readonly key?: string;
+  readonly scoped?: boolean;
+  readonly body?: string;
+}
+
+type Files = Readonly<Record<string, string>>;
+
+interface Conversation {
+  readonly name: string;
+  readonly files?: Files;
+  readonly steps: readonly Step[];
+}
+
+interface ConversationFile {
+  readonly application?: string;
+  readonly files?: Files;
+  readonly feed?: string | readonly Step[];
+  readonly conversations: readonly Conversation[];
+}
+
+/** Status and body of an answer; a refused write has `CODE: message` for a body. */
+type Outcome = readonly [status: number, body: string];
+
+/** What the native build answers. */
+interface Held {
+  readonly name: string;
+  readonly tail: readonly Outcome[];
+  readonly folded: readonly Outcome[];
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const vectors = join(root, "test-vectors");
+
+const asBytes = (text: string): Uint8Array => encoder.encode(text);
+
+/** The files under a folder, by their path in it. */
+function readFolder(folder: string): Files {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return Object.fromEntries(
+    entries.map(({ parentPath, name }) => {
+      const path = join(parentPath, name);
+      return [path.slice(folder.length + 1).replaceAll("\\", "/"), readFileSync(path, "utf8")];
+    }),
+  );
+}
+
+function applicationPackage(file: ConversationFile, conversation: Conversation): Uint8Array {
+  const named = file.application === undefined ? {} : readFolder(join(vectors, "applications", file.application));
+  const files = Object.entries({ ...named, ...file.files, ...conversation.files });
+  const writer = new Writer().varint(files.length);
+  for (const [path, text] of files) writer.text(path).text(text);
+  return writer.finish();
+}
+
+function feedOf({ feed }: ConversationFile): readonly Step[] {
+  if (typeof feed !== "string") return feed ?? [];
+  return JSON.parse(readFileSync(join(vectors, "feeds", `${feed}.json`), "utf8")) as readonly Step[];
+}
+
+function keyOf(id: string): PartitionKey {
+  const [, , , key] = id.split(":");
+  return (key ?? "").replace("=", ":") as PartitionKey;
+}
+
+/** A conversation with a cluster of its own. */
+class Talk {
+  readonly #cluster: LocalCluster;
+
+  constructor() {
+    const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 16 << 20 });
+    this.#cluster = new LocalCluster({ storage: memoryStorage(openSql), makeEngine });
+  }
+
+  /** Holds it; a refused application is the only outcome. */
+  async hold(file: ConversationFile, conversation: Conversation, folded: boolean): Promise<readonly Outcome[]> {
+    try {
+      await this.#cluster.deploy(applicationPackage(file, conversation));
+    } catch (error) {
+      return [refusal(error)];
+    }
+    const feed = feedOf(file);
+    for (const step of feed) expect(await this.#step(step)).toEqual([200, ""]);
+    if (folded) for (const key of new Set(feed.map(({ put }) => keyOf(put ?? "")))) await this.#fold(key);
+    const outcomes: Outcome[] = [];
+    for (const step of conversation.steps) outcomes.push(await this.#step(step));
+    return outcomes;
+  }
+
+  close(): Promise<void> {
+    return this.#cluster.close();
+  }
+
+  async #step(step: Step): Promise<Outcome> {
+    const { put, remove, get, compact } = step;
+    if (put !== undefined) {
+      const fields = typeof step.fields === "string" ? step.fields : JSON.stringify(step.fields);
+      return this.#write("put", put, `{"fields":${fields}}`);
+    }
+    if (remove !== undefined) return this.#write("remove", remove, "");
+    if (get !== undefined) {
+      const request = { rawPath: RAW_PATH, id: get, fieldSet: step.fieldSet ?? "", tensorFormat: step.tensors ?? "" };
+      const { status, body } = await this.#cluster.partition(keyOf(get)).get(request, MINUTE_MS);
+      return [status, decoder.decode(body)];
+    }
+    if (compact === undefined) return this.#search(step);
+    await this.#fold(compact as PartitionKey);
+    return [200, ""];
+  }
+
+  async #write(kind: "put" | "remove", id: string, body: string): Promise<Outcome> {
+    const request = { kind, rawPath: RAW_PATH, id, create: false, condition: "", body: asBytes(body) };
+    const { status, code, message } = await this.#cluster.partition(keyOf(id)).apply(request, MINUTE_MS);
+    return [status, code === undefined ? "" : `${code}: ${message}`];
+  }
+
+  async #search({ search, key = DEFAULT_KEY, scoped, body }: Step): Promise<Outcome> {
+    const parameters: (readonly [string, string])[] = Array.isArray(search) ? [...search] : Object.entries(search ?? {});
+    const [kind, name = ""] = key.split(/:(.*)/s);
+    if (scoped !== false && key !== "") {
+      parameters.push([kind === "n" ? "streaming.userid" : "streaming.groupname", name]);
+    }
+    const request = { properties: parameters, body: asBytes(body ?? "") };
+    const of = key === "" ? this.#cluster : this.#cluster.partition(key as PartitionKey);
+    const answer = await of.search(request, MINUTE_MS);
+    return [answer.status, decoder.decode(answer.body)];
+  }
+
+  async #fold(key: PartitionKey): Promise<void> {
+    const partition = this.#cluster.partition(key);
+    if (!(partition instanceof Partition)) throw new Error("a local cluster has its partitions in this thread");
+    await partition.maintain();
+  }
+}
+
+function refusal(error: unknown): Outcome {
+  const { status, code, message } = serviceError(error);
+  return [status, `${code}: ${message}`];
+}
+
+const files = vectorFiles(TOPICS);
+const talks = files.flatMap(({ topic, path, rows: [row = ""] }) => {
+  const file = JSON.parse(row) as ConversationFile;
+  const name = `${topic}/${path.split("/").at(-1)}`;
+  return file.conversations.map((conversation) => ({ about: `${name}: ${conversation.name}`, file, conversation }));
+});
+let native: readonly Held[] = [];
+
+beforeAll(() => {
+  // The clocks stand still: answers that tell the time agree, and no load on the machine makes an answer late.
+  vi.useFakeTimers({ toFake: ["Date", "performance"], now: NOW_MS });
+  native = nativeAnswers(files).flatMap((answer) => JSON.parse(answer) as readonly Held[]);
+}, BUILD_MS);
+
+afterAll(() => {
+  vi.useRealTimers();
+});
+
+test("there are conversations", () => {
+  expect(talks.length).toBeGreaterThanOrEqual(CONVERSATIONS_MIN);
+  expect(native.map(({ name }) => name)).toEqual(talks.map(({ conversation }) => conversation.name));
+});
+
+test.each(talks.map((talk, index) => ({ ...talk, index })))("$about", async ({ file, conversation, index }) => {
+  for (const folded of [false, true]) {
+    const talk = new Talk();
+    const outcomes = await talk.hold(file, conversation, folded);
+    expect(outcomes).toEqual(folded ? native[index]?.folded : native[index]?.tail);
+    await talk.close();
+  }
+});
