@@ -33,11 +33,11 @@ impl Location {
         Err(illegal(format!("Failed parsing '{}': {cause}", Rejection::quote(segment))))
     }
 
-    /// The name of the partition of all documents at this location: `g:alice`, `n:17`, or empty for none.
+    /// The name of the partition of all documents at this location: `g:alice`, `n:17`, or `d:` for documents of neither.
     #[must_use]
     pub fn partition_key(&self) -> String {
         match self {
-            Location::None => String::new(),
+            Location::None => "d:".to_owned(),
             Location::Group(group) => format!("g:{group}"),
             Location::Number(number) => format!("n:{number}"),
         }

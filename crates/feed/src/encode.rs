@@ -1,6 +1,6 @@
 //! A request to change a document → the operation the tail stores.
 use brooklet_document::json::{FieldTypes, ReadOptions, nearest_name, read_fields};
-use brooklet_document::{DataType, Document, DocumentId, Location};
+use brooklet_document::{DataType, Document, DocumentId};
 use brooklet_schema::{Application, Origin, Schema};
 use brooklet_segment::{Operation, StoredOperation};
 use brooklet_task::bytes::{Reader, Writer};
@@ -67,12 +67,6 @@ impl<'a> OperationRequest<'a> {
 pub fn encode(application: &Application, request: &OperationRequest<'_>) -> Result<Encoded, Rejection> {
     let id = DocumentId::parse(request.id)?;
     let schema = schema_of(application, &id)?;
-    if matches!(id.location(), Location::None) {
-        return Err(invalid(format!(
-            "Document '{}' has no group: a streaming document id needs g=<group> or n=<number>",
-            Rejection::quote(request.id)
-        )));
-    }
     let operation = match request.kind {
         1 => return put(application, schema, &id, request),
         3 if request.condition.is_empty() => Operation::Remove(id.as_str().to_owned()),

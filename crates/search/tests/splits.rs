@@ -75,7 +75,7 @@ const QUERIES: [(&str, &str); 30] = [
     ("labels contains 'october'", "text"),
     ("folders contains 'lunch' and !(sender contains 'due')", "text"),
     ("tags contains 'the' or counts = 3", "text"),
-    ("code contains 'new york'", "text"),
+    ("code contains 'new' or code contains 'new york'", "text"),
     ("received > 1000000000000 and size < 50", "text"),
     ("range(score, -1.5, 0.75) or weight >= 0.5", "text"),
     ("flag = -3 or unread = true", "text"),

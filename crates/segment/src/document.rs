@@ -124,7 +124,7 @@ fn read_vector(column: &ColumnHeader, ordinal: u32, blocks: &mut dyn BlockSource
     let part = vectors.part(vector::EXACT);
     let index = part.index_of(rows.start);
     let block = blocks.block(part.first_block + index)?;
-    let cells = vectors.exact(rows.start - part.span_of(index).0, block.bytes())?;
+    let cells = vectors.exact(rows.start.saturating_sub(part.span_of(index).0), block.bytes())?;
     let cells = cells_from_bytes(vectors.cell, cells)?;
     Ok(Some(Tensor { tensor_type: row_type(column)?, addresses: vec![Vec::new()], cells }))
 }
@@ -146,8 +146,11 @@ pub fn vector_rows(
     let (first, documents) = part.span_of(index);
     let block = blocks.block(part.first_block + index)?;
     let first_rows = vectors.first_rows(documents, block.bytes())?;
-    let at = (ordinal - first) as usize;
-    Ok(first_rows[at]..first_rows[at + 1])
+    let at = ordinal.saturating_sub(first) as usize;
+    match first_rows.get(at..).unwrap_or_default() {
+        [start, end, ..] => Ok(*start..*end),
+        _ => Err(Rejection::corrupt("a document beyond a vector column").into()),
+    }
 }
 
 fn row_type(column: &ColumnHeader) -> Result<Arc<TensorType>, Rejection> {

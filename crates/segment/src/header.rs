@@ -47,12 +47,12 @@ impl Part {
     #[must_use]
     pub fn span_of(&self, index: u32) -> (u32, u32) {
         if self.rows_per_block > 0 {
-            let first = index * self.rows_per_block;
+            let first = index.saturating_mul(self.rows_per_block);
             return (first, self.rows_per_block.min(self.rows.saturating_sub(first)));
         }
         let first = self.firsts.get(index as usize).copied().unwrap_or(self.rows);
         let next = self.firsts.get(index as usize + 1).copied().unwrap_or(self.rows);
-        (first, next - first)
+        (first, next.saturating_sub(first))
     }
 
     /// Index of the only block that can hold `key`, if any can.
@@ -84,10 +84,15 @@ impl Part {
         for _ in 0..reader.count(1)? {
             part.keys.push(reader.bytes()?.to_vec());
         }
-        if !part.firsts.is_sorted() {
+        if !part.firsts.is_sorted() || part.firsts.last().is_some_and(|last| *last >= part.rows) {
             return Err(Rejection::corrupt("blocks of a segment are out of order"));
         }
         Ok(part)
+    }
+
+    /// Whether all blocks are among the first `blocks` of a segment.
+    fn is_within(&self, blocks: u32) -> bool {
+        self.first_block.checked_add(self.blocks()).is_some_and(|end| end <= blocks)
     }
 }
 
@@ -174,7 +179,11 @@ impl Header {
                 column.parameters.push(number(&mut reader)?);
             }
             for _ in 0..reader.count(1)? {
-                column.parts.push(Part::read(&mut reader)?);
+                let part = Part::read(&mut reader)?;
+                if !part.is_within(header.blocks) {
+                    return Err(Rejection::corrupt("a column with blocks beyond its segment"));
+                }
+                column.parts.push(part);
             }
             header.columns.push(column);
         }

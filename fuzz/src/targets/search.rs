@@ -1,5 +1,5 @@
 //! Whole searches over a small partition: any query, any request, any first phase. The answer is JSON, and the same
-//! whether the documents stand in the tail or in a segment.
+//! whether the documents stand in the tail or in a segment; only times, traces and bytes read may differ.
 use std::hint::black_box;
 
 use brooklet_schema::Application;
@@ -47,7 +47,11 @@ fn query() -> Target {
             ("timeout", "60s"),
         ];
         let answer = tail.search(corpus::KEY, &parameters);
-        assert_eq!(answer.json, segment.search(corpus::KEY, &parameters).json, "tail and segment answer alike");
+        assert_eq!(
+            answer.json["root"],
+            segment.search(corpus::KEY, &parameters).json["root"],
+            "tail and segment answer alike"
+        );
     })
     .costs(4)
 }
@@ -63,7 +67,11 @@ fn request() -> Target {
     Target::text("search-request", corpus.map(Vec::from).to_vec(), move |text| {
         let scope = [("streaming.groupname", "a"), ("timeout", "60s")];
         let answer = tail.search_raw(corpus::KEY, &scope, text);
-        assert_eq!(answer.json, segment.search_raw(corpus::KEY, &scope, text).json, "tail and segment answer alike");
+        assert_eq!(
+            answer.json["root"],
+            segment.search_raw(corpus::KEY, &scope, text).json["root"],
+            "tail and segment answer alike"
+        );
     })
     .costs(2)
 }

@@ -38,7 +38,8 @@ export function vectorFiles(topics: readonly string[]): readonly VectorFile[] {
 
 /** The answers of the native build to every row of `files`, in order. */
 export function nativeAnswers(files: readonly VectorFile[]): readonly string[] {
-  cargo("--bin", "vectors-native");
+  // The profile of `cargo test`, which has built most of it where both are run.
+  cargo("--bin", "vectors-native", "--profile", "test");
   const program = join(targetFolder(), "debug", "vectors-native");
   const named = files.map(({ topic, path }) => `${topic}=${path}`);
   const lines = execFileSync(program, named, { encoding: "utf8", maxBuffer: OUTPUT_BYTES_MAX });
@@ -78,7 +79,10 @@ function wasmRunner(bytes: Uint8Array<ArrayBuffer>): (topic: string, row: string
 
 function cargo(...what: readonly string[]): void {
   const command = process.env["CARGO"] ?? "cargo";
-  execFileSync(command, ["build", "--quiet", "--package", "brooklet-vectors", ...what], { cwd: root, stdio: "inherit" });
+  execFileSync(command, ["build", "--quiet", "--package", "brooklet-vectors", ...what], {
+    cwd: root,
+    stdio: "inherit",
+  });
 }
 
 function targetFolder(): string {

@@ -76,8 +76,6 @@ describe("what could be read as another document is refused before any partition
     ["/document/v1/ns/mail/number/1.0/x", "Failed parsing '1.0': "],
     ["/document/v1/ns/mail/number/18446744073709551616/x", "exceeds range of unsigned long"],
     ["/document/v1/ns/mail/number/9223372036854775808/x", "Failed parsing '9223372036854775808': "],
-    ["/document/v1/ns/mail/docid/x", "A group is needed for the streaming document type mail"],
-    ["/document/v1/ns/nosuch/docid/x", "Document type nosuch does not exist. Known types are: mail, note"],
   ])("%s", async (target, message) => {
     const sent = await send(target, put());
     expect(sent.status).toBe(400);

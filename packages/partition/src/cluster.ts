@@ -5,8 +5,11 @@
  * Everything that means something (documents, queries, answers) passes as the bytes it came in, or leaves as.
  */
 
-/** The key of a partition: the `g=` group or the `n=` number of its documents, exactly as in the id. */
-export type PartitionKey = `g:${string}` | `n:${string}`;
+/**
+ * The key of a partition: the `g=` group or the `n=` number of its documents, exactly as in the id. All documents
+ * without either are in one partition, `d:`, which no search of a group can name.
+ */
+export type PartitionKey = `g:${string}` | `n:${string}` | "d:";
 
 /** One write. `id` is the whole document id; `rawPath` is echoed in answers. */
 export interface OperationRequest {

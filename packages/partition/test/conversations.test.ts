@@ -9,10 +9,10 @@ import { Core, instantiate, Writer } from "@brooklet/core";
 import { memoryStorage } from "@brooklet/store";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { nativeAnswers, root, vectorFiles } from "../../core/test/runners.ts";
+import type { PartitionKey } from "../src/cluster.ts";
 import { serviceError } from "../src/failure.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
 import { Partition } from "../src/partition.ts";
-import type { PartitionKey } from "../src/cluster.ts";
 import { openSql } from "./setting.ts";
 
 const BUILD_MS = 15 * 60_000;
@@ -151,7 +151,9 @@ class Talk {
   }
 
   async #search({ search, key = DEFAULT_KEY, scoped, body }: Step): Promise<Outcome> {
-    const parameters: (readonly [string, string])[] = Array.isArray(search) ? [...search] : Object.entries(search ?? {});
+    const parameters: (readonly [string, string])[] = Array.isArray(search)
+      ? [...search]
+      : Object.entries(search ?? {});
     const [kind, name = ""] = key.split(/:(.*)/s);
     if (scoped !== false && key !== "") {
       parameters.push([kind === "n" ? "streaming.userid" : "streaming.groupname", name]);

@@ -55,7 +55,11 @@ fn bound(value: &Json) -> Value {
     match value {
         Json::String(text) if text.starts_with("tensor") => {
             let tensor = parse_literal(text, None, Code::BadRequest).expect("a bound tensor is well formed");
-            if tensor.tensor_type.dimensions.is_empty() { Value::Number(tensor.cells[0]) } else { Value::Tensor(Rc::new(tensor)) }
+            if tensor.tensor_type.dimensions.is_empty() {
+                Value::Number(tensor.cells[0])
+            } else {
+                Value::Tensor(Rc::new(tensor))
+            }
         }
         Json::Object(text) => Value::Number(text_hash(text["string"].as_str().expect("a bound text"))),
         // `NaN`, `Infinity` and `-Infinity` are texts, as Rust reads them.

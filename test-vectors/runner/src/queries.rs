@@ -18,8 +18,7 @@ fn tree(item: &Item) -> String {
 pub(crate) fn statement(row: &Json) -> String {
     let parameters = row.get("params").and_then(Json::as_object).into_iter().flatten();
     let value = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let parameters: BTreeMap<String, String> =
-        parameters.map(|(name, given)| (name.clone(), value(given))).collect();
+    let parameters: BTreeMap<String, String> = parameters.map(|(name, given)| (name.clone(), value(given))).collect();
     let given = Given(parameters);
     let query = given.0.get("query").map(|text| user_query(text));
     let parsed = parse_yql(needed(row, "yql"), &surroundings(&given, query));

@@ -16,7 +16,8 @@ pub(crate) fn schema(row: &Json) -> String {
     ];
     outcome(Application::deploy(&files).map(|application| {
         let fields = application.schemas.iter().flat_map(|schema| &schema.fields);
-        let scripts: Vec<String> = fields.map(|field| format!("{} {} {}", field.name, field.data_type, field.script)).collect();
+        let scripts: Vec<String> =
+            fields.map(|field| format!("{} {} {}", field.name, field.data_type, field.script)).collect();
         let mut lines = vec![application.report(), scripts.join("\n")];
         // What can be deployed is more than what can be searched yet: both outcomes are answers.
         lines.extend(Deployed::compile(application).err().map(|rejection| refusal(&rejection)));

@@ -62,7 +62,10 @@ fn conversations_go_as_expected() {
                 for (outcome, (step, expected)) in outcomes.iter().zip(&expected) {
                     steps += 1;
                     let wrong = check(expected, outcome);
-                    failures.extend(wrong.map(|wrong| format!("{about} ({arrangement}): {wrong}\n    {step}\n    {}", outcome.body)));
+                    failures
+                        .extend(wrong.map(|wrong| {
+                            format!("{about} ({arrangement}): {wrong}\n    {step}\n    {}", outcome.body)
+                        }));
                 }
             }
         }
@@ -78,13 +81,33 @@ fn an_answer_that_differs_is_noticed() {
         body: r#"{"root":{"fields":{"totalCount":1},"children":[{"id":"id:n:t:g=a:1","relevance":0.5,"fields":{"a":1}}]}}"#.to_owned(),
     };
     let of = |expected: &str| check(&serde_json::from_str(expected).expect("JSON"), &outcome);
-    for good in [r#"{"ids":["1"]}"#, r#"{"total":1}"#, r#"{"relevance":[0.50000000001]}"#, r#"{"exactly":{"1":{"a":1}}}"#, r#"{"absent":["/root/errors"]}"#] {
+    for good in [
+        r#"{"ids":["1"]}"#,
+        r#"{"total":1}"#,
+        r#"{"relevance":[0.50000000001]}"#,
+        r#"{"exactly":{"1":{"a":1}}}"#,
+        r#"{"absent":["/root/errors"]}"#,
+    ] {
         assert_eq!(of(good), None, "{good}");
     }
     for bad in [
-        "{}", r#"{"status":400}"#, r#"{"ids":["2"]}"#, r#"{"ids":[]}"#, r#"{"matching":["1","2"]}"#, r#"{"total":2}"#, r#"{"relevance":[0.50001]}"#,
-        r#"{"fields":{"2":{}}}"#, r#"{"fields":{"1":{"a":2}}}"#, r#"{"exactly":{"1":{}}}"#, r#"{"says":"no"}"#, r#"{"absent":["/root/fields"]}"#,
-        r#"{"error":{"code":4}}"#, r#"{"body":{"root":{"children":[]}}}"#, r#"{"text":"{}"}"#, r#"{"is":{"root":{}}}"#, r#"{"nosuch":1,"total":1}"#,
+        "{}",
+        r#"{"status":400}"#,
+        r#"{"ids":["2"]}"#,
+        r#"{"ids":[]}"#,
+        r#"{"matching":["1","2"]}"#,
+        r#"{"total":2}"#,
+        r#"{"relevance":[0.50001]}"#,
+        r#"{"fields":{"2":{}}}"#,
+        r#"{"fields":{"1":{"a":2}}}"#,
+        r#"{"exactly":{"1":{}}}"#,
+        r#"{"says":"no"}"#,
+        r#"{"absent":["/root/fields"]}"#,
+        r#"{"error":{"code":4}}"#,
+        r#"{"body":{"root":{"children":[]}}}"#,
+        r#"{"text":"{}"}"#,
+        r#"{"is":{"root":{}}}"#,
+        r#"{"nosuch":1,"total":1}"#,
     ] {
         assert!(of(bad).is_some(), "{bad}");
     }

@@ -137,17 +137,13 @@ async function admitted<Result>(context: GatewayContext, work: () => Promise<Res
   }
 }
 
-/** The partition of a document. Every type is of streaming mode, where a document belongs to a group. */
+/** Where documents without a group or number are. */
+const WITHOUT_GROUP: PathGroup = { partition: "d:", idPart: "" };
+
+/** The partition of a document. */
 function groupOf(path: DocumentPath, context: GatewayContext): PathGroup {
-  const { schemas } = demandApplication(context.cluster);
-  if (path.group !== undefined) return path.group;
-  const type = path.type ?? "";
-  if (!schemas.some((schema) => schema.name === type)) {
-    const known = schemas.map((schema) => schema.name).join(", ");
-    throw new ServiceError("INVALID_DOCUMENT", `Document type ${echo(type)} does not exist. Known types are: ${known}`);
-  }
-  const remedy = "use /group/{group}/ or /number/{number}/ instead of /docid/";
-  throw new ServiceError("INVALID_DOCUMENT", `A group is needed for the streaming document type ${type}: ${remedy}`);
+  demandApplication(context.cluster);
+  return path.group ?? WITHOUT_GROUP;
 }
 
 interface Timeout {

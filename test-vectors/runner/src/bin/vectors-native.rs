@@ -18,7 +18,8 @@ fn main() -> ExitCode {
 fn run() -> io::Result<()> {
     let mut out = BufWriter::new(io::stdout().lock());
     for argument in env::args().skip(1) {
-        let (topic, path) = argument.split_once('=').ok_or_else(|| io::Error::other("usage: vectors-native topic=path …"))?;
+        let (topic, path) =
+            argument.split_once('=').ok_or_else(|| io::Error::other("usage: vectors-native topic=path …"))?;
         let text = fs::read_to_string(path)?;
         // A file of lines is a row a line; any other is one row.
         let rows: Vec<&str> = if path.ends_with(".jsonl") { text.lines().collect() } else { vec![&text] };

@@ -35,13 +35,20 @@ fn check_one(name: &str, wanted: &Json, outcome: &Outcome, body: &Json) -> Optio
         "text" => differs(Json::from(outcome.body.as_str())),
         "says" => {
             let said = messages(outcome, body);
-            wanted.as_str().filter(|part| said.contains(*part)).is_none().then(|| format!("says {said:?}, not {wanted}"))
+            wanted
+                .as_str()
+                .filter(|part| said.contains(*part))
+                .is_none()
+                .then(|| format!("says {said:?}, not {wanted}"))
         }
         "refused" => differs(Json::from(outcome.body.split(": ").next())),
         "message" => differs(Json::from(outcome.body.split_once(": ").map(|(_, message)| message))),
         "absent" => {
             let pointers = wanted.as_array().expect("a list of pointers").iter().filter_map(Json::as_str);
-            pointers.filter(|pointer| body.pointer(pointer).is_some()).map(|pointer| format!("{pointer} is there")).next()
+            pointers
+                .filter(|pointer| body.pointer(pointer).is_some())
+                .map(|pointer| format!("{pointer} is there"))
+                .next()
         }
         other => Some(format!("'{other}' cannot be expected")),
     }
@@ -72,10 +79,14 @@ fn messages(outcome: &Outcome, body: &Json) -> String {
 
 fn of_hits(exactly: bool, wanted: &Json, body: &Json) -> Option<String> {
     wanted.as_object().expect("fields by local id").iter().find_map(|(local, wanted)| {
-        let Some(hit) = hits(body).iter().find(|hit| local_id(hit) == local) else { return Some(format!("no hit {local}")) };
+        let Some(hit) = hits(body).iter().find(|hit| local_id(hit) == local) else {
+            return Some(format!("no hit {local}"));
+        };
         let found = &hit["fields"];
-        let more = found.as_object().map_or(0, serde_json::Map::len) != wanted.as_object().map_or(0, serde_json::Map::len);
-        difference(wanted, found, local).or_else(|| (exactly && more).then(|| format!("{local} has other fields: {found}")))
+        let more =
+            found.as_object().map_or(0, serde_json::Map::len) != wanted.as_object().map_or(0, serde_json::Map::len);
+        difference(wanted, found, local)
+            .or_else(|| (exactly && more).then(|| format!("{local} has other fields: {found}")))
     })
 }
 

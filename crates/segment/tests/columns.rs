@@ -1,0 +1,328 @@
+//! What is written into a segment comes back, document by document and column by column.
+mod fixture;
+
+use brooklet_document::{CellType, Document, Value, cells_from_bytes};
+use brooklet_kernel::Bitmap;
+use brooklet_segment::column::dictionary::{DictionaryBlock, key_of};
+use brooklet_segment::column::number::{SeveralBlock, SingleBlock, Values};
+use brooklet_segment::column::text::{self, Element, Text, cut, normalise, read_postings};
+use brooklet_segment::column::vector::{self, Vectors, code_stride};
+use brooklet_segment::layout::{Collection, ColumnKind, NumberKind};
+use brooklet_segment::{
+    BlockSource, BuiltSegment, ColumnHeader, Header, find_id, open, read_array, read_document, read_id, vector_rows,
+};
+use fixture::{Payloads, build, config, dense, documents};
+use proptest::prelude::*;
+
+/// A segment being read.
+struct Reading {
+    header: Header,
+    blocks: Payloads,
+}
+
+impl Reading {
+    fn of(segment: &BuiltSegment) -> Reading {
+        let header = Header::decode(&segment.header.encode()).expect("a header that was encoded");
+        assert_eq!(header, segment.header);
+        Reading { header, blocks: Payloads::of(segment) }
+    }
+
+    fn document(&mut self, ordinal: u32) -> Document {
+        read_document(&self.header, ordinal, &|_| true, &mut self.blocks).expect("a document")
+    }
+
+    fn block(&mut self, part: &brooklet_segment::Part, row: u32) -> (u32, u32, brooklet_task::Block) {
+        let index = part.index_of(row);
+        let (first, rows) = part.span_of(index);
+        (first, rows, self.blocks.block(part.first_block + index).expect("a block"))
+    }
+}
+
+fn elements(value: Option<&Value>) -> Vec<(Value, i32)> {
+    match value {
+        None => Vec::new(),
+        Some(Value::Array(elements)) => elements.iter().map(|element| (element.clone(), 1)).collect(),
+        Some(Value::WeightedSet(entries)) => entries.clone(),
+        Some(single) => vec![(single.clone(), 1)],
+    }
+}
+
+/// Fields in an order that does not depend on where they were stored.
+fn sorted(document: &Document) -> Vec<(String, Value)> {
+    let mut fields = document.fields.clone();
+    fields.sort_by(|a, b| a.0.cmp(&b.0));
+    fields
+}
+
+fn check(documents: &[Document]) {
+    let segment = build(documents);
+    assert_eq!(segment.header.blocks as usize, segment.payloads.len());
+    let mut reading = Reading::of(&segment);
+    for (ordinal, document) in documents.iter().enumerate() {
+        let ordinal = ordinal as u32;
+        let read = reading.document(ordinal);
+        assert_eq!((&read.id, sorted(&read)), (&document.id, sorted(document)));
+        assert_eq!(read_id(&reading.header, ordinal, &mut reading.blocks).expect("an id"), document.id);
+        assert_eq!(find_id(&reading.header, &document.id, &mut reading.blocks).expect("a search"), Some(ordinal));
+        for other in [format!("{}0", document.id), document.id.replace("u:", "u:!"), "id:a:all:g=u:".to_owned()] {
+            assert_eq!(find_id(&reading.header, &other, &mut reading.blocks).expect("a search"), None);
+        }
+    }
+    let columns = reading.header.columns.clone();
+    for column in &columns {
+        match &column.spec.kind {
+            ColumnKind::Text { .. } => check_text(&mut reading, column, documents),
+            ColumnKind::Strings { collection } => check_strings(&mut reading, column, *collection, documents),
+            ColumnKind::Numbers { number, collection } => {
+                check_numbers(&mut reading, column, *number, *collection, documents);
+            }
+            ColumnKind::Vectors { .. } => check_vectors(&mut reading, column, documents),
+            ColumnKind::Ids | ColumnKind::Source | ColumnKind::Tensors => {}
+        }
+    }
+}
+
+/// The words of each element of a document, as the definition has them.
+fn words_of(column: &ColumnHeader, document: &Document) -> Vec<(Vec<Vec<u8>>, i32)> {
+    let ColumnKind::Text { normalizing, whole, max_length_bytes, .. } = column.spec.kind else { return Vec::new() };
+    let words = |text: &str| -> Vec<Vec<u8>> {
+        let text = cut(text, max_length_bytes as usize);
+        let word = |word: &str| key_of(&normalise(word, normalizing)).into_owned();
+        if whole {
+            return if text.is_empty() { Vec::new() } else { vec![word(text)] };
+        }
+        brooklet_text::Tokens::new(text).map(|token| word(&text[token.start..token.end])).collect()
+    };
+    let elements = elements(document.field(&column.spec.field)).into_iter();
+    elements
+        .map(|(element, weight)| match element {
+            Value::String(text) => (words(&text), weight),
+            other => panic!("{other:?} in a text column"),
+        })
+        .collect()
+}
+
+fn check_text(reading: &mut Reading, column: &ColumnHeader, documents: &[Document]) {
+    let text = Text::of(column).expect("a text column");
+    let mut dictionary = Vec::new();
+    let mut entries = Vec::new();
+    let part = text.part(text::DICTIONARY);
+    for index in 0..part.blocks() {
+        let block = reading.blocks.block(part.first_block + index).expect("a block");
+        let block = DictionaryBlock::read(block.bytes()).expect("a dictionary");
+        assert_eq!(part.keys[index as usize], block.word(0));
+        for at in 0..block.len() {
+            assert_eq!(block.find(block.word(at)), Ok(at));
+            dictionary.push(block.word(at).to_vec());
+            entries.push(block.entry(at));
+        }
+    }
+    assert!(dictionary.is_sorted() && dictionary.len() == part.rows as usize);
+    let mut counts = vec![std::collections::BTreeMap::new(); dictionary.len()];
+    for (ordinal, document) in documents.iter().enumerate() {
+        let expected = words_of(column, document);
+        let (first, rows, block) = reading.block(text.part(text::BOUNDS), ordinal as u32);
+        let at = ordinal - first as usize;
+        let words = read_array::<u32>(block.bytes(), 0, rows as usize + 1).expect("bounds").to_vec();
+        let mut numbers = Vec::new();
+        for word in words[at]..words[at + 1] {
+            let (first, _, block) = reading.block(text.part(text::WORDS), word);
+            let at = (word - first) as usize;
+            text.read_words(block.bytes(), at..at + 1, &mut numbers).expect("words");
+        }
+        let read: Vec<Vec<u8>> = numbers.iter().map(|number| dictionary[*number as usize].clone()).collect();
+        assert_eq!(read, expected.iter().flat_map(|(words, _)| words.clone()).collect::<Vec<_>>());
+        numbers.iter().for_each(|number| *counts[*number as usize].entry(ordinal as u32).or_insert(0) += 1);
+        if text.several {
+            let ends = read_array::<u32>(block.bytes(), 4 * (rows as usize + 1), rows as usize + 1).expect("bounds");
+            let read = (ends[at]..ends[at + 1]).map(|element| {
+                let (first, _, block) = reading.block(text.part(text::ELEMENTS), element);
+                read_array::<Element>(block.bytes(), 8 * (element - first) as usize, 1).expect("an element")[0]
+            });
+            let expected =
+                expected.iter().map(|(words, weight)| Element { length: words.len() as u32, weight: *weight });
+            assert_eq!(read.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+        }
+    }
+    for (entry, expected) in entries.iter().zip(counts) {
+        let block = reading.blocks.block(text.part(text::POSTINGS).first_block + entry.block).expect("a block");
+        let mut postings = std::collections::BTreeMap::new();
+        let rows = documents.len() as u32;
+        read_postings(block.bytes(), *entry, rows, |ordinal, count| {
+            postings.insert(ordinal, count);
+        })
+        .expect("postings");
+        assert_eq!(postings, expected);
+    }
+}
+
+fn check_strings(reading: &mut Reading, column: &ColumnHeader, collection: Collection, documents: &[Document]) {
+    let [dictionary, part] = &column.parts[..] else { panic!("two parts") };
+    for (ordinal, document) in documents.iter().enumerate() {
+        let numbers = values(reading, part, ordinal as u32, NumberKind::Int32, collection);
+        let read = numbers.into_iter().map(|(number, weight)| {
+            let (first, _, block) = reading.block(dictionary, number as u32);
+            let words = DictionaryBlock::read(block.bytes()).expect("a dictionary");
+            let word = words.word(number as usize - first as usize).to_vec();
+            (Value::String(String::from_utf8(word).expect("a text")), weight)
+        });
+        assert_eq!(read.collect::<Vec<_>>(), elements(document.field(&column.spec.field)));
+    }
+}
+
+/// The bits of a row's values, with their weights.
+fn values(
+    reading: &mut Reading,
+    part: &brooklet_segment::Part,
+    row: u32,
+    number: NumberKind,
+    collection: Collection,
+) -> Vec<(u64, i32)> {
+    let (first, rows, block) = reading.block(part, row);
+    let at = (row - first) as usize;
+    let bits = |values: &Values<'_>, at: usize| {
+        if number.is_integer() { values.integer(at) as u64 } else { values.float(at).to_bits() }
+    };
+    if collection == Collection::Single {
+        let block = SingleBlock::read(block.bytes(), rows, number).expect("single values");
+        return if block.has(at) { vec![(bits(&block.values, at), 1)] } else { Vec::new() };
+    }
+    let block = SeveralBlock::read(block.bytes(), rows, number, collection).expect("several values");
+    let weight = |at: usize| block.weights.get(at).copied().unwrap_or(1);
+    block.range(at).map(|at| (bits(&block.values, at), weight(at))).collect()
+}
+
+fn check_numbers(
+    reading: &mut Reading,
+    column: &ColumnHeader,
+    number: NumberKind,
+    collection: Collection,
+    documents: &[Document],
+) {
+    let bits = |value: Value| match value {
+        Value::Bool(value) => u64::from(value),
+        Value::Byte(value) => i64::from(value) as u64,
+        Value::Int(value) => i64::from(value) as u64,
+        Value::Long(value) => value as u64,
+        Value::Float(value) => f64::from(value).to_bits(),
+        Value::Double(value) => value.to_bits(),
+        other => panic!("{other:?} in a column of numbers"),
+    };
+    for (ordinal, document) in documents.iter().enumerate() {
+        let expected = elements(document.field(&column.spec.field)).into_iter();
+        let expected: Vec<(u64, i32)> = expected.map(|(value, weight)| (bits(value), weight)).collect();
+        assert_eq!(values(reading, &column.parts[0], ordinal as u32, number, collection), expected);
+    }
+}
+
+fn check_vectors(reading: &mut Reading, column: &ColumnHeader, documents: &[Document]) {
+    let vectors = Vectors::of(column).expect("a vector column");
+    let mut rows = 0;
+    for (ordinal, document) in documents.iter().enumerate() {
+        let own = vector_rows(&vectors, ordinal as u32, &mut reading.blocks).expect("rows");
+        assert_eq!(own.start, rows);
+        rows = own.end;
+        let mut cells = Vec::new();
+        for row in own {
+            let (first, _, block) = reading.block(vectors.part(vector::EXACT), row);
+            let exact = vectors.exact(row - first, block.bytes()).expect("a row");
+            let of_row = cells_from_bytes(vectors.cell, exact).expect("cells");
+            if vectors.coded() {
+                check_code(reading, &vectors, row, &of_row);
+            }
+            cells.extend(of_row);
+        }
+        let expected = match document.field(&column.spec.field) {
+            Some(Value::Tensor(tensor)) => tensor.cells.clone(),
+            _ => Vec::new(),
+        };
+        assert_eq!(cells, expected);
+    }
+    assert_eq!(rows, vectors.rows);
+}
+
+fn check_code(reading: &mut Reading, vectors: &Vectors<'_>, row: u32, cells: &[f64]) {
+    let (first, rows, block) = reading.block(vectors.part(vector::CODES), row);
+    let codes = vectors.codes(rows, block.bytes()).expect("codes");
+    let at = (row - first) as usize;
+    let stride = code_stride(vectors.size);
+    let floats: Vec<f32> = cells.iter().map(|cell| *cell as f32).collect();
+    let mut expected = vec![0; stride];
+    let code = brooklet_kernel::quantise(&floats, &mut expected);
+    assert_eq!(codes.codes[at * stride..(at + 1) * stride], expected);
+    assert_eq!((codes.scales[at], codes.residuals[at], codes.norms[at]), (code.scale, code.residual, code.norm));
+    assert_eq!(codes.square_sums[at], code.square_sum);
+}
+
+proptest! {
+    #![proptest_config(config(60))]
+
+    #[test]
+    fn everything_comes_back(seed in any::<u64>(), count in 0usize..120) {
+        check(&documents(seed, count));
+    }
+}
+
+#[test]
+fn many_documents_fill_several_blocks() {
+    check(&documents(3, 3_000));
+}
+
+fn alone(name: &str, value: Value) -> Vec<Document> {
+    let small = Document { id: "id:a:all:g=u:0".into(), fields: Vec::new() };
+    let large = Document { id: "id:a:all:g=u:1".into(), fields: vec![(name.into(), value)] };
+    vec![small, large, Document { id: "id:a:all:g=u:2".into(), fields: vec![("int".into(), Value::Int(1))] }]
+}
+
+#[test]
+fn the_largest_values_come_back() {
+    let many = |value: Value| Value::Array(vec![value; 100_000]);
+    for (name, value) in [
+        ("text", Value::String("word ".repeat(600_000))),
+        ("text", Value::String("x".repeat(3 << 20))),
+        ("word", Value::String("ab".repeat(40_000))),
+        ("short", Value::String("äöüäöü".into())),
+        ("texts", many(Value::String("a b".into()))),
+        ("bytes", many(Value::Byte(-1))),
+        ("longs", many(Value::Long(i64::MIN))),
+        ("doubles", Value::WeightedSet((0..100_000).map(|key| (Value::Int(key), -key)).collect())),
+        ("tags", Value::WeightedSet((0..100_000).map(|key| (Value::String(format!("tag {key}")), key)).collect())),
+    ] {
+        check(&alone(name, value));
+    }
+}
+
+#[test]
+fn a_value_beyond_a_word_is_cut_where_only_its_beginning_matters() {
+    let segment = build(&alone("name", Value::String("é".repeat(40_000))));
+    let mut reading = Reading::of(&segment);
+    assert_eq!(reading.document(1).field("name"), Some(&Value::String("é".repeat(40_000))));
+}
+
+#[test]
+fn vectors_of_unusual_numbers_come_back() {
+    for unusual in [0.0, -0.0, 1e-40, f64::from(f32::MAX), f64::INFINITY, f64::NEG_INFINITY] {
+        let segment = build(&alone("coded", dense(CellType::Float, 40, || unusual)));
+        let mut reading = Reading::of(&segment);
+        let read = reading.document(1);
+        assert_eq!(read.field("coded"), Some(&dense(CellType::Float, 40, || unusual)));
+    }
+}
+
+#[test]
+fn sealed_blocks_open_only_in_their_place() {
+    let segment = build(&documents(5, 50));
+    let (payloads, encoded) = (segment.payloads.clone(), segment.header.encode());
+    let (header, blocks) = segment.seal("g:u", 9);
+    assert_eq!(open("g:u", 9, brooklet_segment::HEADER_BLOCK, &header).expect("the header"), encoded);
+    for (number, block) in blocks.iter().enumerate() {
+        assert_eq!(open("g:u", 9, number as u32, block).expect("a block"), payloads[number]);
+        assert!(open("g:u", 9, number as u32 + 1, block).is_err());
+    }
+    let mut liveness = Bitmap::all(50);
+    liveness.clear(7);
+    let stored = brooklet_segment::write_liveness("g:u", 9, &liveness);
+    assert_eq!(brooklet_segment::read_liveness("g:u", 9, 50, &stored).expect("liveness"), liveness);
+    assert!(brooklet_segment::read_liveness("g:u", 9, 58, &stored).is_err(), "of another number of documents");
+    assert!(brooklet_segment::read_liveness("g:v", 9, 50, &stored).is_err(), "of another partition");
+}
