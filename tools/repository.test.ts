@@ -12,7 +12,7 @@ const EXPECTED = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "COMPATIBIL
 // In pieces, so that this file does not find itself.
 // `/root/children/0` is a way into the answer to a search.
 const MACHINE_PATHS = new RegExp(
-  `(^|[^\\w./])/(${["work", "farm", "ro" + "ot(?!/(?:children|coverage|errors|fields))", "tmp", "home/\\w+"].join("|")})/`,
+  `(^|[^\\w./\\\\])/(${["work", "farm", "ro" + "ot(?!/(?:children|coverage|errors|fields))", "tmp", "home/\\w+"].join("|")})/`,
 );
 const REGISTRIES = new RegExp(
   [

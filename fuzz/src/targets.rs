@@ -7,6 +7,9 @@ mod search;
 mod segment;
 mod text;
 
+/// Reads an input; the answer does not matter.
+type Reading = Box<dyn FnMut(&[u8])>;
+
 /// One function over bytes and the inputs to begin with.
 pub struct Target {
     /// Its name, and its folder's under `regressions/`.
@@ -15,8 +18,8 @@ pub struct Target {
     pub cost: usize,
     /// The inputs that changes begin with.
     pub corpus: Vec<Vec<u8>>,
-    /// Reads an input; the answer does not matter.
-    pub run: Box<dyn FnMut(&[u8])>,
+    /// What is tried.
+    pub run: Reading,
 }
 
 impl Target {

@@ -5,13 +5,14 @@
 //! older that have an id it knows.
 use std::rc::Rc;
 
+use brooklet_document::Document;
 use brooklet_kernel::Bitmap;
 use brooklet_segment::{
     Halt, Header, Manifest, Operation, Place, SegmentBuilder, StoredOperation, StoredSegment, find_id,
 };
-use brooklet_task::{Block, Rejection, Want};
+use brooklet_task::{Block, Rejection, Want, limits};
 
-use crate::deployed::Deployed;
+use crate::deployed::{Deployed, DeployedSchema};
 use crate::reads::Reads;
 
 /// A segment that can be read: stored, or of the tail and all in memory.
@@ -29,7 +30,7 @@ pub(crate) struct View {
     pub(crate) alive: Rc<Bitmap>,
 }
 
-/// Operations that came after all older ones, as segments, one for each schema.
+/// Operations that came after all older ones, as segments: for each schema one, or some full ones before it.
 struct Batch {
     operations: Vec<StoredOperation>,
     segments: Vec<(Rc<ResidentSegment>, Vec<String>, Bitmap)>,
@@ -181,20 +182,14 @@ impl Batch {
         let operations: Vec<StoredOperation> = last.into_values().collect();
         let mut segments = Vec::new();
         for schema in &deployed.schemas {
-            let mut builder = SegmentBuilder::new(&schema.schema.name, &schema.columns);
-            let mut ids = Vec::new();
-            for operation in operations.iter().filter(|operation| operation.schema == schema.schema.name) {
-                if let Operation::Put(document) = &operation.operation {
-                    builder.add(document);
-                    ids.push(document.id.clone());
-                }
-            }
-            if !ids.is_empty() {
-                let built = builder.finish();
-                let memory = built.payloads.iter().map(|payload| Block::copy_of(payload)).collect();
-                let alive = Bitmap::all(ids.len());
-                segments.push((Rc::new(ResidentSegment { number: None, header: built.header, memory }), ids, alive));
-            }
+            let of_schema = operations.iter().filter(|operation| operation.schema == schema.schema.name);
+            let puts = of_schema.filter_map(|operation| match &operation.operation {
+                Operation::Put(document) => Some(document),
+                Operation::Remove(_) => None,
+            });
+            let puts: Vec<&Document> = puts.collect();
+            // Columns are read as those of stored segments, which have so many documents at most.
+            segments.extend(puts.chunks(limits::SEGMENT_DOCUMENTS).map(|documents| in_memory(schema, documents)));
         }
         Batch { operations, segments }
     }
@@ -203,6 +198,17 @@ impl Batch {
         let blocks = self.segments.iter().flat_map(|(segment, _, _)| &segment.memory).map(Block::len).sum::<usize>();
         2 * blocks + 100 * self.operations.len()
     }
+}
+
+/// A segment of some documents, all in memory, with their ids.
+fn in_memory(schema: &DeployedSchema, documents: &[&Document]) -> (Rc<ResidentSegment>, Vec<String>, Bitmap) {
+    let mut builder = SegmentBuilder::new(&schema.schema.name, &schema.columns);
+    documents.iter().for_each(|document| builder.add(document));
+    let built = builder.finish();
+    let memory = built.payloads.iter().map(|payload| Block::copy_of(payload)).collect();
+    let ids = documents.iter().map(|document| document.id.clone()).collect();
+    let segment = ResidentSegment { number: None, header: built.header, memory };
+    (Rc::new(segment), ids, Bitmap::all(documents.len()))
 }
 
 impl ResidentPartition {

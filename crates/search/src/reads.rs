@@ -57,6 +57,11 @@ impl Reads {
         SegmentReads { reads: self, segment }
     }
 
+    /// How many blocks were noted as missing since they were last asked for.
+    pub(crate) fn missing(&self) -> usize {
+        self.missing.len()
+    }
+
     /// What was missing since the last call, to be wanted; answers come through [`Reads::give`] in this order.
     pub(crate) fn take_missing(&mut self) -> Vec<BlockRef> {
         let mut missing = std::mem::take(&mut self.missing);

@@ -18,6 +18,8 @@ use crate::sorting::{BoundKey, SortValue, bind_keys};
 
 /// Documents ranked before the deadline is looked at.
 const RANK_BATCH: usize = 256;
+/// Missing blocks after which matching asks for what it noted, before it looks at more segments.
+const MATCH_AHEAD: usize = 64;
 /// Documents for which bounds are worth it: below, measuring all of them reads less.
 const BOUNDED_MIN: usize = 64;
 
@@ -133,6 +135,13 @@ impl Run {
                     Ok(matched) => *found = Some(matched),
                     Err(Halt::Missing) => missing = true,
                     Err(halt) => return Err(halt),
+                }
+                // What the first unfinished leaf was given must stay until it is finished.
+                if !missing {
+                    reads.relax();
+                }
+                if reads.missing() > MATCH_AHEAD {
+                    return Err(Halt::Missing);
                 }
             }
         }

@@ -469,3 +469,25 @@ proptest! {
         }
     }
 }
+
+/// A tail may grow while nobody folds it: it is searched as several segments then.
+#[test]
+fn a_tail_of_more_documents_than_a_segment_has_is_searched() {
+    let case = Case {
+        metric: DistanceMetric::Euclidean,
+        cells: Cells::Float32,
+        size: 1,
+        mapped: true,
+        shape: Shape::Gaussian,
+        documents: brooklet_task::limits::SEGMENT_DOCUMENTS + 600,
+        target_hits: 50,
+        hits: 50,
+        folds: 0,
+        resident: true,
+        seed: 11,
+    };
+    let group = group(&case);
+    let twin = Twin::new(&case, &group.query);
+    let expected = twin.nearest(group.documents.iter().collect(), 50, f64::INFINITY);
+    group.check("({targetHits:50}nearestNeighbor(vec,q))", "near", 50, &[], group.scored(&twin, expected));
+}

@@ -188,6 +188,9 @@ impl ColumnSpec {
     }
 }
 
+/// Longest row of a vector column, bytes: one that is read in place fits a block. Longer tensors are stored like others.
+const ROW_BYTES: usize = 1 << 20;
+
 const NUMBERS: [NumberKind; 6] = [
     NumberKind::Bool,
     NumberKind::Int8,
@@ -241,8 +244,9 @@ fn field_columns(field: &Field) -> Vec<ColumnSpec> {
         }
         DataType::Tensor(of) if collection == Collection::Single => {
             let indexed: Vec<_> = of.indexed().collect();
+            let row_bytes = of.dense_size().saturating_mul(of.cell.bytes());
             kinds.push(match indexed[..] {
-                [dimension] => ColumnKind::Vectors {
+                [dimension] if row_bytes <= ROW_BYTES => ColumnKind::Vectors {
                     cell: of.cell,
                     size: dimension.size.unwrap_or(0) as u32,
                     dimension: dimension.name.clone(),

@@ -282,6 +282,7 @@ fn the_largest_values_come_back() {
         ("text", Value::String("x".repeat(3 << 20))),
         ("word", Value::String("ab".repeat(40_000))),
         ("short", Value::String("äöüäöü".into())),
+        ("huge", dense(CellType::Double, 150_000, || 0.5)),
         ("texts", many(Value::String("a b".into()))),
         ("bytes", many(Value::Byte(-1))),
         ("longs", many(Value::Long(i64::MIN))),

@@ -94,9 +94,10 @@ function feedOf({ feed }: ConversationFile): readonly Step[] {
   return JSON.parse(readFileSync(join(vectors, "feeds", `${feed}.json`), "utf8")) as readonly Step[];
 }
 
+/** The partition of a document; one without a group has none in its id. */
 function keyOf(id: string): PartitionKey {
-  const [, , , key] = id.split(":");
-  return (key ?? "").replace("=", ":") as PartitionKey;
+  const [, , , key = ""] = id.split(":");
+  return (key === "" ? "d:" : key.replace("=", ":")) as PartitionKey;
 }
 
 /** A conversation with a cluster of its own. */

@@ -81,6 +81,8 @@ export interface Found {
   readonly hits: readonly { readonly relevance: number; readonly fields: Readonly<Record<string, unknown>> }[];
   /** The messages of its errors. */
   readonly errors: readonly string[];
+  /** Bytes read from the store for it. */
+  readonly bytesRead: number;
 }
 
 /** Searches a group. */
@@ -93,7 +95,7 @@ export async function searchNotes(
   const all = { yql, "streaming.groupname": group, timeout: "30s", ...more };
   const key: PartitionKey = `g:${group}`;
   const request = { properties: Object.entries(all), body: new Uint8Array() };
-  const { status, body } = await cluster.partition(key).search(request, MINUTE_MS);
+  const { status, body, bytesRead } = await cluster.partition(key).search(request, MINUTE_MS);
   const { root } = JSON.parse(decoder.decode(body)) as {
     root: {
       fields: { totalCount: number };
@@ -102,5 +104,5 @@ export async function searchNotes(
     };
   };
   const errors = (root.errors ?? []).map(({ message }) => message);
-  return { status, total: root.fields?.totalCount ?? 0, hits: root.children ?? [], errors };
+  return { status, total: root.fields?.totalCount ?? 0, hits: root.children ?? [], errors, bytesRead };
 }

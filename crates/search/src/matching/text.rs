@@ -11,6 +11,9 @@ use crate::partition::View;
 use crate::plan::{How, WordTest};
 use crate::reads::Reads;
 
+/// Missing blocks of source that are asked for at once.
+const SOURCES_AHEAD: usize = 256;
+
 /// A word of the dictionary that a test holds for: its number, how often the test's text is in it, its postings.
 struct Word {
     number: u32,
@@ -265,6 +268,9 @@ pub(crate) fn match_text(
             }
             Err(Halt::Missing) => missing = true,
             Err(halt) => return Err(halt),
+        }
+        if reads.missing() > SOURCES_AHEAD {
+            break;
         }
     }
     if missing { Err(Halt::Missing) } else { Ok(Found::Documents(documents)) }

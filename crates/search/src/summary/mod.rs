@@ -197,8 +197,25 @@ fn write_field(
         return false;
     }
     json.key(&field.name);
-    render_value(&shown, &render, json);
+    write_value(&shown, &render, json);
     true
+}
+
+/// Writes the value of a field. A map whose keys are texts is an object here whatever was asked for maps, which holds
+/// for other keys and for maps inside values (query-api, `renderer.json.jsonMaps`).
+fn write_value(value: &Value, render: &Render, json: &mut JsonWriter) {
+    let Value::Map(entries) = value else { return render_value(value, render, json) };
+    if entries.iter().any(|(key, _)| !matches!(key, Value::String(_))) {
+        return render_value(value, render, json);
+    }
+    json.begin_object();
+    for (key, value) in entries {
+        if let Value::String(key) = key {
+            json.key(key);
+            render_value(value, render, json);
+        }
+    }
+    json.end_object();
 }
 
 fn highlighted(value: &Value, highlighter: &Highlighter, dynamic: bool, marks: bool) -> Value {

@@ -17,9 +17,12 @@ const WINDOW_BYTES: usize = 200;
 const FIRST_WINDOW_BYTES: usize = 2_000;
 /// Candidates of one group at a time.
 const CANDIDATES_MAX: usize = 1_000;
-/// How often a part is offered to a candidate in one text. Beyond, words are found but no more matches: no ordinary text
-/// comes near it, but a phrase that repeats a word, in a text that repeats it, would.
-const OFFERS_MAX: usize = 8_000_000;
+/// Work in one text: offers of parts to candidates, those to candidates of many parts counted as several. Beyond, words
+/// are found but no more matches: no ordinary text comes near it, but a text that repeats a word that the query repeats
+/// would.
+const WORK_MAX: usize = 2_000_000;
+/// How many parts of a candidate make an offer to it count as one more.
+const PARTS_PER_WORK: usize = 8;
 /// Matches that are kept for choosing; the worst of more are forgotten.
 const MATCHES_MAX: usize = 16_384;
 
@@ -47,7 +50,10 @@ impl Found {
     pub(super) fn new(text: &str, pattern: &Pattern, purpose: Purpose) -> Found {
         if !pattern.constrained && purpose != Purpose::Excerpt {
             let mut hits = Vec::new();
-            scan(text, pattern, |hit, _| hits.push(hit));
+            scan(text, pattern, |hit, _| {
+                hits.push(hit);
+                false
+            });
             return Found { hits, matches: Vec::new(), in_match: None };
         }
         let mut matcher = Matcher::new(pattern, purpose);
@@ -198,7 +204,7 @@ struct Matcher<'a> {
     keeps_matches: bool,
     /// How many more complete candidates are waited for before the window gets small.
     wanted: usize,
-    offers_left: usize,
+    work_left: usize,
     hits: Vec<Hit>,
     in_match: Vec<bool>,
     /// For each group, the oldest first.
@@ -216,7 +222,7 @@ impl<'a> Matcher<'a> {
             pattern,
             keeps_matches: purpose == Purpose::Excerpt,
             wanted,
-            offers_left: OFFERS_MAX,
+            work_left: WORK_MAX,
             hits: Vec::new(),
             in_match: Vec::new(),
             candidates: pattern.groups.iter().map(|_| VecDeque::new()).collect(),
@@ -224,7 +230,8 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    fn add(&mut self, hit: Hit, terms: &[usize]) {
+    /// Returns whether it still matters which terms are hit.
+    fn add(&mut self, hit: Hit, terms: &[usize]) -> bool {
         let number = self.hits.len();
         self.hits.push(hit);
         self.in_match.push(false);
@@ -233,11 +240,15 @@ impl<'a> Matcher<'a> {
         }
         let extent = Extent { start: hit.start, end: hit.end, first_token: hit.token, end_token: hit.token + 1 };
         for term in terms {
+            if self.work_left == 0 {
+                return false;
+            }
             let term = &self.pattern.terms[*term];
             let part = Part { extent, weight: term.weight, partial: false, what: What::Hit(number) };
             self.drop_hopeless(term.place.group, hit.token);
             self.begin_with(&part, term.place);
         }
+        true
     }
 
     /// Candidates that began too far before `start` get no more parts.
@@ -268,17 +279,20 @@ impl<'a> Matcher<'a> {
 
     /// Begins a candidate with a part, and offers the part to older candidates of the group.
     fn begin_with(&mut self, part: &Part, place: Place) {
+        if self.work_left == 0 {
+            return;
+        }
         let candidates = &mut self.candidates[place.group];
-        if candidates.len() < CANDIDATES_MAX && self.offers_left > 0 {
+        if candidates.len() < CANDIDATES_MAX {
             candidates.push_back(Candidate::new(place.group));
         }
         let group = &self.pattern.groups[place.group];
         let mut at = self.candidates[place.group].len();
-        while at > 0 && self.offers_left > 0 {
+        while at > 0 && self.work_left > 0 {
             at -= 1;
-            self.offers_left -= 1;
             let candidates = &mut self.candidates[place.group];
             let candidate = &mut candidates[at];
+            self.work_left = self.work_left.saturating_sub(1 + candidate.parts.len() / PARTS_PER_WORK);
             if candidate.offer(place.part, part, group.bond) == Answer::Held {
                 break;
             }

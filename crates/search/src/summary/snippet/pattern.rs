@@ -243,15 +243,16 @@ impl Pattern {
         number
     }
 
-    /// The numbers of the terms that a folded token of a text hits, in the order of the query. The beginnings of the
-    /// token are looked up, so that many terms cost no more than few.
-    pub(super) fn terms_hit(&self, token: &str, found: &mut Vec<usize>) {
+    /// The numbers of the terms that a folded token of a text hits, in the order of the query, or some if they are more
+    /// than `count_max`. The beginnings of the token are looked up, so that many terms cost no more than few.
+    pub(super) fn terms_hit(&self, token: &str, count_max: usize, found: &mut Vec<usize>) {
         found.clear();
         let Some(longest) = token.chars().next().and_then(|first| self.longest_by_first.get(&first)) else { return };
         let ends = token.char_indices().map(|(at, character)| at + character.len_utf8());
         for end in ends.take_while(|end| end <= longest) {
             if let Some(numbers) = self.by_text.get(&token[..end]) {
-                found.extend(numbers.iter().filter(|number| self.terms[**number].is_hit_with(&token[end..])));
+                let hit = numbers.iter().filter(|number| self.terms[**number].is_hit_with(&token[end..]));
+                found.extend(hit.take(count_max - found.len()));
             }
         }
         found.sort_unstable();

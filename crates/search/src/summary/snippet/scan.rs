@@ -15,14 +15,16 @@ pub(super) struct Hit {
     pub token: usize,
 }
 
-/// Tells every hit, from left to right, with the numbers of the terms it is a hit of.
-pub(super) fn scan(text: &str, pattern: &Pattern, mut tell: impl FnMut(Hit, &[usize])) {
+/// Tells every hit, from left to right, with the numbers of the terms it is a hit of; when `tell` says that these do not
+/// matter any more, with one of them.
+pub(super) fn scan(text: &str, pattern: &Pattern, mut tell: impl FnMut(Hit, &[usize]) -> bool) {
     let mut buffer = String::new();
     let mut terms = Vec::new();
+    let mut terms_max = usize::MAX;
     for (number, token) in Tokens::new(text).enumerate() {
-        pattern.terms_hit(folded(&text[token.start..token.end], &mut buffer), &mut terms);
-        if !terms.is_empty() {
-            tell(Hit { start: token.start, end: token.end, token: number }, &terms);
+        pattern.terms_hit(folded(&text[token.start..token.end], &mut buffer), terms_max, &mut terms);
+        if !terms.is_empty() && !tell(Hit { start: token.start, end: token.end, token: number }, &terms) {
+            terms_max = 1;
         }
     }
 }

@@ -1,0 +1,80 @@
+//! Segments of former releases stay readable: the files of `testdata` were written once and are never changed. A new
+//! version of the format gets a folder of its own beside them.
+mod fixture;
+
+use brooklet_segment::{BlockSource, HEADER_BLOCK, Halt, Header, open, read_document};
+use brooklet_task::bytes::{Reader, Writer};
+use brooklet_task::{Block, Rejection};
+use fixture::{build, documents};
+
+const KEY: &str = "g:u";
+const NUMBER: u32 = 7;
+
+/// The documents of the file: number and seed say it all.
+fn expected() -> Vec<brooklet_document::Document> {
+    documents(20, 60)
+}
+
+struct File {
+    header: Header,
+    blocks: Vec<Vec<u8>>,
+}
+
+impl File {
+    fn read(bytes: &[u8]) -> Result<File, Rejection> {
+        let mut reader = Reader::new(bytes);
+        assert_eq!((reader.text()?, reader.u32()?), (KEY, NUMBER));
+        let header = Header::decode(open(KEY, NUMBER, HEADER_BLOCK, reader.bytes()?)?)?;
+        let blocks = (0..reader.count(1)?).map(|_| Ok(reader.bytes()?.to_vec())).collect::<Result<_, Rejection>>()?;
+        reader.end()?;
+        Ok(File { header, blocks })
+    }
+}
+
+impl BlockSource for File {
+    fn block(&mut self, number: u32) -> Result<Block, Halt> {
+        Ok(Block::copy_of(open(KEY, NUMBER, number, &self.blocks[number as usize])?))
+    }
+}
+
+/// What this release writes.
+fn written() -> Vec<u8> {
+    let (header, blocks) = build(&expected()).seal(KEY, NUMBER);
+    let mut writer = Writer::new();
+    writer.text(KEY);
+    writer.u32(NUMBER);
+    writer.bytes(&header);
+    writer.varint(blocks.len() as u64);
+    blocks.iter().for_each(|block| writer.bytes(block));
+    writer.finish()
+}
+
+fn golden() -> Vec<u8> {
+    let path = format!("{}/testdata/v1/all.segment", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn a_file_of_version_1_is_read() {
+    let mut file = File::read(&golden()).expect("a segment file");
+    let expected = expected();
+    assert_eq!(file.header.documents as usize, expected.len());
+    let sorted = |document: &brooklet_document::Document| {
+        let mut fields = document.fields.clone();
+        fields.sort_by(|a, b| a.0.cmp(&b.0));
+        fields
+    };
+    let header = file.header.clone();
+    for (ordinal, expected) in expected.iter().enumerate() {
+        let document = read_document(&header, ordinal as u32, &|_| true, &mut file).expect("a document");
+        assert_eq!((&document.id, sorted(&document)), (&expected.id, sorted(expected)));
+    }
+}
+
+#[test]
+fn the_same_documents_are_written_as_the_same_bytes() {
+    let (golden, written) = (golden(), written());
+    let differs = golden.iter().zip(&written).position(|(a, b)| a != b);
+    assert_eq!(differs, None, "version 1 is written differently now: that is another version");
+    assert_eq!(golden.len(), written.len());
+}

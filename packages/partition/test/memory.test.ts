@@ -1,0 +1,87 @@
+/**
+ * Bounded memory (P6): a search over a group that is much larger than the cache takes the cache and a working set, and
+ * no more when it is repeated. The memory of an instance never shrinks, so what it has taken is the most it needed.
+ */
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { getNote, type Opened, openCore, packageOf, putNote, searchNotes } from "./core-setting.ts";
+import { folder } from "./setting.ts";
+
+const MIB = 1 << 20;
+const CACHE_BYTES = 4 * MIB;
+/** What partitions may take at least beside the cache, the blocks of one want, their matches, and the answer. */
+const WORKING_SET_BYTES = 24 * MIB;
+const DOCUMENTS = 6_000;
+
+const note = `schema note {
+  document note {
+    field title type string { indexing: summary | index }
+    field size type long { indexing: summary | attribute }
+    field place type tensor<float>(x[64]) { indexing: summary | attribute }
+  }
+  rank-profile near { inputs { query(q) tensor<float>(x[64]) }
+    first-phase { expression: closeness(field, place) } }
+}`;
+
+/** Words without an end: what compresses well would be no large group. */
+function words(seed: number, count: number): string {
+  let state = seed + 1;
+  const next = (): string => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return (state >>> 8).toString(36);
+  };
+  return Array.from({ length: count }, next).join(" ");
+}
+
+const memoryOf = ({ core }: Opened): number => Number(core.statistics()["memoryBytes"]);
+
+test(`a search over much more than the cache`, { timeout: 120_000 }, async () => {
+  const path = join(folder(), "data");
+  const feeding = openCore(path, CACHE_BYTES);
+  await feeding.cluster.deploy(packageOf({ note }));
+  for (let first = 0; first < DOCUMENTS; first += 500) {
+    const puts = Array.from({ length: 500 }, (_, at) => {
+      const size = first + at;
+      const place = Array.from({ length: 64 }, (_, x) => ((size * (x + 3)) % 101) / 101);
+      return putNote(feeding.cluster, "large", `n${size}`, { title: `common ${words(size, 1_200)}`, size, place });
+    });
+    await Promise.all(puts);
+  }
+  await feeding.cluster.idle();
+  const fedBytes = memoryOf(feeding);
+  await feeding.cluster.close();
+
+  // A fresh instance: what it takes now, it takes for reading.
+  const opened = openCore(path, CACHE_BYTES);
+  const emptyBytes = memoryOf(opened);
+  const queries: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+    ['title contains "common"', {}],
+    [`title contains phrase("common", "${words(7, 1)}")`, {}],
+    ['title contains ({prefix: true}"com")', { hits: "100" }],
+    ["size > 10", { hits: "400" }],
+    ["{targetHits: 100}nearestNeighbor(place, q)", { ranking: "near", "input.query(q)": `[${Array(64).fill(0.5)}]` }],
+    ["true order by size desc", { hits: "400" }],
+  ];
+  let bytesRead = 0;
+  const round = async (): Promise<number> => {
+    for (const [condition, more] of queries) {
+      const found = await searchNotes(opened.cluster, "large", `select * from note where ${condition}`, more);
+      expect([found.status, found.hits.length > 0], condition).toEqual([200, true]);
+      bytesRead += found.bytesRead;
+    }
+    for (let at = 0; at < DOCUMENTS; at += 100) expect(await getNote(opened.cluster, "large", `n${at}`)).toMatch(/^200 /);
+    return memoryOf(opened);
+  };
+  const once = await round();
+  const readOnce = bytesRead;
+  const often = [await round(), await round(), await round()];
+  const mib = (bytes: number): string => `${(bytes / MIB).toFixed(1)} MiB`;
+  console.log(
+    `empty ${mib(emptyBytes)}, after one round ${mib(once)}, after four ${mib(often[2] ?? 0)}; ${mib(readOnce)} read in a round; after feeding ${mib(fedBytes)}`,
+  );
+  const statistics = opened.core.statistics();
+  expect(Number(statistics["blockBytes"])).toBeLessThanOrEqual(CACHE_BYTES);
+  expect(readOnce).toBeGreaterThan(8 * CACHE_BYTES);
+  expect(once - emptyBytes).toBeLessThan(CACHE_BYTES + WORKING_SET_BYTES);
+  for (const bytes of often) expect(bytes - once).toBeLessThan(2 * MIB);
+});
