@@ -138,7 +138,6 @@ struct Document {
 struct Group {
     host: Host,
     documents: Vec<Document>,
-    case: Case,
     query: Vec<f64>,
     other: Vec<f64>,
 }
@@ -225,7 +224,7 @@ fn group(case: &Case) -> Group {
         _ => vectors.next(),
     };
     let (query, other) = (query(), query());
-    Group { host, documents, case: case.clone(), query, other }
+    Group { host, documents, query, other }
 }
 
 /// A query vector as the twin uses it.

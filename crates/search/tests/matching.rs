@@ -139,7 +139,7 @@ const LETTERS: [&str; 9] = ["a", "B", "é", "ß", " ", "-", "x", "É", "☃"];
 
 fn some_text(random: &mut Random, most: usize) -> String {
     let length = 1 + random.below(most);
-    (0..length).map(|_| *random.pick(&LETTERS)).collect()
+    (0..length).map(|_| random.one_of(&LETTERS)).collect()
 }
 
 fn document(random: &mut Random) -> Document {
@@ -193,18 +193,18 @@ fn query(random: &mut Random, depth: usize) -> Query {
         };
     }
     match random.below(12) {
-        0 => Query::Int("int", *random.pick(&["=", "<", ">", "<=", ">="]), random.below(7) as i64 - 3),
-        1 => Query::Int("ints", *random.pick(&["=", "<", ">"]), random.below(7) as i64 - 3),
+        0 => Query::Int("int", random.one_of(&["=", "<", ">", "<=", ">="]), random.below(7) as i64 - 3),
+        1 => Query::Int("ints", random.one_of(&["=", "<", ">"]), random.below(7) as i64 - 3),
         2 => {
             let low = random.below(9) as f64 / 2.0 - 3.0;
             Query::IntRange("int", low, low + random.below(6) as f64 / 2.0)
         }
-        3 => Query::IntIn(*random.pick(&["int", "ints"]), (0..3).map(|_| random.below(9) as i64 - 4).collect()),
-        4 => Query::Float(*random.pick(&["<", ">", "="]), random.below(7) as f64 / 2.0 - 1.5),
+        3 => Query::IntIn(random.one_of(&["int", "ints"]), (0..3).map(|_| random.below(9) as i64 - 4).collect()),
+        4 => Query::Float(random.one_of(&["<", ">", "="]), random.below(7) as f64 / 2.0 - 1.5),
         5 if random.once_in(2) => Query::Flag(random.once_in(2)),
         5 => Query::All(random.once_in(2)),
         6 => {
-            let of = *random.pick(&[0, 1, 2, 3]);
+            let of = random.one_of(&[0, 1, 2, 3]);
             let words = (0..1 + random.below(3)).map(|_| word(random)).collect();
             Query::Phrase(TEXTS[of].name, of, words)
         }
@@ -218,7 +218,7 @@ fn query(random: &mut Random, depth: usize) -> Query {
         }
         _ => {
             let of = random.below(TEXTS.len());
-            let kind = *random.pick(&[Kind::Plain, Kind::Plain, Kind::Prefix, Kind::Suffix, Kind::Substring]);
+            let kind = random.one_of(&[Kind::Plain, Kind::Plain, Kind::Prefix, Kind::Suffix, Kind::Substring]);
             let text = if plain_mode(of) { some_text(random, 4) } else { word(random) };
             Query::Term(TEXTS[of].name, vec![of], kind, text)
         }
@@ -231,7 +231,7 @@ fn plain_mode(field: usize) -> bool {
 }
 
 fn word(random: &mut Random) -> String {
-    (0..1 + random.below(3)).map(|_| *random.pick(&["a", "B", "é", "ß", "x"])).collect()
+    (0..1 + random.below(3)).map(|_| random.one_of(&["a", "B", "é", "ß", "x"])).collect()
 }
 
 fn yql(query: &Query) -> String {

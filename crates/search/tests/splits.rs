@@ -97,8 +97,8 @@ const QUERIES: [(&str, &str); 30] = [
 
 fn text(random: &mut Random, words: usize) -> String {
     let count = random.below(words);
-    let words: Vec<&str> = (0..count).map(|_| *random.pick(&WORDS)).collect();
-    words.join(*random.pick(&[" ", ", ", "-", "  "]))
+    let words: Vec<&str> = (0..count).map(|_| random.one_of(&WORDS)).collect();
+    words.join(random.one_of(&[" ", ", ", "-", "  "]))
 }
 
 fn list<T>(random: &mut Random, of: impl Fn(&mut Random) -> T) -> Vec<T> {
@@ -117,7 +117,7 @@ fn fields(random: &mut Random) -> String {
     let vector = |random: &mut Random, size: usize| (0..size).map(|_| random.gaussian() as f32).collect::<Vec<f32>>();
     let years = list(random, |random| 2018 + random.below(5));
     let labels = list(random, |random| text(random, 4));
-    let folders = list(random, |random| (*random.pick(&WORDS)).to_owned());
+    let folders = list(random, |random| (random.one_of(&WORDS)).to_owned());
     let tags = weighted(random, &WORDS);
     let counts = weighted(random, &["0", "1", "2", "3", "-4"]);
     let blocks: Vec<String> =

@@ -1,32 +1,51 @@
 /**
- * Feeds the data directory given until it is killed. Each document has one writer; what it issues (`+`) and what was
- * acknowledged (`=`) is written to standard output at once, so that nothing of it is lost with the process.
+ * Feeds the data directory given until it is killed, with the built core (`core`) or the stand-in (`fake`). Each
+ * document has one writer; what it issues (`+`) and what was acknowledged (`=`) is written to standard output at once,
+ * so that nothing of it is lost with the process.
  */
 import { writeSync } from "node:fs";
+import { Core, instantiate } from "@brooklet/core";
 import { betterSqlite3 } from "@brooklet/store";
 import { DataDirectory } from "@brooklet/store/node";
 import Database from "better-sqlite3";
 import { LocalCluster } from "../dist/index.js";
 import { FakeEngine } from "./fake-engine.mjs";
 
-const [, , path, round] = process.argv;
+const [, , path, round, kind] = process.argv;
 const encoder = new TextEncoder();
 const storage = DataDirectory.open(path, (file) => betterSqlite3(new Database(file, { timeout: 0 })), 2);
-const cluster = new LocalCluster({ storage, makeEngine: () => new FakeEngine() });
 const say = (line) => writeSync(1, `${line}\n`);
+const onProblem = (problem) => say(`! ${problem instanceof Error ? problem.stack.replaceAll("\n", " ") : problem}`);
 
-async function feed(key, id) {
+const engines = {
+  fake: {
+    make: () => new FakeEngine(),
+    idOf: (_, name) => name,
+    bodyOf: (value, padding) => ({ value, padding }),
+  },
+  core: {
+    make: () => new Core({ instantiate, cacheBytes: 4 << 20, onTrap: onProblem }),
+    idOf: (key, name) => `id:test:note:${key.replace(":", "=")}:${name}`,
+    bodyOf: (value, padding) => ({ fields: { value, padding } }),
+  },
+};
+const { make, idOf, bodyOf } = engines[kind];
+const cluster = new LocalCluster({ storage, makeEngine: make, onProblem });
+
+async function feed(key, name) {
   const partition = cluster.partition(key);
+  const id = idOf(key, name);
   for (let step = 0; ; step += 1) {
-    const kind = step % 7 === 6 ? "remove" : "put";
-    const value = kind === "put" ? `${round}-${step}` : "-";
-    say(`+ ${key} ${id} ${value}`);
-    const body = encoder.encode(JSON.stringify({ value, padding: value.repeat(step % 400) }));
-    const outcome = await partition.apply({ kind, rawPath: "", id, create: false, condition: "", body }, 60_000);
+    const operation = step % 7 === 6 ? "remove" : "put";
+    const value = operation === "put" ? `${round}-${step}` : "-";
+    say(`+ ${key} ${name} ${value}`);
+    const body = encoder.encode(JSON.stringify(bodyOf(value, value.repeat(step % 400))));
+    const request = { kind: operation, rawPath: "", id, create: false, condition: "", body };
+    const outcome = await partition.apply(request, 60_000);
     if (outcome.status !== 200) say(`! ${JSON.stringify(outcome)}`);
-    else say(`= ${key} ${id} ${value}`);
+    else say(`= ${key} ${name} ${value}`);
   }
 }
 
 say("ready");
-for (const key of ["g:a", "g:b", "n:7"]) for (let id = 0; id < 40; id += 1) void feed(key, `d${id}`);
+for (const key of ["g:a", "g:b", "n:7"]) for (let at = 0; at < 40; at += 1) void feed(key, `d${at}`);

@@ -36,6 +36,11 @@ impl Random {
         &among[self.below(among.len())]
     }
 
+    /// One of some small values.
+    pub fn one_of<T: Copy>(&mut self, among: &[T]) -> T {
+        *self.pick(among)
+    }
+
     /// A number in 0..1.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64

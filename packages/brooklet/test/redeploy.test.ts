@@ -1,0 +1,63 @@
+/**
+ * Deployments to a running server with threads. What a deployment does to data is in the tests of the partitions; here
+ * it has to reach every thread before it is answered, and to survive a kill right after.
+ */
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { connect, int, schema, string, text } from "../src/index.ts";
+import { asking, folder, search, serveProcess } from "./served.ts";
+
+/** So many that every bucket has some, and so every thread. */
+const GROUPS = Array.from({ length: 24 }, (_, at) => `group${at}`);
+const DOCUMENTS = 12;
+
+const first = schema("note", { title: text() });
+const second = schema(
+  "note",
+  { title: string(), size: int().optional() },
+  { profiles: { constant: { firstPhase: "17" } } },
+);
+const impossible = schema("note", { title: int() });
+
+test("a deployment reaches every thread at once, and is there after a kill", { timeout: 60_000 }, async () => {
+  const data = join(folder(), "data");
+  const served = await serveProcess(data, "--threads", "2");
+  const client = connect({ url: `http://127.0.0.1:${served.port}` });
+  const ask = asking(served.port);
+  await client.deploy([first]);
+  for (let at = 0; at < DOCUMENTS; at += 1) {
+    await Promise.all(GROUPS.map((group) => client.group(group).put(first, `n${at}`, { title: `Red note ${at}` })));
+  }
+  const oneWord = 'select * from note where title contains "red"';
+  const whole = 'select * from note where title contains "red note 7"';
+  const totals = async (yql: string, asked = ask): Promise<number[]> => {
+    const found = await Promise.all(GROUPS.map((group) => search(asked, group, yql, { timeout: "20s" })));
+    return found.map(({ status, root }) => (status === 200 ? root.fields.totalCount : -status));
+  };
+  const every = (total: number): number[] => GROUPS.map(() => total);
+  expect(await totals(oneWord)).toEqual(every(DOCUMENTS));
+
+  await expect(client.deploy([impossible])).rejects.toMatchObject({
+    code: "INVALID_APPLICATION_PACKAGE",
+    status: 400,
+    message: expect.stringContaining("field-type-change: Field 'title'"),
+  });
+  expect(await totals(oneWord)).toEqual(every(DOCUMENTS));
+
+  await client.deploy([second]);
+  // The answer to the deployment is the promise: the next search, in any thread, sees it.
+  expect(await totals(oneWord)).toEqual(every(0));
+  expect(await totals(whole)).toEqual(every(1));
+  const { root } = await search(ask, "group3", whole, { ranking: "constant", timeout: "20s" });
+  expect(root.children?.[0]?.relevance).toBe(17);
+  await client.group("group3").put(second, "new", { title: "new", size: 5 });
+  served.process.kill("SIGKILL");
+  await served.ended;
+
+  const again = await serveProcess(data, "--threads", "2");
+  const askAgain = asking(again.port);
+  expect(await totals(whole, askAgain)).toEqual(every(1));
+  expect(await totals(oneWord, askAgain)).toEqual(every(0));
+  const found = await search(askAgain, "group3", "select * from note where size = 5", { timeout: "20s" });
+  expect(found.root.children?.map(({ fields }) => fields["title"])).toEqual(["new"]);
+});
