@@ -4,7 +4,7 @@ pub(crate) mod snippet;
 use brooklet_document::json::{JsonWriter, MapFormat, Render, render_tensor, render_value};
 use brooklet_document::{Document, Value};
 use brooklet_rank::Value as Feature;
-use brooklet_schema::{SummaryClass, SummaryField, SummaryTransform};
+use brooklet_schema::{Schema, SummaryClass, SummaryField, SummaryTransform};
 use brooklet_segment::{Halt, read_document};
 use brooklet_task::{Code, Rejection};
 
@@ -51,7 +51,7 @@ impl Summarizer {
         let class = schema.summary_class(&of.summary_class);
         let listed = |name: &str| plan.fields.is_empty() || plan.fields.iter().any(|field| field == name);
         let fields = if plan.fields.is_empty() {
-            class.map_or_else(Vec::new, |class| class.fields.clone())
+            class.map_or_else(Vec::new, |class| fields_of(schema, class))
         } else {
             plan.fields.iter().filter_map(|name| find_field(&of.schema, class, name)).collect()
         };
@@ -130,6 +130,19 @@ impl Summarizer {
         let segment = &spot.views[spot.view].segment;
         read_document(&segment.header, spot.ordinal, &wanted, &mut reads.of(segment))
     }
+}
+
+/// The fields of a class. The default one also has those that are declared in any other (query-api, summaries).
+fn fields_of(schema: &Schema, class: &SummaryClass) -> Vec<SummaryField> {
+    let mut fields = class.fields.clone();
+    if class.name == "default" {
+        for field in schema.summary_classes.iter().flat_map(|other| &other.fields) {
+            if field.name != "documentid" && fields.iter().all(|known| known.name != field.name) {
+                fields.push(field.clone());
+            }
+        }
+    }
+    fields
 }
 
 /// The summary field a name in a field list means: that of the class, else of any class, else the field itself.
