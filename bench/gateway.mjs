@@ -34,12 +34,18 @@ writeFileSync(join(app, "services.xml"), SERVICES);
 writeFileSync(join(app, "schemas/note.sd"), SCHEMA);
 const [port, configPort] = [await freePort(), await freePort()];
 const cli = fileURLToPath(new URL("../packages/brooklet/dist/cli.js", import.meta.url));
-const server = spawn(process.execPath, [cli, "serve", "--app", app, "--data", join(folder, "data"), "--port", port, "--config-port", configPort], { stdio: ["ignore", "ignore", "inherit"] });
+const server = spawn(
+  process.execPath,
+  [cli, "serve", "--app", app, "--data", join(folder, "data"), "--port", port, "--config-port", configPort],
+  { stdio: ["ignore", "ignore", "inherit"] },
+);
 const cluster = openCluster({ path: join(folder, "local"), threads: 0 });
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
 try {
   await ready();
-  await cluster.deploy(new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/note.sd").text(SCHEMA).finish());
+  await cluster.deploy(
+    new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/note.sd").text(SCHEMA).finish(),
+  );
   for (let first = 0; first < DOCUMENTS; first += 50) {
     await Promise.all(Array.from({ length: 50 }, (_, i) => put(first + i)));
   }
@@ -76,14 +82,21 @@ async function timed(work) {
 async function put(number) {
   const body = JSON.stringify({ fields: { title: titleOf(number), year: 1990 + (number % 40) } });
   const id = `id:b:note:g=g:${number}`;
-  const here = await cluster.partition("g:g").apply({ kind: "put", rawPath: "", id, create: false, condition: "", body: encoder.encode(body) }, 60_000);
+  const here = await cluster
+    .partition("g:g")
+    .apply({ kind: "put", rawPath: "", id, create: false, condition: "", body: encoder.encode(body) }, 60_000);
   const there = await fetch(`http://127.0.0.1:${port}/document/v1/b/note/group/g/${number}`, { method: "POST", body });
   await there.text();
   if (here.status !== 200 || there.status !== 200) throw new Error(`put: ${here.status}, ${there.status}`);
 }
 
 async function searchHere(yql) {
-  const properties = [["yql", yql], ["streaming.groupname", "g"], ["ranking", "text"], ["timeout", "20s"]];
+  const properties = [
+    ["yql", yql],
+    ["streaming.groupname", "g"],
+    ["ranking", "text"],
+    ["timeout", "20s"],
+  ];
   const answer = await cluster.partition("g:g").search({ properties, body: new Uint8Array(0) }, 60_000);
   return new TextDecoder().decode(answer.body);
 }
@@ -102,7 +115,10 @@ function searchThere(yql) {
 
 async function ready() {
   for (let turn = 0; turn < 200; turn += 1) {
-    const up = await fetch(`http://127.0.0.1:${port}/state/v1/health`).then((it) => it.ok, () => false);
+    const up = await fetch(`http://127.0.0.1:${port}/state/v1/health`).then(
+      (it) => it.ok,
+      () => false,
+    );
     if (up) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

@@ -6,7 +6,16 @@ import { join } from "node:path";
 import { betterSqlite3, bucketOf } from "@brooklet/store";
 import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { type Asking, applicationFiles, asking, folder, type Served, search, serveProcess, writeFiles } from "./served.ts";
+import {
+  type Asking,
+  applicationFiles,
+  asking,
+  folder,
+  type Served,
+  search,
+  serveProcess,
+  writeFiles,
+} from "./served.ts";
 
 const BUCKETS = 16;
 const DOCUMENTS = 300;

@@ -4,7 +4,16 @@
  */
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Answered, type Asking, applicationFiles, asking, folder, search, serveProcess, writeFiles } from "./served.ts";
+import {
+  type Answered,
+  type Asking,
+  applicationFiles,
+  asking,
+  folder,
+  search,
+  serveProcess,
+  writeFiles,
+} from "./served.ts";
 
 const GROUPS = ["g0", "g1", "g2", "g3", "g4", "g5", "g6", "g7"] as const;
 /** Enough that tails are folded into segments meanwhile. */

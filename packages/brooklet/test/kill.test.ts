@@ -98,7 +98,10 @@ async function feedAndKill(served: Served, known: readonly Known[], round: numbe
 
 /** Compares one group with what is known of it: all of it by a query, and some of it by get and by its words. */
 async function verify(ask: Asking, group: string, known: readonly Known[], about: string): Promise<void> {
-  const { status, root } = await search(ask, group, "select * from note where true", { hits: HITS_MAX, timeout: "20s" });
+  const { status, root } = await search(ask, group, "select * from note where true", {
+    hits: HITS_MAX,
+    timeout: "20s",
+  });
   expect(status, about).toBe(200);
   const found = new Map((root.children ?? []).map((hit) => [String(hit.fields["documentid"]), hit.fields]));
   expect(root.fields.totalCount, about).toBe(found.size);
@@ -128,9 +131,10 @@ async function verifyOne(ask: Asking, document: Known, about: string): Promise<v
   const { place, ...plain } = fields;
   expect({ ...plain, place: place.values }, about).toEqual(fieldsOf(value));
   const { root } = await search(ask, group, `select * from note where body contains "${value}"`, { timeout: "20s" });
-  expect(root.children?.map((hit) => hit.fields["documentid"]), `${about}, ${value}`).toEqual([
-    `id:test:note:g=${group}:${document.name}`,
-  ]);
+  expect(
+    root.children?.map((hit) => hit.fields["documentid"]),
+    `${about}, ${value}`,
+  ).toEqual([`id:test:note:g=${group}:${document.name}`]);
 }
 
 /** How many segments the buckets of a closed directory had so far. */
@@ -153,7 +157,10 @@ test(`${KILLS} kills of the server lose nothing that was acknowledged`, {
   const data = join(home, "data");
   const application = writeFiles(join(home, "application"), files);
   const known = GROUPS.flatMap((group) =>
-    Array.from({ length: DOCUMENTS }, (_, at): Known => ({ group, name: `d${at}`, acknowledged: ABSENT, issued: ABSENT })),
+    Array.from(
+      { length: DOCUMENTS },
+      (_, at): Known => ({ group, name: `d${at}`, acknowledged: ABSENT, issued: ABSENT }),
+    ),
   );
   let acknowledged = 0;
   let served = await serveProcess(data, "--app", application, "--threads", "2");

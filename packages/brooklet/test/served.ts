@@ -85,11 +85,8 @@ export interface Answered {
   readonly text: string;
 }
 
-/** How requests are sent. */
-export interface Asking {
-  /** Sends a request; rejects if it is not answered. */
-  (method: string, path: string, body?: unknown, headers?: OutgoingHttpHeaders): Promise<Answered>;
-}
+/** Sends a request; rejects if it is not answered. */
+export type Asking = (method: string, path: string, body?: unknown, headers?: OutgoingHttpHeaders) => Promise<Answered>;
 
 /** A client of the server at `port`, with connections of its own; idle ones keep no process alive. A body that is no text is sent as JSON. */
 export function asking(port: number): Asking {

@@ -16,7 +16,12 @@ const REFERENCE = /Internal error, reference [0-9a-f]{6}-\d+/;
 const note = `schema note { document note { field title type string { indexing: summary | index } } }`;
 
 /** A server whose core can be spoiled, and what its operator was told. */
-async function server(): Promise<{ ask: Asking; spoil: () => void; problems: readonly Error[]; idle: () => Promise<void> }> {
+async function server(): Promise<{
+  ask: Asking;
+  spoil: () => void;
+  problems: readonly Error[];
+  idle: () => Promise<void>;
+}> {
   const home = folder();
   const memories: { readonly buffer: ArrayBufferLike }[] = [];
   const problems: Error[] = [];
@@ -88,7 +93,8 @@ test("put, get and search: each is told a reference, and the next is served", as
 test("a trap while a tail is folded loses nothing, and the next fold succeeds", { timeout: 30_000 }, async () => {
   const { ask, spoil, problems, idle } = await server();
   const names = Array.from({ length: 300 }, (_, at) => `n${at}`);
-  for (const { status } of await Promise.all(names.slice(0, 250).map((name) => put(ask, name)))) expect(status).toBe(200);
+  for (const { status } of await Promise.all(names.slice(0, 250).map((name) => put(ask, name))))
+    expect(status).toBe(200);
   // The write that makes the tail long enough begins the fold; it is spoiled before or while it runs.
   const more = names.slice(250).map((name) => put(ask, name));
   await Promise.race(more);

@@ -84,6 +84,7 @@ export class BucketHost {
       const open = (): SqlConnection => openBucket(number);
       bucket = new Bucket({ ...identity, open, application: this.#application, schedule: setImmediate });
       this.#open.set(number, bucket);
+      this.#maintenance.attend(bucket);
     }
     return bucket;
   }

@@ -3,7 +3,7 @@
  * their files. One compaction at a time in a thread, in slices, so that requests run in between.
  */
 import type { CompactReason, Engine } from "@brooklet/core";
-import type { Bucket, PartitionStore } from "@brooklet/store";
+import type { Bucket, PartitionState, PartitionStore } from "@brooklet/store";
 import { driveInSlices } from "./drive.ts";
 import * as limits from "./limits.ts";
 import { placeOf, sourceOf } from "./place.ts";
@@ -27,6 +27,8 @@ interface Job {
 interface Retry {
   readonly atMs: number;
   readonly waitMs: number;
+  /** Why it failed, for those who ask before it is tried again. */
+  readonly error: unknown;
 }
 
 /** What is known of one bucket beside what it stores. */
@@ -58,12 +60,16 @@ export class Maintenance {
     this.#options = options;
   }
 
+  /** Takes a bucket into care from its first use on, reads included: an earlier process may have left long tails. */
+  attend(bucket: Bucket): void {
+    this.#of(bucket);
+  }
+
   /** Notes a committed write; folds the tail if it is long. Never fails: the write is done. */
   written(bucket: Bucket, key: string): void {
     try {
       const attention = this.#of(bucket);
-      const { operations, operationBytes } = bucket.store.state(key);
-      if (operations >= limits.FOLD_OPERATIONS || operationBytes >= limits.FOLD_BYTES) this.#schedule(attention, key);
+      if (isLong(bucket.store.state(key))) this.#schedule(attention, key);
       if (bucket.logBytes >= limits.LOG_BYTES && !attention.checkpointDue) this.#checkpointLater(attention);
     } catch (error) {
       this.#options.onProblem(error);
@@ -74,7 +80,8 @@ export class Maintenance {
   fold(bucket: Bucket, key: string): Promise<void> {
     const attention = this.#of(bucket);
     const job = this.#schedule(attention, key);
-    return job === undefined ? Promise.reject(new Error("folding failed a moment ago and waits")) : job.done;
+    if (job !== undefined) return job.done;
+    return Promise.reject(attention.retries.get(key)?.error ?? new Error("maintenance was stopped"));
   }
 
   /** Compares every partition of `bucket` with the application deployed now. */
@@ -134,26 +141,29 @@ export class Maintenance {
     for (let job = this.#queue.shift(); job !== undefined; job = this.#queue.shift()) {
       const attention = this.#of(job.bucket);
       try {
-        if (!this.#stopped) await this.#compact(attention, job.key);
+        const isChanged = !this.#stopped && (await this.#compact(attention, job.key));
         attention.retries.delete(job.key);
+        attention.jobs.delete(job.key);
+        // What was written meanwhile may be a long tail again, and perhaps nothing more comes.
+        if (isChanged && isLong(job.bucket.store.state(job.key))) this.#schedule(attention, job.key);
         job.settle();
       } catch (error) {
-        this.#postpone(attention, job.key);
+        attention.jobs.delete(job.key);
+        this.#postpone(attention, job.key, error);
         this.#options.onProblem(error);
         job.settle(error);
-      } finally {
-        attention.jobs.delete(job.key);
       }
       await this.#options.turn();
     }
     this.#running = undefined;
   }
 
-  async #compact(attention: Attention, key: string): Promise<void> {
+  /** Compacts a partition. Returns whether that changed anything. */
+  async #compact(attention: Attention, key: string): Promise<boolean> {
     const { bucket } = attention;
     const store = bucket.store;
     const state = store.state(key);
-    if (state.number === 0) return;
+    if (state.number === 0) return false;
     const reason: CompactReason = state.application === bucket.application ? "fold" : "schema";
     const application = bucket.application;
     const task = this.#options.engine.compact(placeOf(state), reason, store.firstFreeSegment);
@@ -162,7 +172,7 @@ export class Maintenance {
       turn: this.#options.turn,
       stop: () => this.#stopped || !this.#same(bucket, store),
     });
-    if (this.#stopped || !this.#same(bucket, store)) return;
+    if (this.#stopped || !this.#same(bucket, store)) return false;
     // A deployment in between: what was written is of the application before, and stays marked so.
     const wholly = reason === "schema" && application === bucket.application;
     if (change !== undefined) {
@@ -172,6 +182,7 @@ export class Maintenance {
       bucket.change((it) => it.markCurrent(key), 0);
     }
     if (bucket.logBytes >= limits.LOG_BYTES) this.#checkpoint(attention, false);
+    return change !== undefined;
   }
 
   /** Whether the bucket is still the one the work began with, not opened anew after a failure. */
@@ -179,9 +190,9 @@ export class Maintenance {
     return bucket.isOpen && bucket.store === store;
   }
 
-  #postpone(attention: Attention, key: string): void {
+  #postpone(attention: Attention, key: string, error: unknown): void {
     const waitMs = Math.min((attention.retries.get(key)?.waitMs ?? limits.RETRY_MS / 2) * 2, limits.RETRY_MAX_MS);
-    attention.retries.set(key, { atMs: performance.now() + waitMs, waitMs });
+    attention.retries.set(key, { atMs: performance.now() + waitMs, waitMs, error });
   }
 
   #sweepTails(attention: Attention): void {
@@ -225,6 +236,11 @@ export class Maintenance {
     attention.bucket.checkpoint(truncate);
     attention.checkpointMs = performance.now();
   }
+}
+
+/** Whether a tail is worth folding while more is being written. */
+function isLong({ operations, operationBytes }: PartitionState): boolean {
+  return operations >= limits.FOLD_OPERATIONS || operationBytes >= limits.FOLD_BYTES;
 }
 
 function jobOf(bucket: Bucket, key: string): Job {

@@ -80,11 +80,13 @@ export class Partition implements PartitionHandle {
       const { number, application } = bucket.store.state(this.#key);
       return number !== 0 && application !== bucket.application;
     };
-    while (outdated()) {
-      if (deadline.passed) throw serviceError(tooLate());
-      await this.#maintenance.fold(bucket, this.#key).catch((error: unknown) => {
-        throw serviceError(error);
-      });
+    try {
+      while (outdated()) {
+        if (deadline.passed) throw tooLate();
+        await this.#maintenance.fold(bucket, this.#key);
+      }
+    } catch (error) {
+      throw serviceError(error);
     }
   }
 

@@ -126,28 +126,32 @@ function segmentsMade(path: string): number {
   }, 0);
 }
 
-test.each(KINDS)(`${KILLS} kills lose nothing that was acknowledged ($name)`, {
-  timeout: 20_000 + KILLS * 5_000,
-}, async ({ name, open, read }) => {
-  const path = join(folder(), "data");
-  const known = new Map<string, Known>();
-  let acknowledged = 0;
-  if (name === "core") {
-    const first = open(path);
-    await first.deploy(packageOf({ note }));
-    await first.close();
-  }
-  for (let round = 0; round < KILLS; round += 1) {
-    acknowledged += learn(known, await feedAndKill(path, round, 20 + Math.random() * 600, name));
-    const start = performance.now();
-    const local = open(path);
-    for (const key of KEYS) compare(await read(local, key), key, known, `after kill ${round}`);
-    expect(performance.now() - start).toBeLessThan(2_000);
-    await local.close();
-  }
-  // Kills that met neither writing nor folding would prove nothing.
-  const segments = segmentsMade(path);
-  console.log(`${name}: ${KILLS} kills, ${acknowledged} acknowledged operations, ${segments} segments made`);
-  expect(acknowledged).toBeGreaterThan(KILLS * 50);
-  expect(segments).toBeGreaterThan(KILLS / 2);
-});
+test.each(KINDS)(
+  `${KILLS} kills lose nothing that was acknowledged ($name)`,
+  {
+    timeout: 20_000 + KILLS * 5_000,
+  },
+  async ({ name, open, read }) => {
+    const path = join(folder(), "data");
+    const known = new Map<string, Known>();
+    let acknowledged = 0;
+    if (name === "core") {
+      const first = open(path);
+      await first.deploy(packageOf({ note }));
+      await first.close();
+    }
+    for (let round = 0; round < KILLS; round += 1) {
+      acknowledged += learn(known, await feedAndKill(path, round, 20 + Math.random() * 600, name));
+      const start = performance.now();
+      const local = open(path);
+      for (const key of KEYS) compare(await read(local, key), key, known, `after kill ${round}`);
+      expect(performance.now() - start).toBeLessThan(2_000);
+      await local.close();
+    }
+    // Kills that met neither writing nor folding would prove nothing.
+    const segments = segmentsMade(path);
+    console.log(`${name}: ${KILLS} kills, ${acknowledged} acknowledged operations, ${segments} segments made`);
+    expect(acknowledged).toBeGreaterThan(KILLS * 50);
+    expect(segments).toBeGreaterThan(KILLS / 2);
+  },
+);

@@ -1,63 +1,25 @@
 /** The walk with the built core: what it stores comes back, and what was damaged meanwhile is told, never answered. */
 import { join } from "node:path";
-import { Core, instantiate, Writer } from "@brooklet/core";
-import { expect, onTestFinished, test } from "vitest";
-import { LocalCluster } from "../src/local-cluster.ts";
-import { directory, folder, openSql } from "./setting.ts";
+import { expect, test } from "vitest";
+import type { LocalCluster } from "../src/local-cluster.ts";
+import { getNote as get, idOf, openCore as open, packageOf, putNote } from "./core-setting.ts";
+import { folder, openSql } from "./setting.ts";
 
-const FILES: Readonly<Record<string, string>> = {
-  "services.xml": `<services version="1.0"><content id="note" version="1.0"><redundancy>1</redundancy>
-    <documents><document type="note" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`,
-  "schemas/note.sd": `schema note { document note {
-    field title type string { indexing: summary | index }
-    field size type long { indexing: summary | attribute }
-    field embedding type tensor<float>(x[4]) { indexing: summary | attribute }
-  } }`,
-};
+const NOTE = `schema note { document note {
+  field title type string { indexing: summary | index }
+  field size type long { indexing: summary | attribute }
+  field embedding type tensor<float>(x[4]) { indexing: summary | attribute }
+} }`;
 const MINUTE_MS = 60_000;
-const encoder = new TextEncoder();
 
-function applicationPackage(): Uint8Array {
-  const writer = new Writer().varint(Object.keys(FILES).length);
-  for (const [path, text] of Object.entries(FILES)) writer.text(path).text(text);
-  return writer.finish();
-}
-
-/** A cluster over the core; its last problem is the operator's. */
-function open(path: string): { cluster: LocalCluster; problems: unknown[] } {
-  const problems: unknown[] = [];
-  const onProblem = (problem: unknown): void => void problems.push(problem);
-  const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 16 << 20, onTrap: onProblem });
-  const cluster = new LocalCluster({ storage: directory(path), makeEngine, onProblem });
-  onTestFinished(() => cluster.close());
-  return { cluster, problems };
-}
-
-const idOf = (name: string, group: string): string => `id:test:note:g=${group}:${name}`;
-
-async function put(cluster: LocalCluster, group: string, name: string): Promise<void> {
-  const fields = { title: `title of ${name}`, size: 7, embedding: [1, 2, 3, 4] };
-  const body = encoder.encode(JSON.stringify({ fields }));
-  const request = { kind: "put", rawPath: "", id: idOf(name, group), create: false, condition: "", body } as const;
-  expect(await cluster.partition(`g:${group}`).apply(request, MINUTE_MS)).toEqual({ status: 200 });
-}
-
-/** The answer to a get: its status, and its text; a failure is its code. */
-async function get(cluster: LocalCluster, group: string, name: string): Promise<string> {
-  const request = { rawPath: "", id: idOf(name, group), fieldSet: "", tensorFormat: "" };
-  try {
-    const { status, body } = await cluster.partition(`g:${group}`).get(request, MINUTE_MS);
-    return `${status} ${new TextDecoder().decode(body)}`;
-  } catch (error) {
-    return (error as { code: string }).code;
-  }
-}
+const put = (cluster: LocalCluster, group: string, name: string): Promise<void> =>
+  putNote(cluster, group, name, { title: `title of ${name}`, size: 7, embedding: [1, 2, 3, 4] });
 
 /** A directory with 300 folded documents of one group and two of another, and 2 not folded yet. */
 async function filled(): Promise<string> {
   const path = join(folder(), "data");
   const { cluster } = open(path);
-  await cluster.deploy(applicationPackage());
+  await cluster.deploy(packageOf({ note: NOTE }));
   await Promise.all(Array.from({ length: 300 }, (_, index) => put(cluster, "alice", `n${index}`)));
   await Promise.all(Array.from({ length: 300 }, (_, index) => put(cluster, "bob", `n${index}`)));
   await cluster.idle();

@@ -41,7 +41,10 @@ test("a rank profile and a field are added: the data stays, and both work at onc
   const profile = "rank-profile largest { first-phase { expression: attribute(size) } }";
   const fields = { ...FIRST, size: NUMBER, colour: EXACT };
   await cluster.deploy(packageOf({ note: note(fields, profile) }));
-  const ranked = await searchNotes(cluster, "alice", "select * from note where true", { ranking: "largest", hits: "2" });
+  const ranked = await searchNotes(cluster, "alice", "select * from note where true", {
+    ranking: "largest",
+    hits: "2",
+  });
   expect(ranked.total).toBe(all);
   expect(ranked.hits.map(({ relevance }) => relevance)).toEqual([DOCUMENTS + 1, DOCUMENTS]);
   expect(await getNote(cluster, "alice", "n7")).toContain('"title":"Red note 7"');

@@ -1,6 +1,8 @@
 //! The short form in which the reference implementation shows trees, in traces and in its tests.
 use crate::number::display_float;
-use crate::tree::{AndNot, Item, Key, Near, Operator, Phrase, TermKind, Values, Weighted};
+use crate::tree::{
+    AndNot, Item, Key, Near, NearestNeighbor, Operator, Phrase, Predicate, TermKind, Values, Wand, Weighted,
+};
 
 /// Writes `item` in the short form: `AND subject:a (OR body:b year:3)`.
 #[must_use]
@@ -96,43 +98,47 @@ fn special(item: &Item) -> String {
             area.east_microdegrees,
             area.north_microdegrees
         ),
-        Operator::Predicate(predicate) => {
-            let subqueries = |bits: u64| if bits == u64::MAX { String::new() } else { format!("[0x{bits:x}]") };
-            let attributes =
-                predicate.attributes.iter().map(|(name, value, bits)| format!("{name}={value}{}", subqueries(*bits)));
-            let ranges =
-                predicate.ranges.iter().map(|(name, value, bits)| format!("{name}:{value}{}", subqueries(*bits)));
-            format!("PREDICATE_QUERY_ITEM {}", attributes.chain(ranges).collect::<Vec<_>>().join(", "))
-        }
-        Operator::Wand(wand) => {
-            let hits = wand.target_hits.map(|hits| format!("({hits})")).unwrap_or_default();
-            let given = match (wand.score_threshold, wand.threshold_boost_factor) {
-                (None, None) => String::new(),
-                (threshold, boost) => {
-                    let (threshold, boost) =
-                        (display_float(threshold.unwrap_or(0.0)), display_float(boost.unwrap_or(1.0)));
-                    format!("{{scoreThreshold={threshold}, thresholdBoostFactor={boost}}} ")
-                }
-            };
-            format!("WAND{hits} {given}{}", weighted_text(&wand.weighted))
-        }
-        Operator::NearestNeighbor(neighbor) => {
-            let mut text = format!("field={},queryTensorName={}", neighbor.field, neighbor.query_tensor);
-            let mut add = |name: &str, value: Option<String>| {
-                text.extend(value.map(|value| format!(",{name}={value}")));
-            };
-            add("targetHits", neighbor.target_hits.map(|hits| hits.to_string()));
-            add("totalTargetHits", neighbor.total_target_hits.map(|hits| hits.to_string()));
-            add("minTargetHits", neighbor.min_target_hits.map(|hits| hits.to_string()));
-            for (name, value) in &neighbor.hnsw {
-                add(&format!("hnsw.{name}"), Some(value.to_string()));
-            }
-            add("approximate", neighbor.approximate.filter(|yes| !yes).map(|_| "false".to_owned()));
-            add("distanceThreshold", neighbor.distance_threshold.map(display_float));
-            format!("NEAREST_NEIGHBOR {{{text}}}")
-        }
+        Operator::Predicate(predicate) => predicate_text(predicate),
+        Operator::Wand(wand) => wand_text(wand),
+        Operator::NearestNeighbor(neighbor) => nearest_text(neighbor),
         _ => String::new(),
     }
+}
+
+fn predicate_text(predicate: &Predicate) -> String {
+    let subqueries = |bits: u64| if bits == u64::MAX { String::new() } else { format!("[0x{bits:x}]") };
+    let attributes =
+        predicate.attributes.iter().map(|(name, value, bits)| format!("{name}={value}{}", subqueries(*bits)));
+    let ranges = predicate.ranges.iter().map(|(name, value, bits)| format!("{name}:{value}{}", subqueries(*bits)));
+    format!("PREDICATE_QUERY_ITEM {}", attributes.chain(ranges).collect::<Vec<_>>().join(", "))
+}
+
+fn wand_text(wand: &Wand) -> String {
+    let hits = wand.target_hits.map(|hits| format!("({hits})")).unwrap_or_default();
+    let given = match (wand.score_threshold, wand.threshold_boost_factor) {
+        (None, None) => String::new(),
+        (threshold, boost) => {
+            let (threshold, boost) = (display_float(threshold.unwrap_or(0.0)), display_float(boost.unwrap_or(1.0)));
+            format!("{{scoreThreshold={threshold}, thresholdBoostFactor={boost}}} ")
+        }
+    };
+    format!("WAND{hits} {given}{}", weighted_text(&wand.weighted))
+}
+
+fn nearest_text(neighbor: &NearestNeighbor) -> String {
+    let mut text = format!("field={},queryTensorName={}", neighbor.field, neighbor.query_tensor);
+    let mut add = |name: &str, value: Option<String>| {
+        text.extend(value.map(|value| format!(",{name}={value}")));
+    };
+    add("targetHits", neighbor.target_hits.map(|hits| hits.to_string()));
+    add("totalTargetHits", neighbor.total_target_hits.map(|hits| hits.to_string()));
+    add("minTargetHits", neighbor.min_target_hits.map(|hits| hits.to_string()));
+    for (name, value) in &neighbor.hnsw {
+        add(&format!("hnsw.{name}"), Some(value.to_string()));
+    }
+    add("approximate", neighbor.approximate.filter(|yes| !yes).map(|_| "false".to_owned()));
+    add("distanceThreshold", neighbor.distance_threshold.map(display_float));
+    format!("NEAREST_NEIGHBOR {{{text}}}")
 }
 
 fn named(name: &str, items: &[Item]) -> String {

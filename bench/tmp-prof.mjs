@@ -1,0 +1,225 @@
+/**
+ * `npm run bench:vectors [-- --quick]`: exact nearest neighbours, 384 dimensions of bfloat16, top 10, one thread.
+ * Every answer is compared with a plain scan written here; every figure stands beside what the same processor reads
+ * from memory in the same run, so that runs on different machines (or days) can be compared.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Writer } from "@brooklet/core";
+import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+
+const DIMENSIONS = 384;
+const TOP = 10;
+const TIMEOUT_MS = 600_000;
+const WARM_MS = 9_000;
+const quick = process.argv.includes("--quick");
+const encoder = new TextEncoder();
+const SERVICES = `<services version="1.0"><content id="doc" version="1.0"><redundancy>1</redundancy><documents>
+  <document type="doc" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
+const SCHEMA = `schema doc {
+  document doc {
+    field number type int { indexing: summary | attribute }
+    field vector type tensor<bfloat16>(x[${DIMENSIONS}]) {
+      indexing: summary | attribute
+      attribute { distance-metric: angular }
+    }
+  }
+  rank-profile near {
+    inputs { query(q) tensor<bfloat16>(x[${DIMENSIONS}]) }
+    first-phase { expression: closeness(field, vector) }
+  }
+}`;
+
+/** A repeatable stream of numbers from 0 to 1. */
+function random(seed) {
+  let state = seed >>> 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state >>>= 0;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    state >>>= 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** A vector of bfloat16 cells about a sphere, as float32. */
+function vector(next) {
+  const cells = new Float32Array(DIMENSIONS);
+  for (let i = 0; i < DIMENSIONS; i += 1) cells[i] = next() + next() + next() + next() - 2;
+  const bits = new Uint32Array(cells.buffer);
+  for (let i = 0; i < DIMENSIONS; i += 1) bits[i] &= 0xffff0000;
+  return cells;
+}
+
+function hex(cells) {
+  const bits = new Uint32Array(cells.buffer);
+  let text = "";
+  for (const cell of bits) text += (cell >>> 16).toString(16).padStart(4, "0");
+  return text.toUpperCase();
+}
+
+/** Bytes a second that one thread reads from memory: the larger half of what a comparison of two buffers touches. */
+function memoryBandwidth() {
+  const left = Buffer.alloc(192 << 20, 1);
+  const right = Buffer.alloc(192 << 20, 1);
+  const rates = [];
+  for (let round = 0; round < 7; round += 1) {
+    const start = performance.now();
+    if (left.compare(right) !== 0) throw new Error("two equal buffers differ");
+    rates.push((2 * left.length) / ((performance.now() - start) / 1_000));
+  }
+  return median(rates);
+}
+
+function median(values) {
+  return [...values].sort((a, b) => a - b)[values.length >> 1];
+}
+
+async function feed(cluster, groups, documents) {
+  const vectors = [];
+  for (let group = 0; group < groups; group += 1) {
+    const next = random(group + 1);
+    const ofGroup = [];
+    let pending = [];
+    for (let number = 0; number < documents; number += 1) {
+      const cells = vector(next);
+      ofGroup.push(cells);
+      const id = `id:b:doc:g=g${group}:${String(number).padStart(7, "0")}`;
+      const body = encoder.encode(`{"fields":{"number":${number},"vector":{"values":"${hex(cells)}"}}}`);
+      const request = { kind: "put", rawPath: "", id, create: false, condition: "", body };
+      pending.push(cluster.partition(`g:g${group}`).apply(request, TIMEOUT_MS));
+      if (pending.length === 256) {
+        await check(pending);
+        pending = [];
+      }
+    }
+    await check(pending);
+    vectors.push(ofGroup);
+  }
+  return vectors;
+}
+
+async function check(pending) {
+  for (const outcome of await Promise.all(pending))
+    if (outcome.status !== 200) throw new Error(JSON.stringify(outcome));
+}
+
+/** The nearest documents by a plain scan in double precision. */
+function plainScan(vectors, query) {
+  const norm = (cells) => Math.sqrt(cells.reduce((sum, cell) => sum + cell * cell, 0));
+  const length = norm(query);
+  const scored = vectors.map((cells, number) => {
+    let dot = 0;
+    for (let i = 0; i < DIMENSIONS; i += 1) dot += cells[i] * query[i];
+    return [dot / (norm(cells) * length), number];
+  });
+  return scored.sort((a, b) => b[0] - a[0]).slice(0, TOP);
+}
+
+async function search(cluster, group, query) {
+  const properties = [
+    ["streaming.groupname", `g${group}`],
+    ["yql", `select number from doc where {targetHits:${TOP}}nearestNeighbor(vector,q)`],
+    ["ranking", "near"],
+    ["input.query(q)", hex(query)],
+    ["timeout", "60s"],
+  ];
+  return cluster.partition(`g:g${group}`).search({ properties, body: new Uint8Array(0) }, TIMEOUT_MS);
+}
+
+async function measure(name, { groups, documents, cacheBytes, queries, target, unit }) {
+  const path = mkdtempSync(join(tmpdir(), "brooklet-bench-"));
+  const onProblem = (problem) => process.stderr.write(`${problem?.stack ?? problem}\n`);
+  let cluster = openCluster({ path, threads: 0, cacheBytes, onProblem });
+  try {
+    const files = [
+      ["services.xml", SERVICES],
+      ["schemas/doc.sd", SCHEMA],
+    ];
+    const writer = new Writer().varint(files.length);
+    for (const [file, text] of files) writer.text(file).text(text);
+    await cluster.deploy(writer.finish());
+    const start = performance.now();
+    const vectors = await feed(cluster, groups, documents);
+    const feedRate = (groups * documents) / ((performance.now() - start) / 1_000);
+    // Opened anew: the log is empty, nothing is resident.
+    await cluster.close();
+    cluster = openCluster({ path, threads: 0, cacheBytes, onProblem });
+    const next = random(4_711);
+    const latencies = [];
+    let bytesRead = 0;
+    // The tails are folded when they were quiet for some seconds, and the module is compiled by its use.
+    const warmUntil = performance.now() + WARM_MS;
+    for (let turn = 0; performance.now() < warmUntil; turn += 1) await search(cluster, turn % groups, vector(next));
+    for (let turn = -groups; turn < queries; turn += 1) {
+      const group = Math.abs(turn) % groups;
+      const query = vector(next);
+      const begin = performance.now();
+      const answer = await search(cluster, group, query);
+      const took = performance.now() - begin;
+      if (turn >= 0) {
+        latencies.push(took);
+        bytesRead += answer.bytesRead;
+      }
+      if (turn < 0) compare(JSON.parse(new TextDecoder().decode(answer.body)), plainScan(vectors[group], query));
+    }
+    const ms = median(latencies);
+    const rate = documents / (ms / 1_000);
+    const gigabytes = (documents * (DIMENSIONS + 16)) / (ms / 1_000) / 1e9;
+    const p99 = [...latencies].sort((a, b) => a - b)[Math.floor(latencies.length * 0.99)];
+    report(name, {
+      ms,
+      p99,
+      rate,
+      gigabytes,
+      queriesPerSecond: 1_000 / ms,
+      bytesRead: bytesRead / queries,
+      feedRate,
+      target,
+      unit,
+    });
+  } finally {
+    await cluster.close();
+    rmSync(path, { recursive: true, force: true });
+  }
+}
+
+function compare(answer, expected) {
+  const found = (answer.root.children ?? []).map((hit) => hit.fields.number);
+  const wanted = expected.map(([, number]) => number);
+  if (found.join() !== wanted.join()) {
+    // Sums of 32 bits may order what differs in the last digits only otherwise than sums of 64.
+    const spread = expected[0][0] - expected.at(-1)[0];
+    const same = found.length === wanted.length && found.every((number) => wanted.includes(number));
+    if (!same)
+      throw new Error(
+        `wrong answer: ${found} instead of ${wanted} (spread ${spread}): ${JSON.stringify(answer.root.errors ?? "")}`,
+      );
+  }
+}
+
+let bandwidth = 0;
+function report(name, figures) {
+  const { ms, p99, rate, gigabytes, queriesPerSecond, bytesRead, feedRate, target, unit } = figures;
+  const value = unit === "queries/s" ? queriesPerSecond : rate;
+  const shown = unit === "queries/s" ? `${Math.round(value)} queries/s` : `${(value / 1e6).toFixed(2)} M documents/s`;
+  const goal = unit === "queries/s" ? `${target} queries/s` : `${target / 1e6} M documents/s`;
+  process.stdout.write(
+    `${name}: p50 ${ms.toFixed(3)} ms, p99 ${p99.toFixed(3)} ms, ${shown} (goal ${goal}: ${value >= target ? "met" : "MISSED"}), ` +
+      `${gigabytes.toFixed(2)} GB/s of codes = ${((100 * gigabytes * 1e9) / bandwidth).toFixed(0)} % of memory bandwidth, ` +
+      `${Math.round(bytesRead)} bytes read a query, fed at ${Math.round(feedRate)}/s\n`,
+  );
+}
+
+bandwidth = memoryBandwidth();
+process.stdout.write(`memory bandwidth (one thread, comparing buffers): ${(bandwidth / 1e9).toFixed(1)} GB/s\n`);
+const scale = quick ? 1 : 4;
+await measure("resident, groups of 10,000", {
+  groups: 2 * scale,
+  documents: 10_000,
+  cacheBytes: 200 << 20,
+  queries: 1000,
+  target: 10e6,
+});
