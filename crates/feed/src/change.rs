@@ -57,17 +57,17 @@ fn tier(documents: usize) -> u32 {
     (documents / LOWEST).max(1).ilog(FAN)
 }
 
-/// The segments to merge with `puts` documents: a whole tier when it is full, and whatever is mostly dead.
+/// The segments to merge with `puts` documents: a whole tier when it is full, and whatever is mostly dead. Segments as
+/// large as segments get are left alone: merging them would only copy.
 fn by_tiers(segments: Vec<Rc<StoredSegment>>, puts: usize, fingerprint: u64) -> Vec<Rc<StoredSegment>> {
-    let alive = |segment: &StoredSegment| segment.liveness.count();
     let (mut chosen, rest): (Vec<_>, Vec<_>) = segments.into_iter().partition(|segment| {
         segment.header.fingerprint != fingerprint || alive(segment) * 2 < segment.header.documents as usize
     });
     let mut documents = puts + chosen.iter().map(|segment| alive(segment)).sum::<usize>();
     for level in 0..=tier(limits::SEGMENT_DOCUMENTS) {
-        let of_tier: Vec<_> = rest.iter().filter(|segment| tier(alive(segment)) == level).cloned().collect();
-        let full = alive_cap(&of_tier);
-        if tier(documents) >= level && of_tier.len() + 1 >= FAN && !full {
+        let of_tier = rest.iter().filter(|segment| tier(alive(segment)) == level && !is_full(segment));
+        let of_tier: Vec<_> = of_tier.cloned().collect();
+        if tier(documents) >= level && of_tier.len() + 1 >= FAN {
             documents += of_tier.iter().map(|segment| alive(segment)).sum::<usize>();
             chosen.extend(of_tier);
         }
@@ -75,18 +75,22 @@ fn by_tiers(segments: Vec<Rc<StoredSegment>>, puts: usize, fingerprint: u64) -> 
     chosen
 }
 
-/// Whether the segments are as large as segments get: merging them would only copy.
-fn alive_cap(segments: &[Rc<StoredSegment>]) -> bool {
-    segments.iter().all(|segment| segment.liveness.count() * 4 >= limits::SEGMENT_DOCUMENTS * 3)
+fn alive(segment: &StoredSegment) -> usize {
+    segment.liveness.count()
 }
 
-/// All segments that are not full, if there is more than one or the one has dead documents.
+/// Whether a segment has three quarters of what one may have, documents or bytes, and most of it is alive.
+fn is_full(segment: &StoredSegment) -> bool {
+    let documents = segment.header.documents as usize;
+    let large = documents * 4 >= limits::SEGMENT_DOCUMENTS * 3
+        || segment.header.source_bytes() * 4 >= limits::SEGMENT_SOURCE_BYTES * 3;
+    large && alive(segment) * 4 >= documents * 3
+}
+
+/// All segments that are not full or have dead documents, if there is more than one or the one has dead documents.
 fn settled(segments: Vec<Rc<StoredSegment>>, puts: usize) -> Vec<Rc<StoredSegment>> {
-    let unsettled = |segment: &Rc<StoredSegment>| {
-        let documents = segment.header.documents as usize;
-        documents * 4 < limits::SEGMENT_DOCUMENTS * 3 || segment.liveness.count() < documents
-    };
-    let chosen: Vec<_> = segments.into_iter().filter(unsettled).collect();
-    let has_dead = chosen.iter().any(|segment| segment.liveness.count() < segment.header.documents as usize);
-    if chosen.len() + usize::from(puts > 0) > 1 || has_dead { chosen } else { Vec::new() }
+    let has_dead = |segment: &Rc<StoredSegment>| alive(segment) < segment.header.documents as usize;
+    let chosen: Vec<_> = segments.into_iter().filter(|segment| !is_full(segment) || has_dead(segment)).collect();
+    let any_dead = chosen.iter().any(has_dead);
+    if chosen.len() + usize::from(puts > 0) > 1 || any_dead { chosen } else { Vec::new() }
 }

@@ -277,3 +277,20 @@ fn histories_hold_what_a_map_would() {
         }
     }
 }
+
+#[test]
+fn a_segment_full_of_bytes_is_not_copied_by_the_folds_that_follow() {
+    let mut host = notes();
+    let body = "word ".repeat(100_000);
+    for number in 0..16 {
+        host.put(&id(number), &format!(r#"{{"title":"{body}"}}"#));
+    }
+    host.compact(FOLD);
+    let large: Vec<u32> = host.segments.keys().copied().collect();
+    for fold in 1..12 {
+        put_range(&mut host, fold * 100..fold * 100 + 10, 1);
+        host.compact(FOLD);
+    }
+    assert!(host.segments.contains_key(&large[0]), "{large:?} became {:?}", host.segments.keys().collect::<Vec<_>>());
+    assert!(host.segments.len() < 11, "the small ones are joined: {:?}", host.shape());
+}

@@ -259,7 +259,8 @@ fn finish_column(column: Column, document_ids: &[String], sink: &mut BlockSink) 
     match column {
         Column::Ids => ids::write(document_ids, sink),
         Column::Source(writer) => {
-            ColumnHeader { spec: ColumnSpec::source(), parameters: Vec::new(), parts: vec![writer.finish(sink)] }
+            let parameters = vec![writer.len() as u32];
+            ColumnHeader { spec: ColumnSpec::source(), parameters, parts: vec![writer.finish(sink)] }
         }
         Column::Text(writer) => writer.finish(sink),
         Column::Strings(spec, writer) => writer.finish(spec, sink),

@@ -133,6 +133,13 @@ impl Header {
         self.columns.iter().find(|column| column.spec == *spec)
     }
 
+    /// Bytes of its documents' source.
+    #[must_use]
+    pub fn source_bytes(&self) -> usize {
+        let source = self.column(&ColumnSpec::source());
+        source.and_then(|column| column.parameters.first()).map_or(0, |bytes| *bytes as usize)
+    }
+
     /// The header's bytes, not yet sealed.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {

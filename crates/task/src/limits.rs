@@ -74,5 +74,5 @@ pub const BLOCK_BYTES: usize = 3 << 19;
 pub const WANT_BYTES: usize = 4 << 20;
 /// Documents of one segment.
 pub const SEGMENT_DOCUMENTS: usize = 16_384;
-/// Bytes of document source in one segment.
-pub const SEGMENT_SOURCE_BYTES: usize = 32 << 20;
+/// Bytes of document source in one segment: what building it holds is many times this if every word is another.
+pub const SEGMENT_SOURCE_BYTES: usize = 8 << 20;
