@@ -202,7 +202,12 @@ fn searched(deployed: &Deployed, query: &Query, properties: &Properties) -> Resu
     let known = |schema: &DeployedSchema, name: &str| {
         schema.schema.name == name || (schema.cluster == name && deployed.schema(name).is_none())
     };
-    for names in [query.sources.clone(), list("model.sources"), list("model.restrict")] {
+    let lists = [(query.sources.clone(), true), (list("model.sources"), true), (list("model.restrict"), false)];
+    for (names, or_cluster) in lists {
+        // A restriction names schemas only.
+        let known = |schema: &DeployedSchema, name: &str| {
+            if or_cluster { known(schema, name) } else { schema.schema.name == name }
+        };
         if let Some(name) = names.iter().find(|name| !deployed.schemas.iter().any(|schema| known(schema, name))) {
             let valid: Vec<&str> = deployed.schemas.iter().map(|schema| schema.schema.name.as_str()).collect();
             let message = format!(

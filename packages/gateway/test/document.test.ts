@@ -300,8 +300,15 @@ describe("failures of operations", () => {
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "1"]);
   });
 
+  test("a document without a group has a partition of its own", async () => {
+    const { status, body, cluster } = await send("/document/v1/ns/mail/docid/x", put());
+    expect(status).toBe(200);
+    expect(body).toEqual({ pathId: "/document/v1/ns/mail/docid/x", id: "id:ns:mail::x" });
+    expect(cluster.asked).toMatchObject([{ partition: "d:" }]);
+  });
+
   test("every error has flat members only", async () => {
-    for (const target of ["a/b", "ns/mail/group/u1/%zz", "ns/mail/docid/x", "ns/mail/docid/"]) {
+    for (const target of ["a/b", "ns/mail/group/u1/%zz", "ns/mail/number/abc/x", "ns/mail/docid/"]) {
       const { body } = await send(`/document/v1/${target}`, put());
       expect(Object.values(body).filter((value) => typeof value === "object")).toEqual([]);
       expect(body).toMatchObject({ outcome: "not_applied", code: expect.any(String) });

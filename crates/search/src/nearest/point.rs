@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use brooklet_document::{CellType, cells_from_bytes};
-use brooklet_kernel::{Cells, CodeQuery, Codes, Metric, Query, cosine, scan_bounds, score_key, squared_norm};
+use brooklet_kernel::{Cells, CodeQuery, Codes, Metric, Query, scan_bounds, score_key};
 use brooklet_rank::distance::{DistanceMetric, DistanceScale, haversine};
 use brooklet_segment::column::vector::{self, Vectors};
 use brooklet_segment::layout::ColumnSpec;
@@ -42,10 +42,7 @@ impl Point {
     pub(super) fn distance(&self, cell: CellType, row: &[u8]) -> Result<f64, Rejection> {
         Ok(match self.scale.metric() {
             DistanceMetric::Euclidean => self.query.squared_euclidean(row),
-            DistanceMetric::Angular => {
-                let square = squared_norm(self.query.cells(), row);
-                1.0 - cosine(self.query.dot(row), self.query.squared_norm(), square)
-            }
+            DistanceMetric::Angular => 1.0 - self.query.cosine(row),
             DistanceMetric::PrenormalizedAngular => self.scale.query_norm_squared() - self.query.dot(row),
             DistanceMetric::DotProduct => -self.query.dot(row),
             DistanceMetric::Hamming => self.query.hamming(row),
