@@ -46,7 +46,7 @@ fn check_one(name: &str, wanted: &Json, outcome: &Outcome, body: &Json) -> Optio
         "absent" => {
             let pointers = wanted.as_array().expect("a list of pointers").iter().filter_map(Json::as_str);
             pointers
-                .filter(|pointer| body.pointer(pointer).is_some())
+                .filter(|place| body.pointer(&format!("/{place}")).is_some())
                 .map(|pointer| format!("{pointer} is there"))
                 .next()
         }
