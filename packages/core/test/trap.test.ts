@@ -71,17 +71,21 @@ function exhaust(memory: WebAssembly.Memory | undefined): void {
   }
 }
 
+/** Keeps requests under way until they need more than the instance reserved for its cache and its work. */
+function crowd(core: Core, title: string): void {
+  for (let requests = 0; requests < 64; requests += 1) core.encode(put(title));
+}
+
 test.each([
-  ["spoiled memory", spoil, "short"],
-  // More than the free rest of what the instance had taken.
-  ["memory that cannot grow", exhaust, "long ".repeat(700_000)],
-])("%s fails one request with a reference, and the next has a fresh instance", (_, harm, title) => {
+  ["spoiled memory", spoil, (core: Core, title: string) => encode(core, put(title)), "short"],
+  ["memory that cannot grow", exhaust, crowd, "long ".repeat(700_000)],
+] as const)("%s fails one request with a reference, and the next has a fresh instance", (_, harm, use, title) => {
   const { core, memories, traps } = trapping();
   expect(encode(core, put("before"))).toBe("note");
   const fingerprint = core.application()?.fingerprint;
   const started = core.encode(put("of the instance that will end"));
   harm(memories[0]);
-  expect(() => encode(core, put(title))).toThrow(expect.objectContaining({ code: "INTERNAL", status: 500 }));
+  expect(() => use(core, title)).toThrow(expect.objectContaining({ code: "INTERNAL", status: 500 }));
   expect(traps).toHaveLength(1);
   expect(traps[0]?.message).toMatch(REFERENCE);
   expect(traps[0]?.cause).toBeInstanceOf(WebAssembly.RuntimeError);
