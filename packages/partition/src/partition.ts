@@ -59,9 +59,15 @@ export class Partition implements PartitionHandle {
   }
 
   async search(request: SearchRequest, timeoutMs: number): Promise<Answer> {
-    await this.#rewritten(timeoutMs);
+    const start = performance.now();
     const nowSeconds = Math.floor(Date.now() / 1_000);
-    return this.#read((place) => this.#engine.search(place, nowSeconds, request), timeoutMs);
+    const open = (place: Place): Task<Answer> => this.#engine.search(place, nowSeconds, request);
+    try {
+      if (this.#outdated()) await this.#rewritten(this.#deadlineOf(open, timeoutMs, start));
+    } catch (error) {
+      throw serviceError(error);
+    }
+    return this.#read(open, timeoutMs, start);
   }
 
   /** Folds the tail now. */
@@ -69,31 +75,35 @@ export class Partition implements PartitionHandle {
     return this.#maintenance.fold(this.#bucket, this.#key);
   }
 
+  /** Whether another application wrote the segments than the deployed one. */
+  #outdated(): boolean {
+    const { number, application } = this.#bucket.store.state(this.#key);
+    return number !== 0 && application !== this.#bucket.application;
+  }
+
   /**
    * Waits until the segments have the columns that the deployed application asks for. A search over others would miss
    * matches; there is nothing to wait for but after a deployment that changed how fields are stored or matched.
    */
-  async #rewritten(timeoutMs: number): Promise<void> {
-    const deadline = Deadline.in(timeoutMs);
-    const bucket = this.#bucket;
-    const outdated = (): boolean => {
-      const { number, application } = bucket.store.state(this.#key);
-      return number !== 0 && application !== bucket.application;
-    };
-    try {
-      while (outdated()) {
-        if (deadline.passed) throw tooLate();
-        await this.#maintenance.fold(bucket, this.#key);
-      }
-    } catch (error) {
-      throw serviceError(error);
+  async #rewritten(deadline: Deadline): Promise<void> {
+    while (this.#outdated()) {
+      if (deadline.passed) throw tooLate();
+      await deadline.wait(this.#maintenance.fold(this.#bucket, this.#key), tooLate);
     }
   }
 
+  /** Until when a query is worth answering. Its own timeout is known once it is compiled. */
+  #deadlineOf(open: (place: Place) => Task<Answer>, timeoutMs: number, start: number): Deadline {
+    const deadline = Deadline.in(timeoutMs, start);
+    const task = open(placeOf(this.#bucket.store.state(this.#key)));
+    const own = task.timeoutMs;
+    task[Symbol.dispose]();
+    return own > 0 ? deadline.sooner(own, start) : deadline;
+  }
+
   /** One turn: what is read is the partition as it was at its beginning. */
-  #read(open: (place: Place) => Task<Answer>, timeoutMs: number): Answer {
-    const start = performance.now();
-    const deadline = Deadline.in(timeoutMs);
+  #read(open: (place: Place) => Task<Answer>, timeoutMs: number, start: number = performance.now()): Answer {
+    const deadline = Deadline.in(timeoutMs, start);
     try {
       const store = this.#bucket.store;
       const task = open(placeOf(store.state(this.#key)));

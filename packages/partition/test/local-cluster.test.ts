@@ -35,6 +35,23 @@ test("a read whose time is over is finished early", async () => {
   expect(performance.now() - start).toBeLessThan(500);
 });
 
+test("a search whose time is over while segments are rewritten is not answered, and the next one is", async () => {
+  const { cluster: local, engine } = cluster();
+  await local.deploy(new TextEncoder().encode("one"));
+  await put(local.partition("g:a"), "a", 1);
+  await local.deploy(new TextEncoder().encode("two"));
+  // Rewriting outlasts the time of the query, which is the query's own.
+  engine.pauses = 10_000_000;
+  engine.timeoutMs = 20;
+  await expect(all(local.partition("g:a"))).rejects.toMatchObject({ code: "TIMED_OUT", status: 504 });
+  const underWay = new Promise((resolve) => setImmediate(resolve, "under way"));
+  expect(await Promise.race([local.idle(), underWay])).toBe("under way");
+  engine.pauses = 1;
+  engine.timeoutMs = 0;
+  expect(await all(local.partition("g:a"))).toEqual({ a: 1 });
+  expect(engine.compactions).toHaveLength(1);
+});
+
 test("everything survives closing, the application included", async () => {
   const path = join(folder(), "data");
   const first = cluster(directory(path));
