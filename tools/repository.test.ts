@@ -10,10 +10,7 @@ const LINES_MAX: Readonly<Record<string, number>> = { "ARCHITECTURE.md": 250, "A
 /** Documents a stranger looks for first. */
 const EXPECTED = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "COMPATIBILITY.md", "CHANGELOG.md", "AGENTS.md"];
 // In pieces, so that this file does not find itself.
-// `/root/children/0` is a way into the answer to a search.
-const MACHINE_PATHS = new RegExp(
-  `(^|[^\\w./\\\\])/(${["work", "farm", "ro" + "ot(?!/(?:children|coverage|errors|fields))", "tmp", "home/\\w+"].join("|")})/`,
-);
+const MACHINE_PATHS = new RegExp(`(^|[^\\w./\\\\])/(${["work", "farm", "ro" + "ot", "tmp", "home/\\w+"].join("|")})/`);
 const REGISTRIES = new RegExp(
   [
     "registry\\.npm",
