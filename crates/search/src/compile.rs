@@ -16,12 +16,12 @@ use crate::deployed::{Deployed, DeployedSchema};
 use crate::inputs::Inputs;
 use crate::plan::{Plan, Presentation, SchemaPlan};
 use crate::request::Properties;
+use crate::sorting::bind_order;
 
 const MORE: &str = "https://docs.vespa.ai/en/reference/api/query.html#native-execution-parameters";
 
-/// Compiles a request for the partition of this key.
-pub(crate) fn compile(deployed: &Deployed, properties: &Properties, key: &str) -> Result<Plan, Rejection> {
-    check_scope(properties, key)?;
+/// Compiles a request. Whether it may be answered from a partition is [`Scope`](crate::scope::Scope)'s to say.
+pub(crate) fn compile(deployed: &Deployed, properties: &Properties) -> Result<Plan, Rejection> {
     check_known(properties)?;
     let query = parse(deployed, properties)?;
     if query.item.holds_null() {
@@ -48,11 +48,12 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, key: &str) -
         Some(sorting) if !sorting.trim().is_empty() => brooklet_query::parse_sorting(sorting)?,
         _ => Vec::new(),
     };
+    let order = bind_order(&sorting, &searched, &mut issues)?;
     Ok(Plan {
         schemas,
         hits,
         offset,
-        sorting,
+        order,
         issues,
         fields: query.fields.iter().filter(|field| *field != "*").cloned().collect(),
         rank_score_drop_limit: properties.number("ranking.rankScoreDropLimit")?,
@@ -64,36 +65,6 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, key: &str) -
 fn default_timeout(deployed: &Deployed, schemas: &[Rc<SchemaPlan>]) -> u32 {
     let of_cluster = schemas.iter().filter_map(|plan| deployed.application.cluster_of(&plan.schema.schema.name));
     of_cluster.filter_map(|cluster| cluster.query_timeout_ms).next().unwrap_or(limits::TIMEOUT_MS)
-}
-
-/// Exactly one scope, and it is this partition.
-fn check_scope(properties: &Properties, key: &str) -> Result<(), Rejection> {
-    let illegal = |message: &str| Rejection::new(Code::IllegalQuery, message);
-    let group = properties.value("streaming.groupname");
-    let user = properties.value("streaming.userid");
-    let selection = properties.value("streaming.selection");
-    let given = [group, user, selection].iter().flatten().count();
-    if given != 1 {
-        return Err(illegal("Streaming search requires either streaming.groupname or streaming.selection"));
-    }
-    if selection.is_some() {
-        let message = "streaming.selection is not supported yet: name one group with streaming.groupname";
-        return Err(Rejection::new(Code::Unsupported, message));
-    }
-    let named = match (group, user) {
-        (Some(group), _) => format!("g:{group}"),
-        (_, Some(user)) => {
-            let number: u64 = user.trim().parse().map_err(|_| {
-                properties.refuse("streaming.userid", &format!("'{}' is not a valid number", Rejection::quote(user)))
-            })?;
-            format!("n:{number}")
-        }
-        _ => String::new(),
-    };
-    if group.is_some_and(|group| group.len() > limits::GROUP_BYTES) {
-        return Err(illegal(&format!("The group name is longer than {} bytes", limits::GROUP_BYTES)));
-    }
-    if named == key { Ok(()) } else { Err(illegal("The request names another group than it was sent to")) }
 }
 
 /// Parameters that would change the answer and do nothing here are refused, not ignored.

@@ -5,13 +5,17 @@
 //! hits are ordered, summarised and [rendered](render).
 #![forbid(unsafe_code)]
 
+mod answer;
 mod bind;
 mod compile;
 mod deployed;
 mod get;
 mod inputs;
+mod lane;
 mod matching;
+mod merge;
 mod nearest;
+mod partial;
 mod partition;
 mod plan;
 mod ranking;
@@ -20,12 +24,14 @@ mod render;
 mod request;
 mod residency;
 mod run;
+mod scope;
 mod search;
 mod sorting;
 mod summary;
 
 pub use deployed::{Deployed, DeployedProfile, DeployedSchema};
 pub use get::Get;
+pub use merge::{Merge, scope};
 pub use partition::ResidentPartition;
 pub use residency::{Residency, ResidencyStatistics};
 pub use search::Search;

@@ -1,7 +1,6 @@
 //! A query bound to one schema: what to match, how to rank, what to show.
 use std::rc::Rc;
 
-use brooklet_query::sorting::SortKey;
 use brooklet_query::tree::Item;
 use brooklet_rank::match_data::{FieldId, QueryTerms, RankProperties};
 use brooklet_segment::layout::ColumnSpec;
@@ -9,6 +8,7 @@ use brooklet_task::Issues;
 
 use crate::deployed::{DeployedProfile, DeployedSchema};
 use crate::inputs::Inputs;
+use crate::sorting::BoundOrder;
 
 /// What must match, with leaves by number.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,7 +124,8 @@ pub(crate) struct Plan {
     pub(crate) schemas: Vec<Rc<SchemaPlan>>,
     pub(crate) hits: usize,
     pub(crate) offset: usize,
-    pub(crate) sorting: Vec<SortKey>,
+    /// The order that was asked for, if it is not that of relevance.
+    pub(crate) order: BoundOrder,
     /// Soft errors found while binding.
     pub(crate) issues: Issues,
     /// Fields named by the query; empty for all of the summary class.

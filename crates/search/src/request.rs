@@ -1,5 +1,6 @@
 //! The parameters of a search: URL (or form) and JSON body together, by their full names.
 use brooklet_query::surroundings::Parameters;
+use brooklet_task::bytes::Reader;
 use brooklet_task::{Code, Rejection, limits};
 
 /// Aliases of parameters, matched in any case (query-api, parameters).
@@ -59,6 +60,16 @@ pub(crate) struct Properties {
 }
 
 impl Properties {
+    /// Reads the properties and body of a request at the border (docs/abi.md, search). The outer error is of the request
+    /// itself, the inner one of what is in it.
+    pub(crate) fn from_request(reader: &mut Reader) -> Result<Result<Properties, Rejection>, Rejection> {
+        let mut properties = Vec::new();
+        for _ in 0..reader.count(2)? {
+            properties.push((reader.text()?.to_owned(), reader.text()?.to_owned()));
+        }
+        Ok(Properties::read(&properties, reader.bytes()?))
+    }
+
     /// Reads the body and puts the URL's parameters over it.
     pub(crate) fn read(url: &[(String, String)], body: &[u8]) -> Result<Properties, Rejection> {
         let mut properties = Properties::default();

@@ -6,15 +6,16 @@ use std::rc::Rc;
 
 use brooklet_kernel::{Bitmap, TopK, score_key};
 use brooklet_segment::Halt;
-use brooklet_task::{Issues, Rejection, Want, limits};
+use brooklet_task::{Rejection, Want, limits};
 
+use crate::lane::Floor;
 use crate::matching::{LeafMatch, evaluate, match_leaf};
 use crate::nearest::{Resolved, Resolving};
 use crate::partition::View;
 use crate::plan::{Node, Plan, SchemaPlan};
 use crate::ranking::{Ranker, Spot, ViewMatch};
 use crate::reads::Reads;
-use crate::sorting::{BoundKey, SortValue, bind_keys};
+use crate::sorting::{BoundKey, SortValue};
 
 /// Documents ranked before the deadline is looked at.
 const RANK_BATCH: usize = 256;
@@ -46,7 +47,7 @@ pub(crate) struct Run {
     pub(crate) plan: Rc<SchemaPlan>,
     pub(crate) views: Vec<View>,
     pub(crate) ranker: Ranker,
-    pub(crate) keys: Vec<BoundKey>,
+    keys: Vec<BoundKey>,
     stage: Stage,
     found: Vec<Vec<Option<LeafMatch>>>,
     pub(crate) matches: Vec<ViewMatch>,
@@ -63,6 +64,8 @@ pub(crate) struct Run {
     next: usize,
     best: Vec<TopK<(u64, Reverse<u32>)>>,
     threshold: TopK<u64>,
+    /// Key of the score that hits of other partitions leave no place below.
+    floor: Option<u64>,
     /// Documents that matched and were not dropped.
     pub(crate) total: u64,
     /// Documents looked at.
@@ -71,14 +74,11 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) fn new(
-        plan: &Plan,
-        of: &Rc<SchemaPlan>,
-        views: Vec<View>,
-        now: i64,
-        issues: &mut Issues,
-    ) -> Result<Run, Rejection> {
-        let wanted = plan.hits + plan.offset;
+    /// The run over the views of the schema with this number in the plan. A hit that comes after the floor is not wanted.
+    pub(crate) fn new(plan: &Plan, schema: usize, views: Vec<View>, now: i64, floor: &Floor) -> Result<Run, Rejection> {
+        let of = &plan.schemas[schema];
+        let lane = plan.lane(schema);
+        let wanted = plan.kept(lane);
         let first_phase = of.profile.profile.first_phase.as_ref();
         let profile_limit = first_phase.and_then(|phase| phase.rank_score_drop_limit);
         // Without hits nothing is ranked, and only the request's own limit drops (against a score of 0).
@@ -87,7 +87,8 @@ impl Run {
         Ok(Run {
             plan: of.clone(),
             ranker: Ranker::new(of, now)?,
-            keys: bind_keys(&plan.sorting, &of.schema, issues)?,
+            keys: plan.order.keys[schema].clone(),
+            floor: floor.score(lane).map(score_key),
             stage: Stage::Match,
             found: views.iter().map(|_| vec![None; of.leaves.len()]).collect(),
             matches: Vec::new(),
@@ -282,7 +283,9 @@ impl Run {
         self.total += 1;
         let (view, ordinal) = self.documents[index];
         if self.keys.is_empty() {
-            self.best[view as usize].push((score_key(score), Reverse(ordinal)));
+            if self.floor.is_none_or(|floor| score_key(score) >= floor) {
+                self.best[view as usize].push((score_key(score), Reverse(ordinal)));
+            }
             self.threshold.push(score_key(score));
         } else {
             self.candidates.push(Candidate { view: view as usize, ordinal, score, keys: sort_values });
@@ -349,7 +352,7 @@ impl Run {
 
     fn begin_rescoring(&mut self) {
         self.threshold.tighten();
-        let threshold = self.threshold.threshold().copied();
+        let threshold = self.threshold.threshold().copied().max(self.floor);
         let limit = self.drop_limit;
         let straddles = |low: f64, high: f64| limit.is_some_and(|limit| low <= limit && high > limit);
         let shown = |high: f64| threshold.is_none_or(|threshold| score_key(high) >= threshold);
@@ -401,7 +404,7 @@ impl Run {
         self.threshold.tighten();
         self.next = end;
         reads.relax();
-        let threshold = self.threshold.threshold().copied();
+        let threshold = self.threshold.threshold().copied().max(self.floor);
         let rest = &self.order[self.next..];
         let promising = |index: &u32| {
             let (low, high) = self.bounds[*index as usize];

@@ -1,31 +1,31 @@
-//! Answering a query: compile, load the partition, run the plan over each schema, order, summarise, render.
+//! Searching one partition: compile, load it, run the plan over each schema, order, summarise. What is found becomes the
+//! answer if no other partition is addressed, and a partial result if others are.
 use std::cell::RefCell;
-use std::cmp::Ordering;
 use std::rc::Rc;
 
-use brooklet_kernel::score_key;
 use brooklet_segment::{Halt, Place, read_id};
-use brooklet_task::bytes::{Reader, Writer};
+use brooklet_task::bytes::Reader;
 use brooklet_task::{Block, Code, Issues, Rejection, Task, Want};
 
+use crate::answer::{refuse, render, settle};
 use crate::compile::compile;
 use crate::deployed::Deployed;
+use crate::lane::{Floor, Ranked};
+use crate::partial::{Filled, Partial};
 use crate::partition::{Loading, View};
 use crate::plan::Plan;
 use crate::ranking::Spot;
 use crate::reads::Reads;
-use crate::render::{self, Answer, JSON, ShownHit, Timing};
 use crate::request::Properties;
 use crate::residency::Residency;
-use crate::run::{Candidate, Run};
-use crate::sorting::compare;
+use crate::run::Run;
+use crate::scope::Scope;
 use crate::summary::{Summarizer, check_fields};
 
-/// A hit on its way to being shown.
-struct Hit {
-    run: usize,
-    candidate: Candidate,
-    id: Option<String>,
+/// Where a hit was found, in the run of its schema.
+struct Found {
+    view: usize,
+    ordinal: u32,
 }
 
 enum Stage {
@@ -36,24 +36,32 @@ enum Stage {
     Done,
 }
 
+/// What becomes of what is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    Answer,
+    Partial,
+}
+
 /// The task. Rejections become answers, damage of the store is thrown.
 pub struct Search {
     deployed: Rc<Deployed>,
     plan: Result<Rc<Plan>, Rejection>,
+    outcome: Outcome,
+    floor: Floor,
     now: i64,
     loading: Loading,
     reads: Reads,
     stage: Stage,
     runs: Vec<Run>,
-    issues: Issues,
-    hits: Vec<Hit>,
+    hits: Vec<Ranked<Found>>,
     summarizers: Vec<Summarizer>,
-    shown: Vec<ShownHit>,
+    found: Partial,
     elapsed_ms: f64,
 }
 
 impl Search {
-    /// Reads the request (docs/abi.md, search).
+    /// Reads the request (docs/abi.md, search): the answer, from the only partition that is addressed.
     ///
     /// # Errors
     /// If the request is cut short; what is wrong with the query itself becomes the answer.
@@ -62,32 +70,60 @@ impl Search {
         residency: Rc<RefCell<Residency>>,
         request: &[u8],
     ) -> Result<Search, Rejection> {
+        Search::begin(deployed, residency, &mut Reader::new(request), Outcome::Answer, Floor::default())
+    }
+
+    /// Reads the request (docs/abi.md, search a part): a partial result, from one of the partitions that are addressed.
+    ///
+    /// # Errors
+    /// If the request is cut short; what is wrong with the query itself becomes the partial result.
+    pub fn open_part(
+        deployed: Rc<Deployed>,
+        residency: Rc<RefCell<Residency>>,
+        request: &[u8],
+    ) -> Result<Search, Rejection> {
         let mut reader = Reader::new(request);
-        let place = Place::read(&mut reader)?;
+        let floor = reader.bytes()?;
+        let floor = if floor.is_empty() { Floor::default() } else { Floor::read(&mut Reader::new(floor))? };
+        Search::begin(deployed, residency, &mut reader, Outcome::Partial, floor)
+    }
+
+    fn begin(
+        deployed: Rc<Deployed>,
+        residency: Rc<RefCell<Residency>>,
+        reader: &mut Reader<'_>,
+        outcome: Outcome,
+        floor: Floor,
+    ) -> Result<Search, Rejection> {
+        let place = Place::read(reader)?;
         let now = reader.u64()? as i64;
-        let mut properties = Vec::new();
-        for _ in 0..reader.count(2)? {
-            properties.push((reader.text()?.to_owned(), reader.text()?.to_owned()));
-        }
-        let body = reader.bytes()?;
-        let plan =
-            Properties::read(&properties, body).and_then(|properties| compile(&deployed, &properties, &place.key));
-        let plan = plan.and_then(|plan| check_fields(&plan).map(|()| Rc::new(plan)));
+        let plan = Properties::from_request(reader)?.and_then(|properties| {
+            let scope = Scope::of(&properties)?;
+            match outcome {
+                Outcome::Answer => scope.check_whole(&place.key)?,
+                Outcome::Partial => scope.check_part(&place.key)?,
+            }
+            let plan = compile(&deployed, &properties)?;
+            check_fields(&plan)?;
+            Ok(Rc::new(plan))
+        });
         let mut reads = Reads::new(residency);
         let loading = Loading::begin(&place, &mut reads);
         let issues = plan.as_ref().map_or_else(|_| Issues::default(), |plan| plan.issues.clone());
+        let application = deployed.application.fingerprint();
         Ok(Search {
             deployed,
             plan,
+            outcome,
+            floor,
             now,
             loading,
             reads,
             stage: Stage::Load,
             runs: Vec::new(),
-            issues,
             hits: Vec::new(),
             summarizers: Vec::new(),
-            shown: Vec::new(),
+            found: Partial { application, issues, partitions: 1, ..Partial::default() },
             elapsed_ms: 0.0,
         })
     }
@@ -101,7 +137,7 @@ impl Search {
 
     fn begin_runs(&mut self, plan: &Plan) -> Result<(), Rejection> {
         let Some(partition) = self.loading.done().cloned() else { return Ok(()) };
-        for of in &plan.schemas {
+        for (schema, of) in plan.schemas.iter().enumerate() {
             let name = &of.schema.schema.name;
             let views: Vec<View> =
                 partition.views.iter().filter(|view| view.segment.header.schema == *name).cloned().collect();
@@ -111,7 +147,7 @@ impl Search {
                     format!("Segments of schema '{name}' are of another deployment and must be rewritten first");
                 return Err(Rejection::new(Code::Internal, message));
             }
-            self.runs.push(Run::new(plan, of, views, self.now, &mut self.issues)?);
+            self.runs.push(Run::new(plan, schema, views, self.now, &self.floor)?);
             self.summarizers.push(Summarizer::new(plan, of));
         }
         self.stage = Stage::Run(0);
@@ -134,30 +170,27 @@ impl Search {
     /// Collects the candidates of all schemas and leaves those that can be shown, ties included.
     fn gather(&mut self) {
         let Ok(plan) = self.plan.clone() else { return };
-        let wanted = plan.hits + plan.offset;
-        for (run, of) in self.runs.iter_mut().enumerate() {
-            let candidates = std::mem::take(&mut of.candidates);
-            self.hits.extend(candidates.into_iter().map(|candidate| Hit { run, candidate, id: None }));
+        for (schema, run) in self.runs.iter_mut().enumerate() {
+            self.found.total += run.total;
+            self.found.documents += run.scanned;
+            for candidate in std::mem::take(&mut run.candidates) {
+                let content = Found { view: candidate.view, ordinal: candidate.ordinal };
+                let hit = Ranked { schema, keys: candidate.keys, score: candidate.score, id: None, content };
+                if self.floor.admits(&plan, &hit) {
+                    self.hits.push(hit);
+                }
+            }
         }
-        let descending = self.descending();
-        self.hits.sort_by(|a, b| order(a, b, &descending));
-        if let Some(last) = wanted.checked_sub(1).and_then(|last| self.hits.get(last)) {
-            let tied = self.hits.iter().rposition(|hit| order(hit, last, &descending) == Ordering::Equal);
-            self.hits.truncate(tied.map_or(wanted, |tied| tied + 1));
-        }
+        plan.keep(&mut self.hits);
         self.stage = Stage::Order;
-    }
-
-    fn descending(&self) -> Vec<bool> {
-        self.runs.first().map_or_else(Vec::new, |run| run.keys.iter().map(|key| key.descending).collect())
     }
 
     /// Reads the ids, which break the ties, and cuts the window out.
     fn order(&mut self, plan: &Plan) -> Result<(), Halt> {
         let mut missing = false;
         for hit in self.hits.iter_mut().filter(|hit| hit.id.is_none()) {
-            let segment = &self.runs[hit.run].views[hit.candidate.view].segment;
-            match read_id(&segment.header, hit.candidate.ordinal, &mut self.reads.of(segment)) {
+            let segment = &self.runs[hit.schema].views[hit.content.view].segment;
+            match read_id(&segment.header, hit.content.ordinal, &mut self.reads.of(segment)) {
                 Ok(id) => hit.id = Some(id),
                 Err(Halt::Missing) => missing = true,
                 Err(halt) => return Err(halt),
@@ -166,10 +199,13 @@ impl Search {
         if missing {
             return Err(Halt::Missing);
         }
-        let descending = self.descending();
-        self.hits.sort_by(|a, b| order(a, b, &descending).then_with(|| a.id.cmp(&b.id)));
-        self.hits.truncate(plan.hits + plan.offset);
-        self.hits.drain(..plan.offset.min(self.hits.len()));
+        self.hits.retain(|hit| self.floor.admits(plan, hit));
+        plan.keep(&mut self.hits);
+        if self.outcome == Outcome::Answer {
+            let settled = settle(plan, std::mem::take(&mut self.hits))?;
+            self.hits = settled.hits;
+            self.found.total -= settled.dropped;
+        }
         self.stage = Stage::Summarize;
         Ok(())
     }
@@ -178,18 +214,19 @@ impl Search {
         let mut shown = Vec::with_capacity(self.hits.len());
         let mut missing = false;
         for hit in &self.hits {
-            let run = &mut self.runs[hit.run];
+            let run = &mut self.runs[hit.schema];
             let of = run.plan.clone();
-            let (view, ordinal) = (hit.candidate.view, hit.candidate.ordinal);
+            let Found { view, ordinal } = hit.content;
             let spot = Spot { views: &run.views, matches: &run.matches, resolved: &run.resolved, view, ordinal };
             let id = hit.id.as_deref().unwrap_or_default();
-            let summarizer = &self.summarizers[hit.run];
+            let summarizer = &self.summarizers[hit.schema];
             match summarizer.fields(&plan.presentation, &of, id, spot, &mut run.ranker, &mut self.reads) {
-                Ok(fields) => shown.push(ShownHit {
-                    id: id.to_owned(),
-                    relevance: hit.candidate.score,
-                    source: of.schema.cluster.clone(),
-                    fields,
+                Ok(fields) => shown.push(Ranked {
+                    schema: hit.schema,
+                    keys: hit.keys.clone(),
+                    score: hit.score,
+                    id: hit.id.clone(),
+                    content: Filled { fields, inputs: Vec::new() },
                 }),
                 Err(Halt::Missing) => missing = true,
                 Err(halt) => return Err(halt),
@@ -198,50 +235,10 @@ impl Search {
         if missing {
             return Err(Halt::Missing);
         }
-        self.shown = shown;
+        self.found.hits = shown;
         self.stage = Stage::Done;
         Ok(())
     }
-
-    fn trace(&self, level: i32) -> Vec<String> {
-        let documents: u64 = self.runs.iter().map(|run| run.scanned).sum();
-        let mut messages = Vec::new();
-        if level >= 1 {
-            messages.push("No query profile is used".to_owned());
-        }
-        if level >= 2 {
-            messages.push(format!(
-                "Buckets visited: 1\nDocuments visited: {documents}\nBytes visited: {}\nDocuments returned: {}\nBytes returned: {}\n",
-                self.reads.bytes_read,
-                self.shown.len(),
-                self.shown.iter().filter_map(|hit| hit.fields.as_ref()).map(String::len).sum::<usize>(),
-            ));
-        }
-        messages
-    }
-
-    fn render(&self, plan: &Plan) -> (u16, String) {
-        let timing = Timing {
-            elapsed_ms: self.elapsed_ms,
-            bytes_read: self.reads.bytes_read,
-            bytes_scanned: self.reads.bytes_scanned + self.reads.bytes_read,
-        };
-        render::answer(&Answer {
-            total: self.runs.iter().map(|run| run.total).sum(),
-            documents: self.runs.iter().map(|run| run.scanned).sum(),
-            schemas: self.runs.len(),
-            hits: &self.shown,
-            issues: self.issues.all(),
-            timing: plan.presentation.timing.then_some(timing),
-            trace: &self.trace(plan.presentation.trace_level),
-        })
-    }
-}
-
-/// The order of hits before their ids are known: by their keys, then by score.
-fn order(a: &Hit, b: &Hit, descending: &[bool]) -> Ordering {
-    compare(&a.candidate.keys, &b.candidate.keys, descending)
-        .then_with(|| score_key(b.candidate.score).cmp(&score_key(a.candidate.score)))
 }
 
 impl Task for Search {
@@ -284,18 +281,18 @@ impl Task for Search {
         self.elapsed_ms = milliseconds;
     }
 
-    fn finish(self: Box<Self>) -> Result<Vec<u8>, Rejection> {
-        let (status, body) = match &self.plan {
-            Err(rejection) => render::refusal(rejection),
-            Ok(plan) if matches!(self.stage, Stage::Done) => self.render(plan),
-            Ok(_) => render::refusal(&Rejection::new(Code::TimedOut, "Query timed out in streaming visitor")),
+    fn finish(mut self: Box<Self>) -> Result<Vec<u8>, Rejection> {
+        self.found.bytes_read = self.reads.bytes_read;
+        self.found.bytes_scanned = self.reads.bytes_scanned + self.reads.bytes_read;
+        self.found.refusal = match &self.plan {
+            Err(rejection) => Some(rejection.clone()),
+            Ok(_) if matches!(self.stage, Stage::Done) => None,
+            Ok(_) => Some(Rejection::new(Code::TimedOut, "Query timed out in streaming visitor")),
         };
-        let mut writer = Writer::new();
-        writer.u16(status);
-        writer.text(JSON);
-        writer.u64(self.reads.bytes_read);
-        writer.u64(self.reads.bytes_scanned + self.reads.bytes_read);
-        writer.bytes(body.as_bytes());
-        Ok(writer.finish())
+        match (&self.plan, self.outcome) {
+            (_, Outcome::Partial) => Ok(self.found.encode()),
+            (Ok(plan), Outcome::Answer) => Ok(render(plan, &self.found, self.elapsed_ms)),
+            (Err(rejection), Outcome::Answer) => Ok(refuse(rejection)),
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Orders other than relevance: the keys of a document, and how keys compare.
 use std::cmp::Ordering;
+use std::rc::Rc;
 
 use brooklet_document::DataType;
 use brooklet_query::sorting::{Direction, Missing, SortBy, SortFunction, SortKey};
@@ -38,6 +39,8 @@ enum BoundBy {
     Relevance,
     DocumentId,
     Source,
+    /// Nothing: the schema has no such attribute, but another searched one has.
+    Absent,
     Numbers(ColumnSpec),
     Texts(ColumnSpec, TextOrder),
 }
@@ -48,22 +51,56 @@ enum TextOrder {
     Lowercase,
 }
 
-/// Binds the keys of a query to a schema; what cannot be sorted by is told and left out.
-pub(crate) fn bind_keys(
-    keys: &[SortKey],
-    schema: &DeployedSchema,
-    issues: &mut Issues,
-) -> Result<Vec<BoundKey>, Rejection> {
-    let bound = keys.iter().map(|key| bind_key(key, schema, issues));
-    Ok(bound.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+/// The keys of a query, bound to each searched schema: the same number of keys for all, with the same directions, so
+/// that documents of different schemas can be compared.
+#[derive(Default)]
+pub(crate) struct BoundOrder {
+    /// For each schema its keys.
+    pub(crate) keys: Vec<Vec<BoundKey>>,
+    /// For each key whether it descends.
+    pub(crate) descending: Vec<bool>,
 }
 
-fn bind_key(key: &SortKey, schema: &DeployedSchema, issues: &mut Issues) -> Result<Option<BoundKey>, Rejection> {
+/// Binds the keys of a query. What a schema cannot be sorted by is told; where no schema can, the key is left out.
+pub(crate) fn bind_order(
+    keys: &[SortKey],
+    schemas: &[Rc<DeployedSchema>],
+    issues: &mut Issues,
+) -> Result<BoundOrder, Rejection> {
+    let mut order = BoundOrder { keys: vec![Vec::new(); schemas.len()], descending: Vec::new() };
+    for key in keys {
+        let mut common = None;
+        let mut bound = Vec::with_capacity(schemas.len());
+        for schema in schemas {
+            let of_schema = bind_key(key, schema, common, issues)?;
+            common = common.or(of_schema.as_ref().map(|key| key.descending));
+            bound.push(of_schema);
+        }
+        let Some(descending) = common else { continue };
+        let absent = || BoundKey { by: BoundBy::Absent, descending, missing: Missing::Last };
+        order.descending.push(descending);
+        order.keys.iter_mut().zip(bound).for_each(|(keys, key)| keys.push(key.unwrap_or_else(absent)));
+    }
+    // What is ordered by relevance alone, best first, is ordered as without any key.
+    let usual = |keys: &Vec<BoundKey>| matches!(&keys[..], [BoundKey { by: BoundBy::Relevance, descending: true, .. }]);
+    if order.keys.iter().all(usual) {
+        order = BoundOrder { keys: vec![Vec::new(); schemas.len()], descending: Vec::new() };
+    }
+    Ok(order)
+}
+
+/// Binds a key to a schema; `common` is the direction it has for another one.
+fn bind_key(
+    key: &SortKey,
+    schema: &DeployedSchema,
+    common: Option<bool>,
+    issues: &mut Issues,
+) -> Result<Option<BoundKey>, Rejection> {
     let by = match &key.by {
         SortBy::Relevance => BoundBy::Relevance,
         SortBy::DocumentId => BoundBy::DocumentId,
         SortBy::Source => BoundBy::Source,
-        SortBy::Attribute(name) => return bind_attribute(key, name, schema, issues),
+        SortBy::Attribute(name) => return bind_attribute(key, name, schema, common, issues),
     };
     let descending = match key.direction {
         Some(direction) => direction == Direction::Descending,
@@ -76,6 +113,7 @@ fn bind_attribute(
     key: &SortKey,
     name: &str,
     schema: &DeployedSchema,
+    common: Option<bool>,
     issues: &mut Issues,
 ) -> Result<Option<BoundKey>, Rejection> {
     let Some(field) = schema.schema.query_field(name) else {
@@ -94,7 +132,7 @@ fn bind_attribute(
     };
     let descending = match key.direction {
         Some(direction) => direction == Direction::Descending,
-        None => field.sorting.order == SortOrder::Descending,
+        None => common.unwrap_or(field.sorting.order == SortOrder::Descending),
     };
     let single = matches!(field.data_type.element(), element if *element == field.data_type);
     let usual = if single && !descending { Missing::First } else { Missing::Last };
@@ -135,6 +173,7 @@ impl BoundKey {
             BoundBy::Relevance => Some(SortValue::Number(score)),
             BoundBy::DocumentId => Some(SortValue::Text(id.as_bytes().to_vec())),
             BoundBy::Source => Some(SortValue::Text(schema.cluster.as_bytes().to_vec())),
+            BoundBy::Absent => None,
             BoundBy::Numbers(spec) => match column(spec) {
                 Some(column) => self.number(column, spot, reads)?,
                 None => None,
@@ -243,20 +282,35 @@ fn ordered(text: &str, order: TextOrder) -> Vec<u8> {
     out.into_bytes()
 }
 
+/// Values of one key compare by their kind first: where schemas give a name to different types, there is still one order.
 fn compare_values(a: &SortValue, b: &SortValue) -> Ordering {
     let place = |value: &SortValue| match value {
         SortValue::First => 0,
-        SortValue::Last => 2,
-        _ => 1,
+        SortValue::Number(_) | SortValue::Integer(_) => 1,
+        SortValue::Text(_) => 2,
+        SortValue::Last => 3,
     };
     match (a, b) {
         (SortValue::Number(a), SortValue::Number(b)) => a.total_cmp(b),
         (SortValue::Integer(a), SortValue::Integer(b)) => a.cmp(b),
-        (SortValue::Integer(a), SortValue::Number(b)) => (*a as f64).total_cmp(b),
-        (SortValue::Number(a), SortValue::Integer(b)) => a.total_cmp(&(*b as f64)),
+        (SortValue::Integer(a), SortValue::Number(b)) => compare_mixed(*a, *b),
+        (SortValue::Number(a), SortValue::Integer(b)) => compare_mixed(*b, *a).reverse(),
         (SortValue::Text(a), SortValue::Text(b)) => a.cmp(b),
         _ => place(a).cmp(&place(b)),
     }
+}
+
+/// An integer and a float, compared exactly: rounded to a float, neighbours of a large integer would all equal it.
+fn compare_mixed(integer: i64, float: f64) -> Ordering {
+    const BOUND: f64 = 9_223_372_036_854_775_808.0;
+    let whole = float.trunc();
+    if float.is_nan() || float >= BOUND || float < -BOUND {
+        return if float.is_sign_negative() { Ordering::Greater } else { Ordering::Less };
+    }
+    // Nothing is between a number and its whole part but the fraction; -0.0 comes before 0, as among floats.
+    let fraction = 0.0f64.total_cmp(&(float - whole));
+    let negative_zero = if float == 0.0 && float.is_sign_negative() { Ordering::Greater } else { Ordering::Equal };
+    integer.cmp(&(whole as i64)).then(if float == whole { negative_zero } else { fraction })
 }
 
 /// The order of two documents by their keys.

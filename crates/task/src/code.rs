@@ -34,7 +34,30 @@ pub enum Code {
     Internal,
 }
 
+/// Every kind, for finding one by its name.
+const ALL: [Code; 13] = [
+    Code::NullQuery,
+    Code::IllegalQuery,
+    Code::InvalidQueryParameter,
+    Code::ErrorInReply,
+    Code::TimedOut,
+    Code::BadRequest,
+    Code::InvalidDocument,
+    Code::TooLarge,
+    Code::InvalidApplication,
+    Code::Unsupported,
+    Code::ConditionNotMet,
+    Code::StoreCorrupt,
+    Code::Internal,
+];
+
 impl Code {
+    /// The kind with this [`name`](Code::name).
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Code> {
+        ALL.into_iter().find(|code| code.name() == name)
+    }
+
     /// Vespa's error number on `/search/`.
     #[must_use]
     pub const fn number(self) -> u16 {

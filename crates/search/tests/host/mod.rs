@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use brooklet_feed::{Compact, OperationRequest, encode};
 use brooklet_schema::Application;
-use brooklet_search::{Deployed, Get, Residency, Search};
+use brooklet_search::{Deployed, Get, Merge, Residency, Search, scope};
 use brooklet_segment::Place;
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Rejection, Task, Want};
@@ -169,21 +169,58 @@ impl Host {
         let mut writer = Writer::new();
         self.place(key).write(&mut writer);
         writer.u64(1_790_000_000);
-        writer.varint(parameters.len() as u64);
-        for (name, value) in parameters {
-            writer.text(name);
-            writer.text(value);
-        }
-        writer.text(body);
+        write_query(parameters, body, &mut writer);
         let mut search = Search::open(self.deployed.clone(), self.residency.clone(), &writer.finish()).unwrap();
         self.drive(key, &mut search).unwrap_or_else(|rejection| panic!("{rejection}"));
-        let result = Box::new(search).finish().unwrap();
-        let mut reader = Reader::new(&result);
-        let status = reader.u16().unwrap();
-        reader.text().unwrap();
-        let bytes_read = reader.u64().unwrap();
-        reader.u64().unwrap();
-        Answer::new(status, reader.bytes().unwrap(), bytes_read)
+        rendered(&Box::new(search).finish().unwrap())
+    }
+
+    /// A search as the gateway holds it: of the partitions its scope names, `at_once` of them between two merges.
+    pub fn search_scoped(&self, parameters: &[(&str, &str)], body: &str, at_once: usize) -> Answer {
+        let mut query = Writer::new();
+        write_query(parameters, body, &mut query);
+        let query = query.finish();
+        let of_query = scope(&self.deployed, &query).unwrap();
+        let mut reader = Reader::new(&of_query);
+        let keys: Vec<String> = match reader.u8().unwrap() {
+            0 => return rendered(&of_query[1..]),
+            1 => (0..reader.count(1).unwrap()).map(|_| reader.text().unwrap().to_owned()).collect(),
+            _ => self.partitions.keys().cloned().collect(),
+        };
+        let (mut floor, mut merged) = (Vec::new(), Vec::new());
+        for some in keys.chunks(at_once.max(1)) {
+            let mut parts = vec![std::mem::take(&mut merged)];
+            parts.extend(some.iter().map(|key| self.search_part(key, &query, &floor)));
+            parts.retain(|part| !part.is_empty());
+            let result = self.merge(&query, &parts, false);
+            let mut reader = Reader::new(&result);
+            (floor, merged) = (reader.bytes().unwrap().to_vec(), reader.bytes().unwrap().to_vec());
+        }
+        let parts = if merged.is_empty() { Vec::new() } else { vec![merged] };
+        rendered(&self.merge(&query, &parts, true))
+    }
+
+    /// What one partition finds that comes before the floor.
+    fn search_part(&self, key: &str, query: &[u8], floor: &[u8]) -> Vec<u8> {
+        let mut writer = Writer::new();
+        writer.bytes(floor);
+        self.place(key).write(&mut writer);
+        writer.u64(1_790_000_000);
+        writer.raw(query);
+        let mut search = Search::open_part(self.deployed.clone(), self.residency.clone(), &writer.finish()).unwrap();
+        self.drive(key, &mut search).unwrap_or_else(|rejection| panic!("{rejection}"));
+        Box::new(search).finish().unwrap()
+    }
+
+    fn merge(&self, query: &[u8], parts: &[Vec<u8>], whole: bool) -> Vec<u8> {
+        let mut writer = Writer::new();
+        writer.raw(query);
+        writer.u8(u8::from(whole));
+        writer.varint(parts.len() as u64);
+        parts.iter().for_each(|part| writer.bytes(part));
+        let mut merge = Merge::open(&self.deployed, &writer.finish()).unwrap();
+        assert_eq!(merge.wants().unwrap(), Want::Nothing);
+        Box::new(merge).finish().unwrap()
     }
 
     /// Gets a document.
@@ -269,6 +306,26 @@ impl Host {
         let partition = &self.partitions[key];
         (partition.segments.len(), partition.operations.len())
     }
+}
+
+/// The properties and body of a query, as they cross the border.
+fn write_query(parameters: &[(&str, &str)], body: &str, writer: &mut Writer) {
+    writer.varint(parameters.len() as u64);
+    for (name, value) in parameters {
+        writer.text(name);
+        writer.text(value);
+    }
+    writer.text(body);
+}
+
+/// An answer that was rendered.
+fn rendered(result: &[u8]) -> Answer {
+    let mut reader = Reader::new(result);
+    let status = reader.u16().unwrap();
+    reader.text().unwrap();
+    let bytes_read = reader.u64().unwrap();
+    reader.u64().unwrap();
+    Answer::new(status, reader.bytes().unwrap(), bytes_read)
 }
 
 fn key_of(id: &str) -> String {

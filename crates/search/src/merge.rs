@@ -1,0 +1,112 @@
+//! A query over several partitions: its scope, and the merge of what they found.
+//!
+//! The host asks for the scope, has each addressed partition searched for its partial result, and merges as they come:
+//! some partial results into one, whose floor the next searches are given, and in the end into the answer. A merge may
+//! be cut into steps in any way and order; the answer is the same.
+use std::rc::Rc;
+
+use brooklet_task::bytes::{Reader, Writer};
+use brooklet_task::{Block, Code, Rejection, Task, Want};
+
+use crate::answer::{refuse, render, settle};
+use crate::compile::compile;
+use crate::deployed::Deployed;
+use crate::partial::Partial;
+use crate::plan::Plan;
+use crate::request::Properties;
+use crate::scope::Scope;
+use crate::summary::check_fields;
+
+/// The scope of a query (docs/abi.md, scope): 0 and an answer if it is refused; else what [`Scope`] writes, then the
+/// milliseconds the query may take.
+///
+/// # Errors
+/// If the request is cut short; what is wrong with the query itself becomes the answer.
+pub fn scope(deployed: &Deployed, request: &[u8]) -> Result<Vec<u8>, Rejection> {
+    let mut reader = Reader::new(request);
+    let given = Properties::from_request(&mut reader)?;
+    reader.end()?;
+    let scope = given.and_then(|properties| {
+        let scope = Scope::of(&properties)?;
+        let plan = compile(deployed, &properties)?;
+        check_fields(&plan)?;
+        Ok((scope, plan.timeout_ms))
+    });
+    let mut writer = Writer::new();
+    match scope {
+        Err(rejection) => {
+            writer.u8(0);
+            writer.raw(&refuse(&rejection));
+        }
+        Ok((scope, timeout_ms)) => {
+            scope.write(&mut writer);
+            writer.u32(timeout_ms.max(1));
+        }
+    }
+    Ok(writer.finish())
+}
+
+/// The task that merges. It wants nothing.
+pub struct Merge {
+    plan: Result<Rc<Plan>, Rejection>,
+    merged: Partial,
+    whole: bool,
+    elapsed_ms: f64,
+}
+
+impl Merge {
+    /// Reads the request (docs/abi.md, merge).
+    ///
+    /// # Errors
+    /// If the request is cut short or a partial result is damaged; what is wrong with the query becomes the answer.
+    pub fn open(deployed: &Deployed, request: &[u8]) -> Result<Merge, Rejection> {
+        let mut reader = Reader::new(request);
+        let plan = Properties::from_request(&mut reader)?.and_then(|properties| compile(deployed, &properties));
+        let plan = plan.map(Rc::new);
+        let whole = reader.u8()? != 0;
+        let mut merged = Partial { application: deployed.application.fingerprint(), ..Partial::default() };
+        for _ in 0..reader.count(1)? {
+            let bytes = reader.bytes()?;
+            if let Ok(plan) = &plan {
+                merged.add(Partial::decode(bytes, plan)?)?;
+                // At once: what is kept stays small however many are merged.
+                plan.keep(&mut merged.hits);
+            }
+        }
+        reader.end()?;
+        Ok(Merge { plan, merged, whole, elapsed_ms: 0.0 })
+    }
+}
+
+impl Task for Merge {
+    fn wants(&mut self) -> Result<Want, Rejection> {
+        Ok(Want::Nothing)
+    }
+
+    fn give(&mut self, _: Block) -> Result<(), Rejection> {
+        Err(Rejection::new(Code::Internal, "A merge wants nothing"))
+    }
+
+    fn elapsed(&mut self, milliseconds: f64) {
+        self.elapsed_ms = milliseconds;
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Vec<u8>, Rejection> {
+        let plan = match &self.plan {
+            Ok(plan) => plan.clone(),
+            Err(rejection) => return Ok(refuse(rejection)),
+        };
+        if !self.whole {
+            let mut writer = Writer::new();
+            let mut floor = Writer::new();
+            plan.floor(&self.merged.hits).write(&mut floor);
+            writer.bytes(&floor.finish());
+            writer.bytes(&self.merged.encode());
+            return Ok(writer.finish());
+        }
+        let settled = settle(&plan, std::mem::take(&mut self.merged.hits))?;
+        self.merged.hits = settled.hits;
+        self.merged.total -= settled.dropped;
+        Ok(render(&plan, &self.merged, self.elapsed_ms))
+    }
+}

@@ -1,0 +1,185 @@
+//! What one partition found for a query, to be merged with what others found: hits with what decides about them, already
+//! filled with what they show, and everything that is summed up.
+//!
+//! Hits are filled where they were found, in the same turn, so that what is shown of a document is what was ranked. That
+//! this is not wasteful is the floor's doing: once enough hits are known, a partition leaves out all that come after the
+//! last of them, and fills none of those.
+use brooklet_rank::Value;
+use brooklet_task::bytes::{Reader, Writer};
+use brooklet_task::{Code, Issues, Rejection, limits};
+
+use crate::lane::{Ranked, read_ranked, write_ranked};
+use crate::plan::Plan;
+
+/// Changes with the form below; partial results do not outlive the processes that exchange them.
+const FORM: u8 = 1;
+
+/// What is shown of a hit, and what a later phase decides about it by.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filled {
+    /// The `fields` object, if it has members.
+    pub(crate) fields: Option<String>,
+    /// The values that the global phase of its profile reads.
+    pub(crate) inputs: Vec<Value>,
+}
+
+/// What some partitions found.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Partial {
+    /// Fingerprint of the application it was found under.
+    pub(crate) application: u64,
+    /// Why there is no answer, if that is so.
+    pub(crate) refusal: Option<Rejection>,
+    /// Documents that matched and were not dropped.
+    pub(crate) total: u64,
+    /// Documents looked at.
+    pub(crate) documents: u64,
+    /// Partitions looked at.
+    pub(crate) partitions: u64,
+    /// Bytes read from stores.
+    pub(crate) bytes_read: u64,
+    /// Bytes looked at.
+    pub(crate) bytes_scanned: u64,
+    /// What went less well.
+    pub(crate) issues: Issues,
+    /// The hits that can be shown, in order, by lane.
+    pub(crate) hits: Vec<Ranked<Filled>>,
+    /// For each grouping request of the query what grouping makes of it; only grouping knows the form.
+    pub(crate) grouping: Vec<Vec<u8>>,
+}
+
+impl Partial {
+    /// Adds what another has. The hits are sorted and cut afterwards, by [`Plan::keep`].
+    pub(crate) fn add(&mut self, other: Partial) -> Result<(), Rejection> {
+        if self.application != other.application {
+            let message = "The application was deployed anew while the query ran; ask again";
+            return Err(Rejection::new(Code::Internal, message));
+        }
+        self.refusal = self.refusal.take().or(other.refusal);
+        self.total += other.total;
+        self.documents += other.documents;
+        self.partitions += other.partitions;
+        self.bytes_read += other.bytes_read;
+        self.bytes_scanned += other.bytes_scanned;
+        for issue in other.issues.all() {
+            self.issues.report(issue.code, issue.message.clone());
+        }
+        self.hits.extend(other.hits);
+        if self.grouping.is_empty() {
+            self.grouping = other.grouping;
+        }
+        Ok(())
+    }
+
+    /// As bytes.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut writer = Writer::new();
+        writer.u8(FORM);
+        writer.u64(self.application);
+        let refusal = self.refusal.as_ref().map(|refusal| (refusal.code, refusal.message.as_str()));
+        write_notes(refusal.into_iter(), &mut writer);
+        let numbers = [self.total, self.documents, self.partitions, self.bytes_read, self.bytes_scanned];
+        numbers.into_iter().for_each(|number| writer.varint(number));
+        write_notes(self.issues.all().iter().map(|issue| (issue.code, issue.message.as_str())), &mut writer);
+        writer.varint(self.hits.len() as u64);
+        for hit in &self.hits {
+            write_ranked(hit, &mut writer);
+            writer.text(hit.content.fields.as_deref().unwrap_or_default());
+            writer.varint(hit.content.inputs.len() as u64);
+            hit.content.inputs.iter().for_each(|value| write_value(value, &mut writer));
+        }
+        writer.varint(self.grouping.len() as u64);
+        self.grouping.iter().for_each(|bytes| writer.bytes(bytes));
+        writer.finish()
+    }
+
+    /// Reads what [`Partial::encode`] wrote, for this plan.
+    pub(crate) fn decode(bytes: &[u8], plan: &Plan) -> Result<Partial, Rejection> {
+        let mut reader = Reader::new(bytes);
+        let form = reader.u8()?;
+        if form != FORM {
+            return Err(Rejection::corrupt(format!("a partial result of form {form}")));
+        }
+        let mut partial = Partial { application: reader.u64()?, ..Partial::default() };
+        read_notes(&mut reader, |code, message| {
+            partial.refusal.get_or_insert_with(|| Rejection::new(code, message));
+        })?;
+        for number in [
+            &mut partial.total,
+            &mut partial.documents,
+            &mut partial.partitions,
+            &mut partial.bytes_read,
+            &mut partial.bytes_scanned,
+        ] {
+            *number = reader.varint()?.min(u64::from(u32::MAX) << 20);
+        }
+        read_notes(&mut reader, |code, message| partial.issues.report(code, message))?;
+        for _ in 0..reader.count(8)? {
+            partial.hits.push(read_hit(&mut reader, plan)?);
+        }
+        for _ in 0..reader.count(1)? {
+            partial.grouping.push(reader.bytes()?.to_vec());
+        }
+        reader.end()?;
+        Ok(partial)
+    }
+}
+
+fn read_hit(reader: &mut Reader, plan: &Plan) -> Result<Ranked<Filled>, Rejection> {
+    let Ranked { schema, keys, score, id, .. } = read_ranked(reader)?;
+    if schema >= plan.schemas.len() || keys.len() != plan.order.descending.len() {
+        return Err(Rejection::corrupt("a hit of another query"));
+    }
+    let fields = Some(reader.text()?).filter(|fields| !fields.is_empty()).map(str::to_owned);
+    let mut inputs = Vec::new();
+    for _ in 0..reader.count(1)? {
+        inputs.push(read_value(reader)?);
+    }
+    Ok(Ranked { schema, keys, score, id, content: Filled { fields, inputs } })
+}
+
+fn write_notes<'a>(notes: impl Iterator<Item = (Code, &'a str)>, writer: &mut Writer) {
+    let notes: Vec<(Code, &str)> = notes.collect();
+    writer.varint(notes.len() as u64);
+    for (code, message) in notes {
+        writer.text(code.name());
+        writer.text(message);
+    }
+}
+
+fn read_notes(reader: &mut Reader, mut note: impl FnMut(Code, &str)) -> Result<(), Rejection> {
+    let count = reader.count(2)?;
+    if count > limits::ISSUES {
+        return Err(Rejection::corrupt(format!("{count} issues, more than {}", limits::ISSUES)));
+    }
+    for _ in 0..count {
+        let name = reader.text()?;
+        let code = Code::from_name(name).ok_or_else(|| Rejection::corrupt("an issue of an unknown kind"))?;
+        note(code, reader.text()?);
+    }
+    Ok(())
+}
+
+const NUMBER: u8 = 0;
+const TENSOR: u8 = 1;
+
+fn write_value(value: &Value, writer: &mut Writer) {
+    match value {
+        Value::Number(number) => {
+            writer.u8(NUMBER);
+            writer.f64(*number);
+        }
+        Value::Tensor(tensor) => {
+            writer.u8(TENSOR);
+            brooklet_document::encode::encode_tensor(tensor, writer);
+        }
+    }
+}
+
+fn read_value(reader: &mut Reader) -> Result<Value, Rejection> {
+    match reader.u8()? {
+        NUMBER => Ok(Value::Number(reader.f64()?)),
+        TENSOR => Ok(Value::Tensor(brooklet_document::encode::decode_tensor(reader)?.into())),
+        other => Err(Rejection::corrupt(format!("a value of kind {other}"))),
+    }
+}
