@@ -1,0 +1,191 @@
+/** Embeddings of any endpoint that speaks OpenAI's `/embeddings`. Texts leave the machine; the notice says where to. */
+import { ServiceError } from "@brooklet/wire";
+import type { Deadline, Embedder, Embedding, EmbedRequest } from "./embedder.ts";
+
+/** Answers are read up to this size. */
+const ANSWER_BYTES_MAX = 64 << 20;
+/** Tries of a request that was refused for now. */
+const TRIES = 4;
+/** The wait before the second try; it doubles. */
+const WAIT_MS = 200;
+
+/** Where the endpoint is and how it is asked. The operator's words: no document and no query has a say in it. */
+export interface HttpEmbedderOptions {
+  readonly id: string;
+  /** The address of the endpoint itself (`https://host/v1/embeddings`). */
+  readonly endpoint: string;
+  readonly model: string;
+  /** The key, sent as a bearer's. */
+  readonly apiKey?: string;
+  /** Sends the wanted number of values along, for models that can cut their vectors themselves. */
+  readonly sendDimensions?: boolean;
+  /** Texts in a request at most; 64 unless given. */
+  readonly batch?: number;
+  /** Text put before a text. */
+  readonly prepend?: { readonly document?: string; readonly query?: string };
+  readonly fetch?: typeof fetch;
+}
+
+/** The embedder. */
+export class HttpEmbedder implements Embedder {
+  readonly id: string;
+  readonly shape = "vector";
+  readonly notice: string;
+  readonly #options: HttpEmbedderOptions;
+  readonly #closed: AbortController = new AbortController();
+
+  constructor(options: HttpEmbedderOptions) {
+    this.id = options.id;
+    this.notice = `texts are sent to ${new URL(options.endpoint).host}`;
+    this.#options = options;
+  }
+
+  async embed(request: EmbedRequest): Promise<readonly Embedding[]> {
+    const { batch = 64, prepend } = this.#options;
+    const texts = request.texts.map((text) => (prepend?.[request.purpose] ?? "") + text);
+    const embeddings: Embedding[] = [];
+    for (let first = 0; first < texts.length; first += batch) {
+      embeddings.push(...(await this.#ask(texts.slice(first, first + batch), request)));
+    }
+    return embeddings;
+  }
+
+  close(): Promise<void> {
+    this.#closed.abort(new ServiceError("UNAVAILABLE", "The embedder is being closed"));
+    return Promise.resolve();
+  }
+
+  async #ask(input: readonly string[], { dimensions, deadline }: EmbedRequest): Promise<readonly Embedding[]> {
+    const { model, sendDimensions } = this.#options;
+    const body = JSON.stringify({
+      model,
+      input,
+      encoding_format: "float",
+      ...(sendDimensions === true ? { dimensions } : {}),
+    });
+    for (let attempt = 1; ; attempt += 1) {
+      const response = await this.#send(body, deadline);
+      if (response.ok) return vectors(await readAnswer(response), input.length, dimensions);
+      const said = (await readAnswer(response)).slice(0, 300);
+      const isPassing = response.status === 429 || response.status >= 500;
+      const waitMs = waitBefore(response, attempt);
+      if (!isPassing || attempt === TRIES || waitMs >= deadline.leftMs()) throw refused(response.status, said);
+      await pause(waitMs, deadline);
+    }
+  }
+
+  async #send(body: string, deadline: Deadline): Promise<Response> {
+    const { endpoint, apiKey, fetch: send = fetch } = this.#options;
+    const leftMs = deadline.leftMs();
+    if (leftMs <= 0) throw late();
+    const signals = [AbortSignal.timeout(Math.ceil(leftMs)), this.#closed.signal];
+    if (deadline.signal !== undefined) signals.push(deadline.signal);
+    const headers = {
+      "content-type": "application/json",
+      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+    };
+    try {
+      // An endpoint that sends us elsewhere would get the key and the texts there.
+      return await send(endpoint, {
+        method: "POST",
+        headers,
+        body,
+        redirect: "error",
+        signal: AbortSignal.any(signals),
+      });
+    } catch (error) {
+      if (deadline.signal?.aborted === true) throw deadline.signal.reason;
+      if (this.#closed.signal.aborted) throw this.#closed.signal.reason;
+      if (deadline.leftMs() <= 0) throw late(error);
+      const why = error instanceof Error ? error.message : String(error);
+      throw new ServiceError("UNAVAILABLE", `The embedding endpoint cannot be reached: ${why}`, { cause: error });
+    }
+  }
+}
+
+function vectors(answer: string, count: number, dimensions: number): readonly Embedding[] {
+  const found = new Map<number, Float32Array>();
+  for (const { index, embedding } of entries(answer)) {
+    if (embedding.length < dimensions) {
+      const text = `The embedding endpoint gives ${embedding.length} values, and ${dimensions} are asked for`;
+      throw new ServiceError("BAD_REQUEST", text);
+    }
+    found.set(index, Float32Array.from(embedding.slice(0, dimensions)));
+  }
+  return Array.from({ length: count }, (_, index) => {
+    const values = found.get(index);
+    if (values === undefined || !values.every(Number.isFinite)) throw malformed();
+    return { shape: "vector", values };
+  });
+}
+
+function entries(answer: string): readonly { index: number; embedding: number[] }[] {
+  let data: unknown;
+  try {
+    data = (JSON.parse(answer) as { data?: unknown } | null)?.data;
+  } catch (error) {
+    throw malformed(error);
+  }
+  const isEntry = (entry: unknown): entry is { index: number; embedding: number[] } =>
+    typeof (entry as { index?: unknown } | null)?.index === "number" &&
+    Array.isArray((entry as { embedding?: unknown }).embedding);
+  if (!Array.isArray(data) || !data.every(isEntry)) throw malformed();
+  return data;
+}
+
+async function readAnswer(response: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of response.body ?? []) {
+    bytes += part.byteLength;
+    if (bytes > ANSWER_BYTES_MAX) throw malformed();
+    parts.push(part);
+  }
+  return new TextDecoder().decode(join(parts, bytes));
+}
+
+function join(parts: readonly Uint8Array[], bytes: number): Uint8Array {
+  const all = new Uint8Array(bytes);
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.byteLength;
+  }
+  return all;
+}
+
+/** What the endpoint asks for, or a wait that doubles. */
+function waitBefore(response: Response, attempt: number): number {
+  const asked = Number(response.headers.get("retry-after") ?? Number.NaN) * 1000;
+  return Number.isFinite(asked) && asked >= 0 ? asked : WAIT_MS * 2 ** (attempt - 1);
+}
+
+function pause(ms: number, deadline: Deadline): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const { signal } = deadline;
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}
+
+function refused(status: number, said: string): ServiceError {
+  const text = `The embedding endpoint answered ${status}: ${said}`;
+  return new ServiceError(status === 429 ? "OVERLOADED" : status >= 500 ? "UNAVAILABLE" : "BAD_REQUEST", text);
+}
+
+function malformed(cause?: unknown): ServiceError {
+  return new ServiceError("INTERNAL", "The embedding endpoint answered something that is no list of embeddings", {
+    cause,
+  });
+}
+
+function late(cause?: unknown): ServiceError {
+  return new ServiceError("TIMED_OUT", "The embedding endpoint did not answer in time", { cause });
+}

@@ -1,0 +1,14 @@
+/** Where a model runtime plugs in, and what needs no runtime. The drivers for Node are in `@brooklet/models/node`. */
+export {
+  type Deadline,
+  deadlineIn,
+  type Embedder,
+  type Embedding,
+  type EmbedRequest,
+  type Purpose,
+} from "./embedder.ts";
+export { HashEmbedder } from "./hash-embedder.ts";
+export { HttpEmbedder, type HttpEmbedderOptions } from "./http-embedder.ts";
+export { AdaptivePool, type PoolStatistics } from "./pool/adaptive-pool.ts";
+export type { Lane, PoolMode, PoolOptions } from "./pool/lane.ts";
+export { Embedders } from "./registry.ts";

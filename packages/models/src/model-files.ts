@@ -1,0 +1,144 @@
+/**
+ * Files of models: by path as they are, by address through a folder of downloads. Addresses come from the operator and
+ * from the deployed application alone; a file is kept under the digest of its address, whole or not at all.
+ */
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream, existsSync } from "node:fs";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { Readable, Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { ServiceError } from "@brooklet/wire";
+
+/** How far a download is. */
+export interface PullProgress {
+  readonly url: string;
+  readonly bytes: number;
+  /** Nothing where the server does not say. */
+  readonly totalBytes?: number;
+}
+
+/** Where files are kept and how they are fetched. */
+export interface ModelFilesOptions {
+  /** The folder of the downloads; it is made if it is not there. */
+  readonly folder: string;
+  /** The largest file that is taken; 8 GiB unless given. */
+  readonly bytesMax?: number;
+  readonly onProgress?: (progress: PullProgress) => void;
+  readonly fetch?: typeof fetch;
+}
+
+/** A progress report for each so many bytes. */
+const PROGRESS_BYTES = 4 << 20;
+
+/** The folder of downloads. */
+export class ModelFiles {
+  readonly #options: ModelFilesOptions;
+  readonly #pulling: Map<string, Promise<string>> = new Map();
+
+  constructor(options: ModelFilesOptions) {
+    this.#options = options;
+  }
+
+  /** The path of the download of an address, if it is there. */
+  find(url: string): string | undefined {
+    const path = this.#path(url);
+    return existsSync(path) ? path : undefined;
+  }
+
+  /**
+   * The path of the file of an address, downloaded now if it was not before.
+   *
+   * @param sha256 What the digest of the file must be, in hexadecimal digits; it is checked of a file that was there too.
+   * @throws ServiceError `UNAVAILABLE` if it cannot be had, `BAD_REQUEST` if it is not what was asked for.
+   */
+  pull(url: string, sha256?: string, signal?: AbortSignal): Promise<string> {
+    const path = this.#path(url);
+    const pulling = this.#pulling.get(path) ?? this.#pull(url, path, sha256, signal);
+    this.#pulling.set(path, pulling);
+    return pulling.finally(() => this.#pulling.delete(path));
+  }
+
+  /** Named after the digest of the address; the end of the name is kept, since runtimes look at it. */
+  #path(url: string): string {
+    const { protocol, pathname } = new URL(url);
+    if (protocol !== "https:" && protocol !== "http:") {
+      throw new ServiceError("BAD_REQUEST", `A model's address begins with https: or http:, not with ${protocol}`);
+    }
+    const name =
+      basename(pathname)
+        .replace(/[^\w.-]/g, "_")
+        .slice(-80) || "model";
+    return join(this.#options.folder, createHash("sha256").update(url).digest("hex").slice(0, 16), name);
+  }
+
+  async #pull(url: string, path: string, sha256: string | undefined, signal?: AbortSignal): Promise<string> {
+    if (existsSync(path)) {
+      if (sha256 !== undefined) expectDigest(url, await kept(path), sha256);
+      return path;
+    }
+    await mkdir(join(path, ".."), { recursive: true });
+    const part = `${path}.${process.pid}.part`;
+    try {
+      const digest = await this.#download(url, part, signal);
+      if (sha256 !== undefined) expectDigest(url, digest, sha256);
+      await writeFile(`${path}.sha256`, digest);
+      await rename(part, path);
+      return path;
+    } finally {
+      await rm(part, { force: true });
+    }
+  }
+
+  async #download(url: string, part: string, signal?: AbortSignal): Promise<string> {
+    const { bytesMax = 8 * 2 ** 30, onProgress, fetch: get = fetch } = this.#options;
+    let response: Response;
+    try {
+      response = await get(url, signal === undefined ? {} : { signal });
+    } catch (error) {
+      signal?.throwIfAborted();
+      const why = error instanceof Error ? error.message : String(error);
+      throw new ServiceError("UNAVAILABLE", `${url} cannot be had: ${why}`, { cause: error });
+    }
+    if (!response.ok || response.body === null) {
+      throw new ServiceError("UNAVAILABLE", `${url} cannot be had: the server answered ${response.status}`);
+    }
+    const length = Number(response.headers.get("content-length") ?? Number.NaN);
+    const known = Number.isFinite(length) && response.headers.get("content-encoding") === null;
+    const hash = createHash("sha256");
+    let bytes = 0;
+    let reported = 0;
+    const count = new Transform({
+      transform(chunk: Buffer, _encoding, done) {
+        bytes += chunk.byteLength;
+        if (bytes > bytesMax) return done(new ServiceError("BAD_REQUEST", `${url} has more than ${bytesMax} bytes`));
+        hash.update(chunk);
+        if (bytes - reported >= PROGRESS_BYTES) {
+          reported = bytes;
+          onProgress?.({ url, bytes, ...(known ? { totalBytes: length } : {}) });
+        }
+        return done(undefined, chunk);
+      },
+    });
+    await pipeline(Readable.fromWeb(response.body as never), count, createWriteStream(part, { flush: true }), {
+      signal,
+    });
+    if (known && bytes !== length)
+      throw new ServiceError("UNAVAILABLE", `${url} ended after ${bytes} of ${length} bytes`);
+    onProgress?.({ url, bytes, totalBytes: bytes });
+    return hash.digest("hex");
+  }
+}
+
+/** The digest of a file that is there: as it was noted, or else computed. */
+async function kept(path: string): Promise<string> {
+  if (existsSync(`${path}.sha256`)) return await readFile(`${path}.sha256`, "utf8");
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path), hash);
+  return hash.digest("hex");
+}
+
+function expectDigest(url: string, found: string, wanted: string): void {
+  if (found.toLowerCase() === wanted.toLowerCase()) return;
+  throw new ServiceError("BAD_REQUEST", `${url} is not what was expected: its SHA-256 is ${found}, not ${wanted}`);
+}

@@ -1,0 +1,66 @@
+/** Embedders on onnxruntime-node: a recipe, and a pool of threads with sessions of it. */
+import { availableParallelism } from "node:os";
+import type { Embedder, Embedding, EmbedRequest } from "../embedder.ts";
+import { AdaptivePool, type PoolStatistics } from "../pool/adaptive-pool.ts";
+import type { PoolMode } from "../pool/lane.ts";
+import type { Recipe, SessionThreads, TextJob } from "./recipe.ts";
+import { SessionLane } from "./session-lane.ts";
+
+/** Texts that one run of a model takes at most. */
+const BATCH_TEXTS = 16;
+/** Tokens that one run takes at most, padding included: what is more does not fit the caches of a core. */
+const BATCH_TOKENS = 2048;
+/** Texts that may wait for a model. */
+const QUEUE_TEXTS = 4096;
+/** Characters that make a token, about; only the order of magnitude matters, for what is put into a batch. */
+const TOKEN_CHARACTERS = 4;
+
+/** How an embedder runs. */
+export interface OnnxEmbedderOptions {
+  readonly id: string;
+  readonly recipe: Recipe;
+  /** Adaptive, unless `threads` fixes it. */
+  readonly mode?: PoolMode;
+  /** Threads of each session, as `onnx-intraop-threads` and its kin say; then every session has these. */
+  readonly threads?: SessionThreads;
+  /** Cores that may be used; all that there are, unless it is given. */
+  readonly cores?: number;
+}
+
+/** The embedder. */
+export class OnnxEmbedder implements Embedder {
+  readonly id: string;
+  readonly shape: Embedding["shape"];
+  readonly #pool: AdaptivePool<TextJob, Embedding>;
+
+  constructor(options: OnnxEmbedderOptions) {
+    const { recipe, threads } = options;
+    const cores = options.cores ?? availableParallelism();
+    const one: SessionThreads = { intraOp: 1, interOp: 1, executionMode: "sequential" };
+    this.id = options.id;
+    this.shape = recipe.reduction.kind === "pool" ? "vector" : recipe.reduction.kind;
+    this.#pool = new AdaptivePool({
+      mode: options.mode ?? (threads === undefined ? "adaptive" : "narrow"),
+      openWide: () => SessionLane.open(recipe, threads ?? { ...one, intraOp: cores }),
+      openNarrow: () => SessionLane.open(recipe, threads ?? one),
+      narrowLanes: Math.max(1, Math.floor(cores / Math.max(1, threads?.intraOp ?? 1))),
+      weigh: (job) => Math.min(recipe.tokensMax, 2 + Math.ceil(job.text.length / TOKEN_CHARACTERS)),
+      batchJobs: BATCH_TEXTS,
+      batchWeight: BATCH_TOKENS,
+      queueJobs: QUEUE_TEXTS,
+    });
+  }
+
+  async embed({ texts, purpose, dimensions, deadline }: EmbedRequest): Promise<readonly Embedding[]> {
+    return await Promise.all(texts.map((text) => this.#pool.run({ text, purpose, dimensions }, deadline)));
+  }
+
+  /** What its pool has done. */
+  statistics(): PoolStatistics {
+    return this.#pool.statistics();
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+}

@@ -1,0 +1,68 @@
+/**
+ * How a transformer is asked, and what is made of what it gives: the settings of a component of services.xml, with
+ * Vespa's names, defaults and formulas (documentation of embedders; `model-integration/src/main/java/ai/vespa/embedding`).
+ * A recipe travels to the threads of the model.
+ */
+import type { Embedding, Purpose } from "../embedder.ts";
+
+/** What is made of the output. */
+export type Reduction =
+  /** Hugging Face and BERT embedders: one vector a text. `none`: the model has pooled already. */
+  | { readonly kind: "pool"; readonly strategy: "mean" | "cls" | "none"; readonly normalize: boolean }
+  /** ColBERT: one vector a token. */
+  | {
+      readonly kind: "rows";
+      readonly queryTokensMax: number;
+      readonly documentTokensMax: number;
+      readonly queryTokenId: number;
+      readonly documentTokenId: number;
+      readonly startTokenId: number;
+      readonly endTokenId: number;
+      readonly maskTokenId: number;
+      readonly attendToExpansion: boolean;
+    }
+  /** SPLADE: a weight for each entry of the vocabulary that scores more than the threshold. */
+  | { readonly kind: "weights"; readonly threshold: number };
+
+/** A transformer with its tokenizer. */
+export interface Recipe {
+  /** Path of the ONNX file. */
+  readonly model: string;
+  /** Path of `tokenizer.json`, or of a WordPiece `vocab.txt`. */
+  readonly tokenizer: string;
+  /** Tokens at most, special ones included. */
+  readonly tokensMax: number;
+  /** Text put before a text, as it is. */
+  readonly prepend: Readonly<Record<Purpose, string>>;
+  readonly inputIds: string;
+  readonly attentionMask: string;
+  /** Nothing: the model does not take it. */
+  readonly tokenTypeIds?: string;
+  readonly output: string;
+  readonly reduction: Reduction;
+}
+
+/** Threads of one session of the runtime. 0 takes every core. */
+export interface SessionThreads {
+  readonly intraOp: number;
+  readonly interOp: number;
+  readonly executionMode: "sequential" | "parallel";
+}
+
+/** A text to embed. */
+export interface TextJob {
+  readonly text: string;
+  readonly purpose: Purpose;
+  readonly dimensions: number;
+}
+
+/** What is told to the thread of a session. */
+export type ThreadRequest =
+  | { readonly kind: "run"; readonly call: number; readonly jobs: readonly TextJob[] }
+  | { readonly kind: "close" };
+
+/** What the thread says. */
+export type ThreadReply =
+  | { readonly kind: "ready"; readonly openedMs: number }
+  | { readonly kind: "done"; readonly call: number; readonly results: readonly Embedding[] }
+  | { readonly kind: "failed"; readonly call: number; readonly message: string; readonly callers: boolean };

@@ -1,0 +1,92 @@
+/** Text → token ids, as the tokenizer of a model says, cut to what the model takes. */
+import { readFileSync } from "node:fs";
+import { Tokenizer } from "@huggingface/tokenizers";
+
+/** What is used of the library's tokenizer. */
+interface Encoder {
+  encode(text: string, options: { add_special_tokens: boolean }): { ids: number[] };
+  decode(ids: number[], options?: { skip_special_tokens?: boolean }): string;
+}
+
+/** Characters that ColBERT leaves out of documents. */
+const PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+
+/** A tokenizer that knows its model's limit. */
+export class Tokens {
+  readonly #encoder: Encoder;
+  /** Tokens at most. */
+  readonly max: number;
+  #punctuation: ReadonlySet<number> | undefined;
+
+  constructor(path: string, tokensMax: number) {
+    const text = readFileSync(path, "utf8");
+    const description = path.endsWith(".txt") ? wordPiece(text) : (JSON.parse(text) as Description);
+    this.#encoder = new Tokenizer(description, {}) as Encoder;
+    const own = description.truncation;
+    this.max = own?.strategy === "LongestFirst" && own.max_length > 0 ? own.max_length : tokensMax;
+  }
+
+  /** With special tokens; too long a text loses its end, the special tokens stay. */
+  withSpecial(text: string): number[] {
+    const all = this.#encoder.encode(text, { add_special_tokens: true }).ids;
+    if (all.length <= this.max) return all;
+    const plain = this.plain(text, Number.POSITIVE_INFINITY);
+    const special = all.length - plain.length;
+    const before = firstDifference(all, plain, special);
+    const kept = plain.slice(0, Math.max(0, this.max - special));
+    return [...all.slice(0, before), ...kept, ...all.slice(before + plain.length)].slice(0, this.max);
+  }
+
+  /** Without special tokens. */
+  plain(text: string, max: number = this.max): number[] {
+    const ids = this.#encoder.encode(text, { add_special_tokens: false }).ids;
+    return ids.length > max ? ids.slice(0, max) : ids;
+  }
+
+  /** The text of one id. */
+  decode(id: number): string {
+    return this.#encoder.decode([id], { skip_special_tokens: false });
+  }
+
+  /** The ids that single punctuation characters have. */
+  punctuation(): ReadonlySet<number> {
+    this.#punctuation ??= new Set([...PUNCTUATION].flatMap((character) => this.plain(character)));
+    return this.#punctuation;
+  }
+}
+
+/** How many special tokens come before the text: the first place at which the text's own ids stand. */
+function firstDifference(all: readonly number[], plain: readonly number[], special: number): number {
+  for (let before = 0; before <= special; before += 1) {
+    if (plain.slice(0, 8).every((id, index) => all[before + index] === id)) return before;
+  }
+  return special;
+}
+
+interface Description {
+  readonly truncation?: { readonly strategy: string; readonly max_length: number } | null;
+}
+
+/** What `tokenizer.json` would say of BERT's lower-cased WordPiece with this vocabulary, one entry a line. */
+function wordPiece(vocabulary: string): Description & Record<string, unknown> {
+  const entries = vocabulary.split(/\r?\n/).filter((line, index, lines) => line !== "" || index + 1 < lines.length);
+  const vocab = Object.fromEntries(entries.map((entry, id) => [entry, id]));
+  const special = ["[CLS]", "[SEP]"].map((token) => [token, vocab[token] ?? 0] as const);
+  const [cls, sep] = special;
+  return {
+    version: "1.0",
+    truncation: null,
+    added_tokens: special.map(([content, id]) => ({ id, content, special: true, normalized: false })),
+    normalizer: { type: "BertNormalizer", clean_text: true, handle_chinese_chars: true, lowercase: true },
+    pre_tokenizer: { type: "BertPreTokenizer" },
+    post_processor: { type: "BertProcessing", cls, sep },
+    decoder: { type: "WordPiece", prefix: "##", cleanup: true },
+    model: {
+      type: "WordPiece",
+      unk_token: "[UNK]",
+      continuing_subword_prefix: "##",
+      max_input_chars_per_word: 100,
+      vocab,
+    },
+  };
+}

@@ -1,0 +1,116 @@
+/** A model in its session: texts in batches through the runtime. It lives in a thread of its own, since a run blocks. */
+import { ServiceError } from "@brooklet/wire";
+import { InferenceSession, Tensor } from "onnxruntime-node";
+import type { Embedding } from "../embedder.ts";
+import type { Recipe, Reduction, SessionThreads, TextJob } from "./recipe.ts";
+import { type Output, pool, rows, weights } from "./reduction.ts";
+import { Tokens } from "./tokens.ts";
+
+/** The ids of one text, and how many of them the model attends to. */
+interface Prepared {
+  readonly ids: readonly number[];
+  readonly attended: number;
+}
+
+/** The transformer. */
+export class Transformer {
+  readonly #recipe: Recipe;
+  readonly #tokens: Tokens;
+  readonly #session: InferenceSession;
+
+  private constructor(recipe: Recipe, tokens: Tokens, session: InferenceSession) {
+    this.#recipe = recipe;
+    this.#tokens = tokens;
+    this.#session = session;
+  }
+
+  /** Reads the files, and checks that the model has the inputs and the output that the recipe names. */
+  static async open(recipe: Recipe, threads: SessionThreads): Promise<Transformer> {
+    const session = await InferenceSession.create(recipe.model, {
+      intraOpNumThreads: threads.intraOp,
+      interOpNumThreads: threads.interOp,
+      executionMode: threads.executionMode,
+      logSeverityLevel: 3,
+    });
+    const named = [recipe.inputIds, recipe.attentionMask, ...(recipe.tokenTypeIds ? [recipe.tokenTypeIds] : [])];
+    expect("input", named, session.inputNames);
+    expect("output", [recipe.output], session.outputNames);
+    return new Transformer(recipe, new Tokens(recipe.tokenizer, recipe.tokensMax), session);
+  }
+
+  /** An embedding for each job, in order. */
+  async embed(jobs: readonly TextJob[]): Promise<readonly Embedding[]> {
+    const prepared = jobs.map((job) => this.#prepare(job));
+    const output = await this.#run(prepared);
+    return jobs.map((job, index) => this.#reduce(output, index, prepared[index]?.ids.length ?? 0, job));
+  }
+
+  async close(): Promise<void> {
+    await this.#session.release();
+  }
+
+  #prepare(job: TextJob): Prepared {
+    const text = this.#recipe.prepend[job.purpose] + job.text;
+    const { reduction } = this.#recipe;
+    if (reduction.kind === "rows") return expand(this.#tokens, text, job, reduction);
+    const ids = this.#tokens.withSpecial(text);
+    return { ids, attended: ids.length };
+  }
+
+  async #run(prepared: readonly Prepared[]): Promise<Output> {
+    const { inputIds, attentionMask, tokenTypeIds, output } = this.#recipe;
+    const length = Math.max(1, ...prepared.map(({ ids }) => ids.length));
+    const shape = [prepared.length, length];
+    const ids = new BigInt64Array(prepared.length * length);
+    const mask = new BigInt64Array(ids.length);
+    prepared.forEach((text, row) => {
+      text.ids.forEach((id, column) => {
+        ids[row * length + column] = BigInt(id);
+        if (column < text.attended) mask[row * length + column] = 1n;
+      });
+    });
+    const feeds: Record<string, Tensor> = {
+      [inputIds]: new Tensor("int64", ids, shape),
+      [attentionMask]: new Tensor("int64", mask, shape),
+    };
+    if (tokenTypeIds) feeds[tokenTypeIds] = new Tensor("int64", new BigInt64Array(ids.length), shape);
+    const result = (await this.#session.run(feeds, [output]))[output];
+    if (result === undefined || !(result.data instanceof Float32Array)) {
+      throw new ServiceError("BAD_REQUEST", `The model's output '${output}' does not consist of 32-bit floats`);
+    }
+    return { values: result.data, shape: result.dims };
+  }
+
+  #reduce(output: Output, index: number, tokens: number, job: TextJob): Embedding {
+    const { reduction } = this.#recipe;
+    switch (reduction.kind) {
+      case "pool":
+        return pool(output, index, tokens, job.dimensions, reduction);
+      case "rows":
+        return rows(output, index, tokens, job.dimensions);
+      case "weights":
+        return weights(output, index, tokens, reduction.threshold, (entry) => this.#tokens.decode(entry));
+    }
+  }
+}
+
+/** ColBERT's ids: a start, the kind of text, its tokens, an end; and, for a query, masks up to its full length. */
+function expand(tokens: Tokens, text: string, job: TextJob, reduction: Extract<Reduction, { kind: "rows" }>): Prepared {
+  const isQuery = job.purpose === "query";
+  const most = Math.min(tokens.max, isQuery ? reduction.queryTokensMax : reduction.documentTokensMax);
+  const plain = tokens.plain(text);
+  const own = (isQuery ? plain : plain.filter((id) => !tokens.punctuation().has(id))).slice(0, Math.max(0, most - 3));
+  const kind = isQuery ? reduction.queryTokenId : reduction.documentTokenId;
+  const ids = [reduction.startTokenId, kind, ...own, reduction.endTokenId];
+  const attended = ids.length;
+  if (isQuery && reduction.attendToExpansion) {
+    while (ids.length < most) ids.push(reduction.maskTokenId);
+  }
+  return { ids, attended };
+}
+
+function expect(what: string, named: readonly string[], offered: readonly string[]): void {
+  const missing = named.find((name) => !offered.includes(name));
+  if (missing === undefined) return;
+  throw new ServiceError("BAD_REQUEST", `The model has no ${what} '${missing}'; it has ${offered.join(", ")}`);
+}

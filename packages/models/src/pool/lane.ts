@@ -1,0 +1,34 @@
+/** What runs batches: one thread with a model in it. */
+
+/** A lane runs one batch at a time. One that failed can be asked again: it sees to its own recovery. */
+export interface Lane<Job, Result> {
+  /** A result for each job, in order. Rejects when the batch as a whole failed. */
+  run(batch: readonly Job[]): Promise<readonly Result[]>;
+  /** Frees the lane after the batch under way. */
+  close(): Promise<void>;
+}
+
+/**
+ * How lanes are used. `wide`: one lane with every core. `narrow`: as many lanes as cores, each on one core. `adaptive`:
+ * wide for a request that comes alone to an idle pool, narrow while requests overlap.
+ */
+export type PoolMode = "adaptive" | "wide" | "narrow";
+
+/** What a pool needs. */
+export interface PoolOptions<Job, Result> {
+  readonly mode: PoolMode;
+  /** Makes the lane that may use every core. Made when it is first needed. */
+  readonly openWide: () => Promise<Lane<Job, Result>>;
+  /** Makes a lane that uses one core. */
+  readonly openNarrow: () => Promise<Lane<Job, Result>>;
+  /** How many narrow lanes at most. */
+  readonly narrowLanes: number;
+  /** What a job costs, in any unit that time is proportional to (tokens). */
+  readonly weigh: (job: Job) => number;
+  /** Jobs in a batch at most. */
+  readonly batchJobs: number;
+  /** Cost of a batch at most, each job counted as dear as the dearest, as padding makes it. */
+  readonly batchWeight: number;
+  /** Jobs that may wait at most. */
+  readonly queueJobs: number;
+}

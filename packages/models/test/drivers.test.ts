@@ -1,0 +1,171 @@
+/** Drivers without a runtime: the hash embedder, an HTTP endpoint, and files of models. */
+import { mkdtempSync, readFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { testEmbedder } from "../src/contract.ts";
+import { deadlineIn, type Embedder } from "../src/embedder.ts";
+import { HashEmbedder } from "../src/hash-embedder.ts";
+import { HttpEmbedder } from "../src/http-embedder.ts";
+import { ModelFiles } from "../src/model-files.ts";
+import { Embedders } from "../src/registry.ts";
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+async function serve(answer: (request: IncomingMessage, response: ServerResponse, body: string) => void) {
+  const server = createServer(async (request, response) => {
+    let body = "";
+    for await (const part of request) body += part;
+    answer(request, response, body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closing.push(() => server.close().closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const vector = (text: string) => [text.length, 1, -1];
+const embeddings = (body: string) => ({
+  data: (JSON.parse(body) as { input: string[] }).input
+    .map((text, index) => ({ index, embedding: vector(text) }))
+    .reverse(),
+});
+const ask = (embedder: Embedder, texts: string[], ms = 10_000, dimensions = 3) =>
+  embedder.embed({ texts, purpose: "query", dimensions, deadline: deadlineIn(ms) });
+
+describe("the hash embedder", () => {
+  testEmbedder({ test }, () => Promise.resolve(new HashEmbedder("hash")), 64);
+
+  test("texts that share words are nearer than texts that do not, and it says that it knows no more", async () => {
+    const embedder = new HashEmbedder("hash");
+    const [a, b, c] = await ask(embedder, ["the late invoice", "An invoice, LATE", "reset password"], 1000, 128);
+    const dot = (x?: { values: Float32Array }, y?: { values: Float32Array }) =>
+      x?.values.reduce((sum, value, index) => sum + value * (y?.values[index] ?? 0), 0) ?? 0;
+    expect(dot(a, a)).toBeCloseTo(1, 5);
+    expect(dot(a, b)).toBeGreaterThan(dot(a, c) + 0.3);
+    expect(embedder.notice).toContain("no meaning");
+  });
+});
+
+describe("an endpoint", () => {
+  const open = (endpoint: string, changes = {}) =>
+    new HttpEmbedder({ id: "remote", endpoint, model: "m", apiKey: "secret", ...changes });
+
+  testEmbedder(
+    { test },
+    async () => open(await serve((_, response, body) => response.end(JSON.stringify(embeddings(body))))),
+    3,
+  );
+
+  test("is asked with model, key and instruction, in batches, and answers in any order", async () => {
+    const asked: { body: unknown; key: unknown }[] = [];
+    const endpoint = await serve((request, response, body) => {
+      asked.push({ body: JSON.parse(body), key: request.headers.authorization });
+      response.end(JSON.stringify(embeddings(body)));
+    });
+    const embedder = open(endpoint, { batch: 2, prepend: { query: "q: " } });
+    const all = await ask(embedder, ["a", "bb", "ccc"]);
+    expect(all.map(({ values }) => values[0])).toEqual([4, 5, 6]);
+    expect(asked.map(({ body }) => (body as { input: string[] }).input)).toEqual([["q: a", "q: bb"], ["q: ccc"]]);
+    expect(asked[0]).toMatchObject({ key: "Bearer secret", body: { model: "m", encoding_format: "float" } });
+    expect(embedder.notice).toContain("127.0.0.1");
+  });
+
+  test("that is busy is asked again, and one that refuses is not", async () => {
+    let calls = 0;
+    const busy = await serve((_, response, body) => {
+      calls += 1;
+      if (calls < 3) response.writeHead(calls === 1 ? 429 : 503, { "retry-after": "0" }).end("later");
+      else response.end(JSON.stringify(embeddings(body)));
+    });
+    expect(await ask(open(busy), ["a"])).toHaveLength(1);
+    expect(calls).toBe(3);
+    let refusals = 0;
+    const refusing = await serve((_, response) => {
+      refusals += 1;
+      response.writeHead(401).end("who are you");
+    });
+    await expect(ask(open(refusing), ["a"])).rejects.toMatchObject({
+      code: "BAD_REQUEST",
+      message: /401: who are you/,
+    });
+    expect(refusals).toBe(1);
+  });
+
+  test.each([
+    ["no JSON", "<html>"],
+    ["no list", "{}"],
+    ["no numbers", '{"data":[{"index":0,"embedding":["x",1,2]}]}'],
+    ["too few", '{"data":[]}'],
+  ])("that answers with %s is not believed", async (_, answer) => {
+    await expect(ask(open(await serve((_request, response) => response.end(answer))), ["a"])).rejects.toMatchObject({
+      code: "INTERNAL",
+    });
+  });
+
+  test("with vectors too short, too slow, not there, or elsewhere", async () => {
+    const short = await serve((_, response, body) => response.end(JSON.stringify(embeddings(body))));
+    await expect(ask(open(short), ["a"], 1000, 4)).rejects.toMatchObject({ code: "BAD_REQUEST" });
+    const slow = await serve(() => {});
+    await expect(ask(open(slow), ["a"], 50)).rejects.toMatchObject({ code: "TIMED_OUT" });
+    await expect(ask(open("http://127.0.0.1:9/"), ["a"])).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    const elsewhere = await serve((_, response) => response.writeHead(307, { location: short }).end());
+    await expect(ask(open(elsewhere), ["a"])).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  });
+});
+
+describe("the registry", () => {
+  test("the only one needs no name; several do, and an unknown one is told those that there are", () => {
+    const [a, b] = [new HashEmbedder("a"), new HashEmbedder("b")];
+    expect(new Embedders([a]).get()).toBe(a);
+    expect(new Embedders([a, b]).get("b")).toBe(b);
+    expect(() => new Embedders([a, b]).get()).toThrow("there are 'a', 'b'");
+    expect(() => new Embedders([a]).get("c")).toThrow("No embedder 'c': there are 'a'");
+    expect(() => new Embedders([]).get("c")).toThrow("No embedder is configured");
+    expect(() => new Embedders([a, a])).toThrow("two embedders");
+  });
+});
+
+describe("files of models", () => {
+  const DIGEST = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+  const folder = () => join(mkdtempSync(join(tmpdir(), "brooklet-models-")), "cache");
+
+  test("are fetched once, with progress, and kept under their address", async () => {
+    let calls = 0;
+    const url = `${await serve((_, response) => {
+      calls += 1;
+      response.end("hello");
+    })}/m/model.onnx`;
+    const progress: number[] = [];
+    const files = new ModelFiles({ folder: folder(), onProgress: ({ bytes }) => progress.push(bytes) });
+    expect(files.find(url)).toBeUndefined();
+    const [path, same] = await Promise.all([files.pull(url, DIGEST), files.pull(url)]);
+    expect(same).toBe(path);
+    expect(readFileSync(path, "utf8")).toBe("hello");
+    expect(files.find(url)).toBe(path);
+    expect(await files.pull(url, DIGEST)).toBe(path);
+    expect(calls).toBe(1);
+    expect(progress.at(-1)).toBe(5);
+    await expect(files.pull(url, "00")).rejects.toThrow("its SHA-256 is");
+  });
+
+  test("another digest, an error, a broken download and other schemes leave nothing behind", async () => {
+    const files = new ModelFiles({ folder: folder(), bytesMax: 10 });
+    const base = await serve((request, response) => {
+      if (request.url === "/404") response.writeHead(404).end();
+      else if (request.url === "/broken")
+        response.writeHead(200, { "content-length": "9" }).write("hel", () => response.destroy());
+      else response.end(request.url === "/large" ? "x".repeat(11) : "hello");
+    });
+    await expect(files.pull(`${base}/hello`, "00")).rejects.toMatchObject({ code: "BAD_REQUEST" });
+    await expect(files.pull(`${base}/404`)).rejects.toThrow("answered 404");
+    await expect(files.pull(`${base}/broken`)).rejects.toThrow();
+    await expect(files.pull(`${base}/large`)).rejects.toThrow("more than 10 bytes");
+    expect(() => files.find("file:///etc/passwd")).toThrow("begins with https");
+    for (const path of ["hello", "404", "broken", "large"]) expect(files.find(`${base}/${path}`)).toBeUndefined();
+  });
+});

@@ -1,0 +1,131 @@
+/** Embedders of a real runtime over a tiny model: formulas, batches, closing. */
+import { describe, expect, test } from "vitest";
+import { testEmbedder } from "../src/contract.ts";
+import { deadlineIn, type Purpose } from "../src/embedder.ts";
+import { OnnxEmbedder } from "../src/onnx/onnx-embedder.ts";
+import type { Recipe, Reduction } from "../src/onnx/recipe.ts";
+import { tinyModel, tokenVector, WIDTH } from "./tiny-model.ts";
+
+const files = tinyModel();
+const MEAN: Reduction = { kind: "pool", strategy: "mean", normalize: false };
+
+function recipe(reduction: Reduction = MEAN, changes: Partial<Recipe> = {}): Recipe {
+  return {
+    ...files,
+    tokensMax: 16,
+    prepend: { document: "", query: "" },
+    inputIds: "input_ids",
+    attentionMask: "attention_mask",
+    tokenTypeIds: "token_type_ids",
+    output: "last_hidden_state",
+    reduction,
+    ...changes,
+  };
+}
+
+async function embed(of: Recipe, texts: string[], purpose: Purpose = "document", dimensions: number = WIDTH) {
+  const embedder = new OnnxEmbedder({ id: "tiny", recipe: of, cores: 2 });
+  try {
+    return await embedder.embed({ texts, purpose, dimensions, deadline: deadlineIn(30_000) });
+  } finally {
+    await embedder.close();
+  }
+}
+
+const mean = (ids: readonly number[], dimensions: number = WIDTH) =>
+  Array.from({ length: dimensions }, (_, dimension) =>
+    Math.fround(ids.reduce((sum, id) => sum + (tokenVector(id)[dimension] ?? 0), 0) / ids.length),
+  );
+const lengthOf = (values: Float32Array) => Math.hypot(...values);
+
+describe("the contract", () => {
+  testEmbedder({ test }, () => Promise.resolve(new OnnxEmbedder({ id: "tiny", recipe: recipe(), cores: 2 })), WIDTH);
+});
+
+describe("formulas", () => {
+  test("mean over all tokens, the special ones included", async () => {
+    const [one] = await embed(recipe(), ["Reset a password"]);
+    expect([...(one?.values ?? [])]).toEqual(mean([2, 5, 6, 7, 3]));
+  });
+  test("the first token, cut and then divided by its length", async () => {
+    const [one] = await embed(recipe({ kind: "pool", strategy: "cls", normalize: true }), ["due"], "query", 3);
+    const expected = tokenVector(2).slice(0, 3);
+    const length = lengthOf(expected);
+    expect([...(one?.values ?? [])].map((value) => value.toFixed(5))).toEqual(
+      [...expected].map((value) => (value / length).toFixed(5)),
+    );
+  });
+  test("a text too long loses its end, not its special tokens", async () => {
+    const [one] = await embed(recipe(MEAN, { tokensMax: 4 }), ["due due due due due due"]);
+    expect([...(one?.values ?? [])]).toEqual(mean([2, 9, 9, 3]));
+  });
+  test("instructions are put before texts as they are", async () => {
+    const prepend = { document: "", query: "invoice " };
+    const [one] = await embed(recipe(MEAN, { prepend }), ["due"], "query");
+    expect([...(one?.values ?? [])]).toEqual(mean([2, 8, 9, 3]));
+  });
+  test("ColBERT: documents without punctuation, queries filled with masks", async () => {
+    const reduction: Reduction = {
+      kind: "rows",
+      queryTokensMax: 7,
+      documentTokensMax: 16,
+      queryTokenId: 0,
+      documentTokenId: 1,
+      startTokenId: 2,
+      endTokenId: 3,
+      maskTokenId: 4,
+      attendToExpansion: true,
+    };
+    const [document] = await embed(recipe(reduction), ["due ."], "document", 2);
+    expect(document).toMatchObject({ shape: "rows", width: 2 });
+    expect([...(document?.values ?? [])]).toEqual([2, 1, 9, 3].flatMap((id) => [...tokenVector(id).slice(0, 2)]));
+    const [query] = await embed(recipe(reduction), ["due ."], "query", 1);
+    expect([...(query?.values ?? [])]).toEqual([2, 0, 9, 10, 3, 4, 4].map((id) => tokenVector(id)[0]));
+  });
+  test("SPLADE: the largest logit of each entry, logarithmic, above the threshold", async () => {
+    const [one] = await embed(recipe({ kind: "weights", threshold: 1 }), ["due"]);
+    const expected = Array.from({ length: WIDTH }, (_, entry) =>
+      Math.log1p(Math.max(0, ...[2, 9, 3].map((id) => tokenVector(id)[entry] ?? 0))),
+    );
+    const kept = expected.flatMap((weight, entry) => (weight > 1 ? [entry] : []));
+    expect(kept.length).toBeGreaterThan(0);
+    expect([...(one?.values ?? [])]).toEqual(kept.map((entry) => Math.fround(expected[entry] ?? 0)));
+    expect(one).toMatchObject({
+      labels: kept.map((entry) => ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "reset"][entry]),
+    });
+  });
+});
+
+describe("refusals", () => {
+  test("more values than the model has", async () => {
+    await expect(embed(recipe(), ["due"], "query", WIDTH + 1)).rejects.toMatchObject({ code: "BAD_REQUEST" });
+  });
+  test("an output that the model does not have, by the names it has", async () => {
+    await expect(embed(recipe(MEAN, { output: "logits" }), ["due"])).rejects.toThrow("it has last_hidden_state");
+  });
+  test("a model that is not there; the next request tries again", async () => {
+    const embedder = new OnnxEmbedder({ id: "none", recipe: recipe(MEAN, { model: "nowhere.onnx" }), cores: 1 });
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const ask = embedder.embed({ texts: ["a"], purpose: "query", dimensions: 1, deadline: deadlineIn(30_000) });
+      await expect(ask).rejects.toMatchObject({ code: "UNAVAILABLE" });
+    }
+    await embedder.close();
+  });
+});
+
+test("closing lets what runs end, refuses what waits, and leaves the process alive", async () => {
+  const embedder = new OnnxEmbedder({ id: "tiny", recipe: recipe(), cores: 2 });
+  const asked = Array.from({ length: 200 }, () =>
+    embedder
+      .embed({ texts: ["reset a password"], purpose: "document", dimensions: WIDTH, deadline: deadlineIn(30_000) })
+      .then(
+        () => "embedded",
+        (error: { code: string }) => error.code,
+      ),
+  );
+  await asked[0];
+  await embedder.close();
+  const outcomes = new Set(await Promise.all(asked));
+  expect(outcomes).toContain("embedded");
+  expect([...outcomes].every((outcome) => outcome === "embedded" || outcome === "UNAVAILABLE")).toBe(true);
+});
