@@ -40,14 +40,23 @@ function setting(mode: PoolMode = "adaptive", changes: { queueJobs?: number } = 
 }
 
 describe("adapting", () => {
-  test("a job alone is wide, time and again", async () => {
+  test.each([
+    ["wide", 0, 8],
+    ["narrow", 8, 0],
+  ])("a job alone is %s where that is faster, once both were tried", async (faster, wideMs, narrowMs) => {
     const { runs, settle, run } = setting();
-    for (let job = 1; job <= 5; job += 1) {
-      const answer = run(job);
+    const kinds: (string | undefined)[] = [];
+    for (let job = 1; job <= 12; job += 1) {
+      const answer = run(1);
       await settle();
-      runs.at(-1)?.end();
-      expect(await answer).toBe(`wide ${job}`);
+      const under = runs.at(-1);
+      kinds.push(under?.kind);
+      await new Promise((resolve) => setTimeout(resolve, under?.kind === "wide" ? wideMs : narrowMs));
+      under?.end();
+      await answer;
     }
+    expect(kinds.slice(0, 6)).toEqual(["wide", "wide", "wide", "narrow", "narrow", "narrow"]);
+    expect(new Set(kinds.slice(6))).toEqual(new Set([faster]));
   });
 
   test("jobs that come while another runs are narrow, in batches, until three in a row came alone", async () => {

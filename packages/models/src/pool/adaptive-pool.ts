@@ -3,11 +3,13 @@
  * while they wait. What would come too late is refused before it waits.
  *
  * A batch on every core ends sooner, but less is done in all, for what is spent on sharing the work out. So the pool is
- * wide only while each job finds it idle, and becomes wide again when a few jobs in a row did.
+ * wide only while each job finds it idle, and becomes wide again when a few jobs in a row did; and only as long as that is
+ * indeed faster (lone-speed.ts).
  */
 import { ServiceError } from "@brooklet/wire";
 import type { Deadline } from "../embedder.ts";
 import type { Lane, PoolOptions } from "./lane.ts";
+import { LoneSpeed } from "./lone-speed.ts";
 import { type Outcome, Queue, type Waiting } from "./queue.ts";
 
 /** Jobs in a row that must have found the pool idle before it is wide again. */
@@ -32,6 +34,7 @@ export class AdaptivePool<Job, Result> {
   readonly #queue: Queue<Job, Result> = new Queue();
   readonly #freeNarrow: Lane<Job, Result>[] = [];
   readonly #all: Set<Lane<Job, Result>> = new Set();
+  readonly #lone: LoneSpeed = new LoneSpeed();
   #wide: Lane<Job, Result> | undefined;
   #runningWide = 0;
   #runningNarrow = 0;
@@ -135,13 +138,19 @@ export class AdaptivePool<Job, Result> {
 
   #isWide(): boolean {
     if (this.#options.mode !== "adaptive") return this.#options.mode === "wide";
+    return this.#isLone() && this.#lone.prefersWide();
+  }
+
+  /** Whether there is one job only, and has been for a while. */
+  #isLone(): boolean {
     return this.#queue.length === 1 && this.#runningNarrow === 0 && this.#calm >= CALM_JOBS;
   }
 
   #dispatch(): void {
     while (this.#queue.length > 0 && this.#runningWide === 0 && this.#closing === undefined) {
+      const isLone = this.#isLone();
       if (this.#isWide()) this.#startWide();
-      else if (this.#runningNarrow < this.#options.narrowLanes) this.#startNarrow();
+      else if (this.#runningNarrow < this.#options.narrowLanes) this.#startNarrow(isLone);
       else return;
     }
   }
@@ -158,10 +167,10 @@ export class AdaptivePool<Job, Result> {
     const leave = (): void => {
       this.#runningWide -= 1;
     };
-    void this.#runBatch(lane, batch, this.#laneCount(), leave);
+    void this.#runBatch(lane, batch, { cores: this.#laneCount(), isLone: true }, leave);
   }
 
-  #startNarrow(): void {
+  #startNarrow(isLone: boolean): void {
     const batch = this.#take(this.#options.narrowLanes - this.#runningNarrow);
     if (batch.length === 0) return;
     this.#runningNarrow += 1;
@@ -175,7 +184,7 @@ export class AdaptivePool<Job, Result> {
       if (used !== undefined) this.#freeNarrow.push(used);
       this.#runningNarrow -= 1;
     };
-    void this.#runBatch(lane, batch, 1, leave);
+    void this.#runBatch(lane, batch, { cores: 1, isLone }, leave);
   }
 
   #keep(lane: Lane<Job, Result>): Lane<Job, Result> {
@@ -196,7 +205,7 @@ export class AdaptivePool<Job, Result> {
   async #runBatch(
     open: () => Promise<Lane<Job, Result>>,
     batch: readonly Waiting<Job, Result>[],
-    cores: number,
+    how: { readonly cores: number; readonly isLone: boolean },
     leave: () => void,
   ): Promise<void> {
     this.#jobs += batch.length;
@@ -206,7 +215,7 @@ export class AdaptivePool<Job, Result> {
       const began = performance.now();
       const results = await lane.run(batch.map((entry) => entry.job));
       if (results.length !== batch.length) throw new Error(`${results.length} results for ${batch.length} jobs`);
-      this.#measure(batch, (performance.now() - began) * cores);
+      this.#measure(batch, performance.now() - began, how);
       outcomes = results.map((result) => ({ result }));
     } catch (error) {
       outcomes = batch.map(() => ({ error }));
@@ -220,11 +229,13 @@ export class AdaptivePool<Job, Result> {
     else if (this.#runningWide + this.#runningNarrow === 0) this.#idle?.();
   }
 
-  /** Learns what a unit of cost takes on one core. */
-  #measure(batch: readonly Waiting<Job, Result>[], ms: number): void {
+  /** Learns what a unit of cost takes on one core, and how fast a job is alone. */
+  #measure(batch: readonly Waiting<Job, Result>[], ms: number, how: { cores: number; isLone: boolean }): void {
     const weight = batch.reduce((sum, entry) => sum + entry.weight, 0);
-    const seen = ms / Math.max(1, weight);
+    const seen = (ms * how.cores) / Math.max(1, weight);
     this.#msPerWeight = this.#msPerWeight === 0 ? seen : this.#msPerWeight + (seen - this.#msPerWeight) * SPEED_SHARE;
+    // A job that others joined while it ran was not alone.
+    if (how.isLone && this.#calm >= CALM_JOBS) this.#lone.measured(how.cores > 1, weight, ms);
   }
 }
 
