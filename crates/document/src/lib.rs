@@ -8,7 +8,9 @@ mod id;
 mod operation;
 mod tensor;
 mod value;
+mod value_writer;
 
+pub mod cbor;
 pub mod encode;
 pub mod json;
 pub mod legal_text;
@@ -19,3 +21,4 @@ pub use operation::{DocumentTypes, Operation, OperationKind, read_operation};
 pub use tensor::{CellType, Dimension, Tensor, TensorBuilder, TensorType, parse_cell, parse_literal};
 pub use tensor::{bits_f32, bits_f64, cells_from_bytes, cells_to_bytes, widen_bfloat16};
 pub use value::{Document, Value};
+pub use value_writer::{Format, ValueWriter};

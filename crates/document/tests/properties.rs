@@ -189,7 +189,7 @@ proptest! {
                 continue;
             }
             let mut json = JsonWriter::new();
-            render_tensor(&tensor, format, &mut json);
+            render_tensor(&tensor, &Render::document(format), &mut json);
             let json = json.finish();
             // Only dense cells are written as digits; single cells that are no finite numbers are null.
             if format == TensorFormat::Hex && json.contains("null") {

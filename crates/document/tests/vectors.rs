@@ -186,7 +186,7 @@ fn run_tensor(row: &Json) {
     assert_eq!(tensor.cells.len(), row["size"], "{row}");
     for format in ["long", "short", "hex", "long-value", "short-value", "hex-value"] {
         let mut json = JsonWriter::new();
-        render_tensor(&tensor, TensorFormat::from_name(format).unwrap(), &mut json);
+        render_tensor(&tensor, &Render::document(TensorFormat::from_name(format).unwrap()), &mut json);
         let (json, expected) = (json.finish(), text(row, &format!("render_{format}")).unwrap());
         let id = text(row, "id").unwrap();
         if skipped(&[SORTED_BY_LABEL], id) {

@@ -6,7 +6,7 @@ use brooklet_task::bytes::Writer;
 use crate::lane::Ranked;
 use crate::partial::{Filled, Partial};
 use crate::plan::Plan;
-use crate::render::{self, Answer, JSON, ShownHit, Timing};
+use crate::render::{self, Answer, Coverage, Rendered, Rendering, ShownHit, Timing, Tree};
 
 /// The hits that are shown.
 pub(crate) struct Settled<Content> {
@@ -25,27 +25,27 @@ pub(crate) fn settle<Content>(plan: &Plan, mut hits: Vec<Ranked<Content>>) -> Re
 }
 
 /// Renders an answer whose hits are settled.
-pub(crate) fn render(plan: &Plan, found: &Partial, elapsed_ms: f64) -> Vec<u8> {
+pub(crate) fn render(plan: &Plan, found: &Partial, elapsed_ms: f64, rendering: &Rendering) -> Vec<u8> {
     if let Some(refusal) = &found.refusal {
-        return framed(render::refusal(refusal), found.bytes_read, found.bytes_scanned);
+        return framed(&render::refusal(refusal, rendering), found.bytes_read, found.bytes_scanned);
     }
     let shown: Vec<ShownHit> = found.hits.iter().map(|hit| shown(plan, hit)).collect();
     let timing = Timing { elapsed_ms, bytes_read: found.bytes_read, bytes_scanned: found.bytes_scanned };
-    let rendered = render::answer(&Answer {
+    let answer = Answer {
         total: found.total,
-        documents: found.documents,
-        schemas: plan.schemas.len(),
+        coverage: Coverage { documents: found.documents, results: plan.schemas.len() },
+        groups: &[],
         hits: &shown,
         issues: found.issues.all(),
         timing: plan.presentation.timing.then_some(timing),
         trace: &trace(plan.presentation.trace_level, found),
-    });
-    framed(rendered, found.bytes_read, found.bytes_scanned)
+    };
+    framed(&render::answer(&answer, rendering), found.bytes_read, found.bytes_scanned)
 }
 
 /// A refusal, rendered.
-pub(crate) fn refuse(rejection: &Rejection) -> Vec<u8> {
-    framed(render::refusal(rejection), 0, 0)
+pub(crate) fn refuse(rejection: &Rejection, rendering: &Rendering) -> Vec<u8> {
+    framed(&render::refusal(rejection, rendering), 0, 0)
 }
 
 fn shown(plan: &Plan, hit: &Ranked<Filled>) -> ShownHit {
@@ -57,7 +57,7 @@ fn shown(plan: &Plan, hit: &Ranked<Filled>) -> ShownHit {
     }
 }
 
-fn trace(level: i32, found: &Partial) -> Vec<String> {
+fn trace(level: i32, found: &Partial) -> Vec<Tree> {
     let mut messages = Vec::new();
     if level >= 1 {
         messages.push("No query profile is used".to_owned());
@@ -69,19 +69,19 @@ fn trace(level: i32, found: &Partial) -> Vec<String> {
             found.documents,
             found.bytes_read,
             found.hits.len(),
-            found.hits.iter().filter_map(|hit| hit.content.fields.as_ref()).map(String::len).sum::<usize>(),
+            found.hits.iter().filter_map(|hit| hit.content.fields.as_ref()).map(Vec::len).sum::<usize>(),
         ));
     }
-    messages
+    messages.into_iter().map(|message| Tree::object([("message", Tree::Text(message))])).collect()
 }
 
 /// An answer as the host takes it (docs/abi.md, search).
-fn framed((status, body): (u16, String), bytes_read: u64, bytes_scanned: u64) -> Vec<u8> {
+fn framed(rendered: &Rendered, bytes_read: u64, bytes_scanned: u64) -> Vec<u8> {
     let mut writer = Writer::new();
-    writer.u16(status);
-    writer.text(JSON);
+    writer.u16(rendered.status);
+    writer.text(rendered.content_type);
     writer.u64(bytes_read);
     writer.u64(bytes_scanned);
-    writer.bytes(body.as_bytes());
+    writer.bytes(&rendered.body);
     writer.finish()
 }

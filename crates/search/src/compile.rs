@@ -80,7 +80,6 @@ fn check_known(properties: &Properties) -> Result<(), Rejection> {
         "streaming.totimestamp",
         "ranking.globalPhase.rerankCount",
         "ranking.globalPhase.rankScoreDropLimit",
-        "jsoncallback",
     ];
     for name in unsupported {
         if properties.value(name).is_some_and(|value| !value.is_empty()) {
@@ -98,13 +97,7 @@ fn check_known(properties: &Properties) -> Result<(), Rejection> {
         let message = format!("No search chain named '{}' was found", Rejection::quote(chain));
         return Err(Rejection::new(Code::InvalidQueryParameter, message));
     }
-    match properties.value("presentation.format") {
-        None | Some("" | "json" | "default" | "JsonRenderer") => Ok(()),
-        Some(format) => {
-            let message = format!("The format '{}' is not supported yet: only json", Rejection::quote(format));
-            Err(Rejection::new(Code::Unsupported, message))
-        }
-    }
+    Ok(())
 }
 
 fn parse(deployed: &Deployed, properties: &Properties) -> Result<Query, Rejection> {

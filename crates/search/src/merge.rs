@@ -13,7 +13,8 @@ use crate::compile::compile;
 use crate::deployed::Deployed;
 use crate::partial::Partial;
 use crate::plan::Plan;
-use crate::request::Properties;
+use crate::render::Rendering;
+use crate::request::{Asked, Properties};
 use crate::scope::Scope;
 use crate::summary::check_fields;
 
@@ -24,7 +25,7 @@ use crate::summary::check_fields;
 /// If the request is cut short; what is wrong with the query itself becomes the answer.
 pub fn scope(deployed: &Deployed, request: &[u8]) -> Result<Vec<u8>, Rejection> {
     let mut reader = Reader::new(request);
-    let given = Properties::from_request(&mut reader)?;
+    let Asked { properties: given, rendering } = Properties::from_request(&mut reader)?;
     reader.end()?;
     let scope = given.and_then(|properties| {
         let scope = Scope::of(&properties)?;
@@ -36,7 +37,7 @@ pub fn scope(deployed: &Deployed, request: &[u8]) -> Result<Vec<u8>, Rejection> 
     match scope {
         Err(rejection) => {
             writer.u8(0);
-            writer.raw(&refuse(&rejection));
+            writer.raw(&refuse(&rejection, &rendering));
         }
         Ok((scope, timeout_ms)) => {
             scope.write(&mut writer);
@@ -49,6 +50,7 @@ pub fn scope(deployed: &Deployed, request: &[u8]) -> Result<Vec<u8>, Rejection> 
 /// The task that merges. It wants nothing.
 pub struct Merge {
     plan: Result<Rc<Plan>, Rejection>,
+    rendering: Rendering,
     merged: Partial,
     whole: bool,
     elapsed_ms: f64,
@@ -61,8 +63,8 @@ impl Merge {
     /// If the request is cut short or a partial result is damaged; what is wrong with the query becomes the answer.
     pub fn open(deployed: &Deployed, request: &[u8]) -> Result<Merge, Rejection> {
         let mut reader = Reader::new(request);
-        let plan = Properties::from_request(&mut reader)?.and_then(|properties| compile(deployed, &properties));
-        let plan = plan.map(Rc::new);
+        let Asked { properties, rendering } = Properties::from_request(&mut reader)?;
+        let plan = properties.and_then(|properties| compile(deployed, &properties)).map(Rc::new);
         let whole = reader.u8()? != 0;
         let mut merged = Partial { application: deployed.application.fingerprint(), ..Partial::default() };
         for _ in 0..reader.count(1)? {
@@ -74,7 +76,7 @@ impl Merge {
             }
         }
         reader.end()?;
-        Ok(Merge { plan, merged, whole, elapsed_ms: 0.0 })
+        Ok(Merge { plan, rendering, merged, whole, elapsed_ms: 0.0 })
     }
 }
 
@@ -94,7 +96,7 @@ impl Task for Merge {
     fn finish(mut self: Box<Self>) -> Result<Vec<u8>, Rejection> {
         let plan = match &self.plan {
             Ok(plan) => plan.clone(),
-            Err(rejection) => return Ok(refuse(rejection)),
+            Err(rejection) => return Ok(refuse(rejection, &self.rendering)),
         };
         if !self.whole {
             let mut writer = Writer::new();
@@ -107,6 +109,6 @@ impl Task for Merge {
         let settled = settle(&plan, std::mem::take(&mut self.merged.hits))?;
         self.merged.hits = settled.hits;
         self.merged.total -= settled.dropped;
-        Ok(render(&plan, &self.merged, self.elapsed_ms))
+        Ok(render(&plan, &self.merged, self.elapsed_ms, &self.rendering))
     }
 }

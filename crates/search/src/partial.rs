@@ -17,8 +17,8 @@ const FORM: u8 = 1;
 /// What is shown of a hit, and what a later phase decides about it by.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filled {
-    /// The `fields` object, if it has members.
-    pub(crate) fields: Option<String>,
+    /// The `fields` object in the format of the answer, if it has members.
+    pub(crate) fields: Option<Vec<u8>>,
     /// The values that the global phase of its profile reads.
     pub(crate) inputs: Vec<Value>,
 }
@@ -84,7 +84,7 @@ impl Partial {
         writer.varint(self.hits.len() as u64);
         for hit in &self.hits {
             write_ranked(hit, &mut writer);
-            writer.text(hit.content.fields.as_deref().unwrap_or_default());
+            writer.bytes(hit.content.fields.as_deref().unwrap_or_default());
             writer.varint(hit.content.inputs.len() as u64);
             hit.content.inputs.iter().for_each(|value| write_value(value, &mut writer));
         }
@@ -130,7 +130,7 @@ fn read_hit(reader: &mut Reader, plan: &Plan) -> Result<Ranked<Filled>, Rejectio
     if schema >= plan.schemas.len() || keys.len() != plan.order.descending.len() {
         return Err(Rejection::corrupt("a hit of another query"));
     }
-    let fields = Some(reader.text()?).filter(|fields| !fields.is_empty()).map(str::to_owned);
+    let fields = Some(reader.bytes()?).filter(|fields| !fields.is_empty()).map(<[u8]>::to_vec);
     let mut inputs = Vec::new();
     for _ in 0..reader.count(1)? {
         inputs.push(read_value(reader)?);

@@ -1,29 +1,43 @@
-//! The answer as JSON (query-api, result JSON): members in Vespa's order, nothing empty.
-use brooklet_document::json::JsonWriter;
+//! The answer as it goes over the wire (query-api, result JSON): members in Vespa's order, nothing empty. JSON and CBOR
+//! have one shape; an event stream carries only what went wrong, as there is no language model that speaks yet.
+mod rendering;
+mod tree;
+
+use brooklet_document::{Format, ValueWriter};
 use brooklet_task::{Issue, Rejection};
 
-/// Content type of every answer.
-pub(crate) const JSON: &str = "application/json; charset=utf-8";
+pub(crate) use rendering::{Rendered, Rendering};
+pub(crate) use tree::Tree;
 
 /// A hit, ready to be shown.
 pub(crate) struct ShownHit {
     pub(crate) id: String,
     pub(crate) relevance: f64,
     pub(crate) source: String,
-    /// The `fields` object, if it has members.
-    pub(crate) fields: Option<String>,
+    /// The `fields` object in the format of the answer, if it has members.
+    pub(crate) fields: Option<Vec<u8>>,
+}
+
+/// What was looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Coverage {
+    /// Documents looked at.
+    pub(crate) documents: u64,
+    /// Searches that were run: one for each schema (and group).
+    pub(crate) results: usize,
 }
 
 /// What an answer says beside its hits.
 pub(crate) struct Answer<'a> {
     pub(crate) total: u64,
-    /// Documents looked at.
-    pub(crate) documents: u64,
-    pub(crate) schemas: usize,
+    pub(crate) coverage: Coverage,
+    /// Results of grouping, shown before the hits.
+    pub(crate) groups: &'a [Tree],
     pub(crate) hits: &'a [ShownHit],
     pub(crate) issues: &'a [Issue],
     pub(crate) timing: Option<Timing>,
-    pub(crate) trace: &'a [String],
+    /// The trace's children; none: no trace.
+    pub(crate) trace: &'a [Tree],
 }
 
 /// Times in milliseconds and bytes, shown when asked for.
@@ -34,141 +48,162 @@ pub(crate) struct Timing {
     pub(crate) bytes_scanned: u64,
 }
 
-/// The status and body of an answer.
-pub(crate) fn answer(answer: &Answer<'_>) -> (u16, String) {
+/// Renders an answer.
+pub(crate) fn answer(answer: &Answer<'_>, rendering: &Rendering) -> Rendered {
+    let mut issues = answer.issues.to_vec();
+    issues.extend(rendering.issue());
     let status = match answer.issues.first() {
         Some(issue) if answer.hits.is_empty() => issue.code.status(),
         _ => 200,
     };
-    let mut json = JsonWriter::new();
-    json.begin_object();
-    write_trace(answer.trace, &mut json);
-    if let Some(timing) = answer.timing {
-        write_timing(timing, &mut json);
+    if rendering.is_stream() {
+        return rendering.finish(status, events(&issues));
     }
-    json.key("root");
-    json.begin_object();
-    begin_root(answer.total, &mut json);
-    write_coverage(answer.documents, answer.schemas, &mut json);
-    if !answer.issues.is_empty() {
-        json.key("errors");
-        json.begin_array();
-        answer.issues.iter().for_each(|issue| {
-            write_error(issue.code.number(), issue.code.summary(), &issue.message, issue.code.name(), &mut json);
-        });
-        json.end_array();
-    }
-    if !answer.hits.is_empty() {
-        json.key("children");
-        json.begin_array();
-        answer.hits.iter().for_each(|hit| write_hit(hit, &mut json));
-        json.end_array();
-    }
-    json.end_object();
-    json.end_object();
-    (status, json.finish())
+    let body = rendering.format().written(|out| {
+        out.begin_object();
+        write_trace(answer.trace, out);
+        if let Some(timing) = answer.timing {
+            write_timing(timing, out);
+        }
+        out.key("root");
+        out.begin_object();
+        begin_root(answer.total, out);
+        write_coverage(answer.coverage, out);
+        write_errors(&issues, out);
+        if !answer.hits.is_empty() || !answer.groups.is_empty() {
+            out.key("children");
+            out.begin_array();
+            answer.groups.iter().for_each(|group| group.write(out));
+            answer.hits.iter().for_each(|hit| write_hit(hit, out));
+            out.end_array();
+        }
+        out.end_object();
+        out.end_object();
+    });
+    rendering.finish(status, body)
 }
 
-/// The status and body of a refusal.
-pub(crate) fn refusal(rejection: &Rejection) -> (u16, String) {
-    let mut json = JsonWriter::new();
-    json.begin_object();
-    json.key("root");
-    json.begin_object();
-    begin_root(0, &mut json);
-    json.key("errors");
-    json.begin_array();
-    let code = rejection.code;
-    write_error(code.number(), code.summary(), &rejection.message, code.name(), &mut json);
-    json.end_array();
-    json.end_object();
-    json.end_object();
-    (code.status(), json.finish())
-}
-
-fn begin_root(total: u64, json: &mut JsonWriter) {
-    json.key("id");
-    json.string("toplevel");
-    json.key("relevance");
-    json.double(1.0);
-    json.key("fields");
-    json.begin_object();
-    json.key("totalCount");
-    json.integer(total as i64);
-    json.end_object();
-}
-
-fn write_coverage(documents: u64, schemas: usize, json: &mut JsonWriter) {
-    json.key("coverage");
-    json.begin_object();
-    for (name, value) in [("coverage", 100), ("documents", documents as i64)] {
-        json.key(name);
-        json.integer(value);
+/// Renders a refusal.
+pub(crate) fn refusal(rejection: &Rejection, rendering: &Rendering) -> Rendered {
+    let mut issues = vec![Issue { code: rejection.code, message: rejection.message.clone() }];
+    issues.extend(rendering.issue());
+    let status = rejection.code.status();
+    if rendering.is_stream() {
+        return rendering.finish(status, events(&issues));
     }
-    json.key("full");
-    json.boolean(true);
-    for (name, value) in [("nodes", 1), ("results", schemas as i64), ("resultsFull", schemas as i64)] {
-        json.key(name);
-        json.integer(value);
-    }
-    json.end_object();
+    let body = rendering.format().written(|out| {
+        out.begin_object();
+        out.key("root");
+        out.begin_object();
+        begin_root(0, out);
+        write_errors(&issues, out);
+        out.end_object();
+        out.end_object();
+    });
+    rendering.finish(status, body)
 }
 
-fn write_error(code: u16, summary: &str, message: &str, name: &str, json: &mut JsonWriter) {
-    json.begin_object();
-    json.key("code");
-    json.integer(i64::from(code));
-    for (key, value) in [("summary", summary), ("message", message), ("name", name)] {
-        json.key(key);
-        json.string(value);
-    }
-    json.end_object();
+fn begin_root(total: u64, out: &mut dyn ValueWriter) {
+    out.key("id");
+    out.string("toplevel");
+    out.key("relevance");
+    out.double(1.0);
+    out.key("fields");
+    out.begin_object();
+    out.key("totalCount");
+    out.integer(total as i64);
+    out.end_object();
 }
 
-fn write_hit(hit: &ShownHit, json: &mut JsonWriter) {
-    json.begin_object();
-    json.key("id");
-    json.string(&hit.id);
-    json.key("relevance");
-    json.double(hit.relevance);
-    json.key("source");
-    json.string(&hit.source);
-    if let Some(fields) = &hit.fields {
-        json.key("fields");
-        json.raw(fields);
+fn write_coverage(coverage: Coverage, out: &mut dyn ValueWriter) {
+    let results = coverage.results as i64;
+    out.key("coverage");
+    out.begin_object();
+    for (name, value) in [("coverage", 100), ("documents", coverage.documents as i64)] {
+        out.key(name);
+        out.integer(value);
     }
-    json.end_object();
+    out.key("full");
+    out.boolean(true);
+    for (name, value) in [("nodes", 1), ("results", results), ("resultsFull", results)] {
+        out.key(name);
+        out.integer(value);
+    }
+    out.end_object();
 }
 
-fn write_trace(messages: &[String], json: &mut JsonWriter) {
-    if messages.is_empty() {
+fn write_errors(issues: &[Issue], out: &mut dyn ValueWriter) {
+    if issues.is_empty() {
         return;
     }
-    json.key("trace");
-    json.begin_object();
-    json.key("children");
-    json.begin_array();
-    for message in messages {
-        json.begin_object();
-        json.key("message");
-        json.string(message);
-        json.end_object();
-    }
-    json.end_array();
-    json.end_object();
+    out.key("errors");
+    out.begin_array();
+    issues.iter().for_each(|issue| write_error(issue, out));
+    out.end_array();
 }
 
-fn write_timing(timing: Timing, json: &mut JsonWriter) {
+fn write_error(issue: &Issue, out: &mut dyn ValueWriter) {
+    out.begin_object();
+    out.key("code");
+    out.integer(i64::from(issue.code.number()));
+    for (key, value) in [("summary", issue.code.summary()), ("message", &issue.message), ("name", issue.code.name())] {
+        out.key(key);
+        out.string(value);
+    }
+    out.end_object();
+}
+
+fn write_hit(hit: &ShownHit, out: &mut dyn ValueWriter) {
+    out.begin_object();
+    out.key("id");
+    out.string(&hit.id);
+    out.key("relevance");
+    out.double(hit.relevance);
+    out.key("source");
+    out.string(&hit.source);
+    if let Some(fields) = &hit.fields {
+        out.key("fields");
+        out.fragment(fields);
+    }
+    out.end_object();
+}
+
+fn write_trace(children: &[Tree], out: &mut dyn ValueWriter) {
+    if children.is_empty() {
+        return;
+    }
+    out.key("trace");
+    out.begin_object();
+    out.key("children");
+    out.begin_array();
+    children.iter().for_each(|child| child.write(out));
+    out.end_array();
+    out.end_object();
+}
+
+fn write_timing(timing: Timing, out: &mut dyn ValueWriter) {
     let seconds = timing.elapsed_ms / 1_000.0;
-    json.key("timing");
-    json.begin_object();
+    out.key("timing");
+    out.begin_object();
     for (name, value) in [("querytime", seconds), ("summaryfetchtime", 0.0), ("searchtime", seconds)] {
-        json.key(name);
-        json.double(value);
+        out.key(name);
+        out.double(value);
     }
     for (name, value) in [("bytesread", timing.bytes_read), ("bytesscanned", timing.bytes_scanned)] {
-        json.key(name);
-        json.integer(value as i64);
+        out.key(name);
+        out.integer(value as i64);
     }
-    json.end_object();
+    out.end_object();
+}
+
+/// An event stream without anything but errors (query-api §6).
+fn events(issues: &[Issue]) -> Vec<u8> {
+    let mut body = Vec::new();
+    for issue in issues {
+        body.extend(b"event: error\ndata: ");
+        body.extend(Format::Json.written(|out| write_error(issue, out)));
+        body.extend(b"\n\n");
+    }
+    body.extend(b"event: end\n");
+    body
 }

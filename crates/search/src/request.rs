@@ -3,6 +3,8 @@ use brooklet_query::surroundings::Parameters;
 use brooklet_task::bytes::Reader;
 use brooklet_task::{Code, Rejection, limits};
 
+use crate::render::Rendering;
+
 /// Aliases of parameters, matched in any case (query-api, parameters).
 const ALIASES: [(&str, &str); 34] = [
     ("count", "hits"),
@@ -52,6 +54,14 @@ const PREFIXES: [(&str, &str); 4] = [
 /// Parameters that name the group: two different values of one are never resolved silently.
 const SCOPES: [&str; 3] = ["streaming.groupname", "streaming.userid", "streaming.selection"];
 
+/// A request as it crossed the border.
+pub(crate) struct Asked {
+    /// Its parameters, or what is wrong with them.
+    pub(crate) properties: Result<Properties, Rejection>,
+    /// How its answer is written, whatever the answer is.
+    pub(crate) rendering: Rendering,
+}
+
 /// The parameters of one request. A later value of a name wins, and the URL wins over the body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Properties {
@@ -62,12 +72,19 @@ pub(crate) struct Properties {
 impl Properties {
     /// Reads the properties and body of a request at the border (docs/abi.md, search). The outer error is of the request
     /// itself, the inner one of what is in it.
-    pub(crate) fn from_request(reader: &mut Reader) -> Result<Result<Properties, Rejection>, Rejection> {
+    pub(crate) fn from_request(reader: &mut Reader) -> Result<Asked, Rejection> {
         let mut properties = Vec::new();
         for _ in 0..reader.count(2)? {
             properties.push((reader.text()?.to_owned(), reader.text()?.to_owned()));
         }
-        Ok(Properties::read(&properties, reader.bytes()?))
+        let body = reader.bytes()?;
+        let accept = reader.text()?;
+        let mut rendering = Rendering::accepted(accept);
+        let properties = Properties::read(&properties, body).and_then(|properties| {
+            rendering = Rendering::of(&properties, accept)?;
+            Ok(properties)
+        });
+        Ok(Asked { properties, rendering })
     }
 
     /// Reads the body and puts the URL's parameters over it.

@@ -16,7 +16,8 @@ use crate::partition::{Loading, View};
 use crate::plan::Plan;
 use crate::ranking::Spot;
 use crate::reads::Reads;
-use crate::request::Properties;
+use crate::render::Rendering;
+use crate::request::{Asked, Properties};
 use crate::residency::Residency;
 use crate::run::Run;
 use crate::scope::Scope;
@@ -47,6 +48,7 @@ enum Outcome {
 pub struct Search {
     deployed: Rc<Deployed>,
     plan: Result<Rc<Plan>, Rejection>,
+    rendering: Rendering,
     outcome: Outcome,
     floor: Floor,
     now: i64,
@@ -97,7 +99,8 @@ impl Search {
     ) -> Result<Search, Rejection> {
         let place = Place::read(reader)?;
         let now = reader.u64()? as i64;
-        let plan = Properties::from_request(reader)?.and_then(|properties| {
+        let Asked { properties, rendering } = Properties::from_request(reader)?;
+        let plan = properties.and_then(|properties| {
             let scope = Scope::of(&properties)?;
             match outcome {
                 Outcome::Answer => scope.check_whole(&place.key)?,
@@ -114,6 +117,7 @@ impl Search {
         Ok(Search {
             deployed,
             plan,
+            rendering,
             outcome,
             floor,
             now,
@@ -220,7 +224,8 @@ impl Search {
             let spot = Spot { views: &run.views, matches: &run.matches, resolved: &run.resolved, view, ordinal };
             let id = hit.id.as_deref().unwrap_or_default();
             let summarizer = &self.summarizers[hit.schema];
-            match summarizer.fields(&plan.presentation, &of, id, spot, &mut run.ranker, &mut self.reads) {
+            let format = self.rendering.format();
+            match summarizer.fields(format, &plan.presentation, &of, id, spot, &mut run.ranker, &mut self.reads) {
                 Ok(fields) => shown.push(Ranked {
                     schema: hit.schema,
                     keys: hit.keys.clone(),
@@ -291,8 +296,8 @@ impl Task for Search {
         };
         match (&self.plan, self.outcome) {
             (_, Outcome::Partial) => Ok(self.found.encode()),
-            (Ok(plan), Outcome::Answer) => Ok(render(plan, &self.found, self.elapsed_ms)),
-            (Err(rejection), Outcome::Answer) => Ok(refuse(rejection)),
+            (Ok(plan), Outcome::Answer) => Ok(render(plan, &self.found, self.elapsed_ms, &self.rendering)),
+            (Err(rejection), Outcome::Answer) => Ok(refuse(rejection, &self.rendering)),
         }
     }
 }

@@ -94,7 +94,7 @@ export class Core implements Engine {
   search(place: Place, nowSeconds: number, request: QueryRequest): Task<Rendered> {
     const writer = writePlace(place).u64(nowSeconds).varint(request.properties.length);
     for (const [name, value] of request.properties) writer.text(name).text(value);
-    return this.#open(KIND.search, writer.bytes(request.body), (result) => {
+    return this.#open(KIND.search, writer.bytes(request.body).text(request.accept ?? ""), (result) => {
       const reader = new Reader(result);
       const [status, contentType, bytesRead, bytesScanned] = [reader.u16(), reader.text(), reader.u64(), reader.u64()];
       return { status, contentType, bytesRead, bytesScanned, body: reader.bytes() };

@@ -62,6 +62,8 @@ export interface EncodedOperation {
 export interface QueryRequest {
   readonly properties: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array;
+  /** The `Accept` header: which format the answer may have. None: JSON. */
+  readonly accept?: string;
 }
 
 /** A read of one document. */

@@ -29,10 +29,11 @@ export interface GetRequest {
   readonly tensorFormat: string;
 }
 
-/** One query: the parameters of the URL or form in their order, and the JSON body (empty: none). */
+/** One query: the parameters of the URL or form in their order, the JSON body (empty: none), the `Accept` header. */
 export interface SearchRequest {
   readonly properties: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array;
+  readonly accept?: string;
 }
 
 /** What came of a write: 200, or the status and reason of its refusal. */

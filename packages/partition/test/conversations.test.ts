@@ -37,6 +37,7 @@ interface Step {
   readonly key?: string;
   readonly scoped?: boolean;
   readonly body?: string;
+  readonly accept?: string;
 }
 
 type Files = Readonly<Record<string, string>>;
@@ -151,7 +152,7 @@ class Talk {
     return [status, code === undefined ? "" : `${code}: ${message}`];
   }
 
-  async #search({ search, key = DEFAULT_KEY, scoped, body }: Step): Promise<Outcome> {
+  async #search({ search, key = DEFAULT_KEY, scoped, body, accept = "" }: Step): Promise<Outcome> {
     const parameters: (readonly [string, string])[] = Array.isArray(search)
       ? [...search]
       : Object.entries(search ?? {});
@@ -159,10 +160,11 @@ class Talk {
     if (scoped !== false && key !== "") {
       parameters.push([kind === "n" ? "streaming.userid" : "streaming.groupname", name]);
     }
-    const request = { properties: parameters, body: asBytes(body ?? "") };
+    const request = { properties: parameters, body: asBytes(body ?? ""), accept };
     const of = key === "" ? this.#cluster : this.#cluster.partition(key as PartitionKey);
     const answer = await of.search(request, MINUTE_MS);
-    return [answer.status, decoder.decode(answer.body)];
+    const isText = !answer.contentType.startsWith("application/cbor");
+    return [answer.status, isText ? decoder.decode(answer.body) : Buffer.from(answer.body).toString("hex")];
   }
 
   async #fold(key: PartitionKey): Promise<void> {

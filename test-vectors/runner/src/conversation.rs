@@ -5,8 +5,9 @@
 //! with the feed in the tail, and with it folded into segments. Steps:
 //!
 //! * `{"put": id, "fields": object or JSON text}`, `{"remove": id}`, `{"get": id, "fieldSet", "tensors"}`
-//! * `{"search": {parameter: value} or [[parameter, value]…], "key": "g:alice", "scoped": true, "body": text}`: `key`
-//!   names the partition (by default `g:alice`; `""`: none), `scoped` adds the parameter that names the same group.
+//! * `{"search": {parameter: value} or [[parameter, value]…], "key": "g:alice", "scoped": true, "body": text, "accept":
+//!   text}`: `key` names the partition (by default `g:alice`; `""`: none), `scoped` adds the parameter that names the
+//!   same group, `accept` is the header of that name.
 //! * `{"compact": key, "settle": bool}`
 use brooklet_document::DocumentId;
 use brooklet_schema::Application;
@@ -50,7 +51,7 @@ const FEEDS: [(&str, &str); 1] = [("library", include_str!("../../feeds/library.
 pub struct Outcome {
     /// HTTP status.
     pub status: u16,
-    /// The body as it was rendered.
+    /// The body as it was rendered; CBOR in hexadecimal digits.
     pub body: String,
 }
 
@@ -168,7 +169,8 @@ fn search(host: &Host, given: &Json) -> Outcome {
         let (kind, name) = key.split_once(':').expect("a key has a kind");
         parameters.push((if kind == "n" { "streaming.userid" } else { "streaming.groupname" }, name));
     }
-    let answer = host.search_raw(key, &parameters, text(given, "body").unwrap_or_default());
+    let (body, accept) = (text(given, "body").unwrap_or_default(), text(given, "accept").unwrap_or_default());
+    let answer = host.search_accepting(key, &parameters, body, accept);
     Outcome { status: answer.status, body: answer.body }
 }
 

@@ -88,7 +88,7 @@ fn tensor_text(tensor: &Tensor) -> String {
     let mut lines = vec![row::tensor(tensor)];
     lines.extend(FORMATS.map(|name| {
         let mut json = JsonWriter::new();
-        render_tensor(tensor, format_named(name), &mut json);
+        render_tensor(tensor, &Render::document(format_named(name)), &mut json);
         json.finish()
     }));
     lines.join("\n")

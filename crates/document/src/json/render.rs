@@ -1,6 +1,6 @@
-//! Renders values as JSON, for `/document/v1` and query results alike.
+//! Renders values, for `/document/v1` and query results alike, as JSON or CBOR.
 use super::{JsonWriter, encode_base64};
-use crate::Value;
+use crate::{Value, ValueWriter};
 
 mod tensor;
 
@@ -21,6 +21,8 @@ pub enum MapFormat {
 pub struct Render {
     /// The form of tensors.
     pub tensors: TensorFormat,
+    /// Write cells of float and bfloat16 as the float32 they are, as query results do; else as float64.
+    pub narrow_cells: bool,
     /// The form of maps.
     pub maps: MapFormat,
     /// The form of weighted sets.
@@ -36,6 +38,12 @@ impl Render {
         Render { tensors, hide_empty: true, ..Render::default() }
     }
 
+    /// As query results show the fields of a hit.
+    #[must_use]
+    pub fn result(tensors: TensorFormat) -> Render {
+        Render { narrow_cells: true, ..Render::document(tensors) }
+    }
+
     fn hides(&self, value: &Value) -> bool {
         let empty = match value {
             Value::String(text) => text.is_empty(),
@@ -46,49 +54,49 @@ impl Render {
 }
 
 /// Writes the object of a document's fields, or of a struct's members.
-pub fn render_fields(fields: &[(String, Value)], render: &Render, json: &mut JsonWriter) {
-    json.begin_object();
+pub fn render_fields(fields: &[(String, Value)], render: &Render, out: &mut dyn ValueWriter) {
+    out.begin_object();
     for (name, value) in fields.iter().filter(|(_, value)| !render.hides(value)) {
-        json.key(name);
-        render_value(value, render, json);
+        out.key(name);
+        render_value(value, render, out);
     }
-    json.end_object();
+    out.end_object();
 }
 
 /// Writes one value.
-pub fn render_value(value: &Value, render: &Render, json: &mut JsonWriter) {
+pub fn render_value(value: &Value, render: &Render, out: &mut dyn ValueWriter) {
     match value {
-        Value::String(text) => json.string(text),
-        Value::Int(number) => json.integer(i64::from(*number)),
-        Value::Long(number) => json.integer(*number),
-        Value::Byte(number) => json.integer(i64::from(*number)),
-        Value::Bool(flag) => json.boolean(*flag),
-        Value::Float(number) => json.float(*number),
-        Value::Double(number) => json.double(*number),
-        Value::Raw(bytes) => json.string(&encode_base64(bytes)),
+        Value::String(text) => out.string(text),
+        Value::Int(number) => out.integer(i64::from(*number)),
+        Value::Long(number) => out.integer(*number),
+        Value::Byte(number) => out.integer(i64::from(*number)),
+        Value::Bool(flag) => out.boolean(*flag),
+        Value::Float(number) => out.float(*number),
+        Value::Double(number) => out.double(*number),
+        Value::Raw(bytes) => out.string(&encode_base64(bytes)),
         Value::Position { x, y } => {
-            json.begin_object();
-            json.key("lat");
-            json.raw(&degrees(*y));
-            json.key("lng");
-            json.raw(&degrees(*x));
-            json.end_object();
+            out.begin_object();
+            out.key("lat");
+            out.decimal(&degrees(*y));
+            out.key("lng");
+            out.decimal(&degrees(*x));
+            out.end_object();
         }
         Value::Array(elements) => {
-            json.begin_array();
-            elements.iter().for_each(|element| render_value(element, render, json));
-            json.end_array();
+            out.begin_array();
+            elements.iter().for_each(|element| render_value(element, render, out));
+            out.end_array();
         }
         Value::WeightedSet(entries) => {
             let entries = entries.iter().map(|(key, weight)| (key, Value::Int(*weight)));
-            render_entries(entries, render.weighted_sets, ["item", "weight"], render, json);
+            render_entries(entries, render.weighted_sets, ["item", "weight"], render, out);
         }
         Value::Map(entries) => {
             let entries = entries.iter().map(|(key, value)| (key, value));
-            render_entries(entries, render.maps, ["key", "value"], render, json);
+            render_entries(entries, render.maps, ["key", "value"], render, out);
         }
-        Value::Struct(members) => render_fields(members, render, json),
-        Value::Tensor(tensor) => render_tensor(tensor, render.tensors, json),
+        Value::Struct(members) => render_fields(members, render, out),
+        Value::Tensor(tensor) => render_tensor(tensor, render, out),
     }
 }
 
@@ -97,28 +105,28 @@ fn render_entries<'a, V: std::borrow::Borrow<Value>>(
     format: MapFormat,
     [key_name, value_name]: [&str; 2],
     render: &Render,
-    json: &mut JsonWriter,
+    out: &mut dyn ValueWriter,
 ) {
     match format {
         MapFormat::Object => {
-            json.begin_object();
+            out.begin_object();
             for (key, value) in entries {
-                json.key(&key_text(key));
-                render_value(value.borrow(), render, json);
+                out.key(&key_text(key));
+                render_value(value.borrow(), render, out);
             }
-            json.end_object();
+            out.end_object();
         }
         MapFormat::Array => {
-            json.begin_array();
+            out.begin_array();
             for (key, value) in entries {
-                json.begin_object();
-                json.key(key_name);
-                render_value(key, render, json);
-                json.key(value_name);
-                render_value(value.borrow(), render, json);
-                json.end_object();
+                out.begin_object();
+                out.key(key_name);
+                render_value(key, render, out);
+                out.key(value_name);
+                render_value(value.borrow(), render, out);
+                out.end_object();
             }
-            json.end_array();
+            out.end_array();
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Writes JSON; commas come by themselves. Bytes are those of the reference implementation's writer.
 use super::number::{print_double, print_float};
+use crate::ValueWriter;
 
 /// A growing JSON text.
 #[derive(Clone, Debug, Default)]
@@ -120,6 +121,60 @@ impl JsonWriter {
         self.out.push('"');
         print(&mut self.out);
         self.out.push('"');
+    }
+}
+
+impl ValueWriter for JsonWriter {
+    fn begin_object(&mut self) {
+        JsonWriter::begin_object(self);
+    }
+
+    fn end_object(&mut self) {
+        JsonWriter::end_object(self);
+    }
+
+    fn begin_array(&mut self) {
+        JsonWriter::begin_array(self);
+    }
+
+    fn end_array(&mut self) {
+        JsonWriter::end_array(self);
+    }
+
+    fn key(&mut self, key: &str) {
+        JsonWriter::key(self, key);
+    }
+
+    fn string(&mut self, text: &str) {
+        JsonWriter::string(self, text);
+    }
+
+    fn integer(&mut self, number: i64) {
+        JsonWriter::integer(self, number);
+    }
+
+    fn double(&mut self, number: f64) {
+        JsonWriter::double(self, number);
+    }
+
+    fn float(&mut self, number: f32) {
+        JsonWriter::float(self, number);
+    }
+
+    fn decimal(&mut self, digits: &str) {
+        self.raw(digits);
+    }
+
+    fn boolean(&mut self, flag: bool) {
+        JsonWriter::boolean(self, flag);
+    }
+
+    fn null(&mut self) {
+        JsonWriter::null(self);
+    }
+
+    fn fragment(&mut self, written: &[u8]) {
+        self.raw(&String::from_utf8_lossy(written));
     }
 }
 

@@ -1,8 +1,8 @@
 //! What is shown of a hit: the fields of its summary class, and the features the profile lists.
 pub(crate) mod snippet;
 
-use brooklet_document::json::{JsonWriter, MapFormat, Render, render_tensor, render_value};
-use brooklet_document::{Document, Value};
+use brooklet_document::json::{MapFormat, Render, render_tensor, render_value};
+use brooklet_document::{Document, Format, Value, ValueWriter};
 use brooklet_rank::Value as Feature;
 use brooklet_schema::{Schema, SummaryClass, SummaryField, SummaryTransform};
 use brooklet_segment::{Halt, read_document};
@@ -75,47 +75,49 @@ impl Summarizer {
     /// Writes the `fields` object of a hit; nothing if it would be empty.
     pub(crate) fn fields(
         &self,
+        format: Format,
         presentation: &Presentation,
         of: &SchemaPlan,
         id: &str,
         spot: Spot<'_>,
         ranker: &mut Ranker,
         reads: &mut Reads,
-    ) -> Result<Option<String>, Halt> {
+    ) -> Result<Option<Vec<u8>>, Halt> {
         let document = self.document(id, spot, reads);
         let match_features = if self.match_features { ranker.match_features(spot, reads).map(Some) } else { Ok(None) };
         let summary_features =
             if self.summary_features { ranker.summary_features(spot, reads).map(Some) } else { Ok(None) };
         // All three note what they miss before the first of them halts.
         let (document, match_features, summary_features) = (document?, match_features?, summary_features?);
-        let mut json = JsonWriter::new();
-        json.begin_object();
         let mut any = false;
-        if self.with_type {
-            json.key("sddocname");
-            json.string(&of.schema.schema.name);
-            any = true;
-        }
-        if self.with_id {
-            json.key("documentid");
-            json.string(id);
-            any = true;
-        }
-        for (field, highlighter) in &self.fields {
-            any |= write_field(field, highlighter.as_ref(), &document, id, presentation, &mut json);
-        }
-        for (name, programs, values) in [
-            ("matchfeatures", &of.profile.match_features, match_features),
-            ("summaryfeatures", &of.profile.summary_features, summary_features),
-        ] {
-            if let Some(values) = values {
-                json.key(name);
-                write_features(programs.iter().map(|(text, _)| text.as_str()), &values, presentation, &mut json);
+        let written = format.written(|out| {
+            out.begin_object();
+            if self.with_type {
+                out.key("sddocname");
+                out.string(&of.schema.schema.name);
                 any = true;
             }
-        }
-        json.end_object();
-        Ok(any.then(|| json.finish()))
+            if self.with_id {
+                out.key("documentid");
+                out.string(id);
+                any = true;
+            }
+            for (field, highlighter) in &self.fields {
+                any |= write_field(field, highlighter.as_ref(), &document, id, presentation, out);
+            }
+            for (name, programs, values) in [
+                ("matchfeatures", &of.profile.match_features, match_features),
+                ("summaryfeatures", &of.profile.summary_features, summary_features),
+            ] {
+                if let Some(values) = values {
+                    out.key(name);
+                    write_features(programs.iter().map(|(text, _)| text.as_str()), &values, presentation, out);
+                    any = true;
+                }
+            }
+            out.end_object();
+        });
+        Ok(any.then_some(written))
     }
 
     /// The stored fields the summary shows; without any, nothing is read.
@@ -187,11 +189,11 @@ fn write_field(
     document: &Document,
     id: &str,
     presentation: &Presentation,
-    json: &mut JsonWriter,
+    out: &mut dyn ValueWriter,
 ) -> bool {
     if field.sources.iter().any(|source| source == "documentid") {
-        json.key(&field.name);
-        json.string(id);
+        out.key(&field.name);
+        out.string(id);
         return true;
     }
     let Some(value) = field.sources.iter().find_map(|source| document.field(source)) else { return false };
@@ -209,26 +211,26 @@ fn write_field(
     if hidden {
         return false;
     }
-    json.key(&field.name);
-    write_value(&shown, &render, json);
+    out.key(&field.name);
+    write_value(&shown, &render, out);
     true
 }
 
 /// Writes the value of a field. A map whose keys are texts is an object here whatever was asked for maps, which holds
 /// for other keys and for maps inside values (query-api, `renderer.json.jsonMaps`).
-fn write_value(value: &Value, render: &Render, json: &mut JsonWriter) {
-    let Value::Map(entries) = value else { return render_value(value, render, json) };
+fn write_value(value: &Value, render: &Render, out: &mut dyn ValueWriter) {
+    let Value::Map(entries) = value else { return render_value(value, render, out) };
     if entries.iter().any(|(key, _)| !matches!(key, Value::String(_))) {
-        return render_value(value, render, json);
+        return render_value(value, render, out);
     }
-    json.begin_object();
+    out.begin_object();
     for (key, value) in entries {
         if let Value::String(key) = key {
-            json.key(key);
-            render_value(value, render, json);
+            out.key(key);
+            render_value(value, render, out);
         }
     }
-    json.end_object();
+    out.end_object();
 }
 
 fn highlighted(value: &Value, highlighter: &Highlighter, dynamic: bool, marks: bool) -> Value {
@@ -247,7 +249,7 @@ fn render_of(presentation: &Presentation) -> Render {
     Render {
         maps: format(presentation.json_maps),
         weighted_sets: format(presentation.json_wsets),
-        ..Render::document(presentation.tensors)
+        ..Render::result(presentation.tensors)
     }
 }
 
@@ -255,15 +257,15 @@ fn write_features<'a>(
     names: impl Iterator<Item = &'a str>,
     values: &[Feature],
     presentation: &Presentation,
-    json: &mut JsonWriter,
+    out: &mut dyn ValueWriter,
 ) {
-    json.begin_object();
+    out.begin_object();
     for (name, value) in names.zip(values) {
-        json.key(name);
+        out.key(name);
         match value {
-            Feature::Number(number) => json.double(*number),
-            Feature::Tensor(tensor) => render_tensor(tensor, presentation.tensors, json),
+            Feature::Number(number) => out.double(*number),
+            Feature::Tensor(tensor) => render_tensor(tensor, &render_of(presentation), out),
         }
     }
-    json.end_object();
+    out.end_object();
 }

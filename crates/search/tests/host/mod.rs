@@ -31,17 +31,21 @@ struct Partition {
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
-    /// The body as it was rendered.
+    /// The body as it was rendered; CBOR in hexadecimal digits.
     pub body: String,
-    /// The same body, read.
+    /// The same body, read, if it is JSON.
     pub json: Value,
     pub bytes_read: u64,
 }
 
 impl Answer {
-    fn new(status: u16, body: &[u8], bytes_read: u64) -> Answer {
-        let body = String::from_utf8(body.to_vec()).unwrap();
-        Answer { status, json: serde_json::from_str(&body).unwrap(), body, bytes_read }
+    fn new(status: u16, content_type: &str, body: &[u8], bytes_read: u64) -> Answer {
+        let body = if content_type.starts_with("application/cbor") {
+            body.iter().map(|byte| format!("{byte:02x}")).collect()
+        } else {
+            String::from_utf8(body.to_vec()).unwrap()
+        };
+        Answer { status, json: serde_json::from_str(&body).unwrap_or_default(), body, bytes_read }
     }
 }
 
@@ -166,10 +170,15 @@ impl Host {
 
     /// A search with exactly these parameters and this body.
     pub fn search_raw(&self, key: &str, parameters: &[(&str, &str)], body: &str) -> Answer {
+        self.search_accepting(key, parameters, body, "")
+    }
+
+    /// The same with this `Accept` header.
+    pub fn search_accepting(&self, key: &str, parameters: &[(&str, &str)], body: &str, accept: &str) -> Answer {
         let mut writer = Writer::new();
         self.place(key).write(&mut writer);
         writer.u64(1_790_000_000);
-        write_query(parameters, body, &mut writer);
+        write_query(parameters, body, accept, &mut writer);
         let mut search = Search::open(self.deployed.clone(), self.residency.clone(), &writer.finish()).unwrap();
         self.drive(key, &mut search).unwrap_or_else(|rejection| panic!("{rejection}"));
         rendered(&Box::new(search).finish().unwrap())
@@ -178,7 +187,7 @@ impl Host {
     /// A search as the gateway holds it: of the partitions its scope names, `at_once` of them between two merges.
     pub fn search_scoped(&self, parameters: &[(&str, &str)], body: &str, at_once: usize) -> Answer {
         let mut query = Writer::new();
-        write_query(parameters, body, &mut query);
+        write_query(parameters, body, "", &mut query);
         let query = query.finish();
         let of_query = scope(&self.deployed, &query).unwrap();
         let mut reader = Reader::new(&of_query);
@@ -241,7 +250,7 @@ impl Host {
         let result = Box::new(get).finish().unwrap();
         let mut reader = Reader::new(&result);
         let status = reader.u16().unwrap();
-        Answer::new(status, reader.bytes().unwrap(), 0)
+        Answer::new(status, "application/json", reader.bytes().unwrap(), 0)
     }
 
     /// Compacts a partition: 1 folds its tail, 2 rewrites, 3 settles. Says whether there was anything to do.
@@ -308,24 +317,25 @@ impl Host {
     }
 }
 
-/// The properties and body of a query, as they cross the border.
-fn write_query(parameters: &[(&str, &str)], body: &str, writer: &mut Writer) {
+/// The properties, body and `Accept` header of a query, as they cross the border.
+fn write_query(parameters: &[(&str, &str)], body: &str, accept: &str, writer: &mut Writer) {
     writer.varint(parameters.len() as u64);
     for (name, value) in parameters {
         writer.text(name);
         writer.text(value);
     }
     writer.text(body);
+    writer.text(accept);
 }
 
 /// An answer that was rendered.
 fn rendered(result: &[u8]) -> Answer {
     let mut reader = Reader::new(result);
     let status = reader.u16().unwrap();
-    reader.text().unwrap();
+    let content_type = reader.text().unwrap();
     let bytes_read = reader.u64().unwrap();
     reader.u64().unwrap();
-    Answer::new(status, reader.bytes().unwrap(), bytes_read)
+    Answer::new(status, content_type, reader.bytes().unwrap(), bytes_read)
 }
 
 fn key_of(id: &str) -> String {

@@ -43,22 +43,23 @@ function notAllowed(method: string): Reply {
 
 async function search(call: Call, context: GatewayContext): Promise<Reply> {
   const fromUrl = parseParameters(splitTarget(call.target).query, context.limits.parameterCount);
+  const accept = call.header("accept") ?? "";
   const mediaType = call.method === "POST" ? mediaTypeOf(call.header("content-type")) : "";
   if (mediaType === "application/json") {
     return withBody(call, context, async (body) => {
       if (body.length === 0) throw new ServiceError("ILLEGAL_QUERY", "Expected start of object, got 'null'");
-      return ask({ properties: fromUrl, body }, context);
+      return ask({ properties: fromUrl, body, accept }, context);
     });
   }
   if (mediaType === "application/x-www-form-urlencoded") {
     return withBody(call, context, async (body) => {
       // The last value of a name counts, and those of the URL count more than those of the form.
       const properties = [...parseForm(body, context.limits.parameterCount), ...fromUrl];
-      return ask({ properties, body: NO_BYTES }, context);
+      return ask({ properties, body: NO_BYTES, accept }, context);
     });
   }
   // A body of any other type is ignored, as Vespa does.
-  return ask({ properties: fromUrl, body: NO_BYTES }, context);
+  return ask({ properties: fromUrl, body: NO_BYTES, accept }, context);
 }
 
 async function withBody(

@@ -1,4 +1,6 @@
 //! Compares an answer with what is expected of it.
+mod cbor;
+
 use brooklet_vectors::conversation::Outcome;
 use serde_json::Value as Json;
 
@@ -13,7 +15,7 @@ pub fn check(expected: &Json, outcome: &Outcome) -> Option<String> {
     if status != Some(u64::from(outcome.status)) {
         return Some(format!("status {}, not {status:?}", outcome.status));
     }
-    let body = serde_json::from_str(&outcome.body).unwrap_or(Json::Null);
+    let body = serde_json::from_str(&outcome.body).ok().or_else(|| cbor::read(&outcome.body)).unwrap_or(Json::Null);
     expected.iter().find_map(|(name, wanted)| check_one(name, wanted, outcome, &body))
 }
 

@@ -1,7 +1,7 @@
 //! Renders tensors in the six forms of `format.tensors`.
-use crate::json::JsonWriter;
+use super::Render;
 use crate::tensor::{indexes, print_hex};
-use crate::{CellType, Tensor};
+use crate::{CellType, Tensor, ValueWriter};
 
 /// The form of a tensor in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,22 +50,29 @@ impl TensorFormat {
 }
 
 /// Writes a tensor.
-pub fn render_tensor(tensor: &Tensor, format: TensorFormat, json: &mut JsonWriter) {
-    let printer = Printer { tensor, format, sizes: tensor.tensor_type.indexed().filter_map(|d| d.size).collect() };
+pub fn render_tensor(tensor: &Tensor, render: &Render, out: &mut dyn ValueWriter) {
+    let format = render.tensors;
+    let printer = Printer {
+        tensor,
+        format,
+        narrow: render.narrow_cells,
+        sizes: tensor.tensor_type.indexed().filter_map(|d| d.size).collect(),
+    };
     if !format.has_type() {
-        return printer.content(json);
+        return printer.content(out);
     }
-    json.begin_object();
-    json.key("type");
-    json.string(&tensor.tensor_type.to_string());
-    json.key(printer.content_name());
-    printer.content(json);
-    json.end_object();
+    out.begin_object();
+    out.key("type");
+    out.string(&tensor.tensor_type.to_string());
+    out.key(printer.content_name());
+    printer.content(out);
+    out.end_object();
 }
 
 struct Printer<'a> {
     tensor: &'a Tensor,
     format: TensorFormat,
+    narrow: bool,
     sizes: Vec<usize>,
 }
 
@@ -83,105 +90,106 @@ impl Printer<'_> {
         }
     }
 
-    fn content(&self, json: &mut JsonWriter) {
+    fn content(&self, out: &mut dyn ValueWriter) {
         match (self.format.is_long(), self.mapped(), self.sizes.len()) {
-            (true, ..) => self.addressed_cells(json),
-            (false, 0, _) => self.dense(&self.tensor.cells, json),
-            (false, 1, indexed) => self.labelled(indexed > 0, json),
-            (false, _, 0) => self.addressed_cells(json),
-            (false, ..) => self.addressed_blocks(json),
+            (true, ..) => self.addressed_cells(out),
+            (false, 0, _) => self.dense(&self.tensor.cells, out),
+            (false, 1, indexed) => self.labelled(indexed > 0, out),
+            (false, _, 0) => self.addressed_cells(out),
+            (false, ..) => self.addressed_blocks(out),
         }
     }
 
     /// `[{"address":{"x":"0"},"value":1.0},…]`
-    fn addressed_cells(&self, json: &mut JsonWriter) {
-        json.begin_array();
+    fn addressed_cells(&self, out: &mut dyn ValueWriter) {
+        out.begin_array();
         for (labels, cells) in self.tensor.subspaces() {
             for (offset, value) in cells.iter().enumerate() {
-                json.begin_object();
-                self.address(labels, Some(offset), json);
-                json.key("value");
-                self.cell(*value, json);
-                json.end_object();
+                out.begin_object();
+                self.address(labels, Some(offset), out);
+                out.key("value");
+                self.cell(*value, out);
+                out.end_object();
             }
         }
-        json.end_array();
+        out.end_array();
     }
 
     /// `[{"address":{"k":"a"},"values":[…]},…]`
-    fn addressed_blocks(&self, json: &mut JsonWriter) {
-        json.begin_array();
+    fn addressed_blocks(&self, out: &mut dyn ValueWriter) {
+        out.begin_array();
         for (labels, cells) in self.tensor.subspaces() {
-            json.begin_object();
-            self.address(labels, None, json);
-            json.key("values");
-            self.dense(cells, json);
-            json.end_object();
+            out.begin_object();
+            self.address(labels, None, out);
+            out.key("values");
+            self.dense(cells, out);
+            out.end_object();
         }
-        json.end_array();
+        out.end_array();
     }
 
     /// `{"a":1.0}` or `{"a":[…]}`
-    fn labelled(&self, blocks: bool, json: &mut JsonWriter) {
-        json.begin_object();
+    fn labelled(&self, blocks: bool, out: &mut dyn ValueWriter) {
+        out.begin_object();
         for (labels, cells) in self.tensor.subspaces() {
-            json.key(labels.first().map_or("", String::as_str));
+            out.key(labels.first().map_or("", String::as_str));
             if blocks {
-                self.dense(cells, json);
+                self.dense(cells, out);
             } else {
-                cells.iter().for_each(|value| self.cell(*value, json));
+                cells.iter().for_each(|value| self.cell(*value, out));
             }
         }
-        json.end_object();
+        out.end_object();
     }
 
     /// Writes the `address` member; with `offset` that of a cell, without that of a whole subspace.
-    fn address(&self, labels: &[String], offset: Option<usize>, json: &mut JsonWriter) {
+    fn address(&self, labels: &[String], offset: Option<usize>, out: &mut dyn ValueWriter) {
         let mut labels = labels.iter();
         let mut indexes = offset.map(|offset| indexes(&self.sizes, offset).into_iter());
-        json.key("address");
-        json.begin_object();
+        out.key("address");
+        out.begin_object();
         for dimension in &self.tensor.tensor_type.dimensions {
             if dimension.is_mapped() {
-                json.key(&dimension.name);
-                json.string(labels.next().map_or("", String::as_str));
+                out.key(&dimension.name);
+                out.string(labels.next().map_or("", String::as_str));
             } else if let Some(index) = indexes.as_mut().and_then(Iterator::next) {
-                json.key(&dimension.name);
-                json.string(&index.to_string());
+                out.key(&dimension.name);
+                out.string(&index.to_string());
             }
         }
-        json.end_object();
+        out.end_object();
     }
 
-    fn dense(&self, cells: &[f64], json: &mut JsonWriter) {
+    fn dense(&self, cells: &[f64], out: &mut dyn ValueWriter) {
         if self.format.is_hex() {
             let mut digits = String::new();
             print_hex(self.tensor.tensor_type.cell, cells, &mut digits);
-            return json.string(&digits);
+            return out.string(&digits);
         }
         if self.sizes.is_empty() {
-            return self.nested(&[1], cells, json);
+            return self.nested(&[1], cells, out);
         }
-        self.nested(&self.sizes, cells, json);
+        self.nested(&self.sizes, cells, out);
     }
 
-    fn nested(&self, sizes: &[usize], cells: &[f64], json: &mut JsonWriter) {
+    fn nested(&self, sizes: &[usize], cells: &[f64], out: &mut dyn ValueWriter) {
         let Some((_, inner)) = sizes.split_first() else {
-            return cells.iter().for_each(|value| self.cell(*value, json));
+            return cells.iter().for_each(|value| self.cell(*value, out));
         };
-        json.begin_array();
+        out.begin_array();
         for part in cells.chunks(inner.iter().product::<usize>().max(1)) {
-            self.nested(inner, part, json);
+            self.nested(inner, part, out);
         }
-        json.end_array();
+        out.end_array();
     }
 
     /// One cell; what is no finite number is null.
-    fn cell(&self, value: f64, json: &mut JsonWriter) {
+    fn cell(&self, value: f64, out: &mut dyn ValueWriter) {
         match self.tensor.tensor_type.cell {
-            _ if !value.is_finite() => json.null(),
-            CellType::Int8 => json.integer(value as i64),
-            _ => json.double(value),
+            _ if !value.is_finite() => out.null(),
+            CellType::Int8 => out.integer(value as i64),
+            CellType::Float | CellType::Bfloat16 if self.narrow => out.float(value as f32),
+            _ => out.double(value),
         }
     }
 }

@@ -1,0 +1,59 @@
+//! What values are written to. JSON and CBOR are written by the same calls, so that an answer has one shape.
+
+/// A growing text or byte string of one format. Keys and values come in order; what is begun must be ended.
+pub trait ValueWriter {
+    /// Opens an object.
+    fn begin_object(&mut self);
+    /// Closes an object.
+    fn end_object(&mut self);
+    /// Opens an array.
+    fn begin_array(&mut self);
+    /// Closes an array.
+    fn end_array(&mut self);
+    /// A key; its value comes next.
+    fn key(&mut self, key: &str);
+    /// A string.
+    fn string(&mut self, text: &str);
+    /// An integer, exactly.
+    fn integer(&mut self, number: i64);
+    /// A float64. Formats that cannot say that it is no number, or infinite, write its name.
+    fn double(&mut self, number: f64);
+    /// A float32, likewise.
+    fn float(&mut self, number: f32);
+    /// A number given by its decimal digits, which a format of texts keeps.
+    fn decimal(&mut self, digits: &str);
+    /// `true` or `false`.
+    fn boolean(&mut self, flag: bool);
+    /// Nothing.
+    fn null(&mut self);
+    /// A value that another writer of this format has written.
+    fn fragment(&mut self, written: &[u8]);
+}
+
+/// The formats there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// RFC 8259.
+    #[default]
+    Json,
+    /// RFC 8949.
+    Cbor,
+}
+
+impl Format {
+    /// The bytes of what `write` writes.
+    pub fn written(self, write: impl FnOnce(&mut dyn ValueWriter)) -> Vec<u8> {
+        match self {
+            Format::Json => {
+                let mut json = crate::json::JsonWriter::new();
+                write(&mut json);
+                json.finish().into_bytes()
+            }
+            Format::Cbor => {
+                let mut cbor = crate::cbor::CborWriter::new();
+                write(&mut cbor);
+                cbor.finish()
+            }
+        }
+    }
+}
