@@ -55,6 +55,8 @@ check_each! {
     simple_query = "simple-query",
     sorting = "sorting",
     request_body = "request-body",
+    grouping = "grouping",
+    json_grouping = "json-grouping",
     rank_expression = "rank-expression",
     schema = "schema",
     mail_schema = "mail-schema",

@@ -1,10 +1,12 @@
 //! Syntax of queries: YQL, the simple query language, sorting, and the flattening of JSON requests; all become one tree.
+//! Beside it the [`grouping`] language.
 //!
 //! Nothing here knows a schema. What a parser must know of fields, parameters and words it asks through the traits of
 //! [`surroundings`]; binding the tree to schemas and rank profiles is left to the search.
 #![forbid(unsafe_code)]
 
 pub mod annotations;
+pub mod grouping;
 pub mod simple;
 pub mod sorting;
 pub mod surroundings;
@@ -20,6 +22,7 @@ mod suggestion;
 mod yql;
 
 pub use flatten::flatten;
+pub use grouping::{json_grouping, parse_grouping};
 pub use print::{Form, tree_text, yql_text};
 pub use sorting::parse_sorting;
 pub use yql::parse_yql;

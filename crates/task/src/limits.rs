@@ -37,6 +37,18 @@ pub const QUERY_DEPTH: usize = 100;
 pub const QUERY_TERMS: usize = 1_024;
 /// Entries of `in` and of weighted operators (L-yql).
 pub const QUERY_ENTRIES: usize = 10_000;
+/// Text of the grouping of a request, bytes (L-grp).
+pub const GROUPING_BYTES: usize = 16 << 10;
+/// Nesting of operations, filters and expressions of a grouping (L-grp).
+pub const GROUPING_NESTING: usize = 32;
+/// Operations, expressions, filters and buckets of a grouping, with aliases put in.
+pub const GROUPING_NODES: usize = 10_000;
+/// Levels of groups inside groups (L-grp).
+pub const GROUPING_LEVELS: usize = 8;
+/// Groups and hits one grouping may answer with, at worst (L-grp).
+pub const GROUPS: usize = 10_000;
+/// Memory the groups of one request may take while they are made, bytes.
+pub const GROUPS_BYTES: usize = 48 << 20;
 /// Hits of one answer (L-hits).
 pub const HITS: usize = 400;
 /// Offset of the first hit (L-hits).

@@ -1,6 +1,7 @@
 //! Queries: YQL, the simple language in every grammar, sorting, and JSON requests.
 use std::hint::black_box;
 
+use brooklet_query::grouping::{Defaults, parse_grouping, resolve};
 use brooklet_query::simple::{self, Grammar};
 use brooklet_query::surroundings::{
     CharacterClass, Index, Indexes, Linguistics, Matching, Parameters, Surroundings, UserQuery, ValueKind,
@@ -14,7 +15,7 @@ use crate::corpus;
 const GRAMMARS: [&str; 7] = ["weakAnd", "all", "any", "web", "phrase", "tokenize", "linguistics"];
 
 pub fn targets() -> Vec<Target> {
-    vec![yql(), simple_query(), sorting(), request_body()]
+    vec![yql(), simple_query(), sorting(), request_body(), grouping(), json_grouping()]
 }
 
 /// Parameters that hold the input, so that `@name` and `userInput(@name)` parse it again.
@@ -136,5 +137,30 @@ fn request_body() -> Target {
     ];
     Target::text("request-body", corpus.map(Vec::from).to_vec(), |text| {
         let _ = black_box(flatten(text));
+    })
+}
+
+/// What parses is printed, and made a request of.
+fn grouping() -> Target {
+    let mut corpus = corpus::members("grouping/sample.jsonl", "expr");
+    corpus.extend(corpus::members("grouping/more.jsonl", "expr"));
+    Target::text("grouping", corpus, |text| {
+        for operation in parse_grouping(text).unwrap_or_default() {
+            black_box(operation.to_string());
+            let _ = black_box(resolve(&operation, text, &Defaults::default()));
+        }
+    })
+}
+
+fn json_grouping() -> Target {
+    let corpus = [
+        r#"[{"all":{"group":"customer","max":5,"label":"by customer","each":{"output":["sum(price)","count()"]}}}]"#,
+        r#"{'all':{"group":{"predefined":["price",{"bucket":[1,2]},{"bucket":[3,"inf"]}]},"each":{"output":"count()"}}}"#,
+        r#"[{"all":{"all":[{"group":"a\u0041"}],"each":null,"order":"-sum(b)","filter":{"regex":["\"x\"","a"]}}},[],true]"#,
+    ];
+    Target::text("json-grouping", corpus.map(Vec::from).to_vec(), |text| {
+        for text in brooklet_query::json_grouping(text).unwrap_or_default() {
+            let _ = black_box(parse_grouping(&text));
+        }
     })
 }

@@ -14,6 +14,7 @@ const TOPICS: Readonly<Record<string, number>> = {
   "document-json": 112,
   expression: 680,
   generated: 67,
+  grouping: 780,
   schema: 79,
   search: 7,
   "simple-query": 1_555,

@@ -40,6 +40,7 @@ pub fn answer(topic: &str, row: &str) -> String {
         "schema" => schemas::schema(&row),
         "yql" => queries::statement(&row),
         "simple-query" => queries::simple_query(&row),
+        "grouping" => queries::grouping(&row),
         "expression" => expressions::expression(&row),
         "generated" => generated::answers(&row),
         "tokens" => tokens::tokens(&row),

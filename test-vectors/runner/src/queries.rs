@@ -1,6 +1,8 @@
-//! Rows of `yql` and `simple-query`: the tree, in both of its printed forms and whole.
+//! Rows of `yql` and `simple-query`: the tree, in both of its printed forms and whole. Rows of `grouping`: the canonical
+//! text, and the requests made of it.
 use std::collections::BTreeMap;
 
+use brooklet_query::grouping::{Defaults, parse_grouping, resolve};
 use brooklet_query::simple::Grammar;
 use brooklet_query::surroundings::UserQuery;
 use brooklet_query::tree::Item;
@@ -37,4 +39,18 @@ pub(crate) fn simple_query(row: &Json) -> String {
     };
     let given = Given::default();
     outcome(simple::parse_user_query(&query, &surroundings(&given, None)).map(|item| tree(&item)))
+}
+
+/// A row of `grouping`.
+pub(crate) fn grouping(row: &Json) -> String {
+    let text = needed(row, "expr");
+    outcome(parse_grouping(text).map(|operations| {
+        let requests = operations.iter().map(|operation| {
+            format!(
+                "{operation}\n{}",
+                outcome(resolve(operation, text, &Defaults::default()).map(|it| format!("{it:?}")))
+            )
+        });
+        requests.collect::<Vec<_>>().join("\n")
+    }))
 }
