@@ -52,6 +52,16 @@ impl Bitmap {
         self.len
     }
 
+    /// The first number from `number` on that is in the set.
+    #[must_use]
+    pub fn next_set(&self, number: usize) -> Option<usize> {
+        let word = number / 64;
+        let first = self.words.get(word)? & (u64::MAX << (number % 64));
+        let rest = self.words[word + 1..].iter().copied();
+        let found = std::iter::once(first).chain(rest).enumerate().find(|(_, bits)| *bits != 0);
+        found.map(|(skipped, bits)| (word + skipped) * 64 + bits.trailing_zeros() as usize)
+    }
+
     /// Whether no number is in the set.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)

@@ -9,26 +9,17 @@ use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
 use crate::deployed::{Deployed, DeployedSchema};
+use crate::field_set::{FieldChoice, FieldSet};
 use crate::partition::Loading;
 use crate::reads::Reads;
 use crate::residency::Residency;
-
-/// Which fields a reader asked for.
-enum FieldSet {
-    /// All that were fed.
-    All,
-    /// Only the id.
-    Id,
-    /// These.
-    Fields(Vec<String>),
-}
 
 /// The task: the answer is JSON with a status.
 pub struct Get {
     deployed: Rc<Deployed>,
     path: String,
     id: String,
-    asked: Result<(Rc<DeployedSchema>, FieldSet), Rejection>,
+    asked: Result<(Rc<DeployedSchema>, FieldChoice), Rejection>,
     tensors: TensorFormat,
     loading: Loading,
     reads: Reads,
@@ -55,7 +46,7 @@ impl Get {
     }
 
     fn look_up(&mut self) -> Result<(), Halt> {
-        let (schema, field_set) = match &self.asked {
+        let (schema, fields) = match &self.asked {
             Ok(asked) => asked,
             Err(rejection) => return Err(rejection.clone().into()),
         };
@@ -73,11 +64,7 @@ impl Get {
                 }
                 Err(halt) => return Err(halt),
             };
-            let keep = |name: &str| match field_set {
-                FieldSet::All => schema.schema.document_field_type(name).is_some(),
-                FieldSet::Id => false,
-                FieldSet::Fields(names) => names.iter().any(|wanted| wanted == name),
-            };
+            let keep = |name: &str| fields.has(name);
             let document = read_document(&view.segment.header, ordinal, &keep, &mut blocks)?;
             self.answer = Some((200, self.render(Some(&document.fields))));
             return Ok(());
@@ -110,7 +97,7 @@ fn asked_for(
     place: &Place,
     id: &str,
     field_set: &str,
-) -> Result<(Rc<DeployedSchema>, FieldSet), Rejection> {
+) -> Result<(Rc<DeployedSchema>, FieldChoice), Rejection> {
     let invalid = |message: String| Rejection::new(Code::InvalidDocument, message);
     let id = DocumentId::parse(id)?;
     if id.partition_key() != place.key {
@@ -120,30 +107,18 @@ fn asked_for(
     let schema = deployed
         .schema(name)
         .ok_or_else(|| invalid(format!("Document type {} does not exist", Rejection::quote(name))))?;
-    let fields = match field_set.split_once(':') {
-        _ if field_set.is_empty() => FieldSet::All,
-        Some((_, "[document]")) => FieldSet::All,
-        Some((of, names)) if of == name => FieldSet::Fields(known_fields(schema, names)?),
-        Some((of, _)) => return Err(invalid(format!("Field set '{field_set}' is of type '{of}', not of '{name}'"))),
-        None => match field_set {
-            "[all]" | "[document]" => FieldSet::All,
-            "[id]" | "[none]" => FieldSet::Id,
-            other => return Err(invalid(format!("Unknown field set '{}'", Rejection::quote(other)))),
-        },
+    let fields = match FieldSet::parse(field_set)? {
+        // The type before the whole document is not looked at.
+        FieldSet::OfType(_, None) => FieldSet::Document.of(schema),
+        FieldSet::OfType(of, _) if of != name => {
+            return Err(invalid(format!("Field set '{field_set}' is of type '{of}', not of '{name}'")));
+        }
+        asked => {
+            asked.check(deployed)?;
+            asked.of(schema)
+        }
     };
     Ok((schema.clone(), fields))
-}
-
-fn known_fields(schema: &DeployedSchema, names: &str) -> Result<Vec<String>, Rejection> {
-    let mut known = Vec::new();
-    for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-        if schema.schema.field(name).is_none() {
-            let message = format!("No field '{}' in document type '{}'", Rejection::quote(name), schema.schema.name);
-            return Err(Rejection::new(Code::InvalidDocument, message));
-        }
-        known.push(name.to_owned());
-    }
-    Ok(known)
 }
 
 impl Task for Get {

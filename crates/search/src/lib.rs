@@ -1,4 +1,4 @@
-//! Reading: the tasks that get a document and answer a query.
+//! Reading: the tasks that get a document, visit many, and answer a query.
 //!
 //! A query is [compiled](compile) against the deployed schemas into a plan, and the plan is run over the views of a
 //! partition: [matching] term at a time, [nearest] neighbours with bounds, [ranking] document at a time, then the
@@ -9,6 +9,7 @@ mod answer;
 mod bind;
 mod compile;
 mod deployed;
+mod field_set;
 mod get;
 mod inputs;
 mod lane;
@@ -28,6 +29,7 @@ mod scope;
 mod search;
 mod sorting;
 mod summary;
+mod visit;
 
 pub use deployed::{Deployed, DeployedProfile, DeployedSchema};
 pub use get::Get;
@@ -35,3 +37,4 @@ pub use merge::{Merge, scope};
 pub use partition::ResidentPartition;
 pub use residency::{Residency, ResidencyStatistics};
 pub use search::Search;
+pub use visit::Visit;

@@ -58,6 +58,18 @@ pub fn find_id(header: &Header, id: &str, blocks: &mut dyn BlockSource) -> Resul
     Ok(ids.find(id, index, block.bytes())?)
 }
 
+/// The first ordinal whose id is greater than `id`, alive or not; the number of documents if there is none.
+///
+/// # Errors
+/// If a block is missing or damaged.
+pub fn ordinal_after(header: &Header, id: &str, blocks: &mut dyn BlockSource) -> Result<u32, Halt> {
+    let ids = Ids::of(column(header, &ColumnSpec::ids())?)?;
+    // Before the first block everything is greater.
+    let Some(index) = ids.block_of_id(id) else { return Ok(0) };
+    let block = blocks.block(ids.part().first_block + index)?;
+    Ok(ids.after(id, index, block.bytes())?)
+}
+
 /// The fields of a document for which `keep` holds. All missing blocks are asked for before it halts.
 ///
 /// # Errors

@@ -19,7 +19,7 @@ mod operation;
 
 pub use block::{BlockSink, HEADER_BLOCK, LIVENESS_BLOCK, open, read_array, seal};
 pub use builder::{BuiltSegment, SegmentBuilder};
-pub use document::{BlockSource, Halt, find_id, read_document, read_id, vector_rows};
+pub use document::{BlockSource, Halt, find_id, ordinal_after, read_document, read_id, vector_rows};
 pub use header::{ColumnHeader, Header, Part};
 pub use manifest::{Change, Manifest, NewSegment, Place, StoredSegment, read_liveness, write_liveness};
 pub use operation::{Operation, StoredOperation};

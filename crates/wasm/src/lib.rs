@@ -8,7 +8,7 @@ use std::rc::Rc;
 use brooklet_document::json::JsonWriter;
 use brooklet_feed::{Compact, OperationRequest, encode};
 use brooklet_schema::Application;
-use brooklet_search::{Deployed, Get, Merge, Residency, Search, scope};
+use brooklet_search::{Deployed, Get, Merge, Residency, Search, Visit, scope};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task as CoreTask, Want, limits};
 use wasm_bindgen::prelude::*;
@@ -144,6 +144,7 @@ impl Core {
             }
             3 => Inner::Running(Box::new(Get::open(deployed, residency, request)?)),
             4 => Inner::Running(Box::new(Compact::open(&deployed.application, request)?)),
+            6 => Inner::Running(Box::new(Visit::open(deployed, residency, request)?)),
             7 => Inner::Done(scope(&deployed, request)?),
             8 => Inner::Running(Box::new(Merge::open(&deployed, request)?)),
             10 => Inner::Running(Box::new(Search::open_part(deployed, residency, request)?)),

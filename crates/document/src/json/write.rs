@@ -102,6 +102,12 @@ impl JsonWriter {
         self.raw("null");
     }
 
+    /// Ends a line of JSON lines: the next value stands alone on the next.
+    pub fn end_line(&mut self) {
+        self.out.push('\n');
+        self.comma_due = false;
+    }
+
     /// A value that is JSON already.
     pub fn raw(&mut self, json: &str) {
         self.separate();

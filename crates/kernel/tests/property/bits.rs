@@ -32,6 +32,7 @@ proptest! {
         prop_assert_eq!(left.is_empty(), a.is_empty());
         prop_assert_eq!(left.get(number), a.contains(&number));
         prop_assert_eq!(left.rank(number), a.range(..number).count());
+        prop_assert_eq!(left.next_set(number), a.range(number..).next().copied());
         let with = |change: fn(&mut Bitmap, &Bitmap)| { let mut result = left.clone(); change(&mut result, &right); numbers(&result) };
         prop_assert_eq!(with(Bitmap::and), &a & &b);
         prop_assert_eq!(with(Bitmap::or), &a | &b);

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use brooklet_feed::{Compact, OperationRequest, encode};
 use brooklet_schema::Application;
-use brooklet_search::{Deployed, Get, Merge, Residency, Search, scope};
+use brooklet_search::{Deployed, Get, Merge, Residency, Search, Visit, scope};
 use brooklet_segment::Place;
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Rejection, Task, Want};
@@ -46,6 +46,64 @@ impl Answer {
             String::from_utf8(body.to_vec()).unwrap()
         };
         Answer { status, json: serde_json::from_str(&body).unwrap_or_default(), body, bytes_read }
+    }
+}
+
+/// What a page of a visit asks for.
+#[derive(Clone, Debug)]
+pub struct VisitRequest<'a> {
+    pub after: &'a str,
+    pub types: &'a [&'a str],
+    pub namespace: &'a str,
+    pub selection: &'a str,
+    pub field_set: &'a str,
+    pub tensors: &'a str,
+    /// 0 JSON, 1 JSON lines, 2 ids.
+    pub format: u8,
+    pub documents_max: u32,
+    pub bytes_max: u32,
+}
+
+impl Default for VisitRequest<'_> {
+    fn default() -> Self {
+        VisitRequest {
+            after: "",
+            types: &["mail", "note"],
+            namespace: "",
+            selection: "",
+            field_set: "",
+            tensors: "",
+            format: 0,
+            documents_max: 1_000,
+            bytes_max: 1 << 20,
+        }
+    }
+}
+
+/// A page of a visit.
+#[derive(Debug, PartialEq, Eq)]
+pub struct VisitPage {
+    pub complete: bool,
+    pub last: String,
+    pub documents: u32,
+    pub body: Vec<u8>,
+}
+
+impl VisitPage {
+    fn read(result: &[u8]) -> VisitPage {
+        let mut reader = Reader::new(result);
+        let complete = reader.u8().unwrap() == 1;
+        let last = reader.text().unwrap().to_owned();
+        let documents = reader.u32().unwrap();
+        reader.u64().unwrap();
+        let body = reader.bytes().unwrap().to_vec();
+        reader.end().unwrap();
+        VisitPage { complete, last, documents, body }
+    }
+
+    /// The documents of a page in JSON.
+    pub fn json(&self) -> Vec<Value> {
+        serde_json::from_str(&format!("[{}]", std::str::from_utf8(&self.body).unwrap())).unwrap()
     }
 }
 
@@ -116,7 +174,14 @@ impl Host {
 
     /// Answers the wants of a task until it wants nothing.
     fn drive(&self, key: &str, task: &mut dyn Task) -> Result<(), Rejection> {
-        for _ in 0..1_000_000 {
+        self.drive_for(key, task, 1_000_000)?;
+        assert_eq!(task.wants()?, Want::Nothing, "the task does not end");
+        Ok(())
+    }
+
+    /// Answers so many wants at most.
+    fn drive_for(&self, key: &str, task: &mut dyn Task, steps: usize) -> Result<(), Rejection> {
+        for _ in 0..steps {
             match task.wants()? {
                 Want::Nothing => return Ok(()),
                 Want::Pause => {}
@@ -132,7 +197,7 @@ impl Host {
                 }
             }
         }
-        panic!("the task does not end")
+        Ok(())
     }
 
     fn manifest(&self, key: &str, layout: u32, operation: u64) -> Vec<u8> {
@@ -251,6 +316,30 @@ impl Host {
         let mut reader = Reader::new(&result);
         let status = reader.u16().unwrap();
         Answer::new(status, "application/json", reader.bytes().unwrap(), 0)
+    }
+
+    /// A page of a visit of a partition; the rejection if it was refused.
+    pub fn visit(&self, key: &str, request: &VisitRequest) -> Result<VisitPage, Rejection> {
+        self.visit_for(key, request, usize::MAX)
+    }
+
+    /// A page of a visit that is cut after so many steps.
+    pub fn visit_for(&self, key: &str, request: &VisitRequest, steps: usize) -> Result<VisitPage, Rejection> {
+        let mut writer = Writer::new();
+        self.place(key).write(&mut writer);
+        writer.u64(1_790_000_000);
+        writer.text(request.after);
+        writer.varint(request.types.len() as u64);
+        request.types.iter().for_each(|name| writer.text(name));
+        for text in [request.namespace, request.selection, request.field_set, request.tensors] {
+            writer.text(text);
+        }
+        writer.u8(request.format);
+        writer.u32(request.documents_max);
+        writer.u32(request.bytes_max);
+        let mut visit = Visit::open(self.deployed.clone(), self.residency.clone(), &writer.finish())?;
+        self.drive_for(key, &mut visit, steps)?;
+        Ok(VisitPage::read(&Box::new(visit).finish()?))
     }
 
     /// Compacts a partition: 1 folds its tail, 2 rewrites, 3 settles. Says whether there was anything to do.

@@ -86,4 +86,24 @@ impl<'a> Ids<'a> {
         }
         Ok(None)
     }
+
+    /// The first ordinal whose id is greater than `id`, if the block at `index` is the one that would hold `id`.
+    ///
+    /// # Errors
+    /// If the block is not one of ids.
+    pub fn after(&self, id: &str, index: u32, payload: &[u8]) -> Result<u32, Rejection> {
+        let (first, count) = self.part.span_of(index);
+        let (mut low, mut high) = (first, first + count);
+        while low < high {
+            let middle = (low + high) / 2;
+            let rest = stored::row(self.part, middle, &[payload])?;
+            // An id that does not begin like all others here is greater or less than all of them.
+            let order = match id.as_bytes().strip_prefix(self.prefix) {
+                Some(asked) => rest.as_ref().cmp(asked),
+                None => self.prefix.cmp(id.as_bytes()),
+            };
+            if order.is_gt() { high = middle } else { low = middle + 1 }
+        }
+        Ok(low)
+    }
 }

@@ -1,0 +1,94 @@
+//! Field sets: which fields of a document a reader asked for.
+use std::rc::Rc;
+
+use brooklet_task::{Code, Rejection};
+
+use crate::deployed::{Deployed, DeployedSchema};
+
+/// A field set as it was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FieldSet {
+    /// `[all]` and `[document]`: all fields that were fed.
+    Document,
+    /// `[id]` and `[none]`.
+    Id,
+    /// `type:[document]` and `type:a,b`: of other types only the id.
+    OfType(String, Option<Vec<String>>),
+}
+
+/// The fields of one type that are shown.
+#[derive(Clone)]
+pub(crate) enum FieldChoice {
+    /// None: the document need not be read.
+    None,
+    /// Those of the deployed document type.
+    All(Rc<DeployedSchema>),
+    /// These.
+    Some(Vec<String>),
+}
+
+impl FieldSet {
+    /// Reads a field set; an empty text is the whole document.
+    ///
+    /// # Errors
+    /// If it is in brackets and unknown, or names no type.
+    pub(crate) fn parse(text: &str) -> Result<FieldSet, Rejection> {
+        match text.split_once(':') {
+            Some((of, "[document]")) => Ok(FieldSet::OfType(of.to_owned(), None)),
+            Some((of, names)) => {
+                let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+                Ok(FieldSet::OfType(of.to_owned(), Some(names.map(str::to_owned).collect())))
+            }
+            None => match text {
+                "" | "[all]" | "[document]" => Ok(FieldSet::Document),
+                "[id]" | "[none]" => Ok(FieldSet::Id),
+                other => Err(invalid(format!("Unknown field set '{}'", Rejection::quote(other)))),
+            },
+        }
+    }
+
+    /// Checks that the type and the fields it names exist.
+    ///
+    /// # Errors
+    /// If one does not.
+    pub(crate) fn check(&self, deployed: &Deployed) -> Result<(), Rejection> {
+        let FieldSet::OfType(of, names) = self else { return Ok(()) };
+        let schema = deployed
+            .schema(of)
+            .ok_or_else(|| invalid(format!("Document type {} does not exist", Rejection::quote(of))))?;
+        for name in names.iter().flatten() {
+            if schema.schema.field(name).is_none() {
+                let message =
+                    format!("No field '{}' in document type '{}'", Rejection::quote(name), schema.schema.name);
+                return Err(invalid(message));
+            }
+        }
+        Ok(())
+    }
+
+    /// The fields of documents of `schema` that it shows.
+    pub(crate) fn of(&self, schema: &Rc<DeployedSchema>) -> FieldChoice {
+        match self {
+            FieldSet::Document => FieldChoice::All(schema.clone()),
+            FieldSet::Id => FieldChoice::None,
+            FieldSet::OfType(of, _) if *of != schema.schema.name => FieldChoice::None,
+            FieldSet::OfType(_, None) => FieldChoice::All(schema.clone()),
+            FieldSet::OfType(_, Some(names)) => FieldChoice::Some(names.clone()),
+        }
+    }
+}
+
+impl FieldChoice {
+    /// Whether the field of that name is shown.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        match self {
+            FieldChoice::None => false,
+            FieldChoice::All(schema) => schema.schema.document_field_type(name).is_some(),
+            FieldChoice::Some(names) => names.iter().any(|wanted| wanted == name),
+        }
+    }
+}
+
+fn invalid(message: String) -> Rejection {
+    Rejection::new(Code::InvalidDocument, message)
+}

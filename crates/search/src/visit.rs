@@ -1,0 +1,305 @@
+//! Visiting: a page of a partition's documents, in the order of their ids.
+//!
+//! The order is one that folding, compaction and a restart keep, so the id of the last document that was looked at says
+//! where the next page begins, and a document nobody touches is seen exactly once however much is written meanwhile.
+//! Which partitions a visit goes through, and how pages become an answer, is the host's affair.
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::rc::Rc;
+
+use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
+use brooklet_segment::{Halt, Place, ordinal_after, read_document, read_id};
+use brooklet_task::bytes::{Reader, Writer};
+use brooklet_task::{Block, Code, Rejection, Task, Want};
+
+use crate::deployed::Deployed;
+use crate::field_set::{FieldChoice, FieldSet};
+use crate::partition::{Loading, View};
+use crate::reads::Reads;
+use crate::residency::Residency;
+
+/// Documents looked at before the host is asked to look at its deadline.
+const STEP_DOCUMENTS: usize = 64;
+
+/// How the documents of a page are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PageFormat {
+    /// `{"id":…,"fields":{…}}`, with commas in between.
+    Json,
+    /// `{"put":…,"fields":{…}}`, a line each.
+    JsonLines,
+    /// The ids alone, as `text` each.
+    Ids,
+}
+
+/// What a visit asks of one partition (docs/abi.md, visit).
+struct Request {
+    after: String,
+    types: Vec<String>,
+    namespace: String,
+    field_set: FieldSet,
+    render: Render,
+    format: PageFormat,
+    documents_max: u32,
+    bytes_max: usize,
+}
+
+impl Request {
+    fn read(reader: &mut Reader<'_>) -> Result<Request, Rejection> {
+        let after = reader.text()?.to_owned();
+        let mut types = Vec::new();
+        for _ in 0..reader.count(1)? {
+            types.push(reader.text()?.to_owned());
+        }
+        let namespace = reader.text()?.to_owned();
+        let selection = reader.text()?.to_owned();
+        if !selection.is_empty() {
+            return Err(Rejection::new(Code::Unsupported, "Visiting with a selection is not supported yet"));
+        }
+        let field_set = FieldSet::parse(reader.text()?)?;
+        // An unknown format is the short one here, never an error (document-v1, query parameters).
+        let tensors = TensorFormat::from_name(reader.text()?).unwrap_or(TensorFormat::Short);
+        let format = match reader.u8()? {
+            0 => PageFormat::Json,
+            1 => PageFormat::JsonLines,
+            2 => PageFormat::Ids,
+            other => return Err(Rejection::new(Code::BadRequest, format!("Unknown format {other} of a visit"))),
+        };
+        let (documents_max, bytes_max) = (reader.u32()?, reader.u32()? as usize);
+        let render = Render::document(tensors);
+        Ok(Request { after, types, namespace, field_set, render, format, documents_max, bytes_max })
+    }
+}
+
+/// A place in one view: the next document of it that is alive.
+struct Cursor {
+    view: View,
+    fields: FieldChoice,
+    ordinal: u32,
+}
+
+/// What was found so far.
+struct Page {
+    text: JsonWriter,
+    ids: Writer,
+    documents: u32,
+    /// The id of the last document looked at.
+    last: String,
+    /// Nothing comes after it.
+    complete: bool,
+}
+
+/// The task: the answer is a page and where the next one begins.
+pub struct Visit {
+    deployed: Rc<Deployed>,
+    request: Request,
+    loading: Loading,
+    reads: Reads,
+    /// Views whose first document is not known yet; then every view with its next document in `heap`.
+    cursors: Option<Vec<Cursor>>,
+    opened: usize,
+    heap: BinaryHeap<Reverse<(String, usize)>>,
+    page: Page,
+}
+
+impl Visit {
+    /// Reads the request (docs/abi.md, visit).
+    ///
+    /// # Errors
+    /// If it is malformed, or its field set names what there is not.
+    pub fn open(deployed: Rc<Deployed>, residency: Rc<RefCell<Residency>>, request: &[u8]) -> Result<Visit, Rejection> {
+        let mut reader = Reader::new(request);
+        let place = Place::read(&mut reader)?;
+        // What `now()` of a selection means.
+        let _now_seconds = reader.u64()?;
+        let request = Request::read(&mut reader)?;
+        reader.end()?;
+        request.field_set.check(&deployed)?;
+        let mut reads = Reads::new(residency);
+        let loading = Loading::begin(&place, &mut reads);
+        let page = Page {
+            text: JsonWriter::new(),
+            ids: Writer::new(),
+            documents: 0,
+            last: request.after.clone(),
+            complete: false,
+        };
+        Ok(Visit { deployed, request, loading, reads, cursors: None, opened: 0, heap: BinaryHeap::new(), page })
+    }
+
+    /// The views of the types that are visited, not opened yet.
+    fn cursors(&self) -> Result<Vec<Cursor>, Halt> {
+        let partition = self.loading.done().ok_or(Halt::Missing)?;
+        let mut cursors = Vec::new();
+        for view in &partition.views {
+            let name = &view.segment.header.schema;
+            if !self.request.types.contains(name) {
+                continue;
+            }
+            // A type that is not deployed any more has no documents to show.
+            let Some(schema) = self.deployed.schema(name) else { continue };
+            let fields = self.request.field_set.of(schema);
+            cursors.push(Cursor { view: view.clone(), fields, ordinal: 0 });
+        }
+        Ok(cursors)
+    }
+
+    /// Finds the first document of each view. All missing blocks are noted before it halts.
+    fn open_cursors(&mut self) -> Result<(), Halt> {
+        let mut cursors = match self.cursors.take() {
+            Some(cursors) => cursors,
+            None => self.cursors()?,
+        };
+        let mut missing = false;
+        // Those that lack a block stay behind those that are open.
+        let mut at = self.opened;
+        while at < cursors.len() {
+            match self.open_cursor(&mut cursors[at]) {
+                Ok(first) => {
+                    cursors.swap(at, self.opened);
+                    self.heap.extend(first.map(|id| Reverse((id, self.opened))));
+                    self.opened += 1;
+                }
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
+            at += 1;
+        }
+        self.cursors = Some(cursors);
+        if missing { Err(Halt::Missing) } else { Ok(()) }
+    }
+
+    /// Moves a cursor behind the request's start; the id of the document it stands at.
+    fn open_cursor(&mut self, cursor: &mut Cursor) -> Result<Option<String>, Halt> {
+        let segment = &cursor.view.segment;
+        let mut blocks = self.reads.of(segment);
+        if !self.request.after.is_empty() {
+            cursor.ordinal = ordinal_after(&segment.header, &self.request.after, &mut blocks)?;
+        }
+        match cursor.view.alive.next_set(cursor.ordinal as usize) {
+            None => Ok(None),
+            Some(ordinal) => {
+                cursor.ordinal = ordinal as u32;
+                read_id(&segment.header, cursor.ordinal, &mut blocks).map(Some)
+            }
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        let bytes = self.page.text.len() + self.page.ids.len();
+        self.page.documents >= self.request.documents_max || bytes >= self.request.bytes_max
+    }
+
+    /// Looks at one document after the other, until the page is full or enough was done in a row.
+    fn turn_pages(&mut self) -> Result<Want, Halt> {
+        if self.opened < self.cursors.as_ref().map_or(usize::MAX, Vec::len) {
+            self.open_cursors()?;
+        }
+        for _ in 0..STEP_DOCUMENTS {
+            if self.is_full() {
+                return Ok(Want::Nothing);
+            }
+            let Some(Reverse((id, at))) = self.heap.pop() else {
+                self.page.complete = true;
+                return Ok(Want::Nothing);
+            };
+            if let Err(halt) = self.visit(&id, at) {
+                self.heap.push(Reverse((id, at)));
+                return Err(halt);
+            }
+            self.page.last = id;
+        }
+        self.reads.relax();
+        Ok(Want::Pause)
+    }
+
+    /// Shows one document if it is selected, and moves its cursor on. Nothing is changed if a block is missing.
+    fn visit(&mut self, id: &str, at: usize) -> Result<(), Halt> {
+        let cursors = self.cursors.as_mut().ok_or(Halt::Missing)?;
+        let Cursor { view, fields, ordinal } = &mut cursors[at];
+        let header = &view.segment.header;
+        let mut blocks = self.reads.of(&view.segment);
+        let shown = self.request.namespace.is_empty() || namespace_of(id) == self.request.namespace;
+        let document = match fields {
+            _ if !shown || self.request.format == PageFormat::Ids => None,
+            FieldChoice::None => None,
+            fields => Some(read_document(header, *ordinal, &|name| fields.has(name), &mut blocks)),
+        };
+        let next = view.alive.next_set(*ordinal as usize + 1).map(|ordinal| ordinal as u32);
+        let following = next.map(|next| read_id(header, next, &mut blocks));
+        // Both were asked for before either may halt, so that both blocks come at once.
+        let (document, following) = (document.transpose()?, following.transpose()?);
+        if shown {
+            self.page.show(id, document.as_ref().map_or(&[], |document| &document.fields), &self.request);
+        }
+        if let (Some(next), Some(following)) = (next, following) {
+            *ordinal = next;
+            self.heap.push(Reverse((following, at)));
+        }
+        Ok(())
+    }
+}
+
+impl Page {
+    fn show(&mut self, id: &str, fields: &[(String, brooklet_document::Value)], request: &Request) {
+        self.documents += 1;
+        let key = match request.format {
+            PageFormat::Json => "id",
+            PageFormat::JsonLines => "put",
+            PageFormat::Ids => return self.ids.text(id),
+        };
+        self.text.begin_object();
+        self.text.key(key);
+        self.text.string(id);
+        self.text.key("fields");
+        render_fields(fields, &request.render, &mut self.text);
+        self.text.end_object();
+        if request.format == PageFormat::JsonLines {
+            self.text.end_line();
+        }
+    }
+}
+
+/// The namespace of a stored id, which is known to be well formed.
+fn namespace_of(id: &str) -> &str {
+    id.split(':').nth(1).unwrap_or_default()
+}
+
+impl Task for Visit {
+    fn wants(&mut self) -> Result<Want, Rejection> {
+        if self.loading.done().is_none() {
+            let want = self.loading.step(&self.deployed, &mut self.reads)?;
+            if want != Want::Nothing {
+                return Ok(want);
+            }
+        }
+        match self.turn_pages() {
+            Ok(want) => Ok(want),
+            Err(Halt::Missing) => Ok(Want::Blocks(self.reads.take_missing())),
+            Err(Halt::Rejected(rejection)) => Err(rejection),
+        }
+    }
+
+    fn give(&mut self, answer: Block) -> Result<(), Rejection> {
+        if self.loading.wants_manifest() {
+            return self.loading.give(&self.deployed, answer.bytes());
+        }
+        self.reads.give(answer)
+    }
+
+    /// Called early, the page ends earlier.
+    fn finish(self: Box<Self>) -> Result<Vec<u8>, Rejection> {
+        let page = self.page;
+        let mut writer = Writer::new();
+        writer.u8(u8::from(page.complete));
+        writer.text(&page.last);
+        writer.u32(page.documents);
+        writer.u64(self.reads.bytes_read);
+        match self.request.format {
+            PageFormat::Ids => writer.bytes(&page.ids.finish()),
+            _ => writer.bytes(page.text.finish().as_bytes()),
+        }
+        Ok(writer.finish())
+    }
+}

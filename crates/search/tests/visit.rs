@@ -1,0 +1,246 @@
+//! Visiting against a naive twin: a sorted map of documents. Whatever is written, folded and forgotten between pages,
+//! documents nobody touched are seen exactly once, in order, and nothing is seen that was not there.
+mod host;
+
+use std::collections::BTreeMap;
+
+use host::{Host, VisitPage, VisitRequest};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+const KEY: &str = "g:alice";
+
+fn deployed() -> Host {
+    let note = "schema note { document note { field text type string { indexing: index | summary } \
+                field n type int { indexing: attribute | summary } \
+                field v type tensor<float>(x[2]) { indexing: attribute } } }";
+    let mail = "schema mail { document mail { field subject type string { indexing: index | summary } } }";
+    let services = host::services(&["mail", "note"]);
+    let files = [("services.xml", services.as_str()), ("schemas/note.sd", note), ("schemas/mail.sd", mail)];
+    Host::new(&files, 64 << 20)
+}
+
+fn note(local: &str) -> String {
+    format!("id:ns:note:g=alice:{local}")
+}
+
+fn ids(page: &VisitPage) -> Vec<String> {
+    page.json().iter().map(|document| document["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// All pages of a visit.
+fn all(host: &Host, request: &VisitRequest) -> Vec<Value> {
+    let mut documents = Vec::new();
+    let mut after = request.after.to_owned();
+    loop {
+        let page = host.visit(KEY, &VisitRequest { after: &after, ..request.clone() }).unwrap();
+        documents.extend(page.json());
+        if page.complete {
+            return documents;
+        }
+        assert!(page.last > after, "a page moves on");
+        after = page.last;
+    }
+}
+
+#[test]
+fn pages_show_whole_documents_in_the_order_of_ids() {
+    let mut host = deployed();
+    host.put("id:ns:mail:g=alice:b", r#"{"subject":"Hi"}"#).unwrap();
+    host.put(&note("c"), r#"{"text":"x","n":3,"v":[1,2]}"#).unwrap();
+    host.put("id:other:note:g=alice:a", r#"{"n":1}"#).unwrap();
+    for folded in [false, true] {
+        let expected = json!([
+            {"id": "id:ns:mail:g=alice:b", "fields": {"subject": "Hi"}},
+            {"id": note("c"), "fields": {"text": "x", "n": 3, "v": {"type": "tensor<float>(x[2])", "values": [1.0, 2.0]}}},
+            {"id": "id:other:note:g=alice:a", "fields": {"n": 1}},
+        ]);
+        let found = Value::Array(all(&host, &VisitRequest { documents_max: 1, ..VisitRequest::default() }));
+        assert_eq!(found, expected, "folded: {folded}");
+        assert!(host.compact(KEY, 1) || folded);
+    }
+    let nobody = host.visit("g:nobody", &VisitRequest::default()).unwrap();
+    assert_eq!((nobody.complete, nobody.documents), (true, 0));
+}
+
+#[test]
+fn types_namespaces_and_field_sets_choose() {
+    let mut host = deployed();
+    host.put("id:ns:mail:g=alice:b", r#"{"subject":"Hi"}"#).unwrap();
+    host.put(&note("c"), r#"{"text":"x","n":3,"v":[1,2]}"#).unwrap();
+    host.put("id:other:note:g=alice:a", r#"{"n":1}"#).unwrap();
+    let shown = |request: VisitRequest| Value::Array(all(&host, &request));
+    let of = VisitRequest::default;
+    let mail_only = json!([{"id": "id:ns:mail:g=alice:b", "fields": {"subject": "Hi"}}]);
+    assert_eq!(shown(VisitRequest { types: &["mail"], ..of() }), mail_only);
+    assert_eq!(
+        shown(VisitRequest { namespace: "other", ..of() }),
+        json!([{"id": "id:other:note:g=alice:a", "fields": {"n": 1}}])
+    );
+    assert_eq!(
+        shown(VisitRequest { field_set: "note:n", namespace: "ns", ..of() }),
+        json!([{"id": "id:ns:mail:g=alice:b", "fields": {}}, {"id": note("c"), "fields": {"n": 3}}])
+    );
+    assert_eq!(
+        shown(VisitRequest { field_set: "note:v", types: &["note"], namespace: "ns", tensors: "short-value", ..of() }),
+        json!([{"id": note("c"), "fields": {"v": [1.0, 2.0]}}])
+    );
+    let only_ids = shown(VisitRequest { field_set: "[id]", types: &["mail"], ..of() });
+    assert_eq!(only_ids, json!([{"id": "id:ns:mail:g=alice:b", "fields": {}}]));
+    for (field_set, message) in [
+        ("note:nosuch", "No field 'nosuch' in document type 'note'"),
+        ("nosuch:n", "Document type nosuch does not exist"),
+        ("[some]", "Unknown field set '[some]'"),
+    ] {
+        let rejection = host.visit(KEY, &VisitRequest { field_set, ..of() }).unwrap_err();
+        assert_eq!(rejection.message, message);
+    }
+}
+
+#[test]
+fn lines_and_ids_are_other_forms_of_the_same_page() {
+    let mut host = deployed();
+    host.put(&note("a"), r#"{"n":1}"#).unwrap();
+    host.put(&note("b"), r#"{"n":2}"#).unwrap();
+    let lines = host.visit(KEY, &VisitRequest { format: 1, ..VisitRequest::default() }).unwrap();
+    let expected = "{\"put\":\"id:ns:note:g=alice:a\",\"fields\":{\"n\":1}}\n\
+                    {\"put\":\"id:ns:note:g=alice:b\",\"fields\":{\"n\":2}}\n";
+    assert_eq!(std::str::from_utf8(&lines.body).unwrap(), expected);
+    let named = host.visit(KEY, &VisitRequest { format: 2, ..VisitRequest::default() }).unwrap();
+    let mut reader = brooklet_task::bytes::Reader::new(&named.body);
+    assert_eq!((reader.text().unwrap(), reader.text().unwrap()), (&*note("a"), &*note("b")));
+    assert!(reader.end().is_ok());
+}
+
+#[test]
+fn a_page_that_is_cut_says_how_far_it_came() {
+    let mut host = deployed();
+    for number in 0..500 {
+        host.put(&note(&format!("{number:04}")), r#"{"text":"word"}"#).unwrap();
+    }
+    assert!(host.compact(KEY, 1));
+    host.forget();
+    let (mut found, mut after, mut cut) = (Vec::new(), String::new(), 0);
+    loop {
+        let request = VisitRequest { after: &after, ..VisitRequest::default() };
+        let page = host.visit_for(KEY, &request, 4).unwrap();
+        found.extend(ids(&page));
+        if page.complete {
+            break;
+        }
+        cut += 1;
+        after = page.last;
+    }
+    assert!(cut > 1, "pages were cut");
+    let expected: Vec<String> = (0..500).map(|number| note(&format!("{number:04}"))).collect();
+    assert_eq!(found, expected);
+}
+
+/// What happens between two pages.
+#[derive(Clone, Debug)]
+enum Between {
+    Put(u8, u8),
+    Remove(u8),
+    Compact(u8),
+    Forget,
+}
+
+fn between() -> impl Strategy<Value = Between> {
+    prop_oneof![
+        6 => (any::<u8>(), any::<u8>()).prop_map(|(id, value)| Between::Put(id, value)),
+        3 => any::<u8>().prop_map(Between::Remove),
+        2 => (1u8..=3).prop_map(Between::Compact),
+        1 => Just(Between::Forget),
+    ]
+}
+
+/// Ids of many shapes: prefixes of each other, beyond ASCII, two types.
+fn id_of(number: u8) -> String {
+    let local = match number % 4 {
+        0 => "x".repeat(usize::from(number / 4)),
+        1 => format!("{number:03}"),
+        2 => format!("é{number}"),
+        _ => format!("a:{}", number / 8),
+    };
+    let of = if number.is_multiple_of(3) { "mail" } else { "note" };
+    format!("id:ns:{of}:g=alice:{local}")
+}
+
+fn apply(host: &mut Host, twin: &mut BTreeMap<String, u8>, step: &Between) -> Option<String> {
+    match *step {
+        Between::Put(number, value) => {
+            let id = id_of(number);
+            let fields = if id.contains(":mail:") {
+                format!(r#"{{"subject":"s{value}"}}"#)
+            } else {
+                format!(r#"{{"n":{value}}}"#)
+            };
+            host.put(&id, &fields).unwrap();
+            twin.insert(id.clone(), value);
+            Some(id)
+        }
+        Between::Remove(number) => {
+            let id = id_of(number);
+            host.remove(&id).unwrap();
+            twin.remove(&id);
+            Some(id)
+        }
+        Between::Compact(reason) => {
+            host.compact(KEY, reason);
+            None
+        }
+        Between::Forget => {
+            host.forget();
+            None
+        }
+    }
+}
+
+fn value_of(document: &Value) -> u8 {
+    let fields = &document["fields"];
+    let number = fields["n"].as_u64().map(|n| n as u8);
+    number.unwrap_or_else(|| fields["subject"].as_str().unwrap()[1..].parse().unwrap())
+}
+
+fn cases() -> u32 {
+    std::env::var("BROOKLET_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(200)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+    #[test]
+    fn untouched_documents_are_seen_exactly_once(
+        before in prop::collection::vec(between(), 1..60),
+        pages in prop::collection::vec((1u32..9, prop::collection::vec(between(), 0..6)), 1..40),
+    ) {
+        let mut host = deployed();
+        let mut twin = BTreeMap::new();
+        before.iter().for_each(|step| drop(apply(&mut host, &mut twin, step)));
+        let at_start = twin.clone();
+        let mut touched = std::collections::BTreeSet::new();
+        let (mut seen, mut after, mut complete) = (Vec::new(), String::new(), false);
+        for (documents_max, steps) in pages.iter().cycle().take(400) {
+            let request = VisitRequest { after: &after, documents_max: *documents_max, ..VisitRequest::default() };
+            let page = host.visit(KEY, &request).unwrap();
+            prop_assert_eq!(page.documents as usize, page.json().len());
+            for document in page.json() {
+                let id = document["id"].as_str().unwrap().to_owned();
+                prop_assert_eq!(twin.get(&id), Some(&value_of(&document)), "{} as it is now", id);
+                seen.push(id);
+            }
+            complete = page.complete;
+            if complete {
+                break;
+            }
+            after = page.last;
+            touched.extend(steps.iter().filter_map(|step| apply(&mut host, &mut twin, step)));
+        }
+        prop_assert!(complete, "the visit ends");
+        prop_assert!(seen.is_sorted_by(|left, right| left < right), "in order, none twice");
+        let untouched = at_start.keys().filter(|id| !touched.contains(*id));
+        for id in untouched {
+            prop_assert!(seen.contains(id), "{} is missing", id);
+        }
+    }
+}
