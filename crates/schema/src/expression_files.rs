@@ -15,7 +15,7 @@ use crate::sd::tree::SchemaTree;
 /// If a file is missing or too long.
 pub(crate) fn insert(tree: &mut SchemaTree, package: &Package<'_>) -> Result<(), Rejection> {
     for profile in &mut tree.profiles {
-        let phases = [&mut profile.first_phase, &mut profile.second_phase];
+        let phases = [&mut profile.first_phase, &mut profile.second_phase, &mut profile.global_phase];
         let of_phases = phases.into_iter().flatten().filter_map(|phase| phase.expression.as_mut());
         for expression in of_phases.chain(profile.functions.iter_mut().map(|function| &mut function.expression)) {
             if let Some(name) = expression.text.strip_prefix("file:") {

@@ -25,6 +25,8 @@ pub struct RankProfile {
     pub first_phase: Option<Phase>,
     /// Where there is one, the score of every match in streaming mode.
     pub second_phase: Option<Phase>,
+    /// Decides anew about the first hits, once those of all partitions are known.
+    pub global_phase: Option<Phase>,
     /// Features returned with each hit as `matchfeatures`.
     pub match_features: Vec<SourceText>,
     /// Features returned with each hit as `summaryfeatures`.
@@ -96,14 +98,15 @@ pub struct Function {
     pub inline: bool,
 }
 
-/// First or second phase.
+/// A phase of ranking.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
     /// The score. Nothing: as without the phase (only a limit was given).
     pub expression: Option<SourceText>,
     /// Hits with this score or less are dropped. That of the second phase has no effect in streaming mode.
     pub rank_score_drop_limit: Option<f64>,
-    /// `rerank-count`, `keep-rank-count` and the like, as written: no effect in streaming mode.
+    /// `rerank-count`, `keep-rank-count` and the like, as written. In streaming mode only that of the global phase has an
+    /// effect; that of the second has one too where `brooklet.rerank` asks for it.
     pub rerank_count: Option<i64>,
 }
 

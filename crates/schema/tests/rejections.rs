@@ -187,8 +187,8 @@ fn fields_named_elsewhere_must_exist() {
 fn what_is_known_but_not_supported_is_named() {
     let with = |what: &str| schema(&format!("schema t {{ document t {{ }}\n {what} }}"));
     unsupported(
-        &with("rank-profile p { global-phase { expression: 1 } }"),
-        "schemas/t.sd:2:19: global-phase is not supported yet",
+        &with("rank-profile p { onnx-model m { file: files/m.onnx } }"),
+        "schemas/t.sd:2:19: onnx-model is not supported yet",
     );
     unsupported(&with("onnx-model m { file: m.onnx }"), "schemas/t.sd:2:2: onnx-model is not supported yet");
     unsupported(

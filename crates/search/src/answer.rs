@@ -5,6 +5,7 @@ use brooklet_task::bytes::Writer;
 
 use crate::lane::Ranked;
 use crate::partial::{Filled, Partial};
+use crate::phases::decide;
 use crate::plan::Plan;
 use crate::render::{self, Answer, Coverage, Rendered, Rendering, ShownHit, Timing, Tree};
 
@@ -17,11 +18,21 @@ pub(crate) struct Settled<Content> {
 }
 
 /// Decides about the kept hits: later phases, then one order for all schemas, then the window.
-pub(crate) fn settle<Content>(plan: &Plan, mut hits: Vec<Ranked<Content>>) -> Result<Settled<Content>, Rejection> {
+pub(crate) fn settle<Content>(plan: &Plan, kept: Vec<Ranked<Content>>) -> Result<Settled<Content>, Rejection> {
+    let mut dropped = 0;
+    let mut hits = Vec::with_capacity(kept.len());
+    let mut of_schema: Vec<Vec<Ranked<Content>>> = plan.schemas.iter().map(|_| Vec::new()).collect();
+    for hit in kept {
+        if plan.schemas[hit.schema].phases.is_empty() { hits.push(hit) } else { of_schema[hit.schema].push(hit) }
+    }
+    for (schema, mut phased) in of_schema.into_iter().enumerate().filter(|(_, phased)| !phased.is_empty()) {
+        dropped += decide(plan, schema, &mut phased)? as u64;
+        hits.append(&mut phased);
+    }
     hits.sort_by(|a, b| plan.compare(a, b));
     hits.truncate(plan.hits + plan.offset);
     hits.drain(..plan.offset.min(hits.len()));
-    Ok(Settled { hits, dropped: 0 })
+    Ok(Settled { hits, dropped })
 }
 
 /// Renders an answer whose hits are settled.

@@ -8,12 +8,14 @@ use brooklet_query::surroundings::{
     CharacterClass, Index, Indexes, Linguistics, Matching, Surroundings, UserQuery, ValueKind,
 };
 use brooklet_query::tree::Query;
+use brooklet_rank::match_data::RankProperties;
 use brooklet_schema::{Field, MatchKind};
 use brooklet_task::{Code, Issues, Rejection, limits};
 
 use crate::bind::bind;
 use crate::deployed::{Deployed, DeployedSchema};
 use crate::inputs::Inputs;
+use crate::phases::{Phases, RERANK};
 use crate::plan::{Plan, Presentation, SchemaPlan};
 use crate::request::Properties;
 use crate::sorting::bind_order;
@@ -37,7 +39,7 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties) -> Result<Pl
     let searched = searched(deployed, &query, properties)?;
     for schema in &searched {
         let sole = searched.len() == 1;
-        schemas.push(Rc::new(for_schema(schema, &query, sole, properties, &mut issues)?));
+        schemas.push(for_schema(schema, &query, sole, properties, &mut issues)?);
     }
     let timeout_ms = match query.timeout_ms {
         Some(timeout_ms) => timeout_ms.min(limits::TIMEOUT_MAX_MS),
@@ -49,8 +51,15 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties) -> Result<Pl
         _ => Vec::new(),
     };
     let order = bind_order(&sorting, &searched, &mut issues)?;
+    if !order.descending.is_empty() {
+        // Where hits are not ordered by relevance there are no best ones: the second phase scores them all.
+        schemas.iter_mut().for_each(|of| of.phases.second = None);
+        if schemas.iter().any(|of| of.phases.global.is_some()) {
+            return Err(Rejection::new(Code::IllegalQuery, "Sorting is not supported with global phase"));
+        }
+    }
     Ok(Plan {
-        schemas,
+        schemas: schemas.into_iter().map(Rc::new).collect(),
         hits,
         offset,
         order,
@@ -62,7 +71,7 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties) -> Result<Pl
     })
 }
 
-fn default_timeout(deployed: &Deployed, schemas: &[Rc<SchemaPlan>]) -> u32 {
+fn default_timeout(deployed: &Deployed, schemas: &[SchemaPlan]) -> u32 {
     let of_cluster = schemas.iter().filter_map(|plan| deployed.application.cluster_of(&plan.schema.schema.name));
     of_cluster.filter_map(|cluster| cluster.query_timeout_ms).next().unwrap_or(limits::TIMEOUT_MS)
 }
@@ -78,8 +87,6 @@ fn check_known(properties: &Properties) -> Result<(), Rejection> {
         "collapsesize",
         "streaming.fromtimestamp",
         "streaming.totimestamp",
-        "ranking.globalPhase.rerankCount",
-        "ranking.globalPhase.rankScoreDropLimit",
     ];
     for name in unsupported {
         if properties.value(name).is_some_and(|value| !value.is_empty()) {
@@ -223,12 +230,18 @@ fn for_schema(
         leaves: bound.leaves,
         nearest: bound.nearest,
         terms: bound.terms,
+        phases: Phases::of(&profile.profile, is_limited(&rank_properties), properties)?,
         profile: profile.clone(),
         rank_properties,
         inputs,
         summary_class: summary.to_owned(),
         item: query.item.clone(),
     })
+}
+
+/// Whether the second phase is limited to the best hits.
+fn is_limited(properties: &RankProperties) -> bool {
+    properties.values(RERANK).last().is_some_and(|value| value.eq_ignore_ascii_case("true"))
 }
 
 fn presentation(properties: &Properties) -> Result<Presentation, Rejection> {

@@ -14,6 +14,8 @@ use brooklet_schema::{
 use brooklet_segment::layout::{ColumnKind, ColumnSpec, columns, fingerprint};
 use brooklet_task::{Code, Rejection};
 
+use crate::global_phase::GlobalPhase;
+
 /// An application with everything compiled that does not depend on a query.
 pub struct Deployed {
     /// The application.
@@ -44,6 +46,9 @@ pub struct DeployedProfile {
     pub fields: Vec<FieldInfo>,
     /// The score of a hit.
     pub score: Program,
+    /// The score of the first phase, if `score` is that of the second.
+    pub(crate) first: Option<Program>,
+    pub(crate) global: Option<GlobalPhase>,
     /// Features shown with hits: text and program.
     pub match_features: Vec<(String, Program)>,
     /// Features shown in summaries.
@@ -169,6 +174,10 @@ fn compile(schema: &Schema, profile: &RankProfile) -> Result<DeployedProfile, Re
             format!("The score of rank profile '{}' must be a number, not a tensor", profile.name),
         )));
     }
+    let second = profile.second_phase.as_ref().and_then(|phase| phase.expression.as_ref());
+    let first = profile.first_phase.as_ref().and_then(|phase| phase.expression.as_ref());
+    let first = second.map(|_| environment.compile(first.unwrap_or(&default))).transpose()?;
+    let global = profile.global_phase.as_ref().and_then(|phase| phase.expression.as_ref());
     let listed = |features: &[SourceText]| {
         let programs = features.iter().map(|feature| Ok((feature_text(feature), environment.compile(feature)?)));
         programs.collect::<Result<Vec<_>, Rejection>>()
@@ -177,10 +186,19 @@ fn compile(schema: &Schema, profile: &RankProfile) -> Result<DeployedProfile, Re
         match_features: listed(&profile.match_features)?,
         summary_features: listed(&profile.summary_features)?,
         score,
+        first,
+        global: global.map(|expression| environment.compile_global(expression)).transpose()?,
         profile: profile.clone(),
         properties,
         fields,
     })
+}
+
+/// A rejection of an expression, at its place in the schema.
+fn located(source: &SourceText, rejection: Rejection) -> Rejection {
+    let rejection = source.locate(rejection);
+    let code = if rejection.code == Code::Unsupported { Code::Unsupported } else { Code::InvalidApplication };
+    Rejection { code, ..rejection }
 }
 
 /// The name under which a listed feature is shown: its canonical text.
@@ -189,7 +207,7 @@ fn feature_text(feature: &SourceText) -> String {
 }
 
 /// A rank profile as the expression compiler sees it.
-struct ProfileEnvironment<'a> {
+pub(crate) struct ProfileEnvironment<'a> {
     schema: &'a Schema,
     profile: &'a RankProfile,
     fields: &'a [FieldInfo],
@@ -199,11 +217,24 @@ struct ProfileEnvironment<'a> {
 impl ProfileEnvironment<'_> {
     fn compile(&self, source: &SourceText) -> Result<Program, Rejection> {
         let program = Expression::parse(&source.text).and_then(|expression| Program::compile(&expression, self));
-        program.map_err(|rejection| {
-            let rejection = source.locate(rejection);
-            let code = if rejection.code == Code::Unsupported { Code::Unsupported } else { Code::InvalidApplication };
-            Rejection { code, ..rejection }
-        })
+        program.map_err(|rejection| located(source, rejection))
+    }
+
+    fn compile_global(&self, source: &SourceText) -> Result<GlobalPhase, Rejection> {
+        let phase = Expression::parse(&source.text).and_then(|expression| GlobalPhase::compile(&expression, self));
+        let phase = phase.map_err(|rejection| located(source, rejection))?;
+        match phase.result_type() {
+            FeatureType::Number => Ok(phase),
+            FeatureType::Tensor(_) => {
+                Err(source.locate(self.refuse("the score of the global phase must be a number".to_owned())))
+            }
+        }
+    }
+
+    /// The text of the second phase's expression.
+    pub(crate) fn second_phase(&self) -> Option<String> {
+        let second = self.profile.second_phase.as_ref().and_then(|phase| phase.expression.as_ref());
+        second.map(|expression| expression.text.to_string())
     }
 
     fn refuse(&self, message: String) -> Rejection {

@@ -10,6 +10,7 @@ use brooklet_kernel::score_key;
 use brooklet_task::Rejection;
 use brooklet_task::bytes::{Reader, Writer};
 
+use crate::phases::Later;
 use crate::plan::Plan;
 use crate::sorting::{SortValue, compare};
 
@@ -20,10 +21,12 @@ pub(crate) struct Ranked<Content> {
     pub(crate) schema: usize,
     /// What it is sorted by, if not by its score.
     pub(crate) keys: Vec<SortValue>,
-    /// The score that matching gave it.
+    /// The score that it was found with; after later phases, theirs.
     pub(crate) score: f64,
     /// Its document, once it was read; it breaks the ties.
     pub(crate) id: Option<String>,
+    /// What later phases know of it.
+    pub(crate) later: Later,
     /// What else is known of it.
     pub(crate) content: Content,
 }
@@ -31,14 +34,17 @@ pub(crate) struct Ranked<Content> {
 impl Plan {
     /// The lane of a schema's hits.
     pub(crate) fn lane(&self, schema: usize) -> usize {
-        let _ = schema;
-        0
+        if self.schemas[schema].phases.is_empty() { 0 } else { schema + 1 }
     }
 
     /// How many hits of a lane are kept.
     pub(crate) fn kept(&self, lane: usize) -> usize {
-        let _ = lane;
-        self.hits + self.offset
+        let wanted = self.hits + self.offset;
+        match lane.checked_sub(1) {
+            // Without hits there is nothing to decide about.
+            Some(schema) if wanted > 0 => self.schemas[schema].phases.kept(wanted),
+            _ => wanted,
+        }
     }
 
     /// The order of hits: by their keys, then by score, then by document.
@@ -78,7 +84,8 @@ impl Plan {
                 && let Some(last) = of_lane.last()
             {
                 let (schema, score) = (last.schema, last.score);
-                floor.0.push(Ranked { schema, keys: last.keys.clone(), score, id: last.id.clone(), content: lane });
+                let (keys, id, later) = (last.keys.clone(), last.id.clone(), Later::default());
+                floor.0.push(Ranked { schema, keys, score, id, later, content: lane });
             }
         }
         floor
@@ -121,8 +128,8 @@ impl Floor {
         let mut floor = Floor::default();
         for _ in 0..reader.count(4)? {
             let content = reader.varint()? as usize;
-            let Ranked { schema, keys, score, id, .. } = read_ranked(reader)?;
-            floor.0.push(Ranked { schema, keys, score, id, content });
+            let Ranked { schema, keys, score, id, later, .. } = read_ranked(reader)?;
+            floor.0.push(Ranked { schema, keys, score, id, later, content });
         }
         Ok(floor)
     }
@@ -175,5 +182,5 @@ pub(crate) fn read_ranked(reader: &mut Reader) -> Result<Ranked<()>, Rejection> 
         });
     }
     let (score, id) = (reader.f64()?, reader.text()?.to_owned());
-    Ok(Ranked { schema, keys, score, id: Some(id), content: () })
+    Ok(Ranked { schema, keys, score, id: Some(id), later: Later::default(), content: () })
 }

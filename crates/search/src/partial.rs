@@ -9,18 +9,17 @@ use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Code, Issues, Rejection, limits};
 
 use crate::lane::{Ranked, read_ranked, write_ranked};
+use crate::phases::Later;
 use crate::plan::Plan;
 
 /// Changes with the form below; partial results do not outlive the processes that exchange them.
 const FORM: u8 = 1;
 
-/// What is shown of a hit, and what a later phase decides about it by.
+/// What is shown of a hit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filled {
     /// The `fields` object in the format of the answer, if it has members.
     pub(crate) fields: Option<Vec<u8>>,
-    /// The values that the global phase of its profile reads.
-    pub(crate) inputs: Vec<Value>,
 }
 
 /// What some partitions found.
@@ -85,8 +84,9 @@ impl Partial {
         for hit in &self.hits {
             write_ranked(hit, &mut writer);
             writer.bytes(hit.content.fields.as_deref().unwrap_or_default());
-            writer.varint(hit.content.inputs.len() as u64);
-            hit.content.inputs.iter().for_each(|value| write_value(value, &mut writer));
+            writer.f64(hit.later.second);
+            writer.varint(hit.later.inputs.len() as u64);
+            hit.later.inputs.iter().for_each(|value| write_value(value, &mut writer));
         }
         writer.varint(self.grouping.len() as u64);
         self.grouping.iter().for_each(|bytes| writer.bytes(bytes));
@@ -131,11 +131,11 @@ fn read_hit(reader: &mut Reader, plan: &Plan) -> Result<Ranked<Filled>, Rejectio
         return Err(Rejection::corrupt("a hit of another query"));
     }
     let fields = Some(reader.bytes()?).filter(|fields| !fields.is_empty()).map(<[u8]>::to_vec);
-    let mut inputs = Vec::new();
+    let mut later = Later { second: reader.f64()?, inputs: Vec::new() };
     for _ in 0..reader.count(1)? {
-        inputs.push(read_value(reader)?);
+        later.inputs.push(read_value(reader)?);
     }
-    Ok(Ranked { schema, keys, score, id, content: Filled { fields, inputs } })
+    Ok(Ranked { schema, keys, score, id, later, content: Filled { fields } })
 }
 
 fn write_notes<'a>(notes: impl Iterator<Item = (Code, &'a str)>, writer: &mut Writer) {

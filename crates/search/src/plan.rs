@@ -8,6 +8,7 @@ use brooklet_task::Issues;
 
 use crate::deployed::{DeployedProfile, DeployedSchema};
 use crate::inputs::Inputs;
+use crate::phases::Phases;
 use crate::sorting::BoundOrder;
 
 /// What must match, with leaves by number.
@@ -115,6 +116,8 @@ pub(crate) struct SchemaPlan {
     pub(crate) summary_class: String,
     /// The profile's rank properties and the request's over them.
     pub(crate) rank_properties: RankProperties,
+    /// Phases that decide anew about the best hits.
+    pub(crate) phases: Phases,
     /// The query as it was written: what dynamic summaries mark.
     pub(crate) item: Item,
 }

@@ -13,6 +13,7 @@ use crate::deployed::Deployed;
 use crate::lane::{Floor, Ranked};
 use crate::partial::{Filled, Partial};
 use crate::partition::{Loading, View};
+use crate::phases::Later;
 use crate::plan::Plan;
 use crate::ranking::Spot;
 use crate::reads::Reads;
@@ -33,6 +34,7 @@ enum Stage {
     Load,
     Run(usize),
     Order,
+    Judge,
     Summarize,
     Done,
 }
@@ -179,7 +181,8 @@ impl Search {
             self.found.documents += run.scanned;
             for candidate in std::mem::take(&mut run.candidates) {
                 let content = Found { view: candidate.view, ordinal: candidate.ordinal };
-                let hit = Ranked { schema, keys: candidate.keys, score: candidate.score, id: None, content };
+                let (keys, score, later) = (candidate.keys, candidate.score, Later::default());
+                let hit = Ranked { schema, keys, score, id: None, later, content };
                 if self.floor.admits(&plan, &hit) {
                     self.hits.push(hit);
                 }
@@ -189,7 +192,7 @@ impl Search {
         self.stage = Stage::Order;
     }
 
-    /// Reads the ids, which break the ties, and cuts the window out.
+    /// Reads the ids, which break the ties.
     fn order(&mut self, plan: &Plan) -> Result<(), Halt> {
         let mut missing = false;
         for hit in self.hits.iter_mut().filter(|hit| hit.id.is_none()) {
@@ -205,6 +208,32 @@ impl Search {
         }
         self.hits.retain(|hit| self.floor.admits(plan, hit));
         plan.keep(&mut self.hits);
+        self.stage = Stage::Judge;
+        Ok(())
+    }
+
+    /// Finds out what later phases want to know. If nobody else was searched, they decide, and the window is cut out.
+    fn judge(&mut self, plan: &Plan) -> Result<(), Halt> {
+        let mut missing = false;
+        let mut known = Vec::with_capacity(self.hits.len());
+        for hit in &self.hits {
+            let run = &mut self.runs[hit.schema];
+            if run.plan.phases.is_empty() {
+                known.push(Later::default());
+                continue;
+            }
+            let Found { view, ordinal } = hit.content;
+            let spot = Spot { views: &run.views, matches: &run.matches, resolved: &run.resolved, view, ordinal };
+            match run.ranker.later(spot, &mut self.reads) {
+                Ok(later) => known.push(later),
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
+        }
+        if missing {
+            return Err(Halt::Missing);
+        }
+        self.hits.iter_mut().zip(known).for_each(|(hit, later)| hit.later = later);
         if self.outcome == Outcome::Answer {
             let settled = settle(plan, std::mem::take(&mut self.hits))?;
             self.hits = settled.hits;
@@ -231,7 +260,8 @@ impl Search {
                     keys: hit.keys.clone(),
                     score: hit.score,
                     id: hit.id.clone(),
-                    content: Filled { fields, inputs: Vec::new() },
+                    later: hit.later.clone(),
+                    content: Filled { fields },
                 }),
                 Err(Halt::Missing) => missing = true,
                 Err(halt) => return Err(halt),
@@ -264,6 +294,7 @@ impl Task for Search {
                 }
                 Stage::Run(index) => return self.run(index),
                 Stage::Order => self.order(&plan),
+                Stage::Judge => self.judge(&plan),
                 Stage::Summarize => self.summarize(&plan),
                 Stage::Done => return Ok(Want::Nothing),
             };

@@ -55,6 +55,10 @@ pub const HITS: usize = 400;
 pub const OFFSET: usize = 1_000;
 /// Target hits of a nearest-neighbour operator (L-hits).
 pub const TARGET_HITS: usize = 10_000;
+/// Hits a later phase of ranking scores, if nothing is said.
+pub const RERANK_DEFAULT: usize = 100;
+/// Hits a later phase of ranking scores at most.
+pub const RERANK: usize = 10_000;
 /// Text of a ranking expression, bytes (L-rank).
 pub const EXPRESSION_BYTES: usize = 64 << 10;
 /// Nesting of a ranking expression (L-rank).

@@ -161,6 +161,8 @@ impl Merger<'_> {
                 .phase("first-phase", tree.first_phase.as_ref(), |profile| profile.first_phase.as_ref())?,
             second_phase: self
                 .phase("second-phase", tree.second_phase.as_ref(), |profile| profile.second_phase.as_ref())?,
+            global_phase: self
+                .phase("global-phase", tree.global_phase.as_ref(), |profile| profile.global_phase.as_ref())?,
             match_features: self.features("match-features", tree.match_features.as_ref(), |of| &of.match_features)?,
             summary_features: self
                 .features("summary-features", tree.summary_features.as_ref(), |of| &of.summary_features)?,

@@ -79,6 +79,7 @@ impl Parser<'_> {
             "function" | "macro" => self.function(tree)?,
             "first-phase" => set_phase(&mut tree.first_phase, self.phase(&element)?, &element)?,
             "second-phase" => set_phase(&mut tree.second_phase, self.phase(&element)?, &element)?,
+            "global-phase" => set_phase(&mut tree.global_phase, self.phase(&element)?, &element)?,
             "match-features" => add_features(&mut tree.match_features, self.features()?),
             "summary-features" => add_features(&mut tree.summary_features, self.features()?),
             "rank-features" => {
@@ -99,7 +100,7 @@ impl Parser<'_> {
                 let weight = Some(self.integer_value("weight")?);
                 tree.fields.push(FieldRankingTree { weight, ..ranking(field) });
             }
-            "global-phase" | "onnx-model" => return Err(element.place.unsupported(&element.text)),
+            "onnx-model" => return Err(element.place.unsupported(&element.text)),
             "rank-profile" => return Err(element.place.unsupported("a rank-profile inside another")),
             tuning if TUNING.contains(&tuning) => {
                 self.number_value(tuning)?;
@@ -176,10 +177,10 @@ impl Parser<'_> {
             rank_score_drop_limit: None,
             rerank_count: None,
         };
-        let counts: &[&str] = if element.text == "first-phase" {
-            &["keep-rank-count", "total-keep-rank-count"]
-        } else {
-            &["rerank-count", "total-rerank-count"]
+        let counts: &[&str] = match element.text.as_str() {
+            "first-phase" => &["keep-rank-count", "total-keep-rank-count"],
+            "second-phase" => &["rerank-count", "total-rerank-count"],
+            _ => &["rerank-count"],
         };
         self.block(|parser| {
             let setting = parser.word(&format!("a setting of {}", element.text))?;
@@ -386,6 +387,7 @@ fn empty(name: Name, inherits: Vec<Name>) -> ProfileTree {
         functions: Vec::new(),
         first_phase: None,
         second_phase: None,
+        global_phase: None,
         match_features: None,
         summary_features: None,
         rank_features: Vec::new(),

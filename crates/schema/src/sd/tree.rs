@@ -203,6 +203,7 @@ pub(crate) struct ProfileTree {
     pub(crate) functions: Vec<FunctionTree>,
     pub(crate) first_phase: Option<PhaseTree>,
     pub(crate) second_phase: Option<PhaseTree>,
+    pub(crate) global_phase: Option<PhaseTree>,
     pub(crate) match_features: Option<FeaturesTree>,
     pub(crate) summary_features: Option<FeaturesTree>,
     pub(crate) rank_features: Vec<SourceText>,

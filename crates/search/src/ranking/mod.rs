@@ -20,6 +20,7 @@ use crate::deployed::DeployedProfile;
 use crate::matching::LeafMatch;
 use crate::nearest::Resolved;
 use crate::partition::View;
+use crate::phases::Later;
 use crate::plan::SchemaPlan;
 use crate::reads::Reads;
 use binding::{Binder, Kind};
@@ -39,18 +40,32 @@ pub(crate) struct ViewMatch {
 #[derive(Clone, Copy)]
 enum Which {
     Score,
+    /// The score of the first phase, where the second is a later one.
+    First,
     MatchFeature(usize),
     SummaryFeature(usize),
+    /// What the global phase asks.
+    Input(usize),
 }
 
 impl Which {
     fn of(self, profile: &DeployedProfile) -> &Program {
         match self {
             Which::Score => &profile.score,
+            Which::First => profile.first.as_ref().unwrap_or(&profile.score),
             Which::MatchFeature(index) => &profile.match_features[index].1,
             Which::SummaryFeature(index) => &profile.summary_features[index].1,
+            Which::Input(index) => profile.global.as_ref().map_or(&profile.score, |global| &global.inputs[index].1),
         }
     }
+}
+
+/// Which programs of a profile are asked together.
+#[derive(Clone, Copy)]
+enum List {
+    Match,
+    Summary,
+    Later,
 }
 
 /// A program with where its features come from.
@@ -66,11 +81,16 @@ pub(crate) struct Ranker {
     now: i64,
     kinds: Vec<Kind>,
     score: Bound,
+    /// The score of the second phase, where that is a later one.
+    second: Option<Bound>,
     match_features: Vec<Bound>,
     summary_features: Vec<Bound>,
+    /// What the global phase asks.
+    inputs: Vec<Bound>,
     set: FeatureSet,
     data: MatchData,
     uses_match_data: bool,
+    score_uses_match_data: bool,
     counts_only: bool,
     counted: Vec<FieldId>,
     occurrences: Vec<Occurrence>,
@@ -97,7 +117,13 @@ impl Ranker {
     pub(crate) fn new(plan: &Rc<SchemaPlan>, now: i64) -> Result<Ranker, Rejection> {
         let profile = &plan.profile;
         let mut binder = Binder { plan, now, kinds: Vec::new(), names: Vec::new(), requests: Vec::new() };
-        let score = binder.bind(Which::Score)?;
+        let limited = plan.phases.second.is_some();
+        let score = binder.bind(if limited { Which::First } else { Which::Score })?;
+        let score_uses_match_data = !binder.requests.is_empty();
+        let second = limited.then(|| binder.bind(Which::Score)).transpose()?;
+        let asked = profile.global.as_ref().filter(|_| plan.phases.global.is_some());
+        let inputs = (0..asked.map_or(0, |global| global.inputs.len())).map(|index| binder.bind(Which::Input(index)));
+        let inputs = inputs.collect::<Result<_, _>>()?;
         let match_features = (0..profile.match_features.len()).map(|index| binder.bind(Which::MatchFeature(index)));
         let match_features = match_features.collect::<Result<_, _>>()?;
         let summary_features =
@@ -118,9 +144,12 @@ impl Ranker {
             data: MatchData::new(&plan.terms),
             plan: plan.clone(),
             now,
+            score_uses_match_data,
             score,
+            second,
             match_features,
             summary_features,
+            inputs,
             set,
             counted,
             occurrences: Vec::new(),
@@ -129,7 +158,7 @@ impl Ranker {
 
     /// The score of a document: NaN and infinities are −∞.
     pub(crate) fn score(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<f64, Halt> {
-        if self.uses_match_data {
+        if self.score_uses_match_data {
             self.fill(spot, reads)?;
         }
         let (score, halted) = {
@@ -147,7 +176,7 @@ impl Ranker {
 
     /// Bounds of the score when distances are known by their bounds only; nothing if there are none.
     pub(crate) fn bounds(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<Option<Interval>, Halt> {
-        if self.uses_match_data {
+        if self.score_uses_match_data {
             self.fill(spot, reads)?;
         }
         let Ranker { plan, now, kinds, score, set, data, .. } = self;
@@ -173,22 +202,39 @@ impl Ranker {
         items
     }
 
+    /// What later phases want to know of a hit.
+    pub(crate) fn later(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<Later, Halt> {
+        let mut inputs = self.listed(List::Later, spot, reads)?;
+        let second = match self.second {
+            None => 0.0,
+            Some(_) => match inputs.remove(0) {
+                Value::Number(second) if second.is_finite() => second,
+                _ => f64::NEG_INFINITY,
+            },
+        };
+        Ok(Later { second, inputs })
+    }
+
     /// Values of the profile's match-features.
     pub(crate) fn match_features(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<Vec<Value>, Halt> {
-        self.listed(true, spot, reads)
+        self.listed(List::Match, spot, reads)
     }
 
     /// Values of the profile's summary-features.
     pub(crate) fn summary_features(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<Vec<Value>, Halt> {
-        self.listed(false, spot, reads)
+        self.listed(List::Summary, spot, reads)
     }
 
-    fn listed(&mut self, of_match: bool, spot: Spot<'_>, reads: &mut Reads) -> Result<Vec<Value>, Halt> {
+    fn listed(&mut self, list: List, spot: Spot<'_>, reads: &mut Reads) -> Result<Vec<Value>, Halt> {
         if self.uses_match_data {
             self.fill(spot, reads)?;
         }
-        let Ranker { plan, now, kinds, match_features, summary_features, set, data, .. } = self;
-        let listed = if of_match { match_features } else { summary_features };
+        let Ranker { plan, now, kinds, second, inputs, match_features, summary_features, set, data, .. } = self;
+        let listed: Vec<&mut Bound> = match list {
+            List::Match => match_features.iter_mut().collect(),
+            List::Summary => summary_features.iter_mut().collect(),
+            List::Later => second.iter_mut().chain(inputs).collect(),
+        };
         let mut values = Vec::with_capacity(listed.len());
         let mut missing = false;
         for bound in listed {

@@ -1,0 +1,132 @@
+//! Phases that decide anew about the best hits of a schema: the global phase, and the second one where the extension
+//! `brooklet.rerank` limits it to the best (in streaming mode it scores every match, which is no later phase).
+//!
+//! A phase gives its hits new scores. The hits after those keep their score, but are moved below the new ones if these
+//! are lower than the old ones were: so a hit that was not looked at again does not pass one that was (ranking,
+//! global-phase). The second phase scores at least all hits that can be shown, so no answer mixes its scores with those
+//! of the first phase.
+use brooklet_kernel::score_key;
+use brooklet_rank::Value;
+use brooklet_schema::{Phase, RankProfile};
+use brooklet_task::{Code, Rejection, limits};
+
+use crate::global_phase::Seen;
+use crate::lane::Ranked;
+use crate::plan::Plan;
+use crate::request::Properties;
+
+/// Rank property: the second phase honours its `rerank-count`.
+pub(crate) const RERANK: &str = "brooklet.rerank";
+
+/// Hits a phase scores, and those of them it drops.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Phased {
+    /// How many hits, the best of the phase before.
+    pub(crate) count: usize,
+    /// Hits with this score or less are dropped.
+    pub(crate) drop_limit: Option<f64>,
+}
+
+/// The later phases of a query for one schema.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Phases {
+    /// The second phase, if it is limited to the best hits.
+    pub(crate) second: Option<Phased>,
+    pub(crate) global: Option<Phased>,
+}
+
+/// What later phases know of a hit.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Later {
+    /// Its score in the second phase, if that is limited to the best.
+    pub(crate) second: f64,
+    /// What the global phase asks about its document.
+    pub(crate) inputs: Vec<Value>,
+}
+
+impl Phases {
+    /// The later phases of a profile, as the request wants them. `reranks`: the second one is limited.
+    pub(crate) fn of(profile: &RankProfile, reranks: bool, properties: &Properties) -> Result<Phases, Rejection> {
+        let phased = |phase: Option<&Phase>, name: &str| {
+            let Some(phase) = phase.filter(|phase| phase.expression.is_some()) else { return Ok(None) };
+            let declared = phase.rerank_count.map(|count| usize::try_from(count).unwrap_or(0));
+            let count_name = format!("ranking.{name}.rerankCount");
+            let count = properties.count(&count_name)?.or(declared).unwrap_or(limits::RERANK_DEFAULT);
+            if count > limits::RERANK {
+                let message = format!("{count_name} of {count} requested, configured limit: {}", limits::RERANK);
+                return Err(Rejection::new(Code::IllegalQuery, message));
+            }
+            let limit = properties.number(&format!("ranking.{name}.rankScoreDropLimit"))?;
+            Ok(Some(Phased { count, drop_limit: limit.or(phase.rank_score_drop_limit) }))
+        };
+        let second = profile.second_phase.as_ref().filter(|_| reranks);
+        Ok(Phases {
+            second: phased(second, "secondPhase")?,
+            global: phased(profile.global_phase.as_ref(), "globalPhase")?,
+        })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Phases::default()
+    }
+
+    /// How many hits must be known for `wanted` to be shown.
+    pub(crate) fn kept(&self, wanted: usize) -> usize {
+        [self.second, self.global].into_iter().flatten().map(|phase| phase.count).fold(wanted, usize::max)
+    }
+}
+
+/// Has the later phases of a schema decide about its kept hits, which come in order. Returns how many were dropped.
+pub(crate) fn decide<Content>(plan: &Plan, schema: usize, hits: &mut Vec<Ranked<Content>>) -> Result<usize, Rejection> {
+    let of = &plan.schemas[schema];
+    let before = hits.len();
+    if let Some(second) = of.phases.second {
+        let count = second.count.max(plan.hits + plan.offset).min(hits.len());
+        let scores: Vec<f64> = hits[..count].iter().map(|hit| hit.later.second).collect();
+        rerank(hits, &scores, second.drop_limit);
+    }
+    if let (Some(global), Some(phase)) = (of.phases.global, &of.profile.global) {
+        let count = global.count.min(hits.len());
+        let seen: Vec<Seen<'_>> =
+            hits[..count].iter().map(|hit| Seen { relevance: hit.score, inputs: &hit.later.inputs }).collect();
+        let scores = phase.scores(&seen, &of.inputs)?;
+        rerank(hits, &scores, global.drop_limit);
+    }
+    Ok(before - hits.len())
+}
+
+/// Gives the first hits new scores, moves the others below them, drops, and sorts.
+fn rerank<Content>(hits: &mut Vec<Ranked<Content>>, scores: &[f64], drop_limit: Option<f64>) {
+    let old = Range::of(hits[..scores.len()].iter().map(|hit| hit.score));
+    let new = Range::of(scores.iter().copied());
+    for (hit, score) in hits.iter_mut().zip(scores) {
+        hit.score = *score;
+    }
+    if old.low <= old.high && new.low <= new.high && new.low < old.low {
+        let scale = (new.high - new.low).max(1.0) / (old.high - old.low).max(1.0);
+        let bias = new.low - old.low * scale;
+        hits[scores.len()..].iter_mut().for_each(|hit| hit.score = hit.score * scale + bias);
+    }
+    for hit in &mut *hits {
+        if hit.score.is_nan() {
+            hit.score = f64::NEG_INFINITY;
+        }
+    }
+    hits.retain(|hit| drop_limit.is_none_or(|limit| hit.score > limit));
+    hits.sort_by(|a, b| score_key(b.score).cmp(&score_key(a.score)).then_with(|| a.id.cmp(&b.id)));
+}
+
+/// The finite scores of some hits; empty if its low is above its high.
+struct Range {
+    low: f64,
+    high: f64,
+}
+
+impl Range {
+    fn of(scores: impl Iterator<Item = f64>) -> Range {
+        let start = Range { low: f64::INFINITY, high: f64::NEG_INFINITY };
+        scores
+            .filter(|score| score.is_finite())
+            .fold(start, |range, score| Range { low: range.low.min(score), high: range.high.max(score) })
+    }
+}
