@@ -51,6 +51,7 @@ check_each! {
     tensor_json = "tensor-json",
     stored_fields = "stored-fields",
     encode_request = "encode-request",
+    selection = "selection",
     yql = "yql",
     simple_query = "simple-query",
     sorting = "sorting",

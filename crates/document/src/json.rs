@@ -13,6 +13,6 @@ pub use lex::{Kind, Lexer};
 pub use names::{UniqueNames, nearest_name};
 pub use number::{parse_double, print_double, print_float};
 pub use read::{FieldTypes, PutBody, ReadOptions, TensorSource, read_fields, read_query_tensor, read_tensor};
-pub(crate) use read::{broken, check_key, read_condition, read_create, read_fields_object, refused};
+pub(crate) use read::{broken, check_key, read_condition, read_create, read_fields_object, refused, value_from_text};
 pub use render::{MapFormat, Render, TensorFormat, render_fields, render_tensor, render_value};
 pub use write::JsonWriter;

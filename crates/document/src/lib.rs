@@ -12,8 +12,10 @@ mod value_writer;
 
 pub mod cbor;
 pub mod encode;
+pub mod field_path;
 pub mod json;
 pub mod legal_text;
+pub mod selection;
 
 pub use data_type::{DataType, StructField, StructType};
 pub use id::{DocumentId, Location};

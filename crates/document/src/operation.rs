@@ -48,6 +48,14 @@ pub struct Operation {
 pub trait DocumentTypes {
     /// The fields of a document type, if there is one of that name.
     fn fields_of(&self, document_type: &str) -> Option<&dyn FieldTypes>;
+
+    /// The names of all document types.
+    fn names(&self) -> Vec<&str>;
+
+    /// Whether `document_type` is `ancestor` or inherits it: then it has all its fields.
+    fn is_a(&self, document_type: &str, ancestor: &str) -> bool {
+        document_type == ancestor
+    }
 }
 
 /// Reads the next operation; what follows it is left to be read. Unknown members are passed over.

@@ -1,7 +1,7 @@
 //! A request to change a document → the operation the tail stores.
-use brooklet_document::json::{FieldTypes, ReadOptions, nearest_name, read_fields};
-use brooklet_document::{DataType, Document, DocumentId};
-use brooklet_schema::{Application, Origin, Schema};
+use brooklet_document::json::{ReadOptions, nearest_name, read_fields};
+use brooklet_document::{Document, DocumentId};
+use brooklet_schema::{Application, Schema};
 use brooklet_segment::{Operation, StoredOperation};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Code, Rejection, limits};
@@ -30,19 +30,6 @@ pub struct Encoded {
     pub operation: Vec<u8>,
     /// Fields the application told us to ignore.
     pub ignored: Vec<String>,
-}
-
-struct Fields<'a>(&'a Schema);
-
-impl FieldTypes for Fields<'_> {
-    fn data_type(&self, field: &str) -> Option<&DataType> {
-        self.0.document_field_type(field)
-    }
-
-    fn names(&self) -> Vec<&str> {
-        let fields = self.0.fields.iter().filter(|field| field.origin == Origin::Document);
-        fields.map(|field| field.name.as_str()).collect()
-    }
 }
 
 impl<'a> OperationRequest<'a> {
@@ -84,7 +71,7 @@ fn put(
 ) -> Result<Encoded, Rejection> {
     let options =
         ReadOptions { ignore_undefined_fields: application.ignore_undefined_fields, ..ReadOptions::default() };
-    let body = read_fields(&Fields(schema), id, request.body, options)?;
+    let body = read_fields(schema, id, request.body, options)?;
     let conditional = !request.condition.is_empty() || body.condition.is_some_and(|condition| !condition.is_empty());
     if conditional {
         return Err(unsupported("A condition on a put"));

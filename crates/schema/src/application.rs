@@ -2,6 +2,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use brooklet_document::DocumentTypes;
+use brooklet_document::json::FieldTypes;
 use brooklet_task::{Code, Rejection};
 
 use crate::package::Package;
@@ -158,4 +160,19 @@ fn schema_trees(package: &Package<'_>) -> Result<Vec<SchemaTree>, Rejection> {
         expression_files::insert(tree, package)?;
     }
     Ok(trees)
+}
+
+impl DocumentTypes for Application {
+    fn fields_of(&self, document_type: &str) -> Option<&dyn FieldTypes> {
+        self.schema(document_type).map(|schema| &**schema as &dyn FieldTypes)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.schemas.iter().map(|schema| schema.name.as_str()).collect()
+    }
+
+    fn is_a(&self, document_type: &str, ancestor: &str) -> bool {
+        let inherits = |schema: &Arc<Schema>| schema.document_inherits.iter().any(|name| name == ancestor);
+        document_type == ancestor || self.schema(document_type).is_some_and(inherits)
+    }
 }

@@ -1,6 +1,7 @@
 //! A schema, resolved: what the rest of the house asks about a document type.
 use std::sync::Arc;
 
+use brooklet_document::json::FieldTypes;
 use brooklet_document::{DataType, StructType};
 
 use crate::field::{Field, FieldSet};
@@ -79,5 +80,17 @@ impl Schema {
     #[must_use]
     pub fn struct_type(&self, name: &str) -> Option<&Arc<StructType>> {
         self.structs.iter().find(|of| of.name == name)
+    }
+}
+
+/// What can be fed and selected: the fields declared in the document.
+impl FieldTypes for Schema {
+    fn data_type(&self, field: &str) -> Option<&DataType> {
+        self.document_field_type(field)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let fields = self.fields.iter().filter(|field| field.origin == crate::field::Origin::Document);
+        fields.map(|field| field.name.as_str()).collect()
     }
 }

@@ -49,6 +49,12 @@ pub const GROUPING_LEVELS: usize = 8;
 pub const GROUPS: usize = 10_000;
 /// Memory the groups of one request may take while they are made, bytes.
 pub const GROUPS_BYTES: usize = 48 << 20;
+/// Bytes of a selection (L-sel).
+pub const SELECTION_BYTES: usize = 16 << 10;
+/// Nesting of a selection (L-sel).
+pub const SELECTION_DEPTH: usize = 100;
+/// Bytes of a regular expression (L-regex).
+pub const PATTERN_BYTES: usize = 1_000;
 /// Hits of one answer (L-hits).
 pub const HITS: usize = 400;
 /// Offset of the first hit (L-hits).

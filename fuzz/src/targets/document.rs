@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use brooklet_document::encode::{decode_fields, encode_fields};
 use brooklet_document::json::{FieldTypes, Lexer, ReadOptions, TensorSource, read_query_tensor, read_tensor};
+use brooklet_document::selection::{Outcome, Selection, Subject};
 use brooklet_document::{DataType, DocumentId, DocumentTypes, TensorType, parse_literal, read_operation};
 use brooklet_feed::{OperationRequest, encode};
 use brooklet_schema::Schema;
@@ -17,7 +18,17 @@ const TENSOR_TYPES: [&str; 5] =
     ["tensor(x[3])", "tensor<float>(k{},x[2])", "tensor(k{})", "tensor<int8>(a{},b{})", "tensor<bfloat16>(x[2],y[2])"];
 
 pub fn targets() -> Vec<Target> {
-    vec![id(), json(), operation(), tensor_type(), tensor_literal(), tensor_json(), stored_fields(), encode_request()]
+    vec![
+        id(),
+        json(),
+        operation(),
+        tensor_type(),
+        tensor_literal(),
+        tensor_json(),
+        stored_fields(),
+        encode_request(),
+        selection(),
+    ]
 }
 
 fn id() -> Target {
@@ -54,6 +65,10 @@ impl FieldTypes for Fields {
 impl DocumentTypes for Fields {
     fn fields_of(&self, document_type: &str) -> Option<&dyn FieldTypes> {
         (document_type == "mail").then_some(self)
+    }
+
+    fn names(&self) -> Vec<&str> {
+        vec!["mail"]
     }
 }
 
@@ -137,6 +152,28 @@ fn encode_request() -> Target {
     Target::new("encode-request", corpus, move |bytes| {
         if let Ok(request) = OperationRequest::read(bytes) {
             let _ = black_box(encode(&application, &request));
+        }
+    })
+}
+
+fn selection() -> Target {
+    let fields = Fields(corpus::mail_schema());
+    let documents = corpus::documents(&corpus::mail());
+    let documents: Vec<_> = documents
+        .into_iter()
+        .map(|document| (DocumentId::parse(&document.id).expect("an id"), document.fields))
+        .collect();
+    let mut corpus = corpus::members("selection/select.jsonl", "selection");
+    corpus.extend(corpus::members("selection/more.jsonl", "selection"));
+    Target::text("selection", corpus, move |text| {
+        let Ok(selection) = Selection::parse(text, &fields, Code::InvalidDocument) else { return };
+        for (id, fields) in &documents {
+            let outcome = selection.evaluate(&Subject { id, fields, now: 1 });
+            if outcome == Ok(Outcome::True) {
+                let scope = selection.scope();
+                assert!(scope.locations.as_ref().is_none_or(|known| known.contains(id.location())));
+                assert!(scope.types.as_ref().is_none_or(|known| known.contains(id.document_type())));
+            }
         }
     })
 }

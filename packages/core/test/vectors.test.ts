@@ -17,6 +17,7 @@ const TOPICS: Readonly<Record<string, number>> = {
   grouping: 780,
   schema: 79,
   search: 7,
+  selection: 388,
   "simple-query": 1_555,
   tensor: 100,
   tokens: 195,

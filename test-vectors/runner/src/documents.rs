@@ -1,4 +1,5 @@
-//! Rows of `document-json` and `tensor`: what is read, what is stored of it, and every way to render it.
+//! Rows of `document-json` and `tensor`: what is read, what is stored of it, and every way to render it. Rows of
+//! `selection`: what they select.
 use std::sync::Arc;
 
 use brooklet_document::encode::encode_fields;
@@ -6,6 +7,7 @@ use brooklet_document::json::{
     JsonWriter, Lexer, ReadOptions, Render, TensorFormat, TensorSource, read_fields, read_tensor, render_fields,
     render_tensor,
 };
+use brooklet_document::selection::{Selection, Subject};
 use brooklet_document::{
     DataType, DocumentId, DocumentTypes, Tensor, TensorType, Value, parse_literal, read_operation,
 };
@@ -92,4 +94,25 @@ fn tensor_text(tensor: &Tensor) -> String {
         json.finish()
     }));
     lines.join("\n")
+}
+
+/// A row of `selection`: what it says of every document, and where it can select any.
+pub(crate) fn selection(row: &Json) -> String {
+    outcome(Selection::parse(needed(row, "selection"), &mail::Types::new(), Code::InvalidDocument).map(|selection| {
+        let documents: Vec<Json> =
+            serde_json::from_str(include_str!("../../feeds/selection.json")).expect("a list of documents");
+        let lines = documents.iter().map(|document| {
+            let text = document.to_string();
+            let mut json = Lexer::new(&text, Code::InvalidDocument);
+            let operation = read_operation(&mail::Types::new(), &mut json, ReadOptions::default());
+            let operation = operation.expect("a document of the mail application");
+            let subject = Subject { id: &operation.id, fields: &operation.fields, now: 1_790_000_000 };
+            match selection.evaluate(&subject) {
+                Ok(outcome) => format!("{} {outcome:?}", operation.id),
+                Err(rejection) => format!("{} {}", operation.id, row::refusal(&rejection)),
+            }
+        });
+        let scope = format!("{:?} {:?}", selection.scope(), selection.fields());
+        std::iter::once(scope).chain(lines).collect::<Vec<_>>().join("\n")
+    }))
 }

@@ -36,6 +36,7 @@ pub fn answer(topic: &str, row: &str) -> String {
     let row: Json = serde_json::from_str(row).expect("a row is JSON");
     match topic {
         "document-json" => documents::operation(&row),
+        "selection" => documents::selection(&row),
         "tensor" => documents::tensor(&row),
         "schema" => schemas::schema(&row),
         "yql" => queries::statement(&row),

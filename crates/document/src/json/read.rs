@@ -16,6 +16,7 @@ mod value;
 
 pub use tensor::{TensorSource, read_query_tensor, read_tensor};
 pub(super) use value::ValueReader;
+pub(crate) use value::value_from_text;
 
 /// What the reader needs to know about a document type.
 pub trait FieldTypes {

@@ -31,6 +31,10 @@ impl DocumentTypes for Types {
             _ => None,
         }
     }
+
+    fn names(&self) -> Vec<&str> {
+        vec!["mail", "note"]
+    }
 }
 
 fn array(element: DataType) -> DataType {

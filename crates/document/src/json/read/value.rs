@@ -280,6 +280,14 @@ impl<T> Entries<T> {
     }
 }
 
+/// The value that a text stands for in a field of a single value: what a key of a map is read by.
+///
+/// # Errors
+/// If it does not fit the type, or the type has parts.
+pub(crate) fn value_from_text(data_type: &DataType, text: &str) -> Reads<Value> {
+    single_from_text(data_type, Cow::Borrowed(text))
+}
+
 /// The value that a text stands for in a field of a single value.
 fn single_from_text(data_type: &DataType, text: Cow<str>) -> Reads<Value> {
     let not_a_number = || refused(&format!("For input string: \"{}\"", Rejection::quote(&text)));

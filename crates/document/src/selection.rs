@@ -1,0 +1,99 @@
+//! The document selection language: which documents a condition, a visit, garbage collection or a search over several
+//! groups means. One implementation for all of them.
+//!
+//! A [`Selection`] is read once against the document types of the application, so what it names exists and what it
+//! compares can be compared. Evaluated on a document it is true, false or *invalid*, as in the reference
+//! implementation's content layer: invalid is what comparing a missing value or a field of another type gives, it
+//! survives `not`, and selects nothing.
+use std::collections::BTreeSet;
+
+use brooklet_task::{Code, Rejection};
+
+use crate::{DocumentId, DocumentTypes, Value};
+
+mod bindings;
+mod datum;
+mod evaluate;
+mod glob;
+mod hash;
+mod lex;
+mod parse;
+mod scope;
+mod tree;
+
+pub use scope::Scope;
+
+/// What a selection says of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// The document is selected.
+    True,
+    /// It is not.
+    False,
+    /// It is not, and neither by the opposite: a value was missing or of another type.
+    Invalid,
+}
+
+/// A document as a selection sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// Its id.
+    pub id: &'a DocumentId,
+    /// Its fields; those of [`Selection::fields`] suffice.
+    pub fields: &'a [(String, Value)],
+    /// Seconds since 1970, for `now()`.
+    pub now: i64,
+}
+
+/// A selection, read and checked.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    root: tree::Node,
+    scope: Scope,
+    fields: BTreeSet<String>,
+}
+
+impl Selection {
+    /// Reads a selection; an empty one selects everything.
+    ///
+    /// # Errors
+    /// With `code`, and the place, if it is malformed, beyond a limit, or names a document type, field or part of a
+    /// field that does not exist.
+    pub fn parse(text: &str, types: &dyn DocumentTypes, code: Code) -> Result<Selection, Rejection> {
+        let root = parse::parse(text, types, code)?;
+        let mut fields = BTreeSet::new();
+        root.visit_fields(&mut |reference| {
+            fields.insert(reference.path.field.clone());
+        });
+        let scope = scope::analyse(&root, types);
+        Ok(Selection { root, scope, fields })
+    }
+
+    /// What it says of a document.
+    ///
+    /// # Errors
+    /// If it divides by zero, or compares more combinations of elements than the limit.
+    pub fn evaluate(&self, subject: &Subject) -> Result<Outcome, Rejection> {
+        evaluate::evaluate(&self.root, subject)
+    }
+
+    /// Whether it selects a document.
+    ///
+    /// # Errors
+    /// As [`Selection::evaluate`].
+    pub fn selects(&self, subject: &Subject) -> Result<bool, Rejection> {
+        Ok(self.evaluate(subject)? == Outcome::True)
+    }
+
+    /// The fields it looks at: no others need be read from storage.
+    #[must_use]
+    pub fn fields(&self) -> &BTreeSet<String> {
+        &self.fields
+    }
+
+    /// Where documents it can select are: whoever reads only there misses none.
+    #[must_use]
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+}
