@@ -1,27 +1,32 @@
 //! Binding a query tree to a schema: names become columns, texts become what columns hold, items become terms.
+//!
+//! Here are the nodes of the tree; [`names`] finds the columns a name means, [`targets`] what an item asks of them.
+mod names;
 mod number;
+mod targets;
 
 use std::rc::Rc;
 
 use brooklet_query::annotations::Annotations;
-use brooklet_query::tree::{Bound as End, Item, NearestNeighbor, Number, NumberTerm, Operator, Term, TermKind, Values};
+use brooklet_query::tree::{self, Item, NearestNeighbor, Operator};
 use brooklet_rank::match_data::{DocumentFrequency, FieldId, QueryTerm, QueryTerms};
-use brooklet_schema::{Field, MatchMode, Normalizing, Schema};
-use brooklet_segment::column::text::normalise;
+use brooklet_schema::Schema;
 use brooklet_segment::layout::{ColumnKind, ColumnSpec};
 use brooklet_task::{Code, Issues, Rejection, limits};
 
 use crate::deployed::{DeployedSchema, metric_of};
 use crate::inputs::Inputs;
 use crate::nearest::Point;
-use crate::plan::{How, Leaf, Nearest, Node, NumberTest, Target, Test, WordTest};
-use number::{number_kind, number_of_text, range};
+use crate::plan::{Labeled, Leaf, Near, Nearest, Node, SameElement, Target, Test};
 
 /// A bound tree.
 pub(crate) struct Bound {
     pub(crate) root: Node,
     pub(crate) leaves: Vec<Leaf>,
     pub(crate) nearest: Vec<Nearest>,
+    pub(crate) near: Vec<Near>,
+    pub(crate) same_elements: Vec<SameElement>,
+    pub(crate) labeled: Vec<Labeled>,
     pub(crate) terms: QueryTerms,
 }
 
@@ -39,12 +44,24 @@ pub(crate) fn bind(
         sole,
         inputs,
         issues,
+        scope: None,
         leaves: Vec::new(),
         nearest: Vec::new(),
+        near: Vec::new(),
+        same_elements: Vec::new(),
+        labeled: Vec::new(),
         terms: Vec::new(),
     };
     let root = binder.item(item, true)?;
-    Ok(Bound { root, leaves: binder.leaves, nearest: binder.nearest, terms: QueryTerms::new(binder.terms) })
+    Ok(Bound {
+        root,
+        leaves: binder.leaves,
+        nearest: binder.nearest,
+        near: binder.near,
+        same_elements: binder.same_elements,
+        labeled: binder.labeled,
+        terms: QueryTerms::new(binder.terms),
+    })
 }
 
 struct Binder<'a> {
@@ -53,8 +70,13 @@ struct Binder<'a> {
     sole: bool,
     inputs: &'a Inputs,
     issues: &'a mut Issues,
+    /// The field whose elements are looked at: names are those of its parts.
+    scope: Option<String>,
     leaves: Vec<Leaf>,
     nearest: Vec<Nearest>,
+    near: Vec<Near>,
+    same_elements: Vec<SameElement>,
+    labeled: Vec<Labeled>,
     terms: Vec<QueryTerm>,
 }
 
@@ -87,33 +109,19 @@ impl Binder<'_> {
                     Node::False
                 }
             }
-            Operator::Term(term) => {
-                let targets = self.term(term)?;
-                self.leaf(targets, item, counts, 1)?
+            Operator::Near(near) => self.near(near, counts)?,
+            Operator::SameElement(same) => self.same_element(same, item, counts)?,
+            Operator::Labeled(labeled) => {
+                let node = self.item(&labeled.item, counts)?;
+                self.labeled.push(Labeled { label: labeled.label.clone(), score: labeled.score, node });
+                Node::Labeled(self.labeled.len() - 1)
             }
-            Operator::Number(term) => {
-                let targets = self.number(term)?;
-                self.leaf(targets, item, counts, 1)?
+            Operator::NearestNeighbor(nearest) if self.scope.is_none() => {
+                self.nearest(nearest, &item.annotations, counts)?
             }
-            Operator::Boolean(term) => {
-                let value = Number::Integer(i64::from(term.value));
-                let text = term.value.to_string();
-                let (low, high) = (End::Inclusive(value), End::Inclusive(value));
-                let number = NumberTerm { field: term.field.clone(), text, low, high, hit_limit: None };
-                let targets = self.number(&number)?;
-                self.leaf(targets, item, counts, 1)?
-            }
-            Operator::Phrase(phrase) => {
-                let words = phrase_words(&phrase.items)?;
-                let targets = self.phrase(&phrase.field, &words)?;
-                self.leaf(targets, item, counts, words.len() as u32)?
-            }
-            Operator::In(list) => {
-                let targets = self.values(&list.field, &list.values)?;
-                self.leaf(targets, item, counts, 1)?
-            }
-            Operator::NearestNeighbor(nearest) => self.nearest(nearest, &item.annotations, counts)?,
-            other => return Err(unsupported(other)),
+            // Stored predicates cannot be searched in streaming mode: none matches.
+            Operator::Predicate(_) => Node::False,
+            _ => Node::Leaf(self.leaf(item, counts)?),
         })
     }
 
@@ -122,7 +130,22 @@ impl Binder<'_> {
     }
 
     /// Adds a leaf and its query term.
-    fn leaf(&mut self, targets: Vec<Target>, item: &Item, counts: bool, words: u32) -> Result<Node, Rejection> {
+    fn leaf(&mut self, item: &Item, counts: bool) -> Result<usize, Rejection> {
+        let targets = self.targets(item)?;
+        let words = match &item.operator {
+            Operator::Phrase(phrase) => targets::count_words(&phrase.items),
+            Operator::Uri(uri) => uri.words.len(),
+            _ => 1,
+        };
+        let term = self.add_term(&targets, item, counts, words as u32)?;
+        let fields: usize = self.terms[term].fields.len();
+        let positions = item.annotations.use_position_data && !matches!(item.operator, Operator::In(_));
+        let shares_fields = targets.len() > fields;
+        self.leaves.push(Leaf { targets, term, positions, shares_fields, negated: !counts });
+        Ok(self.leaves.len() - 1)
+    }
+
+    fn add_term(&mut self, targets: &[Target], item: &Item, counts: bool, words: u32) -> Result<usize, Rejection> {
         if self.terms.len() >= limits::QUERY_TERMS {
             let message = format!("The query has more than {} terms", limits::QUERY_TERMS);
             return Err(Rejection::new(Code::InvalidQueryParameter, message));
@@ -143,138 +166,66 @@ impl Binder<'_> {
         term.label = annotations.label.clone();
         term.ranked = annotations.ranked && counts;
         term.words = words;
-        let positions = annotations.use_position_data && !matches!(item.operator, Operator::In(_));
-        self.leaves.push(Leaf { targets, term: self.terms.len(), positions });
         self.terms.push(term);
-        Ok(Node::Leaf(self.leaves.len() - 1))
+        Ok(self.terms.len() - 1)
     }
 
-    /// The fields a name means; none (with an issue) if they cannot be searched.
-    fn fields(&mut self, name: &str) -> Result<Vec<(FieldId, Field)>, Rejection> {
-        let name = brooklet_query::tree::index_of(name);
-        let names = match self.schema.field_set(name) {
-            Some(set) => set.fields.clone(),
-            None => vec![name.to_owned()],
-        };
-        let mut fields = Vec::new();
-        for name in &names {
-            let Some(field) = self.schema.query_field(name) else { continue };
-            let top = field.name.split('.').next().unwrap_or(&field.name);
-            let place = self.schema.fields.iter().position(|candidate| candidate.name == top);
-            if field.name.contains('.') || !field.parts.is_empty() {
-                let message = format!("Searching '{name}', a part of a struct or map, is not supported yet");
-                return Err(Rejection::new(Code::Unsupported, message));
-            }
-            if let Some(place) = place.filter(|_| field.indexing.searchable()) {
-                fields.push((FieldId(place as u32), field.clone()));
-            }
-        }
-        if name.contains(['{', '[']) {
-            let message = format!("Searching '{}', a part of a field, is not supported yet", Rejection::quote(name));
-            return Err(Rejection::new(Code::Unsupported, message));
-        }
-        // Another of several schemas may have the field: then this one just has no matches.
-        if fields.is_empty() && (self.sole || self.schema.query_field(name).is_some()) {
-            self.issues.report(Code::ErrorInReply, format!("No valid indexes registered for index '{name}'"));
-        }
-        Ok(fields)
-    }
-
-    /// How texts for a set of fields are normalised: as the strictest common way.
-    fn normalizing(fields: &[(FieldId, Field)]) -> Normalizing {
-        let mut kinds = fields.iter().map(|(_, field)| field.normalizing());
-        match kinds.next() {
-            Some(first) if kinds.all(|kind| kind == first) => first,
-            _ => Normalizing::LowercaseAndFold,
-        }
-    }
-
-    fn column(&self, field: &Field, kind: impl Fn(&ColumnKind) -> bool) -> Option<ColumnSpec> {
-        self.deployed.column(&field.name, kind).cloned()
-    }
-
-    fn text_column(&self, field: &Field) -> Option<ColumnSpec> {
-        self.column(field, |kind| matches!(kind, ColumnKind::Text { .. }))
-    }
-
-    fn number_column(&self, field: &Field) -> Option<ColumnSpec> {
-        self.column(field, |kind| matches!(kind, ColumnKind::Numbers { .. }))
-    }
-
-    fn term(&mut self, term: &Term) -> Result<Vec<Target>, Rejection> {
-        let fields = self.fields(&term.field)?;
-        let text = normalise(&term.text, Self::normalizing(&fields)).into_owned();
-        let mut targets = Vec::new();
-        for (id, field) in &fields {
-            if let Some(spec) = self.text_column(field) {
-                if !text.is_empty() {
-                    targets.push(Target { field: *id, test: text_test(field, term.kind, &text), spec });
-                }
-            } else if let Some(spec) = self.number_column(field) {
-                let kind = number_kind(&spec);
-                if let Some(test) = number_of_text(&term.text, kind) {
-                    targets.push(Target { field: *id, spec, test: Test::Number(test) });
-                }
-            }
-        }
-        Ok(targets)
-    }
-
-    fn number(&mut self, term: &NumberTerm) -> Result<Vec<Target>, Rejection> {
-        let fields = self.fields(&term.field)?;
-        let mut targets = Vec::new();
-        for (id, field) in &fields {
-            if let Some(spec) = self.number_column(field) {
-                let test = Test::Number(range(term, number_kind(&spec)));
-                targets.push(Target { field: *id, spec, test });
-            } else if let Some(spec) = self.text_column(field) {
-                let whole = field.matches_whole_value();
-                let text = normalise(&term.text, field.normalizing()).into_owned();
-                let words: Vec<WordTest> = if whole {
-                    vec![WordTest { text, how: How::Equals }]
-                } else {
-                    let tokens = brooklet_text::Tokens::new(&text).map(|token| text[token.start..token.end].to_owned());
-                    tokens.map(|text| WordTest { text, how: how_words_match(field) }).collect()
-                };
-                targets.push(Target { field: *id, spec, test: words_or_phrase(words) });
-            }
-        }
-        Ok(targets)
-    }
-
-    fn phrase(&mut self, field: &str, words: &[String]) -> Result<Vec<Target>, Rejection> {
-        let fields = self.fields(field)?;
-        let normalizing = Self::normalizing(&fields);
-        let mut targets = Vec::new();
-        for (id, field) in &fields {
-            let Some(spec) = self.text_column(field) else { continue };
-            let words = words.iter().map(|word| normalise(word, normalizing).into_owned());
-            let words = words.map(|text| WordTest { text, how: how_words_match(field) }).collect();
-            targets.push(Target { field: *id, spec, test: words_or_phrase(words) });
-        }
-        Ok(targets)
-    }
-
-    fn values(&mut self, field: &str, values: &Values) -> Result<Vec<Target>, Rejection> {
-        let fields = self.fields(field)?;
-        let mut targets = Vec::new();
-        for (id, field) in &fields {
-            let (text, number) = (self.text_column(field), self.number_column(field));
-            let test = match values {
-                Values::Integers(list) if number.is_some() => Test::Number(NumberTest::AnyOf(list.clone())),
-                Values::Integers(list) => {
-                    let words = list.iter().map(|value| WordTest { text: value.to_string(), how: How::Equals });
-                    Test::Words(words.collect())
-                }
-                Values::Texts(list) => {
-                    let words = list.iter().map(|text| normalise(text, field.normalizing()).into_owned());
-                    Test::Words(words.map(|text| WordTest { text, how: How::Equals }).collect())
+    fn near(&mut self, near: &tree::Near, counts: bool) -> Result<Node, Rejection> {
+        let mut leaves = |items: &[Item], counts: bool| -> Result<Vec<usize>, Rejection> {
+            let leaf = |item: &Item| match self.item(item, counts)? {
+                Node::Leaf(leaf) => Ok(leaf),
+                _ => {
+                    let name = if near.ordered { "onear" } else { "near" };
+                    let message = format!("{name} takes words, phrases and equivalents, no other operators");
+                    Err(Rejection::new(Code::InvalidQueryParameter, message))
                 }
             };
-            let spec = if matches!(test, Test::Number(_)) { number } else { text };
-            targets.extend(spec.map(|spec| Target { field: *id, spec, test }));
+            items.iter().map(leaf).collect()
+        };
+        let (positives, negatives) = (leaves(&near.items, counts)?, leaves(&near.negatives, false)?);
+        if positives.is_empty() {
+            return Ok(Node::False);
         }
-        Ok(targets)
+        self.near.push(Near {
+            leaves: positives,
+            negatives,
+            distance: near.distance,
+            exclusion_distance: near.exclusion_distance.unwrap_or(near.distance.saturating_add(1) / 2),
+            ordered: near.ordered,
+        });
+        Ok(Node::Near(self.near.len() - 1))
+    }
+
+    fn same_element(&mut self, same: &tree::SameElement, item: &Item, counts: bool) -> Result<Node, Rejection> {
+        if self.scope.is_some() {
+            let message = format!("sameElement in '{}' stands inside another one", Rejection::quote(&same.field));
+            return Err(Rejection::new(Code::InvalidQueryParameter, message));
+        }
+        let name = tree::index_of(&same.field);
+        let field = self.schema.query_field(name);
+        let known = field.and_then(|field| Some((field.name.clone(), self.deployed.field_id(&field.name)?)));
+        let Some((name, field)) = known else {
+            self.report_unsearchable(name);
+            return Ok(Node::False);
+        };
+        // The whole comes before its conditions, and is not ranked if one of these is about the element itself.
+        let hidden = same.items.iter().any(names_element);
+        let target = Target { field, spec: ColumnSpec::ids(), test: Test::Elements, within: None };
+        let term = self.add_term(std::slice::from_ref(&target), item, counts && !hidden, 1)?;
+        self.leaves.push(Leaf {
+            targets: vec![target],
+            term,
+            positions: false,
+            shares_fields: false,
+            negated: !counts,
+        });
+        let leaf = self.leaves.len() - 1;
+        self.scope = Some(name.clone());
+        let conditions = self.items(&same.items, counts);
+        self.scope = None;
+        let condition = Node::And(conditions?);
+        self.same_elements.push(SameElement { field: name, leaf, condition, filter: same.element_filter.clone() });
+        Ok(Node::SameElement(self.same_elements.len() - 1))
     }
 
     fn nearest(
@@ -322,6 +273,22 @@ impl Binder<'_> {
     }
 }
 
+/// Whether a condition on elements has a ranked term about the element itself rather than a part of it.
+fn names_element(item: &Item) -> bool {
+    let own = match &item.operator {
+        Operator::Term(term) => term.field.is_empty(),
+        Operator::Number(term) => term.field.is_empty(),
+        Operator::Boolean(term) => term.field.is_empty(),
+        Operator::Phrase(phrase) => return phrase.field.is_empty() && item.annotations.ranked,
+        Operator::Fuzzy(fuzzy) => fuzzy.field.is_empty(),
+        Operator::Regex(regex) => regex.field.is_empty(),
+        Operator::AndNot(not) => return names_element(&not.positive),
+        Operator::Near(near) => return near.items.iter().any(names_element),
+        _ => false,
+    };
+    own && item.annotations.ranked || item.children().into_iter().any(names_element)
+}
+
 /// How many documents an operator matches at most.
 fn target_hits(nearest: &NearestNeighbor) -> Result<usize, Rejection> {
     let invalid = |message: String| Err(Rejection::new(Code::InvalidQueryParameter, message));
@@ -340,93 +307,4 @@ fn target_hits(nearest: &NearestNeighbor) -> Result<usize, Rejection> {
         }
         wanted => Ok(wanted),
     }
-}
-
-/// What a term asks of a text column, by the field's match mode and what the term says itself.
-fn text_test(field: &Field, kind: TermKind, text: &str) -> Test {
-    let whole = field.matches_whole_value();
-    let how = match (kind, field.matching.mode) {
-        (TermKind::Exact, _) => How::Equals,
-        (TermKind::Suffix, _) if whole => How::TokenSuffix,
-        (TermKind::Suffix, _) => How::Suffix,
-        (TermKind::Substring, _) if whole => How::ValueSubstring,
-        (TermKind::Substring, _) => How::Substring,
-        (_, MatchMode::Substring) => How::Substring,
-        (TermKind::Prefix, _) | (_, MatchMode::Prefix) => How::Prefix,
-        (_, MatchMode::Suffix) => How::Suffix,
-        _ => How::Equals,
-    };
-    // The text is searched folded, whatever the field's words are: only folded words say where it can be.
-    let folded = field.normalizing() == Normalizing::LowercaseAndFold;
-    if how == How::Substring && !(folded && text.chars().all(brooklet_text::is_word)) {
-        let words = if folded { inner_words(text) } else { Vec::new() };
-        return Test::Text { words, text: text.to_owned() };
-    }
-    Test::Words(vec![WordTest { text: text.to_owned(), how }])
-}
-
-/// What one word of several asks of a text column: the field's match mode holds for each of them (yql §3).
-fn how_words_match(field: &Field) -> How {
-    match field.matching.mode {
-        _ if field.matches_whole_value() => How::Equals,
-        MatchMode::Prefix => How::Prefix,
-        MatchMode::Suffix => How::Suffix,
-        MatchMode::Substring => How::Substring,
-        _ => How::Equals,
-    }
-}
-
-/// The words a piece of text must meet: the first ends with its beginning, the last begins with its end.
-fn inner_words(text: &str) -> Vec<WordTest> {
-    let tokens: Vec<_> = brooklet_text::Tokens::new(text).collect();
-    let test = |token: &brooklet_text::Token| {
-        let (starts, ends) = (token.start == 0, token.end == text.len());
-        let how = match (starts, ends) {
-            (true, true) => How::Substring,
-            (true, false) => How::Suffix,
-            (false, true) => How::Prefix,
-            (false, false) => How::Equals,
-        };
-        WordTest { text: text[token.start..token.end].to_owned(), how }
-    };
-    tokens.iter().map(test).collect()
-}
-
-fn words_or_phrase(words: Vec<WordTest>) -> Test {
-    if words.len() > 1 { Test::Phrase(words) } else { Test::Words(words) }
-}
-
-fn phrase_words(items: &[Item]) -> Result<Vec<String>, Rejection> {
-    let mut words = Vec::new();
-    for item in items {
-        match &item.operator {
-            Operator::Term(Term { text, kind: TermKind::Word | TermKind::Exact, .. }) => words.push(text.clone()),
-            Operator::Phrase(inner) => words.extend(phrase_words(&inner.items)?),
-            Operator::Number(number) => words.push(number.text.clone()),
-            other => return Err(unsupported(other).within("In a phrase")),
-        }
-    }
-    Ok(words)
-}
-
-fn unsupported(operator: &Operator) -> Rejection {
-    let name = match operator {
-        Operator::Near(near) if near.ordered => "onear",
-        Operator::Near(_) => "near",
-        Operator::SameElement(_) => "sameElement",
-        Operator::Equiv(_) => "equiv",
-        Operator::Alternatives(_) => "alternatives",
-        Operator::Uri(_) => "uri",
-        Operator::Fuzzy(_) => "fuzzy",
-        Operator::Regex(_) => "matches",
-        Operator::WeightedSet(_) => "weightedSet",
-        Operator::DotProduct(_) => "dotProduct",
-        Operator::Wand(_) => "wand",
-        Operator::GeoLocation(_) => "geoLocation",
-        Operator::GeoBoundingBox(_) => "geoBoundingBox",
-        Operator::Predicate(_) => "predicate",
-        Operator::Labeled(_) => "labeled",
-        _ => "This operator",
-    };
-    Rejection::new(Code::Unsupported, format!("The operator '{name}' is not supported yet"))
 }

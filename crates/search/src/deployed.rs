@@ -94,6 +94,11 @@ impl DeployedSchema {
         self.profiles.iter().find(|profile| profile.profile.name == name)
     }
 
+    /// The number of a field, or of a part of one, in ranking.
+    pub(crate) fn field_id(&self, name: &str) -> Option<FieldId> {
+        ranked_fields(&self.schema).position(|field| field.name == name).map(|place| FieldId(place as u32))
+    }
+
     /// The column of a field for which `kind` holds.
     pub(crate) fn column(&self, field: &str, kind: impl Fn(&ColumnKind) -> bool) -> Option<&ColumnSpec> {
         self.columns.iter().find(|spec| spec.field == field && kind(&spec.kind))
@@ -132,9 +137,14 @@ fn refuse_unserved(application: &Application) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// The schema's fields for ranking, numbered by their place.
+/// The fields ranking knows, numbered by their place: those of the schema, then the parts of all of them.
+fn ranked_fields(schema: &Schema) -> impl Iterator<Item = &Field> {
+    schema.fields.iter().chain(schema.fields.iter().flat_map(|field| &field.parts))
+}
+
+/// The schema's fields for ranking.
 fn fields_of(schema: &Schema, profile: &RankProfile) -> Vec<FieldInfo> {
-    let numbered = schema.fields.iter().enumerate();
+    let numbered = ranked_fields(schema).enumerate();
     numbered.map(|(index, field)| field_info(FieldId(index as u32), field, profile)).collect()
 }
 

@@ -10,6 +10,7 @@ use crate::deployed::{DeployedProfile, DeployedSchema};
 use crate::inputs::Inputs;
 use crate::phases::Phases;
 use crate::sorting::BoundOrder;
+use crate::matching::pattern::Pattern;
 
 /// What must match, with leaves by number.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +27,46 @@ pub(crate) enum Node {
     Leaf(usize),
     /// Index in [`SchemaPlan::nearest`].
     Nearest(usize),
+    /// Index in [`SchemaPlan::near`].
+    Near(usize),
+    /// Index in [`SchemaPlan::same_elements`].
+    SameElement(usize),
+    /// Index in [`SchemaPlan::labeled`].
+    Labeled(usize),
+}
+
+/// Leaves that must match close to each other in one field.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Near {
+    pub(crate) leaves: Vec<usize>,
+    /// Leaves that must not match in or around the window.
+    pub(crate) negatives: Vec<usize>,
+    /// Largest difference of positions in a window.
+    pub(crate) distance: u32,
+    /// How far around a window negatives count.
+    pub(crate) exclusion_distance: u32,
+    /// Whether the leaves must match in their order.
+    pub(crate) ordered: bool,
+}
+
+/// Conditions that must hold in one element.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SameElement {
+    /// The field whose elements these are.
+    pub(crate) field: String,
+    /// The leaf that stands for the whole.
+    pub(crate) leaf: usize,
+    pub(crate) condition: Node,
+    /// The elements that may match; empty for all.
+    pub(crate) filter: Vec<u32>,
+}
+
+/// A condition with a label and a raw score.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Labeled {
+    pub(crate) label: String,
+    pub(crate) score: f64,
+    pub(crate) node: Node,
 }
 
 /// How a word of a term meets a word of a field.
@@ -56,13 +97,90 @@ pub(crate) enum NumberTest {
     AnyOf(Vec<i64>),
 }
 
-/// What a leaf asks of one column.
+/// Words one after the other in one element, of each place one of several.
 #[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PhraseTest {
+    pub(crate) words: Vec<Vec<WordTest>>,
+    /// Whether the first must be the first of its element.
+    pub(crate) starts: bool,
+    /// Whether the last must be the last of its element.
+    pub(crate) ends: bool,
+}
+
+/// A question about a whole value as it was written.
+#[derive(Clone, Debug)]
+pub(crate) enum ValueTest {
+    Fuzzy {
+        fuzzy: brooklet_text::Fuzzy,
+        /// Most words of a value that can be near, if that is known.
+        words_max: Option<u32>,
+    },
+    Pattern(Rc<Pattern>),
+}
+
+/// Tokens with weights.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct WeightedTest {
+    pub(crate) keys: WeightedKeys,
+    pub(crate) scoring: Scoring,
+}
+
+/// The tokens as a column holds them, sorted, with their weights.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum WeightedKeys {
+    Words(Vec<(String, i32)>),
+    Integers(Vec<(i64, i32)>),
+    Floats(Vec<(f64, i32)>),
+}
+
+/// What the weights of tokens mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Scoring {
+    /// Ranking sees them as weights of elements.
+    Weights,
+    /// The raw score is the sum of products with the elements' weights.
+    DotProduct,
+    /// The same, and it must be above this; nothing counts if this is not positive.
+    Wand(f64),
+}
+
+/// Where a position must be, in micro-degrees.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum PositionTest {
+    /// Within the radius of a point; anywhere without one.
+    Circle { latitude: i32, longitude: i32, radius: Option<u32> },
+    /// Between the edges, these included.
+    Box { south: i32, west: i32, north: i32, east: i32 },
+}
+
+/// The elements of a document a target is confined to.
+#[derive(Clone, Debug)]
+pub(crate) enum Within {
+    /// The one with this number.
+    Element(u32),
+    /// The entry of a map with this key: how it is found.
+    Key(ColumnSpec, KeyTest),
+}
+
+/// A key of a map.
+#[derive(Clone, Debug)]
+pub(crate) enum KeyTest {
+    Text(String),
+    Number(NumberTest),
+}
+
+/// What a leaf asks of one column.
+#[derive(Clone, Debug)]
 pub(crate) enum Test {
     /// One of the words.
     Words(Vec<WordTest>),
-    /// All of them, one after the other in one element.
-    Phrase(Vec<WordTest>),
+    Phrase(PhraseTest),
+    /// About values, not words.
+    Value(ValueTest),
+    Weighted(WeightedTest),
+    Position(PositionTest),
+    /// Nothing: what is found is put here when the elements of a [`SameElement`] are known.
+    Elements,
     /// The term stands in the text, separators included; its words narrow down where.
     Text {
         words: Vec<WordTest>,
@@ -72,21 +190,26 @@ pub(crate) enum Test {
 }
 
 /// A column a leaf searches.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) field: FieldId,
     pub(crate) spec: ColumnSpec,
     pub(crate) test: Test,
+    pub(crate) within: Option<Within>,
 }
 
 /// A leaf of the tree: matches if one of its targets does.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Leaf {
     pub(crate) targets: Vec<Target>,
     /// Its number among the query's terms.
     pub(crate) term: usize,
     /// Whether ranking may know where it matched.
     pub(crate) positions: bool,
+    /// Whether several targets are of one field: what they find counts as found by one.
+    pub(crate) shares_fields: bool,
+    /// Whether it is below a `not`.
+    pub(crate) negated: bool,
 }
 
 /// A nearest-neighbour operator.
@@ -109,6 +232,9 @@ pub(crate) struct SchemaPlan {
     pub(crate) root: Node,
     pub(crate) leaves: Vec<Leaf>,
     pub(crate) nearest: Vec<Nearest>,
+    pub(crate) near: Vec<Near>,
+    pub(crate) same_elements: Vec<SameElement>,
+    pub(crate) labeled: Vec<Labeled>,
     pub(crate) terms: QueryTerms,
     pub(crate) profile: Rc<DeployedProfile>,
     pub(crate) inputs: Inputs,

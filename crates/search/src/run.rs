@@ -9,7 +9,9 @@ use brooklet_segment::Halt;
 use brooklet_task::{Rejection, Want, limits};
 
 use crate::lane::Floor;
-use crate::matching::{LeafMatch, evaluate, match_leaf};
+use crate::matching::composite::settle;
+use crate::matching::tree::{Known, evaluate, is_below_not};
+use crate::matching::{LeafMatch, match_leaf};
 use crate::nearest::{Resolved, Resolving};
 use crate::partition::View;
 use crate::plan::{Node, Plan, SchemaPlan};
@@ -149,9 +151,19 @@ impl Run {
         if missing {
             return Err(Halt::Missing);
         }
-        let found = std::mem::take(&mut self.found);
-        self.matches =
-            found.into_iter().map(|leaves| ViewMatch { leaves: leaves.into_iter().flatten().collect() }).collect();
+        // Views settled before another was found to miss something stay settled.
+        for (view, found) in self.views.iter().zip(&mut self.found).skip(self.matches.len()) {
+            let mut leaves: Vec<LeafMatch> = std::mem::take(found).into_iter().flatten().collect();
+            match settle(&self.plan, view, &mut leaves, reads) {
+                Ok(settled) => self.matches.push(ViewMatch { leaves, settled }),
+                Err(halt) => {
+                    *found = leaves.into_iter().map(Some).collect();
+                    return Err(halt);
+                }
+            }
+            reads.relax();
+        }
+        self.found = Vec::new();
         reads.relax();
         self.begin_nearest();
         Ok(())
@@ -160,12 +172,9 @@ impl Run {
     /// The documents of a view that match, where an unresolved neighbour operator holds for every document.
     fn matching(&self, view: usize) -> Bitmap {
         let alive = &self.views[view].alive;
-        let leaf = |index: usize| self.matches[view].leaves[index].documents.clone();
-        let nearest = |index: usize| match self.unresolved.contains(&index) {
-            false => self.resolved[index].documents(view, alive.len()),
-            true => (**alive).clone(),
-        };
-        let mut documents = evaluate(&self.plan.root, alive, &leaf, &nearest);
+        let (unresolved, resolved, matches) = (&self.unresolved, &self.resolved, &self.matches[view]);
+        let matched = Known { unresolved, resolved, matches, view, alive };
+        let mut documents = evaluate(&self.plan.root, &self.plan, &matched);
         documents.and(alive);
         documents
     }
@@ -176,7 +185,7 @@ impl Run {
             return;
         };
         let nearest = &self.plan.nearest[index];
-        let below_not = !nearest.competes && is_below_not(&self.plan.root, index);
+        let below_not = !nearest.competes && is_below_not(&self.plan.root, &self.plan, index);
         let candidates = (0..self.views.len()).map(|view| {
             // Below a `not` the other operators must not narrow it down: what it matches is taken away.
             if below_not { (*self.views[view].alive).clone() } else { self.matching(view) }
@@ -442,28 +451,6 @@ fn order_of_resolving(plan: &SchemaPlan) -> VecDeque<usize> {
     let competing = (0..plan.nearest.len()).filter(|index| plan.nearest[*index].competes);
     let others = (0..plan.nearest.len()).filter(|index| !plan.nearest[*index].competes);
     others.chain(competing).collect()
-}
-
-/// Whether a neighbour operator stands among what is taken away.
-fn is_below_not(node: &Node, index: usize) -> bool {
-    let contains = |node: &Node| holds(node, index);
-    match node {
-        Node::And(nodes) | Node::Or(nodes) => nodes.iter().any(|node| is_below_not(node, index)),
-        Node::AndNot(positive, negatives) => is_below_not(positive, index) || negatives.iter().any(contains),
-        Node::Rank(first, rest) => is_below_not(first, index) || rest.iter().any(|node| is_below_not(node, index)),
-        _ => false,
-    }
-}
-
-fn holds(node: &Node, index: usize) -> bool {
-    match node {
-        Node::Nearest(nearest) => *nearest == index,
-        Node::And(nodes) | Node::Or(nodes) => nodes.iter().any(|node| holds(node, index)),
-        Node::AndNot(first, rest) | Node::Rank(first, rest) => {
-            holds(first, index) || rest.iter().any(|node| holds(node, index))
-        }
-        _ => false,
-    }
 }
 
 const _: () = assert!(limits::HITS + limits::OFFSET < 1 << 16);

@@ -10,7 +10,8 @@ use crate::column::text::TextWriter;
 use crate::column::vector::VectorWriter;
 use crate::column::{dictionary, ids};
 use crate::header::{ColumnHeader, Header};
-use crate::layout::{Collection, ColumnKind, ColumnSpec, NumberKind, fingerprint};
+use crate::layout::{Collection, ColumnKind, ColumnSpec, NumberKind, fingerprint, position_bits};
+use crate::values::each_value;
 
 enum Column {
     Text(TextWriter),
@@ -135,6 +136,9 @@ fn column_of(spec: &ColumnSpec) -> Column {
         ColumnKind::Numbers { number, collection } => {
             Column::Numbers(spec.clone(), NumberWriter::new(number, collection))
         }
+        ColumnKind::Positions { collection } => {
+            Column::Numbers(spec.clone(), NumberWriter::new(NumberKind::Int64, collection))
+        }
         ColumnKind::Vectors { .. } => Column::Vectors(Box::new(VectorWriter::new(spec.clone()))),
         ColumnKind::Tensors => Column::Tensors(spec.clone(), StoredWriter::default()),
     }
@@ -142,6 +146,11 @@ fn column_of(spec: &ColumnSpec) -> Column {
 
 fn add_to(column: &mut Column, spec: &ColumnSpec, document: &Document, specs: &[ColumnSpec]) {
     let value = document.field(&spec.field);
+    let each = |of: &mut dyn FnMut(&Value, i32)| {
+        each_value(document, &spec.field, &mut |value, place| {
+            of(value, if collection_of(&spec.kind) == Collection::Parts { place.element as i32 } else { place.weight });
+        });
+    };
     match column {
         Column::Ids => {}
         Column::Source(writer) => {
@@ -152,7 +161,7 @@ fn add_to(column: &mut Column, spec: &ColumnSpec, document: &Document, specs: &[
             writer.push(&bytes.finish());
         }
         Column::Text(writer) => {
-            each_element(value, |element, weight| {
+            each(&mut |element, weight| {
                 if let Value::String(text) = element {
                     writer.element(text, weight);
                 }
@@ -160,7 +169,7 @@ fn add_to(column: &mut Column, spec: &ColumnSpec, document: &Document, specs: &[
             writer.end_document();
         }
         Column::Strings(_, writer) => {
-            each_element(value, |element, weight| {
+            each(&mut |element, weight| {
                 if let Value::String(text) = element {
                     writer.value(text, weight);
                 }
@@ -168,7 +177,7 @@ fn add_to(column: &mut Column, spec: &ColumnSpec, document: &Document, specs: &[
             writer.numbers.end_row();
         }
         Column::Numbers(_, writer) => {
-            each_element(value, |element, weight| {
+            each(&mut |element, weight| {
                 if let Some(bits) = bits_of(element) {
                     writer.value(bits, weight);
                 }
@@ -193,12 +202,13 @@ fn tensor_of(value: Option<&Value>) -> Option<&Tensor> {
     }
 }
 
-fn each_element(value: Option<&Value>, mut each: impl FnMut(&Value, i32)) {
-    match value {
-        None => {}
-        Some(Value::Array(elements)) => elements.iter().for_each(|element| each(element, 1)),
-        Some(Value::WeightedSet(entries)) => entries.iter().for_each(|(key, weight)| each(key, *weight)),
-        Some(single) => each(single, 1),
+fn collection_of(kind: &ColumnKind) -> Collection {
+    match kind {
+        ColumnKind::Text { collection, .. }
+        | ColumnKind::Strings { collection }
+        | ColumnKind::Numbers { collection, .. }
+        | ColumnKind::Positions { collection } => *collection,
+        _ => Collection::Single,
     }
 }
 
@@ -211,6 +221,7 @@ fn bits_of(value: &Value) -> Option<u64> {
         Value::Long(value) => *value as u64,
         Value::Float(value) => f64::from(*value).to_bits(),
         Value::Double(value) => value.to_bits(),
+        Value::Position { x, y } => position_bits(*x, *y) as u64,
         _ => return None,
     })
 }

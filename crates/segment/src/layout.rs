@@ -16,6 +16,26 @@ pub enum Collection {
     Array,
     /// Any number, each with a weight.
     WeightedSet,
+    /// Any number: of a part of a struct or map, each with the number of the element it is part of, which is the
+    /// outermost array's or map's (stored where a weighted set has weights).
+    Parts,
+}
+
+impl Collection {
+    /// Whether a number is stored with each value: its weight, or the element it is part of.
+    #[must_use]
+    pub const fn is_annotated(self) -> bool {
+        matches!(self, Collection::WeightedSet | Collection::Parts)
+    }
+
+    /// Element and weight of a value: the one at `place` of the document, with this number stored beside it.
+    #[must_use]
+    pub const fn element_of(self, place: u32, annotation: i32) -> (u32, i32) {
+        match self {
+            Collection::Parts => (annotation as u32, 1),
+            _ => (place, annotation),
+        }
+    }
 }
 
 /// How a number is stored.
@@ -96,6 +116,23 @@ pub enum ColumnKind {
     },
     /// Any other tensor field.
     Tensors,
+    /// A position field: as [`NumberKind::Int64`], the latitude above the longitude ([`position_bits`]).
+    Positions {
+        /// Values of a document.
+        collection: Collection,
+    },
+}
+
+/// A position as a column holds it, from micro-degrees.
+#[must_use]
+pub const fn position_bits(longitude: i32, latitude: i32) -> i64 {
+    (latitude as i64) << 32 | longitude as u32 as i64
+}
+
+/// Longitude and latitude of [`position_bits`].
+#[must_use]
+pub const fn position_of_bits(bits: i64) -> (i32, i32) {
+    (bits as i32, (bits >> 32) as i32)
 }
 
 /// One column of a schema: a field and what of it is stored.
@@ -159,6 +196,10 @@ impl ColumnSpec {
                 writer.u8(u8::from(*mapped));
             }
             ColumnKind::Tensors => writer.u8(6),
+            ColumnKind::Positions { collection } => {
+                writer.u8(7);
+                writer.u8(*collection as u8);
+            }
         }
     }
 
@@ -182,6 +223,7 @@ impl ColumnSpec {
                 mapped: reader.u8()? == 1,
             },
             6 => ColumnKind::Tensors,
+            7 => ColumnKind::Positions { collection: collection(reader)? },
             other => return Err(Rejection::corrupt(format!("unknown kind of column {other}"))),
         };
         Ok(ColumnSpec { field, kind })
@@ -201,7 +243,7 @@ const NUMBERS: [NumberKind; 6] = [
 ];
 
 fn collection(reader: &mut Reader<'_>) -> Result<Collection, Rejection> {
-    pick(reader, &[Collection::Single, Collection::Array, Collection::WeightedSet])
+    pick(reader, &[Collection::Single, Collection::Array, Collection::WeightedSet, Collection::Parts])
 }
 
 fn pick<T: Copy>(reader: &mut Reader<'_>, among: &[T]) -> Result<T, Rejection> {
@@ -209,13 +251,45 @@ fn pick<T: Copy>(reader: &mut Reader<'_>, among: &[T]) -> Result<T, Rejection> {
     among.get(index as usize).copied().ok_or_else(|| Rejection::corrupt(format!("unknown choice {index}")))
 }
 
-/// The columns of a schema, in the order of its fields; ids first, source last.
+/// The columns of a schema, in the order of its fields, each with those of its parts; ids first, source last.
 #[must_use]
 pub fn columns(schema: &Schema) -> Vec<ColumnSpec> {
     let mut specs = vec![ColumnSpec::ids()];
-    schema.fields.iter().for_each(|field| specs.extend(field_columns(field)));
+    for field in &schema.fields {
+        specs.extend(field_columns(field, false));
+        for part in &field.parts {
+            let mut path = part.name.split('.').skip(1);
+            let within = is_within_several(&field.data_type, &mut path);
+            // A tensor inside a struct is not searched.
+            let tensor = |spec: &ColumnSpec| matches!(spec.kind, ColumnKind::Vectors { .. } | ColumnKind::Tensors);
+            specs.extend(field_columns(part, within).into_iter().filter(|spec| !tensor(spec)));
+            if is_key_of_map(&field.data_type, part) && !part.indexing.attribute {
+                // Entries are looked up by their key as it is written, whatever its words are.
+                let kind = ColumnKind::Strings { collection: Collection::Parts };
+                specs.push(ColumnSpec { field: part.name.clone(), kind });
+            }
+        }
+    }
     specs.push(ColumnSpec::source());
     specs
+}
+
+/// Whether a part of a type is inside an array or map, so that a document has it several times.
+fn is_within_several<'a>(of: &DataType, path: &mut impl Iterator<Item = &'a str>) -> bool {
+    match of {
+        DataType::Array(_) | DataType::Map(..) => path.next().is_some(),
+        DataType::Struct(of) => {
+            let inner = path.next().and_then(|name| of.field(name));
+            inner.is_some_and(|field| is_within_several(&field.data_type, path))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a part is the text key of the entries of a map that is a field of the document.
+fn is_key_of_map(of: &DataType, part: &Field) -> bool {
+    let text_key = matches!(of, DataType::Map(key, _) if **key == DataType::String);
+    text_key && part.indexing.searchable() && part.name.split('.').skip(1).eq(["key"])
 }
 
 /// Changes when [`columns`] does: a segment with another fingerprint is rewritten before it is searched.
@@ -226,13 +300,15 @@ pub fn fingerprint(specs: &[ColumnSpec]) -> u64 {
     brooklet_kernel::checksum(0, &writer.finish())
 }
 
-fn field_columns(field: &Field) -> Vec<ColumnSpec> {
+/// `within`: whether the field is a part of elements.
+fn field_columns(field: &Field, within: bool) -> Vec<ColumnSpec> {
     let roles = field.indexing;
     let (collection, element) = match &field.data_type {
         DataType::Array(element) => (Collection::Array, element.as_ref()),
         DataType::WeightedSet { element, .. } => (Collection::WeightedSet, element.as_ref()),
         single => (Collection::Single, single),
     };
+    let collection = if within { Collection::Parts } else { collection };
     let mut kinds = Vec::new();
     match element {
         _ if !roles.searchable() => {}
@@ -255,6 +331,7 @@ fn field_columns(field: &Field) -> Vec<ColumnSpec> {
                 _ => ColumnKind::Tensors,
             });
         }
+        DataType::Position => kinds.push(ColumnKind::Positions { collection }),
         other => kinds.extend(number(other).map(|number| ColumnKind::Numbers { number, collection })),
     }
     kinds.into_iter().map(|kind| ColumnSpec { field: field.name.clone(), kind }).collect()

@@ -16,6 +16,7 @@ mod document;
 mod header;
 mod manifest;
 mod operation;
+mod values;
 
 pub use block::{BlockSink, HEADER_BLOCK, LIVENESS_BLOCK, open, read_array, seal};
 pub use builder::{BuiltSegment, SegmentBuilder};
@@ -23,3 +24,4 @@ pub use document::{BlockSource, Halt, find_id, ordinal_after, read_document, rea
 pub use header::{ColumnHeader, Header, Part};
 pub use manifest::{Change, Manifest, NewSegment, Place, StoredSegment, read_liveness, write_liveness};
 pub use operation::{Operation, StoredOperation};
+pub use values::{ValuePlace, each_value};

@@ -7,7 +7,7 @@ use brooklet_segment::column::dictionary::{DictionaryBlock, key_of};
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock, Values};
 use brooklet_segment::column::text::{self, Element, Text, cut, normalise, read_postings};
 use brooklet_segment::column::vector::{self, Vectors, code_stride};
-use brooklet_segment::layout::{Collection, ColumnKind, NumberKind};
+use brooklet_segment::layout::{Collection, ColumnKind, NumberKind, position_bits};
 use brooklet_segment::{
     BlockSource, BuiltSegment, ColumnHeader, Header, find_id, open, read_array, read_document, read_id, vector_rows,
 };
@@ -75,6 +75,9 @@ fn check(documents: &[Document]) {
             ColumnKind::Strings { collection } => check_strings(&mut reading, column, *collection, documents),
             ColumnKind::Numbers { number, collection } => {
                 check_numbers(&mut reading, column, *number, *collection, documents);
+            }
+            ColumnKind::Positions { collection } => {
+                check_numbers(&mut reading, column, NumberKind::Int64, *collection, documents);
             }
             ColumnKind::Vectors { .. } => check_vectors(&mut reading, column, documents),
             ColumnKind::Ids | ColumnKind::Source | ColumnKind::Tensors => {}
@@ -206,6 +209,7 @@ fn check_numbers(
         Value::Long(value) => value as u64,
         Value::Float(value) => f64::from(value).to_bits(),
         Value::Double(value) => value.to_bits(),
+        Value::Position { x, y } => position_bits(x, y) as u64,
         other => panic!("{other:?} in a column of numbers"),
     };
     for (ordinal, document) in documents.iter().enumerate() {

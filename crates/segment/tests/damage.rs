@@ -66,6 +66,9 @@ fn read_column(column: &ColumnHeader, documents: u32, blocks: &mut Payloads) -> 
         ColumnKind::Numbers { number, collection } => {
             seen += read_numbers(column.parts.first()?, *number, *collection, blocks)?;
         }
+        ColumnKind::Positions { collection } => {
+            seen += read_numbers(column.parts.first()?, NumberKind::Int64, *collection, blocks)?;
+        }
         ColumnKind::Vectors { .. } => {
             let vectors = Vectors::of(column).ok()?;
             for ordinal in 0..documents {

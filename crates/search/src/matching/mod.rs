@@ -1,13 +1,25 @@
 //! Matching, term at a time: which documents of a segment a leaf matches, and what ranking will want to know of it.
+//!
+//! [`match_leaf`] looks at columns. Then [`composite`] settles what depends on where terms stand (near, sameElement):
+//! document at a time, and only for documents that can still match.
+pub(crate) mod composite;
+pub(crate) mod elements;
+pub(crate) mod near;
 pub(crate) mod number;
+pub(crate) mod occurrences;
+pub(crate) mod pattern;
 pub(crate) mod text;
+pub(crate) mod tree;
+pub(crate) mod values;
+pub(crate) mod weighted;
 pub(crate) mod words;
 
 use brooklet_kernel::Bitmap;
+use brooklet_rank::match_data::Occurrence;
 use brooklet_segment::Halt;
 
 use crate::partition::View;
-use crate::plan::{Leaf, Node, Target, Test};
+use crate::plan::{KeyTest, Leaf, Target, Test, Within};
 use crate::reads::Reads;
 
 /// What a leaf found in one column of a segment.
@@ -22,6 +34,28 @@ pub(crate) enum Found {
     Documents(Vec<u32>),
     /// Which elements of documents with several values: ordinal, element, its weight; sorted.
     Elements(Vec<(u32, u32, i32)>),
+    /// The occurrences themselves, sorted.
+    Kept(Kept),
+    /// Tokens of a weighted operator: ordinal, weight of the token, weight of the element; by ordinal.
+    Weighted(Vec<(u32, i32, i32)>),
+}
+
+/// Occurrences by document, and for each document with one how long the field is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Kept {
+    pub(crate) occurrences: Vec<(u32, Occurrence)>,
+    pub(crate) lengths: Vec<(u32, u32)>,
+}
+
+impl Kept {
+    /// Adds the occurrences of a document that comes after all others; nothing if there are none.
+    pub(crate) fn push(&mut self, ordinal: u32, occurrences: impl IntoIterator<Item = Occurrence>, length: u32) {
+        let before = self.occurrences.len();
+        self.occurrences.extend(occurrences.into_iter().map(|occurrence| (ordinal, occurrence)));
+        if self.occurrences.len() > before {
+            self.lengths.push((ordinal, length));
+        }
+    }
 }
 
 impl Found {
@@ -32,6 +66,8 @@ impl Found {
             Found::Places(places) => places.iter().for_each(|(ordinal, _)| each(*ordinal)),
             Found::Documents(documents) => documents.iter().for_each(|ordinal| each(*ordinal)),
             Found::Elements(elements) => elements.iter().for_each(|(ordinal, _, _)| each(*ordinal)),
+            Found::Kept(kept) => kept.lengths.iter().for_each(|(ordinal, _)| each(*ordinal)),
+            Found::Weighted(hits) => hits.iter().for_each(|(ordinal, _, _)| each(*ordinal)),
         }
     }
 }
@@ -67,42 +103,39 @@ pub(crate) fn match_leaf(leaf: &Leaf, view: &View, reads: &mut Reads) -> Result<
 
 fn match_target(target: &Target, view: &View, reads: &mut Reads) -> Result<Found, Halt> {
     let Some(column) = view.segment.header.column(&target.spec) else { return Ok(Found::Documents(Vec::new())) };
-    match &target.test {
+    let found = match &target.test {
         Test::Words(words) => text::match_words(column, words, view, reads),
-        Test::Phrase(words) => text::match_phrase(column, words, view, reads),
-        Test::Text { words, text } => text::match_text(column, &target.spec.field, words, text, view, reads),
+        Test::Phrase(phrase) => text::match_phrase(column, phrase, view, reads),
+        Test::Text { words, text } => values::match_text(column, words, text, view, reads),
         Test::Number(test) => number::match_numbers(column, test, view, reads),
+        Test::Value(test) => values::match_values(column, test, view, reads),
+        Test::Weighted(test) => weighted::match_weighted(column, test, view, reads),
+        Test::Position(test) => number::match_positions(column, *test, view, reads),
+        Test::Elements => Ok(Found::Documents(Vec::new())),
+    };
+    match &target.within {
+        None => found,
+        Some(within) => {
+            // What is missing of both is noted before it halts.
+            let chosen = chosen_elements(within, view, reads);
+            elements::confine(target, column, found?, chosen?, view, reads)
+        }
     }
 }
 
-/// The documents a tree matches, given those of its leaves and nearest-neighbour operators.
-pub(crate) fn evaluate(
-    node: &Node,
-    alive: &Bitmap,
-    leaf: &dyn Fn(usize) -> Bitmap,
-    nearest: &dyn Fn(usize) -> Bitmap,
-) -> Bitmap {
-    let all = |nodes: &[Node]| nodes.iter().map(|node| evaluate(node, alive, leaf, nearest)).collect::<Vec<_>>();
-    match node {
-        Node::True => alive.clone(),
-        Node::False => Bitmap::none(alive.len()),
-        Node::Leaf(index) => leaf(*index),
-        Node::Nearest(index) => nearest(*index),
-        Node::And(nodes) => {
-            let mut result = alive.clone();
-            all(nodes).iter().for_each(|documents| result.and(documents));
-            result
-        }
-        Node::Or(nodes) => {
-            let mut result = Bitmap::none(alive.len());
-            all(nodes).iter().for_each(|documents| result.or(documents));
-            result
-        }
-        Node::AndNot(positive, negatives) => {
-            let mut result = evaluate(positive, alive, leaf, nearest);
-            all(negatives).iter().for_each(|documents| result.and_not(documents));
-            result
-        }
-        Node::Rank(first, _) => evaluate(first, alive, leaf, nearest),
-    }
+/// The elements a target is confined to.
+fn chosen_elements(within: &Within, view: &View, reads: &mut Reads) -> Result<elements::Chosen, Halt> {
+    let (spec, test) = match within {
+        Within::Element(number) => return Ok(elements::Chosen::Number(*number)),
+        Within::Key(spec, test) => (spec, test),
+    };
+    let Some(column) = view.segment.header.column(spec) else { return Ok(elements::Chosen::Listed(Vec::new())) };
+    let found = match test {
+        KeyTest::Text(key) => values::match_strings(column, key, view, reads)?,
+        KeyTest::Number(test) => number::match_numbers(column, test, view, reads)?,
+    };
+    Ok(elements::Chosen::Listed(match found {
+        Found::Elements(elements) => elements.into_iter().map(|(ordinal, element, _)| (ordinal, element)).collect(),
+        _ => Vec::new(),
+    }))
 }

@@ -2,17 +2,13 @@
 use brooklet_kernel::Bitmap;
 use brooklet_segment::column::dictionary::{DictionaryBlock, Entry, key_of};
 use brooklet_segment::column::text::{self, Text, read_postings};
-use brooklet_segment::layout::ColumnKind;
-use brooklet_segment::{BlockSource, ColumnHeader, Halt, read_document};
+use brooklet_segment::{BlockSource, ColumnHeader, Halt};
 
 use super::Found;
 use super::words::WordReader;
 use crate::partition::View;
-use crate::plan::{How, WordTest};
+use crate::plan::{How, PhraseTest, WordTest};
 use crate::reads::Reads;
-
-/// Missing blocks of source that are asked for at once.
-const SOURCES_AHEAD: usize = 256;
 
 /// A word of the dictionary that a test holds for: its number, how often the test's text is in it, its postings.
 struct Word {
@@ -30,6 +26,36 @@ pub(crate) fn match_words(
 ) -> Result<Found, Halt> {
     let text = Text::of(column)?;
     let words = find_all(&text, tests, view, reads)?;
+    let postings = postings_of(&text, &words, view, reads)?;
+    Ok(Found::Words { postings, numbers: words.iter().map(|word| (word.number, word.times)).collect() })
+}
+
+/// Documents with a word for which `accept` holds.
+pub(super) fn match_words_where(
+    column: &ColumnHeader,
+    view: &View,
+    reads: &mut Reads,
+    mut accept: impl FnMut(&[u8]) -> bool,
+) -> Result<Found, Halt> {
+    let text = Text::of(column)?;
+    let part = text.part(text::DICTIONARY);
+    let mut words = Vec::new();
+    let mut missing = false;
+    for index in 0..part.blocks() {
+        match reads.of(&view.segment).block(part.first_block + index) {
+            Ok(block) => {
+                let (dictionary, first) = (DictionaryBlock::read(block.bytes())?, part.span_of(index).0);
+                let accepted = (0..dictionary.len()).filter(|at| accept(dictionary.word(*at)));
+                let word = |at: usize| Word { number: first + at as u32, times: 1, entry: dictionary.entry(at) };
+                words.extend(accepted.map(word));
+            }
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing {
+        return Err(Halt::Missing);
+    }
     let postings = postings_of(&text, &words, view, reads)?;
     Ok(Found::Words { postings, numbers: words.iter().map(|word| (word.number, word.times)).collect() })
 }
@@ -171,17 +197,17 @@ fn postings_of(text: &Text<'_>, words: &[Word], view: &View, reads: &mut Reads) 
 /// Documents with the words one after the other in one element, with the place of each first word.
 pub(crate) fn match_phrase(
     column: &ColumnHeader,
-    tests: &[WordTest],
+    phrase: &PhraseTest,
     view: &View,
     reads: &mut Reads,
 ) -> Result<Found, Halt> {
     let text = Text::of(column)?;
-    let mut sets = Vec::with_capacity(tests.len());
+    let mut sets = Vec::with_capacity(phrase.words.len());
     let mut candidates = (*view.alive).clone();
     let mut missing = false;
-    for test in tests {
-        let found = find_all(&text, std::slice::from_ref(test), view, reads)
-            .and_then(|words| Ok((postings_of(&text, &words, view, reads)?, words)));
+    for tests in &phrase.words {
+        let found =
+            find_all(&text, tests, view, reads).and_then(|words| Ok((postings_of(&text, &words, view, reads)?, words)));
         match found {
             Ok((postings, words)) => {
                 let mut documents = Bitmap::none(candidates.len());
@@ -199,7 +225,7 @@ pub(crate) fn match_phrase(
     let mut places = Vec::new();
     let mut reader = WordReader::new(text, &view.segment);
     for ordinal in candidates.ones() {
-        match phrase_places(&mut reader, ordinal as u32, &sets, reads, &mut places) {
+        match phrase_places(&mut reader, ordinal as u32, phrase, &sets, reads, &mut places) {
             Ok(()) => {}
             Err(Halt::Missing) => missing = true,
             Err(halt) => return Err(halt),
@@ -211,6 +237,7 @@ pub(crate) fn match_phrase(
 fn phrase_places(
     reader: &mut WordReader<'_>,
     ordinal: u32,
+    phrase: &PhraseTest,
     sets: &[Vec<u32>],
     reads: &mut Reads,
     places: &mut Vec<(u32, u32)>,
@@ -223,71 +250,18 @@ fn phrase_places(
             starts.push(start as u32);
         }
     }
-    if starts.is_empty() || !reader.text.several {
+    if starts.is_empty() || (!reader.text.several && !phrase.starts && !phrase.ends) {
         places.extend(starts.into_iter().map(|start| (ordinal, start)));
         return Ok(());
     }
     let mut occurrences = Vec::new();
     reader.occurrences(extent, &starts, reads, &mut occurrences)?;
     let inside = starts.iter().zip(&occurrences);
-    let inside = inside.filter(|(_, at)| at.position + sets.len() as u32 <= at.element_length);
+    let inside = inside.filter(|(_, at)| {
+        let end = at.position + sets.len() as u32;
+        let anchored = (!phrase.starts || at.position == 0) && (!phrase.ends || end == at.element_length);
+        end <= at.element_length && anchored
+    });
     places.extend(inside.map(|(start, _)| (ordinal, *start)));
     Ok(())
-}
-
-/// Documents in whose text `needle` stands, separators and all. Its words narrow down the documents, the text itself
-/// decides: it is read from the source, for the candidates only.
-pub(crate) fn match_text(
-    column: &ColumnHeader,
-    field: &str,
-    tests: &[WordTest],
-    needle: &str,
-    view: &View,
-    reads: &mut Reads,
-) -> Result<Found, Halt> {
-    let candidates: Vec<u32> = if tests.is_empty() {
-        view.alive.ones().map(|ordinal| ordinal as u32).collect()
-    } else {
-        let Found::Places(places) = match_phrase(column, tests, view, reads)? else { return Err(Halt::Missing) };
-        let mut ordinals: Vec<u32> = places.iter().map(|(ordinal, _)| *ordinal).collect();
-        ordinals.dedup();
-        ordinals
-    };
-    let max_bytes = match column.spec.kind {
-        ColumnKind::Text { max_length_bytes, .. } => max_length_bytes as usize,
-        _ => usize::MAX,
-    };
-    let mut documents = Vec::new();
-    let mut missing = false;
-    for ordinal in candidates {
-        match read_document(&view.segment.header, ordinal, &|name| name == field, &mut reads.of(&view.segment)) {
-            Ok(document) => {
-                if document.field(field).is_some_and(|value| contains(value, needle, max_bytes)) {
-                    documents.push(ordinal);
-                }
-            }
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
-        if reads.missing() > SOURCES_AHEAD {
-            break;
-        }
-    }
-    if missing { Err(Halt::Missing) } else { Ok(Found::Documents(documents)) }
-}
-
-/// Whether `needle`, already folded, stands in the folded text of a value or of one of its elements.
-fn contains(value: &brooklet_document::Value, needle: &str, max_bytes: usize) -> bool {
-    use brooklet_document::Value;
-    match value {
-        Value::String(text) => {
-            let text = text::cut(text, max_bytes);
-            let visible: String = text.chars().filter(|c| *c >= ' ' || matches!(c, '\n' | '\t')).collect();
-            let folded = text::normalise(&visible, brooklet_schema::Normalizing::LowercaseAndFold);
-            folded.contains(needle)
-        }
-        Value::Array(elements) => elements.iter().any(|element| contains(element, needle, max_bytes)),
-        Value::WeightedSet(entries) => entries.iter().any(|(key, _)| contains(key, needle, max_bytes)),
-        _ => false,
-    }
 }

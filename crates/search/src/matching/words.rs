@@ -96,6 +96,7 @@ impl<'a> WordReader<'a> {
         reads: &mut Reads,
         out: &mut Vec<Occurrence>,
     ) -> Result<(), Halt> {
+        let collection = self.text.collection;
         let elements = self.elements(extent, reads)?;
         let mut number = 0usize;
         let mut start = 0u32;
@@ -105,12 +106,9 @@ impl<'a> WordReader<'a> {
                 number += 1;
             }
             let Some(element) = elements.get(number) else { break };
-            out.push(Occurrence {
-                element: number as u32,
-                position: place - start,
-                element_length: element.length,
-                element_weight: element.weight,
-            });
+            let (own, element_weight) = collection.element_of(number as u32, element.weight);
+            let (position, element_length) = (place - start, element.length);
+            out.push(Occurrence { element: own, position, element_length, element_weight });
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec};
 use brooklet_task::Rejection;
 
 use super::{Bound, Which};
-use crate::plan::SchemaPlan;
+use crate::plan::{SchemaPlan, Test};
 
 /// Where a feature's value comes from.
 pub(super) enum Kind {
@@ -30,11 +30,21 @@ pub(super) enum Kind {
     /// Best closeness of nearest-neighbour items, or the distance that belongs to it.
     Closeness { items: Vec<usize>, as_distance: bool },
     /// Sum of the raw scores of items that matched.
-    RawScore(Vec<usize>),
+    RawScore(RawScores),
     /// Seconds since an attribute.
     Age(ColumnSpec),
     /// How fresh that is.
     Freshness { spec: ColumnSpec, freshness: Freshness, logscale: bool },
+}
+
+/// Items that give raw scores.
+pub(super) struct RawScores {
+    /// Nearest-neighbour operators.
+    pub(super) nearest: Vec<usize>,
+    /// Targets of weighted operators: leaf, and place among its targets.
+    pub(super) targets: Vec<(usize, usize)>,
+    /// Labeled conditions.
+    pub(super) labeled: Vec<usize>,
 }
 
 /// Finds out where the features of programs come from.
@@ -85,8 +95,8 @@ impl Binder<'_> {
                 };
                 Kind::Closeness { items: self.nearest_of(kind, target), as_distance: name.name == "distance" }
             }
-            "rawScore" => Kind::RawScore(self.nearest_of("field", parameter)),
-            "itemRawScore" => Kind::RawScore(self.nearest_of("label", parameter)),
+            "rawScore" => Kind::RawScore(self.raw_scores("field", parameter)),
+            "itemRawScore" => Kind::RawScore(self.raw_scores("label", parameter)),
             "now" => Kind::Given(Value::Number(self.now as f64)),
             "firstPhaseRank" => Kind::Given(Value::Number(f64::MAX)),
             "age" => self.number_column(parameter).map_or(Kind::Given(Value::Number(1e10)), Kind::Age),
@@ -132,6 +142,28 @@ impl Binder<'_> {
             (_, None, ColumnKind::Strings { .. }, Collection::Single) => Kind::Text(spec),
             _ => Kind::Given(Value::Number(0.0)),
         }
+    }
+
+    /// What gives raw scores on a field, or under a label; what is below a `not` or unranked does not count.
+    fn raw_scores(&self, kind: &str, name: &str) -> RawScores {
+        let plan = self.plan;
+        let mut targets = Vec::new();
+        for (index, leaf) in plan.leaves.iter().enumerate() {
+            let term = &plan.terms.all()[leaf.term];
+            for (place, target) in leaf.targets.iter().enumerate() {
+                let wanted = match kind {
+                    "label" => term.label.as_deref() == Some(name),
+                    _ => plan.profile.fields[target.field.0 as usize].name == name,
+                };
+                if wanted && term.ranked && matches!(target.test, Test::Weighted(_)) {
+                    targets.push((index, place));
+                }
+            }
+        }
+        let labeled = plan.labeled.iter().enumerate();
+        let labeled = labeled.filter(|(_, labeled)| kind == "label" && labeled.label == name);
+        let labeled = labeled.map(|(index, _)| index).collect();
+        RawScores { nearest: self.nearest_of(kind, name), targets, labeled }
     }
 
     /// The nearest-neighbour items on a field, or with a label; those below a `not` and unranked ones do not count.

@@ -1,9 +1,7 @@
 //! Ranking, document at a time: fills the match data of a document and lets the profile's programs ask about it.
 //!
 //! [`binding`] finds out where each feature comes from, [`source`] answers a program, [`values`] reads columns,
-//! [`occurrences`] tells where a term stands.
 mod binding;
-mod occurrences;
 mod source;
 mod values;
 
@@ -17,14 +15,16 @@ use brooklet_segment::layout::ColumnKind;
 use brooklet_task::Rejection;
 
 use crate::deployed::DeployedProfile;
-use crate::matching::LeafMatch;
+use crate::matching::{Found, LeafMatch};
+use crate::matching::composite::Settled;
+use crate::matching::occurrences::{leaf_hits, occurrences};
+use crate::matching::weighted::raw_score;
 use crate::nearest::Resolved;
 use crate::partition::View;
 use crate::phases::Later;
-use crate::plan::SchemaPlan;
+use crate::plan::{Leaf, SchemaPlan, Scoring, Test};
 use crate::reads::Reads;
 use binding::{Binder, Kind};
-use occurrences::occurrences;
 use source::Source;
 use values::value_weights;
 pub(crate) use values::{single_number, single_string, word_of};
@@ -35,7 +35,9 @@ const COUNTING: [&str; 5] = ["bm25", "matches", "matchCount", "queryTermCount", 
 /// What matching found out about a view.
 pub(crate) struct ViewMatch {
     pub(crate) leaves: Vec<LeafMatch>,
+    pub(crate) settled: Settled,
 }
+
 /// Which program of a profile.
 #[derive(Clone, Copy)]
 enum Which {
@@ -255,25 +257,55 @@ impl Ranker {
         self.data.reset();
         self.set.next_document();
         let view = spot.at();
-        for (leaf, matched) in self.plan.leaves.iter().zip(&spot.matches[spot.view].leaves) {
-            if !matched.documents.get(spot.ordinal as usize) {
-                continue;
-            }
-            for (target, found) in leaf.targets.iter().zip(&matched.found) {
-                let Some(slot) = self.plan.terms.slot(leaf.term, target.field) else { continue };
-                let Some(column) = view.segment.header.column(&target.spec) else { continue };
-                self.occurrences.clear();
-                let blind = !leaf.positions || self.plan.profile.fields[target.field.0 as usize].is_filter;
-                let length = occurrences(column, found, spot, self.counts_only || blind, reads, &mut self.occurrences)?;
-                if let Some(length) = length {
-                    let shown = if blind { &[][..] } else { &self.occurrences[..] };
-                    self.data.record(slot, shown, length);
-                }
+        let plan = self.plan.clone();
+        for (leaf, matched) in plan.leaves.iter().zip(&spot.matches[spot.view].leaves) {
+            if matched.documents.get(spot.ordinal as usize) {
+                self.fill_leaf(leaf, matched, view, spot.ordinal, reads)?;
             }
         }
         for field in self.counted.clone() {
             if let Some(content) = self.content(field, spot, reads)? {
                 self.data.record_content(field, content);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells what a leaf found in the document.
+    fn fill_leaf(
+        &mut self,
+        leaf: &Leaf,
+        matched: &LeafMatch,
+        view: &View,
+        ordinal: u32,
+        reads: &mut Reads,
+    ) -> Result<(), Halt> {
+        let blind = |field: FieldId| !leaf.positions || self.plan.profile.fields[field.0 as usize].is_filter;
+        if leaf.shares_fields {
+            for hits in leaf_hits(leaf, matched, view, ordinal, reads)? {
+                let Some(slot) = self.plan.terms.slot(leaf.term, hits.field) else { continue };
+                let shown = if blind(hits.field) { &[][..] } else { &hits.occurrences[..] };
+                self.data.record(slot, shown, hits.length);
+            }
+            return Ok(());
+        }
+        for (target, found) in leaf.targets.iter().zip(&matched.found) {
+            let Some(slot) = self.plan.terms.slot(leaf.term, target.field) else { continue };
+            let column = view.segment.header.column(&target.spec);
+            let blind = blind(target.field);
+            self.occurrences.clear();
+            let counts_only = self.counts_only || blind;
+            let length = occurrences(column, found, view, ordinal, counts_only, reads, &mut self.occurrences)?;
+            let Some(length) = length else { continue };
+            let shows = match &target.test {
+                Test::Weighted(test) => test.scoring == Scoring::Weights,
+                Test::Position(_) => false,
+                _ => true,
+            };
+            let shown = if blind || !shows { &[][..] } else { &self.occurrences[..] };
+            self.data.record(slot, shown, length);
+            if let (Test::Weighted(test), Found::Weighted(hits)) = (&target.test, found) {
+                self.data.record_raw_score(slot, raw_score(test, hits, ordinal).unwrap_or(0.0));
             }
         }
         Ok(())

@@ -12,10 +12,11 @@ use brooklet_segment::layout::{ColumnKind, ColumnSpec};
 use brooklet_segment::{BlockSource, Halt, read_document};
 
 use super::Spot;
-use super::binding::Kind;
+use super::binding::{Kind, RawScores};
 use super::values::{single_number, single_string, value_weights, vector_tensor};
+use crate::matching::{Found, weighted};
 use crate::nearest::{distance_bounds, exact_distance};
-use crate::plan::SchemaPlan;
+use crate::plan::{Node, SchemaPlan, Test};
 use crate::reads::Reads;
 
 /// Answers a program about one document. What cannot be read is remembered as a halt, and the answer is thrown away.
@@ -50,20 +51,50 @@ impl Source<'_> {
             Kind::Element(spec, index) => self.element(spec, *index)?,
             Kind::Text(spec) => self.text_hash(spec)?,
             Kind::Closeness { items, as_distance } => self.closeness(items, *as_distance)?,
-            Kind::RawScore(items) => {
-                let spot = self.spot;
-                let hits = items.iter().filter_map(|item| {
-                    let internal = spot.resolved[*item].distance(spot.view, spot.ordinal)?;
-                    Some(self.plan.nearest[*item].point.scale.to_closeness(internal))
-                });
-                hits.sum()
-            }
+            Kind::RawScore(items) => self.raw_score(items),
             Kind::Age(spec) => age(self.now, self.time(spec)?),
             Kind::Freshness { spec, freshness, logscale } => {
                 let seconds = age(self.now, self.time(spec)?);
                 if *logscale { freshness.logscale(seconds) } else { freshness.linear(seconds) }
             }
         })
+    }
+
+    fn raw_score(&self, items: &RawScores) -> f64 {
+        let (spot, plan) = (self.spot, self.plan);
+        let nearest = items.nearest.iter().filter_map(|item| {
+            let internal = spot.resolved[*item].distance(spot.view, spot.ordinal)?;
+            Some(plan.nearest[*item].point.scale.to_closeness(internal))
+        });
+        let leaves = &spot.matches[spot.view].leaves;
+        let weighted = items.targets.iter().filter_map(|(leaf, place)| {
+            match (&plan.leaves[*leaf].targets[*place].test, &leaves[*leaf].found[*place]) {
+                (Test::Weighted(test), Found::Weighted(hits)) => weighted::raw_score(test, hits, spot.ordinal),
+                _ => None,
+            }
+        });
+        let labeled = items.labeled.iter().map(|index| &plan.labeled[*index]);
+        let labeled = labeled.filter(|labeled| self.holds(&labeled.node)).map(|labeled| labeled.score);
+        nearest.chain(weighted).chain(labeled).sum()
+    }
+
+    /// Whether a part of the tree matches the document.
+    fn holds(&self, node: &Node) -> bool {
+        let (spot, ordinal) = (self.spot, self.spot.ordinal as usize);
+        let matched = &spot.matches[spot.view];
+        match node {
+            Node::True => true,
+            Node::False => false,
+            Node::And(nodes) => nodes.iter().all(|node| self.holds(node)),
+            Node::Or(nodes) => nodes.iter().any(|node| self.holds(node)),
+            Node::AndNot(first, rest) => self.holds(first) && !rest.iter().any(|node| self.holds(node)),
+            Node::Rank(first, _) => self.holds(first),
+            Node::Leaf(index) => matched.leaves[*index].documents.get(ordinal),
+            Node::Near(index) => matched.settled.near[*index].get(ordinal),
+            Node::SameElement(index) => matched.settled.same_elements[*index].get(ordinal),
+            Node::Nearest(index) => spot.resolved[*index].distance(spot.view, spot.ordinal).is_some(),
+            Node::Labeled(index) => self.holds(&self.plan.labeled[*index].node),
+        }
     }
 
     /// A single number of the document; NaN if it has none.

@@ -75,6 +75,9 @@ pub(super) fn value_weights(column: &ColumnHeader, spot: Spot<'_>, reads: &mut R
     }
     let block = SeveralBlock::read(block.bytes(), rows, number, collection)?;
     let range = block.range(at);
+    if collection == Collection::Parts {
+        return Ok((range.len() as u32, range.len() as i64));
+    }
     let weights = block.weights.get(range.clone()).unwrap_or_default();
     Ok((range.len() as u32, weights.iter().map(|weight| i64::from(*weight)).sum()))
 }

@@ -1,7 +1,8 @@
 //! Fixed-width values: numeric attributes, and the numbers of words of string attributes.
 //!
 //! Single values: a block holds presence (`u64` words, a bit per row) and the values. Several values: `count + 1`
-//! offsets (`u32`), padding to 8, the values, padding to 4, and for weighted sets the weights (`i32`).
+//! offsets (`u32`), padding to 8, the values, padding to 4, and for weighted sets the weights (`i32`), for parts of
+//! elements the numbers of these.
 use brooklet_task::Rejection;
 
 use super::SCAN_BLOCK_BYTES;
@@ -97,7 +98,7 @@ impl NumberWriter {
         self.ends[rows].iter().for_each(|end| payload.extend_from_slice(&(end - start as u32).to_le_bytes()));
         payload.resize(payload.len().next_multiple_of(8), 0);
         self.values[start..end].iter().for_each(|value| put(&mut payload, self.kind, *value));
-        if self.collection == Collection::WeightedSet {
+        if self.collection.is_annotated() {
             payload.resize(payload.len().next_multiple_of(4), 0);
             payload.extend_from_slice(bytemuck::cast_slice(&self.weights[start..end]));
         }
@@ -199,7 +200,7 @@ pub struct SeveralBlock<'a> {
     pub offsets: &'a [u32],
     /// The values of all rows.
     pub values: Values<'a>,
-    /// Their weights; empty for arrays.
+    /// Their weights, or the elements they are part of ([`Collection::element_of`]); empty for arrays.
     pub weights: &'a [i32],
 }
 
@@ -221,7 +222,7 @@ impl<'a> SeveralBlock<'a> {
         let count = offsets.last().copied().unwrap_or(0) as usize;
         let start = (4 * offsets.len()).next_multiple_of(8);
         let values = Values::read(payload, start, count, kind)?;
-        let weights = if collection == Collection::WeightedSet {
+        let weights = if collection.is_annotated() {
             read_array(payload, (start + count * kind.bytes()).next_multiple_of(4), count)?
         } else {
             &[]

@@ -46,7 +46,7 @@ const POSTINGS_BYTES: usize = 64 << 10;
 pub struct Element {
     /// Words.
     pub length: u32,
-    /// Weight; 1 unless the field is a weighted set.
+    /// Weight of a weighted set's, the element that a part is of ([`Collection::element_of`]), otherwise 1.
     pub weight: i32,
 }
 
@@ -266,6 +266,10 @@ pub struct Text<'a> {
     pub words: u32,
     /// Whether documents have several elements.
     pub several: bool,
+    /// Values of a document.
+    pub collection: Collection,
+    /// Whether a value is one word.
+    pub whole: bool,
 }
 
 impl<'a> Text<'a> {
@@ -274,10 +278,13 @@ impl<'a> Text<'a> {
     /// # Errors
     /// If parts are missing.
     pub fn of(column: &'a ColumnHeader) -> Result<Text<'a>, Rejection> {
-        let several = !matches!(column.spec.kind, ColumnKind::Text { collection: Collection::Single, .. });
+        let ColumnKind::Text { collection, whole, .. } = column.spec.kind else {
+            return Err(Rejection::corrupt("a column that is not of text"));
+        };
+        let several = collection != Collection::Single;
         match (&column.parameters[..], column.parts.len()) {
             ([wide, words], parts) if parts == if several { 5 } else { 4 } => {
-                Ok(Text { column, wide: *wide == 1, words: *words, several })
+                Ok(Text { column, wide: *wide == 1, words: *words, several, collection, whole })
             }
             _ => Err(Rejection::corrupt("a text column without its parts")),
         }

@@ -1,0 +1,396 @@
+//! What an item asks of each column its name means.
+use std::rc::Rc;
+
+use brooklet_query::tree::{
+    Bound as End, Fuzzy, Item, Key, Number, NumberTerm, Operator, Term, TermKind, Values, Weighted,
+};
+use brooklet_schema::{Field, MatchMode, Normalizing};
+use brooklet_segment::column::text::normalise;
+use brooklet_segment::layout::{ColumnSpec, NumberKind};
+use brooklet_task::{Code, Rejection};
+use brooklet_text::FuzzyOptions;
+
+use super::Binder;
+use super::names::Searched;
+use super::number::{number_kind, number_of_text, range};
+use crate::matching::pattern::Pattern;
+use crate::plan::{
+    How, NumberTest, PhraseTest, PositionTest, Scoring, Target, Test, ValueTest, WeightedKeys, WeightedTest, WordTest,
+};
+
+impl Binder<'_> {
+    /// What a leaf of the tree asks.
+    pub(super) fn targets(&mut self, item: &Item) -> Result<Vec<Target>, Rejection> {
+        match &item.operator {
+            Operator::Term(term) => self.term(term),
+            Operator::Number(term) => self.number(term),
+            Operator::Boolean(term) => {
+                let value = Number::Integer(i64::from(term.value));
+                let (text, low, high) = (term.value.to_string(), End::Inclusive(value), End::Inclusive(value));
+                self.number(&NumberTerm { field: term.field.clone(), text, low, high, hit_limit: None })
+            }
+            Operator::Phrase(phrase) => self.phrase(&phrase.field, &phrase_words(&phrase.items)?, false, false),
+            Operator::Uri(uri) => {
+                let words = uri.words.iter().map(|word| vec![(word.clone(), TermKind::Word)]);
+                self.phrase(&uri.field, &words.collect::<Vec<_>>(), uri.start_anchor, uri.end_anchor)
+            }
+            Operator::Equiv(items) => {
+                let mut targets = Vec::new();
+                for item in items {
+                    targets.extend(self.targets(item)?);
+                }
+                Ok(join_words(targets))
+            }
+            Operator::Alternatives(of) => {
+                let mut targets = Vec::new();
+                for (word, _) in &of.words {
+                    targets.extend(self.term(&Term {
+                        field: of.field.clone(),
+                        text: word.clone(),
+                        kind: TermKind::Word,
+                    })?);
+                }
+                Ok(join_words(targets))
+            }
+            Operator::In(list) => self.values(&list.field, &list.values),
+            Operator::Fuzzy(fuzzy) => self.fuzzy(fuzzy),
+            Operator::Regex(regex) => self.pattern(&regex.field, &regex.pattern),
+            Operator::WeightedSet(weighted) => self.weighted(weighted, Scoring::Weights),
+            Operator::DotProduct(weighted) => self.weighted(weighted, Scoring::DotProduct),
+            Operator::Wand(wand) => self.weighted(&wand.weighted, Scoring::Wand(wand.score_threshold.unwrap_or(0.0))),
+            Operator::GeoLocation(geo) => self.position(
+                &geo.field,
+                PositionTest::Circle {
+                    latitude: geo.latitude_microdegrees,
+                    longitude: geo.longitude_microdegrees,
+                    radius: geo.radius_microdegrees,
+                },
+            ),
+            Operator::GeoBoundingBox(geo) => self.position(
+                &geo.field,
+                PositionTest::Box {
+                    south: geo.south_microdegrees,
+                    west: geo.west_microdegrees,
+                    north: geo.north_microdegrees,
+                    east: geo.east_microdegrees,
+                },
+            ),
+            other => Err(misplaced(other)),
+        }
+    }
+
+    fn term(&mut self, term: &Term) -> Result<Vec<Target>, Rejection> {
+        let fields = self.fields(&term.field)?;
+        let text = normalise(&term.text, Self::normalizing(&fields)).into_owned();
+        let mut targets = Vec::new();
+        for searched in &fields {
+            if let Some(spec) = self.text_column(&searched.field) {
+                if !text.is_empty() {
+                    targets.push(searched.target(spec, text_test(&searched.field, term.kind, &text)));
+                }
+            } else if let Some(spec) = self.number_column(&searched.field)
+                && let Some(test) = number_of_text(&term.text, number_kind(&spec))
+            {
+                targets.push(searched.target(spec, Test::Number(test)));
+            }
+        }
+        Ok(targets)
+    }
+
+    fn number(&mut self, term: &NumberTerm) -> Result<Vec<Target>, Rejection> {
+        let mut targets = Vec::new();
+        for searched in &self.fields(&term.field)? {
+            let field = &searched.field;
+            if let Some(spec) = self.number_column(field) {
+                let test = Test::Number(range(term, number_kind(&spec)));
+                targets.push(searched.target(spec, test));
+            } else if let Some(spec) = self.text_column(field) {
+                let text = normalise(&term.text, field.normalizing()).into_owned();
+                // A text is equal to a number as it is written; it is never in a range.
+                let words: Vec<WordTest> = if field.matches_whole_value() || term.low != term.high {
+                    vec![WordTest { text, how: How::Equals }]
+                } else {
+                    let how = how_words_match(field, TermKind::Word);
+                    let tokens = brooklet_text::Tokens::new(&text).map(|token| text[token.start..token.end].to_owned());
+                    tokens.map(|text| WordTest { text, how }).collect()
+                };
+                targets
+                    .push(searched.target(spec, words_or_phrase(words.into_iter().map(|word| vec![word]).collect())));
+            }
+        }
+        Ok(targets)
+    }
+
+    fn phrase(
+        &mut self,
+        field: &str,
+        words: &[Vec<(String, TermKind)>],
+        starts: bool,
+        ends: bool,
+    ) -> Result<Vec<Target>, Rejection> {
+        let fields = self.fields(field)?;
+        let normalizing = Self::normalizing(&fields);
+        let mut targets = Vec::new();
+        for searched in &fields {
+            let Some(spec) = self.text_column(&searched.field) else { continue };
+            let of_place = |place: &Vec<(String, TermKind)>| {
+                let test = |(text, kind): &(String, TermKind)| WordTest {
+                    text: normalise(text, normalizing).into_owned(),
+                    how: how_words_match(&searched.field, *kind),
+                };
+                place.iter().map(test).collect()
+            };
+            let words: Vec<Vec<WordTest>> = words.iter().map(of_place).collect();
+            let test = if (starts || ends) && !words.is_empty() {
+                Test::Phrase(PhraseTest { words, starts, ends })
+            } else {
+                words_or_phrase(words)
+            };
+            targets.push(searched.target(spec, test));
+        }
+        Ok(targets)
+    }
+
+    fn values(&mut self, field: &str, values: &Values) -> Result<Vec<Target>, Rejection> {
+        let fields = self.fields(field)?;
+        let normalizing = Self::normalizing(&fields);
+        let mut targets = Vec::new();
+        for searched in &fields {
+            let (text, number) = (self.text_column(&searched.field), self.number_column(&searched.field));
+            let test = match values {
+                Values::Integers(list) if number.is_some() => Test::Number(NumberTest::AnyOf(list.clone())),
+                Values::Integers(list) => {
+                    let words = list.iter().map(|value| WordTest { text: value.to_string(), how: How::Equals });
+                    Test::Words(words.collect())
+                }
+                Values::Texts(list) => {
+                    let words = list.iter().map(|text| normalise(text, normalizing).into_owned());
+                    Test::Words(words.map(|text| WordTest { text, how: How::Equals }).collect())
+                }
+            };
+            let spec = if matches!(test, Test::Number(_)) { number } else { text };
+            targets.extend(spec.map(|spec| searched.target(spec, test)));
+        }
+        Ok(targets)
+    }
+
+    fn fuzzy(&mut self, fuzzy: &Fuzzy) -> Result<Vec<Target>, Rejection> {
+        let fields = self.fields(&fuzzy.field)?;
+        let cased = Self::normalizing(&fields) == Normalizing::None;
+        let options = FuzzyOptions {
+            edits_max: fuzzy.max_edit_distance as usize,
+            prefix_length: fuzzy.prefix_length as usize,
+            prefix_match: fuzzy.prefix,
+            cased,
+        };
+        // An edit adds at most one word: a value of many more cannot be near.
+        let words = brooklet_text::Tokens::new(&fuzzy.text).count() as u32;
+        let words_max = (!fuzzy.prefix).then(|| words.saturating_add(fuzzy.max_edit_distance));
+        let test = ValueTest::Fuzzy { fuzzy: brooklet_text::Fuzzy::new(&fuzzy.text, options), words_max };
+        Ok(self.value_targets(&fields, &test))
+    }
+
+    fn pattern(&mut self, field: &str, pattern: &str) -> Result<Vec<Target>, Rejection> {
+        let fields = self.fields(field)?;
+        let pattern = Pattern::new(pattern, Self::normalizing(&fields) == Normalizing::None)?;
+        Ok(self.value_targets(&fields, &ValueTest::Pattern(Rc::new(pattern))))
+    }
+
+    fn value_targets(&self, fields: &[Searched], test: &ValueTest) -> Vec<Target> {
+        let target = |searched: &Searched| {
+            let spec = self.text_column(&searched.field)?;
+            Some(searched.target(spec, Test::Value(test.clone())))
+        };
+        fields.iter().filter_map(target).collect()
+    }
+
+    fn weighted(&mut self, weighted: &Weighted, scoring: Scoring) -> Result<Vec<Target>, Rejection> {
+        let fields = self.fields(&weighted.field)?;
+        let normalizing = Self::normalizing(&fields);
+        let mut targets = Vec::new();
+        for searched in &fields {
+            if let Some(spec) = self.text_column(&searched.field) {
+                let keys = weighted.tokens.iter().map(|token| (word_of(&token.key, normalizing), token.weight));
+                let mut keys: Vec<(String, i32)> = keys.collect();
+                keys.sort();
+                targets.push(
+                    searched.target(spec, Test::Weighted(WeightedTest { keys: WeightedKeys::Words(keys), scoring })),
+                );
+            } else if let Some(spec) = self.number_column(&searched.field) {
+                let keys = number_keys(weighted, number_kind(&spec));
+                targets.push(searched.target(spec, Test::Weighted(WeightedTest { keys, scoring })));
+            }
+        }
+        Ok(targets)
+    }
+
+    fn position(&mut self, field: &str, test: PositionTest) -> Result<Vec<Target>, Rejection> {
+        let fields = self.fields(field)?;
+        let target =
+            |searched: &Searched| Some(searched.target(self.position_column(&searched.field)?, Test::Position(test)));
+        Ok(fields.iter().filter_map(target).collect())
+    }
+}
+
+impl Searched {
+    fn target(&self, spec: ColumnSpec, test: Test) -> Target {
+        Target { field: self.id, spec, test, within: self.within.clone() }
+    }
+}
+
+fn word_of(key: &Key, normalizing: Normalizing) -> String {
+    match key {
+        Key::Integer(value) => value.to_string(),
+        Key::Text(text) => normalise(text, normalizing).into_owned(),
+    }
+}
+
+/// The tokens that are numbers, as the column has them.
+fn number_keys(weighted: &Weighted, kind: NumberKind) -> WeightedKeys {
+    let (mut integers, mut floats) = (Vec::new(), Vec::new());
+    for token in &weighted.tokens {
+        match number_of_text(&word_of(&token.key, Normalizing::None), kind) {
+            Some(NumberTest::Integers { low, high }) if low == high => integers.push((low, token.weight)),
+            Some(NumberTest::Floats { low, .. }) => floats.push((low, token.weight)),
+            _ => {}
+        }
+    }
+    if kind.is_integer() {
+        integers.sort_unstable();
+        WeightedKeys::Integers(integers)
+    } else {
+        floats.sort_by(|a, b| a.0.total_cmp(&b.0));
+        WeightedKeys::Floats(floats)
+    }
+}
+
+/// What a term asks of a text column, by the field's match mode and what the term says itself.
+fn text_test(field: &Field, kind: TermKind, text: &str) -> Test {
+    let whole = field.matches_whole_value();
+    let how = match (kind, field.matching.mode) {
+        (TermKind::Exact, _) => How::Equals,
+        (TermKind::Suffix, _) if whole => How::TokenSuffix,
+        (TermKind::Suffix, _) => How::Suffix,
+        (TermKind::Substring, _) if whole => How::ValueSubstring,
+        (TermKind::Substring, _) => How::Substring,
+        (_, MatchMode::Substring) => How::Substring,
+        (TermKind::Prefix, _) | (_, MatchMode::Prefix) => How::Prefix,
+        (_, MatchMode::Suffix) => How::Suffix,
+        _ => How::Equals,
+    };
+    // The text is searched folded, whatever the field's words are: only folded words say where it can be.
+    let folded = field.normalizing() == Normalizing::LowercaseAndFold;
+    if how == How::Substring && !(folded && text.chars().all(brooklet_text::is_word)) {
+        let words = if folded { inner_words(text) } else { Vec::new() };
+        return Test::Text { words, text: text.to_owned() };
+    }
+    Test::Words(vec![WordTest { text: text.to_owned(), how }])
+}
+
+/// What one word of several asks of a text column: what it says itself, else the field's match mode (yql §3).
+fn how_words_match(field: &Field, kind: TermKind) -> How {
+    match (kind, field.matching.mode) {
+        (TermKind::Prefix, _) => How::Prefix,
+        _ if field.matches_whole_value() => How::Equals,
+        (TermKind::Exact, _) => How::Equals,
+        (TermKind::Suffix, _) | (_, MatchMode::Suffix) => How::Suffix,
+        (TermKind::Substring, _) | (_, MatchMode::Substring) => How::Substring,
+        (_, MatchMode::Prefix) => How::Prefix,
+        _ => How::Equals,
+    }
+}
+
+/// The words a piece of text must meet: the first ends with its beginning, the last begins with its end.
+fn inner_words(text: &str) -> Vec<WordTest> {
+    let tokens: Vec<_> = brooklet_text::Tokens::new(text).collect();
+    let test = |token: &brooklet_text::Token| {
+        let (starts, ends) = (token.start == 0, token.end == text.len());
+        let how = match (starts, ends) {
+            (true, true) => How::Substring,
+            (true, false) => How::Suffix,
+            (false, true) => How::Prefix,
+            (false, false) => How::Equals,
+        };
+        WordTest { text: text[token.start..token.end].to_owned(), how }
+    };
+    tokens.iter().map(test).collect()
+}
+
+fn words_or_phrase(mut words: Vec<Vec<WordTest>>) -> Test {
+    match words.len() {
+        0 | 1 => Test::Words(words.pop().unwrap_or_default()),
+        _ => Test::Phrase(PhraseTest { words, starts: false, ends: false }),
+    }
+}
+
+/// Targets on one column that ask for a word become one that asks for any of the words.
+fn join_words(targets: Vec<Target>) -> Vec<Target> {
+    let mut joined: Vec<Target> = Vec::new();
+    for target in targets {
+        if let Test::Words(words) = &target.test
+            && target.within.is_none()
+            && let Some(Target { test: Test::Words(so_far), .. }) = joined.iter_mut().find(|other| {
+                other.spec == target.spec && other.within.is_none() && matches!(other.test, Test::Words(_))
+            })
+        {
+            so_far.extend(words.iter().cloned());
+        } else {
+            joined.push(target);
+        }
+    }
+    joined
+}
+
+/// Words of a phrase, of each place those that may stand there.
+fn phrase_words(items: &[Item]) -> Result<Vec<Vec<(String, TermKind)>>, Rejection> {
+    let mut words = Vec::new();
+    for item in items {
+        match &item.operator {
+            Operator::Term(term) => words.push(vec![(term.text.clone(), term.kind)]),
+            Operator::Phrase(inner) => words.extend(phrase_words(&inner.items)?),
+            Operator::Number(number) => words.push(vec![(number.text.clone(), TermKind::Word)]),
+            Operator::Alternatives(of) => {
+                words.push(of.words.iter().map(|(word, _)| (word.clone(), TermKind::Word)).collect());
+            }
+            Operator::Equiv(items) => {
+                let mut place = Vec::new();
+                for item in items {
+                    match &phrase_words(std::slice::from_ref(item))?[..] {
+                        [one] => place.extend(one.iter().cloned()),
+                        _ => return Err(misplaced(&item.operator).within("In an equiv of a phrase")),
+                    }
+                }
+                words.push(place);
+            }
+            other => return Err(misplaced(other).within("In a phrase")),
+        }
+    }
+    Ok(words)
+}
+
+/// How many words a phrase of these items has.
+pub(super) fn count_words(items: &[Item]) -> usize {
+    phrase_words(items).map_or(0, |words| words.len())
+}
+
+fn misplaced(operator: &Operator) -> Rejection {
+    let name = match operator {
+        Operator::Near(near) if near.ordered => "onear",
+        Operator::Near(_) => "near",
+        Operator::SameElement(_) => "sameElement",
+        Operator::Phrase(_) => "phrase",
+        Operator::Uri(_) => "uri",
+        Operator::Fuzzy(_) => "fuzzy",
+        Operator::Regex(_) => "matches",
+        Operator::WeightedSet(_) => "weightedSet",
+        Operator::DotProduct(_) => "dotProduct",
+        Operator::Wand(_) => "wand",
+        Operator::NearestNeighbor(_) => "nearestNeighbor",
+        Operator::GeoLocation(_) => "geoLocation",
+        Operator::GeoBoundingBox(_) => "geoBoundingBox",
+        Operator::Predicate(_) => "predicate",
+        Operator::Labeled(_) => "labeled",
+        _ => "this operator",
+    };
+    Rejection::new(Code::InvalidQueryParameter, format!("{name} cannot stand here"))
+}

@@ -1,0 +1,120 @@
+//! Terms close to each other in one field: windows over the places where they stand.
+//!
+//! A window begins at a place of one term and ends at the place of another that is no more than the distance after it,
+//! and every term stands in it. Of the windows with one beginning only the shortest counts. Places are ordered by
+//! element and position; with an element gap a window may reach into the next element, whose positions then count from
+//! the end of this one and the gap on.
+use brooklet_rank::match_data::Occurrence;
+
+/// A place: element and position.
+type Place = (u32, u32);
+
+/// What makes a window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule {
+    /// Largest distance from the first place to the last.
+    pub(crate) distance: u32,
+    /// How far before and after a window negative terms are looked for.
+    pub(crate) exclusion_distance: u32,
+    /// Words between two elements; nothing if no window reaches over.
+    pub(crate) element_gap: Option<u32>,
+    /// Whether the terms stand in their order, each after the one before it.
+    pub(crate) ordered: bool,
+}
+
+/// First and last place of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub(crate) first: Place,
+    pub(crate) last: Place,
+}
+
+/// Whether a place is in one of the windows, which are sorted: both of their ends ascend.
+pub(crate) fn is_inside(windows: &[Window], occurrence: &Occurrence) -> bool {
+    let at = place(occurrence);
+    let after = windows.partition_point(|window| window.first <= at);
+    windows[..after].last().is_some_and(|window| at <= window.last)
+}
+
+fn place(occurrence: &Occurrence) -> Place {
+    (occurrence.element, occurrence.position)
+}
+
+impl Rule {
+    /// The last place within `distance` after an occurrence.
+    fn reach(&self, from: &Occurrence, distance: u32) -> Place {
+        let end = u64::from(from.position) + u64::from(distance);
+        let clamp = |position: u64| u32::try_from(position).unwrap_or(u32::MAX);
+        match self.element_gap {
+            Some(gap) if end >= u64::from(from.element_length) + u64::from(gap) => {
+                let over = end - u64::from(from.element_length) - u64::from(gap);
+                (from.element.saturating_add(1), clamp(over))
+            }
+            _ => (from.element, clamp(end)),
+        }
+    }
+
+    /// All windows, sorted. `terms` and `negatives`: of each its occurrences in the field, sorted.
+    pub(crate) fn windows(&self, terms: &[&[Occurrence]], negatives: &[&[Occurrence]]) -> Vec<Window> {
+        if terms.is_empty() || terms.iter().any(|term| term.is_empty()) {
+            return Vec::new();
+        }
+        let mut windows = Vec::new();
+        let mut consider = |first: &Occurrence, last: &Occurrence| {
+            let reached = self.reach(first, self.distance) >= place(last);
+            if reached && !negatives.iter().any(|negative| self.is_disturbed(first, last, negative)) {
+                windows.push(Window { first: place(first), last: place(last) });
+            }
+        };
+        if self.ordered {
+            each_ordered(terms, &mut consider)
+        } else {
+            each_unordered(terms, &mut consider)
+        }
+        windows
+    }
+
+    /// Whether a negative term stands in a window or too close to it.
+    fn is_disturbed(&self, first: &Occurrence, last: &Occurrence, negative: &[Occurrence]) -> bool {
+        let reaches = negative.partition_point(|at| self.reach(at, self.exclusion_distance) < place(first));
+        negative.get(reaches).is_some_and(|at| place(at) <= self.reach(last, self.exclusion_distance))
+    }
+}
+
+/// The shortest stretch from each place on that holds every term, in any order.
+fn each_unordered(terms: &[&[Occurrence]], each: &mut dyn FnMut(&Occurrence, &Occurrence)) {
+    let mut next = vec![0usize; terms.len()];
+    loop {
+        let (mut least, mut most) = (0, 0);
+        for term in 1..terms.len() {
+            let at = place(&terms[term][next[term]]);
+            if at < place(&terms[least][next[least]]) {
+                least = term;
+            }
+            if at > place(&terms[most][next[most]]) {
+                most = term;
+            }
+        }
+        each(&terms[least][next[least]], &terms[most][next[most]]);
+        next[least] += 1;
+        if next[least] == terms[least].len() {
+            return;
+        }
+    }
+}
+
+/// The shortest stretch from each place of the first term on that holds the others in their order.
+fn each_ordered(terms: &[&[Occurrence]], each: &mut dyn FnMut(&Occurrence, &Occurrence)) {
+    let mut next = vec![0usize; terms.len()];
+    for first in terms[0] {
+        let mut last = first;
+        for (term, next) in terms.iter().zip(&mut next).skip(1) {
+            while term.get(*next).is_some_and(|at| place(at) <= place(last)) {
+                *next += 1;
+            }
+            let Some(at) = term.get(*next) else { return };
+            last = at;
+        }
+        each(first, last);
+    }
+}

@@ -1,0 +1,151 @@
+//! Where a leaf stands in a document, for ranking and for operators that ask.
+use brooklet_rank::match_data::{FieldId, Occurrence};
+use brooklet_segment::column::text::Text;
+use brooklet_segment::{ColumnHeader, Halt};
+
+use super::words::WordReader;
+use super::{Found, LeafMatch, weighted};
+use crate::partition::View;
+use crate::plan::Leaf;
+use crate::reads::Reads;
+
+/// Puts the occurrences of a target in a document into `out`, sorted, and says how long the field is; nothing if it did
+/// not match. `counts_only`: where words stand does not matter, only how many there are.
+pub(crate) fn occurrences(
+    column: Option<&ColumnHeader>,
+    found: &Found,
+    view: &View,
+    ordinal: u32,
+    counts_only: bool,
+    reads: &mut Reads,
+    out: &mut Vec<Occurrence>,
+) -> Result<Option<u32>, Halt> {
+    let start = out.len();
+    let length = match found {
+        Found::Documents(documents) => {
+            if documents.binary_search(&ordinal).is_err() {
+                return Ok(None);
+            }
+            out.push(Occurrence { element: 0, position: 0, element_length: 1, element_weight: 1 });
+            1
+        }
+        Found::Elements(elements) => {
+            let from = elements.partition_point(|(other, _, _)| *other < ordinal);
+            let own = elements[from..].iter().take_while(|(other, _, _)| *other == ordinal);
+            out.extend(own.map(|(_, element, weight)| Occurrence {
+                element: *element,
+                position: 0,
+                element_length: 1,
+                element_weight: *weight,
+            }));
+            1
+        }
+        Found::Weighted(hits) => {
+            out.extend(weighted::occurrences(hits, ordinal));
+            1
+        }
+        Found::Kept(kept) => {
+            let Ok(at) = kept.lengths.binary_search_by_key(&ordinal, |(other, _)| *other) else { return Ok(None) };
+            let from = kept.occurrences.partition_point(|(other, _)| *other < ordinal);
+            let own = kept.occurrences[from..].iter().take_while(|(other, _)| *other == ordinal);
+            out.extend(own.map(|(_, occurrence)| *occurrence));
+            kept.lengths[at].1
+        }
+        Found::Words { postings, numbers } => {
+            let Some(column) = column else { return Ok(None) };
+            let Ok(at) = postings.binary_search_by_key(&ordinal, |(other, _)| *other) else { return Ok(None) };
+            let mut reader = WordReader::new(Text::of(column)?, &view.segment);
+            let count = counts_only.then_some(postings[at].1);
+            word_occurrences(&mut reader, ordinal, count, numbers, reads, out)?
+        }
+        Found::Places(all) => {
+            let Some(column) = column else { return Ok(None) };
+            let from = all.partition_point(|(other, _)| *other < ordinal);
+            let own = all[from..].iter().take_while(|(other, _)| *other == ordinal);
+            let places: Vec<u32> = own.map(|(_, place)| *place).collect();
+            if places.is_empty() {
+                return Ok(None);
+            }
+            let mut reader = WordReader::new(Text::of(column)?, &view.segment);
+            let extent = reader.extent(ordinal, reads)?;
+            reader.occurrences(extent, &places, reads, out)?;
+            extent.words()
+        }
+    };
+    // Several values of one element come one after the other, each from position 0.
+    let own = &mut out[start..];
+    if !own.is_sorted_by_key(|occurrence| (occurrence.element, occurrence.position)) {
+        own.sort_by_key(|occurrence| (occurrence.element, occurrence.position));
+    }
+    Ok((out.len() > start).then_some(length))
+}
+
+/// Where words stand in a document, and how many words it has. With a `count`, only so many occurrences somewhere.
+fn word_occurrences(
+    reader: &mut WordReader<'_>,
+    ordinal: u32,
+    count: Option<u32>,
+    numbers: &[(u32, u32)],
+    reads: &mut Reads,
+    out: &mut Vec<Occurrence>,
+) -> Result<u32, Halt> {
+    let extent = reader.extent(ordinal, reads)?;
+    let element_length = extent.words();
+    if let Some(count) = count {
+        let at = |position| Occurrence { element: 0, position, element_length, element_weight: 1 };
+        out.extend((0..count).map(at));
+        return Ok(element_length);
+    }
+    let words = reader.words(extent, reads)?;
+    let mut places = Vec::new();
+    for (place, word) in words.iter().enumerate() {
+        if let Ok(at) = numbers.binary_search_by_key(word, |(number, _)| *number) {
+            places.extend(std::iter::repeat_n(place as u32, numbers[at].1 as usize));
+        }
+    }
+    reader.occurrences(extent, &places, reads, out)?;
+    Ok(element_length)
+}
+
+/// What a leaf found in one field of a document.
+#[derive(Clone, Debug)]
+pub(crate) struct FieldHits {
+    pub(crate) field: FieldId,
+    /// Words of the field.
+    pub(crate) length: u32,
+    /// Sorted by element and position.
+    pub(crate) occurrences: Vec<Occurrence>,
+}
+
+/// Where a leaf stands in a document, field by field. What targets of one field find at one place counts once.
+pub(crate) fn leaf_hits(
+    leaf: &Leaf,
+    matched: &LeafMatch,
+    view: &View,
+    ordinal: u32,
+    reads: &mut Reads,
+) -> Result<Vec<FieldHits>, Halt> {
+    let mut hits: Vec<FieldHits> = Vec::new();
+    let mut missing = false;
+    for (target, found) in leaf.targets.iter().zip(&matched.found) {
+        let column = view.segment.header.column(&target.spec);
+        let mut occurrences = Vec::new();
+        match self::occurrences(column, found, view, ordinal, false, reads, &mut occurrences) {
+            Ok(None) => {}
+            Ok(Some(length)) => match hits.iter_mut().find(|other| other.field == target.field) {
+                Some(other) => join(other, length, &occurrences),
+                None => hits.push(FieldHits { field: target.field, length, occurrences }),
+            },
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing { Err(Halt::Missing) } else { Ok(hits) }
+}
+
+fn join(hits: &mut FieldHits, length: u32, occurrences: &[Occurrence]) {
+    hits.length = hits.length.max(length);
+    hits.occurrences.extend_from_slice(occurrences);
+    hits.occurrences.sort_by_key(|occurrence| (occurrence.element, occurrence.position));
+    hits.occurrences.dedup_by_key(|occurrence| (occurrence.element, occurrence.position));
+}

@@ -1,0 +1,107 @@
+//! Regular expressions as `matches` has them: found anywhere in a value, in time linear in its length, with no case
+//! unless the field is cased.
+//!
+//! The engine knows the letters of ASCII in both cases. Others are made lower case in expression and value alike.
+use brooklet_task::{Code, Rejection};
+use regex_lite::{Regex, RegexBuilder};
+
+/// Bytes a compiled expression may take; it bounds repetitions of repetitions.
+const COMPILED_BYTES: usize = 1 << 20;
+/// Groups inside of groups.
+const NESTING: u32 = 50;
+
+/// A compiled expression.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    regex: Regex,
+    lowers: bool,
+}
+
+impl Pattern {
+    /// Compiles an expression.
+    ///
+    /// # Errors
+    /// If it is not one, or too large.
+    pub(crate) fn new(pattern: &str, cased: bool) -> Result<Pattern, Rejection> {
+        let lowers = !cased && !pattern.is_ascii();
+        let text = if lowers { lowered(pattern) } else { pattern.to_owned() };
+        let compiled = RegexBuilder::new(&unquoted(&text))
+            .case_insensitive(!cased)
+            .size_limit(COMPILED_BYTES)
+            .nest_limit(NESTING)
+            .build();
+        let regex = compiled.map_err(|error| {
+            let pattern = Rejection::quote(pattern);
+            Rejection::new(Code::InvalidQueryParameter, format!("'{pattern}' is not a regular expression: {error}"))
+        })?;
+        Ok(Pattern { regex, lowers })
+    }
+
+    /// Whether it is found in a value.
+    pub(crate) fn is_in(&self, value: &str) -> bool {
+        if self.lowers && !value.is_ascii() {
+            return self.regex.is_match(&lowered(value));
+        }
+        self.regex.is_match(value)
+    }
+}
+
+/// The text with letters outside ASCII in lower case, one by one.
+fn lowered(text: &str) -> String {
+    let lower = |c: char| {
+        let mut lower = c.to_lowercase();
+        match (lower.next(), lower.next()) {
+            (Some(one), None) => one,
+            _ => c,
+        }
+    };
+    text.chars().map(|c| if c.is_ascii() { c } else { lower(c) }).collect()
+}
+
+/// The expression with what stands between `\Q` and `\E` escaped, which the engine does not know.
+fn unquoted(pattern: &str) -> String {
+    let mut out = String::new();
+    let mut rest = pattern;
+    while let Some(at) = find_quote(rest) {
+        out.push_str(&rest[..at]);
+        let quoted = &rest[at + 2..];
+        let (text, after) = quoted.split_once("\\E").unwrap_or((quoted, ""));
+        out.push_str(&regex_lite::escape(text));
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Where `\Q` stands that is not itself escaped.
+fn find_quote(pattern: &str) -> Option<usize> {
+    let mut bytes = pattern.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        if byte == b'\\' && bytes.next()?.1 == b'Q' {
+            return Some(at);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_and_quotes() {
+        let finds = |pattern: &str, cased: bool, value: &str| Pattern::new(pattern, cased).unwrap().is_in(value);
+        assert!(finds("^s.*y$", false, "Story"));
+        assert!(!finds("^s.*y$", true, "Story"));
+        assert!(finds("É+", false, "caféé"));
+        assert!(!finds("É", true, "café"));
+        assert!(finds("[äö]X", false, "Öx"));
+        assert!(finds(r"\Qa.b\E+", false, "a.bbb"));
+        assert!(!finds(r"\Qa.b\E", false, "axb"));
+        assert!(finds(r"\\Q", false, r"a\Q"));
+        assert!(finds("", false, ""));
+        for wrong in ["(", "a{2,1}", "[z-a]", "(?<n", r"\8", "((((((((((((a{99}){99}){99}){99}))))))))"] {
+            assert!(Pattern::new(wrong, false).is_err(), "{wrong}");
+        }
+    }
+}

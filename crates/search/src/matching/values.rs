@@ -1,0 +1,256 @@
+//! Questions about whole values as they were written: regular expressions, fuzzy comparison, pieces of text with
+//! separators, keys of maps.
+//!
+//! A dictionary of values answers where a column has one. Otherwise the values are read from the source, for candidates
+//! only.
+use brooklet_rank::match_data::Occurrence;
+use brooklet_segment::column::dictionary::{DictionaryBlock, WORD_BYTES};
+use brooklet_segment::column::text::{self, Text, cut};
+use brooklet_segment::layout::{ColumnKind, NumberKind};
+use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part, ValuePlace, each_value, read_document};
+use brooklet_task::Rejection;
+use brooklet_text::Fuzzy;
+
+use super::words::WordReader;
+use super::{Found, Kept, number};
+use crate::partition::View;
+use crate::plan::{NumberTest, PhraseTest, ValueTest, WordTest};
+use crate::reads::Reads;
+
+/// Missing blocks of source that are asked for at once.
+const SOURCES_AHEAD: usize = 256;
+
+/// Documents with a value for which the test holds.
+pub(crate) fn match_values(
+    column: &ColumnHeader,
+    test: &ValueTest,
+    view: &View,
+    reads: &mut Reads,
+) -> Result<Found, Halt> {
+    let text = Text::of(column)?;
+    if let (ValueTest::Fuzzy { fuzzy, .. }, true) = (test, text.whole) {
+        let mut fuzzy = fuzzy.clone();
+        // Words of such a column are whole values, in lower case unless it is cased: as fuzzy comparison has them.
+        return super::text::match_words_where(column, view, reads, |word| {
+            std::str::from_utf8(word).is_ok_and(|word| fuzzy.matches(word))
+        });
+    }
+    let max_bytes = max_bytes(column);
+    let strings =
+        view.segment.header.columns.iter().find(|other| {
+            other.spec.field == column.spec.field && matches!(other.spec.kind, ColumnKind::Strings { .. })
+        });
+    let mut asks = Asks::of(test);
+    if let Some(strings) = strings {
+        let accepted = accepted_strings(strings, view, reads, |value| asks.about(cut(value, max_bytes)))?;
+        if let Some(accepted) = accepted {
+            return strings_in(strings, accepted, view, reads);
+        }
+    }
+    let words_max = match test {
+        ValueTest::Fuzzy { words_max, .. } => *words_max,
+        ValueTest::Pattern(_) => None,
+    };
+    let candidates = short_documents(&text, words_max, view, reads)?;
+    scan(column, candidates, view, reads, &mut |value, place, out| {
+        if asks.about(cut(value, max_bytes)) {
+            out.push(Occurrence {
+                element: place.element,
+                position: 0,
+                element_length: 1,
+                element_weight: place.weight,
+            });
+        }
+        1
+    })
+}
+
+/// A test with the memory it works in.
+enum Asks<'a> {
+    Fuzzy(Box<Fuzzy>),
+    Pattern(&'a super::pattern::Pattern),
+}
+
+impl<'a> Asks<'a> {
+    fn of(test: &'a ValueTest) -> Asks<'a> {
+        match test {
+            ValueTest::Fuzzy { fuzzy, .. } => Asks::Fuzzy(Box::new(fuzzy.clone())),
+            ValueTest::Pattern(pattern) => Asks::Pattern(pattern),
+        }
+    }
+
+    fn about(&mut self, value: &str) -> bool {
+        match self {
+            Asks::Fuzzy(fuzzy) => fuzzy.matches(value),
+            Asks::Pattern(pattern) => pattern.is_in(value),
+        }
+    }
+}
+
+/// Bytes a value is cut to before it is searched.
+fn max_bytes(column: &ColumnHeader) -> usize {
+    match column.spec.kind {
+        ColumnKind::Text { max_length_bytes, .. } => max_length_bytes as usize,
+        _ => usize::MAX,
+    }
+}
+
+/// Documents with the value `key` in a column of strings, as it is written.
+pub(super) fn match_strings(column: &ColumnHeader, key: &str, view: &View, reads: &mut Reads) -> Result<Found, Halt> {
+    let Some(dictionary) = column.parts.first() else { return Ok(Found::Elements(Vec::new())) };
+    let key = cut(key, WORD_BYTES).as_bytes();
+    let Some(index) = dictionary.index_of_key(key) else { return Ok(Found::Elements(Vec::new())) };
+    let block = reads.of(&view.segment).block(dictionary.first_block + index)?;
+    let found = DictionaryBlock::read(block.bytes())?.find(key);
+    let accepted = found.map(|at| i64::from(dictionary.span_of(index).0) + at as i64);
+    strings_in(column, accepted.into_iter().collect(), view, reads)
+}
+
+/// Numbers of the strings of a column for which `accept` holds, ascending; nothing if some were too long to be kept
+/// whole.
+fn accepted_strings(
+    column: &ColumnHeader,
+    view: &View,
+    reads: &mut Reads,
+    mut accept: impl FnMut(&str) -> bool,
+) -> Result<Option<Vec<i64>>, Halt> {
+    let Some(dictionary) = column.parts.first() else { return Ok(None) };
+    let mut accepted = Vec::new();
+    for (index, block) in blocks_of(dictionary, view, reads)?.iter().enumerate() {
+        let words = DictionaryBlock::read(block.bytes())?;
+        let first = i64::from(dictionary.span_of(index as u32).0);
+        for at in 0..words.len() {
+            let word = words.word(at);
+            if word.len() + 4 > WORD_BYTES {
+                return Ok(None);
+            }
+            if accept(&String::from_utf8_lossy(word)) {
+                accepted.push(first + at as i64);
+            }
+        }
+    }
+    Ok(Some(accepted))
+}
+
+/// All blocks of a part; those that are missing are noted before it halts.
+fn blocks_of(part: &Part, view: &View, reads: &mut Reads) -> Result<Vec<brooklet_task::Block>, Halt> {
+    let mut blocks = Vec::new();
+    let mut missing = false;
+    for index in 0..part.blocks() {
+        match reads.of(&view.segment).block(part.first_block + index) {
+            Ok(block) => blocks.push(block),
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing { Err(Halt::Missing) } else { Ok(blocks) }
+}
+
+/// Documents with one of the strings that have these numbers.
+fn strings_in(column: &ColumnHeader, accepted: Vec<i64>, view: &View, reads: &mut Reads) -> Result<Found, Halt> {
+    let (ColumnKind::Strings { collection }, Some(part)) = (&column.spec.kind, column.parts.get(1)) else {
+        return Err(Rejection::corrupt("a column of strings without them").into());
+    };
+    if accepted.is_empty() {
+        return Ok(Found::Documents(Vec::new()));
+    }
+    let test = NumberTest::AnyOf(accepted);
+    number::find(part, NumberKind::Int32, *collection, view, reads, |values, at| number::holds(&test, values, at))
+}
+
+/// The documents with at most so many words in a field of single values; all of other fields, which have elements.
+fn short_documents(text: &Text<'_>, words_max: Option<u32>, view: &View, reads: &mut Reads) -> Result<Vec<u32>, Halt> {
+    let alive = view.alive.ones().map(|ordinal| ordinal as u32);
+    let Some(words_max) = words_max.filter(|_| !text.several) else { return Ok(alive.collect()) };
+    let mut reader = WordReader::new(*text, &view.segment);
+    let mut candidates = Vec::new();
+    for ordinal in alive {
+        if reader.extent(ordinal, reads)?.words() <= words_max {
+            candidates.push(ordinal);
+        }
+    }
+    Ok(candidates)
+}
+
+/// Documents in whose text `needle` stands, separators and all. Its words narrow down the documents, the text itself
+/// decides. A place is the number of runs of separators before it, an element as long as the runs in it and one.
+pub(crate) fn match_text(
+    column: &ColumnHeader,
+    words: &[WordTest],
+    needle: &str,
+    view: &View,
+    reads: &mut Reads,
+) -> Result<Found, Halt> {
+    let candidates: Vec<u32> = if words.is_empty() {
+        view.alive.ones().map(|ordinal| ordinal as u32).collect()
+    } else {
+        let words = words.iter().map(|word| vec![word.clone()]).collect();
+        let phrase = PhraseTest { words, starts: false, ends: false };
+        let mut ordinals = Vec::new();
+        super::text::match_phrase(column, &phrase, view, reads)?.for_each_document(|ordinal| ordinals.push(ordinal));
+        ordinals.dedup();
+        ordinals
+    };
+    let max_bytes = max_bytes(column);
+    let finder = brooklet_kernel::Needle::new(needle.as_bytes());
+    scan(column, candidates, view, reads, &mut |value, place, out| {
+        let visible: String = cut(value, max_bytes).chars().filter(|c| *c >= ' ' || matches!(c, '\n' | '\t')).collect();
+        let folded = text::normalise(&visible, brooklet_schema::Normalizing::LowercaseAndFold);
+        let runs = separator_runs(&folded);
+        let element_length = runs.len() as u32 + 1;
+        for at in finder.find_all(folded.as_bytes()) {
+            let position = runs.partition_point(|start| *start < at) as u32;
+            let (element, element_weight) = (place.element, place.weight);
+            out.push(Occurrence { element, position, element_length, element_weight });
+        }
+        element_length
+    })
+}
+
+/// Where runs of separators begin in a text.
+fn separator_runs(text: &str) -> Vec<usize> {
+    let mut runs = Vec::new();
+    let mut inside = false;
+    for (at, character) in text.char_indices() {
+        let separates = !brooklet_text::is_word(character);
+        if separates && !inside {
+            runs.push(at);
+        }
+        inside = separates;
+    }
+    runs
+}
+
+/// Asks `each` about every text of the candidates' field, as the source has it: it adds occurrences and says how long
+/// the element is.
+fn scan(
+    column: &ColumnHeader,
+    candidates: Vec<u32>,
+    view: &View,
+    reads: &mut Reads,
+    each: &mut dyn FnMut(&str, ValuePlace, &mut Vec<Occurrence>) -> u32,
+) -> Result<Found, Halt> {
+    let path = &column.spec.field;
+    let field = path.split('.').next().unwrap_or(path);
+    let mut kept = Kept::default();
+    let mut missing = false;
+    for ordinal in candidates {
+        match read_document(&view.segment.header, ordinal, &|name| name == field, &mut reads.of(&view.segment)) {
+            Ok(document) => {
+                let (mut occurrences, mut length) = (Vec::new(), 0);
+                each_value(&document, path, &mut |value, place| {
+                    if let brooklet_document::Value::String(text) = value {
+                        length += each(text, place, &mut occurrences);
+                    }
+                });
+                kept.push(ordinal, occurrences, length);
+            }
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+        if reads.missing() > SOURCES_AHEAD {
+            break;
+        }
+    }
+    if missing { Err(Halt::Missing) } else { Ok(Found::Kept(kept)) }
+}
