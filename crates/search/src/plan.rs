@@ -8,9 +8,9 @@ use brooklet_task::Issues;
 
 use crate::deployed::{DeployedProfile, DeployedSchema};
 use crate::inputs::Inputs;
+use crate::matching::pattern::Pattern;
 use crate::phases::Phases;
 use crate::sorting::BoundOrder;
-use crate::matching::pattern::Pattern;
 
 /// What must match, with leaves by number.
 #[derive(Clone, Debug, PartialEq)]

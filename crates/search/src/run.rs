@@ -14,7 +14,7 @@ use crate::matching::tree::{Known, evaluate, is_below_not};
 use crate::matching::{LeafMatch, match_leaf};
 use crate::nearest::{Resolved, Resolving};
 use crate::partition::View;
-use crate::plan::{Node, Plan, SchemaPlan};
+use crate::plan::{Plan, SchemaPlan};
 use crate::ranking::{Ranker, Spot, ViewMatch};
 use crate::reads::Reads;
 use crate::sorting::{BoundKey, SortValue};

@@ -15,10 +15,10 @@ use brooklet_segment::layout::ColumnKind;
 use brooklet_task::Rejection;
 
 use crate::deployed::DeployedProfile;
-use crate::matching::{Found, LeafMatch};
 use crate::matching::composite::Settled;
 use crate::matching::occurrences::{leaf_hits, occurrences};
 use crate::matching::weighted::raw_score;
+use crate::matching::{Found, LeafMatch};
 use crate::nearest::Resolved;
 use crate::partition::View;
 use crate::phases::Later;
