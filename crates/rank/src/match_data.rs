@@ -51,6 +51,8 @@ pub struct FieldInfo {
     pub weight: i32,
     /// `element-gap`: words between two elements; `None` is infinity (the default).
     pub element_gap: Option<u32>,
+    /// Whether terms can match it: not tensors and raw bytes.
+    pub is_matchable: bool,
 }
 
 impl FieldInfo {
@@ -66,6 +68,7 @@ impl FieldInfo {
             rank_type: "about".to_owned(),
             weight: 100,
             element_gap: None,
+            is_matchable: true,
         }
     }
 }
@@ -346,17 +349,23 @@ impl MatchData {
     }
 }
 
-/// Numbers about all documents of a group. Streaming search knows none; a later release may.
+/// Numbers about all documents of a group, where they are known: streaming search has none unless the rank property
+/// `brooklet.statistics` is `group`.
 pub trait Statistics {
-    /// Mean number of tokens of a field.
+    /// Mean number of tokens of a field, over the documents that have any.
     fn average_field_length(&self, field: FieldId) -> Option<f64> {
         let _ = field;
         None
     }
 
-    /// In how many documents the term at `index` (of [`QueryTerms::all`]) occurs.
-    fn document_frequency(&self, index: usize) -> Option<DocumentFrequency> {
-        let _ = index;
+    /// In how many documents the term at `index` (of [`QueryTerms::all`]) occurs: in this field, or in any it searches.
+    fn document_frequency(&self, index: usize, field: Option<FieldId>) -> Option<DocumentFrequency> {
+        let _ = (index, field);
+        None
+    }
+
+    /// How many documents there are.
+    fn documents(&self) -> Option<f64> {
         None
     }
 }
@@ -381,6 +390,12 @@ impl RankProperties {
     /// Makes `value` the only value of `name`, as a request does.
     pub fn replace(&mut self, name: &str, value: &str) {
         self.0.insert(name.to_owned(), vec![value.to_owned()]);
+    }
+
+    /// What the names that begin with `prefix` go on with, and their values, in the order of the names.
+    pub fn beginning<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a [String])> {
+        let from = self.0.range(prefix.to_owned()..);
+        from.map_while(move |(name, values)| Some((name.strip_prefix(prefix)?, values.as_slice())))
     }
 
     /// All values of `name` in order; none if it is not set.

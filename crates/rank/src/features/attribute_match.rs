@@ -123,8 +123,8 @@ impl Executor for AttributeMatch {
         ]);
     }
 
-    fn counted_attribute(&self) -> Option<FieldId> {
-        (self.collection != Collection::Single).then_some(self.field)
+    fn counted_attributes(&self) -> Vec<FieldId> {
+        if self.collection == Collection::Single { Vec::new() } else { vec![self.field] }
     }
 }
 

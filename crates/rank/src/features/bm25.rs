@@ -11,7 +11,7 @@
 use super::call::{Call, refuse};
 use super::properties::Properties;
 use super::{Executor, FeatureEnvironment, Prepared};
-use crate::match_data::{DocumentFrequency, MatchData, RankedTerm, Slot};
+use crate::match_data::{DocumentFrequency, FieldId, FieldInfo, MatchData, RankedTerm, Slot};
 use brooklet_task::Rejection;
 
 /// Occurrences and lengths are kept in 16 bits by Vespa.
@@ -19,6 +19,19 @@ const COUNT_MAX: usize = u16::MAX as usize;
 
 struct Bm25 {
     terms: Vec<Term>,
+    scale: Scale,
+}
+
+/// One term in the field.
+pub struct Term {
+    /// Where its hits are.
+    pub slot: Slot,
+    idf: f64,
+}
+
+/// How occurrences and length make a score.
+#[derive(Clone, Copy)]
+pub struct Scale {
     k1: f64,
     /// k1·(1 − b).
     fixed: f64,
@@ -26,9 +39,34 @@ struct Bm25 {
     per_token: f64,
 }
 
-struct Term {
-    slot: Slot,
-    idf: f64,
+impl Scale {
+    /// From the properties `k1`, `b` and `average` (the name of the average length) of a feature.
+    pub fn new(properties: &Properties<'_>, average: &str, measured: Option<f64>) -> Result<Scale, Rejection> {
+        let k1 = properties.number("k1", 1.2)?;
+        let b = properties.number("b", 0.75)?;
+        let length = properties.number(average, measured.unwrap_or(100.0))?;
+        if k1 < 0.0 || !(0.0..=1.0).contains(&b) || length <= 0.0 {
+            return Err(refuse(format!(
+                "k1 ({k1}) must not be negative, b ({b}) must be 0 to 1, {average} ({length}) positive"
+            )));
+        }
+        Ok(Scale { k1, fixed: k1 * (1.0 - b), per_token: k1 * b / length })
+    }
+
+    /// What a term of inverse document frequency `idf` adds, occurring `frequency` times in `length` tokens.
+    pub fn score(&self, term: &Term, frequency: f64, length: f64) -> f64 {
+        term.idf * (frequency * (self.k1 + 1.0) / (frequency + (self.fixed + self.per_token * length)))
+    }
+
+    /// What a term adds in a document; 0 if it did not hit.
+    pub fn of_document(&self, term: &Term, data: &MatchData) -> f64 {
+        let Some(hits) = data.hits(term.slot) else { return 0.0 };
+        if !hits.has_positions() {
+            return term.idf;
+        }
+        let frequency = hits.occurrences.len().min(COUNT_MAX) as f64;
+        self.score(term, frequency, (hits.field_length as usize).min(COUNT_MAX) as f64)
+    }
 }
 
 /// Makes `bm25` ready.
@@ -36,23 +74,28 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
     call.takes(1..=2)?;
     let (field_name, label) = arguments(call.parameters)?;
     let field = call.environment.index_field(field_name)?;
-    let properties = Properties::new(call.environment, format!("bm25({field_name})"));
-    let k1 = properties.number("k1", 1.2)?;
-    let b = properties.number("b", 0.75)?;
-    let measured = call.environment.statistics.average_field_length(field.id);
-    let average = properties.number("averageFieldLength", measured.unwrap_or(100.0))?;
-    if k1 < 0.0 || !(0.0..=1.0).contains(&b) || average <= 0.0 {
-        return Err(refuse(format!(
-            "k1 ({k1}) must not be negative, b ({b}) must be 0 to 1, averageFieldLength ({average}) positive"
-        )));
-    }
-    let mut terms = Vec::new();
-    for (ranked, slot) in call.environment.terms_of_field(field.id) {
-        if label.is_none_or(|label| ranked.term.label.as_deref() == Some(label)) {
-            terms.push(Term { slot, idf: inverse_document_frequency(&ranked, call.environment) });
-        }
-    }
-    Ok(call.ready(&["score"], Bm25 { terms, k1, fixed: k1 * (1.0 - b), per_token: k1 * b / average }))
+    let scale = scale_of(field, call.environment)?;
+    let wanted = |ranked: &RankedTerm<'_>| label.is_none_or(|label| ranked.term.label.as_deref() == Some(label));
+    let terms = terms_of(field, call.environment).filter(|(ranked, _)| wanted(ranked)).map(|(_, term)| term);
+    Ok(call.ready(&["score"], Bm25 { terms: terms.collect(), scale }))
+}
+
+/// The scale of `bm25(field)`.
+pub fn scale_of(field: &FieldInfo, environment: &FeatureEnvironment<'_>) -> Result<Scale, Rejection> {
+    let properties = Properties::new(environment, format!("bm25({})", field.name));
+    Scale::new(&properties, "averageFieldLength", environment.statistics.average_field_length(field.id))
+}
+
+/// The ranked terms that search a field.
+pub fn terms_of<'a>(
+    field: &FieldInfo,
+    environment: &FeatureEnvironment<'a>,
+) -> impl Iterator<Item = (RankedTerm<'a>, Term)> {
+    let (id, environment) = (field.id, *environment);
+    environment.terms_of_field(id).map(move |(ranked, slot)| {
+        let idf = inverse_document_frequency(&ranked, id, &environment);
+        (ranked, Term { slot, idf })
+    })
 }
 
 /// `f`, or `field: f` and `label: l` in either order.
@@ -78,12 +121,12 @@ fn arguments(parameters: &[String]) -> Result<(&str, Option<&str>), Rejection> {
     field.map(|field| (field, label)).ok_or_else(|| refuse("no 'field: name' among the parameters"))
 }
 
-fn inverse_document_frequency(ranked: &RankedTerm<'_>, environment: &FeatureEnvironment<'_>) -> f64 {
+fn inverse_document_frequency(ranked: &RankedTerm<'_>, field: FieldId, environment: &FeatureEnvironment<'_>) -> f64 {
     if let Some(documents) = ranked.term.document_frequency {
         return idf(documents);
     }
     ranked.term.significance.unwrap_or_else(|| {
-        let known = environment.statistics.document_frequency(ranked.index);
+        let known = environment.statistics.document_frequency(ranked.index, Some(field));
         idf(known.unwrap_or(DocumentFrequency { frequency: 1.0, count: 1.0 }))
     })
 }
@@ -97,18 +140,6 @@ fn idf(documents: DocumentFrequency) -> f64 {
 
 impl Executor for Bm25 {
     fn execute(&mut self, data: &MatchData, outputs: &mut [f64]) {
-        let mut score = 0.0;
-        for term in &self.terms {
-            let Some(hits) = data.hits(term.slot) else { continue };
-            if !hits.has_positions() {
-                score += term.idf;
-                continue;
-            }
-            let frequency = hits.occurrences.len().min(COUNT_MAX) as f64;
-            let length = (hits.field_length as usize).min(COUNT_MAX) as f64;
-            let weight = frequency * (self.k1 + 1.0) / (frequency + (self.fixed + self.per_token * length));
-            score += term.idf * weight;
-        }
-        outputs[0] = score;
+        outputs[0] = self.terms.iter().map(|term| self.scale.of_document(term, data)).fold(0.0, |sum, score| sum + score);
     }
 }

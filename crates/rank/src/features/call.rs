@@ -4,7 +4,9 @@ use super::properties::Properties;
 use super::{Executor, FeatureEnvironment, Prepared};
 use crate::match_data::{FieldInfo, FieldKind};
 use brooklet_task::{Code, Rejection};
+use brooklet_document::TensorType;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 /// One feature with its parameters, about to be prepared.
 pub struct Call<'c, 'e> {
@@ -76,8 +78,18 @@ impl<'e> Call<'_, 'e> {
     }
 
     /// The feature made ready.
-    pub fn ready(&self, outputs: &'static [&'static str], executor: impl Executor + 'static) -> Prepared {
-        Prepared { text: self.text(), outputs, executor: Box::new(executor) }
+    pub fn ready(&self, outputs: &[&str], executor: impl Executor + 'static) -> Prepared {
+        self.ready_with(outputs.iter().map(|output| (*output).to_owned()).collect(), executor)
+    }
+
+    /// The feature made ready, with outputs whose names depend on the schema.
+    pub fn ready_with(&self, outputs: Vec<String>, executor: impl Executor + 'static) -> Prepared {
+        Prepared { text: self.text(), outputs, tensor_type: None, executor: Box::new(executor) }
+    }
+
+    /// A feature made ready whose value is a tensor.
+    pub fn ready_tensor(&self, output: &str, of: Arc<TensorType>, executor: impl Executor + 'static) -> Prepared {
+        Prepared { tensor_type: Some(of), ..self.ready(&[output], executor) }
     }
 }
 

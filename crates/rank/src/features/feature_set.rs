@@ -3,7 +3,9 @@
 
 use super::{FeatureEnvironment, Prepared, prepare};
 use crate::match_data::{FieldId, MatchData};
+use brooklet_document::Tensor;
 use brooklet_task::Rejection;
+use std::rc::Rc;
 
 /// A feature as an expression names it: `name(parameters).output`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,7 @@ struct Entry {
     prepared: Prepared,
     first_value: usize,
     is_computed: bool,
+    tensor: Option<Rc<Tensor>>,
 }
 
 /// The features a program needs, made ready for one query.
@@ -62,20 +65,36 @@ impl FeatureSet {
     fn add(&mut self, prepared: Prepared) -> usize {
         let first_value = self.values.len();
         self.values.resize(first_value + prepared.outputs.len(), 0.0);
-        self.entries.push(Entry { prepared, first_value, is_computed: false });
+        self.entries.push(Entry { prepared, first_value, is_computed: false, tensor: None });
         self.entries.len() - 1
     }
 
     /// The attributes whose [content](MatchData::record_content) must be recorded for every document; may repeat.
     pub fn counted_attributes(&self) -> impl Iterator<Item = FieldId> {
-        self.entries.iter().filter_map(|entry| entry.prepared.executor.counted_attribute())
+        self.entries.iter().flat_map(|entry| entry.prepared.executor.counted_attributes())
     }
 
     /// Forgets the previous document's values. To be called whenever the match data changes.
     pub fn next_document(&mut self) {
         for entry in &mut self.entries {
             entry.is_computed = false;
+            entry.tensor = None;
         }
+    }
+
+    /// The value of request number `request` if that is a tensor; a number is a tensor without dimensions.
+    ///
+    /// # Panics
+    /// If there is no such request.
+    pub fn tensor(&mut self, request: usize, data: &MatchData) -> Rc<Tensor> {
+        let (index, _) = self.requests[request];
+        if let Some(known) = &self.entries[index].tensor {
+            return known.clone();
+        }
+        let made = self.entries[index].prepared.executor.tensor(data);
+        let made = Rc::new(made.unwrap_or_else(|| Tensor::scalar(self.number(request, data))));
+        self.entries[index].tensor = Some(made.clone());
+        made
     }
 
     /// The value of request number `request` for the document in `data`.

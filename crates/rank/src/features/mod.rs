@@ -14,20 +14,34 @@ mod attribute_match;
 mod bm25;
 mod call;
 mod element_completeness;
+mod element_similarity;
+mod elementwise;
 mod feature_set;
+mod field_info;
 mod field_length;
 mod field_match;
 mod field_term_match;
+mod flow_completeness;
+mod group_statistics;
+mod jaro_winkler_distance;
+mod labels;
+mod match_score;
 mod matches;
 mod native_attribute_match;
+mod native_dot_product;
 mod native_field_match;
 mod native_proximity;
 mod native_rank;
 mod properties;
+mod proximity;
+mod query_completeness;
 mod table;
 mod term;
 mod term_distance;
+mod term_edit_distance;
+mod term_field_md;
 mod text_similarity;
+mod value;
 
 pub use feature_set::{FeatureRequest, FeatureSet};
 pub use registry::{Home, home, prepare};
@@ -35,16 +49,24 @@ pub use registry::{Home, home, prepare};
 use crate::match_data::{
     FieldId, FieldInfo, FieldKind, MatchData, NoStatistics, QueryTerms, RankProperties, RankedTerm, Slot, Statistics,
 };
+use brooklet_document::{Tensor, TensorType};
 use brooklet_task::{Code, Rejection};
+use std::sync::Arc;
 
 /// A feature made ready for one query.
 pub trait Executor {
     /// Computes all outputs for the document in `data`; `outputs` has the length of [`Prepared::outputs`].
     fn execute(&mut self, data: &MatchData, outputs: &mut [f64]);
 
-    /// The attribute whose [content](MatchData::record_content) must be recorded for the feature, if any.
-    fn counted_attribute(&self) -> Option<FieldId> {
+    /// The value of a feature that is a tensor ([`Prepared::tensor_type`]); nothing of one that is numbers.
+    fn tensor(&mut self, data: &MatchData) -> Option<Tensor> {
+        let _ = data;
         None
+    }
+
+    /// The attributes whose [content](MatchData::record_content) must be recorded for the feature.
+    fn counted_attributes(&self) -> Vec<FieldId> {
+        Vec::new()
     }
 }
 
@@ -53,7 +75,9 @@ pub struct Prepared {
     /// `name(parameters)`, for messages.
     pub text: String,
     /// Names of the outputs; the first is the one meant by a feature without `.output`.
-    pub outputs: &'static [&'static str],
+    pub outputs: Vec<String>,
+    /// The type of the value, if it is a tensor instead of numbers; it has one output then.
+    pub tensor_type: Option<Arc<TensorType>>,
     /// What computes them.
     pub executor: Box<dyn Executor>,
 }
@@ -71,7 +95,7 @@ impl Prepared {
     /// If there is no such output.
     pub fn output(&self, name: Option<&str>) -> Result<usize, Rejection> {
         let Some(name) = name else { return Ok(0) };
-        self.outputs.iter().position(|output| *output == name).ok_or_else(|| {
+        self.outputs.iter().position(|output| output == name).ok_or_else(|| {
             let known = self.outputs.join(", ");
             let message =
                 format!("Rank feature '{}' has no output '{}' (it has {known})", self.text, Rejection::quote(name));

@@ -20,21 +20,41 @@ pub enum Home {
 /// Features computed here.
 const MATCH_FEATURES: &[(&str, Prepare)] = &[
     ("attributeMatch", super::attribute_match::prepare),
+    ("averageFieldLength", super::group_statistics::prepare_length),
     ("bm25", super::bm25::prepare),
+    ("bm25_for_labels", super::labels::prepare_bm25),
     ("elementCompleteness", super::element_completeness::prepare),
+    ("elementSimilarity", super::element_similarity::prepare),
+    ("elementwise", super::elementwise::prepare),
+    ("fieldInfo", super::field_info::prepare),
     ("fieldLength", super::field_length::prepare),
     ("fieldMatch", super::field_match::prepare),
     ("fieldTermMatch", super::field_term_match::prepare),
+    ("flowCompleteness", super::flow_completeness::prepare),
+    ("jaroWinklerDistance", super::jaro_winkler_distance::prepare),
+    ("match", super::match_score::prepare),
     ("matchCount", super::matches::prepare_count),
     ("matches", super::matches::prepare),
+    ("matches_for_labels", super::labels::prepare_matches),
     ("nativeAttributeMatch", super::native_attribute_match::prepare),
+    ("nativeDotProduct", super::native_dot_product::prepare),
     ("nativeFieldMatch", super::native_field_match::prepare),
     ("nativeProximity", super::native_proximity::prepare),
     ("nativeRank", super::native_rank::prepare),
+    ("num_docs", super::group_statistics::prepare_documents),
+    ("num_docs_indexed", super::group_statistics::prepare_documents),
+    ("proximity", super::proximity::prepare),
+    ("queryCompleteness", super::query_completeness::prepare),
     ("queryTermCount", super::term::prepare_count),
+    ("queryTermDocumentFrequency", super::group_statistics::prepare_frequency),
+    ("reverseProximity", super::proximity::prepare_reverse),
+    ("subqueries", super::value::prepare_subqueries),
     ("term", super::term::prepare),
     ("termDistance", super::term_distance::prepare),
+    ("termEditDistance", super::term_edit_distance::prepare),
+    ("termFieldMd", super::term_field_md::prepare),
     ("textSimilarity", super::text_similarity::prepare),
+    ("value", super::value::prepare),
 ];
 
 /// Features the search crate computes.
@@ -42,66 +62,45 @@ const DOCUMENT_FEATURES: &[&str] = &[
     "age",
     "attribute",
     "closeness",
+    "closest",
     "constant",
     "distance",
+    "distanceToPath",
+    "dotProduct",
+    "euclideanDistance",
     "firstPhase",
     "firstPhaseRank",
     "freshness",
+    "globalSequence",
+    "internalMaxReduceProdJoin",
     "itemRawScore",
+    "lightgbm",
+    "maxReduceProdJoin",
     "now",
     "query",
     "random",
+    "randomNormal",
+    "randomNormalStable",
     "rawScore",
     "relevanceScore",
     "secondPhase",
-];
-
-/// Features of Vespa that this release refuses.
-const UNSUPPORTED_FEATURES: &[&str] = &[
-    "averageFieldLength",
-    "bm25_for_labels",
-    "closest",
-    "customTokenInputIds",
-    "debugAttributeWait",
-    "debugWait",
-    "distanceToPath",
-    "dotProduct",
-    "elementSimilarity",
-    "elementwise",
-    "euclideanDistance",
-    "fieldInfo",
-    "flowCompleteness",
-    "foreach",
-    "globalSequence",
-    "internalMaxReduceProdJoin",
-    "jaroWinklerDistance",
-    "lightgbm",
-    "match",
-    "matches_for_labels",
-    "maxReduceProdJoin",
-    "nativeDotProduct",
-    "num_docs",
-    "num_docs_indexed",
-    "onnx",
-    "onnxModel",
-    "proximity",
-    "queryCompleteness",
-    "queryTermDocumentFrequency",
-    "randomNormal",
-    "randomNormalStable",
-    "reverseProximity",
-    "subqueries",
     "tensorFromLabels",
     "tensorFromLabelsWithOffset",
     "tensorFromStructs",
     "tensorFromWeightedSet",
-    "termEditDistance",
-    "termFieldMd",
-    "tokenAttentionMask",
-    "tokenInputIds",
-    "tokenTypeIds",
-    "value",
     "xgboost",
+];
+
+/// Features of Vespa that this release refuses, and why.
+const UNSUPPORTED_FEATURES: &[(&str, &str)] = &[
+    ("customTokenInputIds", "it needs a tokenizer, and none is configured"),
+    ("debugAttributeWait", "it wastes time on purpose"),
+    ("debugWait", "it wastes time on purpose"),
+    ("onnx", "there is no runtime for ONNX models"),
+    ("onnxModel", "there is no runtime for ONNX models"),
+    ("tokenAttentionMask", "it needs a tokenizer, and none is configured"),
+    ("tokenInputIds", "it needs a tokenizer, and none is configured"),
+    ("tokenTypeIds", "it needs a tokenizer, and none is configured"),
 ];
 
 /// Who computes the feature called `name`; `None` if Vespa has no such feature.
@@ -111,7 +110,7 @@ pub fn home(name: &str) -> Option<Home> {
         Some(Home::MatchData)
     } else if DOCUMENT_FEATURES.contains(&name) {
         Some(Home::Document)
-    } else if UNSUPPORTED_FEATURES.contains(&name) {
+    } else if UNSUPPORTED_FEATURES.iter().any(|(known, _)| *known == name) {
         Some(Home::Unsupported)
     } else {
         None
@@ -138,7 +137,9 @@ fn not_a_match_feature(name: &str) -> Rejection {
     let quoted = Rejection::quote(name);
     match home(name) {
         Some(Home::Unsupported) => {
-            Rejection::new(Code::Unsupported, format!("Rank feature '{quoted}' is not supported by this release"))
+            let reasons = UNSUPPORTED_FEATURES.iter().find(|(known, _)| *known == name);
+            let why = reasons.map_or(String::new(), |(_, why)| format!(": {why}"));
+            Rejection::new(Code::Unsupported, format!("Rank feature '{quoted}' is not supported by this release{why}"))
         }
         Some(_) => Rejection::new(
             Code::Internal,

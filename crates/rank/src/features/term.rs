@@ -53,7 +53,7 @@ pub fn significance(ranked: &RankedTerm<'_>, environment: &FeatureEnvironment<'_
         return significance_of(frequency);
     }
     ranked.term.significance.unwrap_or_else(|| {
-        let known = environment.statistics.document_frequency(ranked.index);
+        let known = environment.statistics.document_frequency(ranked.index, None);
         significance_of(known.unwrap_or(DocumentFrequency { frequency: 0.0, count: 1.0 }))
     })
 }

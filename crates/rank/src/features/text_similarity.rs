@@ -102,7 +102,9 @@ impl TextSimilarity {
     }
 }
 
-fn proximity(distance: u32) -> f64 {
+/// How near two terms at that distance are, or how near a single term is to a field of that length: 1 next to it, 0 beyond
+/// 8.
+pub fn proximity(distance: u32) -> f64 {
     if distance > 8 {
         return 0.0;
     }
