@@ -165,6 +165,7 @@ fn field_info(id: FieldId, field: &Field, profile: &RankProfile) -> FieldInfo {
     }
     .to_owned();
     info.weight = profile.weight(field);
+    info.is_matchable = !matches!(field.data_type.element(), DataType::Tensor(_) | DataType::Raw);
     info.element_gap = match profile.element_gap(field) {
         ElementGap::Infinite => None,
         ElementGap::Words(words) => Some(words),
@@ -254,8 +255,8 @@ impl ProfileEnvironment<'_> {
     fn attribute_type(&self, feature: &FeatureName) -> Result<FeatureType, Rejection> {
         let name = feature.parameters.first().map_or("", String::as_str);
         let field = self.schema.field(name);
-        let Some(field) = field.filter(|field| field.indexing.attribute || field.indexing.index) else {
-            return Err(self.refuse(format!("'{feature}' names no attribute of schema '{}'", self.schema.name)));
+        let Some(field) = field else {
+            return Err(self.refuse(format!("'{feature}' names no field of schema '{}'", self.schema.name)));
         };
         match &field.data_type {
             DataType::Tensor(of) => Ok(FeatureType::of((**of).clone())),
@@ -297,12 +298,13 @@ impl ProfileEnvironment<'_> {
                 }
                 Ok(FeatureType::Number)
             }
-            "rawScore" | "itemRawScore" | "now" | "random" | "firstPhaseRank" | "value" => Ok(FeatureType::Number),
-            "globalSequence" | "secondPhase" | "relevanceScore" | "firstPhase" | "constant" => Err(Rejection::new(
+            "rawScore" | "itemRawScore" | "now" | "firstPhaseRank" => Ok(FeatureType::Number),
+            "secondPhase" | "relevanceScore" | "firstPhase" | "constant" => Err(Rejection::new(
                 Code::Unsupported,
                 format!("'{feature}' is not supported here in rank profile '{}'", self.profile.name),
             )),
-            _ => Err(self.refuse(format!("'{feature}' is unknown"))),
+            _ => crate::ranking::document::feature_type(feature, self.schema)
+                .unwrap_or_else(|| Err(self.refuse(format!("'{feature}' is unknown")))),
         }
     }
 }
@@ -316,7 +318,7 @@ impl Environment for ProfileEnvironment<'_> {
         let environment = FeatureEnvironment::new(self.fields, &terms, self.properties);
         let prepared = prepare(&feature.name, &feature.parameters, &environment)?;
         prepared.output(feature.output.as_deref())?;
-        Ok(FeatureType::Number)
+        Ok(prepared.tensor_type.map_or(FeatureType::Number, FeatureType::Tensor))
     }
 
     fn function(&self, name: &str) -> Option<Function> {

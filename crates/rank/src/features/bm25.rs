@@ -140,6 +140,7 @@ fn idf(documents: DocumentFrequency) -> f64 {
 
 impl Executor for Bm25 {
     fn execute(&mut self, data: &MatchData, outputs: &mut [f64]) {
-        outputs[0] = self.terms.iter().map(|term| self.scale.of_document(term, data)).fold(0.0, |sum, score| sum + score);
+        outputs[0] =
+            self.terms.iter().map(|term| self.scale.of_document(term, data)).fold(0.0, |sum, score| sum + score);
     }
 }

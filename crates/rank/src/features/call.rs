@@ -3,8 +3,8 @@
 use super::properties::Properties;
 use super::{Executor, FeatureEnvironment, Prepared};
 use crate::match_data::{FieldInfo, FieldKind};
-use brooklet_task::{Code, Rejection};
 use brooklet_document::TensorType;
+use brooklet_task::{Code, Rejection};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 

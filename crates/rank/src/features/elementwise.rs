@@ -32,8 +32,9 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
     let field = call.environment.index_field(field.trim())?;
     let cell = match call.parameters.get(2) {
         None => CellType::Double,
-        Some(cell) => CellType::from_name(cell)
-            .ok_or_else(|| refuse(format!("'{}' is no cell type", Rejection::quote(cell))))?,
+        Some(cell) => {
+            CellType::from_name(cell).ok_or_else(|| refuse(format!("'{}' is no cell type", Rejection::quote(cell))))?
+        }
     };
     let dimension = &call.parameters[1];
     if TensorType::parse(&format!("tensor({dimension}{{}})")).is_err() {

@@ -60,7 +60,8 @@ impl Executor for FieldInfo {
             Some(_) if is_attribute => [unknown, 0.0, 0.0, 1.0],
             Some(hits) => {
                 let length = hits.longest_element().map_or(unknown, f64::from);
-                let place = |at: Option<&crate::match_data::Occurrence>| at.map_or(unknown, |at| f64::from(at.position));
+                let place =
+                    |at: Option<&crate::match_data::Occurrence>| at.map_or(unknown, |at| f64::from(at.position));
                 let occurrences = hits.occurrences;
                 [length, place(occurrences.first()), place(occurrences.last()), occurrences.len() as f64]
             }

@@ -37,9 +37,8 @@ impl Executor for FlowCompleteness {
         self.places.clear();
         for (term, (slot, _)) in (0u32..).zip(&self.terms) {
             let occurrences = data.hits(*slot).map_or(&[][..], |hits| hits.occurrences);
-            self.places.extend(
-                occurrences.iter().map(|o| (o.element, term, o.position, o.element_length, o.element_weight)),
-            );
+            self.places
+                .extend(occurrences.iter().map(|o| (o.element, term, o.position, o.element_length, o.element_weight)));
         }
         self.places.sort_unstable();
         outputs.fill(0.0);
@@ -50,7 +49,8 @@ impl Executor for FlowCompleteness {
                 .chunk_by(|left, right| left.1 == right.1)
                 .map(|same_term| same_term.iter().map(|place| place.2).collect())
                 .collect();
-            let of_terms = element.chunk_by(|left, right| left.1 == right.1).map(|same| self.terms[same[0].1 as usize].1);
+            let of_terms =
+                element.chunk_by(|left, right| left.1 == right.1).map(|same| self.terms[same[0].1 as usize].1);
             let weight: f64 = of_terms.sum();
             let flow = f64::from(maximum_matching(&by_term));
             let of_query = flow / self.terms.len() as f64;

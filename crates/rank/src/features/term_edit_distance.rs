@@ -56,11 +56,8 @@ impl Executor for TermEditDistance {
         };
         let words = words.min(WORDS_MAX);
         self.above.clear();
-        let first_row = (0..=words).map(|word| Cell {
-            cost: f64::from(word) * self.insert,
-            inserted: word,
-            ..Cell::default()
-        });
+        let first_row =
+            (0..=words).map(|word| Cell { cost: f64::from(word) * self.insert, inserted: word, ..Cell::default() });
         self.above.extend(first_row);
         for index in 0..self.terms.len() {
             let occurrences = hits(&self.terms[index]).map_or(&[][..], |hits| hits.occurrences);

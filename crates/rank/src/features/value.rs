@@ -11,9 +11,10 @@ struct Values(Vec<f64>);
 
 /// Makes `value` ready.
 pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
-    let numbers = call.parameters.iter().map(|text| {
-        parse_number(text).ok_or_else(|| refuse(format!("'{}' is not a number", Rejection::quote(text))))
-    });
+    let numbers = call
+        .parameters
+        .iter()
+        .map(|text| parse_number(text).ok_or_else(|| refuse(format!("'{}' is not a number", Rejection::quote(text)))));
     let numbers = numbers.collect::<Result<Vec<f64>, Rejection>>()?;
     if numbers.is_empty() {
         return Err(refuse("takes at least 1 parameter"));

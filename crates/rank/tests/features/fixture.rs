@@ -97,6 +97,17 @@ impl Fixture {
         self.value_of(feature, &self.match_document(document))
     }
 
+    /// The cells of a tensor feature for `document`, by label.
+    pub fn cells(&self, feature: &str, document: &[(&str, Content<'_>)]) -> Vec<(String, f64)> {
+        let query = self.query_terms();
+        let environment = FeatureEnvironment::new(&self.fields, &query, &self.properties);
+        let (name, parameters, output) = split(feature);
+        let request = FeatureRequest { name, parameters: &parameters, output };
+        let mut set = FeatureSet::prepare([request], &environment).unwrap_or_else(|rejection| panic!("{rejection}"));
+        let tensor = set.tensor(0, &self.match_document(document));
+        tensor.addresses.iter().map(|address| address.join(",")).zip(tensor.cells.iter().copied()).collect()
+    }
+
     /// The value of `feature` for what matching found.
     pub fn value_of(&self, feature: &str, data: &MatchData) -> Result<f64, Rejection> {
         let query = self.query_terms();
@@ -118,7 +129,12 @@ pub fn split(feature: &str) -> (&str, Vec<String>, Option<&str>) {
         };
     };
     let (parameters, rest) = rest.rsplit_once(')').expect("tests write features with a closing parenthesis");
-    (name, parameters.split(',').map(str::to_owned).collect(), rest.strip_prefix('.'))
+    let mut depth = 0;
+    let parts = parameters.split(|c: char| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        c == ',' && depth == 0
+    });
+    (name, parts.map(str::to_owned).collect(), rest.strip_prefix('.'))
 }
 
 fn occurrences(words: &[String], elements: &[(&str, i32)]) -> Vec<Occurrence> {

@@ -6,6 +6,7 @@ mod distance;
 mod element;
 mod field_match;
 mod fixture;
+mod matched;
 mod native;
 mod refusals;
 mod terms;

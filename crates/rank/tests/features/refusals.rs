@@ -88,12 +88,28 @@ fn unknown_features_get_a_suggestion() {
 }
 
 #[test]
-fn known_but_missing_features_are_named() {
-    for name in ["elementSimilarity(title)", "onnx(model)", "dotProduct(a,b)", "bm25_for_labels(title)"] {
+fn features_without_a_runtime_are_named_with_the_reason() {
+    for (name, why) in [("onnx(model)", "runtime"), ("tokenInputIds(8,a)", "tokenizer"), ("debugWait(1)", "wastes")] {
         let (code, message) = refusal(&schema(), name);
         assert_eq!(code, Code::Unsupported);
-        assert!(message.contains("is not supported by this release"), "{message}");
+        assert!(message.contains("is not supported by this release") && message.contains(why), "{message}");
     }
+}
+
+#[test]
+fn wrong_parameters_of_dearer_features_are_told() {
+    assert_refused("value(1,x)", "'x' is not a number");
+    assert_refused("value", "takes at least 1 parameter");
+    assert_refused("elementwise(foo(title),d)", "bm25(field) or matches(field) is expected");
+    assert_refused("elementwise(bm25(title),d,int4)", "'int4' is no cell type");
+    assert_refused("elementwise(bm25(title),9-)", "no name of a dimension");
+    assert_refused("queryCompleteness(title,5,5)", "the positions from 5 to 5 are none");
+    let odd = |value: &str| {
+        refusal(&schema().property("elementSimilarity(tags).output.x", value), "elementSimilarity(tags)").1
+    };
+    assert!(odd("max(z)").contains("'z' is none of p, o, q, f and w"), "{}", odd("max(z)"));
+    assert!(odd("median(p)").contains("must be max, avg or sum"), "{}", odd("median(p)"));
+    assert!(odd("p").contains("aggregator(expression) is expected"), "{}", odd("p"));
 }
 
 #[test]

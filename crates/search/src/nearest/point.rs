@@ -39,7 +39,7 @@ impl Point {
     }
 
     /// The internal distance of a row of exact cells.
-    pub(super) fn distance(&self, cell: CellType, row: &[u8]) -> Result<f64, Rejection> {
+    pub(crate) fn distance(&self, cell: CellType, row: &[u8]) -> Result<f64, Rejection> {
         Ok(match self.scale.metric() {
             DistanceMetric::Euclidean => self.query.squared_euclidean(row),
             DistanceMetric::Angular => 1.0 - self.query.cosine(row),

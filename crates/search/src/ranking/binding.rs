@@ -1,13 +1,11 @@
 //! Where the features of a profile's programs come from.
-use std::sync::Arc;
-
-use brooklet_document::TensorType;
 use brooklet_rank::features::age::Freshness;
 use brooklet_rank::features::{FeatureEnvironment, Home, home};
 use brooklet_rank::{FeatureName, FeatureType, Value};
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec};
 use brooklet_task::Rejection;
 
+use super::document::{self, DocumentFeature};
 use super::{Bound, Which};
 use crate::plan::{SchemaPlan, Test};
 
@@ -26,11 +24,17 @@ pub(super) enum Kind {
     /// A string attribute.
     Text(ColumnSpec),
     /// A tensor attribute.
-    Tensor { field: String, spec: Option<ColumnSpec>, tensor_type: Arc<TensorType> },
+    Tensor { field: String, spec: Option<ColumnSpec> },
     /// Best closeness of nearest-neighbour items, or the distance that belongs to it.
     Closeness { items: Vec<usize>, as_distance: bool },
     /// Sum of the raw scores of items that matched.
     RawScore(RawScores),
+    /// The number of an element of a weighted set attribute: its weight, whether it is there, or itself.
+    Key { spec: ColumnSpec, key: String, output: KeyOutput },
+    /// The value of a field that no column holds.
+    Stored(String),
+    /// A feature of the document's values.
+    Document(Box<dyn DocumentFeature>),
     /// Seconds since an attribute.
     Age(ColumnSpec),
     /// How fresh that is.
@@ -45,6 +49,14 @@ pub(super) struct RawScores {
     pub(super) targets: Vec<(usize, usize)>,
     /// Labeled conditions.
     pub(super) labeled: Vec<usize>,
+}
+
+/// What is asked of a key of a weighted set.
+#[derive(Clone, Copy)]
+pub(super) enum KeyOutput {
+    Value,
+    Weight,
+    Contains,
 }
 
 /// Finds out where the features of programs come from.
@@ -110,7 +122,7 @@ impl Binder<'_> {
                 }
                 None => zero,
             },
-            _ => zero,
+            _ => document::bind(name, self.plan, self.now)?.map_or(zero, Kind::Document),
         })
     }
 
@@ -122,22 +134,31 @@ impl Binder<'_> {
     fn attribute(&self, name: &FeatureName, feature_type: &FeatureType) -> Kind {
         let field = name.parameters.first().map_or("", String::as_str);
         let schema = &self.plan.schema;
-        if let FeatureType::Tensor(tensor_type) = feature_type {
-            let vectors = |kind: &ColumnKind| matches!(kind, ColumnKind::Vectors { mapped: false, .. });
+        if let FeatureType::Tensor(_) = feature_type {
+            let vectors = |kind: &ColumnKind| matches!(kind, ColumnKind::Vectors { .. });
             let spec = schema.column(field, vectors).cloned();
-            return Kind::Tensor { field: field.to_owned(), spec, tensor_type: tensor_type.clone() };
+            return Kind::Tensor { field: field.to_owned(), spec };
         }
         let values = |kind: &ColumnKind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. });
-        let Some(spec) = schema.column(field, values).cloned() else { return Kind::Given(Value::Number(f64::NAN)) };
+        let Some(spec) = schema.column(field, values).cloned() else { return Kind::Stored(field.to_owned()) };
         let collection = match &spec.kind {
             ColumnKind::Numbers { collection, .. } | ColumnKind::Strings { collection } => *collection,
             _ => Collection::Single,
         };
-        match (name.output.as_deref(), name.parameters.get(1), &spec.kind, collection) {
-            (Some("count"), ..) => Kind::Count(spec),
-            (_, Some(index), ColumnKind::Numbers { .. }, Collection::Array) => {
-                Kind::Element(spec, index.parse().unwrap_or(usize::MAX))
+        let output = name.output.as_deref();
+        match (output, name.parameters.get(1), &spec.kind, collection) {
+            (_, Some(key), _, Collection::WeightedSet) if output != Some("count") => {
+                let output = match output {
+                    Some("weight") => KeyOutput::Weight,
+                    Some("contains") => KeyOutput::Contains,
+                    _ => KeyOutput::Value,
+                };
+                Kind::Key { spec, key: key.clone(), output }
             }
+            (Some("count"), None, _, Collection::Single) => Kind::Given(Value::Number(1.0)),
+            (Some("count"), None, ..) => Kind::Count(spec),
+            (Some(output), ..) if output != "value" => Kind::Given(Value::Number(0.0)),
+            (_, Some(index), _, Collection::Array) => Kind::Element(spec, index.parse().unwrap_or(usize::MAX)),
             (_, None, ColumnKind::Numbers { .. }, Collection::Single) => Kind::Number(spec),
             (_, None, ColumnKind::Strings { .. }, Collection::Single) => Kind::Text(spec),
             _ => Kind::Given(Value::Number(0.0)),

@@ -2,6 +2,7 @@
 //!
 //! [`binding`] finds out where each feature comes from, [`source`] answers a program, [`values`] reads columns,
 mod binding;
+pub(crate) mod document;
 mod source;
 mod values;
 
@@ -165,8 +166,18 @@ impl Ranker {
         }
         let (score, halted) = {
             let Ranker { plan, now, kinds, score, set, data, .. } = self;
-            let mut source =
-                Source { plan, now: *now, kinds, bound: &score.kinds, set, data, spot, reads, halted: None };
+            let mut source = Source {
+                plan,
+                now: *now,
+                kinds,
+                bound: &score.kinds,
+                types: score.which.of(&plan.profile).features(),
+                set,
+                data,
+                spot,
+                reads,
+                halted: None,
+            };
             (score.which.of(&plan.profile).score(&mut source, &mut score.scratch), source.halted)
         };
         if let Some(halt) = halted {
@@ -182,7 +193,18 @@ impl Ranker {
             self.fill(spot, reads)?;
         }
         let Ranker { plan, now, kinds, score, set, data, .. } = self;
-        let mut source = Source { plan, now: *now, kinds, bound: &score.kinds, set, data, spot, reads, halted: None };
+        let mut source = Source {
+            plan,
+            now: *now,
+            kinds,
+            bound: &score.kinds,
+            types: score.which.of(&plan.profile).features(),
+            set,
+            data,
+            spot,
+            reads,
+            halted: None,
+        };
         let interval = score.which.of(&plan.profile).interval(&mut source, &mut score.scratch);
         match source.halted {
             Some(halt) => Err(halt),
@@ -240,8 +262,18 @@ impl Ranker {
         let mut values = Vec::with_capacity(listed.len());
         let mut missing = false;
         for bound in listed {
-            let mut source =
-                Source { plan, now: *now, kinds, bound: &bound.kinds, set, data, spot, reads, halted: None };
+            let mut source = Source {
+                plan,
+                now: *now,
+                kinds,
+                bound: &bound.kinds,
+                types: bound.which.of(&plan.profile).features(),
+                set,
+                data,
+                spot,
+                reads,
+                halted: None,
+            };
             let value = bound.which.of(&plan.profile).evaluate(&mut source, &mut bound.scratch);
             match source.halted {
                 None => values.push(value?),

@@ -1,19 +1,20 @@
 //! Answers a program's questions about one document. Nothing is read before it is asked for.
 use std::rc::Rc;
+use std::sync::Arc;
 
-use brooklet_document::{Tensor, Value as DocumentValue};
+use brooklet_document::{DataType, Tensor, TensorType, Value as DocumentValue};
 use brooklet_rank::distance::NO_DISTANCE;
 use brooklet_rank::features::FeatureSet;
 use brooklet_rank::features::age::age;
 use brooklet_rank::match_data::MatchData;
-use brooklet_rank::{FeatureSource, Interval, IntervalSource, Value, text_hash};
-use brooklet_segment::column::number::SeveralBlock;
-use brooklet_segment::layout::{ColumnKind, ColumnSpec};
-use brooklet_segment::{BlockSource, Halt, read_document};
+use brooklet_rank::{FeatureName, FeatureSource, FeatureType, Interval, IntervalSource, Value, text_hash};
+use brooklet_segment::layout::ColumnSpec;
+use brooklet_segment::{Halt, read_document};
 
 use super::Spot;
-use super::binding::{Kind, RawScores};
-use super::values::{single_number, single_string, value_weights, vector_tensor};
+use super::binding::{KeyOutput, Kind, RawScores};
+use super::document::Document;
+use super::values::{Item, items, mapped_tensor, single_number, single_string, value_weights, vector_tensor};
 use crate::matching::{Found, weighted};
 use crate::nearest::{distance_bounds, exact_distance};
 use crate::plan::{Node, SchemaPlan, Test};
@@ -25,6 +26,8 @@ pub(super) struct Source<'a> {
     pub(super) now: i64,
     pub(super) kinds: &'a [Kind],
     pub(super) bound: &'a [usize],
+    /// The features of the program, with their types.
+    pub(super) types: &'a [(FeatureName, FeatureType)],
     pub(super) set: &'a mut FeatureSet,
     pub(super) data: &'a MatchData,
     pub(super) spot: Spot<'a>,
@@ -43,6 +46,11 @@ impl Source<'_> {
             }
             Kind::Given(Value::Number(number)) => *number,
             Kind::Given(Value::Tensor(_)) | Kind::Tensor { .. } => f64::NAN,
+            Kind::Document(feature) => {
+                feature.number(&mut Document { plan: self.plan, spot: self.spot, reads: self.reads })?
+            }
+            Kind::Key { spec, key, output } => self.key(spec, key, *output)?,
+            Kind::Stored(field) => self.stored(field)?,
             Kind::Number(spec) => self.attribute(spec)?,
             Kind::Count(spec) => match self.spot.at().segment.header.column(spec) {
                 Some(column) => f64::from(value_weights(column, self.spot, self.reads)?.0),
@@ -110,16 +118,39 @@ impl Source<'_> {
     }
 
     fn element(&mut self, spec: &ColumnSpec, index: usize) -> Result<f64, Halt> {
-        let Some(column) = self.spot.at().segment.header.column(spec) else { return Ok(0.0) };
-        let (ColumnKind::Numbers { number, collection }, Some(part)) = (&column.spec.kind, column.parts.first()) else {
-            return Ok(0.0);
-        };
-        let at = part.index_of(self.spot.ordinal);
-        let (first, rows) = part.span_of(at);
-        let block = self.reads.of(&self.spot.at().segment).block(part.first_block + at)?;
-        let block = SeveralBlock::read(block.bytes(), rows, *number, *collection)?;
-        let range = block.range((self.spot.ordinal - first) as usize);
-        Ok(range.clone().nth(index).map_or(0.0, |at| block.values.float(at)))
+        let items = items(spec, self.spot, self.reads)?;
+        Ok(items.get(index).map_or(0.0, |(item, _)| number_of(item)))
+    }
+
+    /// What a key of a weighted set is, weighs, or whether it is there.
+    fn key(&mut self, spec: &ColumnSpec, key: &str, output: KeyOutput) -> Result<f64, Halt> {
+        let items = items(spec, self.spot, self.reads)?;
+        let found = items.iter().find(|(item, _)| item.label() == key);
+        Ok(found.map_or(0.0, |(item, weight)| match output {
+            KeyOutput::Value => number_of(item),
+            KeyOutput::Weight => f64::from(*weight),
+            KeyOutput::Contains => 1.0,
+        }))
+    }
+
+    /// A number or text that stands in the document's source only; an unset number is NaN, an unset text empty.
+    fn stored(&mut self, field: &str) -> Result<f64, Halt> {
+        let segment = &self.spot.at().segment;
+        let mut blocks = self.reads.of(segment);
+        let document = read_document(&segment.header, self.spot.ordinal, &|name| name == field, &mut blocks)?;
+        let is_text = |of: &brooklet_schema::Field| matches!(of.data_type, DataType::String | DataType::Uri);
+        Ok(match document.field(field) {
+            Some(DocumentValue::String(text)) => text_hash(text),
+            Some(DocumentValue::Int(number)) => f64::from(*number),
+            Some(DocumentValue::Long(number)) if *number != i64::MIN => *number as f64,
+            Some(DocumentValue::Byte(number)) => f64::from(*number),
+            Some(DocumentValue::Bool(flag)) => f64::from(u8::from(*flag)),
+            Some(DocumentValue::Float(number)) => f64::from(*number),
+            Some(DocumentValue::Double(number)) => *number,
+            None if self.plan.schema.schema.field(field).is_some_and(is_text) => text_hash(""),
+            Some(DocumentValue::Array(_) | DocumentValue::WeightedSet(_) | DocumentValue::Map(_)) => 0.0,
+            _ => f64::NAN,
+        })
     }
 
     fn text_hash(&mut self, spec: &ColumnSpec) -> Result<f64, Halt> {
@@ -171,15 +202,23 @@ impl Source<'_> {
         Ok(Some(mapped))
     }
 
-    fn try_tensor(&mut self, kind: &Kind) -> Result<Rc<Tensor>, Halt> {
+    fn try_tensor(&mut self, kind: &Kind, tensor_type: &Arc<TensorType>) -> Result<Rc<Tensor>, Halt> {
         match kind {
             Kind::Given(Value::Tensor(tensor)) => Ok(tensor.clone()),
-            Kind::Tensor { field, spec, tensor_type } => {
+            Kind::Tensor { field, spec } => {
                 let stored = match spec {
+                    Some(spec) if tensor_type.mapped().next().is_some() => {
+                        mapped_tensor(spec, tensor_type, self.spot, self.reads)?
+                    }
                     Some(spec) => vector_tensor(spec, tensor_type, self.spot, self.reads)?,
                     None => self.source_tensor(field)?,
                 };
                 Ok(Rc::new(stored.unwrap_or_else(|| Tensor::empty(tensor_type.clone()))))
+            }
+            Kind::Match { request, .. } => Ok(self.set.tensor(*request, self.data)),
+            Kind::Document(feature) => {
+                let made = feature.tensor(&mut Document { plan: self.plan, spot: self.spot, reads: self.reads })?;
+                Ok(Rc::new(made.unwrap_or_else(|| Tensor::empty(tensor_type.clone()))))
             }
             _ => Ok(Rc::new(Tensor::scalar(self.try_number(kind)?))),
         }
@@ -214,13 +253,13 @@ impl FeatureSource for Source<'_> {
 
     fn tensor(&mut self, feature: usize) -> Rc<Tensor> {
         let kinds = self.kinds;
-        let kind = &kinds[self.bound[feature]];
-        self.try_tensor(kind).unwrap_or_else(|halt| {
+        let tensor_type = match &self.types[feature].1 {
+            FeatureType::Tensor(of) => of.clone(),
+            FeatureType::Number => Arc::new(TensorType::scalar()),
+        };
+        self.try_tensor(&kinds[self.bound[feature]], &tensor_type).unwrap_or_else(|halt| {
             self.note(halt);
-            Rc::new(match kind {
-                Kind::Tensor { tensor_type, .. } => Tensor::empty(tensor_type.clone()),
-                _ => Tensor::scalar(0.0),
-            })
+            Rc::new(Tensor::empty(tensor_type))
         })
     }
 }
@@ -238,5 +277,14 @@ impl IntervalSource for Source<'_> {
             self.note(halt);
             None
         })
+    }
+}
+
+/// A value as ranking sees it: a text is its hash.
+fn number_of(item: &Item) -> f64 {
+    match item {
+        Item::Integer(number) => *number as f64,
+        Item::Float(number) => *number,
+        Item::Text(text) => text_hash(text),
     }
 }

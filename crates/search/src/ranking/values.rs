@@ -1,15 +1,18 @@
 //! Values of one document, read from the columns of attributes.
 use std::sync::Arc;
 
-use brooklet_document::{Tensor, TensorType, cells_from_bytes};
+use brooklet_document::{CellType, Tensor, TensorType, cells_from_bytes};
 use brooklet_segment::column::dictionary::DictionaryBlock;
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock};
+use brooklet_segment::column::stored;
 use brooklet_segment::column::vector::{self, Vectors};
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
 use brooklet_segment::{BlockSource, ColumnHeader, Halt, vector_rows};
 use brooklet_task::Rejection;
+use brooklet_task::bytes::Reader;
 
 use super::Spot;
+use crate::plan::SchemaPlan;
 use crate::reads::Reads;
 
 /// The single number a column holds for a document; NaN if none, and for the smallest long, which stands for none.
@@ -80,6 +83,143 @@ pub(super) fn value_weights(column: &ColumnHeader, spot: Spot<'_>, reads: &mut R
     }
     let weights = block.weights.get(range.clone()).unwrap_or_default();
     Ok((range.len() as u32, weights.iter().map(|weight| i64::from(*weight)).sum()))
+}
+
+/// One value of an attribute.
+pub(super) enum Item {
+    Integer(i64),
+    Float(f64),
+    Text(String),
+}
+
+impl Item {
+    /// As a label of a tensor.
+    pub(super) fn label(&self) -> String {
+        match self {
+            Item::Integer(number) => number.to_string(),
+            Item::Float(number) => number.to_string(),
+            Item::Text(text) => text.clone(),
+        }
+    }
+
+    /// As a number; a text is none.
+    pub(super) fn number(&self) -> Option<f64> {
+        match self {
+            Item::Integer(number) => Some(*number as f64),
+            Item::Float(number) => Some(*number),
+            Item::Text(_) => None,
+        }
+    }
+}
+
+/// The column of a field's values.
+pub(super) fn value_column(plan: &SchemaPlan, field: &str) -> Option<ColumnSpec> {
+    let values = |kind: &ColumnKind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. });
+    plan.schema.column(field, values).cloned()
+}
+
+/// All values of a document in a column, each with its weight (1 outside of weighted sets), in their order.
+pub(super) fn items(spec: &ColumnSpec, spot: Spot<'_>, reads: &mut Reads) -> Result<Vec<(Item, i32)>, Halt> {
+    let Some(column) = spot.at().segment.header.column(spec) else { return Ok(Vec::new()) };
+    let (number, collection, part, words) = match (&spec.kind, &column.parts[..]) {
+        (ColumnKind::Numbers { number, collection }, [part]) => (*number, *collection, part, None),
+        (ColumnKind::Strings { collection }, [words, part]) => (NumberKind::Int32, *collection, part, Some(words)),
+        _ => return Ok(Vec::new()),
+    };
+    let index = part.index_of(spot.ordinal);
+    let (first, rows) = part.span_of(index);
+    let block = reads.of(&spot.at().segment).block(part.first_block + index)?;
+    let at = (spot.ordinal - first) as usize;
+    let mut found: Vec<(Item, i32)> = Vec::new();
+    let item = |values: &brooklet_segment::column::number::Values<'_>, at: usize| match number.is_integer() {
+        true => Item::Integer(values.integer(at)),
+        false => Item::Float(values.float(at)),
+    };
+    if collection == Collection::Single {
+        let block = SingleBlock::read(block.bytes(), rows, number)?;
+        if block.has(at) {
+            found.push((item(&block.values, at), 1));
+        }
+    } else {
+        let block = SeveralBlock::read(block.bytes(), rows, number, collection)?;
+        let weight = |at: usize| block.weights.get(at).copied().unwrap_or(1);
+        found.extend(block.range(at).map(|at| (item(&block.values, at), weight(at))));
+    }
+    let Some(words) = words else { return Ok(found) };
+    let mut missing = false;
+    for (item, _) in &mut found {
+        let Item::Integer(word) = item else { continue };
+        match word_of(words, *word as u32, spot, reads) {
+            Ok(text) => *item = Item::Text(text),
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing { Err(Halt::Missing) } else { Ok(found) }
+}
+
+/// The labels, cell type and exact cells of each row of a document in a mapped vector column; `labels` are those of one
+/// row.
+pub(super) fn mapped_rows(
+    spec: &ColumnSpec,
+    labels: usize,
+    spot: Spot<'_>,
+    reads: &mut Reads,
+) -> Result<Vec<(Vec<String>, CellType, Vec<u8>)>, Halt> {
+    let Some(column) = spot.at().segment.header.column(spec) else { return Ok(Vec::new()) };
+    let vectors = Vectors::of(column)?;
+    let mut blocks = reads.of(&spot.at().segment);
+    let rows = vector_rows(&vectors, spot.ordinal, &mut blocks)?;
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names = vectors.part(vector::LABELS);
+    let mut held = Vec::new();
+    let mut missing = false;
+    for index in stored::blocks_of(names, spot.ordinal) {
+        match blocks.block(names.first_block + index) {
+            Ok(block) => held.push(block),
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    let part = vectors.part(vector::EXACT);
+    let mut cells = Vec::new();
+    for row in rows {
+        let index = part.index_of(row);
+        match blocks.block(part.first_block + index) {
+            Ok(block) => cells.push(vectors.exact(row - part.span_of(index).0, block.bytes())?.to_vec()),
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing {
+        return Err(Halt::Missing);
+    }
+    let payloads: Vec<&[u8]> = held.iter().map(brooklet_task::Block::bytes).collect();
+    let written = stored::row(names, spot.ordinal, &payloads)?;
+    let mut reader = Reader::new(&written);
+    let row = |cells: Vec<u8>| {
+        let address = (0..labels).map(|_| reader.text().map(str::to_owned)).collect::<Result<Vec<_>, _>>()?;
+        Ok((address, vectors.cell, cells))
+    };
+    cells.into_iter().map(row).collect()
+}
+
+/// The tensor of a document in a vector column with mapped dimensions.
+pub(super) fn mapped_tensor(
+    spec: &ColumnSpec,
+    tensor_type: &Arc<TensorType>,
+    spot: Spot<'_>,
+    reads: &mut Reads,
+) -> Result<Option<Tensor>, Halt> {
+    let rows = mapped_rows(spec, tensor_type.mapped().count(), spot, reads)?;
+    let mut tensor = Tensor::empty(tensor_type.clone());
+    for (address, cell, row) in rows {
+        tensor.addresses.push(address);
+        tensor.cells.extend(cells_from_bytes(cell, &row)?);
+    }
+    Ok((!tensor.addresses.is_empty()).then_some(tensor))
 }
 
 /// The tensor of a document in a vector column without mapped dimensions.
