@@ -54,8 +54,10 @@ fn direction_of(letter: char) -> Option<(char, Axis)> {
 }
 
 fn parse_decimal(text: &str) -> Option<f64> {
-    let decimal = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    decimal.then(|| text.parse().ok()).flatten()
+    let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let decimal = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let exponent = exponent.parse::<i8>().is_ok();
+    (decimal && exponent).then(|| text.parse().ok()).flatten()
 }
 
 /// A coordinate in millionths of a degree, checked against its axis.
@@ -108,6 +110,7 @@ mod tests {
         assert_eq!(parse_distance("200 km"), Ok(Some(1_802_674)));
         assert_eq!(parse_distance("200 miles"), Ok(Some(2_901_123)));
         assert_eq!(parse_distance("1km"), Ok(Some(9_013)));
+        assert_eq!(parse_distance("1e3 m"), Ok(Some(9_013)));
         assert_eq!(parse_distance("2.5deg"), Ok(Some(2_500_000)));
         assert_eq!(parse_distance("-1 m"), Ok(None));
         for wrong in ["200", "200 furlong", "2 KM", "km", "x km", "", "1 2 km"] {

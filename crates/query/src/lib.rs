@@ -1,5 +1,5 @@
-//! Syntax of queries: YQL, the simple query language, sorting, and the flattening of JSON requests; all become one tree.
-//! Beside it the [`grouping`] language.
+//! Syntax of queries: YQL, the simple query language, JSON `select`, sorting, and the flattening of JSON requests; all
+//! become one tree. Beside it the [`grouping`] language.
 //!
 //! Nothing here knows a schema. What a parser must know of fields, parameters and words it asks through the traits of
 //! [`surroundings`]; binding the tree to schemas and rank profiles is left to the search.
@@ -14,9 +14,11 @@ pub mod tree;
 
 mod flatten;
 mod geo;
+mod json;
 mod limited;
 mod number;
 mod print;
+mod select;
 mod statement;
 mod suggestion;
 mod yql;
@@ -24,5 +26,6 @@ mod yql;
 pub use flatten::flatten;
 pub use grouping::{json_grouping, parse_grouping};
 pub use print::{Form, tree_text, yql_text};
+pub use select::{Select, parse_select, select_fields};
 pub use sorting::parse_sorting;
 pub use yql::parse_yql;

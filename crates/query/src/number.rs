@@ -23,10 +23,11 @@ impl Range {
 
     /// The shortest expression of the range.
     fn expression(self) -> String {
+        let limited = self.hit_limit.is_some();
         match (self.low, self.high) {
-            (Bound::Inclusive(low), Bound::Inclusive(high)) if low == high => display(low),
-            (Bound::Unbounded, Bound::Exclusive(high)) => format!("<{}", display(high)),
-            (Bound::Exclusive(low), Bound::Unbounded) => format!(">{}", display(low)),
+            (Bound::Inclusive(low), Bound::Inclusive(high)) if low == high && !limited => display(low),
+            (Bound::Unbounded, Bound::Exclusive(high)) if !limited => format!("<{}", display(high)),
+            (Bound::Exclusive(low), Bound::Unbounded) if !limited => format!(">{}", display(low)),
             (low, high) => {
                 let open = if matches!(low, Bound::Exclusive(_)) { '<' } else { '[' };
                 let close = if matches!(high, Bound::Exclusive(_)) { '>' } else { ']' };

@@ -162,7 +162,7 @@ fn leaf() -> impl Strategy<Value = String> {
         1 => format!("phrase({first}, {second})"),
         2 => format!("({{distance: 7}}near({first}, {second}))"),
         3 => format!("({{distance: 4, exclusionDistance: 2}}onear({first}, !{second}))"),
-        4 => format!("({{weight: 30}}equiv({first}, {second}))"),
+        4 => format!("({{weight: 30}}equiv({}, {}))", whole(&first), whole(&second)),
         5 => "alternatives({\"a\": 1.0, \"b\": 0.5})".to_owned(),
         6 => format!("({{maxEditDistance: 1, prefix: {flag}}}fuzzy(\"abc\"))"),
         7 => format!("({{startAnchor: {flag}}}uri(\"http://a.b/c\"))"),
@@ -171,6 +171,11 @@ fn leaf() -> impl Strategy<Value = String> {
         10 => format!("({{nfkc: {flag}}}\"ﬁsh\")"),
         _ => second,
     })
+}
+
+/// A word without what makes it a part of one.
+fn whole(leaf: &str) -> String {
+    leaf.replace("{prefix: true}", "{stem: true}")
 }
 
 /// Conditions of every kind, as they are written.

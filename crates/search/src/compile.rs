@@ -2,14 +2,8 @@
 use std::rc::Rc;
 
 use brooklet_document::json::TensorFormat;
-use brooklet_query::parse_yql;
-use brooklet_query::simple::{Grammar, parse_user_query};
-use brooklet_query::surroundings::{
-    CharacterClass, Index, Indexes, Linguistics, Matching, Surroundings, UserQuery, ValueKind,
-};
 use brooklet_query::tree::Query;
 use brooklet_rank::match_data::RankProperties;
-use brooklet_schema::{Field, MatchKind};
 use brooklet_task::{Code, Issues, Rejection, limits};
 
 use crate::bind::bind;
@@ -17,6 +11,7 @@ use crate::deployed::{Deployed, DeployedSchema};
 use crate::inputs::Inputs;
 use crate::phases::{Phases, RERANK};
 use crate::plan::{Plan, Presentation, SchemaPlan};
+use crate::query::parse;
 use crate::request::Properties;
 use crate::sorting::bind_order;
 
@@ -78,16 +73,7 @@ fn default_timeout(deployed: &Deployed, schemas: &[SchemaPlan]) -> u32 {
 
 /// Parameters that would change the answer and do nothing here are refused, not ignored.
 fn check_known(properties: &Properties) -> Result<(), Rejection> {
-    let unsupported = [
-        "select",
-        "select.where",
-        "select.grouping",
-        "recall",
-        "collapsefield",
-        "collapsesize",
-        "streaming.fromtimestamp",
-        "streaming.totimestamp",
-    ];
+    let unsupported = ["recall", "collapsefield", "collapsesize", "streaming.fromtimestamp", "streaming.totimestamp"];
     for name in unsupported {
         if properties.value(name).is_some_and(|value| !value.is_empty()) {
             return Err(Rejection::new(Code::Unsupported, format!("The parameter '{name}' is not supported yet")));
@@ -105,33 +91,6 @@ fn check_known(properties: &Properties) -> Result<(), Rejection> {
         return Err(Rejection::new(Code::InvalidQueryParameter, message));
     }
     Ok(())
-}
-
-fn parse(deployed: &Deployed, properties: &Properties) -> Result<Query, Rejection> {
-    let indexes = SearchedIndexes(deployed);
-    let grammar = match properties.value("model.type") {
-        Some(name) => Grammar::named(name)
-            .ok_or_else(|| properties.refuse("model.type", &format!("No query type '{}'", Rejection::quote(name))))?,
-        None => Grammar::WEAK_AND,
-    };
-    let user_query = properties.value("model.queryString").map(|text| UserQuery {
-        text,
-        grammar,
-        filter: properties.value("model.filter"),
-        default_index: properties.value("model.defaultIndex"),
-    });
-    let around = Surroundings {
-        parameters: properties,
-        indexes: &indexes,
-        linguistics: &Words,
-        user_query,
-        input_grammar: Grammar::WEAK_AND,
-    };
-    match (properties.value("yql").filter(|yql| !yql.trim().is_empty()), user_query) {
-        (Some(yql), _) => parse_yql(yql, &around),
-        (None, Some(query)) => Ok(Query::of(parse_user_query(&query, &around)?)),
-        (None, None) => Err(Rejection::new(Code::NullQuery, "Null query: the request has no 'yql' and no 'query'")),
-    }
 }
 
 /// How many hits, from which.
@@ -263,84 +222,4 @@ fn presentation(properties: &Properties) -> Result<Presentation, Rejection> {
         trace_level: properties.number("trace.level")?.unwrap_or(0.0) as i32,
         bolding: properties.is_on("presentation.bolding", true),
     })
-}
-
-/// The fields of all schemas, as the parsers ask for them.
-struct SearchedIndexes<'a>(&'a Deployed);
-
-impl Indexes for SearchedIndexes<'_> {
-    fn index(&self, name: &str) -> Option<Index> {
-        if name == "sddocname" || name == "documentid" {
-            return Some(Index { matching: Matching::Word, values: ValueKind::Text });
-        }
-        self.0
-            .schemas
-            .iter()
-            .find_map(|schema| index_of(&schema.schema, name))
-            .or_else(|| (name == brooklet_query::tree::DEFAULT_INDEX).then(Index::text))
-    }
-}
-
-fn index_of(schema: &brooklet_schema::Schema, name: &str) -> Option<Index> {
-    if let Some(set) = schema.field_set(name) {
-        let fields = set.fields.iter().filter_map(|field| schema.field(field));
-        let mut kinds: Vec<ValueKind> = fields.clone().map(value_kind).collect();
-        kinds.dedup();
-        let values = if let [kind] = kinds[..] { kind } else { ValueKind::Other };
-        let settings = set.matching.as_ref().or_else(|| fields.clone().next().map(|field| &field.matching));
-        let matching = settings.map_or(Matching::Text, |settings| matching(settings, values));
-        return Some(Index { matching, values });
-    }
-    let base = name.split(['{', '[']).next().unwrap_or(name);
-    let field = schema.query_field(base)?;
-    let values = value_kind(field);
-    Some(Index { matching: matching(&field.matching, values), values })
-}
-
-fn matching(settings: &brooklet_schema::MatchSettings, values: ValueKind) -> Matching {
-    match settings.kind {
-        _ if values != ValueKind::Text => Matching::Word,
-        MatchKind::Text => Matching::Text,
-        MatchKind::Gram => Matching::Gram,
-        MatchKind::Word => Matching::Word,
-        MatchKind::Exact => Matching::Exact { terminator: settings.exact_terminator.clone() },
-    }
-}
-
-fn value_kind(field: &Field) -> ValueKind {
-    use brooklet_document::DataType;
-    match field.data_type.element() {
-        DataType::String | DataType::Uri => ValueKind::Text,
-        DataType::Byte | DataType::Int | DataType::Long => ValueKind::Integer,
-        DataType::Float | DataType::Double => ValueKind::Float,
-        DataType::Bool => ValueKind::Boolean,
-        _ => ValueKind::Other,
-    }
-}
-
-/// Words of query texts.
-struct Words;
-
-impl Linguistics for Words {
-    fn segment(&self, text: &str) -> Vec<String> {
-        brooklet_text::segment(text).into_iter().map(str::to_owned).collect()
-    }
-
-    fn class(&self, c: char) -> CharacterClass {
-        match brooklet_text::class_of(c) {
-            brooklet_text::Class::Letter => CharacterClass::Letter,
-            brooklet_text::Class::Digit => CharacterClass::Digit,
-            brooklet_text::Class::Symbol => CharacterClass::Symbol,
-            brooklet_text::Class::Other => CharacterClass::Other,
-        }
-    }
-
-    fn processed_words(&self, text: &str) -> Vec<String> {
-        let words = brooklet_text::Tokens::new(text).map(|token| &text[token.start..token.end]);
-        words.map(|word| brooklet_text::Normalizing::LowercaseAndFold.apply(word).into_owned()).collect()
-    }
-
-    fn normalize(&self, text: &str) -> String {
-        text.to_owned()
-    }
 }

@@ -21,6 +21,7 @@ mod partial;
 mod partition;
 mod phases;
 mod plan;
+mod query;
 mod ranking;
 mod reads;
 mod render;

@@ -8,12 +8,14 @@
 //! Not reproduced: an extra empty token the reference implementation counts at the end of some values that are not
 //! ASCII; folding of `cased` fields whose value is all ASCII. Both are documented there as accidents.
 
+mod compose;
 mod fold;
 mod fuzzy;
 mod segment;
 mod tokenize;
 mod unicode;
 
+pub use compose::compose;
 pub use fold::{Normalizing, fold, lowercase};
 pub use fuzzy::{Fuzzy, FuzzyOptions, edit_distance, nearest};
 pub use segment::{Class, class_of, segment};

@@ -1,7 +1,7 @@
 //! Words of a query's literal, as the container finds them before it asks the content: `"new york"` has two, which then
 //! make a phrase.
 
-use crate::unicode::{is_query_word, is_symbol};
+use crate::unicode::{is_query_word, is_symbol, is_word};
 
 /// What a character is to the query tokenizer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,8 @@ pub enum Class {
 /// The class of a character of a query.
 pub fn class_of(character: char) -> Class {
     match kind(character) {
+        // Numbers that are no digits, as ² and Ⅷ, are in words of literals only.
+        Kind::Word if character.is_numeric() && !character.is_ascii() && !is_word(character) => Class::Other,
         Kind::Word if character.is_numeric() => Class::Digit,
         Kind::Word => Class::Letter,
         Kind::Symbol => Class::Symbol,

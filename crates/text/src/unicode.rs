@@ -1,8 +1,10 @@
 //! What the tokenizers ask of a character outside ASCII. The tables are generated; later versions of Unicode only add
 //! letters of scripts that are rarely seen, and as long as documents and queries agree nothing depends on them.
 
+mod compositions;
 mod tables;
 
+use compositions::COMPOSITIONS;
 use tables::{LIMIT, PAGES, QUERY_WORD, SYMBOL, WIDTH, WORD};
 
 /// Characters that make words in documents: letters, decimal digits, marks of all kinds, and the CJK brackets U+3008 to
@@ -29,6 +31,13 @@ pub(crate) fn is_symbol(character: char) -> bool {
 pub(crate) fn ordinary_width(character: char) -> Option<char> {
     let at = u32::from(character).checked_sub(0xff61)?;
     WIDTH.get(at as usize).and_then(|form| char::from_u32(u32::from(*form)))
+}
+
+/// The character that a letter and the mark after it are together.
+pub(crate) fn composition(letter: char, mark: char) -> Option<char> {
+    let key = (u16::try_from(letter).ok()?, u16::try_from(mark).ok()?);
+    let at = COMPOSITIONS.binary_search_by_key(&key, |(letter, mark, _)| (*letter, *mark)).ok()?;
+    char::from_u32(COMPOSITIONS[at].2.into())
 }
 
 #[inline]

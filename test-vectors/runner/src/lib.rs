@@ -40,6 +40,7 @@ pub fn answer(topic: &str, row: &str) -> String {
         "tensor" => documents::tensor(&row),
         "schema" => schemas::schema(&row),
         "yql" => queries::statement(&row),
+        "select-json" => queries::select(&row),
         "simple-query" => queries::simple_query(&row),
         "grouping" => queries::grouping(&row),
         "expression" => expressions::expression(&row),

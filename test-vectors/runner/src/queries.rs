@@ -1,4 +1,4 @@
-//! Rows of `yql` and `simple-query`: the tree, in both of its printed forms and whole. Rows of `grouping`: the canonical
+//! Rows of `yql`, `select-json` and `simple-query`: the tree, in both of its printed forms and whole. Rows of `grouping`: the canonical
 //! text, and the requests made of it.
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use brooklet_query::grouping::{Defaults, parse_grouping, resolve};
 use brooklet_query::simple::Grammar;
 use brooklet_query::surroundings::UserQuery;
 use brooklet_query::tree::Item;
-use brooklet_query::{Form, parse_yql, simple, tree_text, yql_text};
+use brooklet_query::{Form, Select, parse_select, parse_yql, simple, tree_text, yql_text};
 use serde_json::Value as Json;
 
 use crate::fixture::{Given, surroundings, user_query};
@@ -24,6 +24,14 @@ pub(crate) fn statement(row: &Json) -> String {
     let given = Given(parameters);
     let query = given.0.get("query").map(|text| user_query(text));
     let parsed = parse_yql(needed(row, "yql"), &surroundings(&given, query));
+    outcome(parsed.map(|query| format!("{}\n{query:?}", tree(&query.item))))
+}
+
+/// A row of `select-json`.
+pub(crate) fn select(row: &Json) -> String {
+    let filter = text(row, "where").unwrap_or("true");
+    let select = Select { filter, grouping: text(row, "grouping"), fields: text(row, "fields") };
+    let parsed = parse_select(&select, &surroundings(&Given::default(), None));
     outcome(parsed.map(|query| format!("{}\n{query:?}", tree(&query.item))))
 }
 

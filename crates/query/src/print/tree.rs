@@ -64,7 +64,8 @@ fn special(item: &Item) -> String {
             let words =
                 alternatives.words.iter().map(|(word, exactness)| format!("{word}({})", display_float(*exactness)));
             let words: Vec<String> = words.collect();
-            format!("WORD_ALTERNATIVES {}:[ {} ]", alternatives.field, words.join(" "))
+            let words: String = words.iter().map(|word| format!("{word} ")).collect();
+            format!("WORD_ALTERNATIVES {}:[ {words}]", alternatives.field)
         }
         Operator::Uri(uri) => {
             let start = if uri.start_anchor { "^ " } else { "" };
@@ -115,13 +116,15 @@ fn predicate_text(predicate: &Predicate) -> String {
 
 fn wand_text(wand: &Wand) -> String {
     let hits = wand.target_hits.map(|hits| format!("({hits})")).unwrap_or_default();
-    let given = match (wand.score_threshold, wand.threshold_boost_factor) {
-        (None, None) => String::new(),
-        (threshold, boost) => {
-            let (threshold, boost) = (display_float(threshold.unwrap_or(0.0)), display_float(boost.unwrap_or(1.0)));
-            format!("{{scoreThreshold={threshold}, thresholdBoostFactor={boost}}} ")
-        }
-    };
+    let is_default = wand.score_threshold.is_none() && wand.threshold_boost_factor.is_none();
+    let mut given: Vec<String> = wand.total_target_hits.iter().map(|hits| format!("totalTargetHits={hits}")).collect();
+    let threshold = wand.score_threshold.or((!is_default && given.is_empty()).then_some(0.0));
+    given.extend(threshold.map(|threshold| format!("scoreThreshold={}", display_float(threshold))));
+    if !is_default || !given.is_empty() {
+        let boost = wand.threshold_boost_factor.unwrap_or(1.0);
+        given.push(format!("thresholdBoostFactor={}", display_float(boost)));
+    }
+    let given = if given.is_empty() { String::new() } else { format!("{{{}}} ", given.join(", ")) };
     format!("WAND{hits} {given}{}", weighted_text(&wand.weighted))
 }
 

@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
         let inner = field.as_deref().unwrap_or("");
         self.kind = word_kind(inner, element_of, self.around);
         let mut read = self.number(inner).map(|item| (item, false)).or_else(|| self.phrase(inner));
-        if read.is_none() && field.is_some() && self.skip_to_word() {
+        if read.is_none() && named.is_some() && self.skip_to_word() {
             read = self.phrase(inner);
         }
         let Some((mut item, segments)) = read else {

@@ -37,7 +37,9 @@ pub(super) fn tokenize(
     default_index: Option<&str>,
     around: &Surroundings<'_>,
 ) -> Vec<Token> {
-    let default = default_index.and_then(|name| around.indexes.index(name)).unwrap_or_else(Index::text);
+    // Only where its name is written is a value of a uri field an address.
+    let default = default_index.and_then(|name| around.indexes.index(name));
+    let default = default.filter(|index| index.matching != Matching::Uri).unwrap_or_else(Index::text);
     let mut tokenizer = Tokenizer { rest: text, tokens: Vec::new(), open: 0, unclosed: false, around };
     let mut index = default.clone();
     while !tokenizer.rest.is_empty() {

@@ -30,9 +30,19 @@ const FUNCTIONS: [&str; 15] = [
     "sameElement",
 ];
 
+/// What is done to literals of several words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Words {
+    /// They become phrases, as in YQL.
+    Segmented,
+    /// They stay one word, as in JSON.
+    AsWritten,
+}
+
 /// Builds the tree of one statement.
 pub(super) struct Builder<'a> {
     pub around: Surroundings<'a>,
+    pub words: Words,
     /// Ids of items, and what was said to be connected to which.
     ids: Vec<i64>,
     connections: Vec<(i64, Place)>,
@@ -72,8 +82,8 @@ fn plain(operator: Operator, node: &Node) -> Item {
 }
 
 impl<'a> Builder<'a> {
-    pub fn new(around: Surroundings<'a>) -> Builder<'a> {
-        Builder { around, ids: Vec::new(), connections: Vec::new(), text_bytes: 0 }
+    pub fn new(around: Surroundings<'a>, words: Words) -> Builder<'a> {
+        Builder { around, words, ids: Vec::new(), connections: Vec::new(), text_bytes: 0 }
     }
 
     /// The tree of a `where`.
@@ -95,6 +105,7 @@ impl<'a> Builder<'a> {
             Kind::And(operands) => self.conjunction(operands, scope, within),
             Kind::Or(operands) => self.all(operands, scope, within).map(|items| plain(Operator::Or(items), node)),
             Kind::Not(operand) => self.negation(operand, scope, within),
+            Kind::AndNot(operands) => self.exclusion(operands, scope, within),
             Kind::Compare(comparison, left, right) => self.comparison(*comparison, left, right, scope, within),
             Kind::In(field, values) => self.membership(field, values, scope, within),
             Kind::Call(name, arguments) => self.call(name, arguments, scope, within),
@@ -139,6 +150,13 @@ impl<'a> Builder<'a> {
         let negative = self.expression(&scope.below(operand), within)?;
         let positive = Box::new(plain(Operator::True, scope.node));
         Ok(plain(Operator::AndNot(AndNot { positive, negatives: vec![negative] }), scope.node))
+    }
+
+    /// The first operand without all others.
+    fn exclusion(&mut self, operands: &[Node], scope: &Scope<'_>, within: Within<'_>) -> Built<Item> {
+        let mut items = self.all(operands, scope, within)?.into_iter();
+        let positive = Box::new(items.next().unwrap_or_else(|| plain(Operator::True, scope.node)));
+        Ok(plain(Operator::AndNot(AndNot { positive, negatives: items.collect() }), scope.node))
     }
 
     fn comparison(
@@ -381,7 +399,8 @@ pub(super) fn hit_limit(scope: &Scope<'_>) -> Built<Option<i32>> {
         return Err(fault(scope.node, message));
     }
     let reversed = descending == Some(true) || ascending == Some(false);
-    Ok(Some(if reversed { limit.saturating_neg() } else { limit }))
+    // A limit of 0 is none.
+    Ok(Some(if reversed { limit.saturating_neg() } else { limit }).filter(|limit| *limit != 0))
 }
 
 fn not_a_condition(node: &Node) -> String {

@@ -187,6 +187,9 @@ impl Builder<'_> {
         if area.south_microdegrees > area.north_microdegrees {
             return Err(fault(scope.node, "Cannot have s > n"));
         }
+        if area.west_microdegrees > area.east_microdegrees {
+            return Err(fault(scope.node, "Cannot have w > e"));
+        }
         Ok(item(Operator::GeoBoundingBox(area), Annotations::default(), scope.node))
     }
 

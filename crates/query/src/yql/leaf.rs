@@ -1,5 +1,5 @@
 //! What stands after `contains`: words, and the functions that relate words.
-use super::build::{Builder, Within, item};
+use super::build::{Builder, Within, Words, item};
 use super::scope::{Built, Fault, Scope, fault};
 use super::syntax::{Kind, Node};
 use crate::annotations::{Annotations, Origin};
@@ -67,6 +67,7 @@ impl Builder<'_> {
         }
         let kind = self.index(field, within).matching.term_kind();
         let raw = scope.text("grammar")? == Some("raw");
+        let segmented = segmented && self.words == Words::Segmented;
         if kind == TermKind::Exact || !segmented || raw || !annotations.implicit_transforms {
             return Ok(term(field, text, kind, annotations, scope.node));
         }
@@ -167,6 +168,12 @@ impl Builder<'_> {
                 }
                 _ => items.push(self.leaf(field, &scope.beside(argument), within)?),
             }
+            let part = |item: &Item| matches!(&item.operator, Operator::Term(term) if is_part(term.kind));
+            if items.last().is_some_and(part) {
+                let message =
+                    "Equiv can only have words, word alternatives, numbers and phrases as children, no parts of words";
+                return Err(fault(argument, message));
+            }
         }
         let annotations = self.noted(scope.leaf_annotations()?, scope.node);
         Ok(item(Operator::Equiv(items), annotations, scope.node))
@@ -189,6 +196,8 @@ impl Builder<'_> {
             words.push((word.clone(), exactness));
         }
         words.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut seen = std::collections::BTreeSet::new();
+        words.retain(|(word, _)| seen.insert(word.clone()));
         let annotations = Annotations {
             implicit_transforms: scope.boolean("implicitTransforms")?.unwrap_or(true),
             origin: scope.origin()?,
@@ -202,6 +211,9 @@ impl Builder<'_> {
             return Err(fault(scope.node, format!("Expected 1 argument, got {}.", arguments.len())));
         };
         let text = self.text_of(address)?;
+        if text.is_empty() {
+            return Err(fault(address, "The word of a word item cannot be empty"));
+        }
         let uri = Uri {
             field: field.to_owned(),
             words: uri_words(&text),
@@ -231,13 +243,19 @@ impl Builder<'_> {
         if arguments.is_empty() {
             return Err(fault(scope.node, "Expected 1 or more arguments in sameElement, got 0."));
         }
+        if field.is_empty() {
+            return Err(fault(scope.node, "Field name cannot be empty: a sameElement in a sameElement needs one."));
+        }
         let expanded = within.expand(field);
         let inside = Within::element_of(&expanded);
         let mut items = Vec::new();
         for argument in arguments {
             items.push(self.expression(&scope.beside(argument), inside)?);
         }
-        let element_filter = scope.integers("elementFilter")?.into_iter().map(element_number).collect::<Built<_>>()?;
+        let filter = scope.integers("elementFilter")?;
+        let mut element_filter = filter.into_iter().map(element_number).collect::<Built<Vec<u32>>>()?;
+        element_filter.sort_unstable();
+        element_filter.dedup();
         let same = SameElement { field: field.to_owned(), items, element_filter };
         Ok(item(Operator::SameElement(same), Annotations::default(), scope.node))
     }
@@ -266,6 +284,11 @@ impl Builder<'_> {
 /// A term item.
 pub(super) fn term(field: &str, text: String, kind: TermKind, annotations: Annotations, node: &Node) -> Item {
     item(Operator::Term(Term { field: field.to_owned(), text, kind }), annotations, node)
+}
+
+/// Whether a term is compared with a part of a word.
+fn is_part(kind: TermKind) -> bool {
+    matches!(kind, TermKind::Prefix | TermKind::Suffix | TermKind::Substring)
 }
 
 /// Which of `prefix`, `suffix` and `substring` is asked for.

@@ -10,16 +10,17 @@ mod leaf;
 mod lex;
 mod list;
 mod parse;
-mod scope;
-mod syntax;
+pub(crate) mod scope;
+pub(crate) mod syntax;
 
 use brooklet_task::{Code, Rejection, Span};
 
 use crate::limited::{check_length, check_tree};
 use crate::sorting::{Direction, SortBy, SortFunction, SortKey, Strength};
 use crate::surroundings::Surroundings;
-use crate::tree::{Query, RawGrouping};
+use crate::tree::{Item, Query, RawGrouping};
 
+pub(crate) use build::Words;
 use build::{Builder, field_name};
 use parse::Statement;
 use scope::{Built, Fault, Scope, fault};
@@ -46,7 +47,7 @@ pub fn parse_yql(text: &str, around: &Surroundings<'_>) -> Result<Query, Rejecti
 }
 
 fn query(text: &str, statement: &Statement, around: &Surroundings<'_>) -> Built<Query> {
-    let mut builder = Builder::new(*around);
+    let mut builder = Builder::new(*around, Words::Segmented);
     let item = builder.build(&statement.filter)?;
     check_tree(&item).map_err(Fault::from)?;
     let limit = statement.limit.as_ref().map(|node| whole_number("limit", node, &builder)).transpose()?;
@@ -75,6 +76,13 @@ fn query(text: &str, statement: &Statement, around: &Surroundings<'_>) -> Built<
         timeout_ms,
         grouping,
     })
+}
+
+/// The tree of an expression that was not written as YQL.
+pub(crate) fn build_tree(expression: &Node, words: Words, around: Surroundings<'_>) -> Built<Item> {
+    let item = Builder::new(around, words).build(expression)?;
+    check_tree(&item).map_err(Fault::from)?;
+    Ok(item)
 }
 
 /// A number after `limit`, `offset` or `timeout`.

@@ -6,12 +6,12 @@ use crate::tree::Place;
 
 /// Why a statement cannot be a query, and where.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     pub message: String,
     pub place: Option<Place>,
 }
 
-pub(super) type Built<T> = Result<T, Fault>;
+pub(crate) type Built<T> = Result<T, Fault>;
 
 impl From<String> for Fault {
     fn from(message: String) -> Fault {
@@ -28,13 +28,13 @@ impl Fault {
 }
 
 /// A fault at a node.
-pub(super) fn fault(node: &Node, message: impl Into<String>) -> Fault {
+pub(crate) fn fault(node: &Node, message: impl Into<String>) -> Fault {
     Fault { message: message.into(), place: Some(node.place) }
 }
 
 /// A node with the expressions around it.
 #[derive(Clone, Copy)]
-pub(super) struct Scope<'a> {
+pub(crate) struct Scope<'a> {
     pub node: &'a Node,
     outer: Option<&'a Scope<'a>>,
 }

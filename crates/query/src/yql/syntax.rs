@@ -16,6 +16,8 @@ pub(crate) enum Kind {
     And(Vec<Node>),
     Or(Vec<Node>),
     Not(Box<Node>),
+    /// The first without the others.
+    AndNot(Vec<Node>),
     Negate(Box<Node>),
     Compare(Comparison, Box<Node>, Box<Node>),
     In(Box<Node>, Vec<Node>),
@@ -27,6 +29,7 @@ pub(crate) enum Kind {
     Integer(i64),
     Float(f64),
     Boolean(bool),
+    Null,
     Map(Vec<(String, Node)>),
     Array(Vec<Node>),
 }
@@ -59,6 +62,7 @@ impl Node {
             Kind::And(_) => "AND",
             Kind::Or(_) => "OR",
             Kind::Not(_) => "NOT",
+            Kind::AndNot(_) => "AND_NOT",
             Kind::Negate(_) => "NEGATE",
             Kind::Compare(Comparison::Equal, ..) => "EQ",
             Kind::Compare(Comparison::Less, ..) => "LT",
@@ -72,7 +76,7 @@ impl Node {
             Kind::Field(_) => "READ_FIELD",
             Kind::Index(..) => "INDEX",
             Kind::Parameter(_) => "VARREF",
-            Kind::Text(_) | Kind::Integer(_) | Kind::Float(_) | Kind::Boolean(_) => "LITERAL",
+            Kind::Text(_) | Kind::Integer(_) | Kind::Float(_) | Kind::Boolean(_) | Kind::Null => "LITERAL",
             Kind::Map(_) => "MAP",
             Kind::Array(_) => "ARRAY",
         }
@@ -85,6 +89,7 @@ impl Node {
             Kind::Integer(_) => "an integer",
             Kind::Float(_) => "a floating point number",
             Kind::Boolean(_) => "a boolean",
+            Kind::Null => "null",
             Kind::Map(_) => "a map",
             Kind::Array(_) => "an array",
             Kind::Parameter(_) => "a parameter",

@@ -1,0 +1,210 @@
+//! A reader of JSON texts, as lenient as the reference implementation's: strings may be in single quotes and may hold raw
+//! line breaks. It is given no more depth and length than the limits say, and tells where a text is wrong.
+use brooklet_task::limits::{JSON_DEPTH, JSON_NUMBER, JSON_STRING};
+use brooklet_task::{Code, Rejection};
+
+/// A place in a JSON text.
+pub(crate) struct Reader<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) at: usize,
+    depth: usize,
+    /// The code and the first words of rejections.
+    code: Code,
+    prefix: &'static str,
+}
+
+pub(crate) type Read<T> = Result<T, Rejection>;
+
+impl<'a> Reader<'a> {
+    /// The beginning of `text`, with the code and the first words of rejections.
+    pub(crate) fn new(text: &'a str, code: Code, prefix: &'static str) -> Reader<'a> {
+        Reader { text, at: 0, depth: 0, code, prefix }
+    }
+
+    pub(crate) fn refuse(&self, reason: &str) -> Rejection {
+        self.refuse_at(self.at, reason)
+    }
+
+    pub(crate) fn refuse_at(&self, at: usize, reason: &str) -> Rejection {
+        Rejection::at(self.code, format!("{}{reason}", self.prefix), self.text, at)
+    }
+
+    pub(crate) fn peek(&self) -> Option<char> {
+        self.text[self.at..].chars().next()
+    }
+
+    pub(crate) fn skip_space(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
+    }
+
+    pub(crate) fn skip(&mut self, expected: char) -> bool {
+        let found = self.peek() == Some(expected);
+        self.at += if found { expected.len_utf8() } else { 0 };
+        found
+    }
+
+    pub(crate) fn expect(&mut self, expected: char) -> Read<()> {
+        self.skip_space();
+        if self.skip(expected) {
+            return Ok(());
+        }
+        let got = self.peek().map_or("the end".to_owned(), |c| format!("'{}'", Rejection::quote(&c.to_string())));
+        Err(self.refuse(&format!("Expected '{expected}', got {got}")))
+    }
+
+    pub(crate) fn enter(&mut self) -> Read<()> {
+        self.depth += 1;
+        if self.depth > JSON_DEPTH {
+            return Err(self.refuse(&format!("Nested more than {JSON_DEPTH} levels deep")));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Passes over any value, checking that it is one.
+    pub(crate) fn value(&mut self) -> Read<()> {
+        self.skip_space();
+        match self.peek() {
+            Some('{') => self.sequence('{', '}', |reader| {
+                reader.skip_space();
+                reader.string()?;
+                reader.expect(':')?;
+                reader.value()
+            }),
+            Some('[') => self.sequence('[', ']', Reader::value),
+            Some('"' | '\'') => self.string().map(|_| ()),
+            Some('-' | '0'..='9') => self.number().map(|_| ()),
+            _ => self.word().map(|_| ()),
+        }
+    }
+
+    fn sequence(&mut self, open: char, close: char, element: impl Fn(&mut Self) -> Read<()>) -> Read<()> {
+        self.enter()?;
+        self.expect(open)?;
+        self.skip_space();
+        if self.skip(close) {
+            self.leave();
+            return Ok(());
+        }
+        loop {
+            element(self)?;
+            self.skip_space();
+            if !self.skip(',') {
+                self.expect(close)?;
+                self.leave();
+                return Ok(());
+            }
+        }
+    }
+
+    /// `true`, `false` or `null`.
+    pub(crate) fn word(&mut self) -> Read<&'a str> {
+        let text = self.text;
+        let rest = &text[self.at..];
+        let length = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+        if !matches!(&rest[..length], "true" | "false" | "null") {
+            let token =
+                if length == 0 { self.peek().map(String::from).unwrap_or_default() } else { rest[..length].to_owned() };
+            return Err(self.refuse(&format!("Expected a value, got '{}'", Rejection::quote(&token))));
+        }
+        self.at += length;
+        Ok(&rest[..length])
+    }
+
+    pub(crate) fn number(&mut self) -> Read<&'a str> {
+        let text = self.text;
+        let rest = &text[self.at..];
+        let length =
+            rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))).unwrap_or(rest.len());
+        let token = &rest[..length];
+        if length > JSON_NUMBER || !is_number(token) {
+            return Err(self.refuse(&format!("Expected a number, got '{}'", Rejection::quote(token))));
+        }
+        self.at += length;
+        Ok(token)
+    }
+
+    pub(crate) fn string(&mut self) -> Read<String> {
+        let Some(quote @ ('"' | '\'')) = self.peek() else {
+            let got = self.peek().map_or("the end".to_owned(), |c| format!("'{}'", Rejection::quote(&c.to_string())));
+            return Err(self.refuse(&format!("Expected a string, got {got}")));
+        };
+        self.at += 1;
+        let mut value = String::new();
+        loop {
+            let rest = &self.text[self.at..];
+            let Some(end) = rest.find([quote, '\\']) else { return Err(self.refuse("A string is not closed")) };
+            value.push_str(&rest[..end]);
+            if value.len() > JSON_STRING {
+                return Err(self.refuse(&format!("A string is longer than {JSON_STRING} bytes")));
+            }
+            self.at += end + 1;
+            if rest[end..].starts_with(quote) {
+                return Ok(value);
+            }
+            value.push(self.escape()?);
+        }
+    }
+
+    /// The character of an escape, after its backslash.
+    fn escape(&mut self) -> Read<char> {
+        let Some(c) = self.peek() else { return Err(self.refuse("A string is not closed")) };
+        self.at += c.len_utf8();
+        Ok(match c {
+            '"' | '\'' | '\\' | '/' => c,
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'n' => '\n',
+            'r' => '\r',
+            't' => '\t',
+            'u' => return self.unicode_escape(),
+            _ => return Err(self.refuse(&format!("Unrecognized escape '\\{}'", Rejection::quote(&c.to_string())))),
+        })
+    }
+
+    /// The character of one `\u` escape, or of two that are a surrogate pair; half of a pair becomes U+FFFD.
+    fn unicode_escape(&mut self) -> Read<char> {
+        let unit = self.code_unit()?;
+        if !(0xd800..0xdc00).contains(&unit) {
+            return Ok(char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER));
+        }
+        let after_first = self.at;
+        if self.text[self.at..].starts_with("\\u") {
+            self.at += 2;
+            let low = self.code_unit()?;
+            if (0xdc00..0xe000).contains(&low) {
+                let code = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+                return Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+            }
+            self.at = after_first;
+        }
+        Ok(char::REPLACEMENT_CHARACTER)
+    }
+
+    fn code_unit(&mut self) -> Read<u32> {
+        let digits = self.text.get(self.at..self.at + 4).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
+        let unit = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let unit = unit.ok_or_else(|| self.refuse("Expected four hexadecimal digits after '\\u'"))?;
+        self.at += 4;
+        Ok(unit)
+    }
+}
+
+/// Whether a token is a number of JSON.
+fn is_number(token: &str) -> bool {
+    let unsigned = token.strip_prefix('-').unwrap_or(token);
+    let (mantissa, exponent) = match unsigned.find(['e', 'E']) {
+        Some(at) => (&unsigned[..at], Some(&unsigned[at + 1..])),
+        None => (unsigned, None),
+    };
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let (whole, fraction) = mantissa.split_once('.').map_or((mantissa, None), |(whole, rest)| (whole, Some(rest)));
+    digits(whole)
+        && (whole == "0" || !whole.starts_with('0'))
+        && fraction.is_none_or(digits)
+        && exponent.is_none_or(|exponent| digits(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)))
+}
