@@ -13,14 +13,18 @@ import type {
   EncodedOperation,
   EncodeRequest,
   Engine,
+  PageBounds,
+  PartitionPage,
   Place,
   QueryRequest,
   Rendered,
   Task,
+  VisitRequest,
   Want,
 } from "./task.ts";
 
-const KIND = { encode: 1, search: 2, get: 3, compact: 4 } as const;
+const KIND = { encode: 1, search: 2, get: 3, compact: 4, visit: 6 } as const;
+const PAGE_FORMAT = { json: 0, jsonl: 1, ids: 2 } as const;
 const OPERATION = { put: 1, update: 2, remove: 3 } as const;
 const REASON = { fold: 1, schema: 2 } as const;
 const FLAG_CREATE = 1;
@@ -108,6 +112,18 @@ export class Core implements Engine {
       const reader = new Reader(result);
       const contentType = "application/json; charset=UTF-8";
       return { status: reader.u16(), contentType, bytesRead: 0, bytesScanned: 0, body: reader.bytes() };
+    });
+  }
+
+  visit(place: Place, nowSeconds: number, request: VisitRequest, bounds: PageBounds): Task<PartitionPage> {
+    const writer = writePlace(place).u64(nowSeconds).text(bounds.after).varint(request.types.length);
+    for (const name of request.types) writer.text(name);
+    writer.text(request.namespace).text(request.selection).text(request.fieldSet).text(request.tensorFormat);
+    writer.u8(PAGE_FORMAT[request.format]).u32(bounds.documentsMax).u32(bounds.bytesMax);
+    return this.#open(KIND.visit, writer, (result) => {
+      const reader = new Reader(result);
+      const [complete, last, documents, bytesRead] = [reader.u8() === 1, reader.text(), reader.u32(), reader.u64()];
+      return { complete, last, documents, bytesRead, body: reader.bytes() };
     });
   }
 

@@ -19,9 +19,13 @@ export type {
   EncodedOperation,
   EncodeRequest,
   Engine,
+  PageBounds,
+  PageFormat,
+  PartitionPage,
   Place,
   QueryRequest,
   Rendered,
   Task,
+  VisitRequest,
   Want,
 } from "./task.ts";

@@ -74,6 +74,42 @@ export interface DocumentRequest {
   readonly tensorFormat: string;
 }
 
+/** How the documents of a page are written: JSON with commas between them, JSON lines, or only their ids (`texts`). */
+export type PageFormat = "json" | "jsonl" | "ids";
+
+/** What is visited of a partition, and how it is shown. */
+export interface VisitRequest {
+  /** Document types that are visited. */
+  readonly types: readonly string[];
+  /** Namespace of the ids; empty: any. */
+  readonly namespace: string;
+  /** Selection that must hold; empty: all. */
+  readonly selection: string;
+  readonly fieldSet: string;
+  readonly tensorFormat: string;
+  readonly format: PageFormat;
+}
+
+/** Where a page begins and how long it may become. */
+export interface PageBounds {
+  /** The id after which to begin; empty: at the start. */
+  readonly after: string;
+  readonly documentsMax: number;
+  /** Bytes after which the page ends. */
+  readonly bytesMax: number;
+}
+
+/** Some documents of a partition, in the order of their ids. */
+export interface PartitionPage {
+  /** Nothing comes after it. */
+  readonly complete: boolean;
+  /** The id of the last document looked at: the next page begins after it. */
+  readonly last: string;
+  readonly documents: number;
+  readonly bytesRead: number;
+  readonly body: Uint8Array;
+}
+
 /** A rendered answer. */
 export interface Rendered {
   readonly status: number;
@@ -91,5 +127,6 @@ export interface Engine {
   encode(request: EncodeRequest): Task<EncodedOperation>;
   search(place: Place, nowSeconds: number, request: QueryRequest): Task<Rendered>;
   get(place: Place, request: DocumentRequest): Task<Rendered>;
+  visit(place: Place, nowSeconds: number, request: VisitRequest, bounds: PageBounds): Task<PartitionPage>;
   compact(place: Place, reason: CompactReason, firstFreeSegment: number): Task<Change | undefined>;
 }

@@ -5,7 +5,16 @@
  * There are no keys and tokens in this release: who reaches the listener may use it. So it listens on loopback by
  * default, and even there a browser that was led here (another `Host` by DNS rebinding, an `Origin`) is refused.
  */
-import type { Cluster, PartitionHandle, PartitionKey } from "@brooklet/partition";
+import type {
+  Cluster,
+  MassOperation,
+  MassOutcome,
+  PartitionHandle,
+  PartitionKey,
+  Visit,
+  VisitPage,
+  VisitStep,
+} from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import type { Call } from "./call.ts";
 import { echo } from "./echo.ts";
@@ -54,6 +63,16 @@ export class Access {
   /** The partition of a group. */
   partition(key: PartitionKey): PartitionHandle {
     return this.#cluster.partition(key);
+  }
+
+  /** Documents of all groups of a bucket, or of one. */
+  visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
+    return this.#cluster.visit(visit, step, timeoutMs);
+  }
+
+  /** Changes documents of all groups of a bucket, or of one. */
+  applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
+    return this.#cluster.applyWhere(visit, step, operation, timeoutMs);
   }
 
   #checkHost(host: string | undefined): void {

@@ -21,9 +21,15 @@ export interface Call {
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array | string;
+  /** The whole of it, or its parts as they come: the next is asked for when the one before was taken. */
+  readonly body: Uint8Array | string | AsyncIterable<Uint8Array>;
   /** The connection cannot be used again: the rest of the request's body was not read. */
   readonly close?: boolean;
+}
+
+/** An answer that is there as a whole. */
+export interface WholeReply extends Reply {
+  readonly body: Uint8Array | string;
 }
 
 /** A body is longer than the reader was told to read. */

@@ -4,6 +4,7 @@ import { ServiceError } from "@brooklet/wire";
 import type { Access } from "./access.ts";
 import type { Admission, KeyedAdmission } from "./admission.ts";
 import type { Bodies } from "./bodies.ts";
+import type { Continuations } from "./continuation.ts";
 import type { RequestCounters } from "./counters.ts";
 import { echo } from "./echo.ts";
 import type { GatewayLimits } from "./limits.ts";
@@ -15,6 +16,8 @@ export interface GatewayContext {
   readonly access: Access;
   readonly bodies: Bodies;
   readonly documents: Admission;
+  readonly visits: Admission;
+  readonly continuations: Continuations;
   readonly searches: Admission;
   readonly searchesOfPartition: KeyedAdmission;
   readonly counters: RequestCounters;

@@ -18,7 +18,8 @@ export interface PathGroup {
 export interface DocumentPath {
   /** The raw path, echoed in answers. */
   readonly raw: string;
-  /** Absent at the root. */
+  /** Absent at the root, as the type. */
+  readonly namespace?: string;
   readonly type?: string;
   readonly group?: PathGroup;
   /** The whole document id, if the path means one document. */
@@ -49,7 +50,7 @@ function assemble(
 ): DocumentPath {
   const namespace = plainName(decodeForm(names[0]), "namespace", /[:]/);
   const type = plainName(decodeForm(names[1]), "document type", /[:]/);
-  const place = group === undefined ? { raw, type } : { raw, type, group };
+  const place = group === undefined ? { raw, namespace, type } : { raw, namespace, type, group };
   if (rawLocal.length === 0) return place;
   const local = rawLocal.map(decodeForm).join("/");
   return { ...place, id: legalText(`id:${namespace}:${type}:${group?.idPart ?? ""}:${local}`) };

@@ -3,7 +3,7 @@
  * anything applied?) and `code` (stable, for programs). A defect of ours is told by a reference number only.
  */
 import { ERROR_KINDS, type FailureOutcome, failureOutcome, ServiceError } from "@brooklet/wire";
-import type { Reply } from "./call.ts";
+import type { WholeReply } from "./call.ts";
 
 /** Told about every defect, with the reference number the client was given. */
 export type DefectListener = (defect: unknown, reference: string) => void;
@@ -22,7 +22,7 @@ export const DOCUMENT_JSON = "application/json; charset=UTF-8";
 export const JSON_TYPE = "application/json; charset=utf-8";
 
 /** A JSON answer. */
-export function jsonReply(status: number, value: unknown, contentType: string = JSON_TYPE): Reply {
+export function jsonReply(status: number, value: unknown, contentType: string = JSON_TYPE): WholeReply {
   return { status, headers: { "content-type": contentType }, body: JSON.stringify(value) };
 }
 
@@ -30,7 +30,7 @@ export function jsonReply(status: number, value: unknown, contentType: string = 
 export function documentFailure(
   error: ServiceError,
   about: { readonly pathId: string; readonly id?: string; readonly writes: boolean },
-): Reply {
+): WholeReply {
   const body = {
     pathId: about.pathId,
     ...(about.id === undefined ? {} : { id: about.id }),
@@ -42,7 +42,7 @@ export function documentFailure(
 }
 
 /** A failure on `/search/`: an empty result with one error. */
-export function searchFailure(error: ServiceError): Reply {
+export function searchFailure(error: ServiceError): WholeReply {
   const root = {
     id: "toplevel",
     relevance: 1,
@@ -61,7 +61,7 @@ export function searchFailure(error: ServiceError): Reply {
 }
 
 /** A failure of the deploy interface. */
-export function deployFailure(error: ServiceError): Reply {
+export function deployFailure(error: ServiceError): WholeReply {
   const deployCode = DEPLOY_CODES[error.code] ?? (error.status < 500 ? "BAD_REQUEST" : "INTERNAL_SERVER_ERROR");
   const isPackageAtFault = deployCode === PACKAGE_AT_FAULT && !error.message.startsWith("Invalid application package");
   const body = {
@@ -74,7 +74,7 @@ export function deployFailure(error: ServiceError): Reply {
 }
 
 /** A failure of anything else. */
-export function plainFailure(error: ServiceError): Reply {
+export function plainFailure(error: ServiceError): WholeReply {
   const outcome: FailureOutcome = "not_applied";
   return withFailureHeaders(error, jsonReply(error.status, { message: error.message, outcome, code: error.code }));
 }
@@ -101,7 +101,7 @@ const SUMMARIES: ReadonlyMap<number, string> = new Map(
 /** Failures after which the rest of the body is not read, so that the connection cannot go on. */
 const CLOSING: ReadonlySet<number> = new Set([408, 413, 414, 431]);
 
-function withFailureHeaders(error: ServiceError, reply: Reply): Reply {
+function withFailureHeaders(error: ServiceError, reply: WholeReply): WholeReply {
   const headers: Record<string, string> = { ...reply.headers };
   if (error.status === 429 || error.status === 503) headers["retry-after"] = "1";
   if (error.code === "UNSUPPORTED_ENCODING") headers["accept-encoding"] = "gzip, identity";

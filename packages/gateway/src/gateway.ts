@@ -10,6 +10,7 @@ import { Admission, KeyedAdmission } from "./admission.ts";
 import { Bodies } from "./bodies.ts";
 import { type Call, callFromRequest, type Reply, rawTargetOf } from "./call.ts";
 import type { GatewayContext } from "./context.ts";
+import { Continuations } from "./continuation.ts";
 import { RequestCounters, type RequestKind } from "./counters.ts";
 import { Deployment } from "./deployment.ts";
 import { echo } from "./echo.ts";
@@ -73,6 +74,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     access: new Access(options.cluster, limits, options),
     bodies: new Bodies(limits, options.gunzip ?? webGunzip),
     documents: new Admission(limits.documents),
+    visits: new Admission(limits.visits),
+    continuations: new Continuations(options.cluster.secret),
     searches: new Admission(limits.searches),
     searchesOfPartition: new KeyedAdmission(limits.searchesOfPartition),
     counters: new RequestCounters(),
@@ -127,7 +130,23 @@ async function respond(
     return SENT;
   }
   const hasNoBody = status === 204 || call.method === "HEAD";
-  return new Response(hasNoBody ? null : (body as Uint8Array<ArrayBuffer> | string), { status, headers: guarded });
+  return new Response(hasNoBody ? null : webBody(body), { status, headers: guarded });
+}
+
+/** A body as the Web has it. A stream takes the next part when it has room for it. */
+function webBody(body: Reply["body"]): Uint8Array<ArrayBuffer> | string | ReadableStream<Uint8Array> {
+  if (typeof body === "string" || body instanceof Uint8Array) return body as Uint8Array<ArrayBuffer> | string;
+  const parts = body[Symbol.asyncIterator]();
+  return new ReadableStream({
+    pull: async (controller) => {
+      const { done, value } = await parts.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: async () => {
+      await parts.return?.();
+    },
+  });
 }
 
 /** The answer to a request that may not be looked at; nothing if it may. */

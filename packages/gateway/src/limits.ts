@@ -37,6 +37,15 @@ export interface GatewayLimits {
   readonly searchTimeoutMs: number;
   /** Operations on documents, in all (L-conc). */
   readonly documents: AdmissionLimits;
+  /** Visits and operations on many documents, in all; documents and bytes of one answer or page (L-visit). */
+  readonly visits: AdmissionLimits;
+  readonly visitDocuments: number;
+  readonly visitBytes: number;
+  /** Bytes of one part of a streamed visit, and how long it is waited for. */
+  readonly visitPartBytes: number;
+  readonly visitPartMs: number;
+  /** Buckets that one visit reads at a time, whatever it asks for. */
+  readonly visitBuckets: number;
   /** Searches, in all, and those of one partition (L-conc). */
   readonly searches: AdmissionLimits;
   readonly searchesOfPartition: AdmissionLimits;
@@ -62,6 +71,12 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   documentTimeoutMs: 180_000,
   searchTimeoutMs: 60_000,
   documents: { running: 1_024, queued: 256, waitMs: 3_000 },
+  visits: { running: 16, queued: 64, waitMs: 3_000 },
+  visitDocuments: 1_000,
+  visitBytes: 16 * MIB,
+  visitPartBytes: 256 * KIB,
+  visitPartMs: 250,
+  visitBuckets: 8,
   searches: { running: 256, queued: 256, waitMs: 200 },
   searchesOfPartition: { running: 8, queued: 32, waitMs: 200 },
 };

@@ -72,6 +72,27 @@ export class DocumentParameters {
     throw unparsable(value, `expected a number from ${bounds.min} to ${bounds.max}`);
   }
 
+  /** A whole number of 64 bits without a sign. */
+  unsigned(name: string): bigint | undefined {
+    const value = this.text(name);
+    if (value === undefined) return undefined;
+    if (value.startsWith("-")) throw unparsable(value, `Illegal leading minus sign on unsigned string ${echo(value)}.`);
+    if (!/^\+?\d{1,40}$/.test(value)) throw unparsable(value, `For input string: "${echo(value)}"`);
+    const number = BigInt(value.replace("+", ""));
+    if (number < 2n ** 64n) return number;
+    throw unparsable(value, `String value ${echo(value)} exceeds range of unsigned long.`);
+  }
+
+  /** A whole number of at least one; others are refused by name, with the number cut to `max`. */
+  positive(name: string, max: number): number | undefined {
+    const value = this.text(name);
+    if (value === undefined) return undefined;
+    const number = /^[+-]?\d{1,10}$/.test(value) ? Number(value) : Number.NaN;
+    if (!(Math.abs(number) < 2 ** 31)) throw unparsable(value, `For input string: "${echo(value)}"`);
+    if (number < 1) throw new ServiceError("BAD_REQUEST", `${name} must be positive`);
+    return Math.min(number, max);
+  }
+
   /** A time span: a number with the unit `ks`, `s`, `ms` or `µs`; without one it means seconds. */
   timeSpanMs(name: string): number | undefined {
     const value = this.text(name);

@@ -5,6 +5,8 @@
 import type { ApplicationReport, Engine, PackageBytes } from "@brooklet/core";
 import { asPackage } from "@brooklet/core";
 import { Bucket, bucketOf, type SqlConnection, type StoredApplication } from "@brooklet/store";
+import { applyToSelected, visitBucket } from "./bucket-visit.ts";
+import type { MassOperation, MassOutcome, Visit, VisitPage, VisitStep } from "./cluster.ts";
 import { SWEEP_MS } from "./limits.ts";
 import { Maintenance } from "./maintenance.ts";
 import { Partition } from "./partition.ts";
@@ -46,7 +48,22 @@ export class BucketHost {
 
   /** The partition of `key`; it need not exist. */
   partition(key: string): Partition {
-    return new Partition(key, this.#bucket(key), this.#options.engine, this.#maintenance);
+    const bucket = this.#bucketAt(bucketOf(key, this.#options.buckets));
+    return new Partition(key, bucket, this.#options.engine, this.#maintenance);
+  }
+
+  /** Documents of a bucket, in turns between which others are served. */
+  visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
+    const { engine } = this.#options;
+    return visitBucket({ bucket: this.#bucketAt(step.bucket), engine, turn }, visit, step, timeoutMs);
+  }
+
+  /** Applies an operation to the documents that a visit selects. */
+  applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
+    const { engine } = this.#options;
+    const partition = (key: string): Partition => this.partition(key);
+    const place = { bucket: this.#bucketAt(step.bucket), engine, turn, partition };
+    return applyToSelected(place, visit, step, operation, timeoutMs);
   }
 
   /** Activates an application that was validated and stored. */
@@ -75,9 +92,9 @@ export class BucketHost {
     this.#open.clear();
   }
 
-  #bucket(key: string): Bucket {
+  #bucketAt(number: number): Bucket {
     const { buckets, openBucket } = this.#options;
-    const number = bucketOf(key, buckets);
+    if (!(number >= 0 && number < buckets)) throw new RangeError(`bucket ${number} of ${buckets}`);
     let bucket = this.#open.get(number);
     if (bucket === undefined) {
       const identity = { bucket: number, buckets };

@@ -1,7 +1,7 @@
 /** The far end of `ThreadCluster`: answers the calls for the buckets of one thread. */
 import { isServiceError } from "@brooklet/core";
 import type { BucketHost } from "./bucket-host.ts";
-import type { Answer } from "./cluster.ts";
+import type { Answer, VisitPage } from "./cluster.ts";
 import { serviceError } from "./failure.ts";
 import {
   type CallName,
@@ -54,6 +54,10 @@ function answer(host: BucketHost, call: ThreadCall): Promise<CallResult<CallName
       return host.partition(keyOf(call)).get(call.request, leftMs);
     case "search":
       return host.partition(keyOf(call)).search(call.request, leftMs);
+    case "visit":
+      return host.visit(call.request.visit, call.request.step, leftMs);
+    case "applyWhere":
+      return host.applyWhere(call.request.visit, call.request.step, call.request.operation, leftMs);
     case "deploy":
       host.deploy(call.request);
       return undefined;
@@ -71,7 +75,7 @@ function keyOf({ key, name }: ThreadCall): string {
 function portable(result: CallResult<CallName>): { result: CallResult<CallName>; copies: Uint8Array<ArrayBuffer>[] } {
   if (result === undefined || !("body" in result)) return { result, copies: [] };
   const body = handOver(result.body);
-  return { result: { ...result, body } satisfies Answer, copies: [body] };
+  return { result: { ...result, body } satisfies Answer | VisitPage, copies: [body] };
 }
 
 /** Everything the operator may need of an error, as a text: its causes cannot travel. */

@@ -36,6 +36,60 @@ export interface SearchRequest {
   readonly accept?: string;
 }
 
+/** What is visited, and how it is shown (docs/abi.md, visit). */
+export interface Visit {
+  readonly types: readonly string[];
+  readonly namespace: string;
+  readonly selection: string;
+  readonly fieldSet: string;
+  readonly tensorFormat: string;
+  /** JSON with commas between documents, or JSON lines. */
+  readonly format: "json" | "jsonl";
+}
+
+/** Where a visit of a bucket stands: partitions come in the order of their numbers, documents in that of their ids. */
+export interface VisitPosition {
+  /** Number of the partition that is visited; those before it are done. */
+  readonly partition: number;
+  /** The id of its document after which to go on; empty: at its start. */
+  readonly after: string;
+}
+
+/** A step of a visit through one bucket. */
+export interface VisitStep {
+  readonly bucket: number;
+  /** The only partition that is visited; every one of the bucket if there is none. */
+  readonly key?: PartitionKey;
+  readonly from: VisitPosition;
+  readonly documentsMax: number;
+  /** Bytes after which the step ends. */
+  readonly bytesMax: number;
+}
+
+/** What a step of a visit came to. */
+export interface VisitPage {
+  readonly documents: number;
+  readonly body: Uint8Array;
+  /** Where the next step begins; nothing: the bucket is done. */
+  readonly next?: VisitPosition;
+}
+
+/** What is done to each document that a visit selects. */
+export interface MassOperation {
+  readonly kind: "update" | "remove";
+  readonly rawPath: string;
+  readonly body: Uint8Array;
+}
+
+/** What came of a step of an operation on many documents. */
+export interface MassOutcome {
+  /** Documents that were selected, whatever came of the operation. */
+  readonly documents: number;
+  readonly next?: VisitPosition;
+  /** Why it stopped before a document: neither that it was gone, nor that it was not selected any more. */
+  readonly failure?: Outcome;
+}
+
 /** What came of a write: 200, or the status and reason of its refusal. */
 export interface Outcome {
   readonly status: number;
@@ -84,6 +138,17 @@ export interface Cluster {
   partition(key: PartitionKey): PartitionHandle;
   /** Answers a search that names no partition (the core says what is wrong with it). */
   search(request: SearchRequest, timeoutMs: number): Promise<Answer>;
+  /** How many buckets there are. A partition is in `bucketOf` its key, for good. */
+  readonly buckets: number;
+  bucketOf(key: PartitionKey): number;
+  /** Random bytes that stay the same as long as the data: continuations are sealed with them. */
+  readonly secret: Uint8Array;
+  /** Throws what is wrong with a visit, whatever there is to visit. */
+  checkVisit(visit: Visit): Promise<void>;
+  /** Documents of a bucket from a position on, until the step is full or its time is over. */
+  visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage>;
+  /** Updates or removes the documents a visit selects; the selection is looked at again when each is written. */
+  applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome>;
   /** Validates, stores and activates an application package (docs/abi.md, Package). */
   deploy(applicationPackage: Uint8Array): Promise<DeployReport>;
   /** What is deployed, if anything is. */

@@ -6,11 +6,17 @@ export type {
   Cluster,
   DeployReport,
   GetRequest,
+  MassOperation,
+  MassOutcome,
   OperationRequest,
   Outcome,
   PartitionHandle,
   PartitionKey,
   SearchRequest,
+  Visit,
+  VisitPage,
+  VisitPosition,
+  VisitStep,
 } from "./cluster.ts";
 export { type Deployment, deploymentUnderWay, prepareDeployment } from "./deployment.ts";
 export { serviceError } from "./failure.ts";

@@ -27,6 +27,13 @@ export const SWEEP_PARTITIONS = 64;
 /** One slice of maintenance: about what a request waits for it. */
 export const SLICE_MS = 4;
 
+/** One turn of a visit: about what a request waits for it. */
+export const VISIT_TURN_MS = 8;
+/** Partitions whose names a visit reads at a time. */
+export const VISIT_PARTITIONS = 64;
+/** Documents that an operation on many takes at a time: about one commit. */
+export const MASS_DOCUMENTS = 256;
+
 /** Committed bytes after which the log is moved to the file. */
 export const LOG_BYTES: number = 8 << 20;
 /** A log with something in it is emptied after this time, so that removed bytes do not stay in it. */

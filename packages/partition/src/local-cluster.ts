@@ -1,8 +1,21 @@
 /** A cluster in this thread: all buckets, one core. What `open()` of the SDK and small servers use. */
 import type { ApplicationReport } from "@brooklet/core";
-import type { Storage } from "@brooklet/store";
+import { bucketOf, type Storage } from "@brooklet/store";
 import { BucketHost, type DeployableEngine } from "./bucket-host.ts";
-import type { Answer, Cluster, DeployReport, PartitionHandle, PartitionKey, SearchRequest } from "./cluster.ts";
+import { visitNowhere } from "./bucket-visit.ts";
+import type {
+  Answer,
+  Cluster,
+  DeployReport,
+  MassOperation,
+  MassOutcome,
+  PartitionHandle,
+  PartitionKey,
+  SearchRequest,
+  Visit,
+  VisitPage,
+  VisitStep,
+} from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
 import { prepareDeployment } from "./deployment.ts";
 import { drive } from "./drive.ts";
@@ -45,6 +58,30 @@ export class LocalCluster implements Cluster {
 
   async search(request: SearchRequest, timeoutMs: number): Promise<Answer> {
     return searchNowhere(this.#engine, request, timeoutMs);
+  }
+
+  get buckets(): number {
+    return this.#options.storage.buckets;
+  }
+
+  bucketOf(key: PartitionKey): number {
+    return bucketOf(key, this.buckets);
+  }
+
+  get secret(): Uint8Array {
+    return this.#options.storage.secret;
+  }
+
+  async checkVisit(visit: Visit): Promise<void> {
+    visitNowhere(this.#engine, visit);
+  }
+
+  visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
+    return this.#host.visit(visit, step, timeoutMs);
+  }
+
+  applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
+    return this.#host.applyWhere(visit, step, operation, timeoutMs);
   }
 
   async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {

@@ -5,7 +5,20 @@
 import { type ApplicationReport, asPackage, ServiceError } from "@brooklet/core";
 import { bucketOf, type Storage, type StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "./bucket-host.ts";
-import type { Answer, Cluster, DeployReport, PartitionHandle, PartitionKey, SearchRequest } from "./cluster.ts";
+import { visitNowhere } from "./bucket-visit.ts";
+import type {
+  Answer,
+  Cluster,
+  DeployReport,
+  MassOperation,
+  MassOutcome,
+  PartitionHandle,
+  PartitionKey,
+  SearchRequest,
+  Visit,
+  VisitPage,
+  VisitStep,
+} from "./cluster.ts";
 import { deploymentUnderWay, prepareDeployment } from "./deployment.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
 import { searchNowhere } from "./local-cluster.ts";
@@ -66,8 +79,7 @@ export class ThreadCluster implements Cluster {
   }
 
   partition(key: PartitionKey): PartitionHandle {
-    const thread = this.#threads[bucketOf(key, this.#options.storage.buckets) % this.#threads.length];
-    if (thread === undefined) throw new Error("a cluster without threads");
+    const thread = this.#threadOf(this.bucketOf(key));
     return {
       apply: (request, timeoutMs) => {
         const body = handOver(request.body);
@@ -83,6 +95,32 @@ export class ThreadCluster implements Cluster {
 
   async search(request: SearchRequest, timeoutMs: number): Promise<Answer> {
     return searchNowhere(this.#engine, request, timeoutMs);
+  }
+
+  get buckets(): number {
+    return this.#options.storage.buckets;
+  }
+
+  bucketOf(key: PartitionKey): number {
+    return bucketOf(key, this.buckets);
+  }
+
+  get secret(): Uint8Array {
+    return this.#options.storage.secret;
+  }
+
+  async checkVisit(visit: Visit): Promise<void> {
+    visitNowhere(this.#engine, visit);
+  }
+
+  visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
+    return this.#threadOf(step.bucket).call("visit", { visit, step }, [], step.key, timeoutMs);
+  }
+
+  applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
+    const body = handOver(operation.body);
+    const request = { visit, step, operation: { ...operation, body } };
+    return this.#threadOf(step.bucket).call("applyWhere", request, [body], step.key, timeoutMs);
   }
 
   async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
@@ -112,6 +150,12 @@ export class ThreadCluster implements Cluster {
   async close(): Promise<void> {
     await Promise.all(this.#threads.map((thread) => thread.close()));
     this.#options.storage.close();
+  }
+
+  #threadOf(bucket: number): Correspondent {
+    const thread = this.#threads[bucket % this.#threads.length];
+    if (thread === undefined) throw new Error("a cluster without threads");
+    return thread;
   }
 }
 

@@ -4,12 +4,29 @@
  */
 import { ServiceError, type ServiceErrorFields } from "@brooklet/core";
 import type { StoredApplication } from "@brooklet/store";
-import type { Answer, GetRequest, OperationRequest, Outcome, PartitionKey, SearchRequest } from "./cluster.ts";
+import type {
+  Answer,
+  GetRequest,
+  MassOperation,
+  MassOutcome,
+  OperationRequest,
+  Outcome,
+  PartitionKey,
+  SearchRequest,
+  Visit,
+  VisitPage,
+  VisitStep,
+} from "./cluster.ts";
 
 interface Calls {
   readonly apply: { readonly request: OperationRequest; readonly result: Outcome };
   readonly get: { readonly request: GetRequest; readonly result: Answer };
   readonly search: { readonly request: SearchRequest; readonly result: Answer };
+  readonly visit: { readonly request: { readonly visit: Visit; readonly step: VisitStep }; readonly result: VisitPage };
+  readonly applyWhere: {
+    readonly request: { readonly visit: Visit; readonly step: VisitStep; readonly operation: MassOperation };
+    readonly result: MassOutcome;
+  };
   readonly deploy: { readonly request: StoredApplication; readonly result: undefined };
   readonly close: { readonly request: undefined; readonly result: undefined };
 }

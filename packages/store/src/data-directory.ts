@@ -2,7 +2,7 @@
  * A directory that holds an application and its buckets on Node: made whole or not at all, used by one process at a
  * time, and let in only as we left it. What is in the files is decided elsewhere.
  */
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import {
   chmodSync,
   closeSync,
@@ -20,7 +20,7 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import type { SqlConnection } from "./sql.ts";
-import type { Storage, StoredApplication } from "./storage.ts";
+import { SECRET_BYTES, type Storage, type StoredApplication } from "./storage.ts";
 import { StoreError } from "./store-error.ts";
 import { type BucketIdentity, checkTables, configureFile, createTables, refuseVersion, stampFile } from "./tables.ts";
 
@@ -31,6 +31,7 @@ const DIRECTORY_VERSION = 1;
 const DESCRIPTOR = "brooklet.json";
 const LOCK = "lock.sqlite";
 const APPLICATION = "application";
+const SECRET = "secret";
 const BUCKETS = "buckets";
 const APPLICATION_MAGIC = "brklapp1";
 const DIGEST_BYTES = 32;
@@ -47,12 +48,14 @@ const held = new Set<SqlConnection>();
 export class DataDirectory implements Storage {
   readonly path: string;
   readonly buckets: number;
+  readonly secret: Uint8Array;
   readonly #lock: SqlConnection;
   readonly #openSql: OpenSql;
 
   private constructor(path: string, buckets: number, lock: SqlConnection, openSql: OpenSql) {
     this.path = path;
     this.buckets = buckets;
+    this.secret = readSecret(path);
     this.#lock = lock;
     this.#openSql = openSql;
   }
@@ -67,9 +70,11 @@ export class DataDirectory implements Storage {
       LOCK,
       `${LOCK}-journal`,
       APPLICATION,
+      SECRET,
       BUCKETS,
       `${DESCRIPTOR}.new`,
       `${APPLICATION}.new`,
+      `${SECRET}.new`,
     ];
     const stranger = found.find((name) => !known.includes(name));
     if (stranger !== undefined && !found.includes(DESCRIPTOR)) {
@@ -118,6 +123,15 @@ export class DataDirectory implements Storage {
   close(): void {
     releaseLock(this.#lock);
   }
+}
+
+/** The secret of a directory, which gets one if it has none. */
+function readSecret(directory: string): Uint8Array {
+  const path = join(directory, SECRET);
+  if (!existsSync(path)) writeDurably(directory, SECRET, randomBytes(SECRET_BYTES));
+  const secret = new Uint8Array(readFileSync(path));
+  if (secret.length !== SECRET_BYTES) throw new StoreError("damaged", `${path} is not what was written`);
+  return secret;
 }
 
 /** Opens a bucket of a locked directory: checked before SQLite touches it, configured, and checked again. */

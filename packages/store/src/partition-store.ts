@@ -213,6 +213,11 @@ export class PartitionStore {
     state.application = this.#application;
   }
 
+  /** Partitions in order of their number, from `number` on. */
+  from(number: number, limit: number): { readonly number: number; readonly key: string }[] {
+    return this.#sql.all("SELECT number, key FROM partition WHERE number >= ? ORDER BY number LIMIT ?", number, limit);
+  }
+
   /** Partitions with a tail, in order of their number after `number`. */
   withTail(number: number, limit: number): { readonly number: number; readonly key: string }[] {
     return this.#sql.all(

@@ -12,6 +12,8 @@ export interface StoredApplication {
 export interface Storage {
   /** How many buckets there are; it never changes. */
   readonly buckets: number;
+  /** 32 random bytes that stay the same as long as what is stored: what is handed out can be known again by them. */
+  readonly secret: Uint8Array;
   openBucket(bucket: number): SqlConnection;
   readApplication(): StoredApplication | undefined;
   /** Returns when the package is on stable storage. */
@@ -19,11 +21,15 @@ export interface Storage {
   close(): void;
 }
 
+/** Length of a storage's secret. */
+export const SECRET_BYTES = 32;
+
 /** One bucket in memory, for tests and for data that may be lost. `open` gives an empty database. */
 export function memoryStorage(open: () => SqlConnection): Storage {
   let application: StoredApplication | undefined;
   return {
     buckets: 1,
+    secret: crypto.getRandomValues(new Uint8Array(SECRET_BYTES)),
     openBucket: (bucket) => {
       const sql = open();
       createTables(sql, { bucket, buckets: 1 });

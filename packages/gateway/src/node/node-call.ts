@@ -71,6 +71,10 @@ function disconnected(cause?: Error): ServiceError {
 }
 
 function send(outgoing: Outgoing, reply: Reply, surroundings: Surroundings): void {
+  if (typeof reply.body !== "string" && !(reply.body instanceof Uint8Array)) {
+    void sendParts(outgoing, { ...reply, body: reply.body }, surroundings);
+    return;
+  }
   if (outgoing.destroyed || outgoing.headersSent) return;
   const body = typeof reply.body === "string" ? Buffer.from(reply.body) : reply.body;
   const headers: Record<string, string | number> = { ...reply.headers };
@@ -86,6 +90,44 @@ function send(outgoing: Outgoing, reply: Reply, surroundings: Surroundings): voi
     outgoing.end(body);
   }
   if (!outgoing.writableFinished) limitSending(outgoing, body.length, surroundings.limits);
+}
+
+/** Sends parts as they come. The next is asked for when the client took so much that there is room for it. */
+async function sendParts(
+  outgoing: Outgoing,
+  reply: Reply & { readonly body: AsyncIterable<Uint8Array> },
+  surroundings: Surroundings,
+): Promise<void> {
+  const headers = surroundings.draining && !(outgoing instanceof Http2ServerResponse) ? { connection: "close" } : {};
+  // Both kinds of answer have the same methods here, in types that do not know of each other.
+  const out = outgoing as ServerResponse;
+  try {
+    if (!out.destroyed) out.writeHead(reply.status, { ...reply.headers, ...headers });
+    for await (const part of reply.body) {
+      if (out.destroyed) return;
+      if (!out.write(part)) await room(out, surroundings.limits.sendTimeoutMs);
+    }
+    out.end();
+  } catch {
+    // The status is sent: all that is left is to show that this is not the whole of it.
+    out.socket?.destroy();
+  }
+}
+
+/** Waits until a client took what it was sent, or went away; gives up on one that does not read. */
+function room(out: ServerResponse, timeoutMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => out.socket?.destroy(), timeoutMs);
+    timer.unref();
+    const go = (): void => {
+      clearTimeout(timer);
+      out.off("drain", go);
+      out.off("close", go);
+      resolve();
+    };
+    out.once("drain", go);
+    out.once("close", go);
+  });
 }
 
 /** Gives up on a client that does not read its answer. */

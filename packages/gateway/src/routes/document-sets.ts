@@ -1,77 +1,85 @@
 /**
- * `/document/v1` without a document id: visits, copies, updates and removals of many documents. None is supported yet;
- * their parameters are checked as Vespa does, so that a mistake is told before what is missing is.
+ * `/document/v1` without a document id: visits, and updates, removals and copies of the documents a selection selects.
+ * Parameters are checked in the order of the reference implementation, so that of several mistakes the same is told.
  */
-import type { Cluster } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
-import { demandContentCluster } from "../context.ts";
+import { prefersJsonLines } from "../accept.ts";
+import type { Call, Reply } from "../call.ts";
+import { demandContentCluster, type GatewayContext } from "../context.ts";
+import type { VisitProgress } from "../continuation.ts";
 import type { DocumentPath } from "../document-path.ts";
-import { echo } from "../echo.ts";
 import type { DocumentParameters } from "../parameters.ts";
+import { type DocumentSet, readDocumentSet } from "../visit-request.ts";
+import { VisitSession } from "../visit-session.ts";
+import { answerMassOperation } from "./mass-operations.ts";
+import { streamVisit, visitOnce } from "./visit.ts";
 
-const NAMES: Readonly<Record<string, string>> = {
-  GET: "Visiting documents",
-  POST: "Copying documents by selection",
-  PUT: "Updating documents by selection",
-  DELETE: "Removing documents by selection",
-};
+const CONCURRENCY_MAX = 100;
+
+/** Answers a request about many documents. Throws what is wrong with it before anything is visited. */
+export async function answerDocumentSet(
+  call: Call,
+  path: DocumentPath,
+  parameters: DocumentParameters,
+  context: GatewayContext,
+): Promise<Reply> {
+  if (call.method === "GET") return await answerVisit(call, path, parameters, context);
+  checkMassParameters(call.method, parameters, context);
+  const shown = { fieldSet: "", tensorFormat: "", format: "json" as const, concurrency: 1 };
+  const set = readDocumentSet(path, parameters, context, shown);
+  return await answerMassOperation(call, path, parameters, context, set);
+}
+
+async function answerVisit(
+  call: Call,
+  path: DocumentPath,
+  parameters: DocumentParameters,
+  context: GatewayContext,
+): Promise<Reply> {
+  const { limits, access } = context;
+  parameters.forbid("dryRun");
+  const isStream = parameters.flag("stream");
+  const wanted = parameters.positive("wantedDocumentCount", 2 ** 31 - 1) ?? (isStream ? 2 ** 31 - 1 : 1);
+  const concurrency = Math.min(parameters.positive("concurrency", CONCURRENCY_MAX) ?? 1, limits.visitBuckets);
+  parameters.integer("tracelevel", { min: 0, max: 9 });
+  const timeoutMs = Math.min(parameters.timeSpanMs("timeout") ?? limits.documentTimeoutMs, limits.documentTimeoutMs);
+  const format = isStream && prefersJsonLines(call.header("accept")) ? "jsonl" : "json";
+  const tensorFormat = parameters.count("format.tensors") === 1 ? (parameters.text("format.tensors") ?? "") : "";
+  const shown = { fieldSet: parameters.text("fieldSet") ?? "", tensorFormat, format, concurrency } as const;
+  const set = readDocumentSet(path, parameters, context, shown);
+  const from = await readContinuation(parameters, set, context);
+  await context.cluster.checkVisit(set.plan.visit);
+  const session = new VisitSession(access, set.plan, from);
+  const request = { pathId: path.raw, set, session, wanted, timeoutMs };
+  return isStream ? await streamVisit(request, context) : await visitOnce(request, context);
+}
+
+/** How far the visit came before, if a continuation says so. */
+export async function readContinuation(
+  parameters: DocumentParameters,
+  { scope }: DocumentSet,
+  context: GatewayContext,
+): Promise<VisitProgress | undefined> {
+  const text = parameters.text("continuation");
+  return text === undefined ? undefined : await context.continuations.read(scope, text);
+}
 
 const MEANINGLESS = ["concurrency", "fieldSet", "route", "wantedDocumentCount"];
 
-/** Always throws: what is wrong with the request, or that it is not supported yet. */
-export function refuseDocumentSet(
-  method: string,
-  path: DocumentPath,
-  parameters: DocumentParameters,
-  cluster: Cluster,
-): never {
-  if (method === "GET") checkVisit(path, parameters, cluster);
-  else checkMutation(method, parameters, cluster);
-  throw new ServiceError("UNSUPPORTED", `${NAMES[method]} (${method} without a document id) is not supported yet`);
-}
-
-function checkVisit(path: DocumentPath, parameters: DocumentParameters, cluster: Cluster): void {
-  parameters.forbid("dryRun");
-  parameters.unambiguous("selection");
-  const name = parameters.text("cluster");
-  if (name === undefined && path.type === undefined) {
-    const message =
-      "Must set 'cluster' parameter to a valid content cluster id when visiting at a root /document/v1/ level";
-    throw new ServiceError("BAD_REQUEST", message);
-  }
-  if (name !== undefined) checkType(path.type, demandContentCluster(cluster, name));
-  checkSlices(parameters);
-}
-
-function checkMutation(method: string, parameters: DocumentParameters, cluster: Cluster): void {
+function checkMassParameters(method: string, parameters: DocumentParameters, context: GatewayContext): void {
   if (method === "POST") parameters.demand("destinationCluster");
   parameters.forbid("dryRun");
-  if (method !== "PUT") parameters.forbid(...MEANINGLESS);
-  if (method !== "PUT") parameters.demand("selection");
-  demandContentCluster(cluster, parameters.demand("cluster"));
-  if (method === "PUT") parameters.forbid(...MEANINGLESS);
-  if (method === "PUT") parameters.demand("selection");
-  parameters.unambiguous("selection");
-  checkSlices(parameters);
-}
-
-function checkType(
-  type: string | undefined,
-  cluster: { readonly name: string; readonly types: readonly string[] },
-): void {
-  if (type === undefined || cluster.types.includes(type)) return;
-  const known = cluster.types.map((name) => `'${name}'`).join(", ");
-  const message = `There is no document type '${echo(type)}' in cluster '${cluster.name}', only ${known}`;
-  throw new ServiceError("BAD_REQUEST", message);
-}
-
-function checkSlices(parameters: DocumentParameters): void {
-  const slices = parameters.integer("slices", { min: 1, max: 2 ** 31 - 1 });
-  const slice = parameters.integer("sliceId", { min: 0, max: 2 ** 31 - 1 });
-  if ((slices === undefined) !== (slice === undefined)) {
-    throw new ServiceError("BAD_REQUEST", "None or both of 'slices' and 'sliceId' must be set");
-  }
-  if (slices !== undefined && slice !== undefined && slice >= slices) {
-    throw new ServiceError("BAD_REQUEST", `'sliceId' must be less than 'slices', but was ${slice}`);
+  const [first, then]: [() => void, () => void] = [
+    () => {
+      parameters.forbid(...MEANINGLESS);
+      parameters.demand("selection");
+    },
+    () => demandContentCluster(context.cluster, parameters.demand("cluster")),
+  ];
+  if (method === "PUT") then();
+  first();
+  if (method !== "PUT") then();
+  if (parameters.flag("stream")) {
+    throw new ServiceError("UNSUPPORTED", "Streaming the outcome of an operation on many documents is not supported");
   }
 }

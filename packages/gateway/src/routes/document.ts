@@ -11,7 +11,7 @@ import { echo } from "../echo.ts";
 import { type DefectListener, DOCUMENT_JSON, documentFailure, jsonReply, serviceErrorOf } from "../failure.ts";
 import { DocumentParameters, parseParameters } from "../parameters.ts";
 import { splitTarget } from "../target.ts";
-import { refuseDocumentSet } from "./document-sets.ts";
+import { answerDocumentSet } from "./document-sets.ts";
 
 const PATHS = [
   "/document/v1/",
@@ -46,7 +46,7 @@ export async function answerDocument(call: Call, context: GatewayContext, onDefe
     if (call.method === "OPTIONS") return { status: 204, headers: { allow: methods.join(",") }, body: "" };
     if (!methods.includes(call.method)) return notAllowed(call.method, raw, methods);
     const parameters = new DocumentParameters(parseParameters(query, context.limits.parameterCount), raw);
-    if (path.id === undefined) return refuseDocumentSet(call.method, path, parameters, context.cluster);
+    if (path.id === undefined) return await answerDocumentSet(call, path, parameters, context);
     const request: DocumentRequest = { call, path, id: path.id, parameters };
     return call.method === "GET" ? await get(request, context) : await write(request, context);
   } catch (error) {

@@ -1,0 +1,99 @@
+/**
+ * Updates, removals and copies of the documents a selection selects, for as long as a time chunk; the answer says how
+ * many were selected and, if there may be more, where to go on. The selection is looked at again when each is written.
+ */
+import type { MassOperation, VisitPosition } from "@brooklet/partition";
+import { ServiceError } from "@brooklet/wire";
+import { type Call, NO_BYTES, type Reply } from "../call.ts";
+import { demandContentCluster, type GatewayContext } from "../context.ts";
+import type { VisitProgress } from "../continuation.ts";
+import type { DocumentPath } from "../document-path.ts";
+import { DOCUMENT_JSON, jsonReply } from "../failure.ts";
+import type { DocumentParameters } from "../parameters.ts";
+import type { DocumentSet } from "../visit-request.ts";
+import { readContinuation } from "./document-sets.ts";
+import { sessionMs } from "./visit.ts";
+
+const TIME_CHUNK_MS = 60_000;
+/** Bytes of ids of one step. */
+const STEP_BYTES = 1 << 20;
+const DOCUMENTS_MAX = 2 ** 31 - 1;
+
+/** Answers an operation on many documents. */
+export async function answerMassOperation(
+  call: Call,
+  path: DocumentPath,
+  parameters: DocumentParameters,
+  context: GatewayContext,
+  set: DocumentSet,
+): Promise<Reply> {
+  const { documentTimeoutMs } = context.limits;
+  const timeoutMs = Math.min(parameters.timeSpanMs("timeout") ?? documentTimeoutMs, documentTimeoutMs);
+  const chunkMs = Math.min(parameters.timeSpanMs("timeChunk") ?? TIME_CHUNK_MS, sessionMs(timeoutMs));
+  const from = await readContinuation(parameters, set, context);
+  await context.cluster.checkVisit(set.plan.visit);
+  if (call.method === "POST") refuseCopy(parameters, context);
+  const kind = call.method === "PUT" ? "update" : "remove";
+  await context.visits.enter();
+  const held = kind === "update" ? await readUpdate(call, context) : undefined;
+  try {
+    const operation: MassOperation = { kind, rawPath: path.raw, body: held?.bytes ?? NO_BYTES };
+    const done = await applyAll(set, operation, from, chunkMs, context);
+    const continuation =
+      done.progress === undefined ? {} : { continuation: await context.continuations.write(set.scope, done.progress) };
+    const message = done.failure === undefined ? {} : { message: done.failure };
+    const answer = { pathId: path.raw, documentCount: done.documents, ...message, ...continuation };
+    return jsonReply(done.failure === undefined ? 200 : 500, answer, DOCUMENT_JSON);
+  } finally {
+    held?.release();
+    context.visits.leave();
+  }
+}
+
+/** A document type belongs to one content cluster here, so there is no other to copy its documents to. */
+function refuseCopy(parameters: DocumentParameters, context: GatewayContext): never {
+  demandContentCluster(context.cluster, parameters.demand("destinationCluster"));
+  const message = "Copying documents to another content cluster is not supported: a document type is in one cluster";
+  throw new ServiceError("UNSUPPORTED", message);
+}
+
+async function readUpdate(call: Call, context: GatewayContext): ReturnType<GatewayContext["bodies"]["read"]> {
+  const kind = { name: "Document operation request", limitBytes: context.limits.bodyBytes };
+  return await context.bodies.read(call, kind);
+}
+
+interface Applied {
+  readonly documents: number;
+  readonly progress: VisitProgress | undefined;
+  readonly failure: string | undefined;
+}
+
+/** Goes through the buckets one after the other until the time is over. */
+async function applyAll(
+  { plan }: DocumentSet,
+  operation: MassOperation,
+  from: VisitProgress | undefined,
+  chunkMs: number,
+  { access }: GatewayContext,
+): Promise<Applied> {
+  const endMs = performance.now() + chunkMs;
+  const { visit, key, buckets } = plan;
+  const [open] = from?.open ?? [];
+  let bucket = open?.bucket ?? buckets.find((one) => one >= (from?.nextBucket ?? 0));
+  let position: VisitPosition = open ?? { partition: 0, after: "" };
+  let documents = 0;
+  let failure: string | undefined;
+  while (bucket !== undefined && failure === undefined && performance.now() < endMs) {
+    const { partition, after } = position;
+    const bounds = { documentsMax: DOCUMENTS_MAX, bytesMax: STEP_BYTES };
+    const step = { bucket, from: { partition, after }, ...bounds, ...(key === undefined ? {} : { key }) };
+    const outcome = await access.applyWhere(visit, step, operation, Math.max(endMs - performance.now(), 1));
+    documents += outcome.documents;
+    failure = outcome.failure === undefined ? undefined : (outcome.failure.message ?? "The operation failed");
+    position = outcome.next ?? { partition: 0, after: "" };
+    const done: number = bucket;
+    if (outcome.next === undefined) bucket = buckets.find((one) => one > done);
+  }
+  if (bucket === undefined) return { documents, progress: undefined, failure };
+  return { documents, progress: { open: [{ bucket, ...position }], nextBucket: bucket + 1 }, failure };
+}

@@ -1,0 +1,131 @@
+/**
+ * The parameters of requests about many documents: which are meant, in which cluster, slice and form. Each is checked as
+ * the reference implementation does, with its words, before anything is visited.
+ */
+import type { DeployReport, PartitionKey, Visit } from "@brooklet/partition";
+import { ServiceError } from "@brooklet/wire";
+import { demandApplication, demandContentCluster, type GatewayContext } from "./context.ts";
+import type { DocumentPath } from "./document-path.ts";
+import { echo } from "./echo.ts";
+import type { DocumentParameters } from "./parameters.ts";
+import type { VisitPlan } from "./visit-session.ts";
+
+type ContentCluster = DeployReport["clusters"][number];
+
+/** What a request about many documents means. */
+export interface DocumentSet {
+  readonly plan: VisitPlan;
+  /** What a continuation is bound to: all that decides which documents are in which bucket. */
+  readonly scope: string;
+}
+
+/** Reads what is visited, from path and parameters. */
+export function readDocumentSet(
+  path: DocumentPath,
+  parameters: DocumentParameters,
+  context: GatewayContext,
+  shown: Pick<Visit, "fieldSet" | "tensorFormat" | "format"> & { readonly concurrency: number },
+): DocumentSet {
+  const cluster = clusterOf(path, parameters.text("cluster"), context);
+  const selection = effectiveSelection(parameters.unambiguous("selection"), path);
+  const space = readBucketSpace(parameters);
+  const slice = readSlice(parameters);
+  refuseTimestamps(parameters);
+  const key = path.group?.partition;
+  const { concurrency, ...form } = shown;
+  const visit: Visit = {
+    types: path.type === undefined ? cluster.types : [path.type],
+    namespace: path.namespace ?? "",
+    selection,
+    ...form,
+  };
+  // Documents of all types here are in the default space; one that has a type in its path is in the space of that.
+  const isEmpty = space === "global" && path.type === undefined;
+  const buckets = isEmpty ? [] : bucketsOf(context, key).filter((bucket) => bucket % slice.slices === slice.sliceId);
+  const scope = JSON.stringify([cluster.name, path.type, path.namespace, key, slice.slices, slice.sliceId]);
+  return { plan: { visit, key, buckets, concurrency }, scope };
+}
+
+/** The cluster that is meant: named, or the only one there is. */
+function clusterOf(path: DocumentPath, name: string | undefined, context: GatewayContext): ContentCluster {
+  const cluster = name === undefined ? onlyCluster(path, context) : demandContentCluster(context.cluster, name);
+  if (path.type === undefined || cluster.types.includes(path.type)) return cluster;
+  const known = cluster.types.map((type) => `'${type}'`).join(", ");
+  const message = `There is no document type '${echo(path.type)}' in cluster '${cluster.name}', only ${known}`;
+  throw new ServiceError("BAD_REQUEST", message);
+}
+
+function onlyCluster(path: DocumentPath, context: GatewayContext): ContentCluster {
+  if (path.type === undefined) {
+    const message =
+      "Must set 'cluster' parameter to a valid content cluster id when visiting at a root /document/v1/ level";
+    throw new ServiceError("BAD_REQUEST", message);
+  }
+  const { clusters } = demandApplication(context.cluster);
+  const [only, ...others] = clusters;
+  if (only === undefined) {
+    const message = "Your Vespa deployment has no content clusters, so the document API is not enabled";
+    throw new ServiceError("BAD_REQUEST", message);
+  }
+  if (others.length === 0) return only;
+  const known = clusters.map(({ name }) => `'${name}'`).join(", ");
+  const message = `Please specify one of the content clusters in your Vespa deployment: ${known}`;
+  throw new ServiceError("BAD_REQUEST", message);
+}
+
+/** The selection together with what the path says, as messages quote it; empty if there is none. */
+function effectiveSelection(selection: string | undefined, { type, namespace, group }: DocumentPath): string {
+  if (selection === undefined) return "";
+  const parts = [selection];
+  if (type !== undefined) parts.push(type);
+  if (namespace !== undefined) parts.push(`id.namespace=='${quoted(namespace)}'`);
+  const [kind, name = ""] = group?.idPart.split(/=(.*)/s) ?? [];
+  if (kind === "g") parts.push(`id.group=='${quoted(name)}'`);
+  if (kind === "n") parts.push(`id.user==${name}`);
+  return parts.map((part) => `(${part})`).join(" and ");
+}
+
+function quoted(text: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll("'", "\\'");
+}
+
+const SPACES = ["default", "global"];
+
+function readBucketSpace(parameters: DocumentParameters): string {
+  const space = parameters.text("bucketSpace") ?? "default";
+  if (SPACES.includes(space)) return space;
+  const message = `Bucket space '${echo(space)}' is not a known bucket space; expected one of default, global`;
+  throw new ServiceError("BAD_REQUEST", message);
+}
+
+function readSlice(parameters: DocumentParameters): { readonly slices: number; readonly sliceId: number } {
+  const slices = parameters.integer("slices", { min: 1, max: 2 ** 31 - 1 });
+  const sliceId = parameters.integer("sliceId", { min: 0, max: 2 ** 31 - 1 });
+  if ((slices === undefined) !== (sliceId === undefined)) {
+    throw new ServiceError("BAD_REQUEST", "None or both of 'slices' and 'sliceId' must be set");
+  }
+  if (slices === undefined || sliceId === undefined) return { slices: 1, sliceId: 0 };
+  if (sliceId >= slices) {
+    throw new ServiceError("BAD_REQUEST", `'sliceId' must be less than 'slices', but was ${sliceId}`);
+  }
+  return { slices, sliceId };
+}
+
+/** Documents are stored without the time of their last change; removed ones are not kept. */
+function refuseTimestamps(parameters: DocumentParameters): void {
+  const from = parameters.unsigned("fromTimestamp") ?? 0n;
+  const to = parameters.unsigned("toTimestamp") ?? 0n;
+  if (to !== 0n && to < from) {
+    throw new ServiceError("BAD_REQUEST", "toTimestamp must be greater than, or equal to, fromTimestamp");
+  }
+  const name = from !== 0n ? "fromTimestamp" : to !== 0n ? "toTimestamp" : undefined;
+  if (name !== undefined) throw new ServiceError("UNSUPPORTED", `Visiting with '${name}' is not supported yet`);
+  if (parameters.flag("includeRemoves")) {
+    throw new ServiceError("UNSUPPORTED", "Visiting with 'includeRemoves' is not supported yet");
+  }
+}
+
+function bucketsOf(context: GatewayContext, key: PartitionKey | undefined): number[] {
+  const { cluster } = context;
+  return key === undefined ? Array.from({ length: cluster.buckets }, (_, bucket) => bucket) : [cluster.bucketOf(key)];
+}

@@ -1,0 +1,107 @@
+/**
+ * One visit: goes through the buckets of a slice, several at a time if it may, and gives page after page with how far
+ * it is then. Never more than one page of each bucket is made ahead of its reader: one that does not read stops it.
+ */
+
+import type { PartitionKey, Visit, VisitPage } from "@brooklet/partition";
+import type { Access } from "./access.ts";
+import type { BucketProgress, VisitProgress } from "./continuation.ts";
+
+/** What is visited. */
+export interface VisitPlan {
+  readonly visit: Visit;
+  /** The only partition that is visited. */
+  readonly key: PartitionKey | undefined;
+  /** The buckets of the slice, ascending. */
+  readonly buckets: readonly number[];
+  /** Buckets that are visited at a time. */
+  readonly concurrency: number;
+}
+
+/** How much a page is, and how long it may take. */
+export interface PageLimits {
+  readonly documentsMax: number;
+  readonly bytesMax: number;
+  readonly timeoutMs: number;
+}
+
+/** A page, and how far the visit is after it. */
+export interface SessionPage {
+  readonly documents: number;
+  readonly body: Uint8Array;
+  /** Nothing: the visit is complete. */
+  readonly progress: VisitProgress | undefined;
+  /** From 0 to 100. */
+  readonly percentFinished: number;
+}
+
+interface Lane {
+  position: BucketProgress;
+  pending: Promise<{ readonly lane: Lane; readonly page: VisitPage }> | undefined;
+}
+
+/** A visit under way. */
+export class VisitSession {
+  readonly #access: Access;
+  readonly #plan: VisitPlan;
+  readonly #lanes: Lane[];
+  #nextBucket: number;
+
+  constructor(access: Access, plan: VisitPlan, from: VisitProgress | undefined) {
+    this.#access = access;
+    this.#plan = plan;
+    this.#nextBucket = from?.nextBucket ?? 0;
+    this.#lanes = (from?.open ?? []).map((position) => ({ position, pending: undefined }));
+  }
+
+  /** How far it is; nothing: it is complete. */
+  get progress(): VisitProgress | undefined {
+    if (this.#lanes.length === 0 && this.#upcoming() === undefined) return undefined;
+    const open = this.#lanes.map(({ position }) => position).sort((left, right) => left.bucket - right.bucket);
+    return { open, nextBucket: this.#nextBucket };
+  }
+
+  /** The page that is there first. Call it while there is progress. `ahead` begins the one after it at once. */
+  async next(limits: PageLimits, ahead: boolean): Promise<SessionPage> {
+    this.#openLanes();
+    for (const lane of this.#lanes) lane.pending ??= this.#begin(lane, limits);
+    const { lane, page } = await Promise.race(this.#lanes.flatMap(({ pending }) => pending ?? []));
+    lane.pending = undefined;
+    if (page.next === undefined) this.#lanes.splice(this.#lanes.indexOf(lane), 1);
+    else {
+      lane.position = { bucket: lane.position.bucket, ...page.next };
+      if (ahead) lane.pending = this.#begin(lane, limits);
+    }
+    const { documents, body } = page;
+    return { documents, body, progress: this.progress, percentFinished: this.#percentFinished() };
+  }
+
+  #openLanes(): void {
+    while (this.#lanes.length < this.#plan.concurrency) {
+      const bucket = this.#upcoming();
+      if (bucket === undefined) return;
+      this.#nextBucket = bucket + 1;
+      this.#lanes.push({ position: { bucket, partition: 0, after: "" }, pending: undefined });
+    }
+  }
+
+  #upcoming(): number | undefined {
+    return this.#plan.buckets.find((bucket) => bucket >= this.#nextBucket);
+  }
+
+  #begin(lane: Lane, { documentsMax, bytesMax, timeoutMs }: PageLimits): NonNullable<Lane["pending"]> {
+    const { visit, key } = this.#plan;
+    const { bucket, ...from } = lane.position;
+    const step = { bucket, from, documentsMax, bytesMax, ...(key === undefined ? {} : { key }) };
+    const pending = this.#access.visit(visit, step, timeoutMs).then((page) => ({ lane, page }));
+    // It may never be asked for: then its failure is nobody's.
+    pending.catch(() => undefined);
+    return pending;
+  }
+
+  #percentFinished(): number {
+    const { buckets } = this.#plan;
+    const done = buckets.filter((bucket) => bucket < this.#nextBucket).length - this.#lanes.length;
+    return buckets.length === 0 ? 100 : (100 * done) / buckets.length;
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * A visit of one bucket: its partitions in the order of their numbers, the documents of each in that of their ids. It is
+ * done in short turns between which others are served, and ends when the page is full or its time is over; the position
+ * it gives back is one that folding, compaction and a restart keep. What is selected and shown is the core's business.
+ */
+import { type Engine, type PageFormat, type PartitionPage, Reader } from "@brooklet/core";
+import type { Bucket } from "@brooklet/store";
+import type {
+  MassOperation,
+  MassOutcome,
+  OperationRequest,
+  Outcome,
+  Visit,
+  VisitPage,
+  VisitPosition,
+  VisitStep,
+} from "./cluster.ts";
+import { Deadline } from "./deadline.ts";
+import { drive } from "./drive.ts";
+import { serviceError } from "./failure.ts";
+import { MASS_DOCUMENTS, VISIT_PARTITIONS, VISIT_TURN_MS } from "./limits.ts";
+import { placeOf, sourceOf } from "./place.ts";
+
+/** Where a visit works. */
+export interface VisitPlace {
+  readonly bucket: Bucket;
+  readonly engine: Engine;
+  /** Gives everyone else a turn. */
+  readonly turn: () => Promise<void>;
+}
+
+/** Where an operation on many documents works. */
+export interface MassPlace extends VisitPlace {
+  readonly partition: (key: string) => {
+    apply(request: OperationRequest, timeoutMs: number): Promise<Outcome>;
+  };
+}
+
+const COMMA: Uint8Array = new TextEncoder().encode(",");
+const NOTHING: Uint8Array = new Uint8Array(0);
+
+/** Throws what is wrong with a visit, whatever there is to visit. */
+export function visitNowhere(engine: Engine, visit: Visit): void {
+  const nowhere = { partition: 0, key: "", layout: 1, operation: 0 };
+  const bounds = { after: "", documentsMax: 1, bytesMax: 1 };
+  const source = { manifest: () => ({ layout: 1, segments: [], operations: [] }), read: () => [] };
+  try {
+    drive(engine.visit(nowhere, 0, visit, bounds), source, Deadline.in(Number.POSITIVE_INFINITY));
+  } catch (error) {
+    throw serviceError(error);
+  }
+}
+
+/** Documents of a bucket as one body. */
+export async function visitBucket(
+  place: VisitPlace,
+  visit: Visit,
+  step: VisitStep,
+  timeoutMs: number,
+): Promise<VisitPage> {
+  const deadline = Deadline.in(timeoutMs);
+  const bodies: Uint8Array[] = [];
+  let documents = 0;
+  let bytes = 0;
+  try {
+    const walk = new Walk(place, visit, visit.format, step);
+    while (!walk.done && documents < step.documentsMax && bytes < step.bytesMax && !deadline.passed) {
+      const page = await walk.next(step.documentsMax - documents, step.bytesMax - bytes);
+      documents += page.documents;
+      bytes += page.body.length;
+      if (page.body.length > 0) bodies.push(page.body);
+    }
+    const body = joined(bodies, visit.format === "json" ? COMMA : NOTHING);
+    return walk.done ? { documents, body } : { documents, body, next: walk.position };
+  } catch (error) {
+    throw serviceError(error);
+  }
+}
+
+/** Applies an operation to the documents of a bucket that are selected, a commit's worth at a time. */
+export async function applyToSelected(
+  place: MassPlace,
+  visit: Visit,
+  step: VisitStep,
+  operation: MassOperation,
+  timeoutMs: number,
+): Promise<MassOutcome> {
+  const deadline = Deadline.in(timeoutMs);
+  let documents = 0;
+  try {
+    const walk = new Walk(place, visit, "ids", step);
+    while (!walk.done && documents < step.documentsMax && !deadline.passed) {
+      const before = walk.position;
+      const page = await walk.next(Math.min(MASS_DOCUMENTS, step.documentsMax - documents), step.bytesMax);
+      const outcomes = await Promise.all(
+        idsOf(page).map((id) => {
+          const request = { ...operation, id, create: false, condition: visit.selection };
+          return place.partition(page.key).apply(request, Math.max(deadline.remainingMs, VISIT_TURN_MS));
+        }),
+      );
+      const failure = outcomes.find(({ status }) => status !== 200 && status !== 404 && status !== 412);
+      if (failure !== undefined) return { documents, next: before, failure };
+      documents += page.documents;
+    }
+    return walk.done ? { documents } : { documents, next: walk.position };
+  } catch (error) {
+    throw serviceError(error);
+  }
+}
+
+/** A page, and the partition it is of. */
+interface WalkedPage extends PartitionPage {
+  readonly key: string;
+}
+
+/** Goes through a bucket, one turn of one partition at a time. */
+class Walk {
+  readonly #place: VisitPlace;
+  readonly #request: Visit | (Omit<Visit, "format"> & { readonly format: PageFormat });
+  readonly #key: string | undefined;
+  readonly #nowSeconds: number = Math.floor(Date.now() / 1_000);
+  #partitions: { readonly number: number; readonly key: string }[] = [];
+  #position: VisitPosition;
+  #turnEndsMs = 0;
+  #done = false;
+
+  constructor(place: VisitPlace, visit: Visit, format: PageFormat, step: VisitStep) {
+    this.#place = place;
+    this.#request = { ...visit, format };
+    this.#key = step.key;
+    this.#position = step.from;
+    this.#find();
+  }
+
+  /** Nothing is left. */
+  get done(): boolean {
+    return this.#done;
+  }
+
+  /** Where it stands: everything before was seen. */
+  get position(): VisitPosition {
+    return this.#position;
+  }
+
+  /** What one turn gives: perhaps nothing. */
+  async next(documentsMax: number, bytesMax: number): Promise<WalkedPage> {
+    if (performance.now() >= this.#turnEndsMs) {
+      await this.#place.turn();
+      this.#turnEndsMs = performance.now() + VISIT_TURN_MS;
+    }
+    const [partition] = this.#partitions;
+    if (partition === undefined) throw new Error("a visit went on after its end");
+    const { engine, bucket } = this.#place;
+    const { store } = bucket;
+    const bounds = { after: this.#position.after, documentsMax, bytesMax };
+    const task = engine.visit(placeOf(store.state(partition.key)), this.#nowSeconds, this.#request, bounds);
+    const deadline = Deadline.in(Math.max(this.#turnEndsMs - performance.now(), 1));
+    const page = drive(task, sourceOf(store, partition.key), deadline);
+    if (page.complete) this.#leave(partition.number);
+    else this.#position = { partition: partition.number, after: page.last };
+    return { ...page, key: partition.key };
+  }
+
+  /** Goes on to the partition after `number`. */
+  #leave(number: number): void {
+    this.#partitions.shift();
+    this.#position = { partition: number + 1, after: "" };
+    if (this.#key !== undefined) this.#done = true;
+    else this.#find();
+  }
+
+  /** Finds the partition to go on with. One that is gone was seen as far as it could be. */
+  #find(): void {
+    if (this.#partitions.length === 0) this.#partitions = this.#read();
+    const [first] = this.#partitions;
+    if (first === undefined) this.#done = true;
+    else if (first.number !== this.#position.partition)
+      this.#position = { partition: first.number, after: this.#start() };
+  }
+
+  #read(): { readonly number: number; readonly key: string }[] {
+    const { store } = this.#place.bucket;
+    if (this.#key === undefined) return store.from(this.#position.partition, VISIT_PARTITIONS);
+    const { number, key } = store.state(this.#key);
+    return number === 0 ? [] : [{ number, key }];
+  }
+
+  /** Where a partition begins that is not the one the position names: one of a given key is the same, made anew. */
+  #start(): string {
+    return this.#key === undefined ? "" : this.#position.after;
+  }
+}
+
+function idsOf(page: PartitionPage): string[] {
+  const reader = new Reader(page.body);
+  return Array.from({ length: page.documents }, () => reader.text());
+}
+
+function joined(parts: readonly Uint8Array[], separator: Uint8Array): Uint8Array {
+  const [first] = parts;
+  if (parts.length <= 1) return first ?? NOTHING;
+  const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, separator.length * (parts.length - 1)));
+  let at = 0;
+  for (const part of parts) {
+    if (at > 0) {
+      whole.set(separator, at);
+      at += separator.length;
+    }
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
