@@ -9,6 +9,8 @@ use std::collections::BinaryHeap;
 use std::rc::Rc;
 
 use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
+use brooklet_document::selection::{Selection, Subject};
+use brooklet_document::{DocumentId, Value};
 use brooklet_segment::{Halt, Place, ordinal_after, read_document, read_id};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
@@ -38,6 +40,9 @@ struct Request {
     after: String,
     types: Vec<String>,
     namespace: String,
+    /// Nothing: all are selected.
+    selection: Option<Selection>,
+    now_seconds: i64,
     field_set: FieldSet,
     render: Render,
     format: PageFormat,
@@ -46,17 +51,15 @@ struct Request {
 }
 
 impl Request {
-    fn read(reader: &mut Reader<'_>) -> Result<Request, Rejection> {
+    fn read(reader: &mut Reader<'_>, deployed: &Deployed) -> Result<Request, Rejection> {
+        let now_seconds = i64::try_from(reader.u64()?).unwrap_or(i64::MAX);
         let after = reader.text()?.to_owned();
         let mut types = Vec::new();
         for _ in 0..reader.count(1)? {
             types.push(reader.text()?.to_owned());
         }
         let namespace = reader.text()?.to_owned();
-        let selection = reader.text()?.to_owned();
-        if !selection.is_empty() {
-            return Err(Rejection::new(Code::Unsupported, "Visiting with a selection is not supported yet"));
-        }
+        let selection = read_selection(reader.text()?, deployed)?;
         let field_set = FieldSet::parse(reader.text()?)?;
         // An unknown format is the short one here, never an error (document-v1, query parameters).
         let tensors = TensorFormat::from_name(reader.text()?).unwrap_or(TensorFormat::Short);
@@ -68,8 +71,58 @@ impl Request {
         };
         let (documents_max, bytes_max) = (reader.u32()?, reader.u32()? as usize);
         let render = Render::document(tensors);
-        Ok(Request { after, types, namespace, field_set, render, format, documents_max, bytes_max })
+        Ok(Request {
+            after,
+            types,
+            namespace,
+            selection,
+            now_seconds,
+            field_set,
+            render,
+            format,
+            documents_max,
+            bytes_max,
+        })
     }
+
+    /// Whether nothing of a partition can be selected.
+    fn excludes_partition(&self, key: &str) -> bool {
+        let locations = self.selection.as_ref().and_then(|selection| selection.scope().locations.as_ref());
+        locations.is_some_and(|locations| !locations.iter().any(|location| location.partition_key() == key))
+    }
+
+    /// Whether documents of a type are visited.
+    fn includes_type(&self, name: &str) -> bool {
+        let types = self.selection.as_ref().and_then(|selection| selection.scope().types.as_ref());
+        self.types.iter().any(|of| of == name) && types.is_none_or(|types| types.contains(name))
+    }
+
+    /// Whether the selection looks at the field of that name.
+    fn selects_by(&self, name: &str) -> bool {
+        self.selection.as_ref().is_some_and(|selection| selection.fields().contains(name))
+    }
+
+    /// Whether a document is selected.
+    fn selects(&self, id: &str, fields: &[(String, Value)]) -> Result<bool, Rejection> {
+        let Some(selection) = &self.selection else { return Ok(true) };
+        let id = DocumentId::parse(id)?;
+        selection.selects(&Subject { id: &id, fields, now: self.now_seconds })
+    }
+
+    /// Whether a document needs no more than its id to be selected and shown.
+    fn needs_only_id(&self, fields: &FieldChoice) -> bool {
+        let selected = self.selection.as_ref().is_none_or(|selection| selection.fields().is_empty());
+        selected && (self.format == PageFormat::Ids || matches!(fields, FieldChoice::None))
+    }
+}
+
+fn read_selection(text: &str, deployed: &Deployed) -> Result<Option<Selection>, Rejection> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let context = format!("Exception parsing document selector '{}'", Rejection::quote(text));
+    let selection = Selection::parse(text, &deployed.application, Code::BadRequest);
+    selection.map(Some).map_err(|rejection| rejection.within(&context))
 }
 
 /// A place in one view: the next document of it that is alive.
@@ -111,9 +164,7 @@ impl Visit {
     pub fn open(deployed: Rc<Deployed>, residency: Rc<RefCell<Residency>>, request: &[u8]) -> Result<Visit, Rejection> {
         let mut reader = Reader::new(request);
         let place = Place::read(&mut reader)?;
-        // What `now()` of a selection means.
-        let _now_seconds = reader.u64()?;
-        let request = Request::read(&mut reader)?;
+        let request = Request::read(&mut reader, &deployed)?;
         reader.end()?;
         request.field_set.check(&deployed)?;
         let mut reads = Reads::new(residency);
@@ -123,7 +174,8 @@ impl Visit {
             ids: Writer::new(),
             documents: 0,
             last: request.after.clone(),
-            complete: false,
+            // Then not even the manifest is looked at.
+            complete: request.excludes_partition(&place.key),
         };
         Ok(Visit { deployed, request, loading, reads, cursors: None, opened: 0, heap: BinaryHeap::new(), page })
     }
@@ -134,7 +186,7 @@ impl Visit {
         let mut cursors = Vec::new();
         for view in &partition.views {
             let name = &view.segment.header.schema;
-            if !self.request.types.contains(name) {
+            if !self.request.includes_type(name) {
                 continue;
             }
             // A type that is not deployed any more has no documents to show.
@@ -220,18 +272,19 @@ impl Visit {
         let Cursor { view, fields, ordinal } = &mut cursors[at];
         let header = &view.segment.header;
         let mut blocks = self.reads.of(&view.segment);
-        let shown = self.request.namespace.is_empty() || namespace_of(id) == self.request.namespace;
-        let document = match fields {
-            _ if !shown || self.request.format == PageFormat::Ids => None,
-            FieldChoice::None => None,
-            fields => Some(read_document(header, *ordinal, &|name| fields.has(name), &mut blocks)),
-        };
+        let request = &self.request;
+        let shown = request.namespace.is_empty() || namespace_of(id) == request.namespace;
+        let needed = shown && !request.needs_only_id(fields);
+        let keep = |name: &str| fields.has(name) || request.selects_by(name);
+        let document = needed.then(|| read_document(header, *ordinal, &keep, &mut blocks));
         let next = view.alive.next_set(*ordinal as usize + 1).map(|ordinal| ordinal as u32);
         let following = next.map(|next| read_id(header, next, &mut blocks));
         // Both were asked for before either may halt, so that both blocks come at once.
         let (document, following) = (document.transpose()?, following.transpose()?);
-        if shown {
-            self.page.show(id, document.as_ref().map_or(&[], |document| &document.fields), &self.request);
+        let mut read = document.map_or_else(Vec::new, |document| document.fields);
+        if shown && request.selects(id, &read)? {
+            read.retain(|(name, _)| fields.has(name));
+            self.page.show(id, &read, request);
         }
         if let (Some(next), Some(following)) = (next, following) {
             *ordinal = next;
@@ -242,7 +295,7 @@ impl Visit {
 }
 
 impl Page {
-    fn show(&mut self, id: &str, fields: &[(String, brooklet_document::Value)], request: &Request) {
+    fn show(&mut self, id: &str, fields: &[(String, Value)], request: &Request) {
         self.documents += 1;
         let key = match request.format {
             PageFormat::Json => "id",
@@ -268,6 +321,9 @@ fn namespace_of(id: &str) -> &str {
 
 impl Task for Visit {
     fn wants(&mut self) -> Result<Want, Rejection> {
+        if self.page.complete {
+            return Ok(Want::Nothing);
+        }
         if self.loading.done().is_none() {
             let want = self.loading.step(&self.deployed, &mut self.reads)?;
             if want != Want::Nothing {

@@ -98,6 +98,34 @@ fn types_namespaces_and_field_sets_choose() {
 }
 
 #[test]
+fn a_selection_selects() {
+    let mut host = deployed();
+    host.put("id:ns:mail:g=alice:b", r#"{"subject":"Hi"}"#).unwrap();
+    for n in 0..10 {
+        host.put(&note(&n.to_string()), &format!(r#"{{"text":"t{n}","n":{n},"v":[{n},0]}}"#)).unwrap();
+    }
+    for _folded in [false, true] {
+        let found = |selection: &str, field_set: &str| {
+            let request = VisitRequest { selection, field_set, documents_max: 3, ..VisitRequest::default() };
+            Value::Array(all(&host, &request))
+        };
+        assert_eq!(found("note.n >= 9", "note:text"), json!([{"id": note("9"), "fields": {"text": "t9"}}]));
+        assert_eq!(found("mail", "[id]"), json!([{"id": "id:ns:mail:g=alice:b", "fields": {}}]));
+        assert_eq!(found("id.group == 'bob'", ""), json!([]));
+        assert_eq!(found("note.n < now() - 1789999999", "note:n").as_array().unwrap().len(), 1);
+        assert_eq!(found("not note.n > 2", "").as_array().unwrap().len(), 3);
+        host.compact(KEY, 1);
+    }
+    for (selection, message) in [
+        ("(foo bar)", "Exception parsing document selector '(foo bar)': "),
+        ("nosuch.x == 1", "Exception parsing document selector 'nosuch.x == 1': "),
+    ] {
+        let rejection = host.visit(KEY, &VisitRequest { selection, ..VisitRequest::default() }).unwrap_err();
+        assert!(rejection.message.starts_with(message), "{}", rejection.message);
+    }
+}
+
+#[test]
 fn lines_and_ids_are_other_forms_of_the_same_page() {
     let mut host = deployed();
     host.put(&note("a"), r#"{"n":1}"#).unwrap();
