@@ -5,6 +5,8 @@ use brooklet_task::{Code, Rejection};
 
 use crate::deployed::{Deployed, DeployedSchema};
 
+const SPECIAL_NAMES: &str = "The only special names (enclosed in '[]') allowed are id, all, document, none";
+
 /// A field set as it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FieldSet {
@@ -42,6 +44,7 @@ impl FieldSet {
             None => match text {
                 "" | "[all]" | "[document]" => Ok(FieldSet::Document),
                 "[id]" | "[none]" => Ok(FieldSet::Id),
+                other if other.starts_with('[') => Err(invalid(SPECIAL_NAMES.to_owned())),
                 other => Err(invalid(format!("Unknown field set '{}'", Rejection::quote(other)))),
             },
         }
@@ -53,14 +56,11 @@ impl FieldSet {
     /// If one does not.
     pub(crate) fn check(&self, deployed: &Deployed) -> Result<(), Rejection> {
         let FieldSet::OfType(of, names) = self else { return Ok(()) };
-        let schema = deployed
-            .schema(of)
-            .ok_or_else(|| invalid(format!("Document type {} does not exist", Rejection::quote(of))))?;
+        let schema =
+            deployed.schema(of).ok_or_else(|| invalid(format!("Unknown document type {}", Rejection::quote(of))))?;
         for name in names.iter().flatten() {
             if schema.schema.field(name).is_none() {
-                let message =
-                    format!("No field '{}' in document type '{}'", Rejection::quote(name), schema.schema.name);
-                return Err(invalid(message));
+                return Err(invalid(format!("No such field {}", Rejection::quote(name))));
             }
         }
         Ok(())

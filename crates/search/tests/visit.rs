@@ -88,9 +88,9 @@ fn types_namespaces_and_field_sets_choose() {
     let only_ids = shown(VisitRequest { field_set: "[id]", types: &["mail"], ..of() });
     assert_eq!(only_ids, json!([{"id": "id:ns:mail:g=alice:b", "fields": {}}]));
     for (field_set, message) in [
-        ("note:nosuch", "No field 'nosuch' in document type 'note'"),
-        ("nosuch:n", "Document type nosuch does not exist"),
-        ("[some]", "Unknown field set '[some]'"),
+        ("note:nosuch", "No such field nosuch"),
+        ("nosuch:n", "Unknown document type nosuch"),
+        ("[some]", "The only special names (enclosed in '[]') allowed are id, all, document, none"),
     ] {
         let rejection = host.visit(KEY, &VisitRequest { field_set, ..of() }).unwrap_err();
         assert_eq!(rejection.message, message);

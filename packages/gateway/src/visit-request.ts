@@ -5,6 +5,7 @@
 import type { DeployReport, PartitionKey, Visit } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import { demandApplication, demandContentCluster, type GatewayContext } from "./context.ts";
+import type { VisitProgress } from "./continuation.ts";
 import type { DocumentPath } from "./document-path.ts";
 import { echo } from "./echo.ts";
 import type { DocumentParameters } from "./parameters.ts";
@@ -128,4 +129,14 @@ function refuseTimestamps(parameters: DocumentParameters): void {
 function bucketsOf(context: GatewayContext, key: PartitionKey | undefined): number[] {
   const { cluster } = context;
   return key === undefined ? Array.from({ length: cluster.buckets }, (_, bucket) => bucket) : [cluster.bucketOf(key)];
+}
+
+/** How far the visit came before, if a continuation says so. */
+export async function readContinuation(
+  parameters: DocumentParameters,
+  { scope }: DocumentSet,
+  context: GatewayContext,
+): Promise<VisitProgress | undefined> {
+  const text = parameters.text("continuation");
+  return text === undefined ? undefined : await context.continuations.read(scope, text);
 }

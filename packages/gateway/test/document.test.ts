@@ -316,7 +316,7 @@ describe("failures of operations", () => {
   });
 });
 
-describe("sets of documents are refused, after their parameters were checked", () => {
+describe("requests for many documents are refused for what is wrong with their parameters", () => {
   const root = "/document/v1/";
   const type = "/document/v1/ns/mail/docid/";
   test.each([
@@ -339,15 +339,9 @@ describe("sets of documents are refused, after their parameters were checked", (
     ["GET", `${type}?slices=4&sliceId=4`, "'sliceId' must be less than 'slices', but was 4"],
     ["GET", `${type}?slices=4`, "None or both of 'slices' and 'sliceId' must be set"],
     ["GET", `${type}?selection=a&selection=b`, "Conflicting values of request property 'selection'"],
-    ["GET", type, "Visiting documents (GET without a document id) is not supported yet"],
     ["DELETE", type, `Must specify 'selection' at '${type}'`],
     ["DELETE", `${type}?selection=true`, `Must specify 'cluster' at '${type}'`],
     ["DELETE", `${type}?selection=true&cluster=mail&fieldSet=x`, `May not specify 'fieldSet' at '${type}'`],
-    [
-      "DELETE",
-      `${type}?selection=true&cluster=mail`,
-      "Removing documents by selection (DELETE without a document id) is not supported yet",
-    ],
     ["PUT", `${type}?selection=true`, `Must specify 'cluster' at '${type}'`],
     ["POST", `${type}?selection=true`, `Must specify 'destinationCluster' at '${type}'`],
   ])("%s %s", async (method, target, message) => {

@@ -52,6 +52,12 @@ export function fakeCluster(): FakeCluster {
       cluster.asked.push({ partition: undefined, request, timeoutMs });
       return Promise.resolve(answer(400, '{"root":{"errors":[{"code":3}]}}'));
     },
+    buckets: 4,
+    bucketOf: () => 0,
+    secret: new Uint8Array(32),
+    checkVisit: () => Promise.resolve(),
+    visit: () => Promise.resolve({ documents: 0, body: new Uint8Array() }),
+    applyWhere: () => Promise.resolve({ documents: 0 }),
     deploy: async (applicationPackage) => {
       await cluster.gate;
       if (new TextDecoder().decode(applicationPackage).includes("broken")) {

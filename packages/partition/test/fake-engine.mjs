@@ -58,6 +58,17 @@ export class FakeEngine {
     });
   }
 
+  visit(place, _nowSeconds, _request, bounds) {
+    const engine = this;
+    return this.#task(function* () {
+      const ids = [...(yield* engine.#documents(place)).keys()].sort().filter((id) => id > bounds.after);
+      const page = ids.slice(0, bounds.documentsMax);
+      const body = encoder.encode(page.map((id) => JSON.stringify({ id, fields: {} })).join(","));
+      const last = page.at(-1) ?? bounds.after;
+      return { complete: page.length === ids.length, last, documents: page.length, bytesRead: 0, body };
+    });
+  }
+
   compact(place, reason, firstFreeSegment) {
     const engine = this;
     this.compactions.push({ key: place.key, reason });

@@ -179,6 +179,7 @@ describe("a bucket that cannot be used", () => {
         if (failure !== undefined) throw failure;
         return inner.openBucket(bucket);
       },
+      secret: inner.secret,
       readApplication: () => inner.readApplication(),
       storeApplication: (application) => inner.storeApplication(application),
       close: () => inner.close(),

@@ -41,6 +41,7 @@ function faulty(path: string): { storage: Storage; fail: (when: "before" | "afte
   const storage: Storage = {
     buckets: inner.buckets,
     openBucket,
+    secret: inner.secret,
     readApplication: () => inner.readApplication(),
     storeApplication: (application) => inner.storeApplication(application),
     close: () => inner.close(),

@@ -6,10 +6,9 @@ import { ServiceError } from "@brooklet/wire";
 import { prefersJsonLines } from "../accept.ts";
 import type { Call, Reply } from "../call.ts";
 import { demandContentCluster, type GatewayContext } from "../context.ts";
-import type { VisitProgress } from "../continuation.ts";
 import type { DocumentPath } from "../document-path.ts";
 import type { DocumentParameters } from "../parameters.ts";
-import { type DocumentSet, readDocumentSet } from "../visit-request.ts";
+import { readContinuation, readDocumentSet } from "../visit-request.ts";
 import { VisitSession } from "../visit-session.ts";
 import { answerMassOperation } from "./mass-operations.ts";
 import { streamVisit, visitOnce } from "./visit.ts";
@@ -52,16 +51,6 @@ async function answerVisit(
   const session = new VisitSession(access, set.plan, from);
   const request = { pathId: path.raw, set, session, wanted, timeoutMs };
   return isStream ? await streamVisit(request, context) : await visitOnce(request, context);
-}
-
-/** How far the visit came before, if a continuation says so. */
-export async function readContinuation(
-  parameters: DocumentParameters,
-  { scope }: DocumentSet,
-  context: GatewayContext,
-): Promise<VisitProgress | undefined> {
-  const text = parameters.text("continuation");
-  return text === undefined ? undefined : await context.continuations.read(scope, text);
 }
 
 const MEANINGLESS = ["concurrency", "fieldSet", "route", "wantedDocumentCount"];

@@ -10,8 +10,7 @@ import type { VisitProgress } from "../continuation.ts";
 import type { DocumentPath } from "../document-path.ts";
 import { DOCUMENT_JSON, jsonReply } from "../failure.ts";
 import type { DocumentParameters } from "../parameters.ts";
-import type { DocumentSet } from "../visit-request.ts";
-import { readContinuation } from "./document-sets.ts";
+import { type DocumentSet, readContinuation } from "../visit-request.ts";
 import { sessionMs } from "./visit.ts";
 
 const TIME_CHUNK_MS = 60_000;
