@@ -14,6 +14,7 @@ use crate::plan::{Plan, Presentation, SchemaPlan};
 use crate::query::parse;
 use crate::request::Properties;
 use crate::sorting::bind_order;
+use crate::summary::report_selections;
 
 const MORE: &str = "https://docs.vespa.ai/en/reference/api/query.html#native-execution-parameters";
 
@@ -53,13 +54,15 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties) -> Result<Pl
             return Err(Rejection::new(Code::IllegalQuery, "Sorting is not supported with global phase"));
         }
     }
+    let fields: Vec<String> = query.fields.iter().filter(|field| *field != "*").cloned().collect();
+    schemas.iter().for_each(|of| report_selections(of, &fields, &mut issues));
     Ok(Plan {
         schemas: schemas.into_iter().map(Rc::new).collect(),
         hits,
         offset,
         order,
         issues,
-        fields: query.fields.iter().filter(|field| *field != "*").cloned().collect(),
+        fields,
         rank_score_drop_limit: properties.number("ranking.rankScoreDropLimit")?,
         presentation: presentation(properties)?,
         timeout_ms,
@@ -78,9 +81,6 @@ fn check_known(properties: &Properties) -> Result<(), Rejection> {
         if properties.value(name).is_some_and(|value| !value.is_empty()) {
             return Err(Rejection::new(Code::Unsupported, format!("The parameter '{name}' is not supported yet")));
         }
-    }
-    if properties.is_on("ranking.listFeatures", false) {
-        return Err(Rejection::new(Code::Unsupported, "The parameter 'ranking.listFeatures' is not supported yet"));
     }
     if let Some(profile) = properties.value("queryProfile").filter(|profile| *profile != "default") {
         let message = format!("Could not resolve query profile '{}'", Rejection::quote(profile));
@@ -221,5 +221,6 @@ fn presentation(properties: &Properties) -> Result<Presentation, Rejection> {
         timing: properties.is_on("presentation.timing", false),
         trace_level: properties.number("trace.level")?.unwrap_or(0.0) as i32,
         bolding: properties.is_on("presentation.bolding", true),
+        list_features: properties.is_on("ranking.listFeatures", false),
     })
 }

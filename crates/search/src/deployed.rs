@@ -9,7 +9,6 @@ use brooklet_rank::match_data::{Collection, FieldId, FieldInfo, FieldKind, Query
 use brooklet_rank::{Environment, Expression, FeatureName, FeatureType, Function, Program, Value};
 use brooklet_schema::{
     Application, ElementGap, Field, InputType, InputValue, RankMode, RankProfile, RankType, Schema, SourceText,
-    SummaryTransform,
 };
 use brooklet_segment::layout::{ColumnKind, ColumnSpec, columns, fingerprint};
 use brooklet_task::{Code, Rejection};
@@ -120,17 +119,20 @@ fn refuse_unserved(application: &Application) -> Result<(), Rejection> {
             return unsupported(format!("services.xml: document type=\"{}\" selection=\"…\"", of.name));
         }
     }
-    for schema in &application.schemas {
-        for class in &schema.summary_classes {
-            for field in &class.fields {
-                let what = match &field.transform {
-                    SummaryTransform::Full | SummaryTransform::Dynamic | SummaryTransform::Bolding => continue,
-                    SummaryTransform::MatchedElementsOnly => "matched-elements-only",
-                    SummaryTransform::SelectElementsBy(_) => "select-elements-by",
-                    SummaryTransform::Tokens => "tokens",
-                };
+    application.schemas.iter().try_for_each(|schema| refuse_unserved_summaries(schema))
+}
+
+/// Sources of summary fields that nothing here makes.
+fn refuse_unserved_summaries(schema: &Schema) -> Result<(), Rejection> {
+    for class in &schema.summary_classes {
+        for field in &class.fields {
+            let unserved = |source: &&String| schema.field(source).is_none() && *source != "documentid";
+            if let Some(source) = field.sources.iter().find(unserved) {
                 let (schema, class, field) = (&schema.name, &class.name, &field.name);
-                return unsupported(format!("schema '{schema}', document-summary '{class}', field '{field}': {what}"));
+                let message = format!(
+                    "schema '{schema}', document-summary '{class}', field '{field}': source '{source}' is not supported yet"
+                );
+                return Err(Rejection::new(Code::Unsupported, message));
             }
         }
     }
@@ -140,6 +142,31 @@ fn refuse_unserved(application: &Application) -> Result<(), Rejection> {
 /// The fields ranking knows, numbered by their place: those of the schema, then the parts of all of them.
 fn ranked_fields(schema: &Schema) -> impl Iterator<Item = &Field> {
     schema.fields.iter().chain(schema.fields.iter().flat_map(|field| &field.parts))
+}
+
+/// A profile that lists these features and nothing else; those that are not computed are left out.
+pub(crate) fn with_features(
+    schema: &Schema,
+    profile: &DeployedProfile,
+    names: &[String],
+) -> Result<DeployedProfile, Rejection> {
+    let DeployedProfile { profile, fields, properties, .. } = profile;
+    let environment = ProfileEnvironment { schema, profile, fields, properties };
+    let score = environment.compile(&SourceText::built_in("0"))?;
+    let programs = names.iter().filter_map(|name| {
+        let program = environment.compile(&SourceText::built_in(name)).ok()?;
+        Some((name.clone(), program))
+    });
+    Ok(DeployedProfile {
+        match_features: programs.collect(),
+        summary_features: Vec::new(),
+        score,
+        first: None,
+        global: None,
+        profile: profile.clone(),
+        properties: properties.clone(),
+        fields: fields.clone(),
+    })
 }
 
 /// The schema's fields for ranking.

@@ -227,6 +227,7 @@ pub(crate) struct Nearest {
 }
 
 /// A query for one schema.
+#[derive(Clone)]
 pub(crate) struct SchemaPlan {
     pub(crate) schema: Rc<DeployedSchema>,
     pub(crate) root: Node,
@@ -273,4 +274,6 @@ pub(crate) struct Presentation {
     pub(crate) timing: bool,
     pub(crate) trace_level: i32,
     pub(crate) bolding: bool,
+    /// Whether all features are shown with each hit.
+    pub(crate) list_features: bool,
 }

@@ -154,7 +154,7 @@ impl Search {
                 return Err(Rejection::new(Code::Internal, message));
             }
             self.runs.push(Run::new(plan, schema, views, self.now, &self.floor)?);
-            self.summarizers.push(Summarizer::new(plan, of));
+            self.summarizers.push(Summarizer::new(plan, of, self.now)?);
         }
         self.stage = Stage::Run(0);
         Ok(())
@@ -243,7 +243,7 @@ impl Search {
         Ok(())
     }
 
-    fn summarize(&mut self, plan: &Plan) -> Result<(), Halt> {
+    fn summarize(&mut self) -> Result<(), Halt> {
         let mut shown = Vec::with_capacity(self.hits.len());
         let mut missing = false;
         for hit in &self.hits {
@@ -252,9 +252,9 @@ impl Search {
             let Found { view, ordinal } = hit.content;
             let spot = Spot { views: &run.views, matches: &run.matches, resolved: &run.resolved, view, ordinal };
             let id = hit.id.as_deref().unwrap_or_default();
-            let summarizer = &self.summarizers[hit.schema];
+            let summarizer = &mut self.summarizers[hit.schema];
             let format = self.rendering.format();
-            match summarizer.fields(format, &plan.presentation, &of, id, spot, &mut run.ranker, &mut self.reads) {
+            match summarizer.fields(format, &of, id, spot, &mut run.ranker, &mut self.reads) {
                 Ok(fields) => shown.push(Ranked {
                     schema: hit.schema,
                     keys: hit.keys.clone(),
@@ -295,7 +295,7 @@ impl Task for Search {
                 Stage::Run(index) => return self.run(index),
                 Stage::Order => self.order(&plan),
                 Stage::Judge => self.judge(&plan),
-                Stage::Summarize => self.summarize(&plan),
+                Stage::Summarize => self.summarize(),
                 Stage::Done => return Ok(Want::Nothing),
             };
             match stepped {

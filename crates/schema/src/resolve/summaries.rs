@@ -236,6 +236,10 @@ fn check_transform(field: &SummaryField, name: &Name, schema: &Schema) -> Resolv
         SummaryTransform::Bolding if !of.element().is_text() => {
             Err(name.place.reject(format!("'bolding: on' for non-text field '{}' ({of}) is not allowed", source.name)))
         }
+        SummaryTransform::Tokens if !of.element().is_text() => Err(name.place.reject(format!(
+            "For schema '{}', summary field '{}': 'tokens' is only supported for text fields, not for a field of type {of}",
+            schema.name, field.name
+        ))),
         SummaryTransform::MatchedElementsOnly | SummaryTransform::SelectElementsBy(_)
             if !matches!(of, DataType::Array(_) | DataType::WeightedSet { .. } | DataType::Map(..)) =>
         {

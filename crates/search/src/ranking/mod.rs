@@ -28,7 +28,7 @@ use crate::reads::Reads;
 use binding::{Binder, Kind};
 use source::Source;
 use values::value_weights;
-pub(crate) use values::{single_number, single_string, word_of};
+pub(crate) use values::{single_number, single_string, vector_tensor, word_of};
 
 /// Features that need no more than how often a term occurs and how long the field is.
 const COUNTING: [&str; 5] = ["bm25", "matches", "matchCount", "queryTermCount", "term"];
@@ -110,7 +110,7 @@ pub(crate) struct Spot<'a> {
 }
 
 impl Spot<'_> {
-    fn at(&self) -> &View {
+    pub(crate) fn at(&self) -> &View {
         &self.views[self.view]
     }
 }

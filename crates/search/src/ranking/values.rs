@@ -223,7 +223,7 @@ pub(super) fn mapped_tensor(
 }
 
 /// The tensor of a document in a vector column without mapped dimensions.
-pub(super) fn vector_tensor(
+pub(crate) fn vector_tensor(
     spec: &ColumnSpec,
     tensor_type: &Arc<TensorType>,
     spot: Spot<'_>,

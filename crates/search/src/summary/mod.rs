@@ -1,18 +1,29 @@
 //! What is shown of a hit: the fields of its summary class, and the features the profile lists.
+mod attributes;
+mod elements;
 pub(crate) mod snippet;
+mod tokens;
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use brooklet_document::json::{MapFormat, Render, render_tensor, render_value};
 use brooklet_document::{Document, Format, Value, ValueWriter};
-use brooklet_rank::Value as Feature;
-use brooklet_schema::{Schema, SummaryClass, SummaryField, SummaryTransform};
+use brooklet_rank::{Program, Value as Feature};
+use brooklet_schema::{Field, MatchMode, Normalizing, Schema, SummaryClass, SummaryField, SummaryTransform};
+use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{Halt, read_document};
-use brooklet_task::{Code, Rejection};
+use brooklet_task::{Code, Issues, Rejection};
 
 use crate::deployed::DeployedSchema;
+use crate::listing::listing;
 use crate::plan::{Plan, Presentation, SchemaPlan};
 use crate::ranking::{Ranker, Spot};
 use crate::reads::Reads;
+use attributes::Told;
+use elements::{only, selected};
 use snippet::Highlighter;
+use tokens::tokens;
 
 /// Names in a field list that are no fields of a schema.
 const SPECIAL: [&str; 5] = ["documentid", "sddocname", "matchfeatures", "summaryfeatures", "rankfeatures"];
@@ -35,33 +46,82 @@ pub(crate) fn check_fields(plan: &Plan) -> Result<(), Rejection> {
     }
 }
 
+/// Tells which fields of the summary show all their elements, because the profile does not list what selects them.
+pub(crate) fn report_selections(of: &SchemaPlan, named: &[String], issues: &mut Issues) {
+    for field in shown_fields(of, named) {
+        if let SummaryTransform::SelectElementsBy(feature) = &field.transform
+            && !of.profile.summary_features.iter().any(|(text, _)| text == feature)
+        {
+            let message = format!(
+                "Summary field '{}' shows all elements: rank profile '{}' does not list '{feature}' in summary-features",
+                field.name, of.profile.profile.name
+            );
+            issues.report(Code::ErrorInReply, message);
+        }
+    }
+}
+
+/// The fields a hit shows: those the query names, else those of the class.
+fn shown_fields(of: &SchemaPlan, named: &[String]) -> Vec<SummaryField> {
+    let class = of.schema.schema.summary_class(&of.summary_class);
+    if named.is_empty() {
+        class.map_or_else(Vec::new, |class| fields_of(&of.schema.schema, class))
+    } else {
+        named.iter().filter_map(|name| find_field(&of.schema, class, name)).collect()
+    }
+}
+
+/// A field as a hit shows it.
+struct ShownField {
+    field: SummaryField,
+    how: How,
+}
+
+/// What is done to the value of a field.
+enum How {
+    AsItIs,
+    Highlighted(Highlighter, bool),
+    /// Only the elements that matched.
+    Matched,
+    /// Only the elements that the summary feature with this index selects; all if the profile does not list it.
+    Selected(Option<usize>),
+    /// The words of a text in this field.
+    Tokens(Field),
+}
+
 /// What summaries of one schema need, made once.
 pub(crate) struct Summarizer {
-    fields: Vec<(SummaryField, Option<Highlighter>)>,
+    presentation: Presentation,
+    fields: Vec<ShownField>,
     with_type: bool,
     /// The default class shows the id without declaring it.
     with_id: bool,
     match_features: bool,
     summary_features: bool,
+    /// What computes all features, if they are shown.
+    listing: Option<(Rc<SchemaPlan>, Ranker)>,
+}
+
+/// What is shown of one hit, read and computed.
+struct Content {
+    document: Document,
+    /// For each field the elements it shows, if it shows only some.
+    elements: Vec<Option<BTreeSet<u32>>>,
+    /// Names of the objects of features, names of the features, their values.
+    features: Vec<(&'static str, Vec<String>, Vec<Feature>)>,
 }
 
 impl Summarizer {
-    pub(crate) fn new(plan: &Plan, of: &SchemaPlan) -> Summarizer {
+    pub(crate) fn new(plan: &Plan, of: &SchemaPlan, now: i64) -> Result<Summarizer, Rejection> {
         let schema = &of.schema.schema;
         let class = schema.summary_class(&of.summary_class);
         let listed = |name: &str| plan.fields.is_empty() || plan.fields.iter().any(|field| field == name);
-        let fields = if plan.fields.is_empty() {
-            class.map_or_else(Vec::new, |class| fields_of(schema, class))
-        } else {
-            plan.fields.iter().filter_map(|name| find_field(&of.schema, class, name)).collect()
-        };
+        let fields = shown_fields(of, &plan.fields);
         let omits = class.is_some_and(|class| class.omit_summary_features);
-        Summarizer {
-            fields: fields
-                .into_iter()
-                .map(|field| (highlighter(&field, plan, of), field))
-                .map(|(h, f)| (f, h))
-                .collect(),
+        let lists = plan.presentation.list_features && listed("rankfeatures");
+        Ok(Summarizer {
+            presentation: plan.presentation.clone(),
+            fields: fields.into_iter().map(|field| ShownField { how: how(&field, plan, of), field }).collect(),
             with_type: if plan.fields.is_empty() { of.summary_class == "default" } else { listed("sddocname") },
             with_id: plan.fields.is_empty()
                 && of.summary_class == "default"
@@ -69,26 +129,22 @@ impl Summarizer {
             match_features: !of.profile.match_features.is_empty() && listed("matchfeatures"),
             summary_features: !of.profile.summary_features.is_empty()
                 && if plan.fields.is_empty() { !omits } else { listed("summaryfeatures") },
-        }
+            listing: lists.then(|| listing(of, now)).transpose()?,
+        })
     }
 
     /// Writes the `fields` object of a hit; nothing if it would be empty.
     pub(crate) fn fields(
-        &self,
+        &mut self,
         format: Format,
-        presentation: &Presentation,
         of: &SchemaPlan,
         id: &str,
         spot: Spot<'_>,
         ranker: &mut Ranker,
         reads: &mut Reads,
     ) -> Result<Option<Vec<u8>>, Halt> {
-        let document = self.document(id, spot, reads);
-        let match_features = if self.match_features { ranker.match_features(spot, reads).map(Some) } else { Ok(None) };
-        let summary_features =
-            if self.summary_features { ranker.summary_features(spot, reads).map(Some) } else { Ok(None) };
-        // All three note what they miss before the first of them halts.
-        let (document, match_features, summary_features) = (document?, match_features?, summary_features?);
+        let content = self.content(of, id, spot, ranker, reads)?;
+        let presentation = &self.presentation;
         let mut any = false;
         let written = format.written(|out| {
             out.begin_object();
@@ -102,35 +158,170 @@ impl Summarizer {
                 out.string(id);
                 any = true;
             }
-            for (field, highlighter) in &self.fields {
-                any |= write_field(field, highlighter.as_ref(), &document, id, presentation, out);
+            for (shown, elements) in self.fields.iter().zip(&content.elements) {
+                any |= shown.write(elements.as_ref(), &content.document, id, of, presentation, out);
             }
-            for (name, programs, values) in [
-                ("matchfeatures", &of.profile.match_features, match_features),
-                ("summaryfeatures", &of.profile.summary_features, summary_features),
-            ] {
-                if let Some(values) = values {
-                    out.key(name);
-                    write_features(programs.iter().map(|(text, _)| text.as_str()), &values, presentation, out);
-                    any = true;
-                }
+            for (name, names, values) in &content.features {
+                out.key(name);
+                write_features(names, values, presentation, out);
+                any = true;
             }
             out.end_object();
         });
         Ok(any.then_some(written))
     }
 
-    /// The stored fields the summary shows; without any, nothing is read.
-    fn document(&self, id: &str, spot: Spot<'_>, reads: &mut Reads) -> Result<Document, Halt> {
-        let wanted =
-            |name: &str| self.fields.iter().any(|(field, _)| field.sources.iter().any(|source| source == name));
-        let reads_source =
-            self.fields.iter().any(|(field, _)| field.sources.iter().any(|source| source != "documentid"));
-        if !reads_source {
-            return Ok(Document { id: id.to_owned(), fields: Vec::new() });
+    /// Reads and computes what is shown. All of it notes what it misses before the first of it halts.
+    fn content(
+        &mut self,
+        of: &SchemaPlan,
+        id: &str,
+        spot: Spot<'_>,
+        ranker: &mut Ranker,
+        reads: &mut Reads,
+    ) -> Result<Content, Halt> {
+        let document = self.document(&of.schema, id, spot, reads);
+        let selects = self.fields.iter().any(|shown| matches!(shown.how, How::Selected(Some(_))));
+        let summary_features =
+            if self.summary_features || selects { ranker.summary_features(spot, reads) } else { Ok(Vec::new()) };
+        let match_features = if self.match_features { ranker.match_features(spot, reads) } else { Ok(Vec::new()) };
+        let rank_features = match &mut self.listing {
+            Some((plan, ranker)) => ranker.match_features(spot, reads).map(|values| Some((plan.clone(), values))),
+            None => Ok(None),
+        };
+        let matched: Vec<_> = self.fields.iter().map(|shown| shown.matched(of, spot, reads)).collect();
+        let (document, summary_features) = (document?, summary_features?);
+        let mut elements = Vec::with_capacity(self.fields.len());
+        for (shown, matched) in self.fields.iter().zip(matched) {
+            elements.push(match shown.how {
+                How::Selected(Some(index)) => Some(summary_features.get(index).map(selected).unwrap_or_default()),
+                _ => matched?,
+            });
         }
-        let segment = &spot.views[spot.view].segment;
-        read_document(&segment.header, spot.ordinal, &wanted, &mut reads.of(segment))
+        let mut features = Vec::new();
+        let profile = &of.profile;
+        let names = |programs: &[(String, Program)]| programs.iter().map(|(text, _)| text.clone()).collect();
+        for (shown, name, programs, values) in [
+            (self.match_features, "matchfeatures", &profile.match_features, match_features?),
+            (self.summary_features, "summaryfeatures", &profile.summary_features, summary_features),
+        ] {
+            if shown {
+                features.push((name, names(programs), values));
+            }
+        }
+        if let Some((plan, values)) = rank_features? {
+            features.push(("rankfeatures", names(&plan.profile.match_features), values));
+        }
+        Ok(Content { document, elements, features })
+    }
+
+    /// The stored fields the summary shows. Without any nothing is read, and of attributes alone only their columns are.
+    fn document(&self, schema: &DeployedSchema, id: &str, spot: Spot<'_>, reads: &mut Reads) -> Result<Document, Halt> {
+        let mut sources: Vec<&str> =
+            self.fields.iter().flat_map(|shown| &shown.field.sources).map(String::as_str).collect();
+        sources.retain(|source| *source != "documentid");
+        sources.sort_unstable();
+        sources.dedup();
+        let columns: Option<Vec<_>> = sources.iter().map(|source| attributes::column_of(schema, source)).collect();
+        if let Some(columns) = columns
+            && let Some(fields) = attribute_values(schema, &columns, spot, reads)?
+        {
+            return Ok(Document { id: id.to_owned(), fields });
+        }
+        let segment = &spot.at().segment;
+        read_document(&segment.header, spot.ordinal, &|name| sources.contains(&name), &mut reads.of(segment))
+    }
+}
+
+/// The values of attributes; nothing if one of them does not fit its column.
+fn attribute_values(
+    schema: &DeployedSchema,
+    columns: &[&ColumnSpec],
+    spot: Spot<'_>,
+    reads: &mut Reads,
+) -> Result<Option<Vec<(String, Value)>>, Halt> {
+    let mut fields = Vec::new();
+    let mut missing = false;
+    for spec in columns {
+        match attributes::read(schema, spec, spot, reads) {
+            Ok(Told::Value(value)) => fields.extend(value.map(|value| (spec.field.clone(), value))),
+            Ok(Told::TooLong) => return Ok(None),
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing { Err(Halt::Missing) } else { Ok(Some(fields)) }
+}
+
+impl ShownField {
+    /// The elements that are shown because they matched; nothing if it is not that which decides.
+    fn matched(&self, of: &SchemaPlan, spot: Spot<'_>, reads: &mut Reads) -> Result<Option<BTreeSet<u32>>, Halt> {
+        match (&self.how, self.field.sources.first()) {
+            (How::Matched, Some(source)) => elements::matched(of, source, spot, reads).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Writes the field, if it has a value.
+    fn write(
+        &self,
+        elements: Option<&BTreeSet<u32>>,
+        document: &Document,
+        id: &str,
+        of: &SchemaPlan,
+        presentation: &Presentation,
+        out: &mut dyn ValueWriter,
+    ) -> bool {
+        if self.field.sources.iter().any(|source| source == "documentid") {
+            out.key(&self.field.name);
+            out.string(id);
+            return true;
+        }
+        let Some(value) = self.value(document, presentation) else { return false };
+        let value = elements.map_or(value.clone(), |elements| only(&value, elements));
+        if is_empty(&value) {
+            return false;
+        }
+        out.key(&self.field.name);
+        match &value {
+            Value::Raw(bytes) if !of.schema.schema.raw_as_base64_in_summary => {
+                out.string(&String::from_utf8_lossy(bytes));
+            }
+            value => write_value(value, &render_of(presentation), out),
+        }
+        true
+    }
+
+    /// The value of the first source that has one. Marked texts of several sources are put one after the other.
+    fn value(&self, document: &Document, presentation: &Presentation) -> Option<Value> {
+        let mut values = self.field.sources.iter().filter_map(|source| document.field(source));
+        match &self.how {
+            How::Highlighted(highlighter, dynamic) => {
+                let marked = |value: &Value| highlighted(value, highlighter, *dynamic, presentation.bolding);
+                if self.field.sources.len() == 1 {
+                    return values.next().map(marked);
+                }
+                let mut texts = Vec::new();
+                values.for_each(|value| texts_of(value, &mut texts));
+                (!texts.is_empty()).then(|| marked(&Value::String(texts.join(" "))))
+            }
+            How::Tokens(field) => values.find(|value| !is_empty(value)).map(|value| tokens(value, field)),
+            _ => values.find(|value| !is_empty(value)).cloned(),
+        }
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    matches!(value, Value::String(text) if text.is_empty()) || value.is_empty_collection()
+}
+
+/// The texts in a value.
+fn texts_of<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) if !text.is_empty() => texts.push(text),
+        Value::Array(elements) => elements.iter().for_each(|element| texts_of(element, texts)),
+        Value::WeightedSet(entries) => entries.iter().for_each(|(key, _)| texts_of(key, texts)),
+        _ => {}
     }
 }
 
@@ -162,58 +353,36 @@ fn find_field(schema: &DeployedSchema, class: Option<&SummaryClass>, name: &str)
     (name == "documentid" || schema.schema.fields.iter().any(|field| field.name == name)).then(|| plain(name))
 }
 
-fn highlighter(field: &SummaryField, plan: &Plan, of: &SchemaPlan) -> Option<Highlighter> {
-    let marked = match field.transform {
-        SummaryTransform::Dynamic => true,
-        SummaryTransform::Bolding => plan.presentation.bolding,
-        _ => false,
-    };
-    let source = of.schema.schema.field(field.sources.first()?)?;
-    if !marked {
-        return None;
+fn how(field: &SummaryField, plan: &Plan, of: &SchemaPlan) -> How {
+    let source = field.sources.first().and_then(|source| of.schema.schema.field(source));
+    match &field.transform {
+        SummaryTransform::Full => How::AsItIs,
+        SummaryTransform::Dynamic => How::Highlighted(highlighter(field, of), true),
+        SummaryTransform::Bolding if plan.presentation.bolding => How::Highlighted(highlighter(field, of), false),
+        SummaryTransform::Bolding => How::AsItIs,
+        SummaryTransform::MatchedElementsOnly => How::Matched,
+        SummaryTransform::SelectElementsBy(feature) => {
+            How::Selected(of.profile.summary_features.iter().position(|(text, _)| text == feature))
+        }
+        SummaryTransform::Tokens => source.cloned().map_or(How::AsItIs, How::Tokens),
     }
-    let schema = &of.schema.schema;
-    let in_index = |index: &str| {
-        let index = brooklet_query::tree::index_of(index);
-        let set = schema.field_set(index).is_some_and(|set| set.fields.contains(&source.name));
-        set || schema.query_field(index).is_some_and(|field| field.name == source.name)
-    };
-    let substring = source.matching.mode == brooklet_schema::MatchMode::Substring;
-    Some(Highlighter::new(&of.item, source.normalizing(), substring, &in_index))
 }
 
-/// Writes a field of a hit, if it has a value.
-fn write_field(
-    field: &SummaryField,
-    highlighter: Option<&Highlighter>,
-    document: &Document,
-    id: &str,
-    presentation: &Presentation,
-    out: &mut dyn ValueWriter,
-) -> bool {
-    if field.sources.iter().any(|source| source == "documentid") {
-        out.key(&field.name);
-        out.string(id);
-        return true;
-    }
-    let Some(value) = field.sources.iter().find_map(|source| document.field(source)) else { return false };
-    let render = render_of(presentation);
-    let shown = highlighter.map_or_else(
-        || value.clone(),
-        |highlighter| {
-            highlighted(value, highlighter, field.transform == SummaryTransform::Dynamic, presentation.bolding)
-        },
-    );
-    let hidden = match &shown {
-        Value::String(text) => text.is_empty(),
-        other => other.is_empty_collection(),
+fn highlighter(field: &SummaryField, of: &SchemaPlan) -> Highlighter {
+    let schema = &of.schema.schema;
+    let sources: Vec<&Field> = field.sources.iter().filter_map(|source| schema.field(source)).collect();
+    let in_index = |index: &str| {
+        let index = brooklet_query::tree::index_of(index);
+        let set = schema.field_set(index);
+        let of_query = schema.query_field(index);
+        sources.iter().any(|source| {
+            set.is_some_and(|set| set.fields.contains(&source.name))
+                || of_query.is_some_and(|field| field.name == source.name)
+        })
     };
-    if hidden {
-        return false;
-    }
-    out.key(&field.name);
-    write_value(&shown, &render, out);
-    true
+    let normalizing = sources.first().map_or(Normalizing::LowercaseAndFold, |source| source.normalizing());
+    let substring = sources.iter().any(|source| source.matching.mode == MatchMode::Substring);
+    Highlighter::new(&of.item, normalizing, substring, &in_index)
 }
 
 /// Writes the value of a field. A map whose keys are texts is an object here whatever was asked for maps, which holds
@@ -253,14 +422,9 @@ fn render_of(presentation: &Presentation) -> Render {
     }
 }
 
-fn write_features<'a>(
-    names: impl Iterator<Item = &'a str>,
-    values: &[Feature],
-    presentation: &Presentation,
-    out: &mut dyn ValueWriter,
-) {
+fn write_features(names: &[String], values: &[Feature], presentation: &Presentation, out: &mut dyn ValueWriter) {
     out.begin_object();
-    for (name, value) in names.zip(values) {
+    for (name, value) in names.iter().zip(values) {
         out.key(name);
         match value {
             Feature::Number(number) => out.double(*number),

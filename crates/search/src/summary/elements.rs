@@ -1,0 +1,58 @@
+//! Fields of which only some elements are shown: those that matched, or those a function of the rank profile selects.
+use std::collections::BTreeSet;
+
+use brooklet_document::Value;
+use brooklet_rank::Value as Feature;
+use brooklet_segment::Halt;
+
+use crate::places::{places_of, positive_leaves};
+use crate::plan::SchemaPlan;
+use crate::ranking::Spot;
+use crate::reads::Reads;
+
+/// The elements of a field, by their number, that the query matched: in the field itself or in a part of it. What is
+/// asked for not to match does not count.
+pub(super) fn matched(
+    plan: &SchemaPlan,
+    field: &str,
+    spot: Spot<'_>,
+    reads: &mut Reads,
+) -> Result<BTreeSet<u32>, Halt> {
+    let concerns =
+        |name: &str| name.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '{', '[']));
+    let mut elements = BTreeSet::new();
+    let mut missing = false;
+    for leaf in positive_leaves(plan) {
+        for (index, target) in plan.leaves[leaf].targets.iter().enumerate() {
+            if !concerns(&target.spec.field) {
+                continue;
+            }
+            match places_of(plan, leaf, index, spot, reads) {
+                Ok(places) => elements.extend(places.iter().map(|place| place.element)),
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
+        }
+    }
+    if missing { Err(Halt::Missing) } else { Ok(elements) }
+}
+
+/// The elements that are labels of a tensor's first mapped dimension. Labels that are no numbers select nothing.
+pub(super) fn selected(feature: &Feature) -> BTreeSet<u32> {
+    let Feature::Tensor(tensor) = feature else { return BTreeSet::new() };
+    let labels = tensor.addresses.iter().filter_map(|address| address.first());
+    labels.filter_map(|label| label.parse().ok()).collect()
+}
+
+/// A collection with only these elements, in their order.
+pub(super) fn only(value: &Value, elements: &BTreeSet<u32>) -> Value {
+    fn kept<T: Clone>(all: &[T], elements: &BTreeSet<u32>) -> Vec<T> {
+        elements.iter().filter_map(|element| all.get(*element as usize).cloned()).collect()
+    }
+    match value {
+        Value::Array(all) => Value::Array(kept(all, elements)),
+        Value::WeightedSet(all) => Value::WeightedSet(kept(all, elements)),
+        Value::Map(all) => Value::Map(kept(all, elements)),
+        other => other.clone(),
+    }
+}
