@@ -140,7 +140,10 @@ impl Binder<'_> {
         let term = self.add_term(&targets, item, counts, words as u32)?;
         let fields: usize = self.terms[term].fields.len();
         let positions = item.annotations.use_position_data && !matches!(item.operator, Operator::In(_));
-        let shares_fields = targets.len() > fields;
+        // What equivalents find at one place counts once.
+        let equivalents = matches!(item.operator, Operator::Equiv(_) | Operator::Alternatives(_));
+        let repeats = equivalents && targets.iter().any(targets::repeats_places);
+        let shares_fields = targets.len() > fields || repeats;
         self.leaves.push(Leaf { targets, term, positions, shares_fields, negated: !counts });
         Ok(self.leaves.len() - 1)
     }

@@ -6,7 +6,7 @@ use brooklet_query::tree::{
 };
 use brooklet_schema::{Field, MatchMode, Normalizing};
 use brooklet_segment::column::text::normalise;
-use brooklet_segment::layout::{ColumnSpec, NumberKind};
+use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
 use brooklet_task::{Code, Rejection};
 use brooklet_text::FuzzyOptions;
 
@@ -328,9 +328,11 @@ fn join_words(targets: Vec<Target>) -> Vec<Target> {
     let mut joined: Vec<Target> = Vec::new();
     for target in targets {
         if let Test::Words(words) = &target.test
+            && !counts_in_words(&target.test)
             && target.within.is_none()
             && let Some(Target { test: Test::Words(so_far), .. }) = joined.iter_mut().find(|other| {
-                other.spec == target.spec && other.within.is_none() && matches!(other.test, Test::Words(_))
+                let words = matches!(other.test, Test::Words(_)) && !counts_in_words(&other.test);
+                words && other.spec == target.spec && other.within.is_none()
             })
         {
             so_far.extend(words.iter().cloned());
@@ -339,6 +341,18 @@ fn join_words(targets: Vec<Target>) -> Vec<Target> {
         }
     }
     joined
+}
+
+/// Whether a target can find several things at one place: in one word, or in several values of one element.
+pub(super) fn repeats_places(target: &Target) -> bool {
+    let parts = matches!(target.spec.kind, ColumnKind::Text { collection: Collection::Parts, .. });
+    parts || counts_in_words(&target.test)
+}
+
+/// Whether a test can hold several times for one word.
+fn counts_in_words(test: &Test) -> bool {
+    let Test::Words(words) = test else { return matches!(test, Test::Text { .. }) };
+    words.iter().any(|word| matches!(word.how, How::Substring | How::ValueSubstring))
 }
 
 /// Words of a phrase, of each place those that may stand there.

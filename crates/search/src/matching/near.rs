@@ -96,9 +96,15 @@ fn each_unordered(terms: &[&[Occurrence]], each: &mut dyn FnMut(&Occurrence, &Oc
             }
         }
         each(&terms[least][next[least]], &terms[most][next[most]]);
-        next[least] += 1;
-        if next[least] == terms[least].len() {
-            return;
+        // Other windows begin after this place, whatever stands at it.
+        let begun = place(&terms[least][next[least]]);
+        for (term, next) in terms.iter().zip(&mut next) {
+            while place(&term[*next]) == begun {
+                *next += 1;
+                if *next == term.len() {
+                    return;
+                }
+            }
         }
     }
 }

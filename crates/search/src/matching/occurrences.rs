@@ -74,10 +74,15 @@ pub(crate) fn occurrences(
     };
     // Several values of one element come one after the other, each from position 0.
     let own = &mut out[start..];
-    if !own.is_sorted_by_key(|occurrence| (occurrence.element, occurrence.position)) {
-        own.sort_by_key(|occurrence| (occurrence.element, occurrence.position));
+    if !own.is_sorted_by_key(place) {
+        own.sort_by_key(place);
     }
     Ok((out.len() > start).then_some(length))
+}
+
+/// What occurrences are sorted and told apart by. Values of one element that is a list differ by their length at most.
+fn place(occurrence: &Occurrence) -> (u32, u32, u32) {
+    (occurrence.element, occurrence.position, occurrence.element_length)
 }
 
 /// Where words stand in a document, and how many words it has. With a `count`, only so many occurrences somewhere.
@@ -140,12 +145,17 @@ pub(crate) fn leaf_hits(
             Err(halt) => return Err(halt),
         }
     }
-    if missing { Err(Halt::Missing) } else { Ok(hits) }
+    if missing {
+        return Err(Halt::Missing);
+    }
+    if leaf.shares_fields {
+        hits.iter_mut().for_each(|hits| hits.occurrences.dedup_by_key(|occurrence| place(occurrence)));
+    }
+    Ok(hits)
 }
 
 fn join(hits: &mut FieldHits, length: u32, occurrences: &[Occurrence]) {
     hits.length = hits.length.max(length);
     hits.occurrences.extend_from_slice(occurrences);
-    hits.occurrences.sort_by_key(|occurrence| (occurrence.element, occurrence.position));
-    hits.occurrences.dedup_by_key(|occurrence| (occurrence.element, occurrence.position));
+    hits.occurrences.sort_by_key(place);
 }
