@@ -85,6 +85,12 @@ impl Selection {
         Ok(self.evaluate(subject)? == Outcome::True)
     }
 
+    /// Whether it looks at nothing of a document but its group and type: then it is the same for all that share them.
+    #[must_use]
+    pub fn is_of_groups_and_types(&self) -> bool {
+        self.root.is_of_groups_and_types()
+    }
+
     /// The fields it looks at: no others need be read from storage.
     #[must_use]
     pub fn fields(&self) -> &BTreeSet<String> {

@@ -32,6 +32,7 @@ mod residency;
 mod run;
 mod scope;
 mod search;
+mod selecting;
 mod sorting;
 mod summary;
 mod visit;

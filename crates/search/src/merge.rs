@@ -28,7 +28,7 @@ pub fn scope(deployed: &Deployed, request: &[u8]) -> Result<Vec<u8>, Rejection> 
     let Asked { properties: given, rendering } = Properties::from_request(&mut reader)?;
     reader.end()?;
     let scope = given.and_then(|properties| {
-        let scope = Scope::of(&properties)?;
+        let scope = Scope::of(deployed, &properties)?;
         let plan = compile(deployed, &properties)?;
         check_fields(&plan)?;
         Ok((scope, plan.timeout_ms))
@@ -67,6 +67,9 @@ impl Merge {
         let plan = properties.and_then(|properties| compile(deployed, &properties)).map(Rc::new);
         let whole = reader.u8()? != 0;
         let mut merged = Partial { application: deployed.application.fingerprint(), ..Partial::default() };
+        if let Ok(plan) = &plan {
+            merged.issues = plan.issues.clone();
+        }
         for _ in 0..reader.count(1)? {
             let bytes = reader.bytes()?;
             if let Ok(plan) = &plan {

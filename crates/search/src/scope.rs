@@ -1,8 +1,13 @@
 //! Which partitions a query addresses. It is decided here alone: the host asks first, hands the query to the partitions
 //! that are named, and each of them finds the same scope in the same parameters and refuses what is not for it.
+use std::rc::Rc;
+
+use brooklet_document::Location;
+use brooklet_document::selection::Selection;
 use brooklet_task::bytes::Writer;
 use brooklet_task::{Code, Rejection, limits};
 
+use crate::deployed::Deployed;
 use crate::request::Properties;
 
 const REQUIRED: &str = "Streaming search requires either streaming.groupname or streaming.selection";
@@ -13,19 +18,20 @@ pub(crate) enum Groups {
     /// Those with these keys, each once, in order.
     Keys(Vec<String>),
     /// All there are. Only a selection can say so; nothing left out ever means it.
-    #[expect(dead_code, reason = "selections say so")]
     All,
 }
 
 /// What a query addresses.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Scope {
     pub(crate) groups: Groups,
+    /// What must hold of every document, if that is not that it is of the group.
+    pub(crate) selection: Option<Rc<Selection>>,
 }
 
 impl Scope {
     /// The scope that the parameters name: exactly one of them must.
-    pub(crate) fn of(properties: &Properties) -> Result<Scope, Rejection> {
+    pub(crate) fn of(deployed: &Deployed, properties: &Properties) -> Result<Scope, Rejection> {
         let illegal = |message: &str| Rejection::new(Code::IllegalQuery, message);
         let group = properties.value("streaming.groupname");
         let user = properties.value("streaming.userid");
@@ -34,18 +40,35 @@ impl Scope {
             (Some(group), None, None) if group.len() > limits::GROUP_BYTES => {
                 Err(illegal(&format!("The group name is longer than {} bytes", limits::GROUP_BYTES)))
             }
-            (Some(group), None, None) => Ok(Scope { groups: Groups::Keys(vec![format!("g:{group}")]) }),
+            (Some(group), None, None) => Ok(Scope::of_key(format!("g:{group}"))),
             (None, Some(user), None) => {
                 let invalid = format!("'{}' is not a valid number", Rejection::quote(user));
                 let number: u64 = user.trim().parse().map_err(|_| properties.refuse("streaming.userid", &invalid))?;
-                Ok(Scope { groups: Groups::Keys(vec![format!("n:{number}")]) })
+                Ok(Scope::of_key(format!("n:{number}")))
             }
-            (None, None, Some(_)) => Err(Rejection::new(
-                Code::Unsupported,
-                "streaming.selection is not supported yet: name one group with streaming.groupname",
-            )),
+            // An empty one would select everything; what is not said never means all.
+            (None, None, Some(selection)) if !selection.trim().is_empty() => Scope::of_selection(deployed, selection),
             _ => Err(illegal(REQUIRED)),
         }
+    }
+
+    fn of_key(key: String) -> Scope {
+        Scope { groups: Groups::Keys(vec![key]), selection: None }
+    }
+
+    fn of_selection(deployed: &Deployed, text: &str) -> Result<Scope, Rejection> {
+        let selection = Selection::parse(text, &deployed.application, Code::InvalidQueryParameter)
+            .map_err(|rejection| rejection.within("Failed to parse document selection string"))?;
+        let groups = match &selection.scope().locations {
+            None => Groups::All,
+            Some(locations) => {
+                let mut keys: Vec<String> = locations.iter().map(Location::partition_key).collect();
+                keys.sort_unstable();
+                keys.dedup();
+                Groups::Keys(keys)
+            }
+        };
+        Ok(Scope { groups, selection: Some(Rc::new(selection)) })
     }
 
     /// Refuses to answer from the partition of this key alone, unless it is all that is addressed.

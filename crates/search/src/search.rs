@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use brooklet_document::selection::Selection;
 use brooklet_segment::{Halt, Place, read_id};
 use brooklet_task::bytes::Reader;
 use brooklet_task::{Block, Code, Issues, Rejection, Task, Want};
@@ -22,6 +23,7 @@ use crate::request::{Asked, Properties};
 use crate::residency::Residency;
 use crate::run::Run;
 use crate::scope::Scope;
+use crate::selecting::Selecting;
 use crate::summary::{Summarizer, check_fields};
 
 /// Where a hit was found, in the run of its schema.
@@ -32,6 +34,7 @@ struct Found {
 
 enum Stage {
     Load,
+    Select,
     Run(usize),
     Order,
     Judge,
@@ -52,6 +55,11 @@ pub struct Search {
     plan: Result<Rc<Plan>, Rejection>,
     rendering: Rendering,
     outcome: Outcome,
+    /// The partition's.
+    key: String,
+    selection: Option<Rc<Selection>>,
+    /// Of the schema whose run is begun next.
+    selecting: Option<Selecting>,
     floor: Floor,
     now: i64,
     loading: Loading,
@@ -103,15 +111,19 @@ impl Search {
         let now = reader.u64()? as i64;
         let Asked { properties, rendering } = Properties::from_request(reader)?;
         let plan = properties.and_then(|properties| {
-            let scope = Scope::of(&properties)?;
+            let scope = Scope::of(&deployed, &properties)?;
             match outcome {
                 Outcome::Answer => scope.check_whole(&place.key)?,
                 Outcome::Partial => scope.check_part(&place.key)?,
             }
             let plan = compile(&deployed, &properties)?;
             check_fields(&plan)?;
-            Ok(Rc::new(plan))
+            Ok((Rc::new(plan), scope.selection))
         });
+        let (plan, selection) = match plan {
+            Ok((plan, selection)) => (Ok(plan), selection),
+            Err(rejection) => (Err(rejection), None),
+        };
         let mut reads = Reads::new(residency);
         let loading = Loading::begin(&place, &mut reads);
         let issues = plan.as_ref().map_or_else(|_| Issues::default(), |plan| plan.issues.clone());
@@ -119,6 +131,9 @@ impl Search {
         Ok(Search {
             deployed,
             plan,
+            key: place.key,
+            selection,
+            selecting: None,
             rendering,
             outcome,
             floor,
@@ -141,22 +156,48 @@ impl Search {
         self.plan.as_ref().map_or(0, |plan| plan.timeout_ms.max(1))
     }
 
-    fn begin_runs(&mut self, plan: &Plan) -> Result<(), Rejection> {
-        let Some(partition) = self.loading.done().cloned() else { return Ok(()) };
-        for (schema, of) in plan.schemas.iter().enumerate() {
-            let name = &of.schema.schema.name;
-            let views: Vec<View> =
-                partition.views.iter().filter(|view| view.segment.header.schema == *name).cloned().collect();
-            // The host rewrites such segments before it searches; answering from them could miss matches.
-            if views.iter().any(|view| view.segment.header.fingerprint != of.schema.fingerprint) {
-                let message =
-                    format!("Segments of schema '{name}' are of another deployment and must be rewritten first");
-                return Err(Rejection::new(Code::Internal, message));
-            }
-            self.runs.push(Run::new(plan, schema, views, self.now, &self.floor)?);
-            self.summarizers.push(Summarizer::new(plan, of, self.now)?);
+    /// The views of a schema's documents.
+    fn views(&self, plan: &Plan, schema: usize) -> Result<Vec<View>, Rejection> {
+        let of = &plan.schemas[schema].schema;
+        let name = &of.schema.name;
+        let all = self.loading.done().map_or(&[][..], |partition| &partition.views);
+        let views: Vec<View> = all.iter().filter(|view| view.segment.header.schema == *name).cloned().collect();
+        // The host rewrites such segments before it searches; answering from them could miss matches.
+        if views.iter().any(|view| view.segment.header.fingerprint != of.fingerprint) {
+            let message = format!("Segments of schema '{name}' are of another deployment and must be rewritten first");
+            return Err(Rejection::new(Code::Internal, message));
         }
-        self.stage = Stage::Run(0);
+        Ok(views)
+    }
+
+    /// Begins the run of the next schema, over those of its documents that are selected.
+    fn select(&mut self, plan: &Plan) -> Result<(), Halt> {
+        let schema = self.runs.len();
+        let Some(of) = plan.schemas.get(schema) else {
+            self.stage = Stage::Run(0);
+            return Ok(());
+        };
+        let views = match (self.selecting.take(), &self.selection) {
+            (None, None) => self.views(plan, schema)?,
+            (begun, Some(selection)) => {
+                let mut selecting = match begun {
+                    Some(selecting) => selecting,
+                    None => {
+                        let name = &of.schema.schema.name;
+                        Selecting::new(selection, &self.key, name, self.views(plan, schema)?, self.now)
+                    }
+                };
+                let stepped = selecting.step(&mut self.reads);
+                if !matches!(stepped, Ok(true)) {
+                    self.selecting = Some(selecting);
+                    return stepped.map(drop);
+                }
+                selecting.into_views()
+            }
+            (Some(selecting), None) => selecting.into_views(),
+        };
+        self.runs.push(Run::new(plan, schema, views, self.now, &self.floor)?);
+        self.summarizers.push(Summarizer::new(plan, of, self.now)?);
         Ok(())
     }
 
@@ -286,12 +327,18 @@ impl Task for Search {
                     if want != Want::Nothing {
                         return Ok(want);
                     }
-                    if let Err(rejection) = self.begin_runs(&plan) {
+                    self.stage = Stage::Select;
+                    continue;
+                }
+                Stage::Select => match self.select(&plan) {
+                    // Time passes when every document is looked at.
+                    Ok(()) if self.selecting.is_some() => return Ok(Want::Pause),
+                    Err(Halt::Rejected(rejection)) if rejection.code != Code::StoreCorrupt => {
                         self.plan = Err(rejection);
                         return Ok(Want::Nothing);
                     }
-                    continue;
-                }
+                    selected => selected,
+                },
                 Stage::Run(index) => return self.run(index),
                 Stage::Order => self.order(&plan),
                 Stage::Judge => self.judge(&plan),

@@ -6,7 +6,8 @@
 //!
 //! * `{"put": id, "fields": object or JSON text}`, `{"remove": id}`, `{"get": id, "fieldSet", "tensors"}`
 //! * `{"search": {parameter: value} or [[parameter, value]…], "key": "g:alice", "scoped": true, "body": text, "accept":
-//!   text}`: `key` names the partition (by default `g:alice`; `""`: none), `scoped` adds the parameter that names the
+//!   text}`: `key` names the partition (by default `g:alice`; `""`: those that the
+//!   parameters name), `scoped` adds the parameter that names the
 //!   same group, `accept` is the header of that name.
 //! * `{"compact": key, "settle": bool}`
 use brooklet_document::DocumentId;
@@ -20,6 +21,8 @@ use crate::row::{needed, text};
 
 const CACHE_BYTES: usize = 64 << 20;
 const DEFAULT_KEY: &str = "g:alice";
+/// Partitions searched between two merges.
+const PARTITIONS_AT_ONCE: usize = 2;
 const FOLD: u8 = 1;
 const SETTLE: u8 = 3;
 
@@ -170,7 +173,10 @@ fn search(host: &Host, given: &Json) -> Outcome {
         parameters.push((if kind == "n" { "streaming.userid" } else { "streaming.groupname" }, name));
     }
     let (body, accept) = (text(given, "body").unwrap_or_default(), text(given, "accept").unwrap_or_default());
-    let answer = host.search_accepting(key, &parameters, body, accept);
+    let answer = match key {
+        "" => host.search_scoped(&parameters, body, accept, PARTITIONS_AT_ONCE),
+        key => host.search_accepting(key, &parameters, body, accept),
+    };
     Outcome { status: answer.status, body: answer.body }
 }
 

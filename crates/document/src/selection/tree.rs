@@ -148,6 +148,23 @@ impl IdPart {
 }
 
 impl Node {
+    /// Whether nothing in it looks at more of a document than its group and type.
+    pub(super) fn is_of_groups_and_types(&self) -> bool {
+        match self {
+            Node::Any(parts) | Node::All(parts) => parts.iter().all(Node::is_of_groups_and_types),
+            Node::Not(inner) | Node::Call(inner, _) => inner.is_of_groups_and_types(),
+            Node::Compare(comparison) => {
+                comparison.left.is_of_groups_and_types() && comparison.right.is_of_groups_and_types()
+            }
+            Node::Chain(first, rest) => {
+                first.is_of_groups_and_types() && rest.iter().all(|(_, operand)| operand.is_of_groups_and_types())
+            }
+            Node::Id(part) => matches!(part, IdPart::Scheme | IdPart::Type | IdPart::User | IdPart::Group),
+            Node::Type(_) | Node::Literal(_) | Node::Version(_) | Node::Now => true,
+            Node::Field(_) => false,
+        }
+    }
+
     /// Calls `visit` with every field in it.
     pub(super) fn visit_fields(&self, visit: &mut dyn FnMut(&FieldReference)) {
         match self {

@@ -250,9 +250,9 @@ impl Host {
     }
 
     /// A search as the gateway holds it: of the partitions its scope names, `at_once` of them between two merges.
-    pub fn search_scoped(&self, parameters: &[(&str, &str)], body: &str, at_once: usize) -> Answer {
+    pub fn search_scoped(&self, parameters: &[(&str, &str)], body: &str, accept: &str, at_once: usize) -> Answer {
         let mut query = Writer::new();
-        write_query(parameters, body, "", &mut query);
+        write_query(parameters, body, accept, &mut query);
         let query = query.finish();
         let of_query = scope(&self.deployed, &query).unwrap();
         let mut reader = Reader::new(&of_query);
