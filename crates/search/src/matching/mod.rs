@@ -3,13 +3,13 @@
 //! [`match_leaf`] looks at columns. Then [`composite`] settles what depends on where terms stand (near, sameElement):
 //! document at a time, and only for documents that can still match.
 pub(crate) mod composite;
-#[cfg(test)]
-mod differential;
 pub(crate) mod elements;
 pub(crate) mod near;
 pub(crate) mod number;
 pub(crate) mod occurrences;
 pub(crate) mod pattern;
+#[cfg(test)]
+mod tests;
 pub(crate) mod text;
 pub(crate) mod tree;
 pub(crate) mod values;

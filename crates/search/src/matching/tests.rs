@@ -4,6 +4,8 @@ mod naive;
 mod query;
 #[path = "../../tests/random/mod.rs"]
 mod random;
+mod text;
+mod yql;
 
 use std::cell::RefCell;
 use std::rc::Rc;

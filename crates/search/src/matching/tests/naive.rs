@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use brooklet_document::{Document, Value};
 
-use super::query::{Fold, Leaf, Mode, NUMBERS, Query, TEXTS, Text, Word};
+use super::query::{Fold, Leaf, Mode, NUMBERS, Query, TEXTS, Word};
+use super::text::{cut, finds, folded, is_letter, is_near, split, tokens};
 
 /// Where a term stands: element, position, tokens of the element, weight of the element.
 pub(super) type Place = (u32, u32, u32, i32);
@@ -52,56 +53,6 @@ fn down<'d>(value: &'d Value, path: &[&str], element: Option<u32>, weight: i32, 
         }
         single => out.push((element.unwrap_or(0), weight, single)),
     }
-}
-
-pub(super) fn folded(text: &str, fold: Fold) -> String {
-    let lower = |c: char| match c {
-        'A' => 'a',
-        'B' => 'b',
-        'E' => 'e',
-        'É' => 'é',
-        other => other,
-    };
-    match fold {
-        Fold::None => text.to_owned(),
-        Fold::Lowercase => text.chars().map(lower).collect(),
-        Fold::Full => text
-            .chars()
-            .map(|c| match lower(c) {
-                'é' => "e".to_owned(),
-                'ß' => "ss".to_owned(),
-                other => other.to_string(),
-            })
-            .collect(),
-    }
-}
-
-fn is_letter(c: char) -> bool {
-    c.is_alphanumeric()
-}
-
-fn split(text: &str) -> Vec<&str> {
-    text.split(|c: char| !is_letter(c)).filter(|word| !word.is_empty()).collect()
-}
-
-fn cut(text: &str, bytes: usize) -> &str {
-    let mut kept = 0;
-    for c in text.chars() {
-        if kept + c.len_utf8() > bytes {
-            break;
-        }
-        kept += c.len_utf8();
-    }
-    &text[..kept]
-}
-
-/// The tokens of a value as the field compares them.
-fn tokens(field: &Text, value: &str) -> Vec<String> {
-    let value = cut(value, field.max_bytes);
-    if field.mode == Mode::Whole {
-        return if value.is_empty() { Vec::new() } else { vec![folded(value, field.fold)] };
-    }
-    split(value).into_iter().map(|word| folded(word, field.fold)).collect()
 }
 
 fn strings<'d>(document: &'d Document, path: &str) -> Vec<(u32, i32, &'d str)> {
@@ -219,80 +170,6 @@ fn value_hits(document: &Document, fields: &[usize], holds: impl Fn(&str) -> boo
     hits
 }
 
-fn edits(a: &[char], b: &[char]) -> usize {
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            rows[i][j] = match (i, j) {
-                (0, j) => j,
-                (i, 0) => i,
-                _ => {
-                    let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-                    replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1)
-                }
-            };
-        }
-    }
-    rows[a.len()][b.len()]
-}
-
-fn is_near(text: &str, value: &str, most: usize, locked: usize, prefix: bool, cased: bool) -> bool {
-    let fold = if cased { Fold::None } else { Fold::Lowercase };
-    let (text, value): (Vec<char>, Vec<char>) =
-        (folded(text, fold).chars().collect(), folded(value, fold).chars().collect());
-    let locked = locked.min(text.len());
-    if value.len() < locked || text[..locked] != value[..locked] {
-        return false;
-    }
-    let (text, value) = (&text[locked..], &value[locked..]);
-    if prefix {
-        return (0..=value.len()).any(|end| edits(text, &value[..end]) <= most);
-    }
-    edits(text, value) <= most
-}
-
-/// A regular expression of letters, `.`, `[…]`, each with `*`, `+` or `?` after it, `^`, `$` and `|` between all.
-fn finds(pattern: &str, value: &str, cased: bool) -> bool {
-    let fold = if cased { Fold::None } else { Fold::Lowercase };
-    let value: Vec<char> = folded(value, fold).chars().collect();
-    let pattern = folded(pattern, fold);
-    pattern.split('|').any(|way| {
-        let way: Vec<char> = way.chars().collect();
-        match way.strip_prefix(&['^']) {
-            Some(way) => from(way, &value, 0),
-            None => (0..=value.len()).any(|at| from(&way, &value, at)),
-        }
-    })
-}
-
-fn from(way: &[char], value: &[char], at: usize) -> bool {
-    let (set, rest): (Vec<char>, &[char]) = match way {
-        [] => return true,
-        ['$'] => return at == value.len(),
-        ['[', ..] => {
-            let end = way.iter().position(|c| *c == ']').unwrap();
-            (way[1..end].to_vec(), &way[end + 1..])
-        }
-        [c, rest @ ..] => (vec![*c], rest),
-    };
-    let fits = |at: usize| value.get(at).is_some_and(|c| set.contains(c) || set == ['.']);
-    match rest {
-        ['*', rest @ ..] => from(rest, value, at) || (fits(at) && from(way, value, at + 1)),
-        ['+', after @ ..] => {
-            let mut next = at;
-            while fits(next) {
-                next += 1;
-                if from(after, value, next) {
-                    return true;
-                }
-            }
-            false
-        }
-        ['?', rest @ ..] => from(rest, value, at) || (fits(at) && from(rest, value, at + 1)),
-        _ => fits(at) && from(rest, value, at + 1),
-    }
-}
-
 fn number(value: &Value) -> f64 {
     match value {
         Value::Int(value) => f64::from(*value),
@@ -383,10 +260,11 @@ fn leaf_hits(leaf: &Leaf, document: &Document) -> (Hits, f64) {
             return (Hits::from([(*path, places)]), if counts { product as f64 } else { 0.0 });
         }
         Leaf::Circle { path, latitude, longitude, degrees } => {
-            let shortening = (latitude * std::f64::consts::PI / 180.0).cos();
+            let shortening = libm::cos(latitude * std::f64::consts::PI / 180.0);
             let inside = |x: i32, y: i32| {
                 let across = (f64::from(x) / 1e6 - longitude) * shortening;
-                (across * across + (f64::from(y) / 1e6 - latitude).powi(2)).sqrt() <= *degrees
+                let up = f64::from(y) / 1e6 - latitude;
+                across * across + up * up <= degrees * degrees
             };
             place_hits(document, path, inside)
         }
@@ -439,7 +317,7 @@ fn windows(terms: &[Vec<Place>], negatives: &[Vec<Place>], near: &Query, gap: Op
         choice[next] += 1;
         choice[..next].iter_mut().for_each(|at| *at = 0);
     }
-    let exclusion = exclusion.unwrap_or((most + 1) / 2);
+    let exclusion = exclusion.unwrap_or(most.div_ceil(2));
     let reaches = |(first, last): &(Place, Place)| distance(first, last, gap).is_some_and(|far| far <= *most);
     let calm = |(first, last): &(Place, Place)| {
         !negatives.iter().flatten().any(|at| {
