@@ -44,12 +44,12 @@ pub(crate) fn render(plan: &Plan, found: &Partial, elapsed_ms: f64, rendering: &
     let timing = Timing { elapsed_ms, bytes_read: found.bytes_read, bytes_scanned: found.bytes_scanned };
     let answer = Answer {
         total: found.total,
-        coverage: Coverage { documents: found.documents, results: plan.schemas.len() },
+        coverage: Coverage { documents: found.documents, unseen: found.unseen, results: plan.schemas.len() },
         groups: &[],
         hits: &shown,
         issues: found.issues.all(),
         timing: plan.presentation.timing.then_some(timing),
-        trace: &trace(plan.presentation.trace_level, found),
+        trace: &trace(plan, found, elapsed_ms),
     };
     framed(&render::answer(&answer, rendering), found.bytes_read, found.bytes_scanned)
 }
@@ -68,22 +68,47 @@ fn shown(plan: &Plan, hit: &Ranked<Filled>) -> ShownHit {
     }
 }
 
-fn trace(level: i32, found: &Partial) -> Vec<Tree> {
-    let mut messages = Vec::new();
-    if level >= 1 {
-        messages.push("No query profile is used".to_owned());
+/// What happened, as far as the request wants to know it: what was asked, then what came of it.
+fn trace(plan: &Plan, found: &Partial, elapsed_ms: f64) -> Vec<Tree> {
+    let level = plan.presentation.trace_level;
+    if level < 1 {
+        return Vec::new();
     }
-    if level >= 2 {
-        messages.push(format!(
-            "Buckets visited: {}\nDocuments visited: {}\nBytes visited: {}\nDocuments returned: {}\nBytes returned: {}\n",
-            found.partitions,
-            found.documents,
-            found.bytes_read,
-            found.hits.len(),
-            found.hits.iter().filter_map(|hit| hit.content.fields.as_ref()).map(Vec::len).sum::<usize>(),
-        ));
+    let asked = plan.traced.iter().map(|(from, text)| (*from, 0.0, text.clone()));
+    let came = results_traced(plan, found).into_iter().map(|(from, text)| (from, elapsed_ms, text));
+    let told = asked.chain(came).filter(|(from, ..)| *from <= level);
+    let told: Vec<Tree> = told.map(|(_, at_ms, text)| message(plan, at_ms, text)).collect();
+    let mut children = vec![Tree::object([("message", Tree::from("No query profile is used"))])];
+    if !told.is_empty() {
+        children.push(Tree::object([("children", Tree::List(told))]));
     }
-    messages.into_iter().map(|message| Tree::object([("message", Tree::Text(message))])).collect()
+    children
+}
+
+fn message(plan: &Plan, at_ms: f64, text: String) -> Tree {
+    let timestamp = plan.presentation.trace_timestamps.then_some(("timestamp", Tree::Integer(at_ms as i64)));
+    Tree::object(timestamp.into_iter().chain([("message", Tree::Text(text))]))
+}
+
+/// What the streaming backend tells when it is done, each from a level on.
+fn results_traced(plan: &Plan, found: &Partial) -> Vec<(i32, String)> {
+    let (returned, total) = (found.hits.len(), found.total);
+    let bytes: usize = found.hits.iter().filter_map(|hit| hit.content.fields.as_ref()).map(Vec::len).sum();
+    let class = plan.schemas.first().map_or("default", |of| of.summary_class.as_str());
+    vec![
+        (
+            2,
+            format!(
+                "Buckets visited: {}\nDocuments visited: {}\nBytes visited: {}\nDocuments returned: {returned}\nBytes \
+                 returned: {bytes}\n",
+                found.partitions, found.documents, found.bytes_read
+            ),
+        ),
+        (7, format!("total hit count = {total}, returned hit count = {returned}, summary count = {returned}")),
+        (2, format!("Ignoring fill({class}); streaming is single-pass")),
+        (4, "All hits have been filled".to_owned()),
+        (8, format!("Result is filled for summary class {class}")),
+    ]
 }
 
 /// An answer as the host takes it (docs/abi.md, search).

@@ -56,6 +56,8 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties) -> Result<Pl
     }
     let fields: Vec<String> = query.fields.iter().filter(|field| *field != "*").cloned().collect();
     schemas.iter().for_each(|of| report_selections(of, &fields, &mut issues));
+    let presentation = presentation(properties)?;
+    let traced = if presentation.trace_level > 0 { traced(properties, &schemas, (hits, offset)) } else { Vec::new() };
     Ok(Plan {
         schemas: schemas.into_iter().map(Rc::new).collect(),
         hits,
@@ -64,9 +66,45 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties) -> Result<Pl
         issues,
         fields,
         rank_score_drop_limit: properties.number("ranking.rankScoreDropLimit")?,
-        presentation: presentation(properties)?,
+        presentation,
         timeout_ms,
+        soft_timeout_ms: soft_timeout(properties, timeout_ms)?,
+        traced,
     })
+}
+
+/// Share of the timeout after which a search that takes partial results ends: the rest is for showing what was found.
+const SOFT_TIMEOUT_FACTOR: f64 = 0.7;
+
+/// When a search ends with what it has (an extension: streaming mode gives all or nothing).
+fn soft_timeout(properties: &Properties, timeout_ms: u32) -> Result<Option<f64>, Rejection> {
+    let factor = properties.number("ranking.softtimeout.factor")?.unwrap_or(SOFT_TIMEOUT_FACTOR);
+    if !(0.0..=1.0).contains(&factor) {
+        return Err(properties.refuse("ranking.softtimeout.factor", &format!("{factor} is not between 0 and 1")));
+    }
+    Ok(properties.is_on("streaming.partialResults", false).then(|| factor * f64::from(timeout_ms)))
+}
+
+/// What a trace tells of a request before it is run (streaming-mode, trace).
+fn traced(properties: &Properties, schemas: &[SchemaPlan], (hits, offset): (usize, usize)) -> Vec<(i32, String)> {
+    let mut messages = Vec::new();
+    if let Some(yql) = properties.value("yql").filter(|_| properties.is_on("trace.query", true)) {
+        messages.push((2, format!("YQL query parsed: [{yql}]")));
+    }
+    for of in schemas {
+        let (cluster, schema, class) = (&of.schema.cluster, &of.schema.schema.name, &of.summary_class);
+        messages.push((4, format!("Routing to search cluster {cluster} and document type {schema}")));
+        messages.push((
+            6,
+            match properties.value("presentation.summary") {
+                Some(_) => format!("doSearch2(): Summary class has been specified in query: {class}"),
+                None => format!("doSearch2(): No summary class specified in query, using default: {class}"),
+            },
+        ));
+        messages.push((7, format!("doSearch2(): query docsum class={class}, default docsum class=default")));
+        messages.push((8, format!("offset={offset}, hits={hits}")));
+    }
+    messages
 }
 
 fn default_timeout(deployed: &Deployed, schemas: &[SchemaPlan]) -> u32 {
@@ -219,7 +257,8 @@ fn presentation(properties: &Properties) -> Result<Presentation, Rejection> {
         json_maps: properties.is_on("renderer.json.jsonMaps", true),
         json_wsets: properties.is_on("renderer.json.jsonWsets", true),
         timing: properties.is_on("presentation.timing", false),
-        trace_level: properties.number("trace.level")?.unwrap_or(0.0) as i32,
+        trace_level: properties.integer("trace.level")?.unwrap_or(0),
+        trace_timestamps: properties.is_on("trace.timestamps", false),
         bolding: properties.is_on("presentation.bolding", true),
         list_features: properties.is_on("ranking.listFeatures", false),
     })

@@ -33,6 +33,8 @@ pub(crate) struct Partial {
     pub(crate) total: u64,
     /// Documents looked at.
     pub(crate) documents: u64,
+    /// Documents not looked at for want of time.
+    pub(crate) unseen: u64,
     /// Partitions looked at.
     pub(crate) partitions: u64,
     /// Bytes read from stores.
@@ -57,6 +59,7 @@ impl Partial {
         self.refusal = self.refusal.take().or(other.refusal);
         self.total += other.total;
         self.documents += other.documents;
+        self.unseen += other.unseen;
         self.partitions += other.partitions;
         self.bytes_read += other.bytes_read;
         self.bytes_scanned += other.bytes_scanned;
@@ -77,7 +80,7 @@ impl Partial {
         writer.u64(self.application);
         let refusal = self.refusal.as_ref().map(|refusal| (refusal.code, refusal.message.as_str()));
         write_notes(refusal.into_iter(), &mut writer);
-        let numbers = [self.total, self.documents, self.partitions, self.bytes_read, self.bytes_scanned];
+        let numbers = [self.total, self.documents, self.unseen, self.partitions, self.bytes_read, self.bytes_scanned];
         numbers.into_iter().for_each(|number| writer.varint(number));
         write_notes(self.issues.all().iter().map(|issue| (issue.code, issue.message.as_str())), &mut writer);
         writer.varint(self.hits.len() as u64);
@@ -107,6 +110,7 @@ impl Partial {
         for number in [
             &mut partial.total,
             &mut partial.documents,
+            &mut partial.unseen,
             &mut partial.partitions,
             &mut partial.bytes_read,
             &mut partial.bytes_scanned,

@@ -263,6 +263,10 @@ pub(crate) struct Plan {
     pub(crate) rank_score_drop_limit: Option<f64>,
     pub(crate) presentation: Presentation,
     pub(crate) timeout_ms: u32,
+    /// After how many milliseconds the search ends with what it has, if the request takes partial results.
+    pub(crate) soft_timeout_ms: Option<f64>,
+    /// What a trace tells of the request: from which level on, and what.
+    pub(crate) traced: Vec<(i32, String)>,
 }
 
 /// How the answer is shown.
@@ -273,6 +277,7 @@ pub(crate) struct Presentation {
     pub(crate) json_wsets: bool,
     pub(crate) timing: bool,
     pub(crate) trace_level: i32,
+    pub(crate) trace_timestamps: bool,
     pub(crate) bolding: bool,
     /// Whether all features are shown with each hit.
     pub(crate) list_features: bool,

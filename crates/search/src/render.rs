@@ -23,8 +23,17 @@ pub(crate) struct ShownHit {
 pub(crate) struct Coverage {
     /// Documents looked at.
     pub(crate) documents: u64,
+    /// Documents not looked at for want of time.
+    pub(crate) unseen: u64,
     /// Searches that were run: one for each schema (and group).
     pub(crate) results: usize,
+}
+
+impl Coverage {
+    /// How many of a hundred documents were looked at, rounded down.
+    fn percent(self) -> u64 {
+        if self.unseen == 0 { 100 } else { self.documents * 100 / (self.documents + self.unseen) }
+    }
 }
 
 /// What an answer says beside its hits.
@@ -119,13 +128,25 @@ fn write_coverage(coverage: Coverage, out: &mut dyn ValueWriter) {
     let results = coverage.results as i64;
     out.key("coverage");
     out.begin_object();
-    for (name, value) in [("coverage", 100), ("documents", coverage.documents as i64)] {
+    for (name, value) in [("coverage", coverage.percent()), ("documents", coverage.documents)] {
         out.key(name);
-        out.integer(value);
+        out.integer(value as i64);
+    }
+    let full = coverage.unseen == 0;
+    if !full {
+        out.key("degraded");
+        out.begin_object();
+        for (name, value) in
+            [("match-phase", false), ("timeout", true), ("adaptive-timeout", false), ("non-ideal-state", false)]
+        {
+            out.key(name);
+            out.boolean(value);
+        }
+        out.end_object();
     }
     out.key("full");
-    out.boolean(true);
-    for (name, value) in [("nodes", 1), ("results", results), ("resultsFull", results)] {
+    out.boolean(full);
+    for (name, value) in [("nodes", 1), ("results", results), ("resultsFull", if full { results } else { 0 })] {
         out.key(name);
         out.integer(value);
     }

@@ -144,6 +144,13 @@ impl Properties {
         }
     }
 
+    /// A whole number.
+    pub(crate) fn integer(&self, name: &str) -> Result<Option<i32>, Rejection> {
+        let Some(text) = self.value(name) else { return Ok(None) };
+        let number = text.trim().parse().map(Some);
+        number.map_err(|_| self.refuse(name, &format!("'{}' is not a valid integer", Rejection::quote(text))))
+    }
+
     /// A switch; anything but `true` is off.
     pub(crate) fn is_on(&self, name: &str, default: bool) -> bool {
         self.value(name).map_or(default, |text| text.eq_ignore_ascii_case("true"))

@@ -72,6 +72,8 @@ pub(crate) struct Run {
     pub(crate) total: u64,
     /// Documents looked at.
     pub(crate) scanned: u64,
+    /// Documents not looked at, because the run was stopped.
+    pub(crate) unseen: u64,
     pub(crate) candidates: Vec<Candidate>,
 }
 
@@ -107,6 +109,7 @@ impl Run {
             best: views.iter().map(|_| TopK::new(wanted)).collect(),
             threshold: TopK::new(wanted),
             total: 0,
+            unseen: 0,
             scanned: views.iter().map(|view| view.alive.count() as u64).sum(),
             candidates: Vec::new(),
             views,
@@ -425,6 +428,21 @@ impl Run {
             self.finish();
         }
         Ok(())
+    }
+
+    /// Ends before all is done: what was decided about so far is all there is. Documents that matched, or could have,
+    /// and were not decided about count as not looked at.
+    pub(crate) fn stop(&mut self) {
+        let undecided = match self.stage {
+            Stage::Match | Stage::Nearest => self.scanned,
+            Stage::Rank => (self.documents.len() - self.next) as u64,
+            Stage::Bound => self.documents.len() as u64,
+            Stage::Rescore => (self.order.len() - self.next) as u64,
+            Stage::Done => return,
+        };
+        self.unseen = undecided.min(self.scanned);
+        self.scanned -= self.unseen;
+        self.finish();
     }
 
     fn finish(&mut self) {

@@ -220,6 +220,7 @@ impl Search {
         for (schema, run) in self.runs.iter_mut().enumerate() {
             self.found.total += run.total;
             self.found.documents += run.scanned;
+            self.found.unseen += run.unseen;
             for candidate in std::mem::take(&mut run.candidates) {
                 let content = Found { view: candidate.view, ordinal: candidate.ordinal };
                 let (keys, score, later) = (candidate.keys, candidate.score, Later::default());
@@ -320,6 +321,10 @@ impl Search {
 impl Task for Search {
     fn wants(&mut self) -> Result<Want, Rejection> {
         let Ok(plan) = self.plan.clone() else { return Ok(Want::Nothing) };
+        if matches!(self.stage, Stage::Run(_)) && plan.soft_timeout_ms.is_some_and(|soft| self.elapsed_ms >= soft) {
+            self.runs.iter_mut().for_each(Run::stop);
+            self.gather();
+        }
         loop {
             let stepped = match self.stage {
                 Stage::Load => {

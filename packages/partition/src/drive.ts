@@ -13,8 +13,11 @@ export function drive<Output>(task: Task<Output>, source: Source, deadline: Dead
   const start = performance.now();
   try {
     let more = true;
-    while (more && !deadline.passed) more = step(task, source);
-    task.elapsed(performance.now() - start);
+    while (more && !deadline.passed) {
+      more = step(task, source);
+      // A task that may answer with less knows by this when to stop.
+      task.elapsed(performance.now() - start);
+    }
     return task.finish();
   } finally {
     task[Symbol.dispose]();

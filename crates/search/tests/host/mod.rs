@@ -249,6 +249,19 @@ impl Host {
         rendered(&Box::new(search).finish().unwrap())
     }
 
+    /// A search whose clock jumps to `late_ms` after so many wants.
+    pub fn search_late(&self, key: &str, parameters: &[(&str, &str)], steps: usize, late_ms: f64) -> Answer {
+        let mut writer = Writer::new();
+        self.place(key).write(&mut writer);
+        writer.u64(1_790_000_000);
+        write_query(parameters, "", "", &mut writer);
+        let mut search = Search::open(self.deployed.clone(), self.residency.clone(), &writer.finish()).unwrap();
+        self.drive_for(key, &mut search, steps).unwrap_or_else(|rejection| panic!("{rejection}"));
+        search.elapsed(late_ms);
+        self.drive(key, &mut search).unwrap_or_else(|rejection| panic!("{rejection}"));
+        rendered(&Box::new(search).finish().unwrap())
+    }
+
     /// A search as the gateway holds it: of the partitions its scope names, `at_once` of them between two merges.
     pub fn search_scoped(&self, parameters: &[(&str, &str)], body: &str, accept: &str, at_once: usize) -> Answer {
         let mut query = Writer::new();
