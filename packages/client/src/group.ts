@@ -16,6 +16,15 @@ import {
 } from "./query.ts";
 import { readResult, type SearchResult } from "./result.ts";
 import type { AnySchema } from "./schema.ts";
+import {
+  removeWhere,
+  type SelectedOptions,
+  type SelectedSummary,
+  updateWhere,
+  type VisitedDocument,
+  type VisitOptions,
+  visit,
+} from "./visit.ts";
 
 /** What every request may be given. */
 export interface RequestOptions {
@@ -99,6 +108,32 @@ export class Group {
         options,
       ),
     );
+  }
+
+  /**
+   * Every document of the group, page by page as they are taken, in the order of their ids: `for await (const { id,
+   * document } of group.visit(mail))`. One that nobody touches meanwhile is seen exactly once.
+   */
+  visit<S extends AnySchema, Name extends keyof S["fields"] & string = keyof S["fields"] & string>(
+    schema: S,
+    options: VisitOptions<Name> = {},
+  ): AsyncGenerator<VisitedDocument<Pick<DocumentOf<S["fields"]>, Name & keyof DocumentOf<S["fields"]>>>> {
+    return visit(this.#exchange, { schema, group: this.name }, options);
+  }
+
+  /** Removes the documents that a selection selects (`mail.year < 2020`). */
+  removeWhere(schema: AnySchema, where: string, options: SelectedOptions = {}): Promise<SelectedSummary> {
+    return removeWhere(this.#exchange, { schema, group: this.name }, where, options);
+  }
+
+  /** Gives fields of the documents that a selection selects other values. */
+  updateWhere<S extends AnySchema>(
+    schema: S,
+    where: string,
+    fields: Partial<DocumentInputOf<S["fields"]>>,
+    options: SelectedOptions = {},
+  ): Promise<SelectedSummary> {
+    return updateWhere(this.#exchange, { schema, group: this.name }, where, fields, options);
   }
 
   /** Searches the group. */

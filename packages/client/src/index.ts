@@ -92,3 +92,4 @@ export {
 } from "./schema.ts";
 export type { Numbers, TensorBlock, TensorCell, TensorValue } from "./tensor.ts";
 export { type DistanceMetric, tensor, type VectorField, type VectorOptions, vector } from "./vector.ts";
+export type { SelectedOptions, SelectedSummary, VisitedDocument, VisitOptions } from "./visit.ts";

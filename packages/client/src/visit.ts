@@ -1,0 +1,155 @@
+/**
+ * Visiting: every document of a group that a selection selects, page by page as they are asked for; and removing or
+ * changing all of them. Selections are in the document selection language (`mail.year < 2020 and mail.unread == true`).
+ */
+import { decodeMembers } from "./codec.ts";
+import { invalidArgument, unexpectedAnswer } from "./error.ts";
+import { type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
+import type { DocumentInputOf, DocumentOf } from "./infer.ts";
+import type { AnySchema } from "./schema.ts";
+
+/** What to visit, and how. */
+export interface VisitOptions<Name extends string = string> {
+  /** The selection that documents must fulfil; all of them unless it is said. */
+  readonly where?: string;
+  /** The fields that are wanted; all of them unless it is said. Documents have no others then. */
+  readonly fields?: readonly Name[];
+  /** Documents of one answer; 500 by default. */
+  readonly pageSize?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A document that was visited. */
+export interface VisitedDocument<Document> {
+  readonly id: string;
+  readonly document: Document;
+}
+
+/** What an operation on all documents of a selection may be given. */
+export interface SelectedOptions {
+  /** The content cluster that has the documents; `documents` unless it is said, as for `deploy`. */
+  readonly cluster?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** What came of an operation on all documents of a selection. */
+export interface SelectedSummary {
+  /** How many documents were selected. */
+  readonly selected: number;
+}
+
+/** What is visited: the documents of one type in one group. */
+export interface VisitedSet<S extends AnySchema> {
+  readonly schema: S;
+  readonly group: string;
+}
+
+const PAGE_SIZE = 500;
+const CLUSTER = "documents";
+
+interface VisitAnswer {
+  readonly documents?: readonly { readonly id?: unknown; readonly fields?: Readonly<Record<string, unknown>> }[];
+  readonly documentCount?: number;
+  readonly continuation?: string;
+}
+
+/** Visits. The next page is asked for when all documents of the one before were taken. */
+export async function* visit<S extends AnySchema>(
+  exchangeOptions: ExchangeOptions,
+  set: VisitedSet<S>,
+  options: VisitOptions,
+): AsyncGenerator<VisitedDocument<DocumentOf<S["fields"]>>, void, undefined> {
+  const { schema } = set;
+  const { where, fields, pageSize = PAGE_SIZE, signal } = options;
+  if (!(Number.isInteger(pageSize) && pageSize > 0)) throw invalidArgument("pageSize has to be a whole number above 0");
+  const known = { wantedDocumentCount: String(pageSize), ...(where === undefined ? {} : { selection: where }) };
+  const chosen = fields === undefined ? {} : { fieldSet: `${schema.name}:${fields.join(",")}` };
+  const prefix = `id:${schema.namespace}:${schema.name}:g=${set.group}:`;
+  for await (const { documents = [] } of pages(exchangeOptions, "GET", set, { ...known, ...chosen }, signal)) {
+    for (const { id, fields: found = {} } of documents) {
+      if (typeof id !== "string" || !id.startsWith(prefix)) throw unexpectedAnswer(`a visit showed ${String(id)}`);
+      yield { id: id.slice(prefix.length), document: decoded(schema, id, found, fields) };
+    }
+  }
+}
+
+function decoded<S extends AnySchema>(
+  schema: S,
+  id: string,
+  found: Readonly<Record<string, unknown>>,
+  fields: readonly string[] | undefined,
+): DocumentOf<S["fields"]> {
+  try {
+    return decodeMembers(schema.fields, found, fields ?? Object.keys(schema.fields)) as DocumentOf<S["fields"]>;
+  } catch (error) {
+    throw unexpectedAnswer(`document '${id}': ${(error as Error).message}`);
+  }
+}
+
+/** Removes all documents that are selected. */
+export async function removeWhere(
+  exchangeOptions: ExchangeOptions,
+  set: VisitedSet<AnySchema>,
+  where: string,
+  options: SelectedOptions,
+): Promise<SelectedSummary> {
+  return await applyWhere(exchangeOptions, "DELETE", set, where, options);
+}
+
+/** Gives fields of all documents that are selected other values. */
+export async function updateWhere<S extends AnySchema>(
+  exchangeOptions: ExchangeOptions,
+  set: VisitedSet<S>,
+  where: string,
+  fields: Partial<DocumentInputOf<S["fields"]>>,
+  options: SelectedOptions,
+): Promise<SelectedSummary> {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  const assigned = given.map(([name, value]) => {
+    const field = set.schema.fields[name];
+    if (field === undefined) throw invalidArgument(`schema ${set.schema.name} has no field '${name}'`);
+    const checked = field.codec.zod.safeParse(value);
+    const problem = checked.success ? undefined : checked.error.issues[0]?.message;
+    if (problem !== undefined) throw invalidArgument(`field '${name}' cannot be set: ${problem}`);
+    return [name, { assign: field.codec.encode(value) }] as const;
+  });
+  const body = JSON.stringify({ fields: Object.fromEntries(assigned) });
+  return await applyWhere(exchangeOptions, "PUT", set, where, options, body);
+}
+
+async function applyWhere(
+  exchangeOptions: ExchangeOptions,
+  method: "PUT" | "DELETE",
+  set: VisitedSet<AnySchema>,
+  where: string,
+  { cluster = CLUSTER, signal }: SelectedOptions,
+  body?: string,
+): Promise<SelectedSummary> {
+  let selected = 0;
+  const parameters = { cluster, selection: where };
+  for await (const { documentCount = 0 } of pages(exchangeOptions, method, set, parameters, signal, body)) {
+    selected += documentCount;
+  }
+  return { selected };
+}
+
+/** The answers to a request for many documents, continued until nothing is left. */
+async function* pages(
+  exchangeOptions: ExchangeOptions,
+  method: "GET" | "PUT" | "DELETE",
+  { schema, group }: VisitedSet<AnySchema>,
+  parameters: Readonly<Record<string, string>>,
+  signal: AbortSignal | undefined,
+  body?: string,
+): AsyncGenerator<VisitAnswer, void, undefined> {
+  const [namespace, type, name] = [schema.namespace, schema.name, group].map((part) => pathSegment(part, false));
+  const path = `/document/v1/${namespace}/${type}/group/${name}`;
+  let continuation: string | undefined;
+  do {
+    const query = new URLSearchParams({ ...parameters, ...(continuation === undefined ? {} : { continuation }) });
+    const request = { method, target: `${path}?${query}`, signal, isRepeatable: true };
+    const { json } = await exchange(exchangeOptions, body === undefined ? request : { ...request, body });
+    yield json as VisitAnswer;
+    ({ continuation } = json as VisitAnswer);
+  } while (continuation !== undefined);
+}
