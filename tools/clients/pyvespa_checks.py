@@ -67,6 +67,34 @@ def queries_at_once(app: Vespa):
     return [len(answer.hits) for answer in answers] == list(range(1, 9)), [answer.json for answer in answers[:1]]
 
 
+def visited(app: Vespa, **options):
+    answers = [
+        answer
+        for slice in app.visit("mail", schema="mail", namespace="mail", **options)
+        for answer in slice
+    ]
+    ids = [document["id"] for answer in answers for document in answer.documents]
+    return ids
+
+
+def visits(app: Vespa):
+    seen = {}
+    for slices in (1, 3):
+        ids = visited(app, selection="mail and id.group == 'python'", slices=slices, wanted_document_count=7)
+        seen[slices] = (len(ids), len(set(ids)))
+    return seen == {1: (2 * DOCUMENTS, 2 * DOCUMENTS), 3: (2 * DOCUMENTS, 2 * DOCUMENTS)}, seen
+
+
+def delete_all(app: Vespa):
+    key = {"schema": "note", "namespace": "scratch"}
+    for number in range(9):
+        app.feed_data_point(fields={"text": f"note {number}"}, data_id=str(number), **key)
+    before = app.get_data(data_id="8", **key).status_code
+    app.delete_all_docs(content_cluster_name="mail", slices=2, **key)
+    after = [app.get_data(data_id=str(n), raise_on_not_found=False, **key).status_code for n in range(9)]
+    return before == 200 and after == [404] * 9, (before, after)
+
+
 def main() -> None:
     url = urlsplit(sys.argv[1])
     app = Vespa(url=f"{url.scheme}://{url.hostname}", port=url.port)
@@ -77,6 +105,8 @@ def main() -> None:
     check("a query finds them all", lambda: ((found := counts(app, "lease")) == 2 * DOCUMENTS, found))
     check("a query finds one kind", lambda: ((found := counts(app, "asynchronous")) == DOCUMENTS, found))
     check("queries at once over HTTP/2", lambda: queries_at_once(app))
+    check("visit in one slice and in three", lambda: visits(app))
+    check("delete_all_docs removes all of a type and namespace", lambda: delete_all(app))
 
 
 main()

@@ -71,6 +71,56 @@ export async function checkVespaCommand(vespa, gateway, { folder, application, g
   await checkFeed(vespa, gateway, { folder, group }, report);
   await checkDocument(vespa, gateway, { folder, group }, report);
   await checkQueries(vespa, gateway, group, report);
+  await checkVisits(vespa, gateway, group, report);
+}
+
+/**
+ * @param {ReturnType<typeof vespaCommand>} vespa
+ * @param {import("./gateway.mjs").Gateway} gateway
+ * @param {string} group
+ * @param {(good: boolean, what: string, seen: string) => void} report
+ */
+async function checkVisits(vespa, gateway, group, report) {
+  const visit = async (/** @type {readonly string[]} */ ...words) => {
+    const { code, output } = await vespa("visit", "-t", gateway.url, "--json-lines", ...words);
+    const documents = output.split("\n").flatMap((line) => (line.startsWith("{") ? [JSON.parse(line)] : []));
+    const ids = new Set(documents.map((/** @type {{ id?: string, put?: string }} */ { id, put }) => id ?? put));
+    return { code, ids, documents, output };
+  };
+  const all = DOCUMENTS - 1;
+  for (const [what, words] of /** @type {const} */ ([
+    ["visit", []],
+    ["visit --stream", ["--stream"]],
+    ["visit in chunks", ["--chunk-count", "7"]],
+    ["visit of one cluster", ["--content-cluster", "mail"]],
+  ])) {
+    const seen = await visit(...words);
+    const good = seen.code === 0 && seen.ids.size === all && seen.documents.length === all;
+    report(good, `${what} shows ${all} documents once`, `${seen.documents.length} documents\n${seen.output}`);
+  }
+  const slices = [];
+  for (const slice of ["0", "1", "2"]) {
+    slices.push(await visit("--slices", "3", "--slice-id", slice, ...(slice === "1" ? ["--stream"] : [])));
+  }
+  const shown = slices.map(({ ids }) => ids.size).reduce((sum, count) => sum + count, 0);
+  const together = new Set(slices.flatMap(({ ids }) => [...ids])).size;
+  report(
+    shown === all && together === all,
+    `visit of three slices shows ${all} documents once`,
+    slices[0]?.output ?? "",
+  );
+  const unread = await visit("--selection", "mail.year >= 2020 and mail.unread == true", "--field-set", "mail:year");
+  const years = unread.documents.map((/** @type {{ fields: Record<string, unknown> }} */ { fields }) => fields);
+  const expected = Array.from({ length: all }, (_, index) => index + 1).filter(
+    (index) => index % 25 >= 20 && index % 3 === 0,
+  );
+  const chosen = years.every((fields) => Object.keys(fields).join() === "year" && Number(fields["year"]) >= 2020);
+  report(unread.ids.size === expected.length && chosen, "visit of a selection and a field set", unread.output);
+  const other = await visit("--selection", `id.group != "${group}"`);
+  report(other.code === 0 && other.documents.length === 0, "visit of no document", other.output);
+  const nowhere = await visit("--content-cluster", "nosuch");
+  // The command ends with 0 all the same, as it does against Vespa.
+  report(/no content cluster 'nosuch'/.test(nowhere.output), "visit of an unknown cluster", nowhere.output);
 }
 
 /**

@@ -61,6 +61,8 @@ function metricValues(context: GatewayContext): readonly (readonly [name: string
     ...context.counters.entries().map(([name, count]) => [`http.${name}.count`, count] as const),
     ["document.running.last", context.documents.running],
     ["document.queued.last", context.documents.queued],
+    ["visit.running.last", context.visits.running],
+    ["visit.queued.last", context.visits.queued],
     ["search.running.last", context.searches.running],
     ["search.queued.last", context.searches.queued],
     ["request.body.bytes.last", context.bodies.heldBytes],

@@ -1,0 +1,128 @@
+/** Streams of visits: what is made ahead of a reader, who gives up when, and what a continuation says. */
+import { connect } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { prefersJsonLines } from "../src/accept.ts";
+import { Continuations } from "../src/continuation.ts";
+import { startServer } from "../src/node/server.ts";
+import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
+
+const PART_BYTES = 64 * 1024;
+const MIB = 1024 * 1024;
+/** What sockets of both sides and Node's own buffers hold, with room to spare; far less than what is visited. */
+const AHEAD_BYTES_MAX = 16 * MIB;
+const VISITED_BYTES = 256 * MIB;
+
+/** A cluster of one bucket with so much to visit that nobody can hold it. */
+function large(): { readonly cluster: FakeCluster; readonly made: () => number } {
+  let madeBytes = 0;
+  const body = new TextEncoder().encode(JSON.stringify({ id: "id:ns:mail::x", fields: { a: "x".repeat(PART_BYTES) } }));
+  const cluster = {
+    ...fakeCluster(),
+    buckets: 1,
+    visit: async (_visit: unknown, { from }: { readonly from: { readonly partition: number } }) => {
+      madeBytes += body.length;
+      const next = { partition: from.partition + 1, after: "" };
+      return { documents: 1, body, ...(madeBytes < VISITED_BYTES ? { next } : {}) };
+    },
+  } as FakeCluster;
+  return { cluster, made: () => madeBytes };
+}
+
+/** Waits until a number does not change any more. */
+async function settled(value: () => number): Promise<number> {
+  for (let before = -1; ; ) {
+    const now = value();
+    if (now === before) return now;
+    before = now;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+}
+
+test("a reader that does not read stops a stream, and its place is free when it goes", async () => {
+  const { cluster, made } = large();
+  const server = await startServer(cluster, { port: 0, limits: { visits: { running: 1, queued: 0, waitMs: 10 } } });
+  onTestFinished(() => server.close(0));
+  const socket = connect(server.port, "127.0.0.1");
+  socket.pause();
+  socket.write("GET /document/v1/?cluster=mail&stream=true HTTP/1.1\r\nhost: localhost\r\n\r\n");
+  await expect.poll(made).toBeGreaterThan(0);
+  expect(await settled(made)).toBeLessThan(AHEAD_BYTES_MAX);
+  const url = `http://127.0.0.1:${server.port}/document/v1/?cluster=mail&wantedDocumentCount=1`;
+  expect((await fetch(url)).status).toBe(429);
+  socket.destroy();
+  await expect.poll(async () => (await fetch(url)).status).toBe(200);
+});
+
+test("a reader that reads gets everything", async () => {
+  const { cluster } = large();
+  const server = await startServer(cluster, { port: 0 });
+  onTestFinished(() => server.close(0));
+  const answer = await fetch(`http://127.0.0.1:${server.port}/document/v1/?cluster=mail&stream=true`);
+  let bytes = 0;
+  let end = "";
+  for await (const part of answer.body ?? []) {
+    bytes += part.length;
+    end = (end + Buffer.from(part.subarray(-200)).toString()).slice(-200);
+  }
+  expect(bytes).toBeGreaterThan(VISITED_BYTES);
+  expect(end).toMatch(/\],"documentCount":\d+\}$/);
+});
+
+test("a stream that fails says so, and where to go on", async () => {
+  let pages = 0;
+  const cluster = {
+    ...fakeCluster(),
+    buckets: 1,
+    visit: async () => {
+      pages += 1;
+      if (pages === 2) throw new TypeError("a secret of the implementation");
+      const body = new TextEncoder().encode('{"put":"id:ns:mail::1","fields":{}}\n');
+      return { documents: 1, body, next: { partition: 7, after: "id:ns:mail::1" } };
+    },
+  } as FakeCluster;
+  const server = await startServer(cluster, { port: 0 });
+  onTestFinished(() => server.close(0));
+  const headers = { accept: "application/jsonl" };
+  const answer = await fetch(`http://127.0.0.1:${server.port}/document/v1/?cluster=mail&stream=true`, { headers });
+  const lines = (await answer.text()).trimEnd().split("\n");
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+    { put: "id:ns:mail::1", fields: {} },
+    { continuation: { token: expect.any(String), percentFinished: 0 } },
+    { message: { text: "Internal server error", severity: "error" } },
+    { sessionStats: { documentCount: 1 } },
+    { continuation: { token: expect.any(String), percentFinished: 0 } },
+  ]);
+});
+
+test.each([
+  ["application/jsonl", true],
+  ["application/json, application/jsonl", true],
+  ["application/jsonl;q=0.5, application/json", false],
+  ["application/jsonl;q=0.5, application/json;q=0.5", true],
+  ["application/jsonl; q=0", false],
+  ["*/*", false],
+  ["text/plain", false],
+  ["", false],
+])("of Accept '%s' JSON lines are preferred: %s", (accept, expected) => {
+  expect(prefersJsonLines(accept)).toBe(expected);
+});
+
+test("an Accept header that cannot be read is refused", () => {
+  expect(() => prefersJsonLines("bad accept;;")).toThrow("unparseable HTTP Accept header");
+});
+
+test("a continuation is read where it was written, and by nobody else", async () => {
+  const made = new Continuations(new Uint8Array(32).fill(1));
+  const progress = { open: [{ bucket: 3, partition: 19, after: "id:ns:mail:g=ä'\":1" }], nextBucket: 4 };
+  const token = await made.write("scope", progress);
+  expect(token).toMatch(/^[A-Za-z0-9_-]+$/);
+  expect(await made.read("scope", token)).toEqual(progress);
+  await expect(made.read("another", token)).rejects.toThrow(/^Failed parsing '/);
+  await expect(new Continuations(new Uint8Array(32)).read("scope", token)).rejects.toThrow(/^Failed parsing '/);
+  const wrong = ["A", "xyz", "%%%", "AAAA".repeat(10)];
+  for (let at = 0; at < token.length; at += 7) {
+    const changed = token[at] === "A" ? "B" : "A";
+    wrong.push(token.slice(0, at) + changed + token.slice(at + 1));
+  }
+  for (const text of wrong) await expect(made.read("scope", text)).rejects.toThrow(/^Failed parsing '/);
+});
