@@ -1,4 +1,4 @@
-/** Writes an application package the way the core takes it (docs/abi.md, Package): count, then path and content each. */
+/** Writes and reads an application package the way the core takes it (docs/abi.md, Package): count, then path and content each. */
 
 /** One file of a package. */
 export interface PackageFile {
@@ -22,6 +22,26 @@ export function encodePackage(files: readonly PackageFile[]): Uint8Array {
     at += part.length;
   }
   return frame;
+}
+
+/** The files of a package that was deployed. */
+export function decodePackage(frame: Uint8Array): PackageFile[] {
+  const decoder = new TextDecoder();
+  let at = 0;
+  const number = (): number => {
+    let value = 0;
+    for (let scale = 1; ; scale *= 0x80) {
+      const byte = frame[at++] ?? 0;
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) return value;
+    }
+  };
+  const bytes = (): Uint8Array => {
+    const length = number();
+    at += length;
+    return frame.subarray(at - length, at);
+  };
+  return Array.from({ length: number() }, () => ({ path: decoder.decode(bytes()), content: bytes() }));
 }
 
 /** Unsigned LEB128. */

@@ -35,6 +35,22 @@ async function send(gateway: Gateway, method: string, target: string, body?: Uin
 const deploy = (gateway: Gateway, entries: readonly ZipEntry[]): Promise<Sent> =>
   send(gateway, "POST", `${TENANT}/prepareandactivate`, writeZip(entries));
 
+test("the deployed package is given back as it was sent", async () => {
+  const { gateway } = fresh();
+  const content = `${APPLICATION}/content`;
+  expect((await send(gateway, "GET", `${content}/`)).status).toBe(404);
+  await deploy(gateway, FILES);
+  const list = (await send(gateway, "GET", `${content}/`)).body["text"];
+  const base = `http://localhost:19071${content}`;
+  const schemas = [`${base}/schemas/`, `${base}/schemas/mail.sd`];
+  expect(JSON.parse(String(list))).toEqual([...schemas, `${base}/services.xml`]);
+  const below = (await send(gateway, "GET", `${content}/schemas/`)).body["text"];
+  expect(JSON.parse(String(below))).toEqual([schemas[1]]);
+  expect((await send(gateway, "GET", `${content}/schemas/mail.sd`)).body).toEqual({ text: "schema mail {}" });
+  const missing = await send(gateway, "GET", `${content}/schemas/no.sd`);
+  expect([missing.status, missing.body["error-code"]]).toEqual([404, "NOT_FOUND"]);
+});
+
 describe("a deployment as clients make it", () => {
   test("in one step", async () => {
     const { cluster, gateway } = fresh();

@@ -67,6 +67,7 @@ export function fakeCluster(): FakeCluster {
       cluster.report = REPORT;
       return REPORT;
     },
+    applicationPackage: () => cluster.packages.at(-1),
     application: () => cluster.report,
     close: () => Promise.resolve(),
   };

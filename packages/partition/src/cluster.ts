@@ -151,6 +151,8 @@ export interface Cluster {
   applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome>;
   /** Validates, stores and activates an application package (docs/abi.md, Package). */
   deploy(applicationPackage: Uint8Array): Promise<DeployReport>;
+  /** The package that is deployed, as it was given. */
+  applicationPackage(): Uint8Array | undefined;
   /** What is deployed, if anything is. */
   application(): DeployReport | undefined;
   /** Finishes what is under way and lets go of the files. */

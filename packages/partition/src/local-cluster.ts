@@ -96,6 +96,10 @@ export class LocalCluster implements Cluster {
     }
   }
 
+  applicationPackage(): Uint8Array | undefined {
+    return this.#options.storage.readApplication()?.bytes;
+  }
+
   application(): DeployReport | undefined {
     return this.#report;
   }

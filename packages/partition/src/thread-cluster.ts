@@ -143,6 +143,10 @@ export class ThreadCluster implements Cluster {
     }
   }
 
+  applicationPackage(): Uint8Array | undefined {
+    return this.#options.storage.readApplication()?.bytes;
+  }
+
   application(): DeployReport | undefined {
     return this.#report;
   }

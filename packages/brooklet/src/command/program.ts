@@ -2,6 +2,7 @@
 import { BrookletError } from "@brooklet/client";
 import { StartError } from "@brooklet/gateway/node";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { runExport } from "./export.ts";
 import { runFeed } from "./feed.ts";
 import { runQuery } from "./query.ts";
 import { runServe } from "./serve.ts";
@@ -47,6 +48,7 @@ function makeProgram(surroundings: Surroundings): Command {
   addServe(program, surroundings);
   addFeed(program, surroundings);
   addQuery(program, surroundings);
+  addExport(program, surroundings);
   return program;
 }
 
@@ -69,11 +71,13 @@ function addServe(program: Command, surroundings: Surroundings): void {
 function addFeed(program: Command, surroundings: Surroundings): void {
   program
     .command("feed")
-    .description("put and remove the documents of a file (JSON, one operation after the other)")
+    .description("put, update and remove the documents of a file (JSON, one operation after the other; also gzip)")
     .argument("<file>", "the file; - for the standard input")
     .option("--url <url>", "the server", URL_DEFAULT)
     .option("--concurrency <count>", "operations under way at a time", positive, CONCURRENCY_DEFAULT)
     .option("--json", "print the result as JSON")
+    .option("--results", "print what came of every operation, as a line of JSON each")
+    .option("--checkpoint <file>", "keep in this file how far the feed came, and go on there if there is one")
     .action((file: string, options: Parameters<typeof runFeed>[1]) => runFeed(file, options, surroundings));
 }
 
@@ -88,6 +92,19 @@ function addQuery(program: Command, surroundings: Surroundings): void {
     .option("--url <url>", "the server", URL_DEFAULT)
     .option("--json", "print the answer as it is")
     .action((words: string[], options: Parameters<typeof runQuery>[1]) => runQuery(words, options, surroundings));
+}
+
+function addExport(program: Command, surroundings: Surroundings): void {
+  program
+    .command("export")
+    .description("write the application package and all documents as files that a Vespa takes")
+    .argument("<dir>", "a new directory")
+    .requiredOption("--to <what>", "vespa")
+    .option("--url <url>", "the server", URL_DEFAULT)
+    .option("--selection <selection>", "only the documents that this document selection selects")
+    .action((directory: string, options: Parameters<typeof runExport>[1]) =>
+      runExport(directory, options, surroundings),
+    );
 }
 
 function whole(text: string): number {

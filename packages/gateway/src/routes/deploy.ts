@@ -9,8 +9,8 @@ import type { GatewayContext } from "../context.ts";
 import type { Deployment } from "../deployment.ts";
 import { echo } from "../echo.ts";
 import { type DefectListener, deployFailure, jsonReply, serviceErrorOf } from "../failure.ts";
-import { encodePackage } from "../package-frame.ts";
-import { pathSegments, splitTarget } from "../target.ts";
+import { decodePackage, encodePackage } from "../package-frame.ts";
+import { decodeForm, pathSegments, splitTarget } from "../target.ts";
 import { readZip } from "../zip.ts";
 
 const APPLICATION = "application/default/environment/prod/region/default/instance/default";
@@ -56,8 +56,9 @@ function route(request: DeployRequest, path: string): Promise<Reply> | Reply {
   }
   if (place === `${APPLICATION}/serviceconverge`) return converge(demandMethod(request, "GET"));
   if (place === `${APPLICATION}/logs`) return { status: 200, headers: { "content-type": "text/plain" }, body: "" };
-  if (place.startsWith(`${APPLICATION}/content`)) {
-    throw new ServiceError("NOT_FOUND", "Fetching the content of an application is not supported yet");
+  const content = `${APPLICATION}/content`;
+  if (place === content || place.startsWith(`${content}/`)) {
+    return applicationContent(demandMethod(request, "GET"), rest.slice(content.split("/").length).map(decodeForm));
   }
   throw notFound(path);
 }
@@ -145,6 +146,31 @@ async function activateSession(request: DeployRequest, session: number): Promise
 
 function logOf(warnings: readonly string[]): DeployLogEntry[] {
   return warnings.map((message) => ({ time: Date.now(), level: "WARNING", message }));
+}
+
+/** A file of the deployed package; or the addresses of everything in a folder of it, folders with a slash at the end. */
+function applicationContent({ context, tenantUrl }: DeployRequest, names: readonly string[]): Reply {
+  const applicationPackage = context.cluster.applicationPackage();
+  if (applicationPackage === undefined) {
+    throw new ServiceError("NOT_FOUND", "Application 'default.default' was not found: nothing is deployed yet");
+  }
+  const files = decodePackage(applicationPackage);
+  const path = names.join("/");
+  const file = files.find((one) => one.path === path);
+  if (file !== undefined)
+    return { status: 200, headers: { "content-type": "application/octet-stream" }, body: file.content };
+  const inside = files.map((one) => one.path).filter((name) => path === "" || name.startsWith(`${path}/`));
+  if (inside.length === 0) throw new ServiceError("NOT_FOUND", `No file '${echo(path)}' in the application package`);
+  const folders = inside.flatMap((name) => {
+    const parts = name.split("/").slice(0, -1);
+    return parts.map((_, depth) => `${parts.slice(0, depth + 1).join("/")}/`);
+  });
+  const below = [...new Set([...folders, ...inside])].filter((name) => name.startsWith(path) && name !== `${path}/`);
+  const encoded = below.sort().map((name) => name.split("/").map(encodeURIComponent).join("/"));
+  return jsonReply(
+    200,
+    encoded.map((name) => `${tenantUrl}/${APPLICATION}/content/${name}`),
+  );
 }
 
 function converge({ context, deployment }: DeployRequest): Reply {

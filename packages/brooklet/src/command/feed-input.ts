@@ -1,0 +1,38 @@
+/** The bytes of a feed: of a file or the standard input, inflated if they are gzip, whatever the file is called. */
+import { createReadStream } from "node:fs";
+import { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+
+const GZIP_MAGIC = [0x1f, 0x8b];
+
+/** Reads `file`, or `input` if it is `-`. */
+export async function* openFeed(file: string, input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const source = file === "-" ? input : createReadStream(file);
+  const chunks = source[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+  // A pipe may bring its first bytes one by one.
+  let first: Uint8Array = new Uint8Array(0);
+  for (let ended = false; !ended && first.length < GZIP_MAGIC.length; ) {
+    const { done, value } = await chunks.next();
+    ended = done === true;
+    if (!ended) first = Buffer.concat([first, value]);
+  }
+  const all = startingWith(first, chunks);
+  const isGzip = GZIP_MAGIC.every((byte, at) => first[at] === byte);
+  yield* isGzip ? inflated(all) : all;
+}
+
+async function* startingWith(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield first;
+    for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+async function* inflated(compressed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const gunzip = createGunzip();
+  const source = Readable.from(compressed);
+  source.once("error", (error) => gunzip.destroy(error));
+  yield* source.pipe(gunzip) as AsyncIterable<Uint8Array>;
+}

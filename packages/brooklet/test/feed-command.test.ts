@@ -1,0 +1,147 @@
+/** `brooklet feed` and `brooklet export` against a server in this process. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { applicationFiles } from "@brooklet/client";
+import { expect, onTestFinished, test } from "vitest";
+import { runCommandLine } from "../src/command/program.ts";
+import { connect, type RunningService, schema, serve, text, vector } from "../src/index.ts";
+
+const note = schema("note", { title: text(), v: vector(2).optional() });
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), "brooklet-feed-"));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+async function served(application: string = packageOf()): Promise<RunningService> {
+  const service = await serve({ application, port: 0, threads: 0 });
+  onTestFinished(() => service.close());
+  return service;
+}
+
+function packageOf(): string {
+  const directory = folder();
+  for (const [path, content] of applicationFiles([note])) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    writeFileSync(join(directory, path), content);
+  }
+  return directory;
+}
+
+interface Ran {
+  readonly code: number;
+  readonly printed: readonly string[];
+  readonly warned: string;
+}
+
+async function run(words: readonly string[], input: string | Uint8Array = "", chunkBytes = 7): Promise<Ran> {
+  const [printed, warned]: [string[], string[]] = [[], []];
+  const bytes = typeof input === "string" ? new TextEncoder().encode(input) : input;
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < bytes.length; at += chunkBytes) yield bytes.subarray(at, at + chunkBytes);
+  }
+  const code = await runCommandLine(words, {
+    print: (line) => printed.push(line),
+    warn: (line) => warned.push(line),
+    progress: () => {},
+    input: chunks(),
+    untilEnded: () => Promise.resolve(),
+  });
+  return { code, printed, warned: warned.join("\n") };
+}
+
+const put = (id: string | number, title = `Note ${id}`): string =>
+  `{"put":"id:note:note:g=alice:${id}","fields":{"title":"${title}"}}\n`;
+
+test("a feed may be compressed, wherever its bytes are cut", async () => {
+  const service = await served();
+  const bytes = gzipSync(put(1) + put(2));
+  for (const chunkBytes of [1, 3, 1_000]) {
+    const { code, printed } = await run(["feed", "-", "--url", service.url, "--json"], bytes, chunkBytes);
+    expect([code, JSON.parse(printed[0] ?? "")]).toMatchObject([0, { applied: 2, failed: 0, failures: {} }]);
+  }
+  const cut = await run(["feed", "-", "--url", service.url], bytes.subarray(0, bytes.length - 12));
+  expect(cut.code).not.toBe(0);
+});
+
+test("every operation has its result, and failures are counted by kind", async () => {
+  const service = await served();
+  const wrong = '{"put":"id:note:note:g=alice:x","fields":{"nosuch":1}}\n{"put":"id:no:no:g=a:1","fields":{}}\n';
+  const { code, printed, warned } = await run(["feed", "-", "--url", service.url, "--results"], put(1) + wrong);
+  expect(code).toBe(1);
+  const results = printed.slice(0, -1).map((line) => JSON.parse(line) as { id: string; ok: boolean; code?: string });
+  expect(results.sort((left, right) => (left.id < right.id ? -1 : 1))).toMatchObject([
+    { id: "id:no:no:g=a:1", ok: false, code: "INVALID_DOCUMENT" },
+    { id: "id:note:note:g=alice:1", ok: true },
+    { id: "id:note:note:g=alice:x", ok: false, code: "INVALID_DOCUMENT" },
+  ]);
+  expect(warned).toContain("failures by kind: INVALID_DOCUMENT 2");
+});
+
+test("an interrupted feed goes on where it was", async () => {
+  const service = await served();
+  const checkpoint = join(folder(), "checkpoint");
+  const words = ["feed", "-", "--checkpoint", checkpoint, "--json", "--url"];
+  // The third operation breaks off in the middle, as the output of a program that was killed.
+  const broken = await run([...words, service.url], `${put(1)}${put(2)}{"put":`);
+  expect(broken.code).toBe(2);
+  expect(JSON.parse(readFileSync(checkpoint, "utf8"))).toEqual({ operations: 2 });
+  const alice = connect({ url: service.url }).group("alice");
+  await alice.remove(note, "1");
+  const rest = await run([...words, service.url], put(1) + put(2) + put(3) + put(4));
+  expect([rest.code, JSON.parse(rest.printed[0] ?? "")]).toMatchObject([0, { applied: 2 }]);
+  expect(rest.warned).toContain("2 operations were done before");
+  expect([await alice.get(note, "1"), await alice.get(note, "4")]).toEqual([undefined, { title: "Note 4" }]);
+  const again = await run([...words, service.url], put(1) + put(2) + put(3) + put(4));
+  expect(JSON.parse(again.printed[0] ?? "")).toMatchObject({ applied: 0 });
+  writeFileSync(checkpoint, "no checkpoint");
+  expect(await run([...words, service.url], put(1))).toMatchObject({ code: 2 });
+});
+
+test("what could not be sent is not done, what was refused is", async () => {
+  const checkpoint = join(folder(), "checkpoint");
+  const nobody = "http://127.0.0.1:1";
+  const { code } = await run(["feed", "-", "--checkpoint", checkpoint, "--url", nobody], put(1) + put(2));
+  expect([code, JSON.parse(readFileSync(checkpoint, "utf8"))]).toEqual([1, { operations: 0 }]);
+  const service = await served();
+  const refused = '{"put":"id:note:note:g=alice:x","fields":{"nosuch":1}}\n';
+  await run(["feed", "-", "--checkpoint", checkpoint, "--url", service.url], refused + put(2));
+  expect(JSON.parse(readFileSync(checkpoint, "utf8"))).toEqual({ operations: 2 });
+});
+
+test("what is exported deploys and feeds again, document by document", { timeout: 60_000 }, async () => {
+  const service = await served();
+  const db = connect({ url: service.url });
+  for (const name of ["alice", "bob"]) {
+    const documents = Array.from({ length: 300 }, (_, number) => ({
+      id: `${number}/x`,
+      fields: { title: `Ünïcode "${number}"\n`, ...(number % 2 === 0 ? { v: [number, 0.5] } : {}) },
+    }));
+    await db.group(name).feed(note, documents);
+  }
+  const directory = join(folder(), "out");
+  const { code, printed } = await run(["export", directory, "--to", "vespa", "--url", service.url]);
+  expect([code, printed]).toEqual([0, [expect.stringMatching(/^3 files in .*, 600 documents in /)]]);
+  for (const [path, content] of applicationFiles([note])) {
+    expect(readFileSync(join(directory, "application", path), "utf8")).toBe(content);
+  }
+  const other = await served(join(directory, "application"));
+  const fed = await run(["feed", join(directory, "feed.jsonl"), "--json", "--url", other.url]);
+  expect(JSON.parse(fed.printed[0] ?? "")).toMatchObject({ applied: 600, failed: 0 });
+  for (const name of ["alice", "bob"]) {
+    const visited = async (url: string): Promise<unknown[]> => {
+      const documents: unknown[] = [];
+      for await (const document of connect({ url }).group(name).visit(note, { pageSize: 99 })) documents.push(document);
+      return documents;
+    };
+    expect(await visited(other.url)).toEqual(await visited(service.url));
+  }
+  expect(await run(["export", directory, "--to", "vespa", "--url", service.url])).toMatchObject({ code: 2 });
+  const selected = join(folder(), "selected");
+  await run(["export", selected, "--to", "vespa", "--url", service.url, "--selection", "id.group == 'bob'"]);
+  expect(readFileSync(join(selected, "feed.jsonl"), "utf8").trimEnd().split("\n").length).toBe(300);
+  expect(existsSync(join(selected, "feed.jsonl.part"))).toBe(false);
+});
