@@ -145,3 +145,30 @@ test("what is exported deploys and feeds again, document by document", { timeout
   expect(readFileSync(join(selected, "feed.jsonl"), "utf8").trimEnd().split("\n").length).toBe(300);
   expect(existsSync(join(selected, "feed.jsonl.part"))).toBe(false);
 });
+
+test("rows and objects become documents", async () => {
+  const service = await served();
+  const alice = connect({ url: service.url }).group("alice");
+  const to = ["--schema", "note", "--id-from", "key", "--url", service.url];
+  const table = 'key,Subject,owner\r\n1,"a ""quoted"", title",alice\n2,,alice\n3,x,bob\n';
+  const words = ["import", "-", "--from", "csv", "--group-from", "owner", "--map", "title=Subject", ...to];
+  expect(await run(words, table)).toMatchObject({ code: 0, printed: [expect.stringMatching(/^3 applied, 0 failed/)] });
+  const [first, second] = [await alice.get(note, "1"), await alice.get(note, "2")];
+  expect([first, second]).toEqual([{ title: 'a "quoted", title' }, { title: "" }]);
+  expect(await connect({ url: service.url }).group("bob").get(note, "3")).toEqual({ title: "x" });
+  const lines = '{"key":4,"title":"four","v":[1,2.5]}\n{"key":"5","title":null}\n';
+  expect(await run(["import", "-", "--from", "jsonl", "--group", "alice", ...to], lines)).toMatchObject({ code: 0 });
+  expect(await alice.get(note, "4")).toEqual({ title: "four", v: [1, 2.5] });
+  expect(await alice.get(note, "5")).toEqual({ title: "" });
+});
+
+test.each([
+  [["--from", "csv"], "whose documents?"],
+  [["--from", "csv", "--group", "a", "--group-from", "b"], "whose documents?"],
+  [["--from", "mbox", "--group", "a"], "'mbox' cannot be imported"],
+  [["--from", "csv", "--group", "a", "--map", "x"], "'x' is no mapping"],
+  [["--from", "csv", "--group", "a"], "document 1 has no 'id' to be its id"],
+])("an import of %j makes no sense", async (words, message) => {
+  const ran = await run(["import", "-", "--schema", "note", "--id-from", "id", ...words], "key\n1\n");
+  expect([ran.code, ran.warned]).toEqual([2, expect.stringContaining(message)]);
+});

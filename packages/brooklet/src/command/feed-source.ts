@@ -95,7 +95,8 @@ export function feedRequest(object: string): FeedRequest {
   return { ...request, body: `{"fields":${fields}}` };
 }
 
-function documentPath(id: string): string {
+/** The path of a document. */
+export function documentPath(id: string): string {
   const parts = /^id:([^:]+):([^:]+):([^:]*):(.+)$/s.exec(id);
   if (parts === null) throw new UsageError(`'${id}' is no document id: it should look like id:mail:mail:g=alice:1`);
   const [namespace = "", type = "", place = "", local = ""] = parts.slice(1);

@@ -4,6 +4,7 @@ import { StartError } from "@brooklet/gateway/node";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { runExport } from "./export.ts";
 import { runFeed } from "./feed.ts";
+import { runImport } from "./import.ts";
 import { runQuery } from "./query.ts";
 import { runServe } from "./serve.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
@@ -49,6 +50,7 @@ function makeProgram(surroundings: Surroundings): Command {
   addFeed(program, surroundings);
   addQuery(program, surroundings);
   addExport(program, surroundings);
+  addImport(program, surroundings);
   return program;
 }
 
@@ -105,6 +107,31 @@ function addExport(program: Command, surroundings: Surroundings): void {
     .action((directory: string, options: Parameters<typeof runExport>[1]) =>
       runExport(directory, options, surroundings),
     );
+}
+
+function addImport(program: Command, surroundings: Surroundings): void {
+  const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
+  program
+    .command("import")
+    .description("put a document for each row of a CSV file, or each object of a file of JSON lines")
+    .argument("<file>", "the file, which may be gzip; - for the standard input")
+    .requiredOption("--from <format>", "csv or jsonl")
+    .requiredOption("--schema <name>", "the schema of the documents")
+    .requiredOption("--id-from <column>", "the column that has the last part of the id")
+    .option("--group <name>", "whose documents")
+    .option("--group-from <column>", "the column that says whose document it is")
+    .option("--namespace <name>", "namespace of the ids; the name of the schema unless it is said")
+    .option(
+      "--map <field=column>",
+      "a field and its column; field=column[;] cuts a list; all columns by default",
+      collect,
+    )
+    .option("--delimiter <character>", "what stands between the values of a row", ",")
+    .option("--url <url>", "the server", URL_DEFAULT)
+    .option("--concurrency <count>", "operations under way at a time", positive, CONCURRENCY_DEFAULT)
+    .option("--json", "print the result as JSON")
+    .option("--results", "print what came of every document, as a line of JSON each")
+    .action((file: string, options: Parameters<typeof runImport>[1]) => runImport(file, options, surroundings));
 }
 
 function whole(text: string): number {
