@@ -11,6 +11,7 @@ mod value;
 mod value_writer;
 
 pub mod cbor;
+pub mod embedding;
 pub mod encode;
 pub mod field_path;
 pub mod json;

@@ -1,10 +1,13 @@
 //! A request to change a document → the operation the tail stores.
+use brooklet_document::embedding::{EmbeddingWanted, Embeddings};
 use brooklet_document::json::{ReadOptions, nearest_name, read_fields};
-use brooklet_document::{Document, DocumentId};
+use brooklet_document::{Document, DocumentId, Value};
 use brooklet_schema::{Application, Schema};
 use brooklet_segment::{Operation, StoredOperation};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Code, Rejection, limits};
+
+use crate::indexing::make_fields;
 
 /// A put, update or remove as it came in.
 #[derive(Clone, Debug)]
@@ -19,6 +22,8 @@ pub struct OperationRequest<'a> {
     pub condition: &'a str,
     /// The JSON body.
     pub body: &'a [u8],
+    /// What the host answered to [`embeddings_wanted`]; empty if nothing is wanted.
+    pub embeddings: &'a [u8],
 }
 
 /// What is to be stored.
@@ -43,7 +48,8 @@ impl<'a> OperationRequest<'a> {
         reader.text()?;
         let id = reader.text()?;
         let create = reader.u8()? & 1 == 1;
-        Ok(OperationRequest { kind, id, create, condition: reader.text()?, body: reader.bytes()? })
+        let (condition, body) = (reader.text()?, reader.bytes()?);
+        Ok(OperationRequest { kind, id, create, condition, body, embeddings: reader.bytes()? })
     }
 }
 
@@ -78,7 +84,9 @@ fn put(
     }
     // `create` changes nothing on a put without a condition.
     let _ = (request.create, body.create);
-    let document = Document { id: id.as_str().to_owned(), fields: body.fields };
+    let mut fields = body.fields;
+    fields.extend(made(schema, id, &fields, request.embeddings)?);
+    let document = Document { id: id.as_str().to_owned(), fields };
     let encoded = seal(schema, id, Operation::Put(document), body.ignored);
     let limit = application
         .cluster_of(&schema.name)
@@ -90,6 +98,44 @@ fn put(
         return Err(Rejection::new(Code::TooLarge, message));
     }
     Ok(encoded)
+}
+
+/// The values of the fields outside the document.
+fn made(
+    schema: &Schema,
+    id: &DocumentId,
+    fields: &[(String, Value)],
+    answer: &[u8],
+) -> Result<Vec<(String, Value)>, Rejection> {
+    let first = make_fields(schema, id.as_str(), fields, &Embeddings::default(), None)?;
+    if first.wanted.is_empty() {
+        return Ok(first.fields);
+    }
+    if answer.is_empty() {
+        let message = format!("Document '{}' has texts to embed, and no embedder is configured", id.as_str());
+        return Err(Rejection::new(Code::Unsupported, message));
+    }
+    let embeddings = Embeddings::read(&first.wanted, answer)?;
+    Ok(make_fields(schema, id.as_str(), fields, &embeddings, None)?.fields)
+}
+
+/// The texts that must be embedded before an operation can be encoded; the host answers with their embeddings.
+///
+/// # Errors
+/// As [`encode`].
+pub fn embeddings_wanted(
+    application: &Application,
+    request: &OperationRequest<'_>,
+) -> Result<Vec<EmbeddingWanted>, Rejection> {
+    let id = DocumentId::parse(request.id)?;
+    let schema = schema_of(application, &id)?;
+    if request.kind != 1 || schema.made_fields().all(|field| field.script.embed_calls().is_empty()) {
+        return Ok(Vec::new());
+    }
+    let options =
+        ReadOptions { ignore_undefined_fields: application.ignore_undefined_fields, ..ReadOptions::default() };
+    let body = read_fields(schema, &id, request.body, options)?;
+    Ok(make_fields(schema, id.as_str(), &body.fields, &Embeddings::default(), None)?.wanted)
 }
 
 fn seal(schema: &Schema, id: &DocumentId, operation: Operation, ignored: Vec<String>) -> Encoded {

@@ -8,6 +8,7 @@ mod change;
 mod compact;
 mod cursor;
 mod encode;
+pub mod indexing;
 
 pub use compact::{Compact, Reason};
-pub use encode::{Encoded, OperationRequest, encode};
+pub use encode::{Encoded, OperationRequest, embeddings_wanted, encode};

@@ -1,5 +1,5 @@
 //! An application package, deployed: its schemas, its content clusters, and what the deploy warned about.
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use brooklet_document::DocumentTypes;
@@ -11,8 +11,9 @@ use crate::schema::Schema;
 use crate::sd::lex::SourceFile;
 use crate::sd::parse::{profile_file, schema_file};
 use crate::sd::tree::SchemaTree;
+use crate::services::EmbedderConfig;
 use crate::suggest::did_you_mean;
-use crate::{constant_files, expression_files, overrides, resolve, services, validate};
+use crate::{expression_files, overrides, resolve, services, validate};
 
 /// A deployed application.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,12 +24,12 @@ pub struct Application {
     pub clusters: Vec<ContentCluster>,
     /// `document-api/ignore-undefined-fields`: unknown fields in fed documents are skipped rather than refused.
     pub ignore_undefined_fields: bool,
+    /// The embedders of services.xml.
+    pub embedders: Vec<EmbedderConfig>,
     /// Everything the deploy warned about, each once.
     pub warnings: Vec<String>,
     /// What `validation-overrides.xml` allows.
     pub overrides: Vec<Override>,
-    /// Model files that ranking can read, `.json` below `models/`, by their path there.
-    pub models: BTreeMap<String, Arc<[u8]>>,
 }
 
 /// A content cluster of services.xml.
@@ -93,11 +94,6 @@ impl Application {
             Some((path, content)) => overrides::read(path, content)?,
             None => Vec::new(),
         };
-        let models = package.files.iter().filter_map(|(path, content)| {
-            let name = path.strip_prefix("models/").filter(|name| name.ends_with(".json"))?;
-            Some((name.to_owned(), Arc::from(*content)))
-        });
-        let models = models.collect();
         let mut warnings = package.warnings;
         warnings.extend(services.warnings);
         let mut schemas = Vec::new();
@@ -116,6 +112,9 @@ impl Application {
         for other in resolved.iter().filter(|other| !schemas.iter().any(|schema| schema.name == other.schema.name)) {
             warnings.push(format!("Schema '{}' is in no content cluster: it is not served", other.schema.name));
         }
+        for schema in &schemas {
+            warnings.extend(check_embedders(schema, &services.embedders)?);
+        }
         schemas.sort_by(|a, b| a.name.cmp(&b.name));
         let mut seen = BTreeSet::new();
         warnings.retain(|warning| seen.insert(warning.clone()));
@@ -123,9 +122,9 @@ impl Application {
             schemas,
             clusters: services.clusters.into_iter().map(|cluster| cluster.config).collect(),
             ignore_undefined_fields: services.ignore_undefined_fields,
+            embedders: services.embedders,
             warnings,
             overrides,
-            models,
         })
     }
 
@@ -140,6 +139,31 @@ impl Application {
     pub fn cluster_of(&self, document_type: &str) -> Option<&ContentCluster> {
         self.clusters.iter().find(|cluster| cluster.types.iter().any(|config| config.name == document_type))
     }
+}
+
+/// Holds what scripts embed with against the components. A server may have embedders of its own, so one that is no
+/// component is only warned about.
+fn check_embedders(schema: &Schema, embedders: &[EmbedderConfig]) -> Result<Vec<String>, Rejection> {
+    let mut warnings = Vec::new();
+    for field in schema.made_fields() {
+        for call in field.script.embed_calls() {
+            let ids = || embedders.iter().map(|embedder| embedder.id.as_str());
+            if call.embedder.is_empty() && embedders.len() > 1 {
+                let all = ids().collect::<Vec<_>>().join(", ");
+                let about = format!("For schema '{}', field '{}'", schema.name, field.name);
+                return Err(call
+                    .place
+                    .reject(format!("{about}: there are several embedders, one must be named: {all}")));
+            }
+            if !call.embedder.is_empty() && !ids().any(|id| id == call.embedder) {
+                let hint = did_you_mean(&call.embedder, ids());
+                let shown = Rejection::quote(&call.embedder);
+                let rest = "is no component of services.xml: the server must be given it";
+                warnings.push(format!("{}: the embedder '{shown}' {rest}{hint}", call.place));
+            }
+        }
+    }
+    Ok(warnings)
 }
 
 /// The schemas of a package, with the rank profiles and expressions that stand in files of their own.
@@ -166,7 +190,6 @@ fn schema_trees(package: &Package<'_>) -> Result<Vec<SchemaTree>, Rejection> {
     }
     for tree in &mut trees {
         expression_files::insert(tree, package)?;
-        constant_files::insert(tree, package)?;
     }
     Ok(trees)
 }

@@ -7,11 +7,9 @@
 
 mod application;
 mod change;
-mod constant_files;
 mod expression_files;
 mod field;
 pub mod indexing;
-mod lz4;
 mod match_settings;
 mod overrides;
 mod package;
@@ -36,4 +34,5 @@ pub use rank_profile::{
     Constant, ElementGap, FieldRanking, Function, Input, InputType, InputValue, Phase, RankProfile,
 };
 pub use schema::Schema;
+pub use services::EmbedderConfig;
 pub use summary_class::{SummaryClass, SummaryField, SummaryTransform};

@@ -16,16 +16,23 @@ impl Application {
             let fields = list(&schema.fields, |field| {
                 format!("{{\"name\":{},\"type\":{}}}", quoted(&field.name), quoted(&field.data_type.to_string()))
             });
-            format!("{{\"name\":{},\"cluster\":{},\"fields\":{fields}}}", quoted(&schema.name), quoted(cluster))
+            let embeds = schema.made_fields().any(|field| !field.script.embed_calls().is_empty());
+            let name = quoted(&schema.name);
+            format!("{{\"name\":{name},\"cluster\":{},\"fields\":{fields},\"embeds\":{embeds}}}", quoted(cluster))
         });
         let clusters = list(&self.clusters, |cluster| {
             let types = list(&cluster.types, |config| quoted(&config.name));
             format!("{{\"name\":{},\"types\":{types}}}", quoted(&cluster.name))
         });
         let warnings = list(&self.warnings, |warning| quoted(warning));
+        let embedders = list(&self.embedders, |embedder| {
+            let settings = list(&embedder.settings, |(path, value)| format!("[{},{}]", quoted(path), quoted(value)));
+            format!("{{\"id\":{},\"type\":{},\"settings\":{settings}}}", quoted(&embedder.id), quoted(&embedder.kind))
+        });
         let fingerprint = self.fingerprint();
         format!(
-            "{{\"schemas\":{schemas},\"clusters\":{clusters},\"warnings\":{warnings},\"fingerprint\":\"{fingerprint:016x}\"}}"
+            "{{\"schemas\":{schemas},\"clusters\":{clusters},\"embedders\":{embedders},\"warnings\":{warnings},\
+             \"fingerprint\":\"{fingerprint:016x}\"}}"
         )
     }
 

@@ -51,6 +51,13 @@ impl Schema {
         self.fields.iter().flat_map(|field| std::iter::once(field).chain(&field.parts))
     }
 
+    /// The fields whose values are made by their scripts.
+    pub fn made_fields(&self) -> impl Iterator<Item = &Field> {
+        self.fields
+            .iter()
+            .filter(|field| field.origin == crate::field::Origin::Schema && !field.script.statements.is_empty())
+    }
+
     /// The type of a field that can be fed (declared in the document).
     #[must_use]
     pub fn document_field_type(&self, name: &str) -> Option<&DataType> {

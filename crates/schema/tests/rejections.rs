@@ -137,9 +137,40 @@ fn indexing() {
         "schemas/t.sd:3:48: For schema 't', field 'f': Indexing expression 'input a' attempts to modify the value of the document \
          field 'f'. Use a field outside the document block instead.",
     );
+    let made = |script: &str| {
+        let fields = "field a type string {} field n type int {} field l type array<string> {}";
+        let schema_text =
+            format!("schema t {{ document t {{ {fields} }}\nfield f type string {{ indexing: {script} }}\n}}");
+        schema(&schema_text)
+    };
+    let about = "For schema 't', field 'f'";
+    invalid(
+        &made("input b | index"),
+        &format!("schemas/t.sd:2:33: {about}: the document has no field 'b'"),
+    );
+    invalid(
+        &made("input n | index"),
+        &format!("schemas/t.sd:2:43: {about}: the field is of type string, its script makes int"),
+    );
+    invalid(
+        &made("input l | lowercase | index"),
+        &format!("schemas/t.sd:2:43: {about}: lowercase needs a value of type string, not Array<string>"),
+    );
+    invalid(
+        &made("input a || input n | index"),
+        &format!("schemas/t.sd:2:44: {about}: a choice between string and int"),
+    );
+    invalid(
+        &made("input a | chunk words | index"),
+        &format!("schemas/t.sd:2:43: {about}: chunk is followed by 'sentence', or by 'fixed-length' and a length"),
+    );
+    invalid(
+        &made("input a | embed e5 | index"),
+        &format!("schemas/t.sd:2:43: {about}: embed makes a tensor, which the field's type is not"),
+    );
     unsupported(
-        &schema("schema t { document t { field a type string {} } field f type string { indexing: input a | index } }"),
-        "schemas/t.sd:1:82: the indexing of field 'f' outside the document is not supported yet",
+        &made("input a | hash | index"),
+        &format!("schemas/t.sd:2:43: {about}: indexing expression 'hash' is not supported yet"),
     );
     invalid(
         &field("type tensor(x[2]) { indexing: index }"),
@@ -236,8 +267,34 @@ fn services_xml_ignores_nothing_silently() {
     };
     invalid(&container("<serch/>"), "services.xml:2:1: unknown element <serch> in <container>; did you mean 'search'?");
     unsupported(
+        &container("<component id='e5' class='com.example.Own'/>"),
+        "services.xml:2:1: the component 'e5' (Java code cannot be run) is not supported yet",
+    );
+    unsupported(
+        &container("<component id='e5' type='hugging-face-embeder'/>"),
+        "services.xml:2:1: a component of type 'hugging-face-embeder'; did you mean 'hugging-face-embedder'? is not supported yet",
+    );
+    invalid(
         &container("<component id='e5' type='hugging-face-embedder'/>"),
-        "services.xml:2:1: <component> ('e5') in <container> is not supported yet",
+        "services.xml:2:1: the hugging-face-embedder 'e5' needs <transformer-model>",
+    );
+    let with =
+        |setting: &str| container(&format!("<component id='e5' type='hugging-face-embedder'>\n{setting}</component>"));
+    invalid(
+        &with("<max-token>1</max-token>"),
+        "services.xml:3:1: unknown element <max-token> in <component>; did you mean 'max-tokens'?",
+    );
+    invalid(
+        &with("<max-tokens>many</max-tokens>"),
+        "services.xml:3:1: <max-tokens> must be a whole number, not 'many'",
+    );
+    invalid(
+        &with("<pooling-strategy>max</pooling-strategy>"),
+        "services.xml:3:1: <pooling-strategy> must be mean, cls, none, not 'max'",
+    );
+    invalid(
+        &with("<transformer-model model-id='e5'/>"),
+        "services.xml:3:1: <transformer-model> needs the attribute 'path' or 'url'",
     );
     invalid(&container("<search a='b'/>"), "services.xml:2:1: unknown attribute 'a' of <search>");
     let content = |what: &str| {

@@ -1,5 +1,4 @@
 //! A deployed application, ready to be queried: columns laid out, rank profiles compiled.
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -15,9 +14,6 @@ use brooklet_segment::layout::{ColumnKind, ColumnSpec, columns, fingerprint};
 use brooklet_task::{Code, Rejection};
 
 use crate::global_phase::GlobalPhase;
-
-/// Model files by their path below `models/`.
-type Models = BTreeMap<String, Arc<[u8]>>;
 
 /// An application with everything compiled that does not depend on a query.
 pub struct Deployed {
@@ -58,8 +54,6 @@ pub struct DeployedProfile {
     pub summary_features: Vec<(String, Program)>,
     /// The profile's rank properties.
     pub properties: RankProperties,
-    /// The application's models.
-    models: Rc<Models>,
 }
 
 impl Deployed {
@@ -70,11 +64,10 @@ impl Deployed {
     pub fn compile(application: Application) -> Result<Deployed, Rejection> {
         refuse_unserved(&application)?;
         let mut schemas = Vec::new();
-        let models = Rc::new(application.models.clone());
         for schema in &application.schemas {
             let columns = columns(schema);
             let cluster = application.cluster_of(&schema.name).map_or_else(String::new, |of| of.name.clone());
-            let profiles = schema.rank_profiles.iter().map(|profile| compile(schema, profile, &models).map(Rc::new));
+            let profiles = schema.rank_profiles.iter().map(|profile| compile(schema, profile).map(Rc::new));
             schemas.push(Rc::new(DeployedSchema {
                 schema: schema.clone(),
                 cluster,
@@ -157,8 +150,8 @@ pub(crate) fn with_features(
     profile: &DeployedProfile,
     names: &[String],
 ) -> Result<DeployedProfile, Rejection> {
-    let DeployedProfile { profile, fields, properties, models, .. } = profile;
-    let environment = ProfileEnvironment { schema, profile, models, fields, properties };
+    let DeployedProfile { profile, fields, properties, .. } = profile;
+    let environment = ProfileEnvironment { schema, profile, fields, properties };
     let score = environment.compile(&SourceText::built_in("0"))?;
     let programs = names.iter().filter_map(|name| {
         let program = environment.compile(&SourceText::built_in(name)).ok()?;
@@ -172,7 +165,6 @@ pub(crate) fn with_features(
         global: None,
         profile: profile.clone(),
         properties: properties.clone(),
-        models: models.clone(),
         fields: fields.clone(),
     })
 }
@@ -208,12 +200,10 @@ fn field_info(id: FieldId, field: &Field, profile: &RankProfile) -> FieldInfo {
     info
 }
 
-fn compile(schema: &Schema, profile: &RankProfile, models: &Rc<Models>) -> Result<DeployedProfile, Rejection> {
+fn compile(schema: &Schema, profile: &RankProfile) -> Result<DeployedProfile, Rejection> {
     let fields = fields_of(schema, profile);
     let properties: RankProperties = profile.properties.iter().map(|(name, value)| (name, value)).collect();
-    crate::ranking::group_statistics::check(&properties)
-        .map_err(|rejection| rejection.within(&format!("rank profile '{}'", profile.name)))?;
-    let environment = ProfileEnvironment { schema, profile, models, fields: &fields, properties: &properties };
+    let environment = ProfileEnvironment { schema, profile, fields: &fields, properties: &properties };
     let default = SourceText::built_in(if profile.name == "unranked" { "0" } else { "nativeRank" });
     let score = environment.compile(profile.final_expression().unwrap_or(&default))?;
     if !matches!(score.result_type(), FeatureType::Number) {
@@ -237,7 +227,6 @@ fn compile(schema: &Schema, profile: &RankProfile, models: &Rc<Models>) -> Resul
         first,
         global: global.map(|expression| environment.compile_global(expression)).transpose()?,
         profile: profile.clone(),
-        models: models.clone(),
         properties,
         fields,
     })
@@ -259,7 +248,6 @@ fn feature_text(feature: &SourceText) -> String {
 pub(crate) struct ProfileEnvironment<'a> {
     schema: &'a Schema,
     profile: &'a RankProfile,
-    models: &'a Models,
     fields: &'a [FieldInfo],
     properties: &'a RankProperties,
 }
@@ -368,15 +356,6 @@ impl Environment for ProfileEnvironment<'_> {
         }
         let function = self.profile.function(name)?;
         Some(Function { parameters: function.parameters.clone(), body: function.expression.text.to_string() })
-    }
-
-    fn fields(&self, attributes: bool) -> Vec<String> {
-        let kind = if attributes { FieldKind::Attribute } else { FieldKind::Index };
-        self.fields.iter().filter(|field| field.kind == kind).map(|field| field.name.clone()).collect()
-    }
-
-    fn model(&self, path: &str) -> Option<Arc<[u8]>> {
-        self.models.get(path).cloned()
     }
 
     fn constant(&self, name: &str) -> Option<Value> {

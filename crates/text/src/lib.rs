@@ -8,6 +8,7 @@
 //! Not reproduced: an extra empty token the reference implementation counts at the end of some values that are not
 //! ASCII; folding of `cased` fields whose value is all ASCII. Both are documented there as accidents.
 
+mod chunk;
 mod compose;
 mod fold;
 mod fuzzy;
@@ -15,6 +16,7 @@ mod segment;
 mod tokenize;
 mod unicode;
 
+pub use chunk::{CHUNK_LENGTH, fixed_length, sentences};
 pub use compose::compose;
 pub use fold::{Normalizing, fold, lowercase};
 pub use fuzzy::{Fuzzy, FuzzyOptions, edit_distance, nearest};

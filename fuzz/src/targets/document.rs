@@ -45,7 +45,8 @@ fn id() -> Target {
 fn json() -> Target {
     let application = corpus::mail();
     Target::new("document-json", corpus::bodies(), move |body| {
-        let request = OperationRequest { kind: 1, id: "id:ns:mail:g=a:1", create: false, condition: "", body };
+        let request =
+            OperationRequest { kind: 1, id: "id:ns:mail:g=a:1", create: false, condition: "", body, embeddings: &[] };
         let _ = black_box(encode(&application, &request));
     })
 }

@@ -77,7 +77,8 @@ impl Host {
     }
 
     fn operation(&mut self, kind: u8, id: &str, body: &str) {
-        let request = OperationRequest { kind, id, create: false, condition: "", body: body.as_bytes() };
+        let request =
+            OperationRequest { kind, id, create: false, condition: "", body: body.as_bytes(), embeddings: &[] };
         let encoded = encode(&self.application, &request).unwrap_or_else(|rejection| panic!("{rejection}"));
         self.operations.insert(self.next_operation, encoded.operation);
         self.next_operation += 1;

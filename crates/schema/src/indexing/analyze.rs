@@ -1,6 +1,6 @@
 //! What a script does, as far as a deploy must know: which roles it gives its field, and whether this release can
-//! carry it out. A document field's value is stored as it was fed; expressions that would change it, or make one, are
-//! refused rather than ignored.
+//! carry it out. A document field's value is stored as it was fed; expressions that would change it are refused rather
+//! than ignored. What a field outside the document may do stands in `made`.
 use brooklet_task::Rejection;
 
 use super::{Condition, Expression, ExpressionKind, Output, Script, Statement};
@@ -8,7 +8,7 @@ use crate::field::Roles;
 use crate::place::Place;
 
 /// Functions without effect on values in streaming mode: they prepare terms for an index that does not exist.
-const WITHOUT_EFFECT: &[&str] =
+pub(super) const WITHOUT_EFFECT: &[&str] =
     &["clear_state", "echo", "exact", "ngram", "optimize_predicate", "passthrough", "set_language", "this", "tokenize"];
 
 /// Functions that need no value to work on.
@@ -86,7 +86,7 @@ impl ExpressionKind {
     }
 
     /// The statements directly inside.
-    fn statements(&self) -> Vec<&Statement> {
+    pub(super) fn statements(&self) -> Vec<&Statement> {
         match self {
             ExpressionKind::Group(statement) | ExpressionKind::ForEach(statement) => vec![statement],
             ExpressionKind::Block(script) | ExpressionKind::Guard(script) => script.statements.iter().collect(),

@@ -5,11 +5,14 @@
 use crate::place::{Place, SourceText};
 
 pub(crate) mod analyze;
+pub(crate) mod made;
 pub(crate) mod parse;
 
 mod display;
 mod functions;
 mod lex;
+
+pub use made::{EmbedCall, embed_arguments};
 
 /// A field's indexing script, or a `{ … }` inside one.
 #[derive(Clone, Debug, Default, PartialEq)]

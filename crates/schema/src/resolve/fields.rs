@@ -36,12 +36,11 @@ impl<'t, 's> FieldResolver<'t, 's> {
     pub(super) fn field(&mut self, tree: &FieldTree, origin: Origin) -> Resolved<Field> {
         legal_name(&tree.name, self.schema)?;
         let data_type = self.field_type(tree)?;
-        let source = tree.body.indexing.as_ref().and_then(|script| script.source.as_ref());
-        if let (Origin::Schema, Some(source)) = (origin, source) {
-            let place = source.place.as_ref().unwrap_or(&tree.name.place);
-            return Err(place.unsupported(format!("the indexing of field '{}' outside the document", tree.name.text)));
-        }
-        let script = self.script(&tree.name, &tree.name.text, &tree.body)?;
+        let script = match origin {
+            Origin::Document => self.script(&tree.name, &tree.name.text, &tree.body)?,
+            // Checked when all fields of the document are known.
+            Origin::Schema => tree.body.indexing.clone().unwrap_or_default(),
+        };
         let (roles, script) = self.roles(&tree.name, &data_type, script);
         self.check(tree, &data_type, roles)?;
         let mut field = resolved(tree.name.text.clone(), data_type, origin, &tree.body, None, roles);

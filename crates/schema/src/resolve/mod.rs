@@ -7,6 +7,7 @@ use brooklet_task::Rejection;
 use brooklet_task::limits::FIELDS;
 
 use crate::field::{Field, Origin};
+use crate::indexing::made::MadeField;
 use crate::place::Place;
 use crate::schema::Schema;
 use crate::sd::settings::duplicate;
@@ -119,6 +120,7 @@ fn schema(tree: &SchemaTree, done: &BTreeMap<&str, ResolvedSchema>) -> Resolved<
         check_count(tree, &fields)?;
     }
     let FieldResolver { mut warnings, mut hnsw_fields, .. } = resolver;
+    check_made(name, &fields)?;
     hnsw_fields.extend(inherited_documents(tree, done).flat_map(|of| of.hnsw_fields.iter().cloned()));
     warnings.extend(tree.notes.iter().map(|note| format!("{}: {}", note.place, note.message)));
     let mut schema = Schema {
@@ -188,6 +190,13 @@ fn inherited_fields(
         }
     }
     Ok(fields)
+}
+
+/// Checks the scripts of the fields outside the document, against the fields in it.
+fn check_made(schema: &str, fields: &[Field]) -> Resolved<()> {
+    let document: Vec<Field> = fields.iter().filter(|field| field.origin == Origin::Document).cloned().collect();
+    let made = fields.iter().filter(|field| field.origin == Origin::Schema);
+    made.into_iter().try_for_each(|field| MadeField { schema, field, document: &document }.check())
 }
 
 /// Refuses more fields, or more parts of fields, than a schema can have.

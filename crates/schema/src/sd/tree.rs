@@ -1,7 +1,5 @@
 //! The syntax tree of a schema file: what was written, with its place, nothing resolved.
-use std::sync::Arc;
-
-use brooklet_document::{Tensor, TensorType};
+use brooklet_document::TensorType;
 
 use crate::field::{DistanceMetric, RankMode, RankType};
 use crate::indexing::Script;
@@ -235,10 +233,6 @@ pub(crate) struct ConstantTree {
     pub(crate) name: Name,
     pub(crate) value_type: ValueType,
     pub(crate) value: SourceText,
-    /// The file that holds the value instead.
-    pub(crate) file: Option<String>,
-    /// What stands in the file, once it is read.
-    pub(crate) tensor: Option<Arc<Tensor>>,
 }
 
 #[derive(Clone, Debug)]

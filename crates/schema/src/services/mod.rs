@@ -9,9 +9,11 @@ use crate::application::{ContentCluster, DocumentTypeConfig, Mode};
 use crate::place::Place;
 use crate::suggest::did_you_mean;
 
+mod components;
 mod tables;
 pub(crate) mod xml;
 
+pub use components::EmbedderConfig;
 use tables::{Entry, Treatment};
 use xml::{XmlFile, name, text};
 
@@ -20,6 +22,7 @@ use xml::{XmlFile, name, text};
 pub(crate) struct Services {
     pub(crate) clusters: Vec<Cluster>,
     pub(crate) ignore_undefined_fields: bool,
+    pub(crate) embedders: Vec<EmbedderConfig>,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -76,9 +79,20 @@ impl<'f, 'a> Reader<'f, 'a> {
                     self.children(child, "document-processing", tables::DOCUMENT_PROCESSING).map(|_| ())?;
                 }
                 "http" => self.children(child, "http", tables::HTTP).map(|_| ())?,
+                "component" => self.component(child)?,
                 _ => self.document_api(child)?,
             }
         }
+        Ok(())
+    }
+
+    fn component(&mut self, node: Node<'f, 'a>) -> Read<()> {
+        let embedder = components::embedder(self.file, node)?;
+        if self.services.embedders.iter().any(|other| other.id == embedder.id) {
+            let message = format!("two components have the id '{}'", Rejection::quote(&embedder.id));
+            return Err(self.file.place(node).reject(message));
+        }
+        self.services.embedders.push(embedder);
         Ok(())
     }
 

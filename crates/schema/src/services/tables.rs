@@ -45,7 +45,7 @@ pub(super) const CONTAINER: &[Entry] = &[
     entry("accesslog", Ignore),
     entry("client", JAVA),
     entry("clients", Warn("access is configured with the server")),
-    entry("component", Refuse),
+    entry("component", Read),
     entry("components", Refuse),
     entry("config", CONFIG),
     entry("handler", JAVA),

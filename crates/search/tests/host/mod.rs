@@ -149,7 +149,8 @@ impl Host {
     }
 
     fn operation(&mut self, kind: u8, id: &str, body: &str) -> Result<(), Rejection> {
-        let request = OperationRequest { kind, id, create: false, condition: "", body: body.as_bytes() };
+        let request =
+            OperationRequest { kind, id, create: false, condition: "", body: body.as_bytes(), embeddings: &[] };
         let encoded = encode(&self.deployed.application, &request)?;
         let key = key_of(id);
         let layout = self.next_layout;

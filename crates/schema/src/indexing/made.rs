@@ -1,0 +1,331 @@
+//! Scripts of fields outside the document: what they may do, and the types of what they make. A type is followed from
+//! expression to expression, so that a feed can only fail by its values.
+use std::sync::Arc;
+
+use brooklet_document::DataType;
+use brooklet_task::Rejection;
+
+use super::analyze::WITHOUT_EFFECT;
+use super::{Argument, Condition, Constant, Expression, ExpressionKind, Script, Statement};
+use crate::field::Field;
+use crate::place::Place;
+use crate::suggest::did_you_mean;
+
+/// Characters with a meaning in a regular expression: `split` takes a plain text only.
+const PATTERN_CHARACTERS: &[char] = &['\\', '^', '$', '.', '|', '?', '*', '+', '(', ')', '[', ']', '{', '}'];
+
+/// The type of a value in a script; nothing where there is none yet, or where it depends on the branch taken.
+type Kind = Option<DataType>;
+type Checked = Result<Kind, Rejection>;
+
+/// A field outside the document, and the fields its script may read.
+pub(crate) struct MadeField<'a> {
+    pub(crate) schema: &'a str,
+    pub(crate) field: &'a Field,
+    pub(crate) document: &'a [Field],
+}
+
+impl MadeField<'_> {
+    /// Checks the field's script.
+    ///
+    /// # Errors
+    /// If it reads a field that is not there, does what is not supported, or makes a value of another type.
+    pub(crate) fn check(&self) -> Result<(), Rejection> {
+        self.script(&self.field.script, &None)
+    }
+
+    fn script(&self, script: &Script, value: &Kind) -> Result<(), Rejection> {
+        script.statements.iter().try_for_each(|statement| self.statement(statement, value.clone()).map(|_| ()))
+    }
+
+    fn statement(&self, statement: &Statement, mut value: Kind) -> Checked {
+        for (index, expression) in statement.expressions.iter().enumerate() {
+            if let ExpressionKind::Function("embed", _) = expression.kind {
+                let rest = &statement.expressions[index + 1..];
+                if let Some(other) = rest.iter().find(|next| !matches!(next.kind, ExpressionKind::Output(..))) {
+                    return Err(self.unsupported(&other.place, &format!("{other}' after 'embed")));
+                }
+            }
+            value = self.expression(expression, value)?;
+        }
+        Ok(value)
+    }
+
+    fn expression(&self, expression: &Expression, value: Kind) -> Checked {
+        let place = &expression.place;
+        match &expression.kind {
+            ExpressionKind::Output(_, to) => self.output(place, to, value),
+            ExpressionKind::Input(from) => self.input(place, from).map(Some),
+            ExpressionKind::Constant(constant) => Ok(Some(constant_type(constant))),
+            ExpressionKind::Choice(of) => self.choice(of, &value),
+            ExpressionKind::Concatenate(of) => self.concatenation(of, &value),
+            ExpressionKind::Arithmetic(_, left, right) => {
+                let (left, right) = (self.expression(left, value.clone())?, self.expression(right, value)?);
+                match (left, right) {
+                    (Some(left), Some(right)) if left.is_numeric() && right.is_numeric() => {
+                        Ok(Some(wider(left, right)))
+                    }
+                    _ => Err(self.reject(place, "arithmetic needs numbers on both sides")),
+                }
+            }
+            ExpressionKind::Group(statement) => self.statement(statement, value),
+            ExpressionKind::Block(script) | ExpressionKind::Guard(script) => {
+                self.script(script, &value).map(|()| value)
+            }
+            ExpressionKind::If(condition) => self.condition(condition, value),
+            ExpressionKind::Switch(cases, default) => {
+                self.expect(place, "switch", &value, &DataType::String)?;
+                let all = cases.iter().map(|(_, statement)| statement).chain(default);
+                all.into_iter().try_for_each(|statement| self.statement(statement, value.clone()).map(|_| ()))?;
+                Ok(value)
+            }
+            ExpressionKind::SelectInput(cases) => {
+                for (field, statement) in cases {
+                    self.statement(statement, Some(self.input(place, field)?))?;
+                }
+                Ok(None)
+            }
+            ExpressionKind::ForEach(statement) => match value {
+                Some(DataType::Array(element)) => {
+                    let made = self.statement(statement, Some((*element).clone()))?;
+                    Ok(made.map(|made| DataType::Array(Arc::new(made))))
+                }
+                _ => Err(self.reject(place, "for_each needs an array")),
+            },
+            ExpressionKind::Function(name, arguments) => self.function(place, name, arguments, value),
+        }
+    }
+
+    fn function(&self, place: &Place, name: &str, arguments: &[Argument], value: Kind) -> Checked {
+        let text = || self.expect(place, name, &value, &DataType::String);
+        match name {
+            _ if WITHOUT_EFFECT.contains(&name) => Ok(value),
+            "embed" => self.embed(place, arguments, &value).map(Some),
+            "chunk" => {
+                text()?;
+                self.chunk(place, arguments)?;
+                Ok(Some(DataType::Array(Arc::new(DataType::String))))
+            }
+            "lowercase" | "trim" | "substring" => text().map(|()| Some(DataType::String)),
+            "to_epoch_second" => text().map(|()| Some(DataType::Long)),
+            "split" => {
+                text()?;
+                match arguments {
+                    [Argument::Text(pattern)] if pattern.contains(PATTERN_CHARACTERS) => {
+                        Err(self.unsupported(place, &format!("split \"{}\"", Rejection::quote(pattern))))
+                    }
+                    _ => Ok(Some(DataType::Array(Arc::new(DataType::String)))),
+                }
+            }
+            "join" => match &value {
+                Some(DataType::Array(_)) => Ok(Some(DataType::String)),
+                _ => Err(self.reject(place, "join needs an array")),
+            },
+            "to_array" => value
+                .map(|element| Some(DataType::Array(Arc::new(element))))
+                .ok_or_else(|| self.reject(place, "to_array needs a value")),
+            "to_bool" => Ok(Some(DataType::Bool)),
+            "to_byte" => Ok(Some(DataType::Byte)),
+            "to_double" => Ok(Some(DataType::Double)),
+            "to_float" => Ok(Some(DataType::Float)),
+            "to_int" => Ok(Some(DataType::Int)),
+            "to_long" => Ok(Some(DataType::Long)),
+            "to_string" => Ok(Some(DataType::String)),
+            "documentid" => Ok(Some(DataType::String)),
+            other => Err(self.unsupported(place, other)),
+        }
+    }
+
+    /// The type an embedder makes: that of the field, which must fit what it is given.
+    fn embed(&self, place: &Place, arguments: &[Argument], value: &Kind) -> Result<DataType, Rejection> {
+        let DataType::Tensor(target) = &self.field.data_type else {
+            return Err(self.reject(place, "embed makes a tensor, which the field's type is not"));
+        };
+        let (mapped, indexed) = (target.mapped().count(), target.indexed().count());
+        let (_, elements) = embed_arguments(arguments);
+        // One vector; one for each token; a weight for each label; each of them once for every element of an array.
+        let fits = |mapped: usize| matches!((mapped, indexed), (0 | 1, 1) | (1, 0));
+        let names_elements = target.mapped().any(|dimension| dimension.name == elements) || mapped == 1;
+        match value {
+            Some(DataType::String) if fits(mapped) => {}
+            Some(DataType::Array(of)) if **of == DataType::String && names_elements && fits(mapped - 1) => {}
+            Some(DataType::Array(of)) if **of == DataType::String && mapped == 2 => {
+                return Err(
+                    self.reject(place, "embed is followed by the name of the dimension for the array's elements")
+                );
+            }
+            Some(DataType::String | DataType::Array(_)) => {
+                let text = format!("embed cannot make {} of {}", self.field.data_type, shown(value));
+                return Err(self.reject(place, &text));
+            }
+            _ => {
+                return Err(
+                    self.reject(place, &format!("embed needs a text or an array of texts, not {}", shown(value)))
+                );
+            }
+        }
+        Ok(self.field.data_type.clone())
+    }
+
+    fn chunk(&self, place: &Place, arguments: &[Argument]) -> Result<(), Rejection> {
+        match arguments {
+            [Argument::Name(name)] if name == "sentence" || name == "fixed-length" => Ok(()),
+            [Argument::Name(name), Argument::Number(length)] if name == "fixed-length" => match length.parse::<u32>() {
+                Ok(1..) => Ok(()),
+                _ => Err(self.reject(place, "the length of chunks is a positive number")),
+            },
+            _ => Err(self.reject(place, "chunk is followed by 'sentence', or by 'fixed-length' and a length")),
+        }
+    }
+
+    fn condition(&self, condition: &Condition, value: Kind) -> Checked {
+        self.expression(&condition.left, value.clone())?;
+        self.expression(&condition.right, value.clone())?;
+        self.script(&condition.then, &value)?;
+        condition.otherwise.iter().try_for_each(|otherwise| self.script(otherwise, &value))?;
+        Ok(value)
+    }
+
+    fn choice(&self, of: &[Expression], value: &Kind) -> Checked {
+        let mut made: Kind = None;
+        for expression in of {
+            let next = self.expression(expression, value.clone())?;
+            match (&made, next) {
+                (Some(first), Some(next)) if *first != next => {
+                    return Err(self.reject(&expression.place, &format!("a choice between {first} and {next}")));
+                }
+                (None, next) => made = next,
+                _ => {}
+            }
+        }
+        Ok(made)
+    }
+
+    fn concatenation(&self, of: &[Expression], value: &Kind) -> Checked {
+        let kinds = of.iter().map(|expression| self.expression(expression, value.clone()));
+        let kinds: Vec<Kind> = kinds.collect::<Result<_, _>>()?;
+        match &kinds[..] {
+            [first @ Some(DataType::Array(_)), rest @ ..] if rest.iter().all(|kind| kind == first) => Ok(first.clone()),
+            _ => Ok(Some(DataType::String)),
+        }
+    }
+
+    fn output(&self, place: &Place, to: &str, value: Kind) -> Checked {
+        if to != self.field.name {
+            return Err(self.unsupported(place, &format!("an output to field '{}'", Rejection::quote(to))));
+        }
+        match &value {
+            Some(made) if *made != self.field.data_type => {
+                let text = format!("the field is of type {}, its script makes {made}", self.field.data_type);
+                Err(self.reject(place, &text))
+            }
+            None => Err(self.reject(place, "there is no value to put out")),
+            _ => Ok(value),
+        }
+    }
+
+    fn input(&self, place: &Place, path: &str) -> Result<DataType, Rejection> {
+        let mut parts = path.split('.');
+        let name = parts.next().unwrap_or_default();
+        let Some(field) = self.document.iter().find(|field| field.name == name) else {
+            let hint = did_you_mean(name, self.document.iter().map(|field| field.name.as_str()));
+            return Err(self.reject(place, &format!("the document has no field '{}'{hint}", Rejection::quote(name))));
+        };
+        let mut found = field.data_type.clone();
+        for part in parts {
+            let inner = match &found {
+                DataType::Struct(of) => of.field(part).map(|field| field.data_type.clone()),
+                _ => None,
+            };
+            let missing = || self.reject(place, &format!("{found} has no field '{}'", Rejection::quote(part)));
+            found = inner.ok_or_else(missing)?;
+        }
+        Ok(found)
+    }
+
+    fn expect(&self, place: &Place, what: &str, value: &Kind, wanted: &DataType) -> Result<(), Rejection> {
+        if value.as_ref() == Some(wanted) {
+            return Ok(());
+        }
+        Err(self.reject(place, &format!("{what} needs a value of type {wanted}, not {}", shown(value))))
+    }
+
+    fn reject(&self, place: &Place, what: &str) -> Rejection {
+        place.reject(format!("For schema '{}', field '{}': {what}", self.schema, self.field.name))
+    }
+
+    fn unsupported(&self, place: &Place, what: &str) -> Rejection {
+        let (schema, field) = (self.schema, &self.field.name);
+        place.unsupported(format!("For schema '{schema}', field '{field}': indexing expression '{what}'"))
+    }
+}
+
+fn shown(value: &Kind) -> String {
+    value.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string)
+}
+
+fn constant_type(constant: &Constant) -> DataType {
+    match constant {
+        Constant::Text(_) => DataType::String,
+        Constant::Bool(_) => DataType::Bool,
+        Constant::Int(_) => DataType::Int,
+        Constant::Long(_) => DataType::Long,
+        Constant::Float(_) => DataType::Float,
+        Constant::Double(_) => DataType::Double,
+    }
+}
+
+/// The type of the result of arithmetic: double if one is, then float, then long.
+fn wider(left: DataType, right: DataType) -> DataType {
+    let has = |wanted: &DataType| left == *wanted || right == *wanted;
+    if has(&DataType::Double) {
+        DataType::Double
+    } else if has(&DataType::Float) || has(&DataType::Float16) {
+        DataType::Float
+    } else if has(&DataType::Long) {
+        DataType::Long
+    } else {
+        DataType::Int
+    }
+}
+
+/// An embedding expression of a script: `embed [component] [dimension of the elements of an array]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EmbedCall {
+    /// The component that embeds; empty if the only one is meant.
+    pub embedder: String,
+    /// Where it was written.
+    pub place: Place,
+}
+
+impl Script {
+    /// All embedding expressions, at any depth.
+    #[must_use]
+    pub fn embed_calls(&self) -> Vec<EmbedCall> {
+        let mut calls = Vec::new();
+        self.statements.iter().for_each(|statement| add_calls(statement, &mut calls));
+        calls
+    }
+}
+
+fn add_calls(statement: &Statement, calls: &mut Vec<EmbedCall>) {
+    for expression in &statement.expressions {
+        if let ExpressionKind::Function("embed", arguments) = &expression.kind {
+            let embedder = embed_arguments(arguments).0.to_owned();
+            calls.push(EmbedCall { embedder, place: expression.place.clone() });
+        }
+        for inner in expression.kind.statements() {
+            add_calls(inner, calls);
+        }
+    }
+}
+
+/// The component and the dimension of elements that an `embed` names; empty where it names none.
+#[must_use]
+pub fn embed_arguments(arguments: &[Argument]) -> (&str, &str) {
+    let name = |index: usize| match arguments.get(index) {
+        Some(Argument::Name(name)) => name.as_str(),
+        _ => "",
+    };
+    (name(0), name(1))
+}

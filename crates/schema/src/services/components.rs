@@ -1,0 +1,169 @@
+//! Components of services.xml that this house knows: embedders. Their settings are checked here and used by the host,
+//! which runs the models.
+use brooklet_task::Rejection;
+use roxmltree::Node;
+
+use super::xml::{XmlFile, name, text};
+use crate::suggest::did_you_mean;
+
+/// An embedder of services.xml.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EmbedderConfig {
+    /// The component id, by which schemas and queries name it.
+    pub id: String,
+    /// `hugging-face-embedder` and its kin.
+    pub kind: String,
+    /// Settings that were given, in the order of the file: the path of elements (`prepend/query`), with the attribute
+    /// that says where a model is behind `@` (`transformer-model@path`), and the value.
+    pub settings: Vec<(String, String)>,
+}
+
+/// What a setting may be.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Text,
+    Whole,
+    Number,
+    Truth,
+    OneOf(&'static [&'static str]),
+    /// Attributes `path`, `url` or `model-id`; the first two are served.
+    Model,
+}
+
+type Setting = (&'static str, Kind);
+
+const ONNX: &[Setting] = &[
+    ("onnx-execution-mode", Kind::OneOf(&["sequential", "parallel"])),
+    ("onnx-interop-threads", Kind::Whole),
+    ("onnx-intraop-threads", Kind::Whole),
+    ("onnx-gpu-device", Kind::Whole),
+    ("batching", Kind::Text),
+    ("concurrency", Kind::Text),
+];
+
+const TRANSFORMER: &[Setting] = &[
+    ("transformer-model", Kind::Model),
+    ("tokenizer-model", Kind::Model),
+    ("max-tokens", Kind::Whole),
+    ("transformer-input-ids", Kind::Text),
+    ("transformer-attention-mask", Kind::Text),
+    ("transformer-token-type-ids", Kind::Text),
+    ("transformer-output", Kind::Text),
+];
+
+const HUGGING_FACE: &[Setting] = &[
+    ("pooling-strategy", Kind::OneOf(&["mean", "cls", "none"])),
+    ("normalize", Kind::Truth),
+    ("prepend/query", Kind::Text),
+    ("prepend/document", Kind::Text),
+];
+
+const BERT: &[Setting] = &[
+    ("tokenizer-vocab", Kind::Model),
+    ("transformer-start-sequence-token", Kind::Whole),
+    ("transformer-end-sequence-token", Kind::Whole),
+    ("pooling-strategy", Kind::OneOf(&["mean", "cls"])),
+];
+
+const COLBERT: &[Setting] = &[
+    ("max-query-tokens", Kind::Whole),
+    ("max-document-tokens", Kind::Whole),
+    ("query-token-id", Kind::Whole),
+    ("document-token-id", Kind::Whole),
+    ("transformer-start-sequence-token", Kind::Whole),
+    ("transformer-end-sequence-token", Kind::Whole),
+    ("transformer-mask-token", Kind::Whole),
+    ("transformer-pad-token", Kind::Whole),
+    ("attend-to-expansion-tokens", Kind::Truth),
+];
+
+const SPLADE: &[Setting] = &[("term-score-threshold", Kind::Number)];
+
+const OPENAI: &[Setting] = &[
+    ("model", Kind::Text),
+    ("dimensions", Kind::Whole),
+    ("api-key-secret-ref", Kind::Text),
+    ("endpoint", Kind::Text),
+    ("batching", Kind::Text),
+    ("prepend/query", Kind::Text),
+    ("prepend/document", Kind::Text),
+];
+
+/// The settings of each kind of embedder, and those without which it cannot be.
+const EMBEDDERS: &[(&str, &[&[Setting]], &[&str])] = &[
+    ("hugging-face-embedder", &[TRANSFORMER, HUGGING_FACE, ONNX], &["transformer-model", "tokenizer-model"]),
+    ("bert-embedder", &[TRANSFORMER, BERT, ONNX], &["transformer-model", "tokenizer-vocab"]),
+    ("colbert-embedder", &[TRANSFORMER, COLBERT, ONNX], &["transformer-model", "tokenizer-model"]),
+    ("splade-embedder", &[TRANSFORMER, SPLADE, ONNX], &["transformer-model", "tokenizer-model"]),
+    ("openai-embedder", &[OPENAI], &["model"]),
+];
+
+/// Reads a `<component>`.
+///
+/// # Errors
+/// If it is of a type that is not known, or a setting is unknown, missing or malformed.
+pub(super) fn embedder(file: &XmlFile<'_>, node: Node<'_, '_>) -> Result<EmbedderConfig, Rejection> {
+    let place = file.place(node);
+    let id = file.required(node, "id")?;
+    let Some(kind) = node.attribute("type") else {
+        return Err(place.unsupported(format!("the component '{}' (Java code cannot be run)", Rejection::quote(id))));
+    };
+    let Some((kind, tables, needed)) = EMBEDDERS.iter().find(|(known, ..)| *known == kind) else {
+        let hint = did_you_mean(kind, EMBEDDERS.iter().map(|(known, ..)| *known));
+        return Err(place.unsupported(format!("a component of type '{}'{hint}", Rejection::quote(kind))));
+    };
+    let mut config = EmbedderConfig { id: id.to_owned(), kind: (*kind).to_owned(), settings: Vec::new() };
+    read_settings(file, node, "", tables, &mut config.settings)?;
+    let given = |name: &str| config.settings.iter().any(|(path, _)| path.split('@').next() == Some(name));
+    match needed.iter().find(|name| !given(name)) {
+        Some(missing) => Err(place.reject(format!("the {kind} '{}' needs <{missing}>", Rejection::quote(id)))),
+        None => Ok(config),
+    }
+}
+
+fn read_settings(
+    file: &XmlFile<'_>,
+    node: Node<'_, '_>,
+    prefix: &str,
+    tables: &[&[Setting]],
+    settings: &mut Vec<(String, String)>,
+) -> Result<(), Rejection> {
+    for child in node.children().filter(Node::is_element) {
+        let path = format!("{prefix}{}", name(child));
+        let known = || tables.iter().flat_map(|table| table.iter());
+        if let Some((_, kind)) = known().find(|(setting, _)| *setting == path) {
+            settings.push(setting(file, child, &path, *kind)?);
+        } else if known().any(|(setting, _)| setting.starts_with(&format!("{path}/"))) {
+            read_settings(file, child, &format!("{path}/"), tables, settings)?;
+        } else {
+            let hint = did_you_mean(&path, known().map(|(setting, _)| *setting));
+            let place = file.place(child);
+            return Err(place.reject(format!("unknown element <{}> in <component>{hint}", Rejection::quote(&path))));
+        }
+    }
+    Ok(())
+}
+
+fn setting(file: &XmlFile<'_>, node: Node<'_, '_>, path: &str, kind: Kind) -> Result<(String, String), Rejection> {
+    if kind == Kind::Model {
+        let where_ = ["url", "path"].into_iter().find_map(|attribute| Some((attribute, node.attribute(attribute)?)));
+        return match where_ {
+            Some((attribute, value)) => Ok((format!("{path}@{attribute}"), value.to_owned())),
+            None => Err(file.place(node).reject(format!("<{path}> needs the attribute 'path' or 'url'"))),
+        };
+    }
+    // An instruction keeps its blanks: models were trained with them.
+    let value = if path.starts_with("prepend/") { node.text().unwrap_or("") } else { text(node) };
+    let (fits, what) = match kind {
+        Kind::Text | Kind::Model => (true, String::new()),
+        Kind::Whole => (value.parse::<i32>().is_ok(), "a whole number".to_owned()),
+        Kind::Number => (value.parse::<f64>().is_ok_and(f64::is_finite), "a number".to_owned()),
+        Kind::Truth => (value == "true" || value == "false", "true or false".to_owned()),
+        Kind::OneOf(words) => (words.contains(&value), words.join(", ")),
+    };
+    if fits {
+        return Ok((path.to_owned(), value.to_owned()));
+    }
+    let shown = Rejection::quote(value);
+    Err(file.place(node).reject(format!("<{path}> must be {what}, not '{shown}'")))
+}
