@@ -12,7 +12,6 @@
 
 pub mod distance;
 mod evaluate;
-mod forest;
 mod node;
 mod operation;
 

@@ -5,8 +5,9 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use brooklet_document::embedding::write_wanted;
 use brooklet_document::json::JsonWriter;
-use brooklet_feed::{Compact, OperationRequest, encode};
+use brooklet_feed::{Compact, OperationRequest, embeddings_wanted, encode};
 use brooklet_schema::Application;
 use brooklet_search::{Deployed, Get, Merge, Residency, Search, Visit, scope};
 use brooklet_task::bytes::{Reader, Writer};
@@ -136,6 +137,10 @@ impl Core {
             1 => {
                 let request = OperationRequest::read(request)?;
                 Inner::Done(encode(&deployed.application, &request)?.to_bytes())
+            }
+            11 => {
+                let request = OperationRequest::read(request)?;
+                Inner::Done(write_wanted(&embeddings_wanted(&deployed.application, &request)?))
             }
             2 => {
                 let search = Search::open(deployed, residency, request)?;

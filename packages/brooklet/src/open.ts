@@ -1,6 +1,7 @@
 /** A database in this process: the gateway without its port. Every call goes the way it would go over HTTP. */
 import { type AnySchema, type Client, connect } from "@brooklet/client";
 import { createGateway } from "@brooklet/gateway";
+import type { ModelOptions } from "./node/application-embedders.ts";
 import { openCluster } from "./node/threads.ts";
 
 /** What to open. */
@@ -13,6 +14,8 @@ export interface OpenOptions {
   readonly threads?: number | false;
   /** Memory for what was read before; 256 MiB by default. */
   readonly cacheBytes?: number;
+  /** Embedders, and where the models of the schemas are. */
+  readonly models?: ModelOptions;
   /** Told of failures that no call sees (maintenance, damaged files). */
   readonly onProblem?: (problem: unknown) => void;
 }
@@ -30,11 +33,12 @@ const NOWHERE = "http://brooklet.invalid";
 
 /** Opens a database, and deploys the schemas. */
 export async function open(options: OpenOptions): Promise<Database> {
-  const { path, schemas, threads, cacheBytes, onProblem } = options;
+  const { path, schemas, threads, cacheBytes, models, onProblem } = options;
   const cluster = openCluster({
     threads: threads === undefined || threads === false ? 0 : threads,
     ...(path === undefined ? {} : { path }),
     ...(cacheBytes === undefined ? {} : { cacheBytes }),
+    ...(models === undefined ? {} : { models }),
     ...(onProblem === undefined ? {} : { onProblem }),
   });
   const gateway = createGateway({ cluster, ...(onProblem === undefined ? {} : { onDefect: onProblem }) });

@@ -3,6 +3,7 @@ import { LOOPBACK_HOSTS } from "@brooklet/gateway";
 import { isLoopback, readPackageDirectory, StartError, startServer } from "@brooklet/gateway/node";
 import type { Cluster } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
+import type { ModelOptions } from "./node/application-embedders.ts";
 import { openCluster } from "./node/threads.ts";
 
 /** What to serve, and where. */
@@ -25,6 +26,8 @@ export interface ServeOptions {
   readonly threads?: number;
   /** Memory for what was read before; 256 MiB by default. */
   readonly cacheBytes?: number;
+  /** Embedders, and where the models of the application are. */
+  readonly models?: ModelOptions;
   /** Told of failures that no request sees. */
   readonly onProblem?: (problem: unknown) => void;
 }
@@ -54,7 +57,8 @@ export async function serve(options: ServeOptions = {}): Promise<RunningService>
     throw new StartError(`${host} can be reached by others: add --insecure-allow-anonymous to allow it`);
   }
   const cluster = openCluster({
-    ...given({ path: options.path, threads: options.threads, cacheBytes: options.cacheBytes, onProblem }),
+    ...given({ path: options.path, threads: options.threads, cacheBytes: options.cacheBytes }),
+    ...given({ models: options.models, onProblem }),
   });
   try {
     if (options.application !== undefined) await deploy(cluster, options.application);

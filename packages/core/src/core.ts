@@ -3,6 +3,7 @@
  * a fresh instance with the last deployed package.
  */
 import { asOperation, type PackageBytes } from "./bytes.ts";
+import { decodeWanted, type EmbeddingWanted } from "./embedding.ts";
 import { Reader, Writer } from "./frame.ts";
 import { Instance, type RawInstance, type RawTask } from "./instance.ts";
 import { type Change, decodeChange } from "./manifest.ts";
@@ -23,11 +24,19 @@ import type {
   Want,
 } from "./task.ts";
 
-const KIND = { encode: 1, search: 2, get: 3, compact: 4, visit: 6 } as const;
+const KIND = { encode: 1, search: 2, get: 3, compact: 4, visit: 6, embeddings: 11 } as const;
 const PAGE_FORMAT = { json: 0, jsonl: 1, ids: 2 } as const;
 const OPERATION = { put: 1, update: 2, remove: 3 } as const;
 const REASON = { fold: 1, schema: 2 } as const;
 const FLAG_CREATE = 1;
+const NOTHING = new Uint8Array();
+
+/** An embedder of services.xml: `prepend/query`, `transformer-model@path` and their kin, each with its value. */
+export interface EmbedderConfig {
+  readonly id: string;
+  readonly type: string;
+  readonly settings: readonly (readonly [path: string, value: string])[];
+}
 
 /** What is deployed, as the core reports it. */
 export interface ApplicationReport {
@@ -35,8 +44,12 @@ export interface ApplicationReport {
     readonly name: string;
     readonly cluster: string;
     readonly fields: readonly { readonly name: string; readonly type: string }[];
+    /** Whether putting a document of it takes embeddings. */
+    readonly embeds?: boolean;
   }[];
   readonly clusters: readonly { readonly name: string; readonly types: readonly string[] }[];
+  /** The embedders of services.xml, with the settings that were given, in order. */
+  readonly embedders?: readonly EmbedderConfig[];
   readonly warnings: readonly string[];
   readonly fingerprint: string;
 }
@@ -84,15 +97,15 @@ export class Core implements Engine {
   }
 
   encode(request: EncodeRequest): Task<EncodedOperation> {
-    const writer = new Writer().u8(OPERATION[request.kind]).text(request.rawPath).text(request.id);
-    writer
-      .u8(request.create ? FLAG_CREATE : 0)
-      .text(request.condition)
-      .bytes(request.body);
-    return this.#open(KIND.encode, writer, (result) => {
+    return this.#open(KIND.encode, writeOperation(request), (result) => {
       const reader = new Reader(result);
       return { schema: reader.text(), operation: asOperation(reader.bytes()) };
     });
+  }
+
+  /** The texts that must be embedded before an operation is encoded. */
+  embeddings(request: EncodeRequest): Task<readonly EmbeddingWanted[]> {
+    return this.#open(KIND.embeddings, writeOperation(request), decodeWanted);
   }
 
   search(place: Place, nowSeconds: number, request: QueryRequest): Task<Rendered> {
@@ -148,6 +161,15 @@ export class Core implements Engine {
     this.#instance = instance;
     return instance;
   }
+}
+
+function writeOperation(request: EncodeRequest): Writer {
+  const writer = new Writer().u8(OPERATION[request.kind]).text(request.rawPath).text(request.id);
+  writer
+    .u8(request.create ? FLAG_CREATE : 0)
+    .text(request.condition)
+    .bytes(request.body);
+  return writer.bytes(request.embeddings ?? NOTHING);
 }
 
 function writePlace(place: Place): Writer {

@@ -30,6 +30,12 @@ export class Writer {
     return this;
   }
 
+  f32(value: number): this {
+    const at = this.#take(4);
+    this.#view.setFloat32(at, value, true);
+    return this;
+  }
+
   /** A number below 2^53 in 64 bits. */
   u64(value: number): this {
     return this.u32(value % TWO_32).u32(Math.floor(value / TWO_32));

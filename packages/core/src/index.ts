@@ -1,6 +1,7 @@
 /** The core's face in TypeScript, without a platform: the entries `node`, `workerd` and `browser` add the module. */
 export { asOperation, asPackage, type OperationBytes, type PackageBytes } from "./bytes.ts";
-export { type ApplicationReport, Core, type CoreOptions } from "./core.ts";
+export { type ApplicationReport, Core, type CoreOptions, type EmbedderConfig } from "./core.ts";
+export { type Embedding, type EmbeddingWanted, encodeEmbeddings } from "./embedding.ts";
 export { Reader, Writer } from "./frame.ts";
 export type { RawCore, RawInstance, RawTask } from "./instance.ts";
 export {

@@ -3,6 +3,7 @@
  * whole of what a partition asks of the core.
  */
 import type { OperationBytes } from "./bytes.ts";
+import type { EmbeddingWanted } from "./embedding.ts";
 import type { Change } from "./manifest.ts";
 
 /** One block of a segment. */
@@ -50,6 +51,8 @@ export interface EncodeRequest {
   readonly create: boolean;
   readonly condition: string;
   readonly body: Uint8Array;
+  /** The embeddings of the texts that were wanted; nothing if none were. */
+  readonly embeddings?: Uint8Array;
 }
 
 /** A write, checked and in the form the tail stores. */
@@ -124,6 +127,8 @@ export type CompactReason = "fold" | "schema";
 
 /** What a partition asks of the core. */
 export interface Engine {
+  /** The texts that must be embedded before an operation is encoded. */
+  embeddings(request: EncodeRequest): Task<readonly EmbeddingWanted[]>;
   encode(request: EncodeRequest): Task<EncodedOperation>;
   search(place: Place, nowSeconds: number, request: QueryRequest): Task<Rendered>;
   get(place: Place, request: DocumentRequest): Task<Rendered>;

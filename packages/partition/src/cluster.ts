@@ -4,6 +4,7 @@
  * A `Cluster` is a process that answers itself (`LocalCluster`), worker threads (`ThreadCluster`), or objects elsewhere.
  * Everything that means something (documents, queries, answers) passes as the bytes it came in, or leaves as.
  */
+import type { EmbedderConfig } from "@brooklet/core";
 
 /**
  * The key of a partition: the `g=` group or the `n=` number of its documents, exactly as in the id. All documents
@@ -19,6 +20,8 @@ export interface OperationRequest {
   readonly create: boolean;
   readonly condition: string;
   readonly body: Uint8Array;
+  /** The embeddings of the texts that were wanted for it (docs/abi.md, embeddings); nothing if none were. */
+  readonly embeddings?: Uint8Array;
 }
 
 /** One read of a document. */
@@ -126,8 +129,12 @@ export interface DeployReport {
     readonly name: string;
     readonly cluster: string;
     readonly fields: readonly { readonly name: string; readonly type: string }[];
+    /** Whether putting a document of it takes embeddings. */
+    readonly embeds?: boolean;
   }[];
   readonly clusters: readonly { readonly name: string; readonly types: readonly string[] }[];
+  /** The embedders of services.xml, with the settings that were given, in order. */
+  readonly embedders?: readonly EmbedderConfig[];
   readonly warnings: readonly string[];
   readonly fingerprint: string;
 }

@@ -8,6 +8,16 @@ export interface Source {
   read(blocks: readonly BlockRef[]): readonly Uint8Array[];
 }
 
+/** What a task may not want: encoding knows nothing of a partition. */
+export const NOWHERE: Source = {
+  manifest: () => {
+    throw new Error("an encode task wanted a manifest");
+  },
+  read: () => {
+    throw new Error("an encode task wanted blocks");
+  },
+};
+
 /** Runs a task in one turn. When the deadline passes it is finished early, and its output says so. */
 export function drive<Output>(task: Task<Output>, source: Source, deadline: Deadline): Output {
   const start = performance.now();

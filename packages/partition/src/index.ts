@@ -19,6 +19,7 @@ export type {
   VisitStep,
 } from "./cluster.ts";
 export { type Deployment, deploymentUnderWay, prepareDeployment } from "./deployment.ts";
+export type { TextEmbedder } from "./embedding.ts";
 export { serviceError } from "./failure.ts";
 export { LocalCluster, type LocalClusterOptions, searchNowhere } from "./local-cluster.ts";
 export { Partition } from "./partition.ts";

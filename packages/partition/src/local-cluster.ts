@@ -19,11 +19,14 @@ import type {
 import { Deadline } from "./deadline.ts";
 import { prepareDeployment } from "./deployment.ts";
 import { drive } from "./drive.ts";
+import { type EmbeddingSetting, embedding, type TextEmbedder } from "./embedding.ts";
 import { serviceError } from "./failure.ts";
 
 /** What a cluster needs. */
 export interface LocalClusterOptions {
   readonly storage: Storage;
+  /** Embeds what the schemas ask to have embedded; without one such documents are refused. */
+  readonly embedder?: TextEmbedder;
   /** Makes a core; one serves, and one more validates each package before it is deployed. */
   readonly makeEngine: () => DeployableEngine;
   /** Told of every failure that no caller sees, and of the cause of those they see as `INTERNAL`. */
@@ -53,7 +56,11 @@ export class LocalCluster implements Cluster {
   }
 
   partition(key: PartitionKey): PartitionHandle {
-    return this.#host.partition(key);
+    return embedding(this.#host.partition(key), this.#embedding());
+  }
+
+  #embedding(): EmbeddingSetting {
+    return { engine: this.#engine, embedder: this.#options.embedder, application: this.#report };
   }
 
   async search(request: SearchRequest, timeoutMs: number): Promise<Answer> {
@@ -112,6 +119,7 @@ export class LocalCluster implements Cluster {
   async close(): Promise<void> {
     await this.#host.close();
     this.#options.storage.close();
+    await this.#options.embedder?.close();
   }
 }
 

@@ -6,7 +6,7 @@ import type { Engine, Place, Task } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
 import type { Answer, GetRequest, OperationRequest, Outcome, PartitionHandle, SearchRequest } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
-import { drive, type Source } from "./drive.ts";
+import { drive, NOWHERE } from "./drive.ts";
 import { failedOutcome, serviceError, tailFull, tooLate } from "./failure.ts";
 import { TAIL_BYTES_MAX, TAIL_OPERATIONS_MAX } from "./limits.ts";
 import type { Maintenance } from "./maintenance.ts";
@@ -16,16 +16,6 @@ const APPLIED: Outcome = { status: 200 };
 
 /** A write that finds no room after so many folds gives up: others fill the tail as fast as it is folded. */
 const FOLDS_MAX = 16;
-
-/** What a task may not want: encoding knows nothing of a partition. */
-const NOWHERE: Source = {
-  manifest: () => {
-    throw new Error("an encode task wanted a manifest");
-  },
-  read: () => {
-    throw new Error("an encode task wanted blocks");
-  },
-};
 
 /** A partition of a bucket in this thread. */
 export class Partition implements PartitionHandle {

@@ -20,6 +20,7 @@ import type {
   VisitStep,
 } from "./cluster.ts";
 import { deploymentUnderWay, prepareDeployment } from "./deployment.ts";
+import { embedding, type TextEmbedder } from "./embedding.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
 import { searchNowhere } from "./local-cluster.ts";
 import {
@@ -44,6 +45,8 @@ export interface BucketThread extends ThreadPort<ThreadCall, ThreadReply> {
 /** What a cluster over threads needs. */
 export interface ThreadClusterOptions {
   readonly storage: Storage;
+  /** Embeds what the schemas ask to have embedded; without one such documents are refused. */
+  readonly embedder?: TextEmbedder;
   /** How many threads; the bucket `b` belongs to thread `b mod threads`. */
   readonly threads: number;
   /** Starts a thread that runs `serveBuckets` with this application. */
@@ -80,7 +83,7 @@ export class ThreadCluster implements Cluster {
 
   partition(key: PartitionKey): PartitionHandle {
     const thread = this.#threadOf(this.bucketOf(key));
-    return {
+    const partition: PartitionHandle = {
       apply: (request, timeoutMs) => {
         const body = handOver(request.body);
         return thread.call("apply", { ...request, body }, [body], key, timeoutMs).catch(failedOutcome);
@@ -91,6 +94,8 @@ export class ThreadCluster implements Cluster {
         return thread.call("search", { ...request, body }, [body], key, timeoutMs);
       },
     };
+    const { embedder } = this.#options;
+    return embedding(partition, { engine: this.#engine, embedder, application: this.#report });
   }
 
   async search(request: SearchRequest, timeoutMs: number): Promise<Answer> {
@@ -154,6 +159,7 @@ export class ThreadCluster implements Cluster {
   async close(): Promise<void> {
     await Promise.all(this.#threads.map((thread) => thread.close()));
     this.#options.storage.close();
+    await this.#options.embedder?.close();
   }
 
   #threadOf(bucket: number): Correspondent {

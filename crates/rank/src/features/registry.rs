@@ -70,7 +70,6 @@ const DOCUMENT_FEATURES: &[&str] = &[
     "euclideanDistance",
     "firstPhase",
     "firstPhaseRank",
-    "foreach",
     "freshness",
     "globalSequence",
     "internalMaxReduceProdJoin",

@@ -65,6 +65,8 @@ function addServe(program: Command, surroundings: Surroundings): void {
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--allow-host <name...>", "more host names requests may be addressed to")
     .option("--threads <count>", "threads that read and write", whole)
+    .option("--models <dir>", "folder that the paths of models in services.xml begin in")
+    .option("--model-cache <dir>", "folder for models that services.xml gives the address of")
     .option("--cache-mb <megabytes>", "memory for what was read before", positive)
     .option("--insecure-allow-anonymous", "listen where others can reach it, although nobody is asked for a key")
     .action((options: Parameters<typeof runServe>[0]) => runServe(options, surroundings));

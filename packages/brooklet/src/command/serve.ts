@@ -12,6 +12,8 @@ export interface ServeCommand {
   readonly allowHost?: readonly string[];
   readonly threads?: number;
   readonly cacheMb?: number;
+  readonly models?: string;
+  readonly modelCache?: string;
   readonly insecureAllowAnonymous?: boolean;
 }
 
@@ -19,7 +21,8 @@ const BYTES_PER_MB = 2 ** 20;
 
 /** Serves. When it says where, it answers. */
 export async function runServe(command: ServeCommand, surroundings: Surroundings): Promise<void> {
-  const { app, data, port, configPort, host, allowHost, threads, cacheMb, insecureAllowAnonymous } = command;
+  const { app, data, port, configPort, host, allowHost, threads, cacheMb, models, modelCache, insecureAllowAnonymous } =
+    command;
   const service = await serve({
     path: data,
     port,
@@ -31,6 +34,11 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     ...(allowHost === undefined ? {} : { allowedHosts: allowHost }),
     ...(threads === undefined ? {} : { threads }),
     ...(cacheMb === undefined ? {} : { cacheBytes: cacheMb * BYTES_PER_MB }),
+    models: {
+      onNotice: (notice) => surroundings.print(notice),
+      ...(models === undefined ? {} : { modelFolder: models }),
+      ...(modelCache === undefined ? {} : { modelCache }),
+    },
     ...(insecureAllowAnonymous === undefined ? {} : { insecureAllowAnonymous }),
   });
   for (const warning of service.warnings) surroundings.warn(`Warning: ${warning}`);

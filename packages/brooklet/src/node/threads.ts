@@ -5,6 +5,7 @@ import { Core, instantiate } from "@brooklet/core";
 import { type BucketThread, type Cluster, LocalCluster, ThreadCluster } from "@brooklet/partition";
 import { memoryStorage, type StoredApplication } from "@brooklet/store";
 import { DataDirectory } from "@brooklet/store/node";
+import { ApplicationEmbedders, type ModelOptions } from "./application-embedders.ts";
 import { openDatabase } from "./database.ts";
 
 /** How a cluster is opened. Everything has a default. */
@@ -17,6 +18,8 @@ export interface OpenClusterOptions {
   readonly buckets?: number;
   /** Budget of resident blocks, for all threads together. */
   readonly cacheBytes?: number;
+  /** Embedders, and where the models of the application are. */
+  readonly models?: ModelOptions;
   /** Told of every failure that no caller sees, for the operator's log. */
   readonly onProblem?: (error: unknown) => void;
 }
@@ -37,17 +40,20 @@ const THREADS_MAX = 8;
 export function openCluster(options: OpenClusterOptions = {}): Cluster {
   const { path, cacheBytes = CACHE_BYTES, onProblem = () => undefined } = options;
   const makeCore = (bytes: number) => (): Core => new Core({ instantiate, cacheBytes: bytes, onTrap: onProblem });
+  const embedder = new ApplicationEmbedders(options.models ?? {});
+  const given = { onProblem, embedder };
   if (path === undefined) {
-    return new LocalCluster({ storage: memoryStorage(openDatabase), makeEngine: makeCore(cacheBytes), onProblem });
+    return new LocalCluster({ storage: memoryStorage(openDatabase), makeEngine: makeCore(cacheBytes), ...given });
   }
   const storage = DataDirectory.open(path, openDatabase, options.buckets);
   try {
     const threads = Math.min(options.threads ?? Math.min(availableParallelism() - 1, THREADS_MAX), storage.buckets);
-    if (threads === 0) return new LocalCluster({ storage, makeEngine: makeCore(cacheBytes), onProblem });
+    if (threads === 0) return new LocalCluster({ storage, makeEngine: makeCore(cacheBytes), ...given });
     const data = { directory: storage.path, buckets: storage.buckets, cacheBytes: Math.floor(cacheBytes / threads) };
     const startThread = (application: StoredApplication | undefined): BucketThread =>
       startBucketThread({ ...data, application });
-    return new ThreadCluster({ storage, threads, startThread, makeEngine: makeCore(VALIDATOR_CACHE_BYTES), onProblem });
+    const makeEngine = makeCore(VALIDATOR_CACHE_BYTES);
+    return new ThreadCluster({ storage, threads, startThread, makeEngine, ...given });
   } catch (error) {
     storage.close();
     throw error;

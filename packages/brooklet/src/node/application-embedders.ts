@@ -1,0 +1,142 @@
+/**
+ * The embedders of the deployed application: those that the process was given, and the components of services.xml, whose
+ * models are opened when they are first needed.
+ */
+import { join, normalize, sep } from "node:path";
+import process from "node:process";
+import type { Embedding, EmbeddingWanted } from "@brooklet/core";
+import { deadlineIn, type Embedder, Embedders } from "@brooklet/models";
+import type { DeployReport, TextEmbedder } from "@brooklet/partition";
+import { ServiceError } from "@brooklet/wire";
+
+/** Where models and secrets are. */
+export interface ModelOptions {
+  /** Embedders of this process, beside those of the application. One that has the id of a component is used instead. */
+  readonly embedders?: readonly Embedder[];
+  /** The folder that the paths of models begin in; the working directory unless it is said. */
+  readonly modelFolder?: string;
+  /** The folder for models that are downloaded. None: an application with addresses of models cannot embed. */
+  readonly modelCache?: string;
+  /** Told what an operator should know of an embedder: that texts leave the machine, that it knows no meaning. */
+  readonly onNotice?: (notice: string) => void;
+}
+
+/** Opened components of one application. */
+interface Opened {
+  readonly fingerprint: string;
+  readonly components: Promise<readonly Embedder[]>;
+}
+
+/** The embedders. */
+export class ApplicationEmbedders implements TextEmbedder {
+  readonly #options: ModelOptions;
+  #opened: Opened | undefined;
+
+  constructor(options: ModelOptions) {
+    this.#options = options;
+  }
+
+  async embed(
+    wanted: readonly EmbeddingWanted[],
+    application: DeployReport,
+    timeoutMs: number,
+  ): Promise<readonly Embedding[]> {
+    const embedders = await this.#of(application);
+    const deadline = deadlineIn(timeoutMs);
+    const answers: Embedding[] = [];
+    // Texts for one embedder are asked for together; it makes batches of them as it likes.
+    for (const [, indexes] of groups(wanted)) {
+      const first = wanted[indexes[0] ?? 0];
+      if (first === undefined) continue;
+      const texts = indexes.map((index) => wanted[index]?.text ?? "");
+      const { purpose, values: dimensions } = first;
+      const embedder = embedders.get(first.embedder);
+      const embeddings = await embedder.embed({ texts, purpose, dimensions, deadline });
+      indexes.forEach((index, place) => {
+        const embedding = embeddings[place];
+        if (embedding !== undefined) answers[index] = embedding;
+      });
+    }
+    return answers;
+  }
+
+  async close(): Promise<void> {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    await Promise.all((this.#options.embedders ?? []).map((embedder) => embedder.close()));
+    await closeAll(opened);
+  }
+
+  async #of(application: DeployReport): Promise<Embedders> {
+    const configured = application.embedders ?? [];
+    const fingerprint = JSON.stringify(configured);
+    if (this.#opened?.fingerprint !== fingerprint) {
+      // The models of the application before end what they are doing.
+      void closeAll(this.#opened);
+      const components = this.#open(configured);
+      const opened = { fingerprint, components };
+      this.#opened = opened;
+      // What could not be opened is tried again by the next request.
+      components.catch(() => {
+        if (this.#opened === opened) this.#opened = undefined;
+      });
+    }
+    return new Embedders([...(this.#options.embedders ?? []), ...(await this.#opened.components)]);
+  }
+
+  async #open(configured: NonNullable<DeployReport["embedders"]>): Promise<readonly Embedder[]> {
+    const own = this.#options.embedders ?? [];
+    const others = configured.filter((component) => own.every((embedder) => embedder.id !== component.id));
+    const opened: Embedder[] = [];
+    if (others.length > 0) {
+      // The runtime is an optional package: who embeds nothing need not have it.
+      const { openComponent } = await import("@brooklet/models/node");
+      for (const component of others) {
+        opened.push(await openComponent(component, { file: (where) => this.#file(where), secret }));
+      }
+    }
+    for (const { id, notice } of [...own, ...opened]) {
+      if (notice !== undefined) this.#options.onNotice?.(`embedder '${id}': ${notice}`);
+    }
+    return opened;
+  }
+
+  async #file(where: { readonly path: string } | { readonly url: string }): Promise<string> {
+    if ("path" in where) {
+      const path = normalize(where.path);
+      if (path.startsWith(sep) || path.split(sep).includes("..")) {
+        throw new ServiceError("BAD_REQUEST", `The model's path '${where.path}' leaves the folder of models`);
+      }
+      return join(this.#options.modelFolder ?? ".", path);
+    }
+    const { modelCache } = this.#options;
+    if (modelCache === undefined) {
+      throw new ServiceError("UNAVAILABLE", `${where.url} is not downloaded: no folder for models was given`);
+    }
+    const { ModelFiles } = await import("@brooklet/models/node");
+    return await new ModelFiles({ folder: modelCache }).pull(where.url);
+  }
+}
+
+async function closeAll(opened: Opened | undefined): Promise<void> {
+  const components = await opened?.components.catch(() => []);
+  await Promise.all((components ?? []).map((embedder) => embedder.close()));
+}
+
+/** Indexes of the texts for one embedder, purpose and number of values. */
+function groups(wanted: readonly EmbeddingWanted[]): ReadonlyMap<string, readonly number[]> {
+  const groups = new Map<string, number[]>();
+  wanted.forEach(({ embedder, purpose, values }, index) => {
+    const name = JSON.stringify([embedder, purpose, values]);
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [index]);
+    else group.push(index);
+  });
+  return groups;
+}
+
+/** A secret of the environment, by Vespa's rule: `myApiKey` is `VESPA_SECRET_MY_API_KEY`. */
+function secret(name: string): string | undefined {
+  const upper = name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase();
+  return process.env[`VESPA_SECRET_${upper}`];
+}

@@ -1,0 +1,140 @@
+/**
+ * Fields that are made when a document is put: chunks, and tensors of an embedder; in process and with threads, folded
+ * and not, with the hash embedder, and (BROOKLET_MINILM) with the real model as a component of services.xml.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { Writer } from "@brooklet/core";
+import { HashEmbedder } from "@brooklet/models";
+import type { Cluster } from "@brooklet/partition";
+import { afterEach, describe, expect, test } from "vitest";
+import type { ModelOptions } from "../src/node/application-embedders.ts";
+
+/** What was built: threads are started from there. */
+const built = new URL("../dist/node/threads.js", import.meta.url).href;
+const { openCluster } = (await import(built)) as typeof import("../src/node/threads.ts");
+
+const SCHEMA = `schema note {
+  document note {
+    field title type string { indexing: summary | index }
+    field body type string { indexing: summary | index }
+  }
+  field chunks type array<string> { indexing: input body | chunk sentence | summary | index }
+  field vector type tensor<float>(x[32]) {
+    indexing: (input title || "") . " " . (input body || "") | embed e | attribute
+    attribute { distance-metric: prenormalized-angular }
+  }
+  rank-profile near {
+    inputs { query(q) tensor<float>(x[32]) }
+    first-phase { expression: closeness(field, vector) }
+  }
+}`;
+
+const closing: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+function applicationPackage(schema: string, components = ""): Uint8Array {
+  const services = `<services version="1.0"><container id="c" version="1.0">${components}</container>
+    <content id="note" version="1.0"><redundancy>1</redundancy>
+    <documents><document type="note" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes>
+    </content></services>`;
+  return new Writer().varint(2).text("services.xml").text(services).text("schemas/note.sd").text(schema).finish();
+}
+
+async function open(threads: number, models: ModelOptions, applicationBytes: Uint8Array): Promise<Cluster> {
+  const folder = mkdtempSync(join(tmpdir(), "brooklet-embedding-"));
+  const cluster = openCluster({ path: folder, threads, models });
+  closing.push(
+    () => rmSync(folder, { recursive: true, force: true }),
+    () => cluster.close(),
+  );
+  await cluster.deploy(applicationBytes);
+  return cluster;
+}
+
+const put = (cluster: Cluster, number: number, fields: Record<string, string>) =>
+  cluster.partition("g:a").apply(
+    {
+      kind: "put",
+      rawPath: "",
+      id: `id:n:note:g=a:${number}`,
+      create: false,
+      condition: "",
+      body: new TextEncoder().encode(JSON.stringify({ fields })),
+    },
+    30_000,
+  );
+
+async function ask(cluster: Cluster, properties: Record<string, string>): Promise<Record<string, unknown>[]> {
+  const request = { properties: Object.entries({ "streaming.groupname": "a", ...properties }), body: new Uint8Array() };
+  const answer = await cluster.partition("g:a").search(request, 10_000);
+  const { root } = JSON.parse(new TextDecoder().decode(answer.body)) as {
+    root: { errors?: unknown; children?: { fields: Record<string, unknown> }[] };
+  };
+  expect(root.errors).toBeUndefined();
+  return (root.children ?? []).map(({ fields }) => fields);
+}
+
+describe.each([0, 1])("with %i threads", (threads) => {
+  test("chunks and embeddings are made, searched and shown", async () => {
+    const notices: string[] = [];
+    const embedder = new HashEmbedder("e");
+    const models = { embedders: [embedder], onNotice: (notice: string) => void notices.push(notice) };
+    const cluster = await open(threads, models, applicationPackage(SCHEMA));
+    expect(await put(cluster, 1, { title: "Deposit", body: "The deposit is paid back. Within two weeks!" })).toEqual({
+      status: 200,
+    });
+    expect(await put(cluster, 2, { title: "Bicycle", body: "It stands in the cellar." })).toEqual({ status: 200 });
+    const deadline = { leftMs: () => 1000 };
+    const [query] = await embedder.embed({ texts: ["deposit paid back"], purpose: "query", dimensions: 32, deadline });
+    const hits = await ask(cluster, {
+      yql: "select * from note where {targetHits: 1}nearestNeighbor(vector, q)",
+      "ranking.profile": "near",
+      "input.query(q)": JSON.stringify([...(query?.values ?? [])]),
+    });
+    expect(hits.map(({ title }) => title)).toEqual(["Deposit"]);
+    expect(hits[0]?.["chunks"]).toEqual(["The deposit is paid back.", " Within two weeks!"]);
+    const found = await ask(cluster, { yql: 'select title from note where chunks contains "cellar"' });
+    expect(found).toEqual([{ title: "Bicycle" }]);
+    expect(notices).toEqual(["embedder 'e': the hash embedder knows no meaning: it compares words"]);
+  });
+});
+
+test("without an embedder a document is refused, and nothing is stored", async () => {
+  const cluster = await open(0, {}, applicationPackage(SCHEMA));
+  expect(await put(cluster, 1, { title: "a", body: "b" })).toMatchObject({ status: 400, outcome: "not_applied" });
+  const answer = await cluster
+    .partition("g:a")
+    .get({ rawPath: "", id: "id:n:note:g=a:1", fieldSet: "", tensorFormat: "" }, 1000);
+  expect(answer.status).toBe(404);
+});
+
+test("an embedder that fails fails the document", async () => {
+  class Failing extends HashEmbedder {
+    override embed(): Promise<never> {
+      return Promise.reject(new Error("no"));
+    }
+  }
+  const cluster = await open(0, { embedders: [new Failing("e")] }, applicationPackage(SCHEMA));
+  expect(await put(cluster, 1, { title: "a" })).toMatchObject({ status: 500 });
+});
+
+const minilm = process.env["BROOKLET_MINILM"];
+describe.runIf(minilm !== undefined)("all-MiniLM-L6-v2 as a component", () => {
+  test("finds by meaning", async () => {
+    const schema = SCHEMA.replaceAll("x[32]", "x[384]").replace("embed e", "embed minilm");
+    const component = `<component id="minilm" type="hugging-face-embedder">
+      <transformer-model path="model.onnx"/><tokenizer-model path="tokenizer.json"/><max-tokens>128</max-tokens>
+      <normalize>true</normalize></component>`;
+    const cluster = await open(1, { modelFolder: minilm ?? "" }, applicationPackage(schema, component));
+    for (const [index, title] of ["Reset a forgotten password", "The invoice is due", "A walk by the sea"].entries()) {
+      expect(await put(cluster, index, { title })).toEqual({ status: 200 });
+    }
+    const hits = await ask(cluster, { yql: "select title from note where true", "ranking.profile": "unranked" });
+    expect(hits).toHaveLength(3);
+  }, 60_000);
+});

@@ -1,0 +1,55 @@
+/** Texts that the core wants embedded, and the embeddings it is given for them (docs/abi.md, embeddings). */
+import { Reader, Writer } from "./frame.ts";
+
+/** A text to be embedded, and how. */
+export interface EmbeddingWanted {
+  /** The component that embeds; nothing if the only one there is is meant. */
+  readonly embedder?: string;
+  readonly purpose: "document" | "query";
+  /** Values of each vector; 0 if weights of labels are wanted. */
+  readonly values: number;
+  readonly text: string;
+}
+
+/** What a model made of one text. */
+export type Embedding =
+  | { readonly shape: "vector"; readonly values: Float32Array }
+  | { readonly shape: "rows"; readonly width: number; readonly values: Float32Array }
+  | { readonly shape: "weights"; readonly labels: readonly string[]; readonly values: Float32Array };
+
+/** Reads what is wanted. */
+export function decodeWanted(bytes: Uint8Array): readonly EmbeddingWanted[] {
+  const reader = new Reader(bytes);
+  return Array.from({ length: reader.varint() }, () => {
+    const embedder = reader.text();
+    const purpose = reader.u8() === 1 ? "query" : "document";
+    const wanted = { purpose, values: reader.u32(), text: reader.text() } as const;
+    return embedder === "" ? wanted : { ...wanted, embedder };
+  });
+}
+
+/** Writes the embeddings, one for each text that was wanted, in that order. */
+export function encodeEmbeddings(embeddings: readonly Embedding[]): Uint8Array {
+  const writer = new Writer().varint(embeddings.length);
+  for (const embedding of embeddings) writeEmbedding(writer, embedding);
+  return writer.finish();
+}
+
+function writeEmbedding(writer: Writer, embedding: Embedding): void {
+  switch (embedding.shape) {
+    case "vector":
+      writer.u8(1);
+      break;
+    case "rows":
+      writer.u8(2).varint(embedding.width);
+      break;
+    case "weights":
+      writer.u8(3).varint(embedding.labels.length);
+      embedding.labels.forEach((label, index) => {
+        writer.text(label).f32(embedding.values[index] ?? 0);
+      });
+      return;
+  }
+  writer.varint(embedding.values.length);
+  for (const value of embedding.values) writer.f32(value);
+}

@@ -1,0 +1,154 @@
+/** Embedders as components of services.xml configure them: Vespa's settings with Vespa's defaults (schema reference, embedders). */
+import { availableParallelism } from "node:os";
+import { ServiceError } from "@brooklet/wire";
+import type { Embedder } from "../embedder.ts";
+import { HttpEmbedder } from "../http-embedder.ts";
+import { OnnxEmbedder } from "./onnx-embedder.ts";
+import type { Recipe, Reduction, SessionThreads } from "./recipe.ts";
+
+/** A component: its settings by path, as the core checked them. */
+export interface Component {
+  readonly id: string;
+  readonly type: string;
+  readonly settings: readonly (readonly [path: string, value: string])[];
+}
+
+/** What components refer to and do not hold. */
+export interface Surroundings {
+  /** The path of a model's file, given its `path` or its `url`. */
+  readonly file: (where: { readonly path: string } | { readonly url: string }) => Promise<string>;
+  /** The secret of a name. */
+  readonly secret: (name: string) => string | undefined;
+}
+
+/** Where OpenAI answers. */
+const OPENAI_ENDPOINT = "https://api.openai.com/v1/embeddings";
+
+/**
+ * Makes the embedder of a component.
+ *
+ * @throws ServiceError if a file or a secret cannot be had, or the type is not known.
+ */
+export async function openComponent(component: Component, surroundings: Surroundings): Promise<Embedder> {
+  const settings = new Settings(component, surroundings);
+  if (component.type === "openai-embedder") return openAi(settings);
+  const threads = settings.threads();
+  const recipe = await recipeOf(settings);
+  return new OnnxEmbedder({ id: component.id, recipe, ...(threads === undefined ? {} : { threads }) });
+}
+
+function openAi(settings: Settings): Embedder {
+  const secret = settings.text("api-key-secret-ref", "");
+  const apiKey = secret === "" ? undefined : settings.secret(secret);
+  return new HttpEmbedder({
+    id: settings.id,
+    endpoint: settings.text("endpoint", OPENAI_ENDPOINT),
+    model: settings.text("model", ""),
+    prepend: { document: settings.text("prepend/document", ""), query: settings.text("prepend/query", "") },
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(settings.has("dimensions") ? { sendDimensions: true } : {}),
+  });
+}
+
+async function recipeOf(settings: Settings): Promise<Recipe> {
+  const { type } = settings;
+  const isBert = type === "bert-embedder";
+  const types = settings.text("transformer-token-type-ids", "token_type_ids");
+  const usesTypes = types !== "" && type !== "colbert-embedder";
+  const output = isBert ? "output_0" : (OUTPUTS[type] ?? "last_hidden_state");
+  return {
+    model: await settings.file("transformer-model"),
+    tokenizer: await settings.file(isBert ? "tokenizer-vocab" : "tokenizer-model"),
+    tokensMax: settings.number("max-tokens", isBert ? 384 : 512),
+    prepend: { document: settings.text("prepend/document", ""), query: settings.text("prepend/query", "") },
+    inputIds: settings.text("transformer-input-ids", "input_ids"),
+    attentionMask: settings.text("transformer-attention-mask", "attention_mask"),
+    ...(usesTypes ? { tokenTypeIds: types } : {}),
+    output: settings.text("transformer-output", output),
+    reduction: reductionOf(settings),
+  };
+}
+
+const OUTPUTS: Readonly<Record<string, string>> = { "colbert-embedder": "contextual", "splade-embedder": "logits" };
+
+function reductionOf(settings: Settings): Reduction {
+  switch (settings.type) {
+    case "colbert-embedder":
+      return {
+        kind: "rows",
+        queryTokensMax: settings.number("max-query-tokens", 32),
+        documentTokensMax: settings.number("max-document-tokens", 512),
+        queryTokenId: settings.number("query-token-id", 1),
+        documentTokenId: settings.number("document-token-id", 2),
+        startTokenId: settings.number("transformer-start-sequence-token", 101),
+        endTokenId: settings.number("transformer-end-sequence-token", 102),
+        maskTokenId: settings.number("transformer-mask-token", 103),
+        attendToExpansion: settings.text("attend-to-expansion-tokens", "true") === "true",
+      };
+    case "splade-embedder":
+      return { kind: "weights", threshold: settings.number("term-score-threshold", 0) };
+    case "hugging-face-embedder":
+    case "bert-embedder": {
+      const strategy = settings.text("pooling-strategy", "mean");
+      return {
+        kind: "pool",
+        strategy: strategy === "cls" || strategy === "none" ? strategy : "mean",
+        normalize: settings.text("normalize", "false") === "true",
+      };
+    }
+    default:
+      throw new ServiceError("UNSUPPORTED", `An embedder of type '${settings.type}' is not supported`);
+  }
+}
+
+/** The settings of one component. */
+class Settings {
+  readonly id: string;
+  readonly type: string;
+  readonly #values: ReadonlyMap<string, string>;
+  readonly #surroundings: Surroundings;
+
+  constructor({ id, type, settings }: Component, surroundings: Surroundings) {
+    this.id = id;
+    this.type = type;
+    this.#values = new Map(settings);
+    this.#surroundings = surroundings;
+  }
+
+  has(path: string): boolean {
+    return this.#values.has(path);
+  }
+
+  text(path: string, otherwise: string): string {
+    return this.#values.get(path) ?? otherwise;
+  }
+
+  number(path: string, otherwise: number): number {
+    const value = this.#values.get(path);
+    return value === undefined ? otherwise : Number(value);
+  }
+
+  secret(name: string): string | undefined {
+    return this.#surroundings.secret(name);
+  }
+
+  /** Where a model is: Vespa's precedence of self-hosted applications, `url` before `path`. */
+  file(name: string): Promise<string> {
+    const url = this.#values.get(`${name}@url`);
+    if (url !== undefined) return this.#surroundings.file({ url });
+    return this.#surroundings.file({ path: this.#values.get(`${name}@path`) ?? "" });
+  }
+
+  /** The threads that were asked for; nothing: the pool adapts. A negative number is that part of the cores. */
+  threads(): SessionThreads | undefined {
+    const named = ["onnx-intraop-threads", "onnx-interop-threads", "onnx-execution-mode"];
+    if (!named.some((name) => this.has(name))) return undefined;
+    const part = (value: number): number =>
+      value < 0 ? Math.max(1, Math.ceil(availableParallelism() / -value)) : Math.max(1, value);
+    return {
+      intraOp: part(this.number("onnx-intraop-threads", -4)),
+      interOp: part(this.number("onnx-interop-threads", 1)),
+      executionMode: this.text("onnx-execution-mode", "sequential") === "parallel" ? "parallel" : "sequential",
+    };
+  }
+}
