@@ -144,10 +144,7 @@ fn indexing() {
         schema(&schema_text)
     };
     let about = "For schema 't', field 'f'";
-    invalid(
-        &made("input b | index"),
-        &format!("schemas/t.sd:2:33: {about}: the document has no field 'b'"),
-    );
+    invalid(&made("input b | index"), &format!("schemas/t.sd:2:33: {about}: the document has no field 'b'"));
     invalid(
         &made("input n | index"),
         &format!("schemas/t.sd:2:43: {about}: the field is of type string, its script makes int"),
