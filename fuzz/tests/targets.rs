@@ -66,6 +66,8 @@ check_each! {
     package = "package",
     search_query = "search-query",
     search_request = "search-request",
+    visit_selection = "visit-selection",
+    visit_field_set = "visit-field-set",
     first_phase = "first-phase",
     segment_header = "segment-header",
     sealed_block = "sealed-block",

@@ -7,12 +7,12 @@ use brooklet_search::Deployed;
 
 use super::Target;
 use crate::corpus;
-use crate::host::{Host, services};
+use crate::host::{Host, VisitRequest, services};
 
 const BUDGET_BYTES: usize = 64 << 20;
 
 pub fn targets() -> Vec<Target> {
-    vec![query(), request(), first_phase()]
+    vec![query(), request(), first_phase(), visit_selection(), visit_field_set()]
 }
 
 /// The application `mail` without `note`, with the documents of the corpus in its tail.
@@ -74,6 +74,30 @@ fn request() -> Target {
         );
     })
     .costs(2)
+}
+
+/// Any selection: what is selected does not depend on where documents stand, nor on how long pages are.
+fn visit_selection() -> Target {
+    let (tail, segment) = (unfolded(), folded());
+    let corpus = corpus::members("selection/select.jsonl", "selection");
+    Target::text("visit-selection", corpus, move |text| {
+        let request = VisitRequest { selection: text, types: &["mail"], ..VisitRequest::default() };
+        let short = VisitRequest { documents_max: 1, ..request.clone() };
+        let whole = tail.visit(corpus::KEY, &request);
+        assert_eq!(whole, segment.visit(corpus::KEY, &request), "tail and segment show the same");
+        let first = segment.visit(corpus::KEY, &short);
+        assert_eq!(whole.is_ok_and(|page| page.documents > 0), first.is_ok_and(|page| page.documents > 0));
+    })
+}
+
+/// Any field set.
+fn visit_field_set() -> Target {
+    let (tail, segment) = (unfolded(), folded());
+    let corpus = ["[all]", "[id]", "mail:[document]", "mail:subject,emb", "note:text", "mail:nosuch", "[bad]", ""];
+    Target::text("visit-field-set", corpus.map(Vec::from).to_vec(), move |text| {
+        let request = VisitRequest { field_set: text, types: &["mail"], ..VisitRequest::default() };
+        assert_eq!(tail.visit(corpus::KEY, &request), segment.visit(corpus::KEY, &request));
+    })
 }
 
 /// Ranking expressions where they belong: in a profile of a schema.

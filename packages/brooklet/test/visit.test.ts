@@ -156,6 +156,54 @@ test("a continuation outlives a restart, and is worth nothing elsewhere", { time
   }
 });
 
+test("while others write, every document nobody touches is seen once, also across a kill", {
+  timeout: TEST_MS,
+}, async () => {
+  const data = folder();
+  let served = await started(data);
+  const untouched = GROUPS.flatMap((group) => Array.from({ length: 60 }, (_, number) => idOf(group, number)));
+  const put = async (id: string): Promise<unknown> => {
+    const [, , , place = "", local = ""] = id.split(":");
+    const target = `/document/v1/ns/mail/group/${place.slice(2)}/${local}`;
+    return await ask(served, "POST", target, JSON.stringify({ fields: { subject: "s".repeat(200) } }));
+  };
+  for (const group of GROUPS) {
+    await Promise.all(untouched.filter((id) => id.includes(`g=${group}:`)).map(put));
+  }
+  let isOver = false;
+  const write = async (from: number): Promise<void> => {
+    // Enough for folds, between the untouched ids and in groups that are new.
+    for (let turn = from; !isOver; turn += 4) {
+      const group = turn % 7 < 5 ? (GROUPS[turn % 5] ?? "") : `new${turn % 90}`;
+      const id = `${turn % 60}`.padStart(2, "0");
+      const target = `/document/v1/ns/mail/group/${group}/${id}x${turn % 400}`;
+      const body = JSON.stringify({ fields: { subject: `turn ${turn} `.repeat(30) } });
+      await (turn % 3 === 0 ? ask(served, "DELETE", target) : ask(served, "POST", target, body)).catch(() => undefined);
+    }
+  };
+  const writers = [0, 1, 2, 3].map(write);
+  const found: string[] = [];
+  let pages = 0;
+  const path = "/document/v1/ns/mail/docid?wantedDocumentCount=37";
+  for (let continuation = ""; ; pages += 1) {
+    const page = await visit(served, `${path}${continuation}`);
+    found.push(...page.documents.map(({ id }) => id));
+    if (page.continuation === undefined) break;
+    continuation = `&continuation=${page.continuation}`;
+    if (pages === 5) {
+      served.process.kill("SIGKILL");
+      await served.ended;
+      served = await started(data);
+    }
+  }
+  isOver = true;
+  await Promise.all(writers);
+  expect(pages).toBeGreaterThan(6);
+  expect(new Set(found).size).toBe(found.length);
+  const wanted = new Set(untouched);
+  expect(found.filter((id) => wanted.has(id)).sort()).toEqual([...untouched].sort());
+});
+
 interface RefusalRow {
   readonly target: string;
   readonly status: number;
