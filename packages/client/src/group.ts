@@ -14,7 +14,8 @@ import {
   type YqlSearchOptions,
   yqlQuery,
 } from "./query.ts";
-import { readResult, type SearchResult } from "./result.ts";
+import type { HitFeaturesOf } from "./ranking.ts";
+import { type HitFeatures, readResult, type SearchResult } from "./result.ts";
 import type { AnySchema } from "./schema.ts";
 import {
   removeWhere,
@@ -137,26 +138,33 @@ export class Group {
   }
 
   /** Searches the group. */
-  search<S extends AnySchema, Selected extends keyof S["fields"] & string = never>(
+  search<
+    S extends AnySchema,
+    Selected extends keyof S["fields"] & string = never,
+    Profile extends S["profiles"][number] = never,
+  >(
     schema: S,
-    options: SearchOptions<S, Selected> & RequestOptions = {},
-  ): Promise<SearchResult<SelectedFields<S, Selected>>> {
+    options: SearchOptions<S, Selected, Profile> & RequestOptions = {},
+  ): Promise<SearchResult<SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>>> {
     const { signal } = options;
-    return this.run(query<S, Selected>(schema, options), signal === undefined ? {} : { signal });
+    return this.run(query<S, Selected, Profile>(schema, options), signal === undefined ? {} : { signal });
   }
 
   /** Searches the group with YQL, for what `search` has no words for. Hits have the fields that the server chooses. */
-  searchYql<S extends AnySchema>(
+  searchYql<S extends AnySchema, Profile extends S["profiles"][number] = never>(
     schema: S,
     yql: string,
-    options: YqlSearchOptions<S> & RequestOptions = {},
-  ): Promise<SearchResult<SomeFields<S>>> {
+    options: YqlSearchOptions<S, Profile> & RequestOptions = {},
+  ): Promise<SearchResult<SomeFields<S>, HitFeaturesOf<S["ranking"], Profile>>> {
     const { signal } = options;
     return this.run(yqlQuery(schema, yql, options), signal === undefined ? {} : { signal });
   }
 
   /** Sends a query that `query()` or `yqlQuery()` has made. */
-  async run<Fields>(written: Query<AnySchema, Fields>, options: RequestOptions = {}): Promise<SearchResult<Fields>> {
+  async run<Fields, Features = HitFeatures>(
+    written: Query<AnySchema, Fields, Features>,
+    options: RequestOptions = {},
+  ): Promise<SearchResult<Fields, Features>> {
     const body = JSON.stringify({ ...written.toJSON(), "streaming.groupname": this.name });
     const { signal } = options;
     const answer = await this.#send({ method: "POST", target: "/search/", body, signal, isRepeatable: true });

@@ -68,7 +68,6 @@ export type { ConditionsOf, DocumentInputOf, DocumentOf, HitFieldsOf } from "./i
 export type { Expression, Profile } from "./profile.ts";
 export {
   type CommonSearchOptions,
-  type InputValue,
   type NearQuery,
   type Order,
   type Query,
@@ -80,7 +79,17 @@ export {
   type YqlSearchOptions,
   yqlQuery,
 } from "./query.ts";
-export type { FeatureValue, Hit, SearchResult, SearchTiming } from "./result.ts";
+export type {
+  CheckedProfiles,
+  FeaturesOf,
+  HitFeaturesOf,
+  InputOf,
+  InputsOf,
+  InputValue,
+  OpenFeatures,
+  ProfileMap,
+} from "./ranking.ts";
+export type { FeatureValue, FoundDocument, Hit, HitFeatures, SearchResult, SearchTiming } from "./result.ts";
 export {
   type AnySchema,
   type BuiltInProfile,

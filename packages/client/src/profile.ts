@@ -15,6 +15,8 @@ export interface Profile {
   /** What a query may or must give, by name: `double`, or the type of a tensor. */
   readonly inputs?: Readonly<Record<string, string>>;
   readonly constants?: Readonly<Record<string, number>>;
+  /** Rank properties: settings of features, by name. */
+  readonly properties?: Readonly<Record<string, string>>;
   /** Formulas by name (or by name and parameters: `"scaled(x)"`). */
   readonly functions?: Readonly<Record<string, Expression>>;
   readonly firstPhase?: Expression;
@@ -56,7 +58,20 @@ export function profilesOf(fields: FieldMap, own: Readonly<Record<string, Profil
     if (words.length > 0) profiles.set(hybridProfileName(name), hybridProfile(words, closeness));
   }
   for (const [name, profile] of Object.entries(own)) profiles.set(name, profile);
+  for (const [name, profile] of profiles)
+    if (parentsOf(name, profile).length === 0) profiles.set(name, counted(profile));
   return profiles;
+}
+
+/** The profiles a profile takes everything else from. */
+export function parentsOf(name: string, profile: Profile): readonly string[] {
+  const inherits = profile.inherits ?? (name === "default" ? [] : "default");
+  return typeof inherits === "string" ? [inherits] : inherits;
+}
+
+/** bm25 counts the group's own documents, unless it is told not to. Those that inherit it do so too. */
+function counted(profile: Profile): Profile {
+  return { ...profile, properties: { "brooklet.statistics": "group", ...profile.properties } };
 }
 
 function defaultProfile(words: readonly string[], vectors: readonly Vector[]): Profile {

@@ -3,6 +3,8 @@ import { type Condition, everything } from "./condition.ts";
 import { invalidArgument, suggestion } from "./error.ts";
 import type { ConditionsOf, DocumentOf, HitFieldsOf, NameWith } from "./infer.ts";
 import { hybridProfileName, nearProfileName } from "./profile.ts";
+import type { HitFeaturesOf, InputsOf } from "./ranking.ts";
+import type { HitFeatures } from "./result.ts";
 import type { AnySchema } from "./schema.ts";
 import { type Numbers, rowJson } from "./tensor.ts";
 
@@ -29,11 +31,14 @@ export interface NearQuery<VectorName extends string = string> {
 export type Order<Name extends string> = Name | `${Name} asc` | `${Name} desc`;
 
 /** What every search may say, however it is written. */
-export interface CommonSearchOptions<S extends AnySchema> {
+export interface CommonSearchOptions<
+  S extends AnySchema,
+  Profile extends S["profiles"][number] = S["profiles"][number],
+> {
   /** The ranking; made to fit `text` and `near` unless it is said. */
-  readonly profile?: S["profiles"][number];
-  /** Values of the profile's inputs, by name. */
-  readonly inputs?: Readonly<Record<string, InputValue>>;
+  readonly profile?: Profile;
+  /** Values of the profile's inputs, by name; of a profile the schema has itself, with their types. */
+  readonly inputs?: InputsOf<S["ranking"], Profile, S["fields"]>;
   /** Hits to return; 10 by default. */
   readonly limit?: number;
   /** Hits to skip. */
@@ -44,15 +49,15 @@ export interface CommonSearchOptions<S extends AnySchema> {
   readonly timing?: boolean;
 }
 
-/** A value for the ranking: a number, a vector, or a tensor as the server writes and reads it. */
-export type InputValue = number | string | Numbers | Readonly<Record<string, unknown>>;
-
 /**
  * What to search for. All parts together narrow the result; only `text` and `near` widen each other: a document is
  * found by its words, or by its vector, and ranked by both.
  */
-export interface SearchOptions<S extends AnySchema, Selected extends keyof S["fields"] & string = never>
-  extends CommonSearchOptions<S> {
+export interface SearchOptions<
+  S extends AnySchema,
+  Selected extends keyof S["fields"] & string = never,
+  Profile extends S["profiles"][number] = never,
+> extends CommonSearchOptions<S, Profile> {
   /** What a user typed. An empty text is as good as none. */
   readonly text?: string | TextQuery;
   readonly near?: NearQuery<NameWith<S["fields"], "kind", "vector">>;
@@ -65,7 +70,8 @@ export interface SearchOptions<S extends AnySchema, Selected extends keyof S["fi
 }
 
 /** What a search in YQL may say beside it. */
-export interface YqlSearchOptions<S extends AnySchema> extends CommonSearchOptions<S> {
+export interface YqlSearchOptions<S extends AnySchema, Profile extends S["profiles"][number] = never>
+  extends CommonSearchOptions<S, Profile> {
   /** Values for `@name` in the YQL: the place for everything a user typed. */
   readonly parameters?: Readonly<Record<string, string | number>>;
   /** A summary class of the deployed schema, which says what hits show. */
@@ -83,8 +89,10 @@ export type SelectedFields<S extends AnySchema, Selected extends string> = [Sele
   : DocumentOf<Pick<S["fields"], Selected & keyof S["fields"]>>;
 
 /** A search that is written, and not sent yet. */
-export interface Query<S extends AnySchema = AnySchema, Fields = unknown> {
+export interface Query<S extends AnySchema = AnySchema, Fields = unknown, Features = HitFeatures> {
   readonly schema: S;
+  /** @internal The features of hits: nothing but a type. */
+  readonly features?: Features;
   readonly yql: string;
   /** Everything beside the YQL, by the names the server has for it. */
   readonly parameters: Readonly<Record<string, unknown>>;
@@ -101,11 +109,15 @@ const LIMIT_DEFAULT = 10;
 const TARGET_HITS_MIN = 100;
 
 /** Writes a search. `group.search` does it too; this is for looking at it, or for sending it again and again. */
-export function query<S extends AnySchema, Selected extends keyof S["fields"] & string = never>(
+export function query<
+  S extends AnySchema,
+  Selected extends keyof S["fields"] & string = never,
+  Profile extends S["profiles"][number] = never,
+>(
   schema: S,
-  options: SearchOptions<S, Selected> = {},
-): Query<S, SelectedFields<S, Selected>> {
-  const asked = options as AnySearch;
+  options: SearchOptions<S, Selected, Profile> = {},
+): Query<S, SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>> {
+  const asked = options as unknown as AnySearch;
   const text = textOf(schema, asked.text);
   const vector = asked.near === undefined ? {} : { [inputName(asked.near.field)]: vectorOf(schema, asked.near) };
   const parameters = { ...commonParameters(schema, asked, profileFor(asked, text)), ...vector };
@@ -115,18 +127,19 @@ export function query<S extends AnySchema, Selected extends keyof S["fields"] & 
 }
 
 /** Makes a search of YQL: for what `query` has no words for. Its hits have the fields that the server chooses. */
-export function yqlQuery<S extends AnySchema>(
+export function yqlQuery<S extends AnySchema, Profile extends S["profiles"][number] = never>(
   schema: S,
   yql: string,
-  options: YqlSearchOptions<S> = {},
-): Query<S, SomeFields<S>> {
-  const parameters = { ...options.parameters, ...commonParameters(schema, options, "default") };
+  options: YqlSearchOptions<S, Profile> = {},
+): Query<S, SomeFields<S>, HitFeaturesOf<S["ranking"], Profile>> {
+  const parameters = { ...options.parameters, ...commonParameters(schema, options as unknown as AnySearch, "default") };
   if (options.summary !== undefined) parameters["presentation.summary"] = options.summary;
   return makeQuery(schema, yql, parameters, undefined);
 }
 
 /** A search, once the type checker is done with it. */
-interface AnySearch extends CommonSearchOptions<AnySchema> {
+interface AnySearch extends Omit<CommonSearchOptions<AnySchema>, "inputs"> {
+  readonly inputs?: Readonly<Record<string, unknown>>;
   readonly text?: string | TextQuery;
   readonly near?: NearQuery;
   readonly where?: Condition | ((fields: unknown) => Condition);
@@ -134,20 +147,16 @@ interface AnySearch extends CommonSearchOptions<AnySchema> {
   readonly fields?: readonly string[];
 }
 
-function makeQuery<S extends AnySchema, Fields>(
+function makeQuery<S extends AnySchema, Fields, Features>(
   schema: S,
   yql: string,
   parameters: Readonly<Record<string, unknown>>,
   hitFields: Query<S, Fields>["hitFields"],
-): Query<S, Fields> {
+): Query<S, Fields, Features> {
   return { schema, yql, parameters, hitFields, toString: () => yql, toJSON: () => ({ yql, ...parameters }) };
 }
 
-function commonParameters(
-  schema: AnySchema,
-  options: CommonSearchOptions<AnySchema>,
-  profile: string,
-): Record<string, unknown> {
+function commonParameters(schema: AnySchema, options: AnySearch, profile: string): Record<string, unknown> {
   const { limit = LIMIT_DEFAULT, offset = 0, timeoutMs = TIMEOUT_MS_DEFAULT } = options;
   for (const [name, count] of Object.entries({ limit, offset })) {
     if (!Number.isInteger(count) || count < 0) {

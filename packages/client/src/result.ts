@@ -8,19 +8,26 @@ import type { AnySchema } from "./schema.ts";
 /** A feature of a hit: a number, or a tensor as the server writes it. */
 export type FeatureValue = number | Readonly<Record<string, unknown>>;
 
-/** A document that was found. */
-export interface Hit<Fields> {
+/** A document that was found, but for its features. */
+export interface FoundDocument<Fields> {
   /** The id it was put under. */
   readonly id: string;
   /** The whole document id, as in `id:mail:mail:g=alice:m1`. */
   readonly documentId: string;
   readonly relevance: number;
   readonly fields: Fields;
+}
+
+/** What ranking tells of a hit, where the type of the search does not say which numbers. */
+export interface HitFeatures {
   /** The numbers the profile's `matchFeatures` ask for. */
   readonly matchFeatures?: Readonly<Record<string, FeatureValue>>;
   /** The numbers the profile's `summaryFeatures` ask for. */
   readonly summaryFeatures?: Readonly<Record<string, FeatureValue>>;
 }
+
+/** A document that was found, with the features that its profile lists. */
+export type Hit<Fields, Features = HitFeatures> = FoundDocument<Fields> & Features;
 
 /** How long a search took and what it read. The bytes are this server's own: a Vespa does not tell them. */
 export interface SearchTiming {
@@ -32,8 +39,8 @@ export interface SearchTiming {
 }
 
 /** What a search found. */
-export interface SearchResult<Fields> {
-  readonly hits: readonly Hit<Fields>[];
+export interface SearchResult<Fields, Features = HitFeatures> {
+  readonly hits: readonly Hit<Fields, Features>[];
   /** How many documents match, returned or not. */
   readonly totalCount: number;
   readonly coverage?: Coverage;
@@ -44,7 +51,10 @@ export interface SearchResult<Fields> {
 const MS_PER_SECOND = 1000;
 
 /** Reads an answer. A part that could not be answered is an error: half a result looks like a whole one. */
-export function readResult<Fields>(query: Query<AnySchema, Fields>, answer: unknown): SearchResult<Fields> {
+export function readResult<Fields, Features>(
+  query: Query<AnySchema, Fields, Features>,
+  answer: unknown,
+): SearchResult<Fields, Features> {
   const { root, timing } = answer as WireResult;
   if (root === undefined) throw unexpectedAnswer("the answer to a search has no root");
   const problem = root.errors?.[0];
@@ -53,14 +63,14 @@ export function readResult<Fields>(query: Query<AnySchema, Fields>, answer: unkn
   }
   const hits = (root.children ?? []).filter((child): child is WireHit => !child.id.startsWith("group:"));
   return {
-    hits: hits.map((hit) => readHit<Fields>(query, hit)),
+    hits: hits.map((hit) => readHit<Fields, Features>(query, hit)),
     totalCount: root.fields?.totalCount ?? 0,
     ...(root.coverage === undefined ? {} : { coverage: root.coverage }),
     ...(timing === undefined ? {} : { timing: readTiming(timing) }),
   };
 }
 
-function readHit<Fields>(query: Query<AnySchema, Fields>, hit: WireHit): Hit<Fields> {
+function readHit<Fields, Features>(query: Query<AnySchema, Fields, Features>, hit: WireHit): Hit<Fields, Features> {
   const json = hit.fields ?? {};
   try {
     const { schema, hitFields } = query;
@@ -69,7 +79,7 @@ function readHit<Fields>(query: Query<AnySchema, Fields>, hit: WireHit): Hit<Fie
         ? decodeMembers(schema.fields, json, Object.keys(schema.fields), "left out")
         : decodeMembers(schema.fields, json, hitFields);
     const { matchfeatures, summaryfeatures } = json as Readonly<Record<string, Readonly<Record<string, FeatureValue>>>>;
-    return {
+    const found = {
       id: localId(hit.id),
       documentId: hit.id,
       relevance: Number(hit.relevance),
@@ -77,6 +87,8 @@ function readHit<Fields>(query: Query<AnySchema, Fields>, hit: WireHit): Hit<Fie
       ...(matchfeatures === undefined ? {} : { matchFeatures: matchfeatures }),
       ...(summaryfeatures === undefined ? {} : { summaryFeatures: summaryfeatures }),
     };
+    // The server lists the features that the profile was deployed with: those of the type, unless that is another's.
+    return found as Hit<Fields, unknown> as Hit<Fields, Features>;
   } catch (error) {
     throw unexpectedAnswer(`${hit.id}: ${(error as Error).message}`);
   }

@@ -6,14 +6,15 @@ import type { FieldMap } from "./field.ts";
 import { conditionsOf } from "./field-condition.ts";
 import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./infer.ts";
 import { type Profile, profilesOf, textFieldsOf } from "./profile.ts";
+import type { CheckedProfiles, ProfileMap } from "./ranking.ts";
 import { writeSchema } from "./sd.ts";
 
 /** What a schema may say beside its fields. */
-export interface SchemaOptions<Fields extends FieldMap, ProfileName extends string> {
+export interface SchemaOptions<Fields extends FieldMap, Profiles extends ProfileMap> {
   /** First part of document ids; the schema's name by default. */
   readonly namespace?: string;
   /** Ranking other than the made one. A profile inherits `default` unless it says otherwise. */
-  readonly profiles?: Readonly<Record<ProfileName, Profile>>;
+  readonly profiles?: Profiles & CheckedProfiles<Profiles, Fields>;
   /** Fields that are searched together under one name; `default` has all texts, unless it is given. */
   readonly fieldsets?: Readonly<Record<string, readonly (keyof Fields & string)[]>>;
 }
@@ -33,6 +34,8 @@ export interface AnySchema {
   readonly codec: Codec;
   /** Names of the profiles, made ones included. */
   readonly profiles: readonly string[];
+  /** The profiles that the schema says itself. */
+  readonly ranking: ProfileMap;
   /** Names of the field sets. */
   readonly fieldsets: readonly string[];
   /** Conditions on the fields, as `where` is given them. */
@@ -42,11 +45,17 @@ export interface AnySchema {
 }
 
 /** A schema. */
-export interface Schema<Name extends string, Fields extends FieldMap, ProfileName extends string> extends AnySchema {
+export interface Schema<
+  Name extends string,
+  Fields extends FieldMap,
+  ProfileName extends string,
+  Profiles extends ProfileMap = Readonly<Record<ProfileName, Profile>>,
+> extends AnySchema {
   readonly name: Name;
   readonly fields: Fields;
   readonly zod: z.ZodType<DocumentInputOf<Fields>>;
   readonly profiles: readonly (ProfileName | BuiltInProfile)[];
+  readonly ranking: Profiles;
   readonly conditions: ConditionsOf<Fields>;
 }
 
@@ -67,13 +76,17 @@ const RESERVED: ReadonlySet<string> = new Set(
 );
 
 /** Makes a schema. Nothing is deployed by it: `open({ schemas })` and `client.deploy` do that. */
-export function schema<const Name extends string, const Fields extends FieldMap, ProfileName extends string = never>(
+export function schema<
+  const Name extends string,
+  const Fields extends FieldMap,
+  const Profiles extends ProfileMap = Readonly<Record<never, Profile>>,
+>(
   name: Name,
   fields: Fields,
-  options: SchemaOptions<Fields, ProfileName> = {},
-): Schema<Name, Fields, ProfileName> {
+  options: SchemaOptions<Fields, Profiles> = {},
+): Schema<Name, Fields, keyof Profiles & string, Profiles> {
   checkNames(name, fields);
-  const own: Readonly<Record<string, Profile>> = options.profiles ?? {};
+  const own: ProfileMap = options.profiles ?? {};
   const profiles = profilesOf(fields, own);
   const fieldsets = fieldsetsOf(fields, options.fieldsets ?? {});
   const codec = objectCodec(fields);
@@ -87,7 +100,8 @@ export function schema<const Name extends string, const Fields extends FieldMap,
     fields,
     zod: codec.zod as z.ZodType<DocumentInputOf<Fields>>,
     codec,
-    profiles: [...profiles.keys(), "unranked"] as (ProfileName | BuiltInProfile)[],
+    profiles: [...profiles.keys(), "unranked"] as ((keyof Profiles & string) | BuiltInProfile)[],
+    ranking: own as Profiles,
     fieldsets: Object.keys(fieldsets),
     conditions: Object.fromEntries(conditions) as ConditionsOf<Fields>,
     toString: () => writeSchema({ name, fields, fieldsets, profiles }),

@@ -2,7 +2,7 @@
 import { type DataType, dataTypeText, type StructType, structsOf } from "./data-type.ts";
 import { invalidArgument } from "./error.ts";
 import type { FieldDefinition, FieldMap } from "./field.ts";
-import type { Profile } from "./profile.ts";
+import { type Profile, parentsOf } from "./profile.ts";
 
 /** What stands in a schema file. */
 export interface SchemaText {
@@ -79,14 +79,17 @@ function isTensor(type: DataType): boolean {
 }
 
 function profileLines(name: string, profile: Profile): string[] {
-  const inherits = profile.inherits ?? (name === "default" ? [] : "default");
-  const parents = typeof inherits === "string" ? [inherits] : inherits;
+  const parents = parentsOf(name, profile);
   const head = parents.length === 0 ? `rank-profile ${name}` : `rank-profile ${name} inherits ${parents.join(", ")}`;
   const inputs = Object.entries(profile.inputs ?? {}).map(([input, type]) => `query(${input}) ${type}`);
   const constants = Object.entries(profile.constants ?? {}).map(([constant, value]) => `${constant}: ${value}`);
+  const properties = Object.entries(profile.properties ?? {}).map(
+    ([property, value]) => `${property}: ${quoted(value)}`,
+  );
   return block(head, [
     ...(inputs.length === 0 ? [] : block("inputs", inputs)),
     ...(constants.length === 0 ? [] : block("constants", constants)),
+    ...(properties.length === 0 ? [] : block("rank-properties", properties)),
     ...Object.entries(profile.functions ?? {}).flatMap(([declared, expression]) =>
       block(`function ${declared.includes("(") ? declared : `${declared}()`}`, [`expression: ${oneLine(expression)}`]),
     ),
@@ -95,6 +98,11 @@ function profileLines(name: string, profile: Profile): string[] {
     ...featureLines("match-features", profile.matchFeatures),
     ...featureLines("summary-features", profile.summaryFeatures),
   ]);
+}
+
+/** A value with spaces, or none, is quoted. */
+function quoted(value: string): string {
+  return /^[^\s"{}]+$/.test(value) ? value : JSON.stringify(value);
 }
 
 function phaseLines(phase: string, expression: string | undefined): string[] {

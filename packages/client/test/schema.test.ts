@@ -121,6 +121,9 @@ describe("the schema file", () => {
           inputs {
             query(vec) tensor<float>(x[3])
           }
+          rank-properties {
+            brooklet.statistics: group
+          }
           first-phase {
             expression: bm25(subject) + bm25(body) + bm25(notes)
           }
@@ -195,6 +198,9 @@ describe("the schema file", () => {
           inputs {
             query(vec) tensor<int8>(x[2])
           }
+          rank-properties {
+            brooklet.statistics: group
+          }
         }
         rank-profile near_vec inherits default {
           first-phase {
@@ -220,7 +226,9 @@ describe("the schema file", () => {
         },
       },
     );
-    expect(String(both)).toContain("rank-profile base {\n    constants {\n      k: 2\n    }\n  }");
+    expect(String(both)).toContain(
+      "rank-profile base {\n    constants {\n      k: 2\n    }\n    rank-properties {\n      brooklet.statistics: group\n    }\n  }",
+    );
     expect(String(both)).toContain(
       "rank-profile best-of inherits base, default {\n    function twice(x) {\n      expression: x * k\n    }\n    match-features {}\n  }",
     );

@@ -1,5 +1,15 @@
 import { describe, expectTypeOf, test } from "vitest";
-import { connect, type Infer, type InferInput, query, schema, text, vector } from "../src/index.ts";
+import {
+  connect,
+  type FeatureValue,
+  type Infer,
+  type InferInput,
+  int,
+  query,
+  schema,
+  text,
+  vector,
+} from "../src/index.ts";
 import { mail } from "./mail.ts";
 
 const alice = connect({ url: "http://localhost:8080" }).group("alice");
@@ -88,5 +98,89 @@ describe("searches", () => {
     void (() => alice.search(mail, { txet: "a" }));
     // @ts-expect-error a made profile is chosen by text and near
     void (() => query(schema("t", { a: text(), v: vector(2) }), { profile: "nowhere" }));
+  });
+});
+
+const ranked = schema(
+  "ranked",
+  { title: text(), year: int(), vec: vector(3).optional() },
+  {
+    profiles: {
+      plain: {
+        inputs: {
+          now: "double",
+          q: "tensor<float>(x[3])",
+          words: "tensor(word{})",
+          parts: "tensor<float>(p{}, x[2])",
+          both: "tensor(a{},b{})",
+          long: "tensor<float>(x[384])",
+        },
+        functions: { fresh: "freshness(year)", "twice(x)": "x * 2" },
+        firstPhase: "bm25(title) + fresh",
+        matchFeatures: ["bm25(title)", "fresh", "closeness(field, vec)"],
+        summaryFeatures: ["fieldMatch(title).completeness", "attribute(year)"],
+      },
+      child: { inherits: "plain", inputs: { more: "double" } },
+      open: { firstPhase: "nativeRank" },
+    },
+  },
+);
+
+describe("ranking", () => {
+  test("features that a profile lists are keys of its hits", () => {
+    const search = () => alice.search(ranked, { text: "a", profile: "plain" });
+    type Found = Awaited<ReturnType<typeof search>>["hits"][number];
+    expectTypeOf<keyof Found["matchFeatures"]>().toEqualTypeOf<"bm25(title)" | "fresh" | "closeness(field,vec)">();
+    expectTypeOf<Found["matchFeatures"]["fresh"]>().toEqualTypeOf<FeatureValue>();
+    expectTypeOf<keyof Found["summaryFeatures"]>().toEqualTypeOf<
+      "fieldMatch(title).completeness" | "attribute(year)"
+    >();
+    // @ts-expect-error the profile does not list it
+    void ((hit: Found) => hit.matchFeatures["bm25(body)"]);
+  });
+
+  test("features are inherited from the schema's own profiles", () => {
+    const search = () => alice.searchYql(ranked, "select * from ranked where true", { profile: "child" });
+    type Found = Awaited<ReturnType<typeof search>>["hits"][number];
+    expectTypeOf<keyof Found["matchFeatures"]>().toEqualTypeOf<"bm25(title)" | "fresh" | "closeness(field,vec)">();
+  });
+
+  test("features of made profiles, and of those that list none, are not known by name", () => {
+    const made = () => alice.search(ranked, { text: "a" });
+    const open = () => alice.search(ranked, { text: "a", profile: "open" });
+    type Features = Readonly<Record<string, FeatureValue>> | undefined;
+    expectTypeOf<Awaited<ReturnType<typeof made>>["hits"][number]["matchFeatures"]>().toEqualTypeOf<Features>();
+    expectTypeOf<Awaited<ReturnType<typeof open>>["hits"][number]["matchFeatures"]>().toEqualTypeOf<Features>();
+  });
+
+  test("inputs have the types that the profile declares", () => {
+    query(ranked, { profile: "plain", inputs: { now: 1, q: [1, 2, 3], words: { a: 1 }, parts: { a: [1, 2] } } });
+    query(ranked, { profile: "plain", inputs: { q: new Float32Array(3), long: [1, 2, 3], vec: [1, 2, 3] } });
+    query(ranked, { profile: "plain", inputs: { both: { cells: [{ address: { a: "1", b: "2" }, value: 3 }] } } });
+    query(ranked, { profile: "plain", inputs: { q: "embed(@text)" } });
+    query(ranked, { profile: "child", inputs: { more: 1, now: 2 } });
+    // @ts-expect-error a number is wanted
+    void (() => query(ranked, { profile: "plain", inputs: { now: "soon" } }));
+    // @ts-expect-error the dimension has three
+    void (() => query(ranked, { profile: "plain", inputs: { q: [1, 2] } }));
+    // @ts-expect-error the dimension is mapped
+    void (() => query(ranked, { profile: "plain", inputs: { words: [1, 2] } }));
+    // @ts-expect-error each part has two
+    void (() => query(ranked, { profile: "plain", inputs: { parts: { a: [1, 2, 3] } } }));
+    // @ts-expect-error an address names both dimensions
+    void (() => query(ranked, { profile: "plain", inputs: { both: { cells: [{ address: { a: "1" }, value: 3 }] } } }));
+    // @ts-expect-error there is no such input
+    void (() => query(ranked, { profile: "plain", inputs: { soon: 1 } }));
+  });
+
+  test("features that there are not cannot be listed", () => {
+    const fields = { title: text() };
+    // @ts-expect-error there is no such feature
+    void (() => schema("x", fields, { profiles: { p: { matchFeatures: ["bm26(title)"] } } }));
+    // @ts-expect-error there is no such field
+    void (() => schema("x", fields, { profiles: { p: { matchFeatures: ["bm25(titel)"] } } }));
+    // @ts-expect-error there is no such function
+    void (() => schema("x", fields, { profiles: { p: { functions: { f: "1" }, summaryFeatures: ["g"] } } }));
+    void (() => schema("x", fields, { profiles: { p: { functions: { f: "1" }, summaryFeatures: ["f"] } } }));
   });
 });
