@@ -14,8 +14,8 @@ import {
   type YqlSearchOptions,
   yqlQuery,
 } from "./query.ts";
-import type { HitFeaturesOf } from "./ranking.ts";
-import { type HitFeatures, readResult, type SearchResult } from "./result.ts";
+import type { HitFeatures, HitFeaturesOf } from "./ranking.ts";
+import { readResult, type SearchResult } from "./result.ts";
 import type { AnySchema } from "./schema.ts";
 import {
   removeWhere,

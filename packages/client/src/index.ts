@@ -82,6 +82,8 @@ export {
 export type {
   CheckedProfiles,
   FeaturesOf,
+  FeatureValue,
+  HitFeatures,
   HitFeaturesOf,
   InputOf,
   InputsOf,
@@ -89,7 +91,7 @@ export type {
   OpenFeatures,
   ProfileMap,
 } from "./ranking.ts";
-export type { FeatureValue, FoundDocument, Hit, HitFeatures, SearchResult, SearchTiming } from "./result.ts";
+export type { FoundDocument, Hit, SearchResult, SearchTiming } from "./result.ts";
 export {
   type AnySchema,
   type BuiltInProfile,

@@ -3,8 +3,7 @@ import { type Condition, everything } from "./condition.ts";
 import { invalidArgument, suggestion } from "./error.ts";
 import type { ConditionsOf, DocumentOf, HitFieldsOf, NameWith } from "./infer.ts";
 import { hybridProfileName, nearProfileName } from "./profile.ts";
-import type { HitFeaturesOf, InputsOf } from "./ranking.ts";
-import type { HitFeatures } from "./result.ts";
+import type { HitFeatures, HitFeaturesOf, InputsOf } from "./ranking.ts";
 import type { AnySchema } from "./schema.ts";
 import { type Numbers, rowJson } from "./tensor.ts";
 

@@ -5,8 +5,18 @@
 import type { FieldMap } from "./field.ts";
 import type { NameWith } from "./infer.ts";
 import type { Profile } from "./profile.ts";
-import type { FeatureValue } from "./result.ts";
 import type { Numbers } from "./tensor.ts";
+
+/** A feature of a hit: a number, or a tensor as the server writes it. */
+export type FeatureValue = number | Readonly<Record<string, unknown>>;
+
+/** What ranking tells of a hit, where the type of the search does not say which numbers. */
+export interface HitFeatures {
+  /** The numbers the profile's `matchFeatures` ask for. */
+  readonly matchFeatures?: Readonly<Record<string, FeatureValue>>;
+  /** The numbers the profile's `summaryFeatures` ask for. */
+  readonly summaryFeatures?: Readonly<Record<string, FeatureValue>>;
+}
 
 /** Profiles by name. */
 export type ProfileMap = Readonly<Record<string, Profile>>;

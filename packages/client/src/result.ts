@@ -3,10 +3,8 @@ import type { Coverage, Hit as WireHit, SearchResult as WireResult } from "@broo
 import { decodeMembers } from "./codec.ts";
 import { BrookletError, unexpectedAnswer } from "./error.ts";
 import type { Query } from "./query.ts";
+import type { FeatureValue, HitFeatures } from "./ranking.ts";
 import type { AnySchema } from "./schema.ts";
-
-/** A feature of a hit: a number, or a tensor as the server writes it. */
-export type FeatureValue = number | Readonly<Record<string, unknown>>;
 
 /** A document that was found, but for its features. */
 export interface FoundDocument<Fields> {
@@ -16,14 +14,6 @@ export interface FoundDocument<Fields> {
   readonly documentId: string;
   readonly relevance: number;
   readonly fields: Fields;
-}
-
-/** What ranking tells of a hit, where the type of the search does not say which numbers. */
-export interface HitFeatures {
-  /** The numbers the profile's `matchFeatures` ask for. */
-  readonly matchFeatures?: Readonly<Record<string, FeatureValue>>;
-  /** The numbers the profile's `summaryFeatures` ask for. */
-  readonly summaryFeatures?: Readonly<Record<string, FeatureValue>>;
 }
 
 /** A document that was found, with the features that its profile lists. */
