@@ -6,8 +6,8 @@ use brooklet_document::{CellType, Tensor, TensorType};
 use brooklet_task::{Code, Rejection};
 
 use crate::node::{
-    CellFunction, Node, NumberNode, PairFunction, PlaceNode, ProductNode, SliceNode, SubspacesNode, SwitchNode,
-    TensorKind, TensorNode,
+    CellFunction, ForestNode, Node, NumberNode, PairFunction, PlaceNode, ProductNode, SliceNode, SubspacesNode,
+    SwitchNode, TensorKind, TensorNode,
 };
 use crate::operation::{Binary, truth};
 use crate::program::{FeatureSource, Program, Scratch, Value};
@@ -109,7 +109,21 @@ impl<'a> Run<'a> {
                 Ok(cell) => cell.cells.first().copied().unwrap_or(0.0),
                 Err(failure) => self.fail(failure),
             },
+            NumberNode::Forest(forest) => self.forest(forest),
         }
+    }
+
+    fn forest(&mut self, node: &ForestNode) -> f64 {
+        // Taken, for an input may be another forest.
+        let mut row = std::mem::take(&mut self.scratch.row);
+        row.clear();
+        for input in &node.inputs {
+            row.push(self.number(input));
+        }
+        let mut sum = [0.0];
+        node.forest.predict(&row, node.inputs.len(), &mut sum);
+        self.scratch.row = row;
+        sum[0]
     }
 
     /// An operator; the right operand of `&&` and `||` only if it matters.

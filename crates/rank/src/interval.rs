@@ -178,6 +178,11 @@ impl<'a> Bounding<'a> {
                 }
                 reached.union(self.number(&switch.default)?)
             }
+            NumberNode::Forest(node) => {
+                let bounds = node.inputs.iter().map(|input| self.number(input).unwrap_or(Interval::ANYTHING));
+                let bounds: Vec<Interval> = bounds.collect();
+                node.forest.bounds(&bounds)
+            }
             NumberNode::Local(_)
             | NumberNode::Apply(..)
             | NumberNode::Reduce(..)

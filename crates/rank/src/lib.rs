@@ -12,6 +12,7 @@
 
 pub mod distance;
 mod evaluate;
+mod forest;
 mod node;
 mod operation;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use brooklet_document::{Tensor, TensorType};
 
+use crate::forest::Forest;
 use crate::operation::{Binary, Unary};
 use crate::tensor::{
     Aggregator, ConcatPlan, JoinPlan, MergePlan, ReducePlan, RenamePlan, SlicePlan, SubspacesPlan, UnpackPlan,
@@ -63,6 +64,8 @@ pub(crate) enum NumberNode {
     ReduceProduct(Aggregator, Box<ProductNode>),
     /// One cell.
     Cell(Box<SliceNode>),
+    /// The sum of decision trees.
+    Forest(Box<ForestNode>),
 }
 
 /// The first case that equals the value decides.
@@ -71,6 +74,13 @@ pub(crate) struct SwitchNode {
     pub(crate) value: NumberNode,
     pub(crate) cases: Box<[(NumberNode, NumberNode)]>,
     pub(crate) default: NumberNode,
+}
+
+/// Decision trees over numbers.
+#[derive(Clone, Debug)]
+pub(crate) struct ForestNode {
+    pub(crate) forest: Rc<Forest>,
+    pub(crate) inputs: Box<[NumberNode]>,
 }
 
 /// Two tensors whose cells are multiplied one by one.

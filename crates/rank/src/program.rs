@@ -42,6 +42,8 @@ pub struct Scratch {
     pub(crate) memo_intervals: Vec<Option<Interval>>,
     pub(crate) local_numbers: Vec<f64>,
     pub(crate) local_tensors: Vec<Option<Rc<Tensor>>>,
+    /// Inputs of decision trees.
+    pub(crate) row: Vec<f64>,
     /// The cells that may still be made in the present evaluation.
     pub(crate) budget: Rc<Budget>,
     /// The first thing that went wrong.
@@ -96,6 +98,7 @@ impl Program {
             memo_intervals: vec![None; self.memos.len()],
             local_numbers: vec![0.0; self.locals],
             local_tensors: vec![None; self.locals],
+            row: Vec::new(),
             budget: Rc::default(),
             failure: None,
         }

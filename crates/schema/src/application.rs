@@ -1,5 +1,5 @@
 //! An application package, deployed: its schemas, its content clusters, and what the deploy warned about.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use brooklet_document::DocumentTypes;
@@ -13,7 +13,7 @@ use crate::sd::parse::{profile_file, schema_file};
 use crate::sd::tree::SchemaTree;
 use crate::services::EmbedderConfig;
 use crate::suggest::did_you_mean;
-use crate::{expression_files, overrides, resolve, services, validate};
+use crate::{constant_files, expression_files, overrides, resolve, services, validate};
 
 /// A deployed application.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,6 +30,8 @@ pub struct Application {
     pub warnings: Vec<String>,
     /// What `validation-overrides.xml` allows.
     pub overrides: Vec<Override>,
+    /// Model files that ranking can read, `.json` below `models/`, by their path there.
+    pub models: BTreeMap<String, Arc<[u8]>>,
 }
 
 /// A content cluster of services.xml.
@@ -94,6 +96,11 @@ impl Application {
             Some((path, content)) => overrides::read(path, content)?,
             None => Vec::new(),
         };
+        let models = package.files.iter().filter_map(|(path, content)| {
+            let name = path.strip_prefix("models/").filter(|name| name.ends_with(".json"))?;
+            Some((name.to_owned(), Arc::from(*content)))
+        });
+        let models = models.collect();
         let mut warnings = package.warnings;
         warnings.extend(services.warnings);
         let mut schemas = Vec::new();
@@ -125,6 +132,7 @@ impl Application {
             embedders: services.embedders,
             warnings,
             overrides,
+            models,
         })
     }
 
@@ -190,6 +198,7 @@ fn schema_trees(package: &Package<'_>) -> Result<Vec<SchemaTree>, Rejection> {
     }
     for tree in &mut trees {
         expression_files::insert(tree, package)?;
+        constant_files::insert(tree, package)?;
     }
     Ok(trees)
 }

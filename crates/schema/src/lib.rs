@@ -7,9 +7,11 @@
 
 mod application;
 mod change;
+mod constant_files;
 mod expression_files;
 mod field;
 pub mod indexing;
+mod lz4;
 mod match_settings;
 mod overrides;
 mod package;

@@ -18,6 +18,8 @@ pub(crate) struct Package<'f> {
     pub(crate) profiles: Vec<(&'f str, &'f str, &'f str)>,
     /// `.expression` files: path and content, by their name without folder and ending.
     pub(crate) expressions: BTreeMap<&'f str, (&'f str, &'f str)>,
+    /// All other files, which constants and models name by their paths.
+    pub(crate) files: BTreeMap<&'f str, &'f [u8]>,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -57,14 +59,14 @@ impl<'f> Package<'f> {
             ("components", _) if file.ends_with(".jar") => {
                 self.warnings.push(format!("{path}: the file is ignored: Java code cannot be run"));
             }
-            ("models", _) => return Err(unsupported(path, "models are")),
-            ("constants", _) => return Err(unsupported(path, "constants from files are")),
             ("search" | "rules" | "page-templates" | "processing", file)
                 if file.ends_with(".sr") || file.ends_with(".xml") =>
             {
                 return Err(unsupported(path, "this file is"));
             }
-            _ => {}
+            _ => {
+                self.files.insert(path, content);
+            }
         }
         Ok(())
     }

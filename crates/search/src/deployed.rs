@@ -1,4 +1,5 @@
 //! A deployed application, ready to be queried: columns laid out, rank profiles compiled.
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -14,6 +15,9 @@ use brooklet_segment::layout::{ColumnKind, ColumnSpec, columns, fingerprint};
 use brooklet_task::{Code, Rejection};
 
 use crate::global_phase::GlobalPhase;
+
+/// Model files by their path below `models/`.
+type Models = BTreeMap<String, Arc<[u8]>>;
 
 /// An application with everything compiled that does not depend on a query.
 pub struct Deployed {
@@ -67,7 +71,8 @@ impl Deployed {
         for schema in &application.schemas {
             let columns = columns(schema);
             let cluster = application.cluster_of(&schema.name).map_or_else(String::new, |of| of.name.clone());
-            let profiles = schema.rank_profiles.iter().map(|profile| compile(schema, profile).map(Rc::new));
+            let profiles =
+                schema.rank_profiles.iter().map(|profile| compile(schema, profile, &application.models).map(Rc::new));
             schemas.push(Rc::new(DeployedSchema {
                 schema: schema.clone(),
                 cluster,
@@ -200,10 +205,10 @@ fn field_info(id: FieldId, field: &Field, profile: &RankProfile) -> FieldInfo {
     info
 }
 
-fn compile(schema: &Schema, profile: &RankProfile) -> Result<DeployedProfile, Rejection> {
+fn compile(schema: &Schema, profile: &RankProfile, models: &Models) -> Result<DeployedProfile, Rejection> {
     let fields = fields_of(schema, profile);
     let properties: RankProperties = profile.properties.iter().map(|(name, value)| (name, value)).collect();
-    let environment = ProfileEnvironment { schema, profile, fields: &fields, properties: &properties };
+    let environment = ProfileEnvironment { schema, profile, models, fields: &fields, properties: &properties };
     let default = SourceText::built_in(if profile.name == "unranked" { "0" } else { "nativeRank" });
     let score = environment.compile(profile.final_expression().unwrap_or(&default))?;
     if !matches!(score.result_type(), FeatureType::Number) {
@@ -248,6 +253,7 @@ fn feature_text(feature: &SourceText) -> String {
 pub(crate) struct ProfileEnvironment<'a> {
     schema: &'a Schema,
     profile: &'a RankProfile,
+    models: &'a Models,
     fields: &'a [FieldInfo],
     properties: &'a RankProperties,
 }
@@ -356,6 +362,15 @@ impl Environment for ProfileEnvironment<'_> {
         }
         let function = self.profile.function(name)?;
         Some(Function { parameters: function.parameters.clone(), body: function.expression.text.to_string() })
+    }
+
+    fn fields(&self, attributes: bool) -> Vec<String> {
+        let kind = if attributes { FieldKind::Attribute } else { FieldKind::Index };
+        self.fields.iter().filter(|field| field.kind == kind).map(|field| field.name.clone()).collect()
+    }
+
+    fn model(&self, path: &str) -> Option<Arc<[u8]>> {
+        self.models.get(path).cloned()
     }
 
     fn constant(&self, name: &str) -> Option<Value> {

@@ -102,3 +102,13 @@ pub const WANT_BYTES: usize = 4 << 20;
 pub const SEGMENT_DOCUMENTS: usize = 16_384;
 /// Bytes of document source in one segment: what building it holds is many times this if every word is another.
 pub const SEGMENT_SOURCE_BYTES: usize = 8 << 20;
+/// Bytes of a constant file, unpacked (L-pkg).
+pub const CONSTANT_BYTES: usize = 64 << 20;
+/// Bytes of a model file of decision trees (L-rank).
+pub const MODEL_BYTES: usize = 64 << 20;
+/// Nodes of all trees of one model, leaves included (L-rank).
+pub const MODEL_NODES: usize = 4 << 20;
+/// Trees of one model (L-rank).
+pub const MODEL_TREES: usize = 20_000;
+/// Features of one model of decision trees (L-rank).
+pub const MODEL_INPUTS: usize = 4_096;

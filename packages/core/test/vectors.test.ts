@@ -12,7 +12,7 @@ const BUILD_MS = 15 * 60_000;
 const TOPICS: Readonly<Record<string, number>> = {
   "document-api": 2,
   "document-json": 112,
-  expression: 680,
+  expression: 2_900,
   generated: 67,
   grouping: 780,
   schema: 79,

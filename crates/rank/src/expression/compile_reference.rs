@@ -70,6 +70,12 @@ impl Compiler<'_> {
                 return self.call(&self.parameter(value)?, &function, &[], offset);
             }
         }
+        if let Some(model) = self.model(reference, offset)? {
+            return Ok(model);
+        }
+        if let Some(listed) = self.foreach(reference, offset)? {
+            return Ok(listed);
+        }
         if let Some(constant) = self.constant(reference, offset)? {
             return Ok(constant);
         }
@@ -188,6 +194,17 @@ impl Compiler<'_> {
             self.known.insert(key, node.clone());
         }
         Ok(node)
+    }
+
+    /// Compiles another expression where no name of this one is known, and gives it a memo if that is worth it.
+    pub(super) fn apart_from_here(&mut self, expression: &Expression, offset: usize) -> Made<Node> {
+        self.scopes.push(Scope { names: Vec::new(), around: None });
+        let scope = std::mem::replace(&mut self.scope, self.scopes.len() - 1);
+        let text = std::mem::replace(&mut self.text, expression.text.clone());
+        let made = self.apart(|compiler| compiler.node(&expression.root));
+        (self.scope, self.text) = (scope, text);
+        let (node, _, height) = made.map_err(|rejection| self.place(Rejection { span: None, ..rejection }, offset))?;
+        Ok(if node.is_trivial() { node } else { self.memo(node, height) })
     }
 
     fn known_call(&self, key: &str) -> Option<(Node, usize)> {

@@ -58,4 +58,16 @@ pub trait Environment {
 
     /// The constant of this name, if there is one.
     fn constant(&self, name: &str) -> Option<Value>;
+
+    /// Names of the schema's attributes, or of its index fields.
+    fn fields(&self, attributes: bool) -> Vec<String> {
+        let _ = attributes;
+        Vec::new()
+    }
+
+    /// The content of the model file at this path below `models/`, if there is one.
+    fn model(&self, path: &str) -> Option<Arc<[u8]>> {
+        let _ = path;
+        None
+    }
 }

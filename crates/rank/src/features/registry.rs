@@ -70,6 +70,7 @@ const DOCUMENT_FEATURES: &[&str] = &[
     "euclideanDistance",
     "firstPhase",
     "firstPhaseRank",
+    "foreach",
     "freshness",
     "globalSequence",
     "internalMaxReduceProdJoin",

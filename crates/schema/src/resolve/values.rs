@@ -25,6 +25,9 @@ pub(super) fn input(tree: &InputTree) -> Resolved<Input> {
 
 /// A constant.
 pub(super) fn constant(tree: &ConstantTree) -> Resolved<Constant> {
+    if let Some(tensor) = &tree.tensor {
+        return Ok(Constant { name: tree.name.text.clone(), value: InputValue::Tensor(tensor.clone()) });
+    }
     Ok(Constant { name: tree.name.text.clone(), value: value(&tree.value, &tree.value_type, &tree.name.place)? })
 }
 

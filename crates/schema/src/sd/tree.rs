@@ -1,5 +1,7 @@
 //! The syntax tree of a schema file: what was written, with its place, nothing resolved.
-use brooklet_document::TensorType;
+use std::sync::Arc;
+
+use brooklet_document::{Tensor, TensorType};
 
 use crate::field::{DistanceMetric, RankMode, RankType};
 use crate::indexing::Script;
@@ -233,6 +235,10 @@ pub(crate) struct ConstantTree {
     pub(crate) name: Name,
     pub(crate) value_type: ValueType,
     pub(crate) value: SourceText,
+    /// The file that holds the value instead.
+    pub(crate) file: Option<String>,
+    /// What stands in the file, once it is read.
+    pub(crate) tensor: Option<Arc<Tensor>>,
 }
 
 #[derive(Clone, Debug)]

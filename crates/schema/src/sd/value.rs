@@ -1,5 +1,4 @@
 //! Declared query features and constants: names, types and literal values.
-use brooklet_task::Rejection;
 
 use super::lex::Token;
 use super::settings::{Parsed, Parser};
@@ -27,8 +26,12 @@ impl Parser<'_> {
             } else {
                 let value_type = parser.value_type(&format!("Constant {}", name.text))?;
                 parser.expect(':')?;
-                let value = parser.literal()?;
-                ConstantTree { name, value_type, value }
+                if let Some(file) = parser.file_name()? {
+                    ConstantTree { name, value_type, value: SourceText::built_in(""), file: Some(file), tensor: None }
+                } else {
+                    let value = parser.literal()?;
+                    ConstantTree { name, value_type, value, file: None, tensor: None }
+                }
             };
             tree.constants.push(constant);
             Ok(())
@@ -44,7 +47,7 @@ impl Parser<'_> {
     /// `{ type: … value: … }`: an old form.
     fn constant_body(&mut self, name: Name) -> Parsed<ConstantTree> {
         let mut value_type = ValueType::Number;
-        let mut value = None;
+        let (mut value, mut file) = (None, None);
         self.block(|parser| {
             let setting = parser.word("a setting of a constant")?;
             match setting.text.as_str() {
@@ -57,13 +60,38 @@ impl Parser<'_> {
                     parser.expect(':')?;
                     value = Some(parser.literal()?);
                 }
-                "file" | "uri" => return Err(from_file(&setting.place)),
+                "file" => {
+                    parser.expect(':')?;
+                    file = Some(parser.rest_of_line()?);
+                }
+                "uri" => return Err(setting.place.unsupported("a constant from a URI")),
                 _ => return Err(parser.unknown(&setting, "setting of a constant", &["type", "value", "file", "uri"])),
             }
             Ok(())
         })?;
+        if file.is_some() {
+            let value = SourceText::built_in("");
+            return Ok(ConstantTree { name, value_type, value, file, tensor: None });
+        }
         let value = value.ok_or_else(|| name.place.reject(format!("constant '{}' must have a value", name.text)))?;
-        Ok(ConstantTree { name, value_type, value })
+        Ok(ConstantTree { name, value_type, value, file: None, tensor: None })
+    }
+
+    /// The path of `file: path`, if that is what comes.
+    fn file_name(&mut self) -> Parsed<Option<String>> {
+        self.newlines()?;
+        let start = self.lexer.offset();
+        if self.next()? == Token::Word("file") && self.take(':')? {
+            return Ok(Some(self.rest_of_line()?));
+        }
+        self.lexer.seek(start);
+        Ok(None)
+    }
+
+    /// What stands on the line, without quotes.
+    fn rest_of_line(&mut self) -> Parsed<String> {
+        let line = self.lexer.raw_line()?;
+        Ok(line.text.trim_matches(['"', '\'']).to_owned())
     }
 
     /// `name` or `wrapper(name)`.
@@ -83,7 +111,7 @@ impl Parser<'_> {
         let place = self.place();
         let start = self.lexer.offset();
         match self.next()? {
-            Token::Word("file" | "uri") if self.peek()? == Token::Symbol(':') => Err(from_file(&place)),
+            Token::Word("uri") if self.peek()? == Token::Symbol(':') => Err(place.unsupported("a constant from a URI")),
             Token::Word(_) | Token::Quoted(_) => Ok(self.lexer.file().source(start, self.lexer.offset())),
             Token::Symbol('[' | '{') => {
                 self.closing_bracket(&place)?;
@@ -109,8 +137,4 @@ impl Parser<'_> {
         }
         Ok(())
     }
-}
-
-fn from_file(place: &Place) -> Rejection {
-    place.unsupported("a constant from a file")
 }
