@@ -58,6 +58,8 @@ pub struct DeployedProfile {
     pub summary_features: Vec<(String, Program)>,
     /// The profile's rank properties.
     pub properties: RankProperties,
+    /// The application's models.
+    models: Rc<Models>,
 }
 
 impl Deployed {
@@ -68,11 +70,11 @@ impl Deployed {
     pub fn compile(application: Application) -> Result<Deployed, Rejection> {
         refuse_unserved(&application)?;
         let mut schemas = Vec::new();
+        let models = Rc::new(application.models.clone());
         for schema in &application.schemas {
             let columns = columns(schema);
             let cluster = application.cluster_of(&schema.name).map_or_else(String::new, |of| of.name.clone());
-            let profiles =
-                schema.rank_profiles.iter().map(|profile| compile(schema, profile, &application.models).map(Rc::new));
+            let profiles = schema.rank_profiles.iter().map(|profile| compile(schema, profile, &models).map(Rc::new));
             schemas.push(Rc::new(DeployedSchema {
                 schema: schema.clone(),
                 cluster,
@@ -155,8 +157,8 @@ pub(crate) fn with_features(
     profile: &DeployedProfile,
     names: &[String],
 ) -> Result<DeployedProfile, Rejection> {
-    let DeployedProfile { profile, fields, properties, .. } = profile;
-    let environment = ProfileEnvironment { schema, profile, fields, properties };
+    let DeployedProfile { profile, fields, properties, models, .. } = profile;
+    let environment = ProfileEnvironment { schema, profile, models, fields, properties };
     let score = environment.compile(&SourceText::built_in("0"))?;
     let programs = names.iter().filter_map(|name| {
         let program = environment.compile(&SourceText::built_in(name)).ok()?;
@@ -170,6 +172,7 @@ pub(crate) fn with_features(
         global: None,
         profile: profile.clone(),
         properties: properties.clone(),
+        models: models.clone(),
         fields: fields.clone(),
     })
 }
@@ -205,9 +208,11 @@ fn field_info(id: FieldId, field: &Field, profile: &RankProfile) -> FieldInfo {
     info
 }
 
-fn compile(schema: &Schema, profile: &RankProfile, models: &Models) -> Result<DeployedProfile, Rejection> {
+fn compile(schema: &Schema, profile: &RankProfile, models: &Rc<Models>) -> Result<DeployedProfile, Rejection> {
     let fields = fields_of(schema, profile);
     let properties: RankProperties = profile.properties.iter().map(|(name, value)| (name, value)).collect();
+    crate::ranking::group_statistics::check(&properties)
+        .map_err(|rejection| rejection.within(&format!("rank profile '{}'", profile.name)))?;
     let environment = ProfileEnvironment { schema, profile, models, fields: &fields, properties: &properties };
     let default = SourceText::built_in(if profile.name == "unranked" { "0" } else { "nativeRank" });
     let score = environment.compile(profile.final_expression().unwrap_or(&default))?;
@@ -232,6 +237,7 @@ fn compile(schema: &Schema, profile: &RankProfile, models: &Models) -> Result<De
         first,
         global: global.map(|expression| environment.compile_global(expression)).transpose()?,
         profile: profile.clone(),
+        models: models.clone(),
         properties,
         fields,
     })

@@ -15,7 +15,7 @@ use crate::matching::{LeafMatch, match_leaf};
 use crate::nearest::{Resolved, Resolving};
 use crate::partition::View;
 use crate::plan::{Plan, SchemaPlan};
-use crate::ranking::{Ranker, Spot, ViewMatch};
+use crate::ranking::{Ranker, Spot, ViewMatch, group_statistics};
 use crate::reads::Reads;
 use crate::sorting::{BoundKey, SortValue};
 
@@ -167,6 +167,10 @@ impl Run {
             reads.relax();
         }
         self.found = Vec::new();
+        if self.ranker.wants_statistics() {
+            let statistics = group_statistics::count(&self.plan, &self.views, &self.matches, reads)?;
+            self.ranker.learn(Rc::new(statistics))?;
+        }
         reads.relax();
         self.begin_nearest();
         Ok(())

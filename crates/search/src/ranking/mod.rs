@@ -3,14 +3,15 @@
 //! [`binding`] finds out where each feature comes from, [`source`] answers a program, [`values`] reads columns,
 mod binding;
 pub(crate) mod document;
+pub(crate) mod group_statistics;
 mod source;
 mod values;
 
 use std::rc::Rc;
 
 use brooklet_rank::features::{FeatureEnvironment, FeatureRequest, FeatureSet};
-use brooklet_rank::match_data::{AttributeContent, FieldId, MatchData, Occurrence};
-use brooklet_rank::{Interval, Program, Scratch, Value};
+use brooklet_rank::match_data::{AttributeContent, FieldId, MatchData, NoStatistics, Occurrence, Statistics};
+use brooklet_rank::{FeatureName, Interval, Program, Scratch, Value};
 use brooklet_segment::Halt;
 use brooklet_segment::layout::ColumnKind;
 use brooklet_task::Rejection;
@@ -26,6 +27,7 @@ use crate::phases::Later;
 use crate::plan::{Leaf, SchemaPlan, Scoring, Test};
 use crate::reads::Reads;
 use binding::{Binder, Kind};
+pub(crate) use group_statistics::GroupStatistics;
 use source::Source;
 use values::value_weights;
 pub(crate) use values::{single_number, single_string, vector_tensor, word_of};
@@ -90,13 +92,30 @@ pub(crate) struct Ranker {
     summary_features: Vec<Bound>,
     /// What the global phase asks.
     inputs: Vec<Bound>,
+    /// The features of `set`, in its order.
+    requests: Vec<FeatureName>,
     set: FeatureSet,
+    statistics: Option<Rc<GroupStatistics>>,
     data: MatchData,
     uses_match_data: bool,
     score_uses_match_data: bool,
     counts_only: bool,
     counted: Vec<FieldId>,
     occurrences: Vec<Occurrence>,
+}
+
+/// Makes features ready for the plan's query.
+fn prepare(plan: &SchemaPlan, names: &[FeatureName], statistics: &dyn Statistics) -> Result<FeatureSet, Rejection> {
+    let environment = FeatureEnvironment {
+        statistics,
+        ..FeatureEnvironment::new(&plan.profile.fields, &plan.terms, &plan.rank_properties)
+    };
+    let requests = names.iter().map(|name| FeatureRequest {
+        name: &name.name,
+        parameters: &name.parameters,
+        output: name.output.as_deref(),
+    });
+    FeatureSet::prepare(requests, &environment)
 }
 
 /// The document looked at.
@@ -132,18 +151,14 @@ impl Ranker {
         let summary_features =
             (0..profile.summary_features.len()).map(|index| binder.bind(Which::SummaryFeature(index)));
         let summary_features = summary_features.collect::<Result<_, _>>()?;
-        let environment = FeatureEnvironment::new(&profile.fields, &plan.terms, &plan.rank_properties);
-        let requests = binder.requests.iter().map(|name| FeatureRequest {
-            name: &name.name,
-            parameters: &name.parameters,
-            output: name.output.as_deref(),
-        });
-        let set = FeatureSet::prepare(requests, &environment)?;
+        let set = prepare(plan, &binder.requests, &NoStatistics)?;
         let counted: Vec<FieldId> = set.counted_attributes().collect();
         Ok(Ranker {
             uses_match_data: !binder.requests.is_empty(),
+            statistics: None,
             counts_only: binder.requests.iter().all(|name| COUNTING.contains(&name.name.as_str())),
             kinds: binder.kinds,
+            requests: binder.requests,
             data: MatchData::new(&plan.terms),
             plan: plan.clone(),
             now,
@@ -157,6 +172,26 @@ impl Ranker {
             counted,
             occurrences: Vec::new(),
         })
+    }
+
+    /// Whether the group's statistics are asked for.
+    pub(crate) fn wants_statistics(&self) -> bool {
+        group_statistics::is_asked(&self.plan.rank_properties) && !self.requests.is_empty()
+    }
+
+    /// Takes the group's statistics into account from now on.
+    pub(crate) fn learn(&mut self, statistics: Rc<GroupStatistics>) -> Result<(), Rejection> {
+        self.set = prepare(&self.plan, &self.requests, &*statistics)?;
+        self.statistics = Some(statistics);
+        Ok(())
+    }
+
+    /// What another ranker of the same run has learned.
+    pub(crate) fn learn_from(&mut self, other: &Ranker) -> Result<(), Rejection> {
+        match &other.statistics {
+            Some(statistics) if self.statistics.is_none() => self.learn(statistics.clone()),
+            _ => Ok(()),
+        }
     }
 
     /// The score of a document: NaN and infinities are −∞.

@@ -186,7 +186,10 @@ impl Summarizer {
             if self.summary_features || selects { ranker.summary_features(spot, reads) } else { Ok(Vec::new()) };
         let match_features = if self.match_features { ranker.match_features(spot, reads) } else { Ok(Vec::new()) };
         let rank_features = match &mut self.listing {
-            Some((plan, ranker)) => ranker.match_features(spot, reads).map(|values| Some((plan.clone(), values))),
+            Some((plan, lister)) => {
+                lister.learn_from(ranker)?;
+                lister.match_features(spot, reads).map(|values| Some((plan.clone(), values)))
+            }
             None => Ok(None),
         };
         let matched: Vec<_> = self.fields.iter().map(|shown| shown.matched(of, spot, reads)).collect();

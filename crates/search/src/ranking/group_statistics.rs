@@ -1,0 +1,147 @@
+//! Numbers about the documents of a group, exactly, for profiles with the rank property `brooklet.statistics: group`.
+//!
+//! In how many documents a term occurs is what matching found: every leaf was matched against every document that is
+//! alive. How long a field is on average is read from the bounds of its words, over the documents that have any. A phrase
+//! is one term, as in bm25; numbers and values have document frequencies as well.
+use std::collections::BTreeMap;
+
+use brooklet_rank::match_data::{DocumentFrequency, FieldId, RankProperties, Statistics};
+use brooklet_segment::column::text::{self, Text};
+use brooklet_segment::layout::ColumnKind;
+use brooklet_segment::{BlockSource, Halt};
+use brooklet_task::{Code, Rejection};
+
+use super::ViewMatch;
+use crate::partition::View;
+use crate::plan::SchemaPlan;
+use crate::reads::Reads;
+
+/// The rank property that asks for them.
+const PROPERTY: &str = "brooklet.statistics";
+
+/// Whether rank properties ask for them.
+pub(crate) fn is_asked(properties: &RankProperties) -> bool {
+    properties.values(PROPERTY).first().is_some_and(|value| value.trim() == "group")
+}
+
+/// Refuses a value of the property that means nothing.
+pub(crate) fn check(properties: &RankProperties) -> Result<(), Rejection> {
+    match properties.values(PROPERTY).first().map(|value| value.trim()) {
+        None | Some("group" | "reference") => Ok(()),
+        Some(other) => {
+            let message =
+                format!("Rank property '{PROPERTY}' must be 'group' or 'reference', not '{}'", Rejection::quote(other));
+            Err(Rejection::new(Code::InvalidApplication, message))
+        }
+    }
+}
+
+/// What was counted.
+#[derive(Debug, Default)]
+pub(crate) struct GroupStatistics {
+    documents: u64,
+    /// By term: documents that match it in any field.
+    of_terms: BTreeMap<usize, u64>,
+    /// By term and field.
+    of_fields: BTreeMap<(usize, FieldId), u64>,
+    /// Mean number of words.
+    lengths: BTreeMap<FieldId, f64>,
+}
+
+impl Statistics for GroupStatistics {
+    fn average_field_length(&self, field: FieldId) -> Option<f64> {
+        self.lengths.get(&field).copied()
+    }
+
+    fn document_frequency(&self, index: usize, field: Option<FieldId>) -> Option<DocumentFrequency> {
+        let frequency = match field {
+            Some(field) => self.of_fields.get(&(index, field)),
+            None => self.of_terms.get(&index),
+        };
+        frequency.map(|frequency| DocumentFrequency { frequency: *frequency as f64, count: self.documents as f64 })
+    }
+
+    fn documents(&self) -> Option<f64> {
+        Some(self.documents as f64)
+    }
+}
+
+/// Counts. All missing blocks are noted before it halts.
+pub(crate) fn count(
+    plan: &SchemaPlan,
+    views: &[View],
+    matches: &[ViewMatch],
+    reads: &mut Reads,
+) -> Result<GroupStatistics, Halt> {
+    let mut statistics = GroupStatistics {
+        documents: views.iter().map(|view| view.alive.count() as u64).sum(),
+        ..GroupStatistics::default()
+    };
+    for (number, leaf) in plan.leaves.iter().enumerate() {
+        for (view, matched) in views.iter().zip(matches) {
+            let found = &matched.leaves[number];
+            *statistics.of_terms.entry(leaf.term).or_default() += found.documents.count() as u64;
+            for (target, found) in leaf.targets.iter().zip(&found.found) {
+                let mut last = None;
+                let mut count = 0;
+                found.for_each_document(|ordinal| {
+                    count += u64::from(last != Some(ordinal) && view.alive.get(ordinal as usize));
+                    last = Some(ordinal);
+                });
+                *statistics.of_fields.entry((leaf.term, target.field)).or_default() += count;
+            }
+        }
+    }
+    let mut missing = false;
+    for field in searched(plan) {
+        match mean_length(plan, field, views, reads) {
+            Ok(length) => drop(length.map(|length| statistics.lengths.insert(field, length))),
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing { Err(Halt::Missing) } else { Ok(statistics) }
+}
+
+/// The fields that terms search, each once.
+fn searched(plan: &SchemaPlan) -> Vec<FieldId> {
+    let mut fields: Vec<FieldId> = plan.terms.all().iter().flat_map(|term| term.fields.iter().copied()).collect();
+    fields.sort_unstable();
+    fields.dedup();
+    fields
+}
+
+/// The mean number of words of a field over the documents that have any; nothing if no document has.
+fn mean_length(plan: &SchemaPlan, field: FieldId, views: &[View], reads: &mut Reads) -> Result<Option<f64>, Halt> {
+    let name = &plan.profile.fields[field.0 as usize].name;
+    let Some(spec) = plan.schema.column(name, |kind| matches!(kind, ColumnKind::Text { .. })) else { return Ok(None) };
+    let (mut words, mut documents) = (0u64, 0u64);
+    let mut missing = false;
+    for view in views {
+        let Some(column) = view.segment.header.column(spec) else { continue };
+        let text = Text::of(column)?;
+        let part = text.part(text::BOUNDS);
+        for index in 0..part.blocks() {
+            let (first, rows) = part.span_of(index);
+            let block = match reads.of(&view.segment).block(part.first_block + index) {
+                Ok(block) => block,
+                Err(Halt::Missing) => {
+                    missing = true;
+                    continue;
+                }
+                Err(halt) => return Err(halt),
+            };
+            let bounds = text.bounds(rows, block.bytes())?;
+            for (row, pair) in bounds.words.windows(2).enumerate() {
+                if pair[1] > pair[0] && view.alive.get(first as usize + row) {
+                    words += u64::from(pair[1] - pair[0]);
+                    documents += 1;
+                }
+            }
+        }
+    }
+    if missing {
+        return Err(Halt::Missing);
+    }
+    Ok((documents > 0).then(|| words as f64 / documents as f64))
+}
