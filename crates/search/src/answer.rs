@@ -47,6 +47,7 @@ pub(crate) fn render(plan: &Plan, found: &Partial, elapsed_ms: f64, rendering: &
         coverage: Coverage { documents: found.documents, unseen: found.unseen, results: plan.schemas.len() },
         groups: &[],
         hits: &shown,
+        explanation: found.explanation.as_ref(),
         issues: found.issues.all(),
         timing: plan.presentation.timing.then_some(timing),
         trace: &trace(plan, found, elapsed_ms),
@@ -65,6 +66,7 @@ fn shown(plan: &Plan, hit: &Ranked<Filled>) -> ShownHit {
         relevance: hit.score,
         source: plan.schemas[hit.schema].schema.cluster.clone(),
         fields: hit.content.fields.clone(),
+        explanation: hit.content.explanation.clone(),
     }
 }
 

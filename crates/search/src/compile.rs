@@ -261,5 +261,7 @@ fn presentation(properties: &Properties) -> Result<Presentation, Rejection> {
         trace_timestamps: properties.is_on("trace.timestamps", false),
         bolding: properties.is_on("presentation.bolding", true),
         list_features: properties.is_on("ranking.listFeatures", false),
+        explain: properties.is_on("explain", false),
+        explain_id: properties.value("explain.id").filter(|id| !id.is_empty()).map(str::to_owned),
     })
 }

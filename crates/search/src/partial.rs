@@ -11,6 +11,7 @@ use brooklet_task::{Code, Issues, Rejection, limits};
 use crate::lane::{Ranked, read_ranked, write_ranked};
 use crate::phases::Later;
 use crate::plan::Plan;
+use crate::render::Tree;
 
 /// Changes with the form below; partial results do not outlive the processes that exchange them.
 const FORM: u8 = 1;
@@ -20,6 +21,8 @@ const FORM: u8 = 1;
 pub(crate) struct Filled {
     /// The `fields` object in the format of the answer, if it has members.
     pub(crate) fields: Option<Vec<u8>>,
+    /// Why it is a hit, if that was asked for; in the same format.
+    pub(crate) explanation: Option<Vec<u8>>,
 }
 
 /// What some partitions found.
@@ -35,6 +38,8 @@ pub(crate) struct Partial {
     pub(crate) documents: u64,
     /// Documents not looked at for want of time.
     pub(crate) unseen: u64,
+    /// What is told of the document that was asked about. It stays where it was made.
+    pub(crate) explanation: Option<Tree>,
     /// Partitions looked at.
     pub(crate) partitions: u64,
     /// Bytes read from stores.
@@ -87,6 +92,7 @@ impl Partial {
         for hit in &self.hits {
             write_ranked(hit, &mut writer);
             writer.bytes(hit.content.fields.as_deref().unwrap_or_default());
+            writer.bytes(hit.content.explanation.as_deref().unwrap_or_default());
             writer.f64(hit.later.second);
             writer.varint(hit.later.inputs.len() as u64);
             hit.later.inputs.iter().for_each(|value| write_value(value, &mut writer));
@@ -134,12 +140,13 @@ fn read_hit(reader: &mut Reader, plan: &Plan) -> Result<Ranked<Filled>, Rejectio
     if schema >= plan.schemas.len() || keys.len() != plan.order.descending.len() {
         return Err(Rejection::corrupt("a hit of another query"));
     }
-    let fields = Some(reader.bytes()?).filter(|fields| !fields.is_empty()).map(<[u8]>::to_vec);
+    let mut rendered = || Ok(Some(reader.bytes()?).filter(|bytes| !bytes.is_empty()).map(<[u8]>::to_vec));
+    let (fields, explanation) = (rendered()?, rendered()?);
     let mut later = Later { second: reader.f64()?, inputs: Vec::new() };
     for _ in 0..reader.count(1)? {
         later.inputs.push(read_value(reader)?);
     }
-    Ok(Ranked { schema, keys, score, id, later, content: Filled { fields } })
+    Ok(Ranked { schema, keys, score, id, later, content: Filled { fields, explanation } })
 }
 
 fn write_notes<'a>(notes: impl Iterator<Item = (Code, &'a str)>, writer: &mut Writer) {

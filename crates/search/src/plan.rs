@@ -281,4 +281,8 @@ pub(crate) struct Presentation {
     pub(crate) bolding: bool,
     /// Whether all features are shown with each hit.
     pub(crate) list_features: bool,
+    /// Whether each hit is explained.
+    pub(crate) explain: bool,
+    /// The document that is explained, hit or not.
+    pub(crate) explain_id: Option<String>,
 }

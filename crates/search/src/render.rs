@@ -16,6 +16,8 @@ pub(crate) struct ShownHit {
     pub(crate) source: String,
     /// The `fields` object in the format of the answer, if it has members.
     pub(crate) fields: Option<Vec<u8>>,
+    /// Why it is one, likewise.
+    pub(crate) explanation: Option<Vec<u8>>,
 }
 
 /// What was looked at.
@@ -43,6 +45,8 @@ pub(crate) struct Answer<'a> {
     /// Results of grouping, shown before the hits.
     pub(crate) groups: &'a [Tree],
     pub(crate) hits: &'a [ShownHit],
+    /// What is told of the document that was asked about.
+    pub(crate) explanation: Option<&'a Tree>,
     pub(crate) issues: &'a [Issue],
     pub(crate) timing: Option<Timing>,
     /// The trace's children; none: no trace.
@@ -73,6 +77,10 @@ pub(crate) fn answer(answer: &Answer<'_>, rendering: &Rendering) -> Rendered {
         write_trace(answer.trace, out);
         if let Some(timing) = answer.timing {
             write_timing(timing, out);
+        }
+        if let Some(explanation) = answer.explanation {
+            out.key("explain");
+            explanation.write(out);
         }
         out.key("root");
         out.begin_object();
@@ -185,6 +193,10 @@ fn write_hit(hit: &ShownHit, out: &mut dyn ValueWriter) {
     if let Some(fields) = &hit.fields {
         out.key("fields");
         out.fragment(fields);
+    }
+    if let Some(explanation) = &hit.explanation {
+        out.key("explain");
+        out.fragment(explanation);
     }
     out.end_object();
 }

@@ -72,6 +72,8 @@ pub(crate) struct Run {
     pub(crate) total: u64,
     /// Documents looked at.
     pub(crate) scanned: u64,
+    /// Whether all documents become candidates: their order matters beyond what is shown.
+    keeps_all: bool,
     /// Documents not looked at, because the run was stopped.
     pub(crate) unseen: u64,
     pub(crate) candidates: Vec<Candidate>,
@@ -109,6 +111,7 @@ impl Run {
             best: views.iter().map(|_| TopK::new(wanted)).collect(),
             threshold: TopK::new(wanted),
             total: 0,
+            keeps_all: plan.presentation.explain_id.is_some(),
             unseen: 0,
             scanned: views.iter().map(|view| view.alive.count() as u64).sum(),
             candidates: Vec::new(),
@@ -234,7 +237,7 @@ impl Run {
             let known: usize = self.resolved[*item].views.iter().map(Vec::len).sum();
             self.documents.len() > known + BOUNDED_MIN
         };
-        self.keys.is_empty() && self.ranker.nearest_of_score().iter().any(unknown)
+        self.keys.is_empty() && !self.keeps_all && self.ranker.nearest_of_score().iter().any(unknown)
     }
 
     fn spot(&self, index: usize) -> Spot<'_> {
@@ -298,7 +301,7 @@ impl Run {
         let Some(score) = self.kept_score(index) else { return };
         self.total += 1;
         let (view, ordinal) = self.documents[index];
-        if self.keys.is_empty() {
+        if self.keys.is_empty() && !self.keeps_all {
             if self.floor.is_none_or(|floor| score_key(score) >= floor) {
                 self.best[view as usize].push((score_key(score), Reverse(ordinal)));
             }
@@ -447,6 +450,11 @@ impl Run {
         self.unseen = undecided.min(self.scanned);
         self.scanned -= self.unseen;
         self.finish();
+    }
+
+    /// Hits with this score or less are dropped.
+    pub(crate) fn drop_limit(&self) -> Option<f64> {
+        self.drop_limit
     }
 
     fn finish(&mut self) {

@@ -11,6 +11,7 @@ use brooklet_task::{Block, Code, Issues, Rejection, Task, Want};
 use crate::answer::{refuse, render, settle};
 use crate::compile::compile;
 use crate::deployed::Deployed;
+use crate::explain::{About, Explainer};
 use crate::lane::{Floor, Ranked};
 use crate::partial::{Filled, Partial};
 use crate::partition::{Loading, View};
@@ -18,7 +19,7 @@ use crate::phases::Later;
 use crate::plan::Plan;
 use crate::ranking::Spot;
 use crate::reads::Reads;
-use crate::render::Rendering;
+use crate::render::{Rendering, Tree};
 use crate::request::{Asked, Properties};
 use crate::residency::Residency;
 use crate::run::Run;
@@ -27,13 +28,15 @@ use crate::selecting::Selecting;
 use crate::summary::{Summarizer, check_fields};
 
 /// Where a hit was found, in the run of its schema.
-struct Found {
-    view: usize,
-    ordinal: u32,
+pub(crate) struct Found {
+    pub(crate) view: usize,
+    pub(crate) ordinal: u32,
 }
 
 enum Stage {
     Load,
+    /// The document that is asked about is looked for.
+    Seek,
     Select,
     Run(usize),
     Order,
@@ -68,6 +71,8 @@ pub struct Search {
     runs: Vec<Run>,
     hits: Vec<Ranked<Found>>,
     summarizers: Vec<Summarizer>,
+    explainers: Vec<Explainer>,
+    about: About,
     found: Partial,
     elapsed_ms: f64,
 }
@@ -118,6 +123,10 @@ impl Search {
             }
             let plan = compile(&deployed, &properties)?;
             check_fields(&plan)?;
+            if outcome == Outcome::Partial && plan.presentation.explain_id.is_some() {
+                let message = "explain.id is answered where one group is searched: name it with streaming.groupname";
+                return Err(Rejection::new(Code::Unsupported, message));
+            }
             Ok((Rc::new(plan), scope.selection))
         });
         let (plan, selection) = match plan {
@@ -144,6 +153,8 @@ impl Search {
             runs: Vec::new(),
             hits: Vec::new(),
             summarizers: Vec::new(),
+            explainers: Vec::new(),
+            about: About::default(),
             found: Partial { application, issues, partitions: 1, ..Partial::default() },
             elapsed_ms: 0.0,
         })
@@ -174,7 +185,7 @@ impl Search {
     fn select(&mut self, plan: &Plan) -> Result<(), Halt> {
         let schema = self.runs.len();
         let Some(of) = plan.schemas.get(schema) else {
-            self.stage = Stage::Run(0);
+            self.stage = Stage::Seek;
             return Ok(());
         };
         let views = match (self.selecting.take(), &self.selection) {
@@ -198,6 +209,9 @@ impl Search {
         };
         self.runs.push(Run::new(plan, schema, views, self.now, &self.floor)?);
         self.summarizers.push(Summarizer::new(plan, of, self.now)?);
+        if plan.presentation.explain || plan.presentation.explain_id.is_some() {
+            self.explainers.push(Explainer::new(of, self.now)?);
+        }
         Ok(())
     }
 
@@ -230,6 +244,7 @@ impl Search {
                 }
             }
         }
+        self.about.settle(&plan, &self.hits);
         plan.keep(&mut self.hits);
         self.stage = Stage::Order;
     }
@@ -285,7 +300,8 @@ impl Search {
         Ok(())
     }
 
-    fn summarize(&mut self) -> Result<(), Halt> {
+    fn summarize(&mut self, plan: &Plan) -> Result<(), Halt> {
+        let explains = plan.presentation.explain;
         let mut shown = Vec::with_capacity(self.hits.len());
         let mut missing = false;
         for hit in &self.hits {
@@ -296,14 +312,23 @@ impl Search {
             let id = hit.id.as_deref().unwrap_or_default();
             let summarizer = &mut self.summarizers[hit.schema];
             let format = self.rendering.format();
-            match summarizer.fields(format, &of, id, spot, &mut run.ranker, &mut self.reads) {
-                Ok(fields) => shown.push(Ranked {
+            let explanation = match self.explainers.get_mut(hit.schema).filter(|_| explains) {
+                Some(explainer) => explainer.explain(spot, &mut self.reads).map(Some),
+                None => Ok(None),
+            };
+            let fields = summarizer.fields(format, &of, id, spot, &mut run.ranker, &mut self.reads);
+            let filled = fields.and_then(|fields| Ok((fields, explanation?)));
+            match filled {
+                Ok((fields, explanation)) => shown.push(Ranked {
                     schema: hit.schema,
                     keys: hit.keys.clone(),
                     score: hit.score,
                     id: hit.id.clone(),
                     later: hit.later.clone(),
-                    content: Filled { fields },
+                    content: Filled {
+                        fields,
+                        explanation: explanation.map(|of_hit| format.written(|out| Tree::object(of_hit).write(out))),
+                    },
                 }),
                 Err(Halt::Missing) => missing = true,
                 Err(halt) => return Err(halt),
@@ -311,6 +336,11 @@ impl Search {
         }
         if missing {
             return Err(Halt::Missing);
+        }
+        if plan.presentation.explain_id.is_some() {
+            let explanation =
+                self.about.explanation(plan, &self.hits, &self.runs, &mut self.explainers, &mut self.reads)?;
+            self.found.explanation = Some(explanation);
         }
         self.found.hits = shown;
         self.stage = Stage::Done;
@@ -344,10 +374,17 @@ impl Task for Search {
                     }
                     selected => selected,
                 },
+                Stage::Seek => match self.about.seek(&plan, &self.runs, &mut self.reads) {
+                    Ok(()) => {
+                        self.stage = Stage::Run(0);
+                        Ok(())
+                    }
+                    Err(halt) => Err(halt),
+                },
                 Stage::Run(index) => return self.run(index),
                 Stage::Order => self.order(&plan),
                 Stage::Judge => self.judge(&plan),
-                Stage::Summarize => self.summarize(),
+                Stage::Summarize => self.summarize(&plan),
                 Stage::Done => return Ok(Want::Nothing),
             };
             match stepped {

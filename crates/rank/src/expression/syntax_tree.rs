@@ -32,6 +32,24 @@ impl Expression {
         super::parse::expression(text)
     }
 
+    /// The name, if it is nothing but one: that of a feature, function, constant or parameter without arguments.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.root.bare().identifier()
+    }
+
+    /// The expressions it is made of, which have a value by themselves. Arguments of features and functions, and what a
+    /// lambda or a generated tensor computes, are none of these.
+    #[must_use]
+    pub fn parts(&self) -> Vec<Expression> {
+        let root = self.root.bare();
+        let mut parts = Vec::new();
+        if !matches!(root.kind, Kind::Reference(_) | Kind::Tensor(TensorFunction::Generate(..))) {
+            root.parts(&mut |part| parts.push(Expression { text: self.text.clone(), root: part.bare().clone() }));
+        }
+        parts
+    }
+
     /// Parses a list of features separated by spaces or newlines, as `match-features` and `summary-features` hold:
     /// canonical text and expression of each.
     ///

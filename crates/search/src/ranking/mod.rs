@@ -274,6 +274,11 @@ impl Ranker {
         Ok(Later { second, inputs })
     }
 
+    /// Texts of the profile's match-features.
+    pub(crate) fn match_feature_names(&self) -> Vec<&str> {
+        self.plan.profile.match_features.iter().map(|(text, _)| text.as_str()).collect()
+    }
+
     /// Values of the profile's match-features.
     pub(crate) fn match_features(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<Vec<Value>, Halt> {
         self.listed(List::Match, spot, reads)

@@ -1,7 +1,9 @@
 //! A piece of an answer in no format yet: what is made of grouping, traces and explanations, and written as JSON or CBOR.
 use std::borrow::Cow;
+use std::rc::Rc;
 
-use brooklet_document::ValueWriter;
+use brooklet_document::json::{Render, TensorFormat, render_tensor};
+use brooklet_document::{Tensor, ValueWriter};
 
 #[allow(dead_code, reason = "groups and explanations are made of all of them")]
 /// A value with the kinds that JSON and CBOR share. Members of an object keep their order.
@@ -12,6 +14,7 @@ pub(crate) enum Tree {
     Integer(i64),
     Double(f64),
     Text(String),
+    Tensor(Rc<Tensor>),
     List(Vec<Tree>),
     Object(Vec<(Cow<'static, str>, Tree)>),
 }
@@ -36,6 +39,7 @@ impl Tree {
             Tree::Integer(number) => out.integer(*number),
             Tree::Double(number) => out.double(*number),
             Tree::Text(text) => out.string(text),
+            Tree::Tensor(tensor) => render_tensor(tensor, &Render::result(TensorFormat::Short), out),
             Tree::List(elements) => {
                 out.begin_array();
                 for element in elements {
