@@ -7,13 +7,14 @@ use brooklet_document::json::FieldTypes;
 use brooklet_task::{Code, Rejection};
 
 use crate::package::Package;
+use crate::query_profiles::QueryProfiles;
 use crate::schema::Schema;
 use crate::sd::lex::SourceFile;
 use crate::sd::parse::{profile_file, schema_file};
 use crate::sd::tree::SchemaTree;
 use crate::services::EmbedderConfig;
 use crate::suggest::did_you_mean;
-use crate::{constant_files, expression_files, overrides, resolve, services, validate};
+use crate::{constant_files, expression_files, overrides, query_profiles, resolve, services, validate};
 
 /// A deployed application.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +33,8 @@ pub struct Application {
     pub overrides: Vec<Override>,
     /// Model files that ranking can read, `.json` below `models/`, by their path there.
     pub models: BTreeMap<String, Arc<[u8]>>,
+    /// Named sets of request parameters.
+    pub query_profiles: QueryProfiles,
 }
 
 /// A content cluster of services.xml.
@@ -103,6 +106,8 @@ impl Application {
         let models = models.collect();
         let mut warnings = package.warnings;
         warnings.extend(services.warnings);
+        let query_profiles =
+            query_profiles::read(&package.query_profiles, &package.query_profile_types, &mut warnings)?;
         let mut schemas = Vec::new();
         for cluster in &services.clusters {
             for (config, place) in cluster.config.types.iter().zip(&cluster.places) {
@@ -133,6 +138,7 @@ impl Application {
             warnings,
             overrides,
             models,
+            query_profiles,
         })
     }
 

@@ -16,6 +16,7 @@ mod match_settings;
 mod overrides;
 mod package;
 mod place;
+mod query_profiles;
 mod rank_profile;
 mod report;
 mod resolve;
@@ -32,6 +33,7 @@ pub use match_settings::{
     MAX_LENGTH_BYTES, MatchKind, MatchMode, MatchSettings, Normalizing, SortFunction, SortOrder, SortStrength, Sorting,
 };
 pub use place::{Place, SourceText};
+pub use query_profiles::{FieldType, ProfileType, ProfileValue, QueryProfile, QueryProfiles, TypedField};
 pub use rank_profile::{
     Constant, ElementGap, FieldRanking, Function, Input, InputType, InputValue, Phase, RankProfile,
 };

@@ -20,6 +20,9 @@ pub(crate) struct Package<'f> {
     pub(crate) expressions: BTreeMap<&'f str, (&'f str, &'f str)>,
     /// All other files, which constants and models name by their paths.
     pub(crate) files: BTreeMap<&'f str, &'f [u8]>,
+    /// Query profiles, and their types.
+    pub(crate) query_profiles: BTreeMap<&'f str, &'f str>,
+    pub(crate) query_profile_types: BTreeMap<&'f str, &'f str>,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -54,7 +57,16 @@ impl<'f> Package<'f> {
             ("schemas" | "searchdefinitions", file) => self.add_schema_file(path, file, content)?,
             ("", "hosts.xml" | "deployment.xml") | ("ext" | "security", _) => {}
             ("search", file) if file.starts_with("query-profiles/") && file.ends_with(".xml") => {
-                return Err(unsupported(path, "query profiles are"));
+                let file = file.strip_prefix("query-profiles/").unwrap_or(file);
+                let files = match file.split_once('/') {
+                    None => &mut self.query_profiles,
+                    Some(("types", name)) if !name.contains('/') => &mut self.query_profile_types,
+                    Some(_) => {
+                        let message = "query profiles must be directly in search/query-profiles/, types in its types/";
+                        return Err(refused(format!("{path}: {message}")));
+                    }
+                };
+                files.insert(path, text(path, content)?);
             }
             ("components", _) if file.ends_with(".jar") => {
                 self.warnings.push(format!("{path}: the file is ignored: Java code cannot be run"));

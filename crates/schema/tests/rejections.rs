@@ -223,12 +223,34 @@ fn what_is_known_but_not_supported_is_named() {
         &with("rank-profile p { constants { c tensor(x[2]): file:c.json } }"),
         "schemas/t.sd:2:47: a constant from a file is not supported yet",
     );
-    let profile =
-        deploy(&[("services.xml", SERVICES), ("search/query-profiles/default.xml", "<query-profile id='default'/>")]);
-    unsupported(
-        &profile.expect_err("query profiles"),
-        "search/query-profiles/default.xml: query profiles are not supported yet",
-    );
+}
+
+#[test]
+fn query_profiles_are_refused_with_their_place() {
+    let circle = "a.xml:1:1: query profile 'a' inherits or refers to itself";
+    let scope =
+        "a.xml:2:2: 'streaming.groupname' cannot be set in a query profile: every request names its group itself";
+    let cases = [
+        (
+            "a",
+            "<query-profile id='a'\n inherits='nobody'/>",
+            "a.xml:1:1: inherited query profile 'nobody' does not exist",
+        ),
+        ("a", "<query-profile id='b'/>", "a.xml:1:1: the file of 'b' must be named 'b.xml', not 'a.xml'"),
+        ("a", "<query-profile id='a'>\n <field name='streaming.groupname'>x</field></query-profile>", scope),
+        (
+            "a",
+            "<query-profile id='a'>\n <field name='b'>%{c</field></query-profile>",
+            "a.xml:2:2: could not set 'b': the substitution in '%{c' has no end",
+        ),
+        ("a", "<query-profile id='a' inherits='a'/>", circle),
+    ];
+    for (name, content, expected) in cases {
+        let path = format!("search/query-profiles/{name}.xml");
+        let rejection = deploy(&[("services.xml", SERVICES), (&path, content)]).expect_err("a malformed profile");
+        assert_eq!(rejection.code, Code::InvalidApplication, "{content}");
+        assert_eq!(rejection.message, format!("search/query-profiles/{expected}"));
+    }
 }
 
 #[test]

@@ -120,10 +120,6 @@ fn check_known(properties: &Properties) -> Result<(), Rejection> {
             return Err(Rejection::new(Code::Unsupported, format!("The parameter '{name}' is not supported yet")));
         }
     }
-    if let Some(profile) = properties.value("queryProfile").filter(|profile| *profile != "default") {
-        let message = format!("Could not resolve query profile '{}'", Rejection::quote(profile));
-        return Err(Rejection::new(Code::IllegalQuery, message));
-    }
     if let Some(chain) = properties.value("searchChain").filter(|chain| !["default", "vespa"].contains(chain)) {
         let message = format!("No search chain named '{}' was found", Rejection::quote(chain));
         return Err(Rejection::new(Code::InvalidQueryParameter, message));

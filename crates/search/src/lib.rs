@@ -25,6 +25,7 @@ mod phases;
 mod places;
 mod plan;
 mod query;
+mod query_profile;
 mod ranking;
 mod reads;
 mod render;

@@ -25,7 +25,7 @@ use crate::summary::check_fields;
 /// If the request is cut short; what is wrong with the query itself becomes the answer.
 pub fn scope(deployed: &Deployed, request: &[u8]) -> Result<Vec<u8>, Rejection> {
     let mut reader = Reader::new(request);
-    let Asked { properties: given, rendering } = Properties::from_request(&mut reader)?;
+    let Asked { properties: given, rendering } = Properties::from_request(deployed, &mut reader)?;
     reader.end()?;
     let scope = given.and_then(|properties| {
         let scope = Scope::of(deployed, &properties)?;
@@ -63,7 +63,7 @@ impl Merge {
     /// If the request is cut short or a partial result is damaged; what is wrong with the query becomes the answer.
     pub fn open(deployed: &Deployed, request: &[u8]) -> Result<Merge, Rejection> {
         let mut reader = Reader::new(request);
-        let Asked { properties, rendering } = Properties::from_request(&mut reader)?;
+        let Asked { properties, rendering } = Properties::from_request(deployed, &mut reader)?;
         let plan = properties.and_then(|properties| compile(deployed, &properties)).map(Rc::new);
         let whole = reader.u8()? != 0;
         let mut merged = Partial { application: deployed.application.fingerprint(), ..Partial::default() };

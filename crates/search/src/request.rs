@@ -3,6 +3,7 @@ use brooklet_query::surroundings::Parameters;
 use brooklet_task::bytes::Reader;
 use brooklet_task::{Code, Rejection, limits};
 
+use crate::deployed::Deployed;
 use crate::render::Rendering;
 
 /// Aliases of parameters, matched in any case (query-api, parameters).
@@ -66,13 +67,13 @@ pub(crate) struct Asked {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Properties {
     /// Full name, name as given, value.
-    entries: Vec<(String, String, String)>,
+    pub(crate) entries: Vec<(String, String, String)>,
 }
 
 impl Properties {
     /// Reads the properties and body of a request at the border (docs/abi.md, search). The outer error is of the request
     /// itself, the inner one of what is in it.
-    pub(crate) fn from_request(reader: &mut Reader) -> Result<Asked, Rejection> {
+    pub(crate) fn from_request(deployed: &Deployed, reader: &mut Reader) -> Result<Asked, Rejection> {
         let mut properties = Vec::new();
         for _ in 0..reader.count(2)? {
             properties.push((reader.text()?.to_owned(), reader.text()?.to_owned()));
@@ -80,7 +81,8 @@ impl Properties {
         let body = reader.bytes()?;
         let accept = reader.text()?;
         let mut rendering = Rendering::accepted(accept);
-        let properties = Properties::read(&properties, body).and_then(|properties| {
+        let properties = Properties::read(&properties, body).and_then(|mut properties| {
+            properties.apply(&deployed.application.query_profiles)?;
             rendering = Rendering::of(&properties, accept)?;
             Ok(properties)
         });
@@ -213,7 +215,7 @@ impl Parameters for Properties {
     }
 }
 
-fn full_name(given: &str) -> String {
+pub(crate) fn full_name(given: &str) -> String {
     let lower = given.to_ascii_lowercase();
     if let Some((_, full)) = ALIASES.iter().find(|(alias, _)| *alias == lower) {
         return (*full).to_owned();

@@ -114,7 +114,7 @@ impl Search {
     ) -> Result<Search, Rejection> {
         let place = Place::read(reader)?;
         let now = reader.u64()? as i64;
-        let Asked { properties, rendering } = Properties::from_request(reader)?;
+        let Asked { properties, rendering } = Properties::from_request(&deployed, reader)?;
         let plan = properties.and_then(|properties| {
             let scope = Scope::of(&deployed, &properties)?;
             match outcome {

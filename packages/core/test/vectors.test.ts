@@ -15,13 +15,15 @@ const TOPICS: Readonly<Record<string, number>> = {
   expression: 2_900,
   generated: 67,
   grouping: 780,
+  "query-profile": 61,
   schema: 79,
-  search: 7,
+  search: 9,
+  "select-json": 434,
   selection: 388,
-  "simple-query": 1_555,
+  "simple-query": 3_589,
   tensor: 100,
   tokens: 195,
-  yql: 497,
+  yql: 1_231,
 };
 
 const files = vectorFiles(Object.keys(TOPICS));

@@ -42,6 +42,14 @@ const APPLICATIONS: [(&str, &[(&str, &str)]); 2] = [
         &[
             ("services.xml", include_str!("../../applications/library/services.xml")),
             ("schemas/book.sd", include_str!("../../applications/library/schemas/book.sd")),
+            (
+                "search/query-profiles/newest.xml",
+                include_str!("../../applications/library/search/query-profiles/newest.xml"),
+            ),
+            (
+                "search/query-profiles/types/shelf.xml",
+                include_str!("../../applications/library/search/query-profiles/types/shelf.xml"),
+            ),
         ],
     ),
 ];

@@ -38,6 +38,7 @@ pub fn answer(topic: &str, row: &str) -> String {
         "document-json" => documents::operation(&row),
         "selection" => documents::selection(&row),
         "tensor" => documents::tensor(&row),
+        "query-profile" => schemas::query_profiles(&row),
         "schema" => schemas::schema(&row),
         "yql" => queries::statement(&row),
         "select-json" => queries::select(&row),

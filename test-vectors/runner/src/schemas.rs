@@ -1,4 +1,5 @@
-//! Rows of `schema`: a deploy, its report and its fields, or its refusal.
+//! Rows of `schema`: a deploy, its report and its fields, or its refusal. Rows of `query-profile`: what is read of the
+//! profiles.
 use brooklet_schema::Application;
 use brooklet_search::Deployed;
 use serde_json::Value as Json;
@@ -23,4 +24,16 @@ pub(crate) fn schema(row: &Json) -> String {
         lines.extend(Deployed::compile(application).err().map(|rejection| refusal(&rejection)));
         lines.join("\n")
     }))
+}
+
+/// A row of `query-profile`.
+pub(crate) fn query_profiles(row: &Json) -> String {
+    let package = [
+        ("services.xml".to_owned(), services(&["t"]).into_bytes()),
+        ("schemas/t.sd".to_owned(), b"schema t { document t { field a type int { indexing: attribute } } }".to_vec()),
+    ];
+    let own = row["files"].as_object().into_iter().flatten();
+    let own = own.map(|(path, content)| (path.clone(), content.as_str().unwrap_or_default().as_bytes().to_vec()));
+    let files: Vec<_> = package.into_iter().chain(own).collect();
+    outcome(Application::deploy(&files).map(|application| format!("{:?}", application.query_profiles)))
 }
