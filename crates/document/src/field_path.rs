@@ -48,6 +48,8 @@ pub enum Step {
 pub struct FieldPath {
     /// The field.
     pub field: String,
+    /// Its type.
+    pub field_type: DataType,
     /// The steps from its value.
     pub steps: Vec<Step>,
     /// The type of what the path leads to.
@@ -78,7 +80,12 @@ impl FieldPath {
         if written.len() > STEPS {
             return Err(refused(format!("A field path has more than {STEPS} steps")));
         }
-        let mut path = FieldPath { field: field.to_owned(), steps: Vec::new(), data_type: data_type.clone() };
+        let mut path = FieldPath {
+            field: field.to_owned(),
+            field_type: data_type.clone(),
+            steps: Vec::new(),
+            data_type: data_type.clone(),
+        };
         for step in written {
             path.take(step).map_err(refused)?;
         }

@@ -1,10 +1,11 @@
 //! Operations as they stand in feeds: `{"put":"id:…","fields":{…},"condition":"…","create":true}`.
 //!
 //! Requests over HTTP name the document in their path instead; their bodies are read by [`crate::json::read_fields`].
-use brooklet_task::{Code, Rejection};
+use brooklet_task::Rejection;
 
 use crate::json::{FieldTypes, Kind, Lexer, ReadOptions, UniqueNames};
-use crate::json::{broken, check_key, read_condition, read_create, read_fields_object, refused};
+use crate::json::{broken, check_key, read_condition, read_create, read_fields_object, read_update_fields, refused};
+use crate::update::Update;
 use crate::{DocumentId, Value};
 
 /// What an operation does.
@@ -38,6 +39,8 @@ pub struct Operation {
     pub id: DocumentId,
     /// The fields of a put, in the order they were given.
     pub fields: Vec<(String, Value)>,
+    /// What an update changes.
+    pub update: Option<Update>,
     /// The selection that must hold.
     pub condition: Option<String>,
     /// What `create` says, if it is there.
@@ -61,7 +64,7 @@ pub trait DocumentTypes {
 /// Reads the next operation; what follows it is left to be read. Unknown members are passed over.
 ///
 /// # Errors
-/// If it is no operation on a document of a known type, or an update, which cannot be read yet.
+/// If it is no operation on a document of a known type.
 pub fn read_operation(
     types: &dyn DocumentTypes,
     json: &mut Lexer,
@@ -74,13 +77,18 @@ pub fn read_operation(
     let document_type = id.document_type();
     let missing = || refused(&format!("Document type {} does not exist", Rejection::quote(document_type)));
     let fields_of_type = types.fields_of(document_type).ok_or_else(missing)?;
+    let mut update = None;
     let fields = match (kind, envelope.fields) {
         (OperationKind::Put, Some(mut fields)) => read_fields_object(fields_of_type, &id, &mut fields, options)?,
         (OperationKind::Put, None) => {
             return Err(refused(&format!("put of document {id} is missing a 'fields' map")));
         }
-        (OperationKind::Update, _) => {
-            return Err(Rejection::new(Code::Unsupported, "Reading update operations is not supported yet"));
+        (OperationKind::Update, Some(mut fields)) => {
+            update = Some(read_update_fields(fields_of_type, &id, &mut fields, options)?);
+            Vec::new()
+        }
+        (OperationKind::Update, None) => {
+            return Err(refused(&format!("update of document {id} is missing a 'fields' map")));
         }
         (OperationKind::Remove, Some(_)) => return Err(refused("A remove operation cannot have 'fields'")),
         (OperationKind::Remove, None) if envelope.create.is_some() => {
@@ -88,7 +96,7 @@ pub fn read_operation(
         }
         (OperationKind::Remove, None) => Vec::new(),
     };
-    Ok(Operation { kind, id, fields, condition: envelope.condition, create: envelope.create })
+    Ok(Operation { kind, id, fields, update, condition: envelope.condition, create: envelope.create })
 }
 
 /// The members of an operation before its document type is known; the fields are found but not read.

@@ -1,5 +1,12 @@
+<<<<<<< HEAD
 //! A request to change a document → the operation the tail stores.
 use brooklet_document::embedding::{EmbeddingWanted, Embeddings};
+=======
+//! A request to write a document blindly → the operation the tail stores. What looks at the document first is
+//! `mutate.rs`.
+use std::sync::Arc;
+
+>>>>>>> f2a385f (Updates: read, checked by type, applied; conditions on put, update and remove; which documents are stored and which go)
 use brooklet_document::json::{ReadOptions, nearest_name, read_fields};
 use brooklet_document::{Document, DocumentId, Value};
 use brooklet_schema::{Application, Schema};
@@ -63,8 +70,8 @@ pub fn encode(application: &Application, request: &OperationRequest<'_>) -> Resu
     let operation = match request.kind {
         1 => return put(application, schema, &id, request),
         3 if request.condition.is_empty() => Operation::Remove(id.as_str().to_owned()),
-        3 => return Err(unsupported("A condition on a remove")),
-        _ => return Err(unsupported("A partial update")),
+        3 => return Err(needs_document("A condition on a remove")),
+        _ => return Err(needs_document("A partial update")),
     };
     Ok(seal(schema, &id, operation, Vec::new()))
 }
@@ -75,12 +82,10 @@ fn put(
     id: &DocumentId,
     request: &OperationRequest<'_>,
 ) -> Result<Encoded, Rejection> {
-    let options =
-        ReadOptions { ignore_undefined_fields: application.ignore_undefined_fields, ..ReadOptions::default() };
-    let body = read_fields(schema, id, request.body, options)?;
+    let body = read_fields(schema, id, request.body, options(application))?;
     let conditional = !request.condition.is_empty() || body.condition.is_some_and(|condition| !condition.is_empty());
     if conditional {
-        return Err(unsupported("A condition on a put"));
+        return Err(needs_document("A condition on a put"));
     }
     // `create` changes nothing on a put without a condition.
     let _ = (request.create, body.create);
@@ -100,6 +105,7 @@ fn put(
     Ok(encoded)
 }
 
+<<<<<<< HEAD
 /// The values of the fields outside the document.
 fn made(
     schema: &Schema,
@@ -136,6 +142,11 @@ pub fn embeddings_wanted(
         ReadOptions { ignore_undefined_fields: application.ignore_undefined_fields, ..ReadOptions::default() };
     let body = read_fields(schema, &id, request.body, options)?;
     Ok(make_fields(schema, id.as_str(), &body.fields, &Embeddings::default(), None)?.wanted)
+=======
+/// How strictly the application reads documents.
+pub(crate) fn options(application: &Application) -> ReadOptions {
+    ReadOptions { ignore_undefined_fields: application.ignore_undefined_fields, ..ReadOptions::default() }
+>>>>>>> f2a385f (Updates: read, checked by type, applied; conditions on put, update and remove; which documents are stored and which go)
 }
 
 fn seal(schema: &Schema, id: &DocumentId, operation: Operation, ignored: Vec<String>) -> Encoded {
@@ -143,9 +154,9 @@ fn seal(schema: &Schema, id: &DocumentId, operation: Operation, ignored: Vec<Str
     Encoded { schema: schema.name.clone(), operation: operation.encode(&id.partition_key()), ignored }
 }
 
-fn schema_of<'a>(application: &'a Application, id: &DocumentId) -> Result<&'a Schema, Rejection> {
+pub(crate) fn schema_of<'a>(application: &'a Application, id: &DocumentId) -> Result<&'a Arc<Schema>, Rejection> {
     let name = id.document_type();
-    application.schema(name).map(|schema| &**schema).ok_or_else(|| {
+    application.schema(name).ok_or_else(|| {
         let names = application.schemas.iter().map(|schema| schema.name.as_str());
         let hint = match nearest_name(name, names.clone()) {
             Some(near) => format!("; did you mean '{near}'?"),
@@ -159,8 +170,8 @@ fn invalid(message: String) -> Rejection {
     Rejection::new(Code::InvalidDocument, message)
 }
 
-fn unsupported(what: &str) -> Rejection {
-    Rejection::new(Code::Unsupported, format!("{what} is not supported yet"))
+fn needs_document(what: &str) -> Rejection {
+    Rejection::new(Code::Unsupported, format!("{what} is not written blindly: it needs the document it changes"))
 }
 
 impl Encoded {

@@ -1,6 +1,7 @@
 //! Writing: the tasks that make stored operations of requests, and segments of operations.
 //!
 //! * [`encode`]: a put or remove as it came in → the bytes the tail stores.
+//! * [`Mutate`]: a condition or an update, evaluated on the document as it is now → the same bytes.
 //! * [`Compact`]: tail and small segments → segments, in steps small enough to share a thread with requests.
 #![forbid(unsafe_code)]
 
@@ -8,7 +9,15 @@ mod change;
 mod compact;
 mod cursor;
 mod encode;
+<<<<<<< HEAD
 pub mod indexing;
 
 pub use compact::{Compact, Reason};
 pub use encode::{Encoded, OperationRequest, embeddings_wanted, encode};
+=======
+mod mutate;
+
+pub use compact::{Compact, Reason};
+pub use encode::{Encoded, OperationRequest, encode};
+pub use mutate::Mutate;
+>>>>>>> f2a385f (Updates: read, checked by type, applied; conditions on put, update and remove; which documents are stored and which go)

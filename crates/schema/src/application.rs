@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use brooklet_document::DocumentTypes;
 use brooklet_document::json::FieldTypes;
+use brooklet_document::selection::Selection;
 use brooklet_task::{Code, Rejection};
 
 use crate::package::Package;
+use crate::place::Place;
 use crate::query_profiles::QueryProfiles;
 use crate::schema::Schema;
 use crate::sd::lex::SourceFile;
@@ -48,6 +50,9 @@ pub struct ContentCluster {
     pub query_timeout_ms: Option<u32>,
     /// `documents@selection`: only documents it selects are stored.
     pub selection: Option<String>,
+    /// `documents@garbage-collection` with its interval, seconds: documents that the selections do not select any more
+    /// are removed so often.
+    pub garbage_collection_s: Option<u32>,
     /// `tuning/max-document-size`, bytes.
     pub max_document_bytes: Option<u64>,
 }
@@ -130,16 +135,35 @@ impl Application {
         schemas.sort_by(|a, b| a.name.cmp(&b.name));
         let mut seen = BTreeSet::new();
         warnings.retain(|warning| seen.insert(warning.clone()));
-        Ok(Application {
+        let (configs, places): (Vec<_>, Vec<_>) =
+            services.clusters.into_iter().map(|cluster| (cluster.config, cluster.places)).unzip();
+        let ignore_undefined_fields = services.ignore_undefined_fields;
+        let embedders = services.embedders;
+        let clusters = configs;
+        let application = Application {
             schemas,
-            clusters: services.clusters.into_iter().map(|cluster| cluster.config).collect(),
-            ignore_undefined_fields: services.ignore_undefined_fields,
-            embedders: services.embedders,
+            clusters,
+            ignore_undefined_fields,
+            embedders,
             warnings,
             overrides,
             models,
             query_profiles,
-        })
+        };
+        application.check_selections(&places)?;
+        Ok(application)
+    }
+
+    /// Every selection of services.xml must be one, and name what exists.
+    fn check_selections(&self, places: &[Vec<Place>]) -> Result<(), Rejection> {
+        for (cluster, places) in self.clusters.iter().zip(places) {
+            for (config, place) in cluster.types.iter().zip(places) {
+                let Some(selection) = self.stored_selection(&config.name) else { continue };
+                Selection::parse(&selection, self, Code::InvalidApplication)
+                    .map_err(|error| place.reject(format!("document type '{}': {}", config.name, error.message)))?;
+            }
+        }
+        Ok(())
     }
 
     /// The schema of that name.
@@ -152,6 +176,17 @@ impl Application {
     #[must_use]
     pub fn cluster_of(&self, document_type: &str) -> Option<&ContentCluster> {
         self.clusters.iter().find(|cluster| cluster.types.iter().any(|config| config.name == document_type))
+    }
+
+    /// The selection of the documents of a type that are stored, if not all are: that of its cluster and its own.
+    #[must_use]
+    pub fn stored_selection(&self, document_type: &str) -> Option<String> {
+        let cluster = self.cluster_of(document_type)?;
+        let own = cluster.types.iter().find(|config| config.name == document_type)?.selection.as_deref();
+        match (cluster.selection.as_deref(), own) {
+            (Some(all), Some(own)) => Some(format!("({all}) and ({own})")),
+            (one, other) => one.or(other).map(str::to_owned),
+        }
     }
 }
 

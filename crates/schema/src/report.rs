@@ -17,8 +17,12 @@ impl Application {
                 format!("{{\"name\":{},\"type\":{}}}", quoted(&field.name), quoted(&field.data_type.to_string()))
             });
             let embeds = schema.made_fields().any(|field| !field.script.embed_calls().is_empty());
-            let name = quoted(&schema.name);
-            format!("{{\"name\":{name},\"cluster\":{},\"fields\":{fields},\"embeds\":{embeds}}}", quoted(cluster))
+            let expiry = self.expiry(&schema.name).map_or_else(String::new, |(selection, seconds)| {
+                let selection = quoted(&selection);
+                format!(",\"garbageCollection\":{{\"selection\":{selection},\"intervalSeconds\":{seconds}}}")
+            });
+            let (name, cluster) = (quoted(&schema.name), quoted(cluster));
+            format!("{{\"name\":{name},\"cluster\":{cluster},\"fields\":{fields},\"embeds\":{embeds}{expiry}}}")
         });
         let clusters = list(&self.clusters, |cluster| {
             let types = list(&cluster.types, |config| quoted(&config.name));
@@ -34,6 +38,15 @@ impl Application {
             "{{\"schemas\":{schemas},\"clusters\":{clusters},\"embedders\":{embedders},\"warnings\":{warnings},\
              \"fingerprint\":\"{fingerprint:016x}\"}}"
         )
+    }
+
+    /// Which documents of a type are removed by and by, and how often it is looked, seconds. A document of which the
+    /// selection cannot be told (a field is not set) stays.
+    #[must_use]
+    pub fn expiry(&self, document_type: &str) -> Option<(String, u32)> {
+        let seconds = self.cluster_of(document_type)?.garbage_collection_s?;
+        let stored = self.stored_selection(document_type)?;
+        Some((format!("not ({stored})"), seconds))
     }
 
     /// A number that is another when stored columns would be: from names, types, roles and matching of all fields.

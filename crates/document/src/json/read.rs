@@ -11,8 +11,12 @@ use crate::{DataType, DocumentId, Value};
 mod number;
 mod position;
 mod tensor;
+mod update;
 mod uri;
 mod value;
+
+pub(crate) use update::read_update_fields;
+pub use update::{UpdateBody, read_update};
 
 pub use tensor::{TensorSource, read_query_tensor, read_tensor};
 pub(super) use value::ValueReader;
@@ -60,6 +64,26 @@ pub fn read_fields(
     options: ReadOptions,
 ) -> Result<PutBody, Rejection> {
     let mut reader = BodyReader::new(types, id, options);
+    let mut json = start(body)?;
+    let mut fields = None;
+    let members = read_members(&mut json, &mut |json| {
+        fields = Some(reader.fields(json)?);
+        Ok(())
+    });
+    let members = members.and_then(|members| json.end().map(|()| members)).map_err(broken)?;
+    let fields = fields.ok_or_else(|| refused("document is missing the required \"fields\" field"))?;
+    Ok(PutBody { fields, condition: members.condition, create: members.create, ignored: reader.values.ignored })
+}
+
+/// What the body of an operation has beside its fields.
+pub(crate) struct Members {
+    pub(crate) condition: Option<String>,
+    pub(crate) create: Option<bool>,
+    pub(crate) has_fields: bool,
+}
+
+/// Stands before the object that a body must be.
+pub(crate) fn start(body: &[u8]) -> Result<Lexer<'_>, Rejection> {
     let mut json = Lexer::from_bytes(body, Code::InvalidDocument).map_err(broken)?;
     if json.at_end() {
         return Err(refused("Could not read document, no document?"));
@@ -68,9 +92,34 @@ pub fn read_fields(
     if kind != Kind::Object {
         return Err(refused(&format!("expected start of root object, got {}", kind.noun())));
     }
-    reader.members(&mut json).and_then(|()| json.end()).map_err(broken)?;
-    let fields = reader.fields.ok_or_else(|| refused("document is missing the required \"fields\" field"))?;
-    Ok(PutBody { fields, condition: reader.condition, create: reader.create, ignored: reader.values.ignored })
+    Ok(json)
+}
+
+/// Reads the members of a body; the value of `fields` is left to `read_fields`.
+pub(crate) fn read_members(
+    json: &mut Lexer,
+    read_fields: &mut dyn FnMut(&mut Lexer) -> Result<(), Rejection>,
+) -> Result<Members, Rejection> {
+    json.begin_object()?;
+    let mut seen = UniqueNames::default();
+    let mut members = Members { condition: None, create: None, has_fields: false };
+    while let Some(key) = json.next_key()? {
+        check_key(&mut seen, &key)?;
+        match &*key {
+            "fields" => {
+                let kind = json.kind()?;
+                if kind != Kind::Object {
+                    return Err(refused(&format!("expected start of JSON object, but got {}", kind.noun())));
+                }
+                members.has_fields = true;
+                read_fields(json)?;
+            }
+            "condition" => members.condition = read_condition(json)?,
+            "create" => members.create = Some(read_create(json)?),
+            _ => drop(json.skip_value()?),
+        }
+    }
+    Ok(members)
 }
 
 /// Reads the value of `fields` alone.
@@ -133,34 +182,11 @@ struct BodyReader<'a> {
     types: &'a dyn FieldTypes,
     id: &'a DocumentId,
     values: ValueReader,
-    fields: Option<Vec<(String, Value)>>,
-    condition: Option<String>,
-    create: Option<bool>,
 }
 
 impl<'a> BodyReader<'a> {
     fn new(types: &'a dyn FieldTypes, id: &'a DocumentId, options: ReadOptions) -> BodyReader<'a> {
-        BodyReader { types, id, values: ValueReader::new(options), fields: None, condition: None, create: None }
-    }
-
-    fn members(&mut self, json: &mut Lexer) -> Result<(), Rejection> {
-        json.begin_object()?;
-        let mut seen = UniqueNames::default();
-        while let Some(key) = json.next_key()? {
-            check_key(&mut seen, &key)?;
-            match &*key {
-                "fields" => match json.kind()? {
-                    Kind::Object => self.fields = Some(self.fields(json)?),
-                    other => {
-                        return Err(refused(&format!("expected start of JSON object, but got {}", other.noun())));
-                    }
-                },
-                "condition" => self.condition = read_condition(json)?,
-                "create" => self.create = Some(read_create(json)?),
-                _ => drop(json.skip_value()?),
-            }
-        }
-        Ok(())
+        BodyReader { types, id, values: ValueReader::new(options) }
     }
 
     fn fields(&mut self, json: &mut Lexer) -> Result<Vec<(String, Value)>, Rejection> {

@@ -6,6 +6,7 @@ use brooklet_task::limits::{TENSOR_CELLS, TENSOR_LABEL};
 use brooklet_task::{Code, Rejection};
 
 use super::{Tensor, TensorType};
+use crate::update::GivenCell;
 
 /// Collects the cells of one tensor, refuses what its type does not have and what is given twice.
 #[derive(Clone, Debug)]
@@ -97,6 +98,19 @@ impl TensorBuilder {
         }
         subspace.cells[offset] = self.tensor_type.cell.round(value);
         Ok(())
+    }
+
+    /// The cells that were given, by address and place; those of a whole subspace all.
+    pub(crate) fn given_cells(self) -> Vec<GivenCell> {
+        let mut cells = Vec::new();
+        for (address, subspace) in self.subspaces {
+            for (offset, value) in subspace.cells.into_iter().enumerate() {
+                if subspace.given.get(offset).copied().unwrap_or(true) {
+                    cells.push(GivenCell { address: address.clone(), offset, value });
+                }
+            }
+        }
+        cells
     }
 
     /// The tensor. A type without mapped dimensions has zeros where nothing was given.

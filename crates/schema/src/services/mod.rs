@@ -36,6 +36,9 @@ pub(crate) struct Cluster {
 
 type Read<T> = Result<T, Rejection>;
 
+/// Seconds between two looks for documents that are to go.
+const GARBAGE_COLLECTION_INTERVAL: &str = "3600";
+
 /// Reads services.xml.
 ///
 /// # Errors
@@ -119,6 +122,7 @@ impl<'f, 'a> Reader<'f, 'a> {
                 types: Vec::new(),
                 query_timeout_ms: None,
                 selection: None,
+                garbage_collection_s: None,
                 max_document_bytes: None,
             },
             places: Vec::new(),
@@ -149,7 +153,12 @@ impl<'f, 'a> Reader<'f, 'a> {
     fn documents(&mut self, node: Node<'f, 'a>, cluster: &mut Cluster) -> Read<()> {
         cluster.config.selection = node.attribute("selection").map(str::to_owned);
         if node.attribute("garbage-collection") == Some("true") {
-            return Err(self.file.place(node).unsupported("garbage-collection of documents"));
+            let interval = node.attribute("garbage-collection-interval").unwrap_or(GARBAGE_COLLECTION_INTERVAL);
+            let seconds = interval.trim().parse().ok().filter(|seconds| *seconds > 0);
+            let shown = Rejection::quote(interval);
+            let message = format!("'{shown}' is no garbage-collection-interval: a number of seconds is expected");
+            let seconds = seconds.ok_or_else(|| self.file.place(node).reject(message))?;
+            cluster.config.garbage_collection_s = Some(seconds);
         }
         for child in self.children(node, "documents", tables::DOCUMENTS)? {
             match name(child) {

@@ -10,6 +10,7 @@ use brooklet_task::{Code, Rejection};
 use super::{check_key, refused};
 use crate::json::{Kind, Lexer, UniqueNames};
 use crate::tensor::{Labels, parse_hex};
+use crate::update::GivenCell;
 use crate::{Tensor, TensorBuilder, TensorType, parse_cell, parse_literal};
 
 type Reads<T> = Result<T, Rejection>;
@@ -66,6 +67,63 @@ pub fn read_query_tensor(tensor_type: &Arc<TensorType>, text: &str) -> Reads<Ten
     parse_literal(text, Some(tensor_type), code)
 }
 
+/// Reads the operands of a modify update, `form` being the member they stand in: cells one by one, or blocks.
+///
+/// # Errors
+/// As [`read_tensor`].
+pub(super) fn read_given_cells(tensor_type: &Arc<TensorType>, form: &str, json: &mut Lexer) -> Reads<Vec<GivenCell>> {
+    let mut reader = TensorReader::of_document(tensor_type)?;
+    if form == "blocks" {
+        reader.blocks(json)?
+    } else {
+        reader.cells(json)?
+    }
+    Ok(reader.builder.given_cells())
+}
+
+/// Reads `{"addresses":[{"x":"a"},…]}` with labels of mapped dimensions; a dimension that is not named matches all.
+///
+/// # Errors
+/// If there is something else, or a dimension that is not mapped.
+pub(super) fn read_addresses(tensor_type: &Arc<TensorType>, json: &mut Lexer) -> Reads<Vec<Vec<Option<String>>>> {
+    let reader = TensorReader::of_document(tensor_type)?;
+    expect(Kind::Object, "an object with 'addresses'", json)?;
+    json.begin_object()?;
+    let mut addresses = Vec::new();
+    let mut seen = UniqueNames::default();
+    while let Some(key) = json.next_key()? {
+        check_key(&mut seen, &key)?;
+        if &*key != "addresses" {
+            return Err(refused(&format!("Unknown JSON string '{}' in a remove update", Rejection::quote(&key))));
+        }
+        expect(Kind::Array, "'addresses' to contain an array", json)?;
+        json.begin_array()?;
+        while json.next_element()? {
+            if addresses.len() == TENSOR_CELLS {
+                return Err(refused(&format!("More addresses than the limit of {TENSOR_CELLS}")));
+            }
+            let labels = reader.address(json)?;
+            let mut address = Vec::new();
+            for (dimension, label) in tensor_type.dimensions.iter().zip(labels) {
+                if dimension.is_mapped() {
+                    address.push(label);
+                } else if label.is_some() {
+                    let message = format!(
+                        "Indexed dimension address '{}' should not be specified in remove update",
+                        dimension.name
+                    );
+                    return Err(refused(&message));
+                }
+            }
+            if address.iter().all(Option::is_none) {
+                return Err(refused("An address of a remove update names no dimension"));
+            }
+            addresses.push(address);
+        }
+    }
+    Ok(addresses)
+}
+
 struct TensorReader {
     builder: TensorBuilder,
     source: TensorSource,
@@ -83,6 +141,18 @@ enum Form {
 }
 
 impl TensorReader {
+    fn of_document(tensor_type: &Arc<TensorType>) -> Reads<TensorReader> {
+        let code = Code::InvalidDocument;
+        if tensor_type.checked_dense_size().is_none_or(|size| size > TENSOR_CELLS) {
+            let message = format!("{tensor_type} has more cells than the limit of {TENSOR_CELLS}");
+            return Err(Rejection::new(code, message));
+        }
+        let builder = TensorBuilder::new(tensor_type.clone(), code).at_most(TENSOR_CELLS);
+        let has_mapped = tensor_type.mapped().next().is_some();
+        let has_indexed = tensor_type.indexed().next().is_some();
+        Ok(TensorReader { builder, source: TensorSource::Document, has_mapped, has_indexed })
+    }
+
     fn tensor(&mut self, json: &mut Lexer) -> Reads<()> {
         match json.kind()? {
             Kind::Object => self.object(json),

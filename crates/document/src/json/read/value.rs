@@ -73,6 +73,18 @@ impl ValueReader {
         })
     }
 
+    /// Reads a value of an update of the named field; only its path is told with what is wrong with it.
+    pub(super) fn bare(&mut self, name: &str, data_type: &DataType, json: &mut Lexer) -> Reads<Value> {
+        self.path.0.clear();
+        self.path.0.push(Step::Name(name.to_owned()));
+        self.value(data_type, json).map_err(|mut error| {
+            if error.span.is_none() && self.path.0.len() > 1 {
+                error.message.push_str(&format!(" (at fields.{})", self.path));
+            }
+            error
+        })
+    }
+
     fn value(&mut self, data_type: &DataType, json: &mut Lexer) -> Reads<Value> {
         match data_type {
             DataType::Array(element) => self.array(element, json),

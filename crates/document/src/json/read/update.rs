@@ -1,0 +1,442 @@
+//! Reads updates: `{"fields":{"year":{"increment":1},"props{color}":{"assign":"red"}},"condition":"…","create":true}`.
+use brooklet_task::Rejection;
+use brooklet_task::limits::{ELEMENTS, FIELDS};
+
+use super::number::parse_int;
+use super::tensor::{read_addresses, read_given_cells};
+use super::value::{ValueReader, value_from_text};
+use super::{FieldTypes, ReadOptions, broken, check_key, read_members, refused, start};
+use crate::field_path::{FieldPath, WrittenStep};
+use crate::json::number::parse_double;
+use crate::json::{Kind, Lexer, TensorSource, UniqueNames, read_tensor};
+use crate::update::{
+    Calculation, ElementChange, FieldChange, FieldUpdate, MatchElement, PathChange, PathUpdate, TensorModify,
+    TensorOperation, Update, is_changeable, within,
+};
+use crate::{DataType, DocumentId, Value};
+
+type Reads<T> = Result<T, Rejection>;
+
+/// The body of an update.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UpdateBody {
+    /// What changes.
+    pub update: Update,
+    /// The selection that must hold.
+    pub condition: Option<String>,
+    /// What `create` says, if it is there.
+    pub create: Option<bool>,
+    /// Undefined fields that were passed over.
+    pub ignored: Vec<String>,
+}
+
+/// Reads the body of an update of the document `id`. Members it does not know are passed over.
+///
+/// # Errors
+/// If the body is no JSON object with `fields`, or a change does not fit its field.
+pub fn read_update(types: &dyn FieldTypes, id: &DocumentId, body: &[u8], options: ReadOptions) -> Reads<UpdateBody> {
+    let mut reader = UpdateReader::new(types, id, options);
+    let mut json = start(body)?;
+    let members = read_members(&mut json, &mut |json| reader.fields(json)).and_then(|members| {
+        json.end()?;
+        Ok(members)
+    });
+    let members = members.map_err(broken)?;
+    if !members.has_fields {
+        return Err(refused("document is missing the required \"fields\" field"));
+    }
+    let ignored = reader.values.ignored;
+    Ok(UpdateBody { update: reader.update, condition: members.condition, create: members.create, ignored })
+}
+
+/// Reads the value of `fields` of an update alone.
+pub(crate) fn read_update_fields(
+    types: &dyn FieldTypes,
+    id: &DocumentId,
+    json: &mut Lexer,
+    options: ReadOptions,
+) -> Reads<Update> {
+    let mut reader = UpdateReader::new(types, id, options);
+    reader.fields(json).map_err(broken)?;
+    Ok(reader.update)
+}
+
+struct UpdateReader<'a> {
+    types: &'a dyn FieldTypes,
+    id: &'a DocumentId,
+    values: ValueReader,
+    update: Update,
+}
+
+impl<'a> UpdateReader<'a> {
+    fn new(types: &'a dyn FieldTypes, id: &'a DocumentId, options: ReadOptions) -> UpdateReader<'a> {
+        UpdateReader { types, id, values: ValueReader::new(options), update: Update::default() }
+    }
+
+    fn fields(&mut self, json: &mut Lexer) -> Reads<()> {
+        json.begin_object()?;
+        let mut seen = UniqueNames::default();
+        while let Some(name) = json.next_key()? {
+            check_key(&mut seen, &name)?;
+            if seen.count() > FIELDS {
+                return Err(refused(&format!("An update has more fields than the limit of {FIELDS}")));
+            }
+            let kind = json.kind()?;
+            if kind != Kind::Object {
+                return Err(within(
+                    &name,
+                    refused(&format!(
+                        "Expected start of JSON object, got {}: expected an operation such as {{\"assign\":…}}",
+                        kind.noun()
+                    )),
+                ));
+            }
+            if name.contains(['.', '[', '{']) {
+                let update = self.path(&name, json).map_err(|error| within(&name, error))?;
+                self.update.paths.push(update);
+                continue;
+            }
+            match self.types.data_type(&name) {
+                Some(data_type) => {
+                    let changes = self.changes(&name, data_type, json).map_err(|error| within(&name, error))?;
+                    let (field, data_type) = (name.into_owned(), data_type.clone());
+                    self.update.fields.push(FieldUpdate { field, data_type, changes });
+                }
+                None if self.values.options.ignore_undefined_fields => {
+                    self.values.ignored.push(name.into_owned());
+                    json.skip_value()?;
+                }
+                None => {
+                    let of = self.id.document_type();
+                    let message = format!("No field named '{}' in document type '{of}'", Rejection::quote(&name));
+                    return Err(within(&name, refused(&message)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn changes(&mut self, field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<Vec<FieldChange>> {
+        let mut changes = Vec::new();
+        let mut seen = UniqueNames::default();
+        json.begin_object()?;
+        while let Some(name) = json.next_key()? {
+            check_key(&mut seen, &name)?;
+            changes.push(match &*name {
+                "assign" if json.kind()? == Kind::Null => {
+                    json.null()?;
+                    FieldChange::Assign(None)
+                }
+                "assign" => FieldChange::Assign(Some(self.values.bare(field, data_type, json)?)),
+                "add" => FieldChange::Add(self.added(field, data_type, json)?),
+                "remove" => self.removed(field, data_type, json)?,
+                "match" => {
+                    let (element, change) = self.matched(field, data_type, json)?;
+                    FieldChange::Match(element, change)
+                }
+                "modify" => FieldChange::Modify(modified(field, data_type, json)?),
+                other => match Calculation::from_name(other) {
+                    Some(calculation) => {
+                        check_numeric(data_type)?;
+                        FieldChange::Calculate(calculation, operand(json)?)
+                    }
+                    None => return Err(refused(&format!("Operation '{}' not implemented.", Rejection::quote(other)))),
+                },
+            });
+        }
+        Ok(changes)
+    }
+
+    fn added(&mut self, field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<Value> {
+        match data_type {
+            DataType::Array(_) | DataType::WeightedSet { .. } => self.values.bare(field, data_type, json),
+            DataType::Tensor(of) => {
+                demand_mapped("An add", data_type)?;
+                let kind = json.kind()?;
+                if kind != Kind::Object {
+                    return Err(refused(&format!("Expected start of JSON object, got {}", kind.noun())));
+                }
+                let tensor = read_tensor(of, json, TensorSource::Document)?;
+                if tensor.addresses.is_empty() {
+                    return Err(refused(&format!("Add update for field '{field}' does not contain tensor cells")));
+                }
+                Ok(Value::Tensor(tensor))
+            }
+            other => Err(no_collection(other)),
+        }
+    }
+
+    fn removed(&mut self, field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<FieldChange> {
+        match data_type {
+            DataType::Array(_) => match self.values.bare(field, data_type, json)? {
+                Value::Array(elements) => Ok(FieldChange::Remove(elements)),
+                _ => Err(no_collection(data_type)),
+            },
+            DataType::WeightedSet { element, .. } => {
+                let kind = json.kind()?;
+                if kind != Kind::Object {
+                    return Err(refused(&format!("Expected an object of keys, got {}", kind.noun())));
+                }
+                let mut keys = Vec::new();
+                json.begin_object()?;
+                while let Some(key) = json.next_key()? {
+                    if keys.len() == ELEMENTS {
+                        return Err(refused(&format!("More entries than the limit of {ELEMENTS}")));
+                    }
+                    keys.push(value_from_text(element, &key)?);
+                    json.skip_value()?;
+                }
+                Ok(FieldChange::Remove(keys))
+            }
+            DataType::Tensor(of) => {
+                demand_mapped("A remove", data_type)?;
+                let addresses = read_addresses(of, json)?;
+                if addresses.is_empty() {
+                    let message = format!("Remove update for field '{field}' does not contain tensor addresses");
+                    return Err(refused(&message));
+                }
+                Ok(FieldChange::RemoveCells(addresses))
+            }
+            other => Err(no_collection(other)),
+        }
+    }
+
+    /// `{"element":…,"increment":…}`, in any order.
+    fn matched(&mut self, field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<(MatchElement, ElementChange)> {
+        let kind = json.kind()?;
+        if kind != Kind::Object {
+            return Err(refused(&format!("Expected start of JSON object, got {}", kind.noun())));
+        }
+        let inner = match data_type {
+            DataType::Array(of) => (**of).clone(),
+            DataType::WeightedSet { .. } => DataType::Int,
+            other => return Err(refused(&format!("Container type {other} not supported for match update."))),
+        };
+        let (mut element, mut change) = (None, None);
+        let mut seen = UniqueNames::default();
+        json.begin_object()?;
+        while let Some(name) = json.next_key()? {
+            check_key(&mut seen, &name)?;
+            if &*name == "element" {
+                element = Some(match_element(data_type, &json.scalar_text()?)?);
+                continue;
+            }
+            let found = match &*name {
+                "assign" => ElementChange::Assign(self.values.bare(field, &inner, json)?),
+                "match" => ElementChange::Match(Box::new(self.matched(field, &inner, json)?)),
+                other => match Calculation::from_name(other) {
+                    Some(calculation) => {
+                        check_numeric(&inner)?;
+                        ElementChange::Calculate(calculation, operand(json)?)
+                    }
+                    None => return Err(refused(&format!("Operation '{}' not implemented.", Rejection::quote(other)))),
+                },
+            };
+            if change.replace(found).is_some() {
+                return Err(refused("A match update has more than one operation"));
+            }
+        }
+        let element = element.ok_or_else(|| refused("Expected match element, got END_OBJECT"))?;
+        let change = change.ok_or_else(|| refused("Expected match action, got END_OBJECT"))?;
+        Ok((element, change))
+    }
+
+    fn path(&mut self, text: &str, json: &mut Lexer) -> Reads<PathUpdate> {
+        let (field, steps) = parse_path(text)?;
+        let of = self.id.document_type();
+        let path = FieldPath::resolve(&field, &steps, self.types, of, brooklet_task::Code::InvalidDocument)?;
+        if !is_changeable(&path) {
+            return Err(refused("Keys cannot be changed; remove the entry and add another"));
+        }
+        let mut changes = Vec::new();
+        let mut seen = UniqueNames::default();
+        json.begin_object()?;
+        while let Some(name) = json.next_key()? {
+            check_key(&mut seen, &name)?;
+            let name = name.to_ascii_lowercase();
+            changes.push(match name.as_str() {
+                "assign" => PathChange::Assign(self.values.bare(text, &path.data_type, json)?),
+                "add" => match &path.data_type {
+                    DataType::Array(_) => match self.values.bare(text, &path.data_type, json)? {
+                        Value::Array(elements) => PathChange::Add(elements),
+                        _ => return Err(no_collection(&path.data_type)),
+                    },
+                    other => return Err(no_collection(other)),
+                },
+                "remove" => {
+                    let kind = json.kind()?;
+                    if !kind.is_scalar() {
+                        return Err(refused(&format!("Expected to be scalar value, got {}", kind.noun())));
+                    }
+                    json.skip_value()?;
+                    PathChange::Remove
+                }
+                other => match Calculation::from_name(other) {
+                    Some(calculation) => {
+                        check_numeric(&path.data_type)?;
+                        PathChange::Calculate(calculation, operand(json)?)
+                    }
+                    None => {
+                        let message = format!("Field path update type '{}' not supported.", Rejection::quote(other));
+                        return Err(refused(&message));
+                    }
+                },
+            });
+        }
+        Ok(PathUpdate { text: text.to_owned(), path, changes })
+    }
+}
+
+/// `{"operation":"add","create":true,"cells":[…]}`
+fn modified(field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<TensorModify> {
+    let DataType::Tensor(of) = data_type else {
+        return Err(refused(&format!("A modify update can only be applied to tensor fields, not to type {data_type}")));
+    };
+    let kind = json.kind()?;
+    if kind != Kind::Object {
+        return Err(refused(&format!("Expected start of JSON object, got {}", kind.noun())));
+    }
+    let (mut operation, mut create, mut cells) = (None, false, Vec::new());
+    let mut seen = UniqueNames::default();
+    json.begin_object()?;
+    while let Some(name) = json.next_key()? {
+        check_key(&mut seen, &name)?;
+        match &*name {
+            "operation" => {
+                let text = json.scalar_text()?;
+                let unknown = || {
+                    refused(&format!(
+                        "Unknown operation '{}' in modify update for field '{field}'",
+                        Rejection::quote(&text)
+                    ))
+                };
+                operation = Some(TensorOperation::from_name(&text).ok_or_else(unknown)?);
+            }
+            "create" => create = json.boolean()?,
+            "cells" | "addresses" | "blocks" => {
+                if !cells.is_empty() {
+                    return Err(refused("A modify update has only one of 'cells', 'addresses' and 'blocks'"));
+                }
+                cells = read_given_cells(of, &name, json)?;
+            }
+            other => {
+                let other = Rejection::quote(other);
+                return Err(refused(&format!("Unknown JSON string '{other}' in modify update for field '{field}'")));
+            }
+        }
+    }
+    let missing = |what: &str| refused(&format!("Modify update for field '{field}' does not contain {what}"));
+    let operation = operation.ok_or_else(|| missing("an operation"))?;
+    if cells.is_empty() {
+        return Err(missing("tensor cells"));
+    }
+    Ok(TensorModify { operation, create, cells })
+}
+
+fn demand_mapped(what: &str, data_type: &DataType) -> Reads<()> {
+    match data_type {
+        DataType::Tensor(of) if of.mapped().next().is_none() => {
+            let message = "update can only be applied to tensors with at least one sparse dimension";
+            Err(refused(&format!("{what} {message}. Got type {data_type}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn no_collection(data_type: &DataType) -> Rejection {
+    let message = "Trying to add or remove from a field of a type the reader does not know how to handle";
+    refused(&format!("{message}: {data_type}"))
+}
+
+fn check_numeric(data_type: &DataType) -> Reads<()> {
+    if data_type.is_numeric() { Ok(()) } else { Err(refused(&format!("Expected numeric type, got {data_type}."))) }
+}
+
+fn match_element(data_type: &DataType, text: &str) -> Reads<MatchElement> {
+    match data_type {
+        DataType::WeightedSet { element, .. } => value_from_text(element, text).map(MatchElement::Key),
+        _ => {
+            let index = parse_int(text)?;
+            let negative = |_| refused(&format!("{index} is no index of an array"));
+            usize::try_from(index).map(MatchElement::Index).map_err(negative)
+        }
+    }
+}
+
+/// A number, or a string with one.
+fn operand(json: &mut Lexer) -> Reads<f64> {
+    let text = json.scalar_text()?;
+    let number = parse_double(&text).filter(|number| number.is_finite());
+    number.ok_or_else(|| refused(&format!("For input string: \"{}\"", Rejection::quote(&text))))
+}
+
+/// `people[0].name`, `props{a b}`, `props{"a}b"}`: the field and the steps.
+fn parse_path(text: &str) -> Reads<(String, Vec<WrittenStep>)> {
+    let end = text.find(['.', '[', '{']).unwrap_or(text.len());
+    let (field, mut rest) = text.split_at(end);
+    let mut steps = Vec::new();
+    while let Some(first) = rest.chars().next() {
+        // Only looked at behind a sign, which is one byte.
+        let after = rest.get(1..).unwrap_or_default();
+        let (step, length) = match first {
+            '.' => {
+                let length = after.find(['.', '[', '{']).unwrap_or(after.len());
+                if length == 0 {
+                    return Err(refused("A field path has a '.' without a name"));
+                }
+                (WrittenStep::Name(after[..length].to_owned()), length)
+            }
+            '[' => {
+                let Some(length) = after.find(']') else {
+                    return Err(refused(&format!(
+                        "Array subscript '{}' is incomplete. No matching ']'",
+                        Rejection::quote(rest)
+                    )));
+                };
+                let index = &after[..length];
+                let step = match index.strip_prefix('$') {
+                    Some(variable) => WrittenStep::IndexVariable(variable.to_owned()),
+                    None => {
+                        let no_number = |_| refused(&format!("For input string: \"{}\"", Rejection::quote(index)));
+                        WrittenStep::Index(index.parse().map_err(no_number)?)
+                    }
+                };
+                (step, length + 1)
+            }
+            '{' => key_step(rest)?,
+            _ => return Err(refused(&format!("Unexpected '{}' in a field path", Rejection::quote(rest)))),
+        };
+        steps.push(step);
+        rest = &after[length..];
+    }
+    Ok((field.to_owned(), steps))
+}
+
+/// The key in braces that `text` begins with, and the length of what follows the opening one.
+fn key_step(text: &str) -> Reads<(WrittenStep, usize)> {
+    let incomplete = || refused(&format!("Key '{}' is incomplete. No matching '}}'", Rejection::quote(text)));
+    let after = &text[1..];
+    let Some(quoted) = after.strip_prefix('"') else {
+        let length = after.find('}').ok_or_else(incomplete)?;
+        let key = &after[..length];
+        let step = match key.strip_prefix('$') {
+            Some(variable) => WrittenStep::KeyVariable(variable.to_owned()),
+            None => WrittenStep::Key(key.to_owned()),
+        };
+        return Ok((step, length + 1));
+    };
+    let mut key = String::new();
+    let mut chars = quoted.char_indices();
+    while let Some((offset, c)) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some((_, '"')) => key.push('"'),
+                _ => return Err(refused("Escape '\\' of a quoted key is only for '\"'")),
+            },
+            '"' if quoted[offset + 1..].starts_with('}') => return Ok((WrittenStep::Key(key), offset + 3)),
+            '"' => return Err(incomplete()),
+            c => key.push(c),
+        }
+    }
+    Err(incomplete())
+}

@@ -1,0 +1,134 @@
+//! Changing tensors: merging, removing and computing with cells.
+use brooklet_task::limits::TENSOR_CELLS;
+use brooklet_task::{Code, Rejection};
+
+use crate::Tensor;
+
+/// One cell of a modify update.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GivenCell {
+    /// The labels of the mapped dimensions, in order.
+    pub address: Vec<String>,
+    /// The place in the dense subspace.
+    pub offset: usize,
+    /// The operand.
+    pub value: f64,
+}
+
+/// What a modify update does with each cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TensorOperation {
+    /// The cell becomes the operand.
+    Replace,
+    /// The operand is added.
+    Add,
+    /// The cell is multiplied with it.
+    Multiply,
+}
+
+impl TensorOperation {
+    /// The operation of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<TensorOperation> {
+        Some(match name {
+            "replace" => TensorOperation::Replace,
+            "add" => TensorOperation::Add,
+            "multiply" => TensorOperation::Multiply,
+            _ => return None,
+        })
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            TensorOperation::Replace => "replace",
+            TensorOperation::Add => "add",
+            TensorOperation::Multiply => "multiply",
+        }
+    }
+
+    fn of(self, cell: f64, operand: f64) -> f64 {
+        match self {
+            TensorOperation::Replace => operand,
+            TensorOperation::Add => cell + operand,
+            TensorOperation::Multiply => cell * operand,
+        }
+    }
+}
+
+/// A modify update.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TensorModify {
+    /// What is done.
+    pub operation: TensorOperation,
+    /// Whether missing subspaces are made first, filled with 1 to multiply and with 0 otherwise.
+    pub create: bool,
+    /// The cells.
+    pub cells: Vec<GivenCell>,
+}
+
+impl TensorModify {
+    pub(super) fn apply(&self, mut tensor: Tensor) -> Result<Tensor, Rejection> {
+        if self.create {
+            let fill = if self.operation == TensorOperation::Multiply { 1.0 } else { 0.0 };
+            tensor = self.with_missing(&tensor, fill)?;
+        }
+        let size = tensor.tensor_type.dense_size().max(1);
+        for given in &self.cells {
+            let Ok(place) = tensor.addresses.binary_search(&given.address) else { continue };
+            if let Some(cell) = tensor.cells.get_mut(place * size + given.offset) {
+                *cell = tensor.tensor_type.cell.round(self.operation.of(*cell, given.value));
+            }
+        }
+        Ok(tensor)
+    }
+
+    fn with_missing(&self, tensor: &Tensor, fill: f64) -> Result<Tensor, Rejection> {
+        let size = tensor.tensor_type.dense_size().max(1);
+        let mut missing: Vec<&Vec<String>> = self.cells.iter().map(|given| &given.address).collect();
+        missing.sort();
+        missing.dedup();
+        missing.retain(|address| tensor.addresses.binary_search(address).is_err());
+        let cells = vec![fill; missing.len().saturating_mul(size).min(TENSOR_CELLS + 1)];
+        check_size(tensor.cells.len() + cells.len())?;
+        let made = Tensor {
+            tensor_type: tensor.tensor_type.clone(),
+            addresses: missing.into_iter().cloned().collect(),
+            cells,
+        };
+        merged(tensor, &made)
+    }
+}
+
+fn check_size(cells: usize) -> Result<(), Rejection> {
+    if cells <= TENSOR_CELLS {
+        return Ok(());
+    }
+    let message = format!("The tensor would have more cells than the limit of {TENSOR_CELLS}");
+    Err(Rejection::new(Code::InvalidDocument, message))
+}
+
+/// The subspaces of both; where both have one, that of `more`.
+pub(super) fn merged(tensor: &Tensor, more: &Tensor) -> Result<Tensor, Rejection> {
+    let mut all: std::collections::BTreeMap<&[String], &[f64]> = tensor.subspaces().collect();
+    all.extend(more.subspaces());
+    check_size(all.len() * tensor.tensor_type.dense_size())?;
+    let addresses = all.keys().map(|address| address.to_vec()).collect();
+    let cells = all.values().flat_map(|cells| cells.iter().copied()).collect();
+    Ok(Tensor { tensor_type: tensor.tensor_type.clone(), addresses, cells })
+}
+
+/// The subspaces that match none of the addresses.
+pub(super) fn without(tensor: &Tensor, addresses: &[Vec<Option<String>>]) -> Tensor {
+    let matches = |labels: &[String], address: &Vec<Option<String>>| {
+        labels.iter().zip(address).all(|(label, wanted)| wanted.as_ref().is_none_or(|wanted| wanted == label))
+    };
+    let kept = tensor.subspaces().filter(|(labels, _)| !addresses.iter().any(|address| matches(labels, address)));
+    let kept: Vec<_> = kept.collect();
+    Tensor {
+        tensor_type: tensor.tensor_type.clone(),
+        addresses: kept.iter().map(|(labels, _)| labels.to_vec()).collect(),
+        cells: kept.iter().flat_map(|(_, cells)| cells.iter().copied()).collect(),
+    }
+}

@@ -1,0 +1,335 @@
+//! Changes one document: reads it if the operation asks for it, checks the condition, applies the update, and makes the
+//! operation the tail stores.
+//!
+//! A blind put or remove wants nothing. All else is evaluated on the document as it is *now*: the host runs the task in
+//! one turn and queues its result in the same, so nothing comes in between; what is queued for the document already and
+//! not yet committed comes with the request and is newer than anything stored.
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use brooklet_document::json::{ReadOptions, read_fields, read_update};
+use brooklet_document::selection::{Outcome, Selection, Subject};
+use brooklet_document::update::Update;
+use brooklet_document::{Document, DocumentId, Value};
+use brooklet_kernel::Needle;
+use brooklet_schema::{Application, Schema};
+use brooklet_segment::{Halt, Manifest, Operation, Place, StoredOperation, StoredSegment, read_document};
+use brooklet_task::bytes::{Reader, Writer};
+use brooklet_task::{Block, BlockRef, Code, Rejection, Task, Want, limits};
+
+use crate::cursor::{Fetched, Of, find};
+use crate::encode::{OperationRequest, options, schema_of};
+
+/// The task.
+pub struct Mutate {
+    key: String,
+    id: DocumentId,
+    target: Target,
+    change: Change,
+    condition: Option<Selection>,
+    create: bool,
+    ignored: bool,
+    now: i64,
+    state: State,
+    asked: VecDeque<BlockRef>,
+    fetched: Fetched,
+}
+
+/// What is known of the document's type.
+struct Target {
+    schema: Arc<Schema>,
+    /// What the application stores of the type; everything if nothing is said.
+    stored: Option<Selection>,
+    bytes_max: usize,
+}
+
+enum Change {
+    Put(Vec<(String, Value)>),
+    Update(Update),
+    Remove,
+}
+
+enum State {
+    Manifest,
+    /// Looking through the segments of the type for the document.
+    Find(Vec<Rc<StoredSegment>>),
+    Read(Rc<StoredSegment>, u32),
+    Found(Option<Document>),
+    Done(Written),
+}
+
+/// What comes of it.
+enum Written {
+    Operation(Operation),
+    /// There is nothing to write: an update of a document that does not exist, or that changes nothing.
+    Nothing,
+    /// The application does not store such documents.
+    NotStored,
+}
+
+impl Mutate {
+    /// Reads the request (docs/abi.md, mutate), and checks the operation against its schema.
+    ///
+    /// # Errors
+    /// If the id, the type, the body, a value or the condition is not what the schema allows.
+    pub fn open(application: &Application, request: &[u8]) -> Result<Mutate, Rejection> {
+        let mut reader = Reader::new(request);
+        let place = Place::read(&mut reader)?;
+        let now = reader.u64()? as i64;
+        let pending = reader.bytes()?;
+        let request = OperationRequest::read(reader.raw(reader.remaining())?)?;
+        let id = DocumentId::parse(request.id)?;
+        if id.partition_key() != place.key {
+            let message = format!("Document '{id}' is not in partition '{}'", Rejection::quote(&place.key));
+            return Err(Rejection::new(Code::InvalidDocument, message));
+        }
+        let schema = schema_of(application, &id)?;
+        let body = Body::read(application, schema, &id, &request)?;
+        let from_url = (!request.condition.is_empty()).then_some(request.condition);
+        let condition = from_url.or(body.condition.as_deref().filter(|text| !text.is_empty()));
+        let condition = condition.map(|text| Selection::parse(text, application, Code::InvalidDocument)).transpose();
+        let condition = condition.map_err(|error| error.within("Failed to parse test and set condition"))?;
+        let blind = condition.is_none() && !matches!(body.change, Change::Update(_));
+        let state = match (blind, pending.is_empty()) {
+            (true, _) => State::Found(None),
+            (false, false) => State::Found(document_of(StoredOperation::decode(&place.key, pending)?)),
+            (false, true) if place.partition == 0 => State::Found(None),
+            (false, true) => State::Manifest,
+        };
+        Ok(Mutate {
+            key: place.key,
+            target: Target::of(application, schema)?,
+            change: body.change,
+            condition,
+            create: request.create || body.create,
+            ignored: body.ignored,
+            id,
+            now,
+            state,
+            asked: VecDeque::new(),
+            fetched: Fetched::default(),
+        })
+    }
+
+    /// The last operation of the tail on the document decides; without one, the segments of its type are looked through.
+    fn take_manifest(&mut self, manifest: Manifest) -> Result<(), Rejection> {
+        for (_, stored) in manifest.operations.iter().rev() {
+            // Most are about other documents: those that do not even hold the text of the id are not decoded.
+            if !contains(stored, self.id.as_str().as_bytes()) {
+                continue;
+            }
+            let operation = StoredOperation::decode(&self.key, stored)?;
+            if operation.id() == self.id.as_str() {
+                self.state = State::Found(document_of(operation));
+                return Ok(());
+            }
+        }
+        let name = self.id.document_type();
+        let segments = manifest.segments.ok_or_else(|| Rejection::corrupt("a manifest without segments"))?;
+        let of_type = segments.into_iter().filter(|segment| segment.header.schema == name).map(Rc::new);
+        self.state = State::Find(of_type.collect());
+        Ok(())
+    }
+
+    /// One step; `Halt::Missing` if blocks are lacking.
+    fn step(&mut self) -> Result<(), Halt> {
+        match &self.state {
+            State::Find(segments) => {
+                let segments = segments.clone();
+                let mut found = None;
+                let mut missing = false;
+                for segment in &segments {
+                    match find(segment, self.id.as_str(), &mut self.fetched) {
+                        Ok(Some(ordinal)) if segment.liveness.get(ordinal as usize) => found = Some((segment, ordinal)),
+                        Ok(_) => {}
+                        Err(Halt::Missing) => missing = true,
+                        Err(halt) => return Err(halt),
+                    }
+                }
+                self.state = match found {
+                    Some((segment, ordinal)) => State::Read(segment.clone(), ordinal),
+                    None if missing => return Err(Halt::Missing),
+                    None => State::Found(None),
+                };
+            }
+            State::Read(segment, ordinal) => {
+                let mut used = Vec::new();
+                let mut blocks = Of { fetched: &mut self.fetched, segment: segment.number, used: &mut used };
+                let document = read_document(&segment.header, *ordinal, &|_| true, &mut blocks)?;
+                self.state = State::Found(Some(document));
+            }
+            State::Found(_) => {
+                let State::Found(document) = std::mem::replace(&mut self.state, State::Manifest) else { return Ok(()) };
+                self.state = State::Done(self.write(document)?);
+            }
+            State::Manifest | State::Done(_) => {}
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, document: Option<Document>) -> Result<Written, Rejection> {
+        let exists = document.is_some();
+        self.check_condition(document.as_ref())?;
+        let id = self.id.as_str().to_owned();
+        let change = std::mem::replace(&mut self.change, Change::Remove);
+        let changed = match change {
+            Change::Remove => return Ok(Written::Operation(Operation::Remove(id))),
+            Change::Put(fields) => Document { id, fields },
+            Change::Update(_) if !exists && !self.create => return Ok(Written::Nothing),
+            Change::Update(update) if exists && update.is_empty() => return Ok(Written::Nothing),
+            Change::Update(update) => {
+                let mut document = document.unwrap_or(Document { id, fields: Vec::new() });
+                update.apply(&mut document)?;
+                document
+            }
+        };
+        if let Some(stored) = &self.target.stored {
+            let subject = Subject { id: &self.id, fields: &changed.fields, now: self.now };
+            if stored.evaluate(&subject)? == Outcome::False {
+                return Ok(Written::NotStored);
+            }
+        }
+        Ok(Written::Operation(Operation::Put(changed)))
+    }
+
+    /// The condition must be true of the document, which must exist, unless it is to be made.
+    fn check_condition(&self, document: Option<&Document>) -> Result<(), Rejection> {
+        let Some(condition) = &self.condition else { return Ok(()) };
+        let reason = match document {
+            None if self.create => return Ok(()),
+            None => "Document does not exist",
+            Some(document) => {
+                let subject = Subject { id: &self.id, fields: &document.fields, now: self.now };
+                if condition.selects(&subject)? {
+                    return Ok(());
+                }
+                "Condition did not match document"
+            }
+        };
+        let message = format!("ReturnCode(TEST_AND_SET_CONDITION_FAILED, {reason} nodeIndex=0)");
+        Err(Rejection::new(Code::ConditionNotMet, message))
+    }
+
+    fn want_missing(&mut self) -> Want {
+        let missing = self.fetched.take_missing();
+        self.asked.extend(&missing);
+        Want::Blocks(missing)
+    }
+
+    /// The bytes to store, or nothing; with what was ignored.
+    fn encode(&self, written: Written) -> Result<Vec<u8>, Rejection> {
+        let mut writer = Writer::new();
+        writer.u8(u8::from(self.ignored) | u8::from(matches!(written, Written::NotStored)) << 1);
+        let operation = match written {
+            Written::Operation(operation) => {
+                let operation = StoredOperation { schema: self.target.schema.name.clone(), operation };
+                let is_put = matches!(operation.operation, Operation::Put(_));
+                let bytes = operation.encode(&self.key);
+                if is_put {
+                    self.target.check_size(&self.id, bytes.len())?;
+                }
+                bytes
+            }
+            Written::Nothing | Written::NotStored => Vec::new(),
+        };
+        writer.bytes(&operation);
+        Ok(writer.finish())
+    }
+}
+
+/// The parts of an operation.
+struct Body {
+    change: Change,
+    condition: Option<String>,
+    create: bool,
+    ignored: bool,
+}
+
+impl Body {
+    fn read(
+        application: &Application,
+        schema: &Schema,
+        id: &DocumentId,
+        request: &OperationRequest<'_>,
+    ) -> Result<Body, Rejection> {
+        let options: ReadOptions = options(application);
+        match request.kind {
+            1 => {
+                let body = read_fields(schema, id, request.body, options)?;
+                let (create, ignored) = (body.create.unwrap_or(false), !body.ignored.is_empty());
+                Ok(Body { change: Change::Put(body.fields), condition: body.condition, create, ignored })
+            }
+            2 => {
+                let body = read_update(schema, id, request.body, options)?;
+                let (create, ignored) = (body.create.unwrap_or(false), !body.ignored.is_empty());
+                Ok(Body { change: Change::Update(body.update), condition: body.condition, create, ignored })
+            }
+            3 => Ok(Body { change: Change::Remove, condition: None, create: false, ignored: false }),
+            other => Err(Rejection::new(Code::BadRequest, format!("Unknown kind of operation {other}"))),
+        }
+    }
+}
+
+impl Target {
+    fn of(application: &Application, schema: &Arc<Schema>) -> Result<Target, Rejection> {
+        let stored = application.stored_selection(&schema.name);
+        let stored = stored.map(|text| Selection::parse(&text, application, Code::InvalidApplication)).transpose()?;
+        let limit = application.cluster_of(&schema.name).and_then(|cluster| cluster.max_document_bytes);
+        let bytes_max = limit.map_or(limits::DOCUMENT_BYTES, |bytes| (bytes as usize).min(limits::DOCUMENT_BYTES));
+        Ok(Target { schema: schema.clone(), stored, bytes_max })
+    }
+
+    fn check_size(&self, id: &DocumentId, bytes: usize) -> Result<(), Rejection> {
+        if bytes <= self.bytes_max {
+            return Ok(());
+        }
+        let message = format!("Document '{id}' takes {bytes} bytes, at most {} are allowed", self.bytes_max);
+        Err(Rejection::new(Code::TooLarge, message))
+    }
+}
+
+fn document_of(operation: StoredOperation) -> Option<Document> {
+    match operation.operation {
+        Operation::Put(document) => Some(document),
+        Operation::Remove(_) => None,
+    }
+}
+
+fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
+    Needle::new(wanted).find(bytes).is_some()
+}
+
+impl Task for Mutate {
+    fn wants(&mut self) -> Result<Want, Rejection> {
+        loop {
+            match &self.state {
+                State::Manifest => return Ok(Want::Manifest { layout: 0, operation: 0 }),
+                State::Done(_) => return Ok(Want::Nothing),
+                _ => match self.step() {
+                    Ok(()) => {}
+                    Err(Halt::Missing) => return Ok(self.want_missing()),
+                    Err(Halt::Rejected(rejection)) => return Err(rejection),
+                },
+            }
+        }
+    }
+
+    fn give(&mut self, answer: Block) -> Result<(), Rejection> {
+        if matches!(self.state, State::Manifest) {
+            return self.take_manifest(Manifest::read(&self.key, answer.bytes())?);
+        }
+        let place = self.asked.pop_front().ok_or_else(|| Rejection::corrupt("a block that was not wanted"))?;
+        self.fetched.give(&self.key, place, answer)
+    }
+
+    fn finish(mut self: Box<Self>) -> Result<Vec<u8>, Rejection> {
+        match std::mem::replace(&mut self.state, State::Manifest) {
+            State::Done(written) => self.encode(written),
+            _ => Err(Rejection::new(
+                Code::TimedOut,
+                format!("Timeout before '{}' was read; nothing was written", self.id),
+            )),
+        }
+    }
+}
