@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use brooklet_document::embedding::write_wanted;
 use brooklet_document::json::JsonWriter;
-use brooklet_feed::{Compact, OperationRequest, embeddings_wanted, encode};
+use brooklet_feed::{Compact, Mutate, OperationRequest, embeddings_wanted, encode};
 use brooklet_schema::Application;
 use brooklet_search::{Deployed, Get, Merge, Residency, Search, Visit, scope};
 use brooklet_task::bytes::{Reader, Writer};
@@ -149,6 +149,7 @@ impl Core {
             }
             3 => Inner::Running(Box::new(Get::open(deployed, residency, request)?)),
             4 => Inner::Running(Box::new(Compact::open(&deployed.application, request)?)),
+            5 => Inner::Running(Box::new(Mutate::open(&deployed.application, request)?)),
             6 => Inner::Running(Box::new(Visit::open(deployed, residency, request)?)),
             7 => Inner::Done(scope(&deployed, request)?),
             8 => Inner::Running(Box::new(Merge::open(&deployed, request)?)),

@@ -2,7 +2,7 @@
  * The core as typed calls over opaque bytes. A trap costs the request that met it and the cache; the next request finds
  * a fresh instance with the last deployed package.
  */
-import { asOperation, type PackageBytes } from "./bytes.ts";
+import { asOperation, type OperationBytes, type PackageBytes } from "./bytes.ts";
 import { decodeWanted, type EmbeddingWanted } from "./embedding.ts";
 import { Reader, Writer } from "./frame.ts";
 import { Instance, type RawInstance, type RawTask } from "./instance.ts";
@@ -14,6 +14,7 @@ import type {
   EncodedOperation,
   EncodeRequest,
   Engine,
+  Mutation,
   PageBounds,
   PartitionPage,
   Place,
@@ -24,11 +25,13 @@ import type {
   Want,
 } from "./task.ts";
 
-const KIND = { encode: 1, search: 2, get: 3, compact: 4, visit: 6, embeddings: 11 } as const;
+const KIND = { encode: 1, search: 2, get: 3, compact: 4, mutate: 5, visit: 6, embeddings: 11 } as const;
 const PAGE_FORMAT = { json: 0, jsonl: 1, ids: 2 } as const;
 const OPERATION = { put: 1, update: 2, remove: 3 } as const;
 const REASON = { fold: 1, schema: 2 } as const;
 const FLAG_CREATE = 1;
+const FLAG_IGNORED_FIELDS = 1;
+const FLAG_IGNORED_OPERATION = 2;
 const NOTHING = new Uint8Array();
 
 /** An embedder of services.xml: `prepend/query`, `transformer-model@path` and their kin, each with its value. */
@@ -97,7 +100,7 @@ export class Core implements Engine {
   }
 
   encode(request: EncodeRequest): Task<EncodedOperation> {
-    return this.#open(KIND.encode, writeOperation(request), (result) => {
+    return this.#open(KIND.encode, writeOperation(new Writer(), request), (result) => {
       const reader = new Reader(result);
       return { schema: reader.text(), operation: asOperation(reader.bytes()) };
     });
@@ -105,7 +108,7 @@ export class Core implements Engine {
 
   /** The texts that must be embedded before an operation is encoded. */
   embeddings(request: EncodeRequest): Task<readonly EmbeddingWanted[]> {
-    return this.#open(KIND.embeddings, writeOperation(request), decodeWanted);
+    return this.#open(KIND.embeddings, writeOperation(new Writer(), request), decodeWanted);
   }
 
   search(place: Place, nowSeconds: number, request: QueryRequest): Task<Rendered> {
@@ -115,6 +118,21 @@ export class Core implements Engine {
       const reader = new Reader(result);
       const [status, contentType, bytesRead, bytesScanned] = [reader.u16(), reader.text(), reader.u64(), reader.u64()];
       return { status, contentType, bytesRead, bytesScanned, body: reader.bytes() };
+    });
+  }
+
+  mutate(place: Place, nowSeconds: number, queued: OperationBytes | undefined, request: EncodeRequest): Task<Mutation> {
+    const writer = writePlace(place)
+      .u64(nowSeconds)
+      .bytes(queued ?? NOTHING);
+    return this.#open(KIND.mutate, writeOperation(writer, request), (result) => {
+      const reader = new Reader(result);
+      const [flags, operation] = [reader.u8(), reader.bytes()];
+      return {
+        operation: operation.length === 0 ? undefined : asOperation(operation),
+        ignoredFields: (flags & FLAG_IGNORED_FIELDS) !== 0,
+        ignoredOperation: (flags & FLAG_IGNORED_OPERATION) !== 0,
+      };
     });
   }
 
@@ -163,13 +181,15 @@ export class Core implements Engine {
   }
 }
 
-function writeOperation(request: EncodeRequest): Writer {
-  const writer = new Writer().u8(OPERATION[request.kind]).text(request.rawPath).text(request.id);
-  writer
+function writeOperation(writer: Writer, request: EncodeRequest): Writer {
+  return writer
+    .u8(OPERATION[request.kind])
+    .text(request.rawPath)
+    .text(request.id)
     .u8(request.create ? FLAG_CREATE : 0)
     .text(request.condition)
-    .bytes(request.body);
-  return writer.bytes(request.embeddings ?? NOTHING);
+    .bytes(request.body)
+    .bytes(request.embeddings ?? NOTHING);
 }
 
 function writePlace(place: Place): Writer {

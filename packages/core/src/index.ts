@@ -20,6 +20,7 @@ export type {
   EncodedOperation,
   EncodeRequest,
   Engine,
+  Mutation,
   PageBounds,
   PageFormat,
   PartitionPage,

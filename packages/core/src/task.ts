@@ -61,6 +61,16 @@ export interface EncodedOperation {
   readonly operation: OperationBytes;
 }
 
+/** What a write comes to, decided on the document as it is now. */
+export interface Mutation {
+  /** What the tail stores; `undefined`: there is nothing to write. */
+  readonly operation: OperationBytes | undefined;
+  /** Undefined fields were passed over, as the application wants. */
+  readonly ignoredFields: boolean;
+  /** The application does not store such a document. */
+  readonly ignoredOperation: boolean;
+}
+
 /** A query as it came over the wire. */
 export interface QueryRequest {
   readonly properties: readonly (readonly [name: string, value: string])[];
@@ -130,6 +140,8 @@ export interface Engine {
   /** The texts that must be embedded before an operation is encoded. */
   embeddings(request: EncodeRequest): Task<readonly EmbeddingWanted[]>;
   encode(request: EncodeRequest): Task<EncodedOperation>;
+  /** `queued`: the newest operation on the document that is not committed yet. */
+  mutate(place: Place, nowSeconds: number, queued: OperationBytes | undefined, request: EncodeRequest): Task<Mutation>;
   search(place: Place, nowSeconds: number, request: QueryRequest): Task<Rendered>;
   get(place: Place, request: DocumentRequest): Task<Rendered>;
   visit(place: Place, nowSeconds: number, request: VisitRequest, bounds: PageBounds): Task<PartitionPage>;

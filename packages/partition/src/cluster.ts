@@ -102,6 +102,10 @@ export interface Outcome {
   readonly message?: string;
   /** Of a refusal: whether the operation certainly did not happen. */
   readonly outcome?: "not_applied" | "unknown";
+  /** Undefined fields were passed over, as the application wants. */
+  readonly ignoredFields?: boolean;
+  /** The application does not store such documents: nothing was written. */
+  readonly ignoredOperation?: boolean;
 }
 
 /** A rendered answer. */

@@ -1,18 +1,16 @@
 /**
  * Everything stored for one group: the isolation and ordering unit. Reads are one uninterrupted turn between the core
- * and the store; a write is encoded in one turn and acknowledged after the commit that holds it.
+ * and the store; a write is decided and queued in one turn, and acknowledged after the commit that holds it.
  */
-import type { Engine, Place, Task } from "@brooklet/core";
+import { asOperation, type Engine, type Mutation, type Place, type Task } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
 import type { Answer, GetRequest, OperationRequest, Outcome, PartitionHandle, SearchRequest } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
-import { drive, NOWHERE } from "./drive.ts";
+import { drive } from "./drive.ts";
 import { failedOutcome, serviceError, tailFull, tooLate } from "./failure.ts";
 import { TAIL_BYTES_MAX, TAIL_OPERATIONS_MAX } from "./limits.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { placeOf, sourceOf } from "./place.ts";
-
-const APPLIED: Outcome = { status: 200 };
 
 /** A write that finds no room after so many folds gives up: others fill the tail as fast as it is folded. */
 const FOLDS_MAX = 16;
@@ -34,14 +32,26 @@ export class Partition implements PartitionHandle {
   async apply(request: OperationRequest, timeoutMs: number): Promise<Outcome> {
     const deadline = Deadline.in(timeoutMs);
     try {
-      const { operation } = drive(this.#engine.encode(request), NOWHERE, deadline);
       await this.#room(deadline);
-      await this.#bucket.write(this.#key, operation);
-      this.#maintenance.written(this.#bucket, this.#key);
-      return APPLIED;
+      const { operation, ignoredFields, ignoredOperation } = this.#decide(request, deadline);
+      if (operation !== undefined) {
+        await this.#bucket.write(this.#key, operation, { id: request.id, decided: true });
+        this.#maintenance.written(this.#bucket, this.#key);
+      }
+      return { status: 200, ...(ignoredFields && { ignoredFields }), ...(ignoredOperation && { ignoredOperation }) };
     } catch (error) {
       return failedOutcome(error);
     }
+  }
+
+  /** What a write comes to. Its caller queues that in the same turn: nothing may come in between. */
+  #decide(request: OperationRequest, deadline: Deadline): Mutation {
+    const store = this.#bucket.store;
+    const nowSeconds = Math.floor(Date.now() / 1_000);
+    const queued = this.#bucket.queued(this.#key, request.id);
+    const newest = queued === undefined ? undefined : asOperation(queued);
+    const task = this.#engine.mutate(placeOf(store.state(this.#key)), nowSeconds, newest, request);
+    return drive(task, sourceOf(store, this.#key), deadline);
   }
 
   async get(request: GetRequest, timeoutMs: number): Promise<Answer> {

@@ -28,7 +28,10 @@ const TOPICS = ["search", "document-api"];
 interface Step {
   readonly put?: string;
   readonly fields?: unknown;
+  readonly update?: string;
   readonly remove?: string;
+  readonly condition?: string;
+  readonly create?: boolean;
   readonly get?: string;
   readonly fieldSet?: string;
   readonly tensors?: string;
@@ -130,12 +133,10 @@ class Talk {
   }
 
   async #step(step: Step): Promise<Outcome> {
-    const { put, remove, get, compact } = step;
-    if (put !== undefined) {
-      const fields = typeof step.fields === "string" ? step.fields : JSON.stringify(step.fields);
-      return this.#write("put", put, `{"fields":${fields}}`);
-    }
-    if (remove !== undefined) return this.#write("remove", remove, "");
+    const { put, update, remove, get, compact } = step;
+    if (put !== undefined) return this.#write("put", put, step);
+    if (update !== undefined) return this.#write("update", update, step);
+    if (remove !== undefined) return this.#write("remove", remove, step);
     if (get !== undefined) {
       const request = { rawPath: RAW_PATH, id: get, fieldSet: step.fieldSet ?? "", tensorFormat: step.tensors ?? "" };
       const { status, body } = await this.#cluster.partition(keyOf(get)).get(request, MINUTE_MS);
@@ -146,8 +147,11 @@ class Talk {
     return [200, ""];
   }
 
-  async #write(kind: "put" | "remove", id: string, body: string): Promise<Outcome> {
-    const request = { kind, rawPath: RAW_PATH, id, create: false, condition: "", body: asBytes(body) };
+  async #write(kind: "put" | "update" | "remove", id: string, step: Step): Promise<Outcome> {
+    const { create = false, condition = "" } = step;
+    const fields = typeof step.fields === "string" ? step.fields : JSON.stringify(step.fields);
+    const body = step.body ?? (fields === undefined ? "" : `{"fields":${fields}}`);
+    const request = { kind, rawPath: RAW_PATH, id, create, condition, body: asBytes(body) };
     const { status, code, message } = await this.#cluster.partition(keyOf(id)).apply(request, MINUTE_MS);
     return [status, code === undefined ? "" : `${code}: ${message}`];
   }

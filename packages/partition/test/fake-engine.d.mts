@@ -9,6 +9,7 @@ export declare class FakeEngine implements DeployableEngine {
   timeoutMs: number;
   deploy: DeployableEngine["deploy"];
   encode: DeployableEngine["encode"];
+  mutate: DeployableEngine["mutate"];
   search: DeployableEngine["search"];
   get: DeployableEngine["get"];
   compact: DeployableEngine["compact"];

@@ -40,6 +40,15 @@ export class FakeEngine {
     });
   }
 
+  mutate(_place, _nowSeconds, _queued, request) {
+    return this.#task(function* () {
+      yield { kind: "pause" };
+      if (request.id === "") throw refused("INVALID_DOCUMENT", 400, "no id");
+      const value = request.kind === "remove" ? undefined : fromBytes(request.body);
+      return { operation: toBytes({ id: request.id, value }), ignoredFields: false, ignoredOperation: false };
+    });
+  }
+
   search(place) {
     const engine = this;
     return this.#task(function* () {

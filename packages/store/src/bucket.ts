@@ -18,7 +18,18 @@ export interface BucketOptions extends BucketIdentity {
   readonly schedule: (work: () => void) => void;
 }
 
+/** What a queued write is about. */
+export interface About {
+  /** The document. */
+  readonly id: string;
+  /** Whether the write was decided on what is queued before it: it cannot stand if that fails. */
+  readonly decided: boolean;
+}
+
 interface Waiting extends TailEntry {
+  readonly place: string;
+  /** The write it was decided on, if that was not committed yet. */
+  readonly base: Waiting | undefined;
   readonly done: () => void;
   readonly failed: (error: unknown) => void;
 }
@@ -33,6 +44,8 @@ export class Bucket {
   #application: number;
   #open: { readonly connection: SqlConnection; readonly store: PartitionStore } | undefined;
   #queue: Waiting[] = [];
+  /** The last write in the queue on each document. */
+  readonly #newest = new Map<string, Waiting>();
   #scheduled = false;
   #logBytes = 0;
   #commits = 0;
@@ -83,11 +96,20 @@ export class Bucket {
   }
 
   /** Appends an operation to the tail of `key`. Settles after the commit that holds it is on stable storage, or failed. */
-  write(key: string, bytes: Uint8Array): Promise<void> {
+  write(key: string, bytes: Uint8Array, about: About = { id: "", decided: false }): Promise<void> {
+    const place = placeOf(key, about.id);
     return new Promise((done, failed) => {
-      this.#queue.push({ key, bytes, done, failed });
+      const base = about.decided ? this.#newest.get(place) : undefined;
+      const waiting = { key, bytes, place, base, done, failed };
+      this.#queue.push(waiting);
+      if (about.id !== "") this.#newest.set(place, waiting);
       this.#schedule();
     });
+  }
+
+  /** The newest operation on a document that is queued and not committed: whoever changes the document goes on from it. */
+  queued(key: string, id: string): Uint8Array | undefined {
+    return this.#newest.get(placeOf(key, id))?.bytes;
   }
 
   /** Changes the store outside the queue (compaction), with the same care for failures. */
@@ -134,14 +156,34 @@ export class Bucket {
       this.store.append(batch);
     } catch (error) {
       this.#reopenAfter(error);
-      for (const { failed } of batch) failed(error);
+      for (const waiting of [...batch, ...this.#takeBasedOn(batch)]) {
+        this.#forget(waiting);
+        waiting.failed(error);
+      }
       return;
     }
     this.#commits += 1;
-    for (const { bytes, done } of batch) {
-      this.#logBytes += bytes.length;
-      done();
+    for (const waiting of batch) {
+      this.#logBytes += waiting.bytes.length;
+      this.#forget(waiting);
+      waiting.done();
     }
+  }
+
+  #forget(waiting: Waiting): void {
+    if (this.#newest.get(waiting.place) === waiting) this.#newest.delete(waiting.place);
+  }
+
+  /** Takes out of the queue what was decided on writes that failed. */
+  #takeBasedOn(batch: readonly Waiting[]): Waiting[] {
+    const failed = new Set(batch);
+    const based = this.#queue.filter((waiting) => {
+      if (waiting.base === undefined || !failed.has(waiting.base)) return false;
+      failed.add(waiting);
+      return true;
+    });
+    this.#queue = this.#queue.filter((waiting) => !failed.has(waiting));
+    return based;
   }
 
   /** The oldest writes, as many as one transaction may hold. */
@@ -165,4 +207,9 @@ export class Bucket {
     this.#open = undefined;
     connection?.close();
   }
+}
+
+/** The name of a document of a partition; no key contains the separator. */
+function placeOf(key: string, id: string): string {
+  return `${key}\n${id}`;
 }

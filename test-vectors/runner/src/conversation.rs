@@ -4,7 +4,8 @@
 //! "files", "steps": [step…]}]}`. Every conversation begins with the file's application and feed, and is held twice:
 //! with the feed in the tail, and with it folded into segments. Steps:
 //!
-//! * `{"put": id, "fields": object or JSON text}`, `{"remove": id}`, `{"get": id, "fieldSet", "tensors"}`
+//! * `{"put": id, "fields": object or JSON text}`, `{"update": id, "fields"}`, `{"remove": id}`, each with `condition`
+//!   and `create`, and instead of `fields` a whole `body`; `{"get": id, "fieldSet", "tensors"}`
 //! * `{"search": {parameter: value} or [[parameter, value]…], "key": "g:alice", "scoped": true, "body": text, "accept":
 //!   text}`: `key` names the partition (by default `g:alice`; `""`: those that the
 //!   parameters name), `scoped` adds the parameter that names the
@@ -16,7 +17,7 @@ use brooklet_search::Deployed;
 use brooklet_task::Rejection;
 use serde_json::{Value as Json, json};
 
-use crate::host::Host;
+use crate::host::{Host, Write};
 use crate::row::{needed, text};
 
 const CACHE_BYTES: usize = 64 << 20;
@@ -153,13 +154,17 @@ fn files_of(file: &Json, conversation: &Json) -> Vec<(String, String)> {
 }
 
 fn step(host: &mut Host, given: &Json) -> Outcome {
-    if let Some(id) = text(given, "put") {
-        let fields = &given["fields"];
-        let fields = fields.as_str().map_or_else(|| fields.to_string(), str::to_owned);
-        return Outcome::of_write(host.put(id, &fields));
-    }
-    if let Some(id) = text(given, "remove") {
-        return Outcome::of_write(host.remove(id));
+    for (kind, name) in [(1, "put"), (2, "update"), (3, "remove")] {
+        let Some(id) = text(given, name) else { continue };
+        let body = match (text(given, "body"), given.get("fields")) {
+            (Some(body), _) => body.to_owned(),
+            (None, Some(Json::String(fields))) => format!("{{\"fields\":{fields}}}"),
+            (None, Some(fields)) => format!("{{\"fields\":{fields}}}"),
+            (None, None) => String::new(),
+        };
+        let condition = text(given, "condition").unwrap_or_default();
+        let write = Write { kind, id, body: &body, condition, create: given["create"] == true };
+        return Outcome::of_write(host.write(&write));
     }
     if let Some(id) = text(given, "get") {
         let field_set = text(given, "fieldSet").unwrap_or_default();

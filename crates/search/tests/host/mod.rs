@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use brooklet_feed::{Compact, OperationRequest, encode};
+use brooklet_feed::{Compact, Mutate};
 use brooklet_schema::Application;
 use brooklet_search::{Deployed, Get, Merge, Residency, Search, Visit, scope};
 use brooklet_segment::Place;
@@ -107,6 +107,17 @@ impl VisitPage {
     }
 }
 
+/// An operation on a document.
+#[derive(Clone, Debug, Default)]
+pub struct Write<'a> {
+    /// 1 put, 2 update, 3 remove.
+    pub kind: u8,
+    pub id: &'a str,
+    pub body: &'a str,
+    pub condition: &'a str,
+    pub create: bool,
+}
+
 /// The host.
 pub struct Host {
     pub deployed: Rc<Deployed>,
@@ -140,25 +151,43 @@ impl Host {
 
     /// A put; the rejection if it was refused.
     pub fn put(&mut self, id: &str, fields: &str) -> Result<(), Rejection> {
-        self.operation(1, id, &format!("{{\"fields\":{fields}}}"))
+        self.write(&Write { kind: 1, id, body: &format!("{{\"fields\":{fields}}}"), ..Write::default() })
     }
 
     /// A remove.
     pub fn remove(&mut self, id: &str) -> Result<(), Rejection> {
-        self.operation(3, id, "")
+        self.write(&Write { kind: 3, id, ..Write::default() })
     }
 
-    fn operation(&mut self, kind: u8, id: &str, body: &str) -> Result<(), Rejection> {
-        let request =
-            OperationRequest { kind, id, create: false, condition: "", body: body.as_bytes(), embeddings: &[] };
-        let encoded = encode(&self.deployed.application, &request)?;
-        let key = key_of(id);
+    /// Any operation; the rejection if it was refused.
+    pub fn write(&mut self, write: &Write) -> Result<(), Rejection> {
+        let key = brooklet_document::DocumentId::parse(write.id)?.partition_key();
+        let mut writer = Writer::new();
+        self.place(&key).write(&mut writer);
+        writer.u64(1_790_000_000);
+        writer.bytes(&[]);
+        writer.u8(write.kind);
+        writer.text("/document/v1/x");
+        writer.text(write.id);
+        writer.u8(u8::from(write.create));
+        writer.text(write.condition);
+        writer.bytes(write.body.as_bytes());
+        writer.bytes(&[]);
+        let mut task = Box::new(Mutate::open(&self.deployed.application, &writer.finish())?);
+        self.drive(&key, &mut *task)?;
+        let result = task.finish()?;
+        let mut reader = Reader::new(&result);
+        reader.u8()?;
+        let operation = reader.bytes()?;
+        if operation.is_empty() {
+            return Ok(());
+        }
         let layout = self.next_layout;
         let partition = self.partitions.entry(key).or_insert_with(|| {
             self.next_layout += 1;
             Partition { layout, ..Partition::default() }
         });
-        partition.operations.insert(self.next_operation, encoded.operation);
+        partition.operations.insert(self.next_operation, operation.to_vec());
         self.next_operation += 1;
         Ok(())
     }

@@ -100,8 +100,18 @@ async function write(request: DocumentRequest, context: GatewayContext): Promise
     }
   });
   const traced = traceLevel > 0 ? { ...answer, trace: traceOf(kind, performance.now() - startedAt) } : answer;
-  if (outcome.status === 200) return withHeaders(jsonReply(200, traced, DOCUMENT_JSON), timeout.headers);
+  if (outcome.status === 200) {
+    return withHeaders(jsonReply(200, traced, DOCUMENT_JSON), { ...timeout.headers, ...ignored(outcome) });
+  }
   return withHeaders(writeFailure(outcome, path.raw, id), timeout.headers);
+}
+
+/** What of an operation was passed over, as the application wants. */
+function ignored(outcome: Outcome): Readonly<Record<string, string>> {
+  return {
+    ...(outcome.ignoredFields === true && { "x-vespa-ignored-fields": "true" }),
+    ...(outcome.ignoredOperation === true && { "x-vespa-ignored-operation": "true" }),
+  };
 }
 
 function traceOf(kind: string, elapsedMs: number): readonly { readonly message: string }[] {
