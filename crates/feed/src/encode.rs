@@ -1,12 +1,8 @@
-<<<<<<< HEAD
-//! A request to change a document → the operation the tail stores.
-use brooklet_document::embedding::{EmbeddingWanted, Embeddings};
-=======
 //! A request to write a document blindly → the operation the tail stores. What looks at the document first is
 //! `mutate.rs`.
 use std::sync::Arc;
 
->>>>>>> f2a385f (Updates: read, checked by type, applied; conditions on put, update and remove; which documents are stored and which go)
+use brooklet_document::embedding::{EmbeddingWanted, Embeddings};
 use brooklet_document::json::{ReadOptions, nearest_name, read_fields};
 use brooklet_document::{Document, DocumentId, Value};
 use brooklet_schema::{Application, Schema};
@@ -105,9 +101,8 @@ fn put(
     Ok(encoded)
 }
 
-<<<<<<< HEAD
 /// The values of the fields outside the document.
-fn made(
+pub(crate) fn made(
     schema: &Schema,
     id: &DocumentId,
     fields: &[(String, Value)],
@@ -138,15 +133,13 @@ pub fn embeddings_wanted(
     if request.kind != 1 || schema.made_fields().all(|field| field.script.embed_calls().is_empty()) {
         return Ok(Vec::new());
     }
-    let options =
-        ReadOptions { ignore_undefined_fields: application.ignore_undefined_fields, ..ReadOptions::default() };
-    let body = read_fields(schema, &id, request.body, options)?;
+    let body = read_fields(&**schema, &id, request.body, options(application))?;
     Ok(make_fields(schema, id.as_str(), &body.fields, &Embeddings::default(), None)?.wanted)
-=======
+}
+
 /// How strictly the application reads documents.
 pub(crate) fn options(application: &Application) -> ReadOptions {
     ReadOptions { ignore_undefined_fields: application.ignore_undefined_fields, ..ReadOptions::default() }
->>>>>>> f2a385f (Updates: read, checked by type, applied; conditions on put, update and remove; which documents are stored and which go)
 }
 
 fn seal(schema: &Schema, id: &DocumentId, operation: Operation, ignored: Vec<String>) -> Encoded {

@@ -9,15 +9,9 @@ mod change;
 mod compact;
 mod cursor;
 mod encode;
-<<<<<<< HEAD
 pub mod indexing;
-
-pub use compact::{Compact, Reason};
-pub use encode::{Encoded, OperationRequest, embeddings_wanted, encode};
-=======
 mod mutate;
 
 pub use compact::{Compact, Reason};
-pub use encode::{Encoded, OperationRequest, encode};
+pub use encode::{Encoded, OperationRequest, embeddings_wanted, encode};
 pub use mutate::Mutate;
->>>>>>> f2a385f (Updates: read, checked by type, applied; conditions on put, update and remove; which documents are stored and which go)

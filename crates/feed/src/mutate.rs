@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use brooklet_document::embedding::Embeddings;
 use brooklet_document::json::{ReadOptions, read_fields, read_update};
 use brooklet_document::selection::{Outcome, Selection, Subject};
 use brooklet_document::update::Update;
@@ -19,7 +20,8 @@ use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, BlockRef, Code, Rejection, Task, Want, limits};
 
 use crate::cursor::{Fetched, Of, find};
-use crate::encode::{OperationRequest, options, schema_of};
+use crate::encode::{OperationRequest, made, options, schema_of};
+use crate::indexing::make_fields;
 
 /// The task.
 pub struct Mutate {
@@ -181,6 +183,7 @@ impl Mutate {
             Change::Update(update) => {
                 let mut document = document.unwrap_or(Document { id, fields: Vec::new() });
                 update.apply(&mut document)?;
+                self.target.make_again(&self.id, &mut document, &update)?;
                 document
             }
         };
@@ -258,7 +261,9 @@ impl Body {
             1 => {
                 let body = read_fields(schema, id, request.body, options)?;
                 let (create, ignored) = (body.create.unwrap_or(false), !body.ignored.is_empty());
-                Ok(Body { change: Change::Put(body.fields), condition: body.condition, create, ignored })
+                let mut fields = body.fields;
+                fields.extend(made(schema, id, &fields, request.embeddings)?);
+                Ok(Body { change: Change::Put(fields), condition: body.condition, create, ignored })
             }
             2 => {
                 let body = read_update(schema, id, request.body, options)?;
@@ -278,6 +283,31 @@ impl Target {
         let limit = application.cluster_of(&schema.name).and_then(|cluster| cluster.max_document_bytes);
         let bytes_max = limit.map_or(limits::DOCUMENT_BYTES, |bytes| (bytes as usize).min(limits::DOCUMENT_BYTES));
         Ok(Target { schema: schema.clone(), stored, bytes_max })
+    }
+
+    /// Makes the fields outside the document again whose inputs an update changed.
+    fn make_again(&self, id: &DocumentId, document: &mut Document, update: &Update) -> Result<(), Rejection> {
+        let schema = &self.schema;
+        let changed = |field: &str| {
+            update.fields.iter().any(|of| of.field == field) || update.paths.iter().any(|of| of.path.field == field)
+        };
+        if schema.made_fields().next().is_none() {
+            return Ok(());
+        }
+        let embeds = schema.made_fields().any(|field| !field.script.embed_calls().is_empty());
+        if !embeds {
+            document.fields.retain(|(name, _)| schema.made_fields().all(|field| field.name != *name));
+        }
+        let only: Option<&dyn Fn(&str) -> bool> = if embeds { Some(&changed) } else { None };
+        let made = make_fields(schema, id.as_str(), &document.fields, &Embeddings::default(), only)?;
+        if !made.wanted.is_empty() {
+            let message =
+                format!("An update of '{id}' changes a text that is embedded: put the whole document instead");
+            return Err(Rejection::new(Code::Unsupported, message));
+        }
+        document.fields.retain(|(name, _)| made.fields.iter().all(|(of, _)| of != name));
+        document.fields.extend(made.fields);
+        Ok(())
     }
 
     fn check_size(&self, id: &DocumentId, bytes: usize) -> Result<(), Rejection> {

@@ -4,6 +4,7 @@ import { decodeMembers } from "./codec.ts";
 import { BrookletError, invalidArgument, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, type ExchangeRequest, exchange, pathSegment } from "./exchange.ts";
 import { Feed, type FeedOperation, type FeedOptions, type FeedSource, feed } from "./feed.ts";
+import type { FieldMap } from "./field.ts";
 import type { DocumentInputOf, DocumentOf } from "./infer.ts";
 import {
   type Query,
@@ -17,6 +18,8 @@ import {
 import type { HitFeatures, HitFeaturesOf } from "./ranking.ts";
 import { readResult, type SearchResult } from "./result.ts";
 import type { AnySchema } from "./schema.ts";
+import { conditionText, type WriteCondition } from "./selection.ts";
+import { encodeUpdate, type PathChanges, type UpdateOf } from "./update.ts";
 import {
   removeWhere,
   type SelectedOptions,
@@ -33,9 +36,24 @@ export interface RequestOptions {
 }
 
 /** What a write may be given. */
-export interface WriteOptions extends RequestOptions {
-  /** A document selection the stored document must fulfil; otherwise the write fails with `CONDITION_NOT_MET`. */
-  readonly condition?: string;
+export interface WriteOptions<Fields extends FieldMap = FieldMap> extends RequestOptions {
+  /**
+   * What the stored document must fulfil, such as `(it) => it.year.lt(2000)`; otherwise the write fails with
+   * `CONDITION_NOT_MET`. A document that is not there fulfils nothing.
+   */
+  readonly condition?: WriteCondition<Fields>;
+}
+
+/** What a write that can make a document may be given. */
+export interface CreateOptions<Fields extends FieldMap = FieldMap> extends WriteOptions<Fields> {
+  /** A document that is not there is made, whatever the condition. */
+  readonly create?: boolean;
+}
+
+/** What an update may be given. */
+export interface UpdateOptions<Fields extends FieldMap = FieldMap> extends CreateOptions<Fields> {
+  /** Changes of parts of fields. */
+  readonly paths?: PathChanges;
 }
 
 /** One user's documents. */
@@ -58,10 +76,24 @@ export class Group {
     schema: S,
     id: string,
     fields: DocumentInputOf<S["fields"]>,
-    options: WriteOptions = {},
+    options: CreateOptions<S["fields"]> = {},
   ): Promise<void> {
     const body = JSON.stringify({ fields: encodeDocument(schema, id, fields) });
     await this.#write("POST", schema, id, options, body);
+  }
+
+  /**
+   * Changes fields of the document with this id, whole and at once: no other write comes in between. It is no error if
+   * there is no such document. A change that computes with what is stored is not sent again when its outcome is unknown.
+   */
+  async update<S extends AnySchema>(
+    schema: S,
+    id: string,
+    changes: UpdateOf<S["fields"]>,
+    options: UpdateOptions<S["fields"]> = {},
+  ): Promise<void> {
+    const body = JSON.stringify({ fields: encodeUpdate(schema, id, changes, options.paths ?? {}) });
+    await this.#write("PUT", schema, id, options, body);
   }
 
   /** The document with this id. */
@@ -88,7 +120,7 @@ export class Group {
   }
 
   /** Removes the document with this id. It is no error if there is none. */
-  async remove(schema: AnySchema, id: string, options: WriteOptions = {}): Promise<void> {
+  async remove<S extends AnySchema>(schema: S, id: string, options: WriteOptions<S["fields"]> = {}): Promise<void> {
     await this.#write("DELETE", schema, id, options);
   }
 
@@ -98,7 +130,7 @@ export class Group {
     operations: FeedSource<FeedOperation<DocumentInputOf<S["fields"]>>>,
     options: FeedOptions = {},
   ): Feed {
-    const request: WriteOptions = options.signal === undefined ? {} : { signal: options.signal };
+    const request: RequestOptions = options.signal === undefined ? {} : { signal: options.signal };
     return new Feed(() =>
       feed(
         operations,
@@ -171,17 +203,21 @@ export class Group {
     return readResult(written, answer.json as WireResult);
   }
 
-  async #write(
-    method: "POST" | "DELETE",
-    schema: AnySchema,
+  async #write<S extends AnySchema>(
+    method: "POST" | "PUT" | "DELETE",
+    schema: S,
     id: string,
-    options: WriteOptions,
+    options: CreateOptions<S["fields"]>,
     body?: string,
   ): Promise<void> {
-    const { condition, signal } = options;
-    const parameters = condition === undefined ? "" : `?condition=${encodeURIComponent(condition)}`;
-    const target = this.#path(schema, id) + parameters;
-    const request = { method, target, signal, isRepeatable: condition === undefined };
+    const { condition, create, signal } = options;
+    const parameters = [
+      ...(condition === undefined ? [] : [`condition=${encodeURIComponent(conditionText(schema, condition))}`]),
+      ...(create === true ? ["create=true"] : []),
+    ];
+    const target = this.#path(schema, id) + (parameters.length === 0 ? "" : `?${parameters.join("&")}`);
+    // Done twice, an update may count twice, and a condition may fail for having been fulfilled the first time.
+    const request = { method, target, signal, isRepeatable: condition === undefined && method !== "PUT" };
     await this.#send(body === undefined ? request : { ...request, body });
   }
 

@@ -63,7 +63,7 @@ export type {
   StringConditions,
   TextConditions,
 } from "./field-condition.ts";
-export { Group, type RequestOptions, type WriteOptions } from "./group.ts";
+export { type CreateOptions, Group, type RequestOptions, type UpdateOptions, type WriteOptions } from "./group.ts";
 export type { ConditionsOf, DocumentInputOf, DocumentOf, HitFieldsOf } from "./infer.ts";
 export type { Expression, Profile } from "./profile.ts";
 export {
@@ -101,6 +101,16 @@ export {
   type SchemaOptions,
   schema,
 } from "./schema.ts";
+export {
+  type AnySelections,
+  type OrderSelections,
+  Selection,
+  type SelectionsOf,
+  type TextSelections,
+  type ValueSelections,
+  type WriteCondition,
+} from "./selection.ts";
 export type { Numbers, TensorBlock, TensorCell, TensorValue } from "./tensor.ts";
+export type { Assign, Calculate, ChangeOf, PathChanges, UpdateOf } from "./update.ts";
 export { type DistanceMetric, tensor, type VectorField, type VectorOptions, vector } from "./vector.ts";
 export type { SelectedOptions, SelectedSummary, VisitedDocument, VisitOptions } from "./visit.ts";

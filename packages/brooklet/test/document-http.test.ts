@@ -1,0 +1,121 @@
+/**
+ * Conversations with `/document/v1` that were recorded from the reference implementation's own handler, held with the
+ * gateway over the shipped core. Statuses, ids, fields and paths are compared; of a message only that there is one,
+ * since clients rely on no more. What differs on purpose stands below, with its reason.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createGateway, encodePackage } from "@brooklet/gateway";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openCluster } from "../src/node/threads.ts";
+
+interface Answer {
+  readonly status: number;
+  readonly body?: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Step {
+  readonly method: string;
+  readonly target: string;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly expect: Answer;
+}
+
+interface Recorded {
+  readonly conversations: readonly { readonly name: string; readonly steps: readonly Step[] }[];
+}
+
+/** A difference on purpose: requests it is about, and the status that is answered instead. */
+interface Difference {
+  readonly reason: string;
+  readonly about: (step: Step) => boolean;
+  readonly status: number;
+}
+
+const isUpdate = ({ method, expect: { status } }: Step, recorded: number): boolean =>
+  method === "PUT" && status === recorded;
+const isOfUnknownType = ({ target }: Step): boolean => target.startsWith("/document/v1/ns/nosuch/");
+
+const DIFFERENCES: readonly Difference[] = [
+  {
+    reason: "document-ids-and-feed §2: the content layer takes an update of a missing document for done",
+    about: (step) => isUpdate(step, 404),
+    status: 200,
+  },
+  {
+    reason:
+      "document-ids-and-feed §3.2: a dense tensor has as many values as its type says, a document with fewer is refused",
+    about: ({ body }) => body === '{"fields": {"emb": [1, 2]}}',
+    status: 400,
+  },
+  {
+    reason: "reliability U8: a type that does not exist is refused whatever is asked of it",
+    about: (step) => isOfUnknownType(step) && step.method !== "POST" && !step.target.includes("dryRun"),
+    status: 400,
+  },
+];
+
+const vectors = fileURLToPath(new URL("../../../test-vectors", import.meta.url));
+const { conversations } = JSON.parse(readFileSync(join(vectors, "http/document-v1.json"), "utf8")) as Recorded;
+const cluster = openCluster({ threads: 0 });
+const gateway = createGateway({ cluster });
+
+beforeAll(async () => {
+  const folder = join(vectors, "applications/mail");
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const content = files.map(({ parentPath, name }) => {
+    const path = join(parentPath, name);
+    return { path: path.slice(folder.length + 1).replaceAll("\\", "/"), content: readFileSync(path) };
+  });
+  await cluster.deploy(encodePackage(content));
+});
+
+afterAll(() => cluster.close());
+
+/** What is promised of a body: our own members beside it, and the words of a message, are not. */
+function promised(body: Readonly<Record<string, unknown>> | undefined): unknown {
+  if (body === undefined) return undefined;
+  const { code: _code, outcome: _outcome, message, ...rest } = body;
+  return { ...rest, message: typeof message };
+}
+
+async function send({ method, target, body, headers }: Step): Promise<Answer> {
+  const request = { method, headers: headers ?? {}, ...(body === undefined ? {} : { body }) };
+  const response = await gateway.fetch(`http://localhost${target}`, request);
+  const text = await response.text();
+  const kept = ["allow"].flatMap((name) => {
+    const value = response.headers.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  const answer = { status: response.status, headers: Object.fromEntries(kept) };
+  return text === "" ? answer : { ...answer, body: JSON.parse(text) as Record<string, unknown> };
+}
+
+test("there are enough of them", () => {
+  const steps = conversations.flatMap((conversation) => conversation.steps);
+  expect(steps.length).toBeGreaterThanOrEqual(300);
+  for (const { reason, about } of DIFFERENCES) expect([reason, steps.some(about)]).toEqual([reason, true]);
+});
+
+test.each(conversations)("$name", async ({ steps }) => {
+  for (const step of steps) {
+    const told = `${step.method} ${step.target} ${step.body ?? ""}`;
+    const answer = await send(step);
+    const different = DIFFERENCES.find(({ about }) => about(step));
+    if (different !== undefined) {
+      expect([told, answer.status]).toEqual([told, different.status]);
+      continue;
+    }
+    expect([told, answer.status, promised(answer.body)]).toEqual([
+      told,
+      step.expect.status,
+      promised(step.expect.body),
+    ]);
+    if (step.expect.headers?.["allow"] !== undefined && step.method === "OPTIONS") {
+      expect([told, answer.headers?.["allow"]]).toEqual([told, step.expect.headers["allow"]]);
+    }
+  }
+});

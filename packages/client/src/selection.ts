@@ -1,0 +1,178 @@
+/**
+ * What a stored document has to fulfil for a write to happen, in Vespa's document selection language. A selection is
+ * written field by field, so that the type checker knows the fields, and nothing in a value can be taken for language.
+ */
+import { epochSeconds } from "./codec.ts";
+import { invalidArgument } from "./error.ts";
+import type { Field, FieldMap, ShapeOf } from "./field.ts";
+import type { AnySchema } from "./schema.ts";
+
+/** Something a document fulfils or not. */
+export class Selection {
+  readonly #text: string;
+
+  /** @internal Selections are made by the fields of a schema. */
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** This one and all the others. */
+  and(...others: readonly Selection[]): Selection {
+    return new Selection([this, ...others].map((it) => `(${it})`).join(" and "));
+  }
+
+  /** This one or any of the others. */
+  or(...others: readonly Selection[]): Selection {
+    return new Selection([this, ...others].map((it) => `(${it})`).join(" or "));
+  }
+
+  /** Whatever does not fulfil this one. A comparison with a field that is not set is neither fulfilled nor not. */
+  not(): Selection {
+    return new Selection(`not (${this.#text})`);
+  }
+
+  /** The selection as text. */
+  toString(): string {
+    return this.#text;
+  }
+}
+
+/** What any field offers. */
+export interface AnySelections {
+  /** The field has a value. */
+  isSet(): Selection;
+  /** The field has none. */
+  isUnset(): Selection;
+}
+
+/** What fields that are compared offer. Of a list, one element that fulfils it is enough. */
+export interface ValueSelections<Value> extends AnySelections {
+  /** Is this value. */
+  is(value: Value): Selection;
+  /** Is another value, or none. */
+  isNot(value: Value): Selection;
+}
+
+/** What fields with an order offer. */
+export interface OrderSelections<Value> extends ValueSelections<Value> {
+  lt(bound: Value): Selection;
+  le(bound: Value): Selection;
+  gt(bound: Value): Selection;
+  ge(bound: Value): Selection;
+}
+
+/** What texts offer. */
+export interface TextSelections extends OrderSelections<string> {
+  /** Is of this form: `*` stands for any characters, `?` for one. */
+  matches(pattern: string): Selection;
+}
+
+/** What a field with these values offers. */
+export type SelectionsOfValue<Value> = [Value] extends [string]
+  ? TextSelections
+  : [Value] extends [boolean]
+    ? ValueSelections<boolean>
+    : [Value] extends [number]
+      ? OrderSelections<number>
+      : [Value] extends [Date]
+        ? OrderSelections<Date>
+        : [Value] extends [readonly (infer Element)[]]
+          ? [Element] extends [string | number]
+            ? ValueSelections<Element>
+            : AnySelections
+          : AnySelections;
+
+/** What a condition is given. */
+export type SelectionsOf<Fields extends FieldMap> = {
+  readonly [Name in keyof Fields]: Fields[Name] extends Field
+    ? SelectionsOfValue<ShapeOf<Fields[Name]>["output"]>
+    : never;
+};
+
+/** A condition of a write: a selection written field by field, or its text. */
+export type WriteCondition<Fields extends FieldMap> = string | ((document: SelectionsOf<Fields>) => Selection);
+
+type Value = string | number | boolean | Date;
+
+class FieldSelections {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  isSet(): Selection {
+    return new Selection(`${this.#path} != null`);
+  }
+
+  isUnset(): Selection {
+    return new Selection(`${this.#path} == null`);
+  }
+
+  is(value: Value): Selection {
+    return this.#compared("==", value);
+  }
+
+  isNot(value: Value): Selection {
+    return this.#compared("!=", value);
+  }
+
+  lt(bound: Value): Selection {
+    return this.#compared("<", bound);
+  }
+
+  le(bound: Value): Selection {
+    return this.#compared("<=", bound);
+  }
+
+  gt(bound: Value): Selection {
+    return this.#compared(">", bound);
+  }
+
+  ge(bound: Value): Selection {
+    return this.#compared(">=", bound);
+  }
+
+  matches(pattern: string): Selection {
+    return this.#compared("=", pattern);
+  }
+
+  #compared(operator: string, value: Value): Selection {
+    return new Selection(`${this.#path} ${operator} ${literal(value)}`);
+  }
+}
+
+/** The text of a condition. */
+export function conditionText<S extends AnySchema>(schema: S, condition: WriteCondition<S["fields"]>): string {
+  if (typeof condition === "string") return condition;
+  const names = Object.keys(schema.fields);
+  const fields = Object.fromEntries(names.map((name) => [name, new FieldSelections(`${schema.name}.${name}`)]));
+  return String(condition(fields as unknown as SelectionsOf<S["fields"]>));
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  "\\": "\\\\",
+  '"': '\\"',
+  "\n": "\\n",
+  "\r": "\\r",
+  "\t": "\\t",
+  "\f": "\\f",
+};
+
+function literal(value: Value): string {
+  if (value instanceof Date) return String(epochSeconds(value));
+  if (typeof value === "boolean") return String(value);
+  if (typeof value === "string") {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what has to be escaped
+    return `"${value.replaceAll(/[\\"\u0000-\u001f]/g, (character) => ESCAPES[character] ?? hexadecimal(character))}"`;
+  }
+  if (!Number.isFinite(value)) throw invalidArgument(`${value} cannot be compared with: give a finite number`);
+  const text = String(value);
+  // A number with an exponent needs a fraction, and one beyond 64 bits is not a whole one to the server.
+  if (/e/.test(text)) return text.includes(".") ? text : text.replace("e", ".0e");
+  return Number.isInteger(value) && !Number.isSafeInteger(value) ? `${text}.0` : text;
+}
+
+function hexadecimal(character: string): string {
+  return `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
+}

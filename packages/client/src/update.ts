@@ -1,0 +1,90 @@
+/** Changes of a stored document, typed by the field they change, and the JSON they travel as. */
+import type { Codec } from "./codec.ts";
+import { invalidArgument } from "./error.ts";
+import type { Field, FieldMap, FieldShape, ShapeOf } from "./field.ts";
+import type { AnySchema } from "./schema.ts";
+
+/** Sets the field; `null` clears one that documents may lack. */
+export interface Assign<Shape extends FieldShape> {
+  readonly assign: Shape["input"] | (Shape["optional"] extends true ? null : never);
+}
+
+/** Computes with the number that is stored; a field that is not set counts as 0. */
+export type Calculate =
+  | { readonly increment: number }
+  | { readonly decrement: number }
+  | { readonly multiply: number }
+  | { readonly divide: number };
+
+/** Changes of a field with this shape. */
+export type ChangeOf<Shape extends FieldShape> = Assign<Shape> | OtherChangeOf<Shape>;
+
+type OtherChangeOf<Shape extends FieldShape> = Shape["kind"] extends "vector"
+  ? never
+  : [Shape["output"]] extends [number]
+    ? Calculate
+    : [Shape["output"]] extends [readonly unknown[]]
+      ? { readonly add: Shape["input"] } | { readonly remove: Shape["input"] }
+      : [Shape["output"]] extends [Readonly<Record<string, number>>]
+        ? { readonly add: Shape["input"] } | { readonly remove: readonly string[] }
+        : never;
+
+/** What an update changes, field by field; fields that are not named stay as they are. */
+export type UpdateOf<Fields extends FieldMap> = {
+  readonly [Name in keyof Fields]?: Fields[Name] extends Field ? ChangeOf<ShapeOf<Fields[Name]>> : never;
+};
+
+/** Changes of parts of fields, by their path (`people[0].name`, `props{color}`): the operations of Vespa's JSON. */
+export type PathChanges = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+const CALCULATIONS: readonly string[] = ["increment", "decrement", "multiply", "divide"];
+
+/** The `fields` of an update as JSON, checked before they are sent. */
+export function encodeUpdate(schema: AnySchema, id: string, changes: object, paths: PathChanges): unknown {
+  const refuse = (reason: string): Error =>
+    invalidArgument(`document '${id}' of schema ${schema.name} cannot be updated: ${reason}`);
+  const encoded: Record<string, unknown> = {};
+  for (const [name, change] of Object.entries(changes as Readonly<Record<string, object | undefined>>)) {
+    if (change === undefined) continue;
+    const field = Object.hasOwn(schema.fields, name) ? schema.fields[name] : undefined;
+    if (field === undefined) throw refuse(`there is no field '${name}'`);
+    const [entry, ...others] = Object.entries(change);
+    if (entry === undefined || others.length > 0) throw refuse(`'${name}' needs one operation`);
+    encoded[name] = { [entry[0]]: operandOf(entry, field, (reason) => refuse(`${name}: ${reason}`)) };
+  }
+  return { ...encoded, ...paths };
+}
+
+function operandOf(
+  [operation, operand]: readonly [string, unknown],
+  { codec, isOptional, definition }: Field,
+  refuse: (reason: string) => Error,
+): unknown {
+  if (CALCULATIONS.includes(operation)) {
+    if (typeof operand === "number" && Number.isFinite(operand)) return operand;
+    throw refuse(`${operation} takes a finite number`);
+  }
+  if (operation === "remove" && definition.type.kind === "weightedset" && isKeys(operand))
+    return Object.fromEntries(operand.map((key) => [key, 0]));
+  if (operation === "assign" && operand === null) {
+    if (isOptional) return null;
+    throw refuse("a field that is not optional cannot be cleared");
+  }
+  const type = definition.type.kind;
+  if (operation !== "assign" && type !== "array" && type !== "weightedset") {
+    throw refuse(`'${operation}' is for lists and weighted sets; entries of maps are changed by their paths`);
+  }
+  if (!["assign", "add", "remove"].includes(operation)) throw refuse(`there is no operation '${operation}'`);
+  return checked(codec, operand, refuse);
+}
+
+/** Keys of a weighted set, which are removed by their names. */
+function isKeys(operand: unknown): operand is readonly string[] {
+  return Array.isArray(operand) && operand.every((key) => typeof key === "string");
+}
+
+function checked(codec: Codec, value: unknown, refuse: (reason: string) => Error): unknown {
+  const result = codec.zod.safeParse(value);
+  if (result.success) return codec.encode(value);
+  throw refuse(result.error.issues[0]?.message ?? "not a value of this field");
+}

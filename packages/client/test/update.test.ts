@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import { connect } from "../src/index.ts";
+import { AT_ONCE, fakeServer } from "./fake-server.ts";
+import { mail } from "./mail.ts";
+
+const path = "http://localhost:8080/document/v1/mail/mail/group/alice/1";
+
+function alice(answer: () => readonly [number, unknown] = () => [200, {}]) {
+  const server = fakeServer(answer);
+  const { fetch } = server;
+  const client = connect({ url: "http://localhost:8080", fetch, retry: { ...AT_ONCE, attempts: 3 } });
+  return { group: client.group("alice"), asked: server.asked };
+}
+
+describe("updates", () => {
+  test("travel as Vespa's operations, with types as the schema has them", async () => {
+    const { group, asked } = alice();
+    const changes = {
+      year: { increment: 2 },
+      sentAt: { assign: new Date(1_500) },
+      recipients: { add: ["b"] },
+      labels: { remove: ["work"] },
+      unread: { assign: null },
+    };
+    await group.update(mail, "1", changes, { create: true, paths: { "counts{a}": { increment: 1 } } });
+    expect(asked).toMatchObject([
+      {
+        method: "PUT",
+        url: `${path}?create=true`,
+        body: {
+          fields: {
+            year: { increment: 2 },
+            sentAt: { assign: 1 },
+            recipients: { add: ["b"] },
+            labels: { remove: { work: 0 } },
+            unread: { assign: null },
+            "counts{a}": { increment: 1 },
+          },
+        },
+      },
+    ]);
+  });
+
+  test.each([
+    [{ year: { increment: Number.NaN } }, "year: increment takes a finite number"],
+    [{ year: { assign: "x" } }, "year: "],
+    [{ year: { assign: null } }, "cannot be cleared"],
+    [{ year: { assign: 1, increment: 1 } }, "'year' needs one operation"],
+    [{ year: {} }, "'year' needs one operation"],
+    [{ nosuch: { assign: 1 } }, "there is no field 'nosuch'"],
+    [{ counts: { add: { a: 1 } } }, "entries of maps are changed by their paths"],
+    [{ subject: { append: "x" } }, "append"],
+  ])("%j is refused before anything is sent", async (changes, reason) => {
+    const { group, asked } = alice();
+    await expect(group.update(mail, "1", changes as object)).rejects.toThrow(reason);
+    expect(asked).toEqual([]);
+  });
+
+  test("are not sent again when nobody knows what became of them", async () => {
+    const { group, asked } = alice(() => {
+      throw new TypeError("broken");
+    });
+    await expect(group.update(mail, "1", { year: { increment: 1 } })).rejects.toMatchObject({ outcome: "unknown" });
+    expect(asked.length).toBe(1);
+  });
+});
+
+describe("conditions of writes", () => {
+  const day = new Date(86_400_000);
+  test.each([
+    ["fields", "mail.year < 2000", (it: Fields) => it.year.lt(2000)],
+    ["dates as seconds", "mail.sentAt >= 86400", (it: Fields) => it.sentAt.ge(day)],
+    ["elements", 'mail.recipients == "a"', (it: Fields) => it.recipients.is("a")],
+    ["patterns", 'mail.sender = "*@b"', (it: Fields) => it.sender.matches("*@b")],
+    ["presence", "mail.vec == null", (it: Fields) => it.vec.isUnset()],
+    ["large numbers", "mail.score > 1.0e+300", (it: Fields) => it.score.gt(1e300)],
+    ["quotes", String.raw`mail.subject == "a\"\\b\n\x01"`, (it: Fields) => it.subject.is('a"\\b\n\u0001')],
+    [
+      "logic",
+      "((mail.year == 1) and (mail.unread == true)) or (not (mail.size != null))",
+      (it: Fields) => it.year.is(1).and(it.unread.is(true)).or(it.size.isSet().not()),
+    ],
+  ])("%s", async (_about, text, condition) => {
+    const { group, asked } = alice();
+    await group.remove(mail, "1", { condition });
+    expect(decodeURIComponent(asked[0]?.url ?? "")).toBe(`${path}?condition=${text}`);
+  });
+});
+
+type Fields = Parameters<Extract<ConditionOf, (document: never) => unknown>>[0];
+type ConditionOf = NonNullable<import("../src/index.ts").WriteOptions<(typeof mail)["fields"]>["condition"]>;
