@@ -12,7 +12,7 @@ const SERVICES: &str = "<services><container version='1.0'/><content id='t' vers
 const OVERRIDES: &str = "<validation-overrides><allow until='2027-01-01'>schema-removal</allow></validation-overrides>";
 
 pub fn targets() -> Vec<Target> {
-    vec![schema(), mail_schema(), services(), overrides(), package()]
+    vec![schema(), mail_schema(), services(), overrides(), package(), constant("json"), constant("json.lz4")]
 }
 
 /// `files` with one of them replaced.
@@ -28,6 +28,37 @@ fn schema() -> Target {
         let _ = black_box(Application::deploy(&with(&files, "schemas/t.sd", content)));
     })
     .costs(4)
+}
+
+/// Constants from files, packed or not.
+fn constant(ending: &'static str) -> Target {
+    let schema = format!(
+        "schema t {{\n document t {{ }}\n constant c {{\n file: constants/c.{ending}\n type: tensor(a{{}},x[2])\n }}\n }}"
+    );
+    let files = vec![
+        ("services.xml".to_owned(), SERVICES.as_bytes().to_vec()),
+        ("schemas/t.sd".to_owned(), schema.into_bytes()),
+    ];
+    let json = br#"{"blocks":{"k":[1,2.5],"l":[3,-4]}}"#.to_vec();
+    let (name, content) = match ending {
+        "json" => ("constant-json", json),
+        _ => ("constant-lz4", lz4_frame(&json)),
+    };
+    Target::new(name, vec![content], move |content| {
+        let path = format!("constants/c.{ending}");
+        let _ = black_box(Application::deploy(&with(&files, &path, content)));
+    })
+    .costs(4)
+}
+
+/// A frame of one block that is not packed, and one that is: literals, and a copy of the last four bytes.
+fn lz4_frame(content: &[u8]) -> Vec<u8> {
+    let mut frame = vec![0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82];
+    frame.extend((content.len() as u32 | 1 << 31).to_le_bytes());
+    frame.extend(content);
+    frame.extend([8, 0, 0, 0, 0x40, b' ', b' ', b' ', b' ', 4, 0, 0x00]);
+    frame.extend([0, 0, 0, 0]);
+    frame
 }
 
 /// A large schema with everything in it.
