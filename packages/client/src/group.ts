@@ -3,6 +3,7 @@ import type { DocumentFound, SearchResult as WireResult } from "@brooklet/wire";
 import { decodeMembers } from "./codec.ts";
 import { BrookletError, invalidArgument, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, type ExchangeRequest, exchange, pathSegment } from "./exchange.ts";
+import type { DocumentExplanation } from "./explanation.ts";
 import { Feed, type FeedOperation, type FeedOptions, type FeedSource, feed } from "./feed.ts";
 import type { FieldMap } from "./field.ts";
 import type { DocumentInputOf, DocumentOf } from "./infer.ts";
@@ -192,15 +193,31 @@ export class Group {
     return this.run(yqlQuery(schema, yql, options), signal === undefined ? {} : { signal });
   }
 
+  /** What becomes of one document in a search, hit or not: by which part of the query it is not found, or its place. */
+  async explain<S extends AnySchema>(
+    schema: S,
+    id: string,
+    options: SearchOptions<S> & RequestOptions = {},
+  ): Promise<DocumentExplanation> {
+    const documentId = `id:${schema.namespace}:${schema.name}:g=${this.name}:${id}`;
+    const asked = { ...query<S>(schema, options).toJSON(), "explain.id": documentId };
+    const { explain } = await this.#search(asked, options.signal);
+    if (explain === undefined) throw unexpectedAnswer("the answer explains nothing: this server cannot do it");
+    return explain as DocumentExplanation;
+  }
+
   /** Sends a query that `query()` or `yqlQuery()` has made. */
   async run<Fields, Features = HitFeatures>(
     written: Query<AnySchema, Fields, Features>,
     options: RequestOptions = {},
   ): Promise<SearchResult<Fields, Features>> {
-    const body = JSON.stringify({ ...written.toJSON(), "streaming.groupname": this.name });
-    const { signal } = options;
+    return readResult(written, await this.#search(written.toJSON(), options.signal));
+  }
+
+  async #search(asked: Readonly<Record<string, unknown>>, signal: AbortSignal | undefined): Promise<WireResult> {
+    const body = JSON.stringify({ ...asked, "streaming.groupname": this.name });
     const answer = await this.#send({ method: "POST", target: "/search/", body, signal, isRepeatable: true });
-    return readResult(written, answer.json as WireResult);
+    return answer.json as WireResult;
   }
 
   async #write<S extends AnySchema>(

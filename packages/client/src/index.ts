@@ -24,6 +24,14 @@ export { allOf, anyOf, Condition, everything, type Literal, not, nothing } from 
 export type { CellType, DataType, Dimensions, PrimitiveName, StructType } from "./data-type.ts";
 export { BrookletError, type BrookletErrorCode, type BrookletErrorOptions } from "./error.ts";
 export type { Fetch, RetryOptions } from "./exchange.ts";
+export type {
+  DocumentExplanation,
+  ExplainedExpression,
+  ExplainedField,
+  ExplainedOperator,
+  Explanation,
+  Occurrence,
+} from "./explanation.ts";
 export {
   Feed,
   FeedError,

@@ -46,6 +46,13 @@ export interface CommonSearchOptions<
   readonly timeoutMs?: number;
   /** Whether to return how long it took, and what was read. */
   readonly timing?: boolean;
+  /** Whether hits can tell why they are ones, by `hit.explain()`. */
+  readonly explain?: boolean;
+  /**
+   * Whether a search that runs out of time returns what it has found, instead of an error; `coverage` tells how much of the
+   * group it has seen.
+   */
+  readonly partialResults?: boolean;
 }
 
 /**
@@ -168,6 +175,8 @@ function commonParameters(schema: AnySchema, options: AnySearch, profile: string
   parameters["model.restrict"] = schema.name;
   for (const [name, value] of Object.entries(options.inputs ?? {})) parameters[inputName(name)] = inputValue(value);
   if (options.timing === true) parameters["presentation.timing"] = true;
+  if (options.explain === true) parameters["explain"] = true;
+  if (options.partialResults === true) parameters["streaming.partialResults"] = true;
   return parameters;
 }
 

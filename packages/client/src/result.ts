@@ -1,7 +1,8 @@
 /** Reads answers of a search as typed hits. */
 import type { Coverage, Hit as WireHit, SearchResult as WireResult } from "@brooklet/wire";
 import { decodeMembers } from "./codec.ts";
-import { BrookletError, unexpectedAnswer } from "./error.ts";
+import { BrookletError, invalidArgument, unexpectedAnswer } from "./error.ts";
+import type { Explanation } from "./explanation.ts";
 import type { Query } from "./query.ts";
 import type { FeatureValue, HitFeatures } from "./ranking.ts";
 import type { AnySchema } from "./schema.ts";
@@ -14,6 +15,8 @@ export interface FoundDocument<Fields> {
   readonly documentId: string;
   readonly relevance: number;
   readonly fields: Fields;
+  /** Why it is a hit: what matched where, and how its relevance came about. The search must say `explain: true`. */
+  explain(): Explanation;
 }
 
 /** A document that was found, with the features that its profile lists. */
@@ -69,7 +72,7 @@ function readHit<Fields, Features>(query: Query<AnySchema, Fields, Features>, hi
         ? decodeMembers(schema.fields, json, Object.keys(schema.fields), "left out")
         : decodeMembers(schema.fields, json, hitFields);
     const { matchfeatures, summaryfeatures } = json as Readonly<Record<string, Readonly<Record<string, FeatureValue>>>>;
-    const found = {
+    const shown = {
       id: localId(hit.id),
       documentId: hit.id,
       relevance: Number(hit.relevance),
@@ -77,11 +80,18 @@ function readHit<Fields, Features>(query: Query<AnySchema, Fields, Features>, hi
       ...(matchfeatures === undefined ? {} : { matchFeatures: matchfeatures }),
       ...(summaryfeatures === undefined ? {} : { summaryFeatures: summaryfeatures }),
     };
+    // Not listed among the hit's members: a hit that is printed or compared is its data.
+    const found = Object.defineProperty(shown, "explain", { value: () => explanationOf(hit) });
     // The server lists the features that the profile was deployed with: those of the type, unless that is another's.
-    return found as Hit<Fields, unknown> as Hit<Fields, Features>;
+    return found as unknown as Hit<Fields, Features>;
   } catch (error) {
     throw unexpectedAnswer(`${hit.id}: ${(error as Error).message}`);
   }
+}
+
+function explanationOf({ id, explain }: WireHit): Explanation {
+  if (explain !== undefined) return explain as Explanation;
+  throw invalidArgument(`${id} cannot be explained: search with { explain: true }`);
 }
 
 /** The part of a document id that the caller chose. It may itself contain colons. */

@@ -195,6 +195,36 @@ describe("searches", () => {
     expect(result.hits[1]?.relevance).toBe(Number.NEGATIVE_INFINITY);
   });
 
+  test("explain their hits, if they are asked to", async () => {
+    const explanation = {
+      query: { operator: "term", matched: true },
+      ranking: { profile: "default", firstPhase: { expression: "bm25(subject)", value: 0.5 } },
+    };
+    const server = fakeServer(() => [200, { root: { children: [{ ...hit, explain: explanation }, hit] } }]);
+    const { hits } = await client(server)
+      .group("alice")
+      .search(mail, { text: "a", explain: true, partialResults: true });
+    expect(server.asked[0]).toMatchObject({ body: { explain: true, "streaming.partialResults": true } });
+    expect(hits[0]?.explain()).toEqual(explanation);
+    expect(Object.keys(hits[0] ?? {})).not.toContain("explain");
+    expect(() => hits[1]?.explain()).toThrow(
+      "id:mail:mail:g=alice:m:1 cannot be explained: search with { explain: true }",
+    );
+  });
+
+  test("tell what became of a document that is no hit", async () => {
+    const explained = {
+      id: "id:mail:mail:g=alice:m2",
+      outcome: "NOT_MATCHED",
+      reasons: ["not matched: 'a' in subject"],
+    };
+    const server = fakeServer(() => [200, { explain: explained, root: { children: [hit] } }]);
+    expect(await client(server).group("alice").explain(mail, "m2", { text: "a" })).toEqual(explained);
+    expect(server.asked[0]).toMatchObject({ body: { "explain.id": "id:mail:mail:g=alice:m2", text: "a" } });
+    const silent = fakeServer(() => [200, { root: { children: [hit] } }]);
+    await expect(client(silent).group("alice").explain(mail, "m2")).rejects.toThrow("explains nothing");
+  });
+
   test("without hits are empty", async () => {
     const server = fakeServer(() => [200, { root: { id: "toplevel", fields: { totalCount: 0 } } }]);
     expect(await client(server).group("nobody").search(mail)).toEqual({ hits: [], totalCount: 0 });

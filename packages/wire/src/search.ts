@@ -26,6 +26,8 @@ export interface Hit<Fields = Readonly<Record<string, unknown>>> {
   readonly relevance: number | "-Infinity" | "Infinity" | "NaN";
   readonly source?: string;
   readonly fields?: Fields;
+  /** Why it is one, if the request says `explain=true` (an extension). */
+  readonly explain?: unknown;
 }
 
 /** A list or group of a grouping result. */
@@ -54,4 +56,6 @@ export interface SearchResult<Fields = Readonly<Record<string, unknown>>> {
   readonly root: ResultRoot<Fields>;
   readonly timing?: { readonly querytime?: number; readonly summaryfetchtime?: number; readonly searchtime: number };
   readonly trace?: unknown;
+  /** What became of the document that `explain.id` names (an extension). */
+  readonly explain?: unknown;
 }
