@@ -3,6 +3,7 @@
 use brooklet_task::Rejection;
 use brooklet_task::bytes::Writer;
 
+use crate::grouping;
 use crate::lane::Ranked;
 use crate::partial::{Filled, Partial};
 use crate::phases::decide;
@@ -36,16 +37,21 @@ pub(crate) fn settle<Content>(plan: &Plan, kept: Vec<Ranked<Content>>) -> Result
 }
 
 /// Renders an answer whose hits are settled.
-pub(crate) fn render(plan: &Plan, found: &Partial, elapsed_ms: f64, rendering: &Rendering) -> Vec<u8> {
+pub(crate) fn render(plan: &Plan, found: &mut Partial, elapsed_ms: f64, rendering: &Rendering) -> Vec<u8> {
     if let Some(refusal) = &found.refusal {
         return framed(&render::refusal(refusal, rendering), found.bytes_read, found.bytes_scanned);
     }
+    let sources: Vec<String> = plan.schemas.iter().map(|of| of.schema.cluster.clone()).collect();
+    let groups = match grouping::write(&plan.grouping, &mut found.grouping, &plan.seal, &sources) {
+        Ok(groups) => groups,
+        Err(rejection) => return refuse(&rejection, rendering),
+    };
     let shown: Vec<ShownHit> = found.hits.iter().map(|hit| shown(plan, hit)).collect();
     let timing = Timing { elapsed_ms, bytes_read: found.bytes_read, bytes_scanned: found.bytes_scanned };
     let answer = Answer {
         total: found.total,
         coverage: Coverage { documents: found.documents, unseen: found.unseen, results: plan.schemas.len() },
-        groups: &[],
+        groups: &groups,
         hits: &shown,
         explanation: found.explanation.as_ref(),
         issues: found.issues.all(),

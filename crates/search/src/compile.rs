@@ -8,6 +8,7 @@ use brooklet_task::{Code, Issues, Rejection, limits};
 
 use crate::bind::bind;
 use crate::deployed::{Deployed, DeployedSchema};
+use crate::grouping;
 use crate::inputs::Inputs;
 use crate::phases::{Phases, RERANK};
 use crate::plan::{Plan, Presentation, SchemaPlan};
@@ -19,15 +20,11 @@ use crate::summary::report_selections;
 const MORE: &str = "https://docs.vespa.ai/en/reference/api/query.html#native-execution-parameters";
 
 /// Compiles a request. Whether it may be answered from a partition is [`Scope`](crate::scope::Scope)'s to say.
-pub(crate) fn compile(deployed: &Deployed, properties: &Properties) -> Result<Plan, Rejection> {
+pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) -> Result<Plan, Rejection> {
     check_known(properties)?;
     let query = parse(deployed, properties)?;
     if query.item.holds_null() {
         return Err(Rejection::new(Code::NullQuery, "The query has nothing to search for"));
-    }
-    if let Some(grouping) = query.grouping.first() {
-        let message = format!("Grouping ('{}') is not supported yet", Rejection::quote(&grouping.text));
-        return Err(Rejection::new(Code::Unsupported, message));
     }
     let (hits, offset) = window(&query, properties)?;
     let mut issues = Issues::default();
@@ -47,6 +44,7 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties) -> Result<Pl
         _ => Vec::new(),
     };
     let order = bind_order(&sorting, &searched, &mut issues)?;
+    let (grouping, seal) = grouping::plan(&query.grouping, properties, &searched, deployed.seal_key, now, &mut issues)?;
     if !order.descending.is_empty() {
         // Where hits are not ordered by relevance there are no best ones: the second phase scores them all.
         schemas.iter_mut().for_each(|of| of.phases.second = None);
@@ -63,6 +61,8 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties) -> Result<Pl
         hits,
         offset,
         order,
+        grouping,
+        seal,
         issues,
         fields,
         rank_score_drop_limit: properties.number("ranking.rankScoreDropLimit")?,

@@ -25,6 +25,8 @@ pub struct Deployed {
     pub application: Application,
     /// Its schemas, in its order.
     pub schemas: Vec<Rc<DeployedSchema>>,
+    /// The host's key, that continuations are sealed with.
+    pub seal_key: [u8; 16],
 }
 
 /// A schema, its columns and its profiles.
@@ -83,7 +85,7 @@ impl Deployed {
                 profiles: profiles.collect::<Result<_, _>>()?,
             }));
         }
-        Ok(Deployed { application, schemas })
+        Ok(Deployed { application, schemas, seal_key: [0; 16] })
     }
 
     /// The schema of that name.

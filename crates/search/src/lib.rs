@@ -13,6 +13,8 @@ mod explain;
 mod field_set;
 mod get;
 mod global_phase;
+mod grouped;
+mod grouping;
 mod inputs;
 mod lane;
 mod listing;

@@ -29,7 +29,7 @@ pub fn scope(deployed: &Deployed, request: &[u8]) -> Result<Vec<u8>, Rejection> 
     reader.end()?;
     let scope = given.and_then(|properties| {
         let scope = Scope::of(deployed, &properties)?;
-        let plan = compile(deployed, &properties)?;
+        let plan = compile(deployed, &properties, 0)?;
         check_fields(&plan)?;
         Ok((scope, plan.timeout_ms))
     });
@@ -64,7 +64,7 @@ impl Merge {
     pub fn open(deployed: &Deployed, request: &[u8]) -> Result<Merge, Rejection> {
         let mut reader = Reader::new(request);
         let Asked { properties, rendering } = Properties::from_request(deployed, &mut reader)?;
-        let plan = properties.and_then(|properties| compile(deployed, &properties)).map(Rc::new);
+        let plan = properties.and_then(|properties| compile(deployed, &properties, 0)).map(Rc::new);
         let whole = reader.u8()? != 0;
         let mut merged = Partial { application: deployed.application.fingerprint(), ..Partial::default() };
         if let Ok(plan) = &plan {
@@ -112,6 +112,6 @@ impl Task for Merge {
         let settled = settle(&plan, std::mem::take(&mut self.merged.hits))?;
         self.merged.hits = settled.hits;
         self.merged.total -= settled.dropped;
-        Ok(render(&plan, &self.merged, self.elapsed_ms, &self.rendering))
+        Ok(render(&plan, &mut self.merged, self.elapsed_ms, &self.rendering))
     }
 }

@@ -8,6 +8,7 @@ use brooklet_rank::Value;
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Code, Issues, Rejection, limits};
 
+use crate::grouping::Groups;
 use crate::lane::{Ranked, read_ranked, write_ranked};
 use crate::phases::Later;
 use crate::plan::Plan;
@@ -50,8 +51,8 @@ pub(crate) struct Partial {
     pub(crate) issues: Issues,
     /// The hits that can be shown, in order, by lane.
     pub(crate) hits: Vec<Ranked<Filled>>,
-    /// For each grouping request of the query what grouping makes of it; only grouping knows the form.
-    pub(crate) grouping: Vec<Vec<u8>>,
+    /// For each grouping request of the query its groups.
+    pub(crate) grouping: Vec<Groups>,
 }
 
 impl Partial {
@@ -74,8 +75,9 @@ impl Partial {
         self.hits.extend(other.hits);
         if self.grouping.is_empty() {
             self.grouping = other.grouping;
+            return Ok(());
         }
-        Ok(())
+        self.grouping.iter_mut().zip(&other.grouping).try_for_each(|(mine, theirs)| mine.merge(theirs))
     }
 
     /// As bytes.
@@ -98,7 +100,7 @@ impl Partial {
             hit.later.inputs.iter().for_each(|value| write_value(value, &mut writer));
         }
         writer.varint(self.grouping.len() as u64);
-        self.grouping.iter().for_each(|bytes| writer.bytes(bytes));
+        self.grouping.iter().for_each(|groups| writer.bytes(&groups.encode()));
         writer.finish()
     }
 
@@ -128,7 +130,11 @@ impl Partial {
             partial.hits.push(read_hit(&mut reader, plan)?);
         }
         for _ in 0..reader.count(1)? {
-            partial.grouping.push(reader.bytes()?.to_vec());
+            let number = partial.grouping.len();
+            let Some(planned) = plan.grouping.get(number) else {
+                return Err(Rejection::corrupt("groups of another query"));
+            };
+            partial.grouping.push(Groups::decode(reader.bytes()?, &planned.templates, plan.schemas.len())?);
         }
         reader.end()?;
         Ok(partial)

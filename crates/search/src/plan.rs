@@ -7,6 +7,7 @@ use brooklet_segment::layout::ColumnSpec;
 use brooklet_task::Issues;
 
 use crate::deployed::{DeployedProfile, DeployedSchema};
+use crate::grouping::{PlannedGrouping, Seal};
 use crate::inputs::Inputs;
 use crate::matching::pattern::Pattern;
 use crate::phases::Phases;
@@ -256,6 +257,10 @@ pub(crate) struct Plan {
     pub(crate) offset: usize,
     /// The order that was asked for, if it is not that of relevance.
     pub(crate) order: BoundOrder,
+    /// What is made of all documents that match.
+    pub(crate) grouping: Vec<PlannedGrouping>,
+    /// What continuations of groupings are sealed with.
+    pub(crate) seal: Seal,
     /// Soft errors found while binding.
     pub(crate) issues: Issues,
     /// Fields named by the query; empty for all of the summary class.

@@ -42,7 +42,7 @@ impl Coverage {
 pub(crate) struct Answer<'a> {
     pub(crate) total: u64,
     pub(crate) coverage: Coverage,
-    /// Results of grouping, shown before the hits.
+    /// Results of grouping, shown after the hits.
     pub(crate) groups: &'a [Tree],
     pub(crate) hits: &'a [ShownHit],
     /// What is told of the document that was asked about.
@@ -90,8 +90,8 @@ pub(crate) fn answer(answer: &Answer<'_>, rendering: &Rendering) -> Rendered {
         if !answer.hits.is_empty() || !answer.groups.is_empty() {
             out.key("children");
             out.begin_array();
-            answer.groups.iter().for_each(|group| group.write(out));
             answer.hits.iter().for_each(|hit| write_hit(hit, out));
+            answer.groups.iter().for_each(|group| group.write(out));
             out.end_array();
         }
         out.end_object();

@@ -8,6 +8,7 @@ use brooklet_kernel::{Bitmap, TopK, score_key};
 use brooklet_segment::Halt;
 use brooklet_task::{Rejection, Want, limits};
 
+use crate::grouping::{Kept, keeps};
 use crate::lane::Floor;
 use crate::matching::composite::settle;
 use crate::matching::tree::{Known, evaluate, is_below_not};
@@ -68,6 +69,9 @@ pub(crate) struct Run {
     threshold: TopK<u64>,
     /// Key of the score that hits of other partitions leave no place below.
     floor: Option<u64>,
+    /// Whether all documents that matched are kept, and whether their scores are.
+    keeps: Option<bool>,
+    pub(crate) kept: Kept,
     /// Documents that matched and were not dropped.
     pub(crate) total: u64,
     /// Documents looked at.
@@ -88,8 +92,9 @@ impl Run {
         let first_phase = of.profile.profile.first_phase.as_ref();
         let profile_limit = first_phase.and_then(|phase| phase.rank_score_drop_limit);
         // Without hits nothing is ranked, and only the request's own limit drops (against a score of 0).
-        let drop_limit =
-            if wanted == 0 { plan.rank_score_drop_limit } else { plan.rank_score_drop_limit.or(profile_limit) };
+        let keeps = keeps(&plan.grouping, schema);
+        let ranks = wanted > 0 || keeps.is_some();
+        let drop_limit = plan.rank_score_drop_limit.or(profile_limit.filter(|_| ranks));
         Ok(Run {
             plan: of.clone(),
             ranker: Ranker::new(of, now)?,
@@ -110,6 +115,8 @@ impl Run {
             next: 0,
             best: views.iter().map(|_| TopK::new(wanted)).collect(),
             threshold: TopK::new(wanted),
+            keeps,
+            kept: Kept::default(),
             total: 0,
             keeps_all: plan.presentation.explain_id.is_some(),
             unseen: 0,
@@ -222,9 +229,12 @@ impl Run {
             self.documents.extend(self.matching(view).ones().map(|ordinal| (view as u32, ordinal as u32)));
         }
         self.scores = vec![None; self.documents.len()];
-        if self.wanted == 0 {
+        // Groups that need no scores may still need to know which documents were dropped.
+        let scored = self.keeps.is_some_and(|with_scores| with_scores || self.drop_limit.is_some());
+        if self.wanted == 0 && !scored {
             let dropped = self.drop_limit.is_some_and(|limit| 0.0 <= limit);
             self.total = if dropped { 0 } else { self.documents.len() as u64 };
+            self.kept.documents = std::mem::take(&mut self.documents);
             self.stage = Stage::Done;
             return;
         }
@@ -237,7 +247,8 @@ impl Run {
             let known: usize = self.resolved[*item].views.iter().map(Vec::len).sum();
             self.documents.len() > known + BOUNDED_MIN
         };
-        self.keys.is_empty() && !self.keeps_all && self.ranker.nearest_of_score().iter().any(unknown)
+        let all = self.keeps_all || self.keeps.is_some();
+        self.keys.is_empty() && !all && self.ranker.nearest_of_score().iter().any(unknown)
     }
 
     fn spot(&self, index: usize) -> Spot<'_> {
@@ -463,6 +474,9 @@ impl Run {
                 let score = score_of(key);
                 self.candidates.push(Candidate { view, ordinal, score, keys: Vec::new() });
             }
+        }
+        if self.keeps.is_some() {
+            self.kept = Kept::of(&self.documents, |index| self.kept_score(index));
         }
         self.documents = Vec::new();
         self.scores = Vec::new();

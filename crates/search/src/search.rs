@@ -12,6 +12,8 @@ use crate::answer::{refuse, render, settle};
 use crate::compile::compile;
 use crate::deployed::Deployed;
 use crate::explain::{About, Explainer};
+use crate::grouped::Grouped;
+use crate::grouping::{Grouping, Kept};
 use crate::lane::{Floor, Ranked};
 use crate::partial::{Filled, Partial};
 use crate::partition::{Loading, View};
@@ -39,6 +41,7 @@ enum Stage {
     Seek,
     Select,
     Run(usize),
+    Group,
     Order,
     Judge,
     Summarize,
@@ -69,6 +72,7 @@ pub struct Search {
     reads: Reads,
     stage: Stage,
     runs: Vec<Run>,
+    grouping: Option<Grouping>,
     hits: Vec<Ranked<Found>>,
     summarizers: Vec<Summarizer>,
     explainers: Vec<Explainer>,
@@ -121,7 +125,7 @@ impl Search {
                 Outcome::Answer => scope.check_whole(&place.key)?,
                 Outcome::Partial => scope.check_part(&place.key)?,
             }
-            let plan = compile(&deployed, &properties)?;
+            let plan = compile(&deployed, &properties, now)?;
             check_fields(&plan)?;
             if outcome == Outcome::Partial && plan.presentation.explain_id.is_some() {
                 let message = "explain.id is answered where one group is searched: name it with streaming.groupname";
@@ -151,6 +155,7 @@ impl Search {
             reads,
             stage: Stage::Load,
             runs: Vec::new(),
+            grouping: None,
             hits: Vec::new(),
             summarizers: Vec::new(),
             explainers: Vec::new(),
@@ -247,6 +252,29 @@ impl Search {
         self.about.settle(&plan, &self.hits);
         plan.keep(&mut self.hits);
         self.stage = Stage::Order;
+        if !plan.grouping.is_empty() {
+            self.grouping = Some(Grouping::new(&plan.grouping, self.outcome == Outcome::Partial));
+            self.stage = Stage::Group;
+        }
+    }
+
+    /// Adds the documents that matched to the groups of the query.
+    fn group(&mut self, plan: &Rc<Plan>) -> Result<Want, Rejection> {
+        let Some(grouping) = &mut self.grouping else { return Ok(Want::Pause) };
+        let mut grouped = Grouped::new(plan, &mut self.runs, &mut self.summarizers, self.rendering.format(), self.now);
+        match grouping.step(&plan.grouping, plan.schemas.len(), &mut grouped, &mut self.reads) {
+            Ok(Want::Nothing) => {}
+            Err(rejection) if rejection.code == Code::BadRequest => {
+                // Too many groups: that is the request's fault, and not damage.
+                self.plan = Err(rejection);
+                return Ok(Want::Nothing);
+            }
+            other => return other,
+        }
+        self.found.grouping = self.grouping.take().map(Grouping::finish).unwrap_or_default();
+        self.runs.iter_mut().for_each(|run| run.kept = Kept::default());
+        self.stage = Stage::Order;
+        Ok(Want::Pause)
     }
 
     /// Reads the ids, which break the ties.
@@ -382,6 +410,7 @@ impl Task for Search {
                     Err(halt) => Err(halt),
                 },
                 Stage::Run(index) => return self.run(index),
+                Stage::Group => return self.group(&plan),
                 Stage::Order => self.order(&plan),
                 Stage::Judge => self.judge(&plan),
                 Stage::Summarize => self.summarize(&plan),
@@ -416,7 +445,7 @@ impl Task for Search {
         };
         match (&self.plan, self.outcome) {
             (_, Outcome::Partial) => Ok(self.found.encode()),
-            (Ok(plan), Outcome::Answer) => Ok(render(plan, &self.found, self.elapsed_ms, &self.rendering)),
+            (Ok(plan), Outcome::Answer) => Ok(render(plan, &mut self.found, self.elapsed_ms, &self.rendering)),
             (Err(rejection), Outcome::Answer) => Ok(refuse(rejection, &self.rendering)),
         }
     }

@@ -225,7 +225,7 @@ fn refusals_have_code_and_status() {
     assert_eq!(refused(&[("yql", "select * from note where")]).0, 400);
     assert_eq!(refused(&[]).1, 1);
     assert_eq!(refused(&[("yql", "select * from note where title matches '('")]).0, 400);
-    assert_eq!(refused(&[("yql", "select * from note where true | all(group(year) each(output(count())))")]).0, 400);
+    assert_eq!(refused(&[("yql", "select * from note where true | all(group(year) each(output(year)))")]).1, 17);
 }
 
 #[test]

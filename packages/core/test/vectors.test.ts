@@ -17,7 +17,7 @@ const TOPICS: Readonly<Record<string, number>> = {
   grouping: 780,
   "query-profile": 61,
   schema: 79,
-  search: 9,
+  search: 10,
   "select-json": 434,
   selection: 388,
   "simple-query": 3_589,

@@ -3,7 +3,8 @@
 //!
 //! An expectation (`expect` of a step; `refused` of a conversation is that of its deploy) says any of: `status` (200 if
 //! it is silent); of a search `ids` (local ids in order), `matching` (in any order), `total`, `relevance` (of the hits),
-//! `error` (members of the first), `fields` and `exactly` (of hits by their local id); of any answer `body` (members),
+//! `error` (members of the first), `groups` (its groups in short: fields, and by label lists of hits or of pairs of an id and a
+//! group), `fields` and `exactly` (of hits by their local id); of any answer `body` (members),
 //! `is` (the whole), `text` (the whole as text), `says` (a part of its messages), `absent` (pointers); of a refused write
 //! `refused` (the code) and `message`. Numbers that are not whole agree within a millionth.
 mod expectation;

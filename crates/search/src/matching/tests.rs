@@ -94,7 +94,7 @@ fn ask(deployed: &Deployed, documents: &[Document], view: &View, query: &Query, 
     let parameters = [("yql", yql.as_str()), ("ranking", profile)];
     let parameters: Vec<_> = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let properties = Properties::read(&parameters, b"").expect("properties");
-    let plan = compile(deployed, &properties).unwrap_or_else(|rejection| panic!("{yql}: {rejection}"));
+    let plan = compile(deployed, &properties, 0).unwrap_or_else(|rejection| panic!("{yql}: {rejection}"));
     let plan = &plan.schemas[0];
     let mut reads = Reads::new(Rc::new(RefCell::new(Residency::new(0))));
     let (matched, leaves) = run(plan, view, &mut reads);

@@ -48,7 +48,7 @@ pub(crate) fn check_fields(plan: &Plan) -> Result<(), Rejection> {
 
 /// Tells which fields of the summary show all their elements, because the profile does not list what selects them.
 pub(crate) fn report_selections(of: &SchemaPlan, named: &[String], issues: &mut Issues) {
-    for field in shown_fields(of, named) {
+    for field in shown_fields(of, of.schema.schema.summary_class(&of.summary_class), named) {
         if let SummaryTransform::SelectElementsBy(feature) = &field.transform
             && !of.profile.summary_features.iter().any(|(text, _)| text == feature)
         {
@@ -62,8 +62,7 @@ pub(crate) fn report_selections(of: &SchemaPlan, named: &[String], issues: &mut 
 }
 
 /// The fields a hit shows: those the query names, else those of the class.
-fn shown_fields(of: &SchemaPlan, named: &[String]) -> Vec<SummaryField> {
-    let class = of.schema.schema.summary_class(&of.summary_class);
+fn shown_fields(of: &SchemaPlan, class: Option<&SummaryClass>, named: &[String]) -> Vec<SummaryField> {
     if named.is_empty() {
         class.map_or_else(Vec::new, |class| fields_of(&of.schema.schema, class))
     } else {
@@ -112,23 +111,33 @@ struct Content {
 }
 
 impl Summarizer {
+    /// That of the request: its class, or the fields it lists.
     pub(crate) fn new(plan: &Plan, of: &SchemaPlan, now: i64) -> Result<Summarizer, Rejection> {
+        Summarizer::of(plan, of, &of.summary_class, &plan.fields, now)
+    }
+
+    /// That of a class.
+    pub(crate) fn of_class(plan: &Plan, of: &SchemaPlan, class: &str, now: i64) -> Result<Summarizer, Rejection> {
+        Summarizer::of(plan, of, class, &[], now)
+    }
+
+    fn of(plan: &Plan, of: &SchemaPlan, name: &str, named: &[String], now: i64) -> Result<Summarizer, Rejection> {
         let schema = &of.schema.schema;
-        let class = schema.summary_class(&of.summary_class);
-        let listed = |name: &str| plan.fields.is_empty() || plan.fields.iter().any(|field| field == name);
-        let fields = shown_fields(of, &plan.fields);
+        let class = schema.summary_class(name);
+        let listed = |name: &str| named.is_empty() || named.iter().any(|field| field == name);
+        let fields = shown_fields(of, class, named);
         let omits = class.is_some_and(|class| class.omit_summary_features);
         let lists = plan.presentation.list_features && listed("rankfeatures");
         Ok(Summarizer {
             presentation: plan.presentation.clone(),
             fields: fields.into_iter().map(|field| ShownField { how: how(&field, plan, of), field }).collect(),
-            with_type: if plan.fields.is_empty() { of.summary_class == "default" } else { listed("sddocname") },
-            with_id: plan.fields.is_empty()
-                && of.summary_class == "default"
+            with_type: if named.is_empty() { name == "default" } else { listed("sddocname") },
+            with_id: named.is_empty()
+                && name == "default"
                 && class.is_none_or(|class| class.field("documentid").is_none()),
             match_features: !of.profile.match_features.is_empty() && listed("matchfeatures"),
             summary_features: !of.profile.summary_features.is_empty()
-                && if plan.fields.is_empty() { !omits } else { listed("summaryfeatures") },
+                && if named.is_empty() { !omits } else { listed("summaryfeatures") },
             listing: lists.then(|| listing(of, now)).transpose()?,
         })
     }

@@ -30,6 +30,10 @@ fn check_one(name: &str, wanted: &Json, outcome: &Outcome, body: &Json) -> Optio
             let found = hits(body).iter().map(|hit| hit["relevance"].clone()).collect();
             difference(wanted, &Json::Array(found), "relevance")
         }
+        "groups" => {
+            let found = hits(body).iter().filter(|child| child["id"].as_str().unwrap_or("").starts_with("group:root:"));
+            difference(wanted, &found.map(contents).collect(), "groups")
+        }
         "error" => difference(wanted, &body["root"]["errors"][0], "error"),
         "fields" | "exactly" => of_hits(name == "exactly", wanted, body),
         "body" => difference(wanted, body, "body"),
@@ -56,8 +60,24 @@ fn check_one(name: &str, wanted: &Json, outcome: &Outcome, body: &Json) -> Optio
     }
 }
 
+/// The children of the root: hits and, behind them, groups.
 fn hits(body: &Json) -> &[Json] {
     body["root"]["children"].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// A group in short: its fields, and by label its lists, of hits the local ids and of groups pairs of an id and a group.
+fn contents(group: &Json) -> Json {
+    let mut short = group["fields"].as_object().cloned().unwrap_or_default();
+    for list in group["children"].as_array().into_iter().flatten() {
+        let elements = list["children"].as_array().into_iter().flatten();
+        let is_hits = list["id"].as_str().is_some_and(|id| id.starts_with("hitlist:"));
+        let element = |element: &Json| match element["id"].as_str().and_then(|id| id.strip_prefix("group:")) {
+            Some(id) if !is_hits => Json::from(vec![Json::from(id), contents(element)]),
+            _ => Json::from(local_id(element)),
+        };
+        short.insert(list["label"].as_str().unwrap_or_default().to_owned(), elements.map(element).collect());
+    }
+    Json::Object(short)
 }
 
 fn local_id(hit: &Json) -> &str {

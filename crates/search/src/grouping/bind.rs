@@ -1,0 +1,466 @@
+//! Binds requests to a schema: fields are found, types are checked. What does not fit is told, and the request is left out
+//! for that schema, as the reference's content node does.
+use std::rc::Rc;
+
+use brooklet_document::DataType;
+use brooklet_query::grouping::What;
+use brooklet_query::grouping::tree::{Bucket, Expression, Filter, Function, Kind, MapKey, Number, Path};
+use brooklet_segment::layout::ColumnKind;
+use brooklet_task::{Code, Rejection, Span, limits};
+
+use super::datum::Datum;
+use super::inputs::{From, InputSpec, Step};
+use super::program::{Node, Program, Type, operator};
+use super::template::{ListTemplate, Template};
+use super::walk::{Walk, type_of};
+use crate::deployed::DeployedSchema;
+
+/// Most memory a pattern may take, bytes (L-regex).
+const PATTERN_PROGRAM_BYTES: usize = 1 << 20;
+
+/// A request bound to a schema.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BoundGrouping {
+    pub(crate) inputs: Vec<InputSpec>,
+    pub(crate) tables: Vec<BoundTable>,
+    /// Whether ids of documents are asked for.
+    pub(crate) with_ids: bool,
+}
+
+/// What is evaluated for the documents of every group of a table.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct BoundTable {
+    /// For each total the expression; nothing for counts.
+    pub(crate) totals: Vec<Option<Program>>,
+    pub(crate) lists: Vec<BoundList>,
+}
+
+/// What tells the documents of a list apart.
+#[derive(Clone, Debug)]
+pub(crate) struct BoundList {
+    pub(crate) by: Classifier,
+    pub(crate) filter: Option<BoundFilter>,
+    /// Inputs that go through the same field as the expression, element by element.
+    pub(crate) along: Option<Rc<[usize]>>,
+    /// Whether groups inside see only the elements that led into theirs.
+    pub(crate) in_step: bool,
+    /// Whether the filter is asked about every element.
+    pub(crate) filter_each: bool,
+}
+
+/// How the value of an expression becomes the id of a group.
+#[derive(Clone, Debug)]
+pub(crate) enum Classifier {
+    Value(Program),
+    LongWidth(Program, i64),
+    DoubleWidth(Program, f64),
+    Buckets(Program, Vec<Bucket>),
+}
+
+impl Classifier {
+    pub(crate) fn program(&self) -> &Program {
+        match self {
+            Classifier::Value(program)
+            | Classifier::LongWidth(program, _)
+            | Classifier::DoubleWidth(program, _)
+            | Classifier::Buckets(program, _) => program,
+        }
+    }
+}
+
+/// A bound filter.
+#[derive(Clone, Debug)]
+pub(crate) enum BoundFilter {
+    Regex(Rc<regex_lite::Regex>, Program),
+    Range { low: f64, high: f64, of: Program, with_low: bool, with_high: bool },
+    IsTrue(Program),
+    Not(Box<BoundFilter>),
+    And(Vec<BoundFilter>),
+    Or(Vec<BoundFilter>),
+}
+
+/// Why a request cannot be bound.
+pub(crate) enum Fault {
+    /// To this schema; the rest is answered.
+    Unfit(String),
+    /// At all.
+    Refused(Rejection),
+}
+
+type Bind<T> = Result<T, Fault>;
+
+/// Binds a request. `text` is what it was parsed from.
+pub(crate) fn bind(templates: &[Template], schema: &DeployedSchema, text: &str, now: i64) -> Bind<BoundGrouping> {
+    let mut binder = Binder { leaves: Leaves::Schema(schema), text, now, bound: BoundGrouping::default() };
+    for template in templates {
+        let totals = template.totals.iter().map(|total| match &total.what {
+            What::Count | What::CountGroups(_) => Ok(None),
+            What::Aggregate(_, of) => binder.program(of).map(Some),
+            What::Quantiles(_, of) => {
+                let program = binder.program(of)?;
+                binder.numbers(std::slice::from_ref(&program), of)?;
+                Ok(Some(program))
+            }
+        });
+        let totals = totals.collect::<Bind<_>>()?;
+        let lists = template.lists.iter().map(|list| binder.list(list)).collect::<Bind<_>>()?;
+        binder.bound.tables.push(BoundTable { totals, lists });
+    }
+    let mut bound = binder.bound;
+    let is_id = |node: &Node| matches!(node, Node::DocumentId);
+    let with_ids = programs(&bound).any(|program| program.node.holds(&is_id));
+    bound.with_ids = with_ids;
+    go_along(&mut bound);
+    Ok(bound)
+}
+
+/// Binds an expression of aggregates, whose values are the inputs.
+pub(crate) fn bind_order(
+    template: &Template,
+    types: &[Type],
+    expression: &Expression,
+    now: i64,
+) -> Result<Program, Rejection> {
+    let leaves = Leaves::Totals(template, types);
+    let mut binder = Binder { leaves, text: "", now, bound: BoundGrouping::default() };
+    binder.program(expression).map_err(|fault| match fault {
+        Fault::Unfit(message) => Rejection::new(Code::BadRequest, message),
+        Fault::Refused(rejection) => rejection,
+    })
+}
+
+fn programs(bound: &BoundGrouping) -> impl Iterator<Item = &Program> {
+    bound.tables.iter().flat_map(|table| {
+        let lists = table.lists.iter().flat_map(|list| {
+            let mut filters = Vec::new();
+            list.filter.iter().for_each(|filter| filter.programs(&mut filters));
+            filters.push(list.by.program());
+            filters
+        });
+        table.totals.iter().flatten().chain(lists)
+    })
+}
+
+impl BoundFilter {
+    fn programs<'a>(&'a self, found: &mut Vec<&'a Program>) {
+        match self {
+            BoundFilter::Regex(_, of) | BoundFilter::IsTrue(of) | BoundFilter::Range { of, .. } => found.push(of),
+            BoundFilter::Not(of) => of.programs(found),
+            BoundFilter::And(filters) | BoundFilter::Or(filters) => {
+                filters.iter().for_each(|filter| filter.programs(found));
+            }
+        }
+    }
+}
+
+/// Finds out, once all inputs are known, which lists go through a field element by element.
+fn go_along(bound: &mut BoundGrouping) {
+    let BoundGrouping { inputs, tables, .. } = bound;
+    for list in tables.iter_mut().flat_map(|table| &mut table.lists) {
+        let program = list.by.program();
+        let moved = |node: &Node| matches!(node, Node::Sort(_) | Node::Reverse(_));
+        let mut read = Vec::new();
+        program.node.inputs(&mut read);
+        read.retain(|input| inputs[*input].several);
+        let field = read.first().map(|input| inputs[*input].field.clone());
+        let Some(field) = field.filter(|_| program.several && !program.node.holds(&moved)) else { continue };
+        if read.iter().any(|input| inputs[*input].field != field) {
+            continue;
+        }
+        let along: Vec<usize> =
+            (0..inputs.len()).filter(|input| inputs[*input].several && inputs[*input].field == field).collect();
+        let mut filtered = Vec::new();
+        let mut of_filter = Vec::new();
+        list.filter.iter().for_each(|filter| filter.programs(&mut of_filter));
+        of_filter.iter().for_each(|program| program.node.inputs(&mut filtered));
+        list.filter_each = filtered.iter().any(|input| along.contains(input));
+        list.in_step =
+            along.iter().any(|input| matches!(&inputs[*input].from, From::Source(steps) if !steps.is_empty()));
+        list.along = Some(Rc::from(along));
+    }
+}
+
+enum Leaves<'a> {
+    Schema(&'a DeployedSchema),
+    Totals(&'a Template, &'a [Type]),
+}
+
+struct Binder<'a> {
+    leaves: Leaves<'a>,
+    text: &'a str,
+    now: i64,
+    bound: BoundGrouping,
+}
+
+impl Binder<'_> {
+    fn unfit(&self, of: &Expression, message: &str) -> Fault {
+        let span = Span::locate(self.text, of.place.start);
+        Fault::Unfit(format!("{message} (line {}, column {})", span.line, span.column))
+    }
+
+    fn refuse(&self, of: &Expression, code: Code, message: String) -> Fault {
+        Fault::Refused(Rejection::at(code, message, self.text, of.place.start))
+    }
+
+    fn list(&mut self, list: &ListTemplate) -> Bind<BoundList> {
+        let by = self.classifier(&list.by)?;
+        let filter = list.filter.as_ref().map(|filter| self.filter(filter)).transpose()?;
+        Ok(BoundList { by, filter, along: None, in_step: false, filter_each: false })
+    }
+
+    fn classifier(&mut self, by: &Expression) -> Bind<Classifier> {
+        match &by.kind {
+            Kind::FixedWidth(of, width) => {
+                let program = self.program(of)?;
+                match program.of {
+                    Type::Long => {
+                        let width = match width {
+                            Number::Long(width) => *width,
+                            Number::Double(width) => super::datum::rounded(*width),
+                        };
+                        Ok(Classifier::LongWidth(program, width))
+                    }
+                    Type::Double => {
+                        let width = match width {
+                            Number::Long(width) => *width as f64,
+                            Number::Double(width) => *width,
+                        };
+                        Ok(Classifier::DoubleWidth(program, width))
+                    }
+                    _ => Err(self.unfit(of, &format!("fixedwidth takes a number, which '{of}' is not"))),
+                }
+            }
+            Kind::Predefined(of, buckets) => Ok(Classifier::Buckets(self.program(of)?, buckets.clone())),
+            _ => Ok(Classifier::Value(self.program(by)?)),
+        }
+    }
+
+    fn filter(&mut self, filter: &Filter) -> Bind<BoundFilter> {
+        let mut all = |filters: &[Filter]| filters.iter().map(|filter| self.filter(filter)).collect::<Bind<_>>();
+        Ok(match filter {
+            Filter::And(filters) => BoundFilter::And(all(filters)?),
+            Filter::Or(filters) => BoundFilter::Or(all(filters)?),
+            Filter::Not(filter) => BoundFilter::Not(Box::new(self.filter(filter)?)),
+            Filter::IsTrue(of) => BoundFilter::IsTrue(self.program(of)?),
+            Filter::Regex(pattern, of) => BoundFilter::Regex(Rc::new(self.regex(pattern, of)?), self.program(of)?),
+            Filter::Range { low, high, of, with_low, with_high } => {
+                let number = |number: &Number| match number {
+                    Number::Long(value) => *value as f64,
+                    Number::Double(value) => *value,
+                };
+                let (low, high, of) = (number(low), number(high), self.program(of)?);
+                BoundFilter::Range { low, high, of, with_low: *with_low, with_high: *with_high }
+            }
+        })
+    }
+
+    fn regex(&self, pattern: &str, of: &Expression) -> Bind<regex_lite::Regex> {
+        if pattern.len() > limits::PATTERN_BYTES {
+            let message = format!("A pattern of a filter is longer than {} bytes", limits::PATTERN_BYTES);
+            return Err(self.refuse(of, Code::BadRequest, message));
+        }
+        // It must match the whole text.
+        regex_lite::RegexBuilder::new(&format!("^(?:{pattern})$")).size_limit(PATTERN_PROGRAM_BYTES).build().map_err(
+            |error| {
+                let message = format!("Invalid regex pattern: {} ({error})", Rejection::quote(pattern));
+                self.refuse(of, Code::BadRequest, message)
+            },
+        )
+    }
+
+    /// Requires numbers.
+    fn numbers(&self, programs: &[Program], of: &Expression) -> Bind<()> {
+        match programs.iter().all(|program| program.of.is_number()) {
+            true => Ok(()),
+            false => Err(self.unfit(of, &format!("'{of}' is made of something that is no number"))),
+        }
+    }
+
+    fn program(&mut self, of: &Expression) -> Bind<Program> {
+        let single = |node: Node, of: Type| Program { node, of, several: false };
+        Ok(match &of.kind {
+            Kind::Number(Number::Long(value)) => single(Node::Constant(Datum::Long(*value)), Type::Long),
+            Kind::Number(Number::Double(value)) => single(Node::Constant(Datum::Double(*value)), Type::Double),
+            Kind::Text(text) => single(Node::Constant(Datum::text(text)), Type::Text),
+            Kind::Now => single(Node::Constant(Datum::Long(self.now)), Type::Long),
+            Kind::Relevance => single(Node::Relevance, Type::Double),
+            Kind::DocumentIdSpecific => single(Node::DocumentId, Type::Text),
+            Kind::Field(path, _) => self.field(path, of)?,
+            Kind::Call(function, arguments) => self.call(*function, arguments, of)?,
+            Kind::DebugWait(inner, ..) => self.program(inner)?,
+            Kind::Md5(inner, bits) => {
+                let bytes = (bits.clamp(&0, &128).unsigned_abs() as usize).div_ceil(8);
+                self.unary(inner, Some(Type::Raw), |node| Node::Md5(bytes, node))?
+            }
+            Kind::XorBit(inner, bits) => {
+                let bytes = bits.unsigned_abs() as usize / 8 + usize::from(bits % 8 != 0);
+                if *bits < 1 || bytes > limits::GROUPING_BYTES {
+                    let message = format!("xorbit takes 1 to {} bits, not {bits}", 8 * limits::GROUPING_BYTES);
+                    return Err(self.refuse(of, Code::BadRequest, message));
+                }
+                self.unary(inner, Some(Type::Raw), |node| Node::XorBits(bytes, node))?
+            }
+            Kind::ArrayAt(path, index) => {
+                let (values, index) = (self.field(path, of)?, self.program(index)?);
+                single(Node::At(Box::new(values.node), Box::new(index.node)), values.of)
+            }
+            Kind::InterpolatedLookup(path, at) => {
+                let (values, at) = (self.field(path, of)?, self.program(at)?);
+                let several = at.several;
+                Program { node: Node::Lookup(Box::new(values.node), Box::new(at.node)), of: Type::Double, several }
+            }
+            Kind::GeoDistance(path, point, miles) => {
+                let places = self.places(path, of)?;
+                let point = Box::new([self.program(&point[0])?.node, self.program(&point[1])?.node]);
+                single(Node::Distance(Box::new(places), point, *miles), Type::Double)
+            }
+            Kind::Uca(..) => {
+                let message = format!("'{of}': the Unicode collation of a locale is not supported");
+                return Err(self.refuse(of, Code::Unsupported, message));
+            }
+            Kind::FixedWidth(..) | Kind::Predefined(..) => {
+                let message = format!("'{of}' can only be what group(…) groups by");
+                return Err(self.refuse(of, Code::BadRequest, message));
+            }
+            Kind::Count | Kind::Aggregate(..) | Kind::Quantiles(..) | Kind::Summary(_) => self.total(of)?,
+        })
+    }
+
+    /// An aggregate, where expressions are made of them.
+    fn total(&self, of: &Expression) -> Bind<Program> {
+        if let Leaves::Totals(template, types) = &self.leaves
+            && let Some(index) = template.total_of(of)
+        {
+            return Ok(Program { node: Node::Input(index), of: types[index], several: false });
+        }
+        Err(self.refuse(of, Code::BadRequest, format!("Expression '{of}' not applicable for single hit.")))
+    }
+
+    fn unary(&mut self, of: &Expression, to: Option<Type>, make: impl FnOnce(Box<Node>) -> Node) -> Bind<Program> {
+        let inner = self.program(of)?;
+        Ok(Program { node: make(Box::new(inner.node)), of: to.unwrap_or(inner.of), several: inner.several })
+    }
+
+    fn call(&mut self, function: Function, arguments: &[Expression], of: &Expression) -> Bind<Program> {
+        let first = &arguments[0];
+        match function {
+            Function::StrLen => self.unary(first, Some(Type::Long), Node::Length),
+            Function::ToDouble => self.unary(first, Some(Type::Double), Node::ToDouble),
+            Function::ToLong => self.unary(first, Some(Type::Long), Node::ToLong),
+            Function::ToString => self.unary(first, Some(Type::Text), Node::ToText),
+            Function::ToRaw => self.unary(first, Some(Type::Raw), Node::ToRaw),
+            Function::Sort => self.unary(first, None, Node::Sort),
+            Function::Reverse => self.unary(first, None, Node::Reverse),
+            Function::NormalizeSubject => self.unary(first, Some(Type::Text), Node::Subject),
+            Function::ZCurveX => self.unary(first, Some(Type::Long), |node| Node::Curve(false, node)),
+            Function::ZCurveY => self.unary(first, Some(Type::Long), |node| Node::Curve(true, node)),
+            Function::Time(part) => {
+                let of_part = if part == brooklet_query::grouping::tree::Time::Date { Type::Text } else { Type::Long };
+                self.unary(first, Some(of_part), |node| Node::Time(part, node))
+            }
+            Function::Size => {
+                let inner = self.program(first)?;
+                Ok(Program { node: Node::Size(Box::new(inner.node)), of: Type::Long, several: false })
+            }
+            _ => self.joined(function, arguments, of),
+        }
+    }
+
+    /// Functions of several arguments, and those that keep numbers numbers.
+    fn joined(&mut self, function: Function, arguments: &[Expression], of: &Expression) -> Bind<Program> {
+        let programs = arguments.iter().map(|argument| self.program(argument)).collect::<Bind<Vec<_>>>()?;
+        let several = programs.iter().any(|program| program.several);
+        let texts = programs.iter().all(|program| !program.of.is_number());
+        let double = programs.iter().any(|program| program.of == Type::Double);
+        let of_first = programs[0].of;
+        let is_text = matches!(function, Function::StrCat | Function::Cat);
+        let extreme = matches!(function, Function::Min | Function::Max) && texts;
+        if !is_text && !extreme {
+            self.numbers(&programs, of)?;
+        }
+        let mut nodes: Vec<Node> = programs.into_iter().map(|program| program.node).collect();
+        let number = if double { Type::Double } else { Type::Long };
+        let (node, of) = match function {
+            Function::StrCat => (Node::Join(nodes, false), Type::Text),
+            Function::Cat => (Node::Join(nodes, true), Type::Raw),
+            Function::Neg => (Node::Negate(Box::new(nodes.remove(0))), number),
+            Function::Avg => (Node::Mean(nodes), Type::Double),
+            Function::Math(math) => (Node::Math(math, nodes), Type::Double),
+            Function::And | Function::Or | Function::Xor => {
+                let operator = operator(function).unwrap_or(super::numeric::Operator::And);
+                (Node::Numeric(operator, false, nodes), Type::Long)
+            }
+            Function::Min | Function::Max if extreme => (Node::Extreme(function == Function::Max, nodes), of_first),
+            _ => {
+                let operator = operator(function).unwrap_or(super::numeric::Operator::Add);
+                (Node::Numeric(operator, double, nodes), number)
+            }
+        };
+        Ok(Program { node, of, several })
+    }
+
+    fn input(&mut self, spec: InputSpec) -> Program {
+        let (of, several) = (spec.of, spec.several);
+        let known = self.bound.inputs.iter().position(|known| *known == spec);
+        let index = known.unwrap_or_else(|| {
+            self.bound.inputs.push(spec);
+            self.bound.inputs.len() - 1
+        });
+        Program { node: Node::Input(index), of, several }
+    }
+
+    fn not_found(&self, path: &Path, of: &Expression) -> Fault {
+        self.unfit(of, &format!("there is no field '{path}'"))
+    }
+
+    fn field(&mut self, path: &Path, of: &Expression) -> Bind<Program> {
+        let Leaves::Schema(schema) = self.leaves else { return self.total(of) };
+        let mut names = path.name.split('.');
+        let field = names.next().unwrap_or_default();
+        if let Some(place) = field.strip_suffix("_zcurve")
+            && schema.schema.field(field).is_none()
+            && let Some(found) =
+                schema.schema.field(place).filter(|found| *found.data_type.element() == DataType::Position)
+        {
+            let several = found.data_type != DataType::Position;
+            let from = From::Source(vec![Step::Curve]);
+            return Ok(self.input(InputSpec { field: found.name.clone(), of: Type::Long, several, from }));
+        }
+        let Some(found) = schema.schema.query_field(field) else { return Err(self.not_found(path, of)) };
+        let mut walk = Walk { of: found.data_type.clone(), steps: Vec::new(), several: false };
+        for name in names {
+            walk.step(name).ok_or_else(|| self.not_found(path, of))?;
+        }
+        match &path.key {
+            Some(MapKey::Field(source)) => {
+                let message = format!("the key of '{path}' cannot be taken from '{source}' in streaming mode");
+                return Err(self.unfit(of, &message));
+            }
+            Some(MapKey::Text(key)) => walk.entry(key).ok_or_else(|| self.not_found(path, of))?,
+            None => {}
+        }
+        for name in path.rest.split('.').filter(|name| !name.is_empty()) {
+            walk.step(name).ok_or_else(|| self.not_found(path, of))?;
+        }
+        walk.elements();
+        let Some(of_value) = type_of(&walk.of) else {
+            return Err(self.unfit(of, &format!("'{path}' is of type {}, which cannot be grouped", walk.of)));
+        };
+        let columns = |kind: &ColumnKind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. });
+        let column = schema.column(&found.name, columns).filter(|_| walk.steps.is_empty() && found.indexing.attribute);
+        let from = column.map_or_else(|| From::Source(walk.steps.clone()), |column| From::Column(column.clone()));
+        Ok(self.input(InputSpec { field: found.name.clone(), of: of_value, several: walk.several, from }))
+    }
+
+    /// The places of a field.
+    fn places(&mut self, path: &Path, of: &Expression) -> Bind<Node> {
+        let Leaves::Schema(schema) = self.leaves else { return self.total(of).map(|program| program.node) };
+        let name = path.to_string();
+        let found = schema.schema.field(&name).filter(|field| *field.data_type.element() == DataType::Position);
+        let Some(found) = found else {
+            return Err(self.unfit(of, &format!("there is no field '{name}' of positions")));
+        };
+        let (field, from) = (found.name.clone(), From::Source(vec![Step::Place]));
+        Ok(self.input(InputSpec { field, of: Type::Double, several: true, from }).node)
+    }
+}

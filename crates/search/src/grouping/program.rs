@@ -1,0 +1,326 @@
+//! Expressions bound to a schema, and their evaluation over one document.
+use std::rc::Rc;
+
+use brooklet_query::grouping::tree::{Function, Math, Time};
+
+use super::datum::{Datum, general};
+use super::digest::md5;
+use super::inputs::{Inputs, Selection};
+use super::numeric::{self, Operator};
+use super::time;
+
+/// What an expression yields, each of its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Type {
+    Bool,
+    Long,
+    Double,
+    Text,
+    Raw,
+}
+
+impl Type {
+    /// Whether it is a number (bool is, as 0 or 1).
+    pub(crate) fn is_number(self) -> bool {
+        matches!(self, Type::Bool | Type::Long | Type::Double)
+    }
+}
+
+/// A bound expression with its type.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) node: Node,
+    pub(crate) of: Type,
+    /// Whether it may yield several values.
+    pub(crate) several: bool,
+}
+
+/// A node of a bound expression.
+#[derive(Clone, Debug)]
+pub(crate) enum Node {
+    Constant(Datum),
+    /// Index of an input.
+    Input(usize),
+    Relevance,
+    DocumentId,
+    /// Joins its arguments from the left, in whole numbers or not.
+    Numeric(Operator, bool, Vec<Node>),
+    /// The mean of its arguments.
+    Mean(Vec<Node>),
+    Negate(Box<Node>),
+    /// Least or greatest of texts.
+    Extreme(bool, Vec<Node>),
+    Math(Math, Vec<Node>),
+    Time(Time, Box<Node>),
+    Join(Vec<Node>, bool),
+    Length(Box<Node>),
+    ToDouble(Box<Node>),
+    ToLong(Box<Node>),
+    ToText(Box<Node>),
+    ToRaw(Box<Node>),
+    Size(Box<Node>),
+    Sort(Box<Node>),
+    Reverse(Box<Node>),
+    Subject(Box<Node>),
+    /// Longitude or, if set, latitude of a place on the curve.
+    Curve(bool, Box<Node>),
+    Md5(usize, Box<Node>),
+    XorBits(usize, Box<Node>),
+    At(Box<Node>, Box<Node>),
+    Lookup(Box<Node>, Box<Node>),
+    /// From places (two numbers each) to a place, in miles if set.
+    Distance(Box<Node>, Box<[Node; 2]>, bool),
+}
+
+/// The document that is looked at.
+#[derive(Clone, Copy)]
+pub(crate) struct Document<'a> {
+    pub(crate) inputs: &'a Inputs,
+    /// Its place in the inputs.
+    pub(crate) at: usize,
+    pub(crate) score: f64,
+    /// Seconds added to times.
+    pub(crate) zone: i64,
+    /// The elements of a field that are looked at instead of all.
+    pub(crate) selection: Option<&'a Selection<'a>>,
+}
+
+impl Node {
+    /// The value for a document.
+    pub(crate) fn value(&self, of: &Document<'_>) -> Datum {
+        match self {
+            Node::Constant(value) => value.clone(),
+            Node::Input(index) => of.inputs.value(*index, of.at, of.selection),
+            Node::Relevance => Datum::Double(of.score),
+            Node::DocumentId => Datum::text(id_part(of.inputs.id(of.at))),
+            Node::Numeric(operator, double, arguments) => {
+                joined(arguments, of, &|a, b| numeric::apply(*operator, *double, a, b), &|value| {
+                    if *double { Datum::Double(value.double()) } else { Datum::Long(value.long()) }
+                })
+            }
+            Node::Mean(arguments) => {
+                let add = |a: &Datum, b: &Datum| Datum::Double(a.double() + b.double());
+                let count = arguments.len() as f64;
+                let sum = joined(arguments, of, &add, &|value| Datum::Double(value.double()));
+                each(&sum, &|value| Datum::Double(value.double() / count))
+            }
+            Node::Negate(value) => each(&value.value(of), &numeric::negate),
+            Node::Extreme(greatest, arguments) => joined(
+                arguments,
+                of,
+                &|a, b| if (b.compare(a).is_gt()) == *greatest { b.clone() } else { a.clone() },
+                &Datum::clone,
+            ),
+            Node::Join(arguments, raw) => {
+                joined(arguments, of, &|a, b| join(a, b, *raw), &|value| converted(value, *raw))
+            }
+            Node::Size(value) => match value.value(of) {
+                Datum::Several(values) => Datum::Long(values.len() as i64),
+                Datum::Nothing => Datum::Long(0),
+                _ => Datum::Long(1),
+            },
+            Node::Sort(value) => arranged(value.value(of), |values| values.sort_by(Datum::compare)),
+            Node::Reverse(value) => arranged(value.value(of), <[Datum]>::reverse),
+            Node::At(values, index) => element(&values.value(of), index.value(of).long()),
+            Node::Lookup(values, at) => {
+                let values = values.value(of);
+                each(&at.value(of), &|at| Datum::Double(numeric::lookup(values.elements(), at.double())))
+            }
+            Node::Distance(places, from, miles) => {
+                let from = [from[0].value(of).double(), from[1].value(of).double()];
+                numeric::distance(&places.value(of), from, *miles)
+            }
+            _ => self.unary(of),
+        }
+    }
+
+    /// Functions of each element.
+    fn unary(&self, of: &Document<'_>) -> Datum {
+        match self {
+            Node::Math(function, arguments) => match &arguments[..] {
+                [a, b] => pairs(&a.value(of), &b.value(of), &|a, b| {
+                    Datum::Double(numeric::math(*function, a.double(), b.double()))
+                }),
+                _ => each(&arguments[0].value(of), &|a| Datum::Double(numeric::math(*function, a.double(), 0.0))),
+            },
+            Node::Time(part, value) => {
+                each(&value.value(of), &|value| time::part(*part, value.long().saturating_add(of.zone)))
+            }
+            Node::Length(value) => each(&value.value(of), &|value| Datum::Long(value.bytes().len() as i64)),
+            Node::ToDouble(value) => each(&value.value(of), &|value| Datum::Double(value.double())),
+            Node::ToLong(value) => each(&value.value(of), &|value| Datum::Long(value.long())),
+            Node::ToText(value) => each(&value.value(of), &|value| Datum::Text(value.bytes())),
+            Node::ToRaw(value) => each(&value.value(of), &|value| converted(value, true)),
+            Node::Subject(value) => each(&value.value(of), &|value| Datum::Text(subject(&value.bytes()))),
+            Node::Curve(latitude, value) => {
+                each(&value.value(of), &|value| Datum::Long(numeric::on_curve(value.long(), *latitude)))
+            }
+            Node::Md5(bytes, value) => each(&value.value(of), &|value| {
+                let mut binary = Vec::new();
+                value.binary(&mut binary);
+                Datum::Raw(Rc::from(&md5(&binary)[..*bytes]))
+            }),
+            Node::XorBits(bytes, value) => each(&value.value(of), &|value| {
+                let (mut binary, mut out) = (Vec::new(), vec![0; *bytes]);
+                value.binary(&mut binary);
+                binary.chunks(*bytes).for_each(|part| out.iter_mut().zip(part).for_each(|(out, byte)| *out ^= byte));
+                Datum::Raw(Rc::from(out))
+            }),
+            _ => Datum::Nothing,
+        }
+    }
+
+    /// The inputs it reads.
+    pub(crate) fn inputs(&self, found: &mut Vec<usize>) {
+        if let Node::Input(index) = self {
+            found.push(*index);
+        }
+        self.children().into_iter().for_each(|child| child.inputs(found));
+    }
+
+    /// Whether it holds a node for which `is` is true.
+    pub(crate) fn holds(&self, is: &dyn Fn(&Node) -> bool) -> bool {
+        is(self) || self.children().into_iter().any(|child| child.holds(is))
+    }
+
+    fn children(&self) -> Vec<&Node> {
+        match self {
+            Node::Constant(_) | Node::Input(_) | Node::Relevance | Node::DocumentId => Vec::new(),
+            Node::Numeric(_, _, nodes)
+            | Node::Mean(nodes)
+            | Node::Extreme(_, nodes)
+            | Node::Math(_, nodes)
+            | Node::Join(nodes, _) => nodes.iter().collect(),
+            Node::At(a, b) | Node::Lookup(a, b) => vec![a, b],
+            Node::Distance(a, point, _) => vec![a, &point[0], &point[1]],
+            Node::Negate(of)
+            | Node::Time(_, of)
+            | Node::Length(of)
+            | Node::ToDouble(of)
+            | Node::ToLong(of)
+            | Node::ToText(of)
+            | Node::ToRaw(of)
+            | Node::Size(of)
+            | Node::Sort(of)
+            | Node::Reverse(of)
+            | Node::Subject(of)
+            | Node::Curve(_, of)
+            | Node::Md5(_, of)
+            | Node::XorBits(_, of) => vec![of],
+        }
+    }
+}
+
+/// `function` of every element.
+pub(crate) fn each(value: &Datum, function: &dyn Fn(&Datum) -> Datum) -> Datum {
+    match value {
+        Datum::Nothing => Datum::Nothing,
+        Datum::Several(values) => Datum::several(values.iter().map(function).collect()),
+        single => function(single),
+    }
+}
+
+/// Joins the values of arguments from the left; the first is converted.
+fn joined(
+    arguments: &[Node],
+    of: &Document<'_>,
+    join: &dyn Fn(&Datum, &Datum) -> Datum,
+    convert: &dyn Fn(&Datum) -> Datum,
+) -> Datum {
+    let mut values = arguments.iter().map(|argument| argument.value(of));
+    let first = values.next().map_or(Datum::Nothing, |first| each(&first, convert));
+    values.fold(first, |left, right| pairs(&left, &right, &|a, b| join(a, &convert(b))))
+}
+
+/// Joins two values element by element. One element goes with all of the other side; else the tail of the longer side is
+/// taken as it is. An empty right side changes nothing, and an empty left side stays empty beside one element.
+pub(crate) fn pairs(left: &Datum, right: &Datum, join: &dyn Fn(&Datum, &Datum) -> Datum) -> Datum {
+    if !matches!((left, right), (Datum::Several(_), _) | (_, Datum::Several(_))) {
+        return match (left, right) {
+            (Datum::Nothing, _) | (_, Datum::Nothing) => Datum::Nothing,
+            (left, right) => join(left, right),
+        };
+    }
+    let (lefts, rights) = (left.elements(), right.elements());
+    let values = match (lefts, rights) {
+        (_, []) => return left.clone(),
+        ([], [_]) => Vec::new(),
+        (lefts, [right]) => lefts.iter().map(|left| join(left, right)).collect(),
+        ([left], rights) => rights.iter().map(|right| join(left, right)).collect(),
+        (lefts, rights) => {
+            let mut values: Vec<Datum> = lefts.iter().zip(rights).map(|(left, right)| join(left, right)).collect();
+            let tail = if lefts.len() > rights.len() { &lefts[rights.len()..] } else { &rights[lefts.len()..] };
+            values.extend_from_slice(tail);
+            values
+        }
+    };
+    Datum::several(values)
+}
+
+fn arranged(value: Datum, arrange: impl FnOnce(&mut [Datum])) -> Datum {
+    let Datum::Several(values) = value else { return value };
+    let mut values = values.to_vec();
+    arrange(&mut values);
+    Datum::several(values)
+}
+
+fn element(values: &Datum, index: i64) -> Datum {
+    let values = values.elements();
+    let last = values.len().saturating_sub(1);
+    values.get(usize::try_from(index).unwrap_or(0).min(last)).cloned().unwrap_or(Datum::Nothing)
+}
+
+/// A value as bytes: its text, or its binary form.
+fn converted(value: &Datum, raw: bool) -> Datum {
+    if !raw {
+        return Datum::Text(value.bytes());
+    }
+    let mut bytes = Vec::new();
+    value.binary(&mut bytes);
+    Datum::Raw(Rc::from(bytes))
+}
+
+fn join(a: &Datum, b: &Datum, raw: bool) -> Datum {
+    let bytes: Rc<[u8]> = Rc::from([&a.bytes()[..], &b.bytes()[..]].concat());
+    if raw { Datum::Raw(bytes) } else { Datum::Text(bytes) }
+}
+
+/// Without the prefix that an answer or a forwarded mail has: `Re: `, `RE: `, `Fw: `, `Fwd: ` and their like.
+fn subject(text: &Rc<[u8]>) -> Rc<[u8]> {
+    let length = match &text[..] {
+        [b'R', b'e' | b'E', b':', b' ', ..] | [b'F', b'w' | b'W', b':', b' ', ..] => 4,
+        [b'F', b'w' | b'W', b'd' | b'D', b':', b' ', ..] => 5,
+        _ => return text.clone(),
+    };
+    Rc::from(&text[length..])
+}
+
+/// The part of a document id that the user chose.
+fn id_part(id: &str) -> &str {
+    id.splitn(5, ':').nth(4).unwrap_or(id)
+}
+
+/// A value as a filter matches it: the text of a number is that of C.
+pub(crate) fn matched_text(value: &Datum) -> String {
+    match value {
+        Datum::Double(value) => general(*value),
+        value => String::from_utf8_lossy(&value.bytes()).into_owned(),
+    }
+}
+
+/// The operator of a function that joins numbers, if it is one.
+pub(crate) fn operator(function: Function) -> Option<Operator> {
+    Some(match function {
+        Function::Add => Operator::Add,
+        Function::Sub => Operator::Sub,
+        Function::Mul => Operator::Mul,
+        Function::Div => Operator::Div,
+        Function::Mod => Operator::Mod,
+        Function::Min => Operator::Min,
+        Function::Max => Operator::Max,
+        Function::And => Operator::And,
+        Function::Or => Operator::Or,
+        Function::Xor => Operator::Xor,
+        _ => return None,
+    })
+}

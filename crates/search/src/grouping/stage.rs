@@ -1,0 +1,272 @@
+//! Grouping as a stage of a search: documents are added schema by schema, then the hits of groups get their ids and what
+//! they show, and the answer is written.
+use std::rc::Rc;
+
+use brooklet_segment::{Halt, read_id};
+use brooklet_task::{Rejection, Want};
+
+use super::collect::{Collector, Kept, Progress};
+use super::continuation::ListPath;
+use super::groups::{Groups, HeldHit};
+use super::result::{Page, Writing, settle_hits, window};
+use super::{PlannedGrouping, Seal};
+use crate::partition::View;
+use crate::reads::Reads;
+use crate::render::Tree;
+
+/// Hits whose ids and fields are read between looks at the deadline.
+const HITS_BATCH: usize = 128;
+
+/// What the stage needs of the search around it.
+pub(crate) trait Found {
+    /// The views of a schema.
+    fn views(&self, schema: usize) -> &[View];
+    /// The documents of a schema that matched.
+    fn kept(&self, schema: usize) -> &Kept;
+    /// What a hit shows, by a summary class if one is named.
+    fn fields(
+        &mut self,
+        schema: usize,
+        hit: (usize, u32, &str),
+        class: Option<&str>,
+        reads: &mut Reads,
+    ) -> Result<Option<Vec<u8>>, Halt>;
+}
+
+enum Step {
+    Collect { request: usize, schema: usize, progress: Box<Progress>, all: Option<Rc<Kept>> },
+    Ids { request: usize, lists: Vec<HitsOf>, next: usize },
+    Fill { request: usize, hits: Vec<HitAt>, next: usize },
+    Done,
+}
+
+/// A list of hits of a group.
+struct HitsOf {
+    table: usize,
+    list: usize,
+    group: u32,
+    path: ListPath,
+}
+
+/// A hit of a list.
+struct HitAt {
+    table: usize,
+    list: usize,
+    group: u32,
+    at: usize,
+}
+
+/// The stage.
+pub(crate) struct Grouping {
+    groups: Vec<Groups>,
+    /// Whether others add to the groups: then all of them are kept, with all hits they may show.
+    is_part: bool,
+    step: Step,
+}
+
+impl Grouping {
+    /// Begins with no groups.
+    pub(crate) fn new(planned: &[PlannedGrouping], is_part: bool) -> Grouping {
+        let groups = planned.iter().map(|planned| Groups::new(planned.templates.clone())).collect();
+        Grouping { groups, is_part, step: collect(0, 0) }
+    }
+
+    /// Works until something is missing; [`Want::Nothing`] when all groups are made.
+    pub(crate) fn step(
+        &mut self,
+        planned: &[PlannedGrouping],
+        schemas: usize,
+        found: &mut dyn Found,
+        reads: &mut Reads,
+    ) -> Result<Want, Rejection> {
+        let halted = match &mut self.step {
+            Step::Collect { .. } => return self.collect(planned, schemas, found, reads),
+            Step::Ids { .. } => self.read_ids(planned, found, reads),
+            Step::Fill { .. } => self.fill(planned, found, reads),
+            Step::Done => return Ok(Want::Nothing),
+        };
+        match halted {
+            Ok(()) => {
+                reads.relax();
+                Ok(Want::Pause)
+            }
+            Err(Halt::Missing) => Ok(Want::Blocks(reads.take_missing())),
+            Err(Halt::Rejected(rejection)) => Err(rejection),
+        }
+    }
+
+    /// The groups of all requests.
+    pub(crate) fn finish(self) -> Vec<Groups> {
+        self.groups
+    }
+
+    fn collect(
+        &mut self,
+        planned: &[PlannedGrouping],
+        schemas: usize,
+        found: &mut dyn Found,
+        reads: &mut Reads,
+    ) -> Result<Want, Rejection> {
+        let Step::Collect { request, schema, progress, all } = &mut self.step else { return Ok(Want::Pause) };
+        let Some(of) = planned.get(*request) else {
+            self.step = Step::Done;
+            return Ok(Want::Pause);
+        };
+        if *schema == schemas {
+            let request = *request;
+            return self.begin_ids(request, planned);
+        }
+        let views = found.views(*schema);
+        if of.all_documents && all.is_none() {
+            *all = Some(Rc::new(every(views)));
+        }
+        let kept = all.as_deref().unwrap_or_else(|| found.kept(*schema));
+        let collector = Collector { planned: of, schema: *schema, views, kept };
+        let want = collector.step(progress, &mut self.groups[*request], reads)?;
+        if want != Want::Nothing {
+            return Ok(want);
+        }
+        self.step = collect(*request, *schema + 1);
+        Ok(Want::Pause)
+    }
+
+    /// Finds the lists of hits that are shown, or all if others add to them.
+    fn begin_ids(&mut self, request: usize, planned: &[PlannedGrouping]) -> Result<Want, Rejection> {
+        let groups = &mut self.groups[request];
+        groups.count_groups();
+        let mut lists = Vec::new();
+        let mut add = |table: usize, group: u32, path: &ListPath| {
+            for list in 0..groups.templates[table].hits.len() {
+                let mut path = path.clone();
+                path.push(list as u32);
+                lists.push(HitsOf { table, list, group, path });
+            }
+        };
+        if groups.templates.iter().all(|template| template.hits.is_empty()) {
+            // Nothing is shown of documents.
+        } else if self.is_part {
+            for (table, of) in groups.tables.iter().enumerate() {
+                (0..of.keys.len()).for_each(|group| add(table, group as u32, &Vec::new()));
+            }
+        } else {
+            for (table, group, path) in &Page::new(&planned[request], groups)?.groups {
+                add(*table, *group, path);
+            }
+        }
+        self.step = Step::Ids { request, lists, next: 0 };
+        Ok(Want::Pause)
+    }
+
+    /// Reads the ids of hits, which break their ties, and leaves those that are shown.
+    fn read_ids(&mut self, planned: &[PlannedGrouping], found: &dyn Found, reads: &mut Reads) -> Result<(), Halt> {
+        let Step::Ids { request, lists, next } = &mut self.step else { return Ok(()) };
+        let groups = &mut self.groups[*request];
+        let end = (*next + HITS_BATCH).min(lists.len());
+        let mut missing = false;
+        for of in &lists[*next..end] {
+            let hits = &mut groups.tables[of.table].hits[of.list][of.group as usize].hits;
+            for hit in hits.iter_mut().filter(|hit| hit.id.is_none()) {
+                let segment = &found.views(hit.schema as usize)[hit.view as usize].segment;
+                match read_id(&segment.header, hit.ordinal, &mut reads.of(segment)) {
+                    Ok(id) => hit.id = Some(Rc::from(id)),
+                    Err(Halt::Missing) => missing = true,
+                    Err(halt) => return Err(halt),
+                }
+            }
+        }
+        if missing {
+            return Err(Halt::Missing);
+        }
+        *next = end;
+        if end < lists.len() {
+            return Ok(());
+        }
+        let planned = &planned[*request];
+        let mut shown = Vec::new();
+        for of in lists.iter() {
+            let max = groups.templates[of.table].hits[of.list].max;
+            let hits = &mut groups.tables[of.table].hits[of.list][of.group as usize].hits;
+            settle_hits(hits, planned.kept_hits(max));
+            let window =
+                if self.is_part { 0..hits.len() } else { window(hits.len(), max, planned.offsets.of(&of.path)) };
+            let (table, list, group) = (of.table, of.list, of.group);
+            shown.extend(window.map(|at| HitAt { table, list, group, at }));
+        }
+        self.step = Step::Fill { request: *request, hits: shown, next: 0 };
+        Ok(())
+    }
+
+    /// Reads what hits show.
+    fn fill(&mut self, planned: &[PlannedGrouping], found: &mut dyn Found, reads: &mut Reads) -> Result<(), Halt> {
+        let Step::Fill { request, hits, next } = &mut self.step else { return Ok(()) };
+        let groups = &mut self.groups[*request];
+        let end = (*next + HITS_BATCH).min(hits.len());
+        let (mut missing, mut more) = (false, 0);
+        for HitAt { table, list, group, at } in &hits[*next..end] {
+            let class = planned[*request].templates[*table].hits[*list].summary.as_deref();
+            let hit = &mut groups.tables[*table].hits[*list][*group as usize].hits[*at];
+            if hit.fields.is_some() {
+                continue;
+            }
+            let place = (hit.view as usize, hit.ordinal, hit.id.as_deref().unwrap_or_default());
+            match found.fields(hit.schema as usize, place, class, reads) {
+                Ok(fields) => {
+                    more += fields.as_ref().map_or(0, Vec::len);
+                    hit.fields = Some(fields.map(Rc::from));
+                }
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
+        }
+        groups.take(more)?;
+        if missing {
+            return Err(Halt::Missing);
+        }
+        *next = end;
+        if end == hits.len() {
+            self.step = collect(*request + 1, 0);
+        }
+        Ok(())
+    }
+}
+
+fn collect(request: usize, schema: usize) -> Step {
+    Step::Collect { request, schema, progress: Box::default(), all: None }
+}
+
+/// Every document of some views, without scores.
+fn every(views: &[View]) -> Kept {
+    let of_view = |(view, of): (usize, &View)| -> Vec<(u32, u32)> {
+        of.alive.ones().map(|ordinal| (view as u32, ordinal as u32)).collect()
+    };
+    Kept { documents: views.iter().enumerate().flat_map(of_view).collect(), scores: Vec::new() }
+}
+
+/// The answers of all requests, as trees. `sources` are the names of the clusters hits are of, by schema.
+///
+/// # Errors
+/// If an order cannot be evaluated.
+pub(crate) fn write(
+    planned: &[PlannedGrouping],
+    groups: &mut [Groups],
+    seal: &Seal,
+    sources: &[String],
+) -> Result<Vec<Tree>, Rejection> {
+    let mut trees = Vec::with_capacity(planned.len());
+    for (number, (planned, groups)) in planned.iter().zip(groups).enumerate() {
+        // A request that fits no schema has no answer.
+        if planned.bound.iter().all(Option::is_none) {
+            continue;
+        }
+        groups.count_groups();
+        let merged = |hits: &mut Vec<HeldHit>, max: Option<u32>| settle_hits(hits, planned.kept_hits(max));
+        for (template, table) in planned.templates.iter().zip(&mut groups.tables) {
+            for (list, of_groups) in template.hits.iter().zip(&mut table.hits) {
+                of_groups.iter_mut().for_each(|held| merged(&mut held.hits, list.max));
+            }
+        }
+        let page = Page::new(planned, groups)?;
+        trees.push(Writing { planned, groups, page: &page, seal, sources }.root(number));
+    }
+    Ok(trees)
+}
