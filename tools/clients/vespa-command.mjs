@@ -1,6 +1,6 @@
 /** What the `vespa` command does against a gateway, by outcome. */
 import { execFile } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const COMMAND_MS_MAX = 60_000;
@@ -66,6 +66,7 @@ function documents(group) {
 export async function checkVespaCommand(vespa, gateway, { folder, application, group }, report) {
   const deployed = await vespa("deploy", "-t", gateway.configUrl, "--wait", "30", application);
   report(deployed.code === 0 && /Deployed|prepared and activated/i.test(deployed.output), "deploy", deployed.output);
+  await checkDeployment(vespa, gateway, { folder, application }, report);
   const status = await vespa("status", "-t", gateway.url);
   report(status.code === 0 && /ready/.test(status.output), "status", status.output);
   await checkFeed(vespa, gateway, { folder, group }, report);
@@ -121,6 +122,36 @@ async function checkVisits(vespa, gateway, group, report) {
   const nowhere = await visit("--content-cluster", "nosuch");
   // The command ends with 0 all the same, as it does against Vespa.
   report(/no content cluster 'nosuch'/.test(nowhere.output), "visit of an unknown cluster", nowhere.output);
+}
+
+/**
+ * @param {ReturnType<typeof vespaCommand>} vespa
+ * @param {import("./gateway.mjs").Gateway} gateway
+ * @param {{ folder: string, application: string }} given
+ * @param {(good: boolean, what: string, seen: string) => void} report
+ */
+async function checkDeployment(vespa, gateway, { folder, application }, report) {
+  const to = ["-t", gateway.configUrl];
+  for (const [what, words, expected] of /** @type {const} */ ([
+    ["status deploy", ["status", "deploy"], /is ready/],
+    ["prepare", ["prepare", application], /Prepared .* with session \d+/],
+    ["activate", ["activate"], /Activated .* with session \d+/],
+    ["status deployment", ["status", "deployment"], /ready on config generation \d+/],
+  ])) {
+    const { code, output } = await vespa(...words, ...to);
+    report(code === 0 && expected.test(output), what, output);
+  }
+  const fetched = join(folder, "fetched");
+  mkdirSync(fetched);
+  const { code, output } = await vespa("fetch", ...to, fetched);
+  // Names stand in a zip as they are.
+  const archive = code === 0 ? readFileSync(join(fetched, "application.zip"), "latin1") : "";
+  const names = ["services.xml", "schemas/mail.sd", "schemas/note.sd"];
+  report(
+    names.every((name) => archive.includes(name)),
+    "fetch gives the deployed package",
+    output,
+  );
 }
 
 /**

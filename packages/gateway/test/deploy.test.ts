@@ -43,7 +43,9 @@ test("the deployed package is given back as it was sent", async () => {
   const list = (await send(gateway, "GET", `${content}/`)).body["text"];
   const base = `http://localhost:19071${content}`;
   const schemas = [`${base}/schemas/`, `${base}/schemas/mail.sd`];
-  expect(JSON.parse(String(list))).toEqual([...schemas, `${base}/services.xml`]);
+  expect(JSON.parse(String(list))).toEqual([schemas[0], `${base}/services.xml`]);
+  const everything = (await send(gateway, "GET", `${content}/?recursive=true`)).body["text"];
+  expect(JSON.parse(String(everything))).toEqual([...schemas, `${base}/services.xml`]);
   const below = (await send(gateway, "GET", `${content}/schemas/`)).body["text"];
   expect(JSON.parse(String(below))).toEqual([schemas[1]]);
   expect((await send(gateway, "GET", `${content}/schemas/mail.sd`)).body).toEqual({ text: "schema mail {}" });

@@ -37,7 +37,8 @@ export async function runExport(directory: string, command: ExportCommand, surro
 
 /** Writes the files of the deployed package. Returns how many. */
 async function exportApplication(url: string, directory: string): Promise<number> {
-  const list = (await connect({ url }).request({ method: "GET", target: CONTENT, isRepeatable: true })).json;
+  const target = `${CONTENT}?recursive=true`;
+  const list = (await connect({ url }).request({ method: "GET", target, isRepeatable: true })).json;
   const names = (list as readonly string[]).map((address) => decodeURIComponent(address.split("/content/")[1] ?? ""));
   const files = names.filter((name) => !name.endsWith("/"));
   for (const name of files) {

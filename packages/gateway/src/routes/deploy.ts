@@ -10,6 +10,7 @@ import type { Deployment } from "../deployment.ts";
 import { echo } from "../echo.ts";
 import { type DefectListener, deployFailure, jsonReply, serviceErrorOf } from "../failure.ts";
 import { decodePackage, encodePackage } from "../package-frame.ts";
+import { DocumentParameters, parseParameters } from "../parameters.ts";
 import { decodeForm, pathSegments, splitTarget } from "../target.ts";
 import { readZip } from "../zip.ts";
 
@@ -148,8 +149,11 @@ function logOf(warnings: readonly string[]): DeployLogEntry[] {
   return warnings.map((message) => ({ time: Date.now(), level: "WARNING", message }));
 }
 
-/** A file of the deployed package; or the addresses of everything in a folder of it, folders with a slash at the end. */
-function applicationContent({ context, tenantUrl }: DeployRequest, names: readonly string[]): Reply {
+/**
+ * A file of the deployed package; or the addresses of what is in a folder of it, folders with a slash at the end: only
+ * the next level, unless `recursive=true` is said.
+ */
+function applicationContent({ call, context, tenantUrl }: DeployRequest, names: readonly string[]): Reply {
   const applicationPackage = context.cluster.applicationPackage();
   if (applicationPackage === undefined) {
     throw new ServiceError("NOT_FOUND", "Application 'default.default' was not found: nothing is deployed yet");
@@ -161,12 +165,17 @@ function applicationContent({ context, tenantUrl }: DeployRequest, names: readon
     return { status: 200, headers: { "content-type": "application/octet-stream" }, body: file.content };
   const inside = files.map((one) => one.path).filter((name) => path === "" || name.startsWith(`${path}/`));
   if (inside.length === 0) throw new ServiceError("NOT_FOUND", `No file '${echo(path)}' in the application package`);
-  const folders = inside.flatMap((name) => {
-    const parts = name.split("/").slice(0, -1);
-    return parts.map((_, depth) => `${parts.slice(0, depth + 1).join("/")}/`);
-  });
-  const below = [...new Set([...folders, ...inside])].filter((name) => name.startsWith(path) && name !== `${path}/`);
-  const encoded = below.sort().map((name) => name.split("/").map(encodeURIComponent).join("/"));
+  const { query } = splitTarget(call.target);
+  const isRecursive = new DocumentParameters(parseParameters(query, 10), path).flag("recursive");
+  const below = new Set<string>();
+  for (const name of inside) {
+    const parts = name.split("/");
+    const levels = isRecursive ? parts.length : Math.min(names.length + 1, parts.length);
+    for (let level = names.length + 1; level <= levels; level += 1) {
+      below.add(`${parts.slice(0, level).join("/")}${level < parts.length ? "/" : ""}`);
+    }
+  }
+  const encoded = [...below].sort().map((name) => name.split("/").map(encodeURIComponent).join("/"));
   return jsonReply(
     200,
     encoded.map((name) => `${tenantUrl}/${APPLICATION}/content/${name}`),
