@@ -204,6 +204,35 @@ test("while others write, every document nobody touches is seen once, also acros
   expect(found.filter((id) => wanted.has(id)).sort()).toEqual([...untouched].sort());
 });
 
+test("documents are removed by selection", { timeout: TEST_MS }, async () => {
+  const served = await fed();
+  const target = "/document/v1/ns/mail/group/eve?cluster=all&selection=true";
+  const { status, text } = await ask(served, "DELETE", target);
+  expect([status, JSON.parse(text)]).toEqual([
+    200,
+    { pathId: "/document/v1/ns/mail/group/eve", documentCount: DOCUMENTS },
+  ]);
+  const left = await visitAll(served, "/document/v1/ns/mail/docid?wantedDocumentCount=1000");
+  expect(left.sort()).toEqual(ALL.filter((id) => !id.includes("g=eve")).sort());
+});
+
+test("documents are updated by selection, each as it is when it is written", { timeout: TEST_MS }, async () => {
+  const served = await fed();
+  const body = JSON.stringify({ fields: { n: { increment: 100 } } });
+  const selection = encodeURIComponent("mail.n >= 10 and mail.n < 100");
+  const target = `/document/v1/ns/mail/docid?cluster=all&selection=${selection}`;
+  const { status, text } = await ask(served, "PUT", target, body);
+  expect([status, JSON.parse(text)]).toEqual([200, { pathId: "/document/v1/ns/mail/docid", documentCount: 10 }]);
+  // What was changed is not selected any more, so that a second time changes nothing.
+  expect(JSON.parse((await ask(served, "PUT", target, body)).text)).toMatchObject({ documentCount: 0 });
+  const path = "/document/v1/ns/mail/docid?selection=mail.n%3E99&wantedDocumentCount=1000";
+  const { documents } = await visit(served, path);
+  expect(documents.map(({ fields }) => fields["n"]).sort()).toEqual(GROUPS.flatMap(() => [110, 111]).sort());
+  const wrong = JSON.stringify({ fields: { nosuch: { assign: 1 } } });
+  const refused = await ask(served, "PUT", target.replace("%3C%20100", "%3C%20200"), wrong);
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("nosuch")]);
+});
+
 interface RefusalRow {
   readonly target: string;
   readonly status: number;

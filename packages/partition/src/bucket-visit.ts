@@ -16,7 +16,7 @@ import type {
   VisitStep,
 } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
-import { drive } from "./drive.ts";
+import { drive, type Source } from "./drive.ts";
 import { serviceError } from "./failure.ts";
 import { MASS_DOCUMENTS, VISIT_PARTITIONS, VISIT_TURN_MS } from "./limits.ts";
 import { placeOf, sourceOf } from "./place.ts";
@@ -39,16 +39,28 @@ export interface MassPlace extends VisitPlace {
 const COMMA: Uint8Array = new TextEncoder().encode(",");
 const NOTHING: Uint8Array = new Uint8Array(0);
 
-/** Throws what is wrong with a visit, whatever there is to visit. */
-export function visitNowhere(engine: Engine, visit: Visit): void {
-  const nowhere = { partition: 0, key: "", layout: 1, operation: 0 };
+const EMPTY: Source = { manifest: () => ({ layout: 1, segments: [], operations: [] }), read: () => [] };
+
+/** Throws what is wrong with a visit and with an operation on its documents, whatever there is to visit. */
+export function visitNowhere(engine: Engine, visit: Visit, operation?: MassOperation): void {
+  const nowhere = { partition: 0, key: "d:", layout: 1, operation: 0 };
   const bounds = { after: "", documentsMax: 1, bytesMax: 1 };
-  const source = { manifest: () => ({ layout: 1, segments: [], operations: [] }), read: () => [] };
+  const deadline = Deadline.in(Number.POSITIVE_INFINITY);
   try {
-    drive(engine.visit(nowhere, 0, visit, bounds), source, Deadline.in(Number.POSITIVE_INFINITY));
+    drive(engine.visit(nowhere, 0, visit, bounds), EMPTY, deadline);
+    if (operation?.kind !== "update") return;
+    const request = sampleRequest(visit, operation);
+    // One with texts to embed is looked at when they are.
+    if (drive(engine.embeddings(request), EMPTY, deadline).length > 0) return;
+    drive(engine.mutate(nowhere, 0, undefined, request), EMPTY, deadline);
   } catch (error) {
     throw serviceError(error);
   }
+}
+
+/** The operation on a document that is made for it. */
+export function sampleRequest({ namespace, types: [type = ""] }: Visit, operation: MassOperation): OperationRequest {
+  return { ...operation, id: `id:${namespace}:${type}::x`, create: true, condition: "" };
 }
 
 /** Documents of a bucket as one body. */

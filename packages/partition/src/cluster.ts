@@ -82,6 +82,8 @@ export interface MassOperation {
   readonly kind: "update" | "remove";
   readonly rawPath: string;
   readonly body: Uint8Array;
+  /** The embeddings of the texts in it, which are the same for every document. */
+  readonly embeddings?: Uint8Array;
 }
 
 /** What came of a step of an operation on many documents. */
@@ -154,8 +156,8 @@ export interface Cluster {
   bucketOf(key: PartitionKey): number;
   /** Random bytes that stay the same as long as the data: continuations are sealed with them. */
   readonly secret: Uint8Array;
-  /** Throws what is wrong with a visit, whatever there is to visit. */
-  checkVisit(visit: Visit): Promise<void>;
+  /** Throws what is wrong with a visit, and with what is to be done to its documents, whatever there is to visit. */
+  checkVisit(visit: Visit, operation?: MassOperation): Promise<void>;
   /** Documents of a bucket from a position on, until the step is full or its time is over. */
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage>;
   /** Updates or removes the documents a visit selects; the selection is looked at again when each is written. */

@@ -2,10 +2,11 @@
  * Documents are embedded before they come to their partition: models take their time, and a partition never waits.
  */
 import { type Embedding, type EmbeddingWanted, type Engine, encodeEmbeddings } from "@brooklet/core";
-import type { DeployReport, OperationRequest, Outcome, PartitionHandle } from "./cluster.ts";
+import { sampleRequest } from "./bucket-visit.ts";
+import type { DeployReport, MassOperation, OperationRequest, Outcome, PartitionHandle, Visit } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
 import { drive, NOWHERE } from "./drive.ts";
-import { failedOutcome } from "./failure.ts";
+import { failedOutcome, serviceError } from "./failure.ts";
 
 /** What embeds texts for a cluster. */
 export interface TextEmbedder {
@@ -38,6 +39,23 @@ export function embedding(partition: PartitionHandle, how: EmbeddingSetting): Pa
     get: (request, timeoutMs) => partition.get(request, timeoutMs),
     search: (request, timeoutMs) => partition.search(request, timeoutMs),
   };
+}
+
+/** An operation on many documents with the embeddings of its texts, which are the same for every one of them. */
+export async function embeddedOperation(
+  visit: Visit,
+  operation: MassOperation,
+  { engine, embedder, application }: EmbeddingSetting,
+  timeoutMs: number,
+): Promise<MassOperation> {
+  if (operation.kind !== "update" || embedder === undefined || application === undefined) return operation;
+  try {
+    const wanted = drive(engine.embeddings(sampleRequest(visit, operation)), NOWHERE, Deadline.in(timeoutMs));
+    if (wanted.length === 0) return operation;
+    return { ...operation, embeddings: encodeEmbeddings(await embedder.embed(wanted, application, timeoutMs)) };
+  } catch (error) {
+    throw serviceError(error);
+  }
 }
 
 async function applyEmbedded(

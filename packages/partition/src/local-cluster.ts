@@ -19,7 +19,7 @@ import type {
 import { Deadline } from "./deadline.ts";
 import { prepareDeployment } from "./deployment.ts";
 import { drive } from "./drive.ts";
-import { type EmbeddingSetting, embedding, type TextEmbedder } from "./embedding.ts";
+import { type EmbeddingSetting, embeddedOperation, embedding, type TextEmbedder } from "./embedding.ts";
 import { serviceError } from "./failure.ts";
 
 /** What a cluster needs. */
@@ -79,16 +79,17 @@ export class LocalCluster implements Cluster {
     return this.#options.storage.secret;
   }
 
-  async checkVisit(visit: Visit): Promise<void> {
-    visitNowhere(this.#engine, visit);
+  async checkVisit(visit: Visit, operation?: MassOperation): Promise<void> {
+    visitNowhere(this.#engine, visit, operation);
   }
 
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
     return this.#host.visit(visit, step, timeoutMs);
   }
 
-  applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
-    return this.#host.applyWhere(visit, step, operation, timeoutMs);
+  async applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
+    const embedded = await embeddedOperation(visit, operation, this.#embedding(), timeoutMs);
+    return await this.#host.applyWhere(visit, step, embedded, timeoutMs);
   }
 
   async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {

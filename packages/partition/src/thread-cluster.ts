@@ -20,7 +20,7 @@ import type {
   VisitStep,
 } from "./cluster.ts";
 import { deploymentUnderWay, prepareDeployment } from "./deployment.ts";
-import { embedding, type TextEmbedder } from "./embedding.ts";
+import { embeddedOperation, embedding, type TextEmbedder } from "./embedding.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
 import { searchNowhere } from "./local-cluster.ts";
 import {
@@ -114,18 +114,20 @@ export class ThreadCluster implements Cluster {
     return this.#options.storage.secret;
   }
 
-  async checkVisit(visit: Visit): Promise<void> {
-    visitNowhere(this.#engine, visit);
+  async checkVisit(visit: Visit, operation?: MassOperation): Promise<void> {
+    visitNowhere(this.#engine, visit, operation);
   }
 
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
     return this.#threadOf(step.bucket).call("visit", { visit, step }, [], step.key, timeoutMs);
   }
 
-  applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
+  async applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
+    const how = { engine: this.#engine, embedder: this.#options.embedder, application: this.#report };
+    const embedded = await embeddedOperation(visit, operation, how, timeoutMs);
     const body = handOver(operation.body);
-    const request = { visit, step, operation: { ...operation, body } };
-    return this.#threadOf(step.bucket).call("applyWhere", request, [body], step.key, timeoutMs);
+    const request = { visit, step, operation: { ...embedded, body } };
+    return await this.#threadOf(step.bucket).call("applyWhere", request, [body], step.key, timeoutMs);
   }
 
   async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {

@@ -30,13 +30,13 @@ export async function answerMassOperation(
   const timeoutMs = Math.min(parameters.timeSpanMs("timeout") ?? documentTimeoutMs, documentTimeoutMs);
   const chunkMs = Math.min(parameters.timeSpanMs("timeChunk") ?? TIME_CHUNK_MS, sessionMs(timeoutMs));
   const from = await readContinuation(parameters, set, context);
-  await context.cluster.checkVisit(set.plan.visit);
   if (call.method === "POST") refuseCopy(parameters, context);
   const kind = call.method === "PUT" ? "update" : "remove";
   await context.visits.enter();
   const held = kind === "update" ? await readUpdate(call, context) : undefined;
   try {
     const operation: MassOperation = { kind, rawPath: path.raw, body: held?.bytes ?? NO_BYTES };
+    await context.cluster.checkVisit(set.plan.visit, operation);
     const done = await applyAll(set, operation, from, chunkMs, context);
     const continuation =
       done.progress === undefined ? {} : { continuation: await context.continuations.write(set.scope, done.progress) };
