@@ -26,7 +26,7 @@ pub(crate) fn places_of(
     let column = spot.at().segment.header.column(&plan.leaves[leaf].targets[target].spec);
     let mut places = Vec::new();
     if matched.documents.get(spot.ordinal as usize) {
-        occurrences(column, &matched.found[target], spot.at(), spot.ordinal, false, reads, &mut places)?;
+        occurrences(column, &matched.found[target], spot.at(), spot.ordinal, reads, &mut places)?;
     }
     Ok(places)
 }

@@ -116,6 +116,16 @@ fn check_text(reading: &mut Reading, column: &ColumnHeader, documents: &[Documen
         assert_eq!(part.keys[index as usize], block.word(0));
         for at in 0..block.len() {
             assert_eq!(block.find(block.word(at)), Ok(at));
+            let needle = brooklet_kernel::Needle::new(block.word(at));
+            let holds = |other: &usize| needle.find(block.word(*other)).is_some();
+            let mut found = Vec::new();
+            block.each_with(&needle, |index, times| {
+                assert_eq!(times, needle.find_all(block.word(index)).count());
+                found.push(index);
+            });
+            if !block.word(at).is_empty() {
+                assert_eq!(found, (0..block.len()).filter(holds).collect::<Vec<_>>());
+            }
             dictionary.push(block.word(at).to_vec());
             entries.push(block.entry(at));
         }

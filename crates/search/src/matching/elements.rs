@@ -55,7 +55,7 @@ pub(super) fn confine(
     let mut missing = false;
     for ordinal in documents.into_iter().filter(|ordinal| chosen.has_document(*ordinal)) {
         let mut own = Vec::new();
-        match occurrences(Some(column), &found, view, ordinal, false, reads, &mut own) {
+        match occurrences(Some(column), &found, view, ordinal, reads, &mut own) {
             Ok(length) => {
                 let own = own.into_iter().filter(|occurrence| chosen.has(ordinal, occurrence.element));
                 kept.push(ordinal, own, length.unwrap_or(0));

@@ -10,13 +10,12 @@ use crate::plan::Leaf;
 use crate::reads::Reads;
 
 /// Puts the occurrences of a target in a document into `out`, sorted, and says how long the field is; nothing if it did
-/// not match. `counts_only`: where words stand does not matter, only how many there are.
+/// not match.
 pub(crate) fn occurrences(
     column: Option<&ColumnHeader>,
     found: &Found,
     view: &View,
     ordinal: u32,
-    counts_only: bool,
     reads: &mut Reads,
     out: &mut Vec<Occurrence>,
 ) -> Result<Option<u32>, Halt> {
@@ -53,10 +52,11 @@ pub(crate) fn occurrences(
         }
         Found::Words { postings, numbers } => {
             let Some(column) = column else { return Ok(None) };
-            let Ok(at) = postings.binary_search_by_key(&ordinal, |(other, _)| *other) else { return Ok(None) };
+            if postings.binary_search_by_key(&ordinal, |(other, _)| *other).is_err() {
+                return Ok(None);
+            }
             let mut reader = WordReader::new(Text::of(column)?, &view.segment);
-            let count = counts_only.then_some(postings[at].1);
-            word_occurrences(&mut reader, ordinal, count, numbers, reads, out)?
+            word_occurrences(&mut reader, ordinal, numbers, reads, out)?
         }
         Found::Places(all) => {
             let Some(column) = column else { return Ok(None) };
@@ -85,22 +85,15 @@ fn place(occurrence: &Occurrence) -> (u32, u32, u32) {
     (occurrence.element, occurrence.position, occurrence.element_length)
 }
 
-/// Where words stand in a document, and how many words it has. With a `count`, only so many occurrences somewhere.
+/// Where words stand in a document, and how many words it has.
 fn word_occurrences(
     reader: &mut WordReader<'_>,
     ordinal: u32,
-    count: Option<u32>,
     numbers: &[(u32, u32)],
     reads: &mut Reads,
     out: &mut Vec<Occurrence>,
 ) -> Result<u32, Halt> {
     let extent = reader.extent(ordinal, reads)?;
-    let element_length = extent.words();
-    if let Some(count) = count {
-        let at = |position| Occurrence { element: 0, position, element_length, element_weight: 1 };
-        out.extend((0..count).map(at));
-        return Ok(element_length);
-    }
     let words = reader.words(extent, reads)?;
     let mut places = Vec::new();
     for (place, word) in words.iter().enumerate() {
@@ -109,7 +102,7 @@ fn word_occurrences(
         }
     }
     reader.occurrences(extent, &places, reads, out)?;
-    Ok(element_length)
+    Ok(extent.words())
 }
 
 /// What a leaf found in one field of a document.
@@ -135,7 +128,7 @@ pub(crate) fn leaf_hits(
     for (target, found) in leaf.targets.iter().zip(&matched.found) {
         let column = view.segment.header.column(&target.spec);
         let mut occurrences = Vec::new();
-        match self::occurrences(column, found, view, ordinal, false, reads, &mut occurrences) {
+        match self::occurrences(column, found, view, ordinal, reads, &mut occurrences) {
             Ok(None) => {}
             Ok(Some(length)) => match hits.iter_mut().find(|other| other.field == target.field) {
                 Some(other) => join(other, length, &occurrences),

@@ -15,6 +15,10 @@ const NESTING: u32 = 50;
 pub(crate) struct Pattern {
     regex: Regex,
     lowers: bool,
+    /// Whether case counts.
+    pub(crate) cased: bool,
+    /// A run of letters that stands in every value the expression is found in, whatever their case.
+    pub(crate) literal: Option<String>,
 }
 
 impl Pattern {
@@ -34,7 +38,7 @@ impl Pattern {
             let pattern = Rejection::quote(pattern);
             Rejection::new(Code::InvalidQueryParameter, format!("'{pattern}' is not a regular expression: {error}"))
         })?;
-        Ok(Pattern { regex, lowers })
+        Ok(Pattern { regex, lowers, cased, literal: literal_of(pattern) })
     }
 
     /// Whether it is found in a value.
@@ -44,6 +48,50 @@ impl Pattern {
         }
         self.regex.is_match(value)
     }
+}
+
+/// The longest run of letters that nothing in the expression can do without; nothing if it has alternatives or flags.
+fn literal_of(pattern: &str) -> Option<String> {
+    if pattern.contains(['|', '\\']) || ["(?", "[]", "[^]"].iter().any(|special| pattern.contains(special)) {
+        return None;
+    }
+    let (mut best, mut run) = (String::new(), String::new());
+    let (mut groups, mut in_class) = (0usize, false);
+    let mut end = |run: &mut String| {
+        let run = std::mem::take(run);
+        if run.len() > best.len() {
+            best = run;
+        }
+    };
+    for character in pattern.chars() {
+        match character {
+            ']' if in_class => in_class = false,
+            // Classes inside of classes end where this does not look.
+            '[' if in_class => return None,
+            _ if in_class => {}
+            // What is repeated no times is not there; what is repeated more often ends the run.
+            '*' | '?' | '{' => {
+                run.pop();
+                end(&mut run);
+                // A count in braces is no text.
+                groups += usize::from(character == '{');
+            }
+            '[' => {
+                in_class = true;
+                end(&mut run);
+            }
+            '(' => {
+                groups += 1;
+                end(&mut run);
+            }
+            ')' | '}' => groups = groups.saturating_sub(1),
+            _ if groups > 0 => {}
+            letter if brooklet_text::is_word(letter) => run.push(letter),
+            _ => end(&mut run),
+        }
+    }
+    end(&mut run);
+    (best.chars().count() > 1).then_some(best)
 }
 
 /// The text with letters outside ASCII in lower case, one by one.
@@ -87,6 +135,30 @@ fn find_quote(pattern: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn literals_are_indispensable() {
+        let literal = |pattern: &str| literal_of(pattern).unwrap_or_default();
+        for (pattern, expected) in [
+            ("story", "story"),
+            ("^a.*story$", "story"),
+            ("stories?", "storie"),
+            ("ab*cd+e", "cd"),
+            ("ab{2}cde{3,4}", "cd"),
+            ("x[abc]yz", "yz"),
+            ("[]abc]de", ""),
+            ("(abc)?de", "de"),
+            ("(abc)de", "de"),
+            ("[[:alpha:]ab]cd", ""),
+            ("ab|cd", ""),
+            ("(?i)ab", ""),
+            (r"\Qabc\E", ""),
+            ("a b-cd", "cd"),
+            ("a", ""),
+        ] {
+            assert_eq!(literal(pattern), expected, "{pattern}");
+        }
+    }
 
     #[test]
     fn case_and_quotes() {

@@ -10,6 +10,9 @@ use crate::partition::View;
 use crate::plan::{How, PhraseTest, WordTest};
 use crate::reads::Reads;
 
+/// Places of words that are compared at once.
+const PLACES_AT_ONCE: usize = 32;
+
 /// A word of the dictionary that a test holds for: its number, how often the test's text is in it, its postings.
 struct Word {
     number: u32,
@@ -137,13 +140,14 @@ fn search_block(block: &DictionaryBlock<'_>, first: u32, test: &WordTest, key: &
             let ends = |index: &usize| has_token_ending(block.word(*index), &test.text);
             (0..block.len()).filter(ends).for_each(|index| push(index, 1));
         }
-        How::Substring | How::ValueSubstring => {
+        How::Substring => {
+            let needle = brooklet_kernel::Needle::new(key);
+            block.each_with(&needle, |index, times| push(index, times as u32));
+        }
+        How::ValueSubstring => {
             let needle = brooklet_kernel::Needle::new(key);
             for index in 0..block.len() {
-                let times = match test.how {
-                    How::ValueSubstring => needle.find_all(folded(block.word(index)).as_bytes()).count(),
-                    _ => needle.find_all(block.word(index)).count(),
-                };
+                let times = needle.find_all(folded(block.word(index)).as_bytes()).count();
                 if times > 0 {
                     push(index, times as u32);
                 }
@@ -234,6 +238,35 @@ pub(crate) fn match_phrase(
     if missing { Err(Halt::Missing) } else { Ok(Found::Places(places)) }
 }
 
+/// Where words follow each other that are one of each set.
+fn phrase_starts(words: &[u32], sets: &[Vec<u32>]) -> Vec<u32> {
+    let mut starts = Vec::new();
+    let mut consider = |start: usize| {
+        let window = &words[start..start + sets.len()];
+        if window.iter().zip(sets).all(|(word, set)| set.binary_search(word).is_ok()) {
+            starts.push(start as u32);
+        }
+    };
+    let count = (words.len() + 1).saturating_sub(sets.len());
+    match sets {
+        // Two words at least, each the only one of its set: most places are passed over many at a time.
+        [first, second, ..] if first.len() == 1 && second.len() == 1 => {
+            let (first, second) = (first[0], second[0]);
+            let mut start = 0;
+            while start < count {
+                let end = (start + PLACES_AT_ONCE).min(count);
+                let pairs = words[start..end].iter().zip(&words[start + 1..]);
+                if pairs.fold(false, |any, (a, b)| any | ((*a == first) & (*b == second))) {
+                    (start..end).for_each(&mut consider);
+                }
+                start = end;
+            }
+        }
+        _ => (0..count).for_each(consider),
+    }
+    starts
+}
+
 fn phrase_places(
     reader: &mut WordReader<'_>,
     ordinal: u32,
@@ -244,12 +277,7 @@ fn phrase_places(
 ) -> Result<(), Halt> {
     let extent = reader.extent(ordinal, reads)?;
     let words = reader.words(extent, reads)?;
-    let mut starts = Vec::new();
-    for (start, window) in words.windows(sets.len()).enumerate() {
-        if window.iter().zip(sets).all(|(word, set)| set.binary_search(word).is_ok()) {
-            starts.push(start as u32);
-        }
-    }
+    let starts = phrase_starts(words, sets);
     if starts.is_empty() || (!reader.text.several && !phrase.starts && !phrase.ends) {
         places.extend(starts.into_iter().map(|start| (ordinal, start)));
         return Ok(());
@@ -264,4 +292,29 @@ fn phrase_places(
     });
     places.extend(inside.map(|(start, _)| (ordinal, *start)));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phrases_are_found_wherever_they_begin() {
+        // Words 0, 1, 2 in no order, over several times as many places as are compared at once.
+        let words: Vec<u32> =
+            (0..7 * PLACES_AT_ONCE as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) % 3).collect();
+        for sets in [vec![vec![0], vec![1]], vec![vec![1], vec![0], vec![2]], vec![vec![0, 2], vec![1]], vec![vec![2]]]
+        {
+            let is_here = |start: &usize| {
+                let set_of = |(offset, set): (usize, &Vec<u32>)| {
+                    words.get(start + offset).is_some_and(|word| set.contains(word))
+                };
+                sets.iter().enumerate().all(set_of)
+            };
+            let expected: Vec<u32> = (0..words.len()).filter(is_here).map(|start| start as u32).collect();
+            assert_eq!(phrase_starts(&words, &sets), expected, "{sets:?}");
+            assert!(!expected.is_empty(), "{sets:?}");
+        }
+        assert!(phrase_starts(&[1], &[vec![1], vec![2]]).is_empty());
+    }
 }

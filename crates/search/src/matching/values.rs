@@ -4,6 +4,7 @@
 //! A dictionary of values answers where a column has one. Otherwise the values are read from the source, for candidates
 //! only.
 use brooklet_rank::match_data::Occurrence;
+use brooklet_schema::Normalizing;
 use brooklet_segment::column::dictionary::{DictionaryBlock, WORD_BYTES};
 use brooklet_segment::column::text::{self, Text, cut};
 use brooklet_segment::layout::{ColumnKind, NumberKind};
@@ -51,7 +52,14 @@ pub(crate) fn match_values(
         ValueTest::Fuzzy { words_max, .. } => *words_max,
         ValueTest::Pattern(_) => None,
     };
-    let candidates = short_documents(&text, words_max, view, reads)?;
+    let literal = match test {
+        ValueTest::Pattern(pattern) => pattern.literal.as_deref().filter(|_| pattern.cased == is_cased(column)),
+        ValueTest::Fuzzy { .. } => None,
+    };
+    let candidates = match literal {
+        Some(literal) => documents_with(column, literal, view, reads)?,
+        None => short_documents(&text, words_max, view, reads)?,
+    };
     scan(column, candidates, view, reads, &mut |value, place, out| {
         if asks.about(cut(value, max_bytes)) {
             out.push(Occurrence {
@@ -158,6 +166,22 @@ fn strings_in(column: &ColumnHeader, accepted: Vec<i64>, view: &View, reads: &mu
     number::find(part, NumberKind::Int32, *collection, view, reads, |values, at| number::holds(&test, values, at))
 }
 
+fn is_cased(column: &ColumnHeader) -> bool {
+    matches!(column.spec.kind, ColumnKind::Text { normalizing: Normalizing::None, .. })
+}
+
+/// The documents with a word that holds these letters, as the column has its words. Of very long words only the
+/// beginning is known: they may hold anything.
+fn documents_with(column: &ColumnHeader, letters: &str, view: &View, reads: &mut Reads) -> Result<Vec<u32>, Halt> {
+    let ColumnKind::Text { normalizing, .. } = column.spec.kind else { return Ok(Vec::new()) };
+    let needle = brooklet_kernel::Needle::new(text::normalise(letters, normalizing).as_bytes());
+    let holds = |word: &[u8]| word.len() > WORD_BYTES || needle.find(word).is_some();
+    let mut documents = Vec::new();
+    super::text::match_words_where(column, view, reads, holds)?.for_each_document(|ordinal| documents.push(ordinal));
+    documents.retain(|ordinal| view.alive.get(*ordinal as usize));
+    Ok(documents)
+}
+
 /// The documents with at most so many words in a field of single values; all of other fields, which have elements.
 fn short_documents(text: &Text<'_>, words_max: Option<u32>, view: &View, reads: &mut Reads) -> Result<Vec<u32>, Halt> {
     let alive = view.alive.ones().map(|ordinal| ordinal as u32);
@@ -195,7 +219,7 @@ pub(crate) fn match_text(
     let finder = brooklet_kernel::Needle::new(needle.as_bytes());
     scan(column, candidates, view, reads, &mut |value, place, out| {
         let visible: String = cut(value, max_bytes).chars().filter(|c| *c >= ' ' || matches!(c, '\n' | '\t')).collect();
-        let folded = text::normalise(&visible, brooklet_schema::Normalizing::LowercaseAndFold);
+        let folded = text::normalise(&visible, Normalizing::LowercaseAndFold);
         let runs = separator_runs(&folded);
         let element_length = runs.len() as u32 + 1;
         for at in finder.find_all(folded.as_bytes()) {

@@ -2,6 +2,7 @@
 //!
 //! [`binding`] finds out where each feature comes from, [`source`] answers a program, [`values`] reads columns,
 mod binding;
+mod counting;
 pub(crate) mod document;
 pub(crate) mod group_statistics;
 mod source;
@@ -27,6 +28,7 @@ use crate::phases::Later;
 use crate::plan::{Leaf, SchemaPlan, Scoring, Test};
 use crate::reads::Reads;
 use binding::{Binder, Kind};
+use counting::Counting;
 pub(crate) use group_statistics::GroupStatistics;
 use source::Source;
 use values::value_weights;
@@ -34,6 +36,9 @@ pub(crate) use values::{single_number, single_string, vector_tensor, word_of};
 
 /// Features that need no more than how often a term occurs and how long the field is.
 const COUNTING: [&str; 5] = ["bm25", "matches", "matchCount", "queryTermCount", "term"];
+
+/// An occurrence at no place in particular.
+const SOMEWHERE: Occurrence = Occurrence { element: 0, position: 0, element_length: 1, element_weight: 1 };
 
 /// What matching found out about a view.
 pub(crate) struct ViewMatch {
@@ -102,6 +107,10 @@ pub(crate) struct Ranker {
     counts_only: bool,
     counted: Vec<FieldId>,
     occurrences: Vec<Occurrence>,
+    /// Occurrences of which only the number matters.
+    somewhere: Vec<Occurrence>,
+    /// One for each target of each leaf, in order.
+    counting: Vec<Counting>,
 }
 
 /// Makes features ready for the plan's query.
@@ -171,6 +180,8 @@ impl Ranker {
             set,
             counted,
             occurrences: Vec::new(),
+            somewhere: Vec::new(),
+            counting: vec![Counting::default(); plan.leaves.iter().map(|leaf| leaf.targets.len()).sum()],
         })
     }
 
@@ -328,12 +339,13 @@ impl Ranker {
     fn fill(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<(), Halt> {
         self.data.reset();
         self.set.next_document();
-        let view = spot.at();
         let plan = self.plan.clone();
+        let mut first_target = 0;
         for (leaf, matched) in plan.leaves.iter().zip(&spot.matches[spot.view].leaves) {
             if matched.documents.get(spot.ordinal as usize) {
-                self.fill_leaf(leaf, matched, view, spot.ordinal, reads)?;
+                self.fill_leaf(leaf, matched, first_target, spot, reads)?;
             }
+            first_target += leaf.targets.len();
         }
         for field in self.counted.clone() {
             if let Some(content) = self.content(field, spot, reads)? {
@@ -348,10 +360,11 @@ impl Ranker {
         &mut self,
         leaf: &Leaf,
         matched: &LeafMatch,
-        view: &View,
-        ordinal: u32,
+        first_target: usize,
+        spot: Spot<'_>,
         reads: &mut Reads,
     ) -> Result<(), Halt> {
+        let (view, ordinal) = (spot.at(), spot.ordinal);
         let blind = |field: FieldId| !leaf.positions || self.plan.profile.fields[field.0 as usize].is_filter;
         if leaf.shares_fields {
             for hits in leaf_hits(leaf, matched, view, ordinal, reads)? {
@@ -361,13 +374,23 @@ impl Ranker {
             }
             return Ok(());
         }
-        for (target, found) in leaf.targets.iter().zip(&matched.found) {
+        for (place, (target, found)) in leaf.targets.iter().zip(&matched.found).enumerate() {
             let Some(slot) = self.plan.terms.slot(leaf.term, target.field) else { continue };
-            let column = view.segment.header.column(&target.spec);
             let blind = blind(target.field);
+            if let (true, Found::Words { postings, .. }) = (self.counts_only || blind, found) {
+                let counting = &mut self.counting[first_target + place];
+                if let Some((count, length)) = counting.count(&target.spec, postings, spot, reads)? {
+                    let shown = if blind { 0 } else { count as usize };
+                    if self.somewhere.len() < shown {
+                        self.somewhere.resize(shown, SOMEWHERE);
+                    }
+                    self.data.record(slot, &self.somewhere[..shown], length);
+                }
+                continue;
+            }
+            let column = view.segment.header.column(&target.spec);
             self.occurrences.clear();
-            let counts_only = self.counts_only || blind;
-            let length = occurrences(column, found, view, ordinal, counts_only, reads, &mut self.occurrences)?;
+            let length = occurrences(column, found, view, ordinal, reads, &mut self.occurrences)?;
             let Some(length) = length else { continue };
             let shows = match &target.test {
                 Test::Weighted(test) => test.scoring == Scoring::Weights,

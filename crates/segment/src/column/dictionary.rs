@@ -116,6 +116,26 @@ impl<'a> DictionaryBlock<'a> {
         &self.bytes[self.offsets[index] as usize..self.offsets[index + 1] as usize]
     }
 
+    /// Calls `each` with every word that holds `needle`, and how often it does without overlap.
+    pub fn each_with(&self, needle: &brooklet_kernel::Needle, mut each: impl FnMut(usize, usize)) {
+        let length = needle.bytes().len();
+        let mut from = 0;
+        // All words stand one after the other: they are searched at once, and what reaches over two is passed over.
+        while let Some(at) = self.bytes.get(from..).and_then(|rest| needle.find(rest)).map(|at| from + at) {
+            let index = self.offsets.partition_point(|offset| *offset as usize <= at).wrapping_sub(1);
+            if index >= self.len() {
+                return;
+            }
+            let end = self.offsets[index + 1] as usize;
+            if at + length <= end {
+                each(index, needle.find_all(self.word(index)).count());
+                from = end;
+            } else {
+                from = at + 1;
+            }
+        }
+    }
+
     /// The entry at `index`.
     #[must_use]
     pub fn entry(&self, index: usize) -> Entry {
