@@ -53,6 +53,7 @@ check_each! {
     encode_request = "encode-request",
     selection = "selection",
     yql = "yql",
+    select = "select",
     simple_query = "simple-query",
     sorting = "sorting",
     request_body = "request-body",

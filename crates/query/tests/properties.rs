@@ -248,6 +248,37 @@ proptest! {
         prop_assert_eq!(reparse(&printed, &text), Some(item), "{}", printed);
     }
 
+    /// What the SDK writes as JSON texts stays what it was, wherever it stands.
+    #[test]
+    fn any_text_comes_back_from_its_literal(text in ".{1,20}|[\"'\\\\(){}@;|\u{0}-\u{1f}]{1,20}") {
+        let literal = serde_json::to_string(&text).unwrap();
+        let given = Given::default();
+        let parse = |condition: String| {
+            parse_yql(&format!("select * from mail where {condition} and true"), &surroundings(&given, None)).unwrap().item
+        };
+        let first = |item: Item| match item.operator {
+            Operator::And(mut items) if items.len() == 2 => items.remove(0).operator,
+            other => other,
+        };
+        match first(parse(format!("sender contains {literal}"))) {
+            Operator::Term(term) => prop_assert_eq!(&term.text, &text),
+            other => prop_assert!(false, "{:?}", other),
+        }
+        match first(parse(format!("({{grammar: \"raw\"}}userInput({literal}))"))) {
+            Operator::Term(term) => prop_assert_eq!(&term.text, &text),
+            other => prop_assert!(false, "{:?}", other),
+        }
+        let expected = brooklet_query::tree::Values::Texts(vec![text.clone()]);
+        match first(parse(format!("sender in ({literal})"))) {
+            Operator::In(list) => prop_assert_eq!(list.values, expected),
+            other => prop_assert!(false, "{:?}", other),
+        }
+        match first(parse(format!("sender matches {literal}"))) {
+            Operator::Regex(regex) => prop_assert_eq!(regex.pattern, text),
+            other => prop_assert!(false, "{:?}", other),
+        }
+    }
+
     #[test]
     fn mutated_statements_are_parsed_or_refused(text in mutation(statements())) {
         if let Some(item) = parse(&text) {

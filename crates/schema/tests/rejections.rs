@@ -219,9 +219,10 @@ fn what_is_known_but_not_supported_is_named() {
         "schemas/t.sd:2:19: onnx-model is not supported yet",
     );
     unsupported(&with("onnx-model m { file: m.onnx }"), "schemas/t.sd:2:2: onnx-model is not supported yet");
-    unsupported(
+    says(
         &with("rank-profile p { constants { c tensor(x[2]): file:c.json } }"),
-        "schemas/t.sd:2:47: a constant from a file is not supported yet",
+        Code::InvalidApplication,
+        "schemas/t.sd:2:31: there is no file c.json",
     );
 }
 

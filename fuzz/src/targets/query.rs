@@ -6,7 +6,7 @@ use brooklet_query::simple::{self, Grammar};
 use brooklet_query::surroundings::{
     CharacterClass, Index, Indexes, Linguistics, Matching, Parameters, Surroundings, UserQuery, ValueKind,
 };
-use brooklet_query::{Form, flatten, parse_sorting, parse_yql, tree_text, yql_text};
+use brooklet_query::{Form, Select, flatten, parse_select, parse_sorting, parse_yql, tree_text, yql_text};
 use brooklet_text::{Class, Normalizing, class_of, segment};
 
 use super::Target;
@@ -89,6 +89,7 @@ fn around<'a>(given: &'a Given<'a>, user_query: Option<UserQuery<'a>>) -> Surrou
 fn yql() -> Target {
     let mut corpus = corpus::members("yql/sample.jsonl", "yql");
     corpus.extend(corpus::members("yql/more.jsonl", "yql"));
+    corpus.extend(corpus::members("yql/nasty.jsonl", "yql"));
     Target::text("yql", corpus, |text| {
         let given = Given("a AND \"b c\" -d");
         let query = UserQuery {
@@ -104,9 +105,28 @@ fn yql() -> Target {
     })
 }
 
+/// The input as condition, as grouping and as list of fields.
+fn select() -> Target {
+    let mut corpus = corpus::members("select-json/recorded.jsonl", "where");
+    corpus.extend(corpus::members("select-json/recorded.jsonl", "grouping"));
+    corpus.extend(corpus::members("select-json/recorded.jsonl", "fields"));
+    Target::text("select", corpus, |text| {
+        let given = Given(text);
+        let around = around(&given, None);
+        if let Ok(query) = parse_select(&Select { filter: text, ..Select::default() }, &around) {
+            black_box(tree_text(&query.item));
+            black_box(yql_text(&query.item, Form::Reference));
+        }
+        let beside = Select { filter: "true", grouping: Some(text), fields: None };
+        let _ = black_box(parse_select(&beside, &around));
+        let _ = black_box(parse_select(&Select { filter: "true", grouping: None, fields: Some(text) }, &around));
+    })
+}
+
 fn simple_query() -> Target {
     let mut corpus = corpus::members("simple-query/sample.jsonl", "query");
     corpus.extend(corpus::members("simple-query/more.jsonl", "query"));
+    corpus.extend(corpus::members("simple-query/default-index.jsonl", "query"));
     Target::text("simple-query", corpus, |text| {
         let given = Given(text);
         let around = around(&given, None);

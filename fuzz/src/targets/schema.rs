@@ -12,7 +12,17 @@ const SERVICES: &str = "<services><container version='1.0'/><content id='t' vers
 const OVERRIDES: &str = "<validation-overrides><allow until='2027-01-01'>schema-removal</allow></validation-overrides>";
 
 pub fn targets() -> Vec<Target> {
-    vec![schema(), mail_schema(), services(), overrides(), package(), constant("json"), constant("json.lz4")]
+    vec![
+        schema(),
+        mail_schema(),
+        services(),
+        overrides(),
+        query_profile(),
+        query_profile_type(),
+        package(),
+        constant("json"),
+        constant("json.lz4"),
+    ]
 }
 
 /// `files` with one of them replaced.
@@ -59,6 +69,54 @@ fn lz4_frame(content: &[u8]) -> Vec<u8> {
     frame.extend([8, 0, 0, 0, 0x40, b' ', b' ', b' ', b' ', 4, 0, 0x00]);
     frame.extend([0, 0, 0, 0]);
     frame
+}
+
+const PROFILE: &str = "search/query-profiles/a.xml";
+const PROFILE_TYPE: &str = "search/query-profiles/types/t.xml";
+
+/// A query profile beside a type and another profile.
+fn query_profile() -> Target {
+    let files = profile_files();
+    let corpus = [
+        "<query-profile id='a' type='t' inherits='b'><field name='n' overridable='false'>5</field></query-profile>",
+        "<query-profile id='a'><dimensions>x,y</dimensions><field name='m'><ref>b</ref></field><field name='m.s'>%{s}</field>\
+         <query-profile for='*,1' inherits='b'><field name='s'>v</field></query-profile></query-profile>",
+    ];
+    Target::new("query-profile", corpus.map(Vec::from).to_vec(), move |content| {
+        if let Ok(application) = Application::deploy(&with(&files, PROFILE, content)) {
+            let profiles = &application.query_profiles;
+            if let Some(profile) = profiles.find("a") {
+                black_box(profiles.values(profile, &|_| Some("1".to_owned())));
+                let _ = black_box(profiles.refuse(profile, "m.s", "x", &|_| false));
+            }
+        }
+    })
+    .costs(4)
+}
+
+/// A type of query profiles.
+fn query_profile_type() -> Target {
+    let files = profile_files();
+    let corpus = [
+        "<query-profile-type id='t' inherits='native u'><strict/><match path='true'/><field name='n' type='integer' \
+         mandatory='true' alias='N M'/><field name='p' type='query-profile:u' overridable='false'/></query-profile-type>",
+    ];
+    Target::new("query-profile-type", corpus.map(Vec::from).to_vec(), move |content| {
+        let _ = black_box(Application::deploy(&with(&files, PROFILE_TYPE, content)));
+    })
+    .costs(4)
+}
+
+fn profile_files() -> Vec<(String, Vec<u8>)> {
+    let files = [
+        ("services.xml", SERVICES),
+        ("schemas/t.sd", "schema t { document t { field a type int { indexing: attribute } } }"),
+        (PROFILE, "<query-profile id='a' type='t'><field name='n'>1</field></query-profile>"),
+        ("search/query-profiles/b.xml", "<query-profile id='b'><field name='s'>x</field></query-profile>"),
+        (PROFILE_TYPE, "<query-profile-type id='t'><field name='n' type='integer'/></query-profile-type>"),
+        ("search/query-profiles/types/u.xml", "<query-profile-type id='u'/>"),
+    ];
+    files.map(|(path, content)| (path.to_owned(), content.as_bytes().to_vec())).to_vec()
 }
 
 /// A large schema with everything in it.

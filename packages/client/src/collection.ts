@@ -2,7 +2,7 @@
 import { arrayCodec, INT, mapValues, objectCodec, recordCodec } from "./codec.ts";
 import type { StructType } from "./data-type.ts";
 import { type Field, type FieldDefinition, type FieldMap, makeField, type ShapeOf } from "./field.ts";
-import type { MapConditions } from "./field-condition.ts";
+import type { ElementConditions, IndexConditions, MapConditions } from "./field-condition.ts";
 import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./infer.ts";
 
 type Collection<Output, Input, Conditions> = Field<{
@@ -18,7 +18,7 @@ type Collection<Output, Input, Conditions> = Field<{
 export type ArrayField<Element extends Field> = Collection<
   readonly ShapeOf<Element>["output"][],
   readonly ShapeOf<Element>["input"][],
-  ShapeOf<Element>["conditions"]
+  ShapeOf<Element>["conditions"] & ElementConditions<ShapeOf<Element>["conditions"]> & IndexConditions
 >;
 
 /** A list. A condition on it is fulfilled when one of its elements fulfils it. */

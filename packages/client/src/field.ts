@@ -8,6 +8,7 @@ import type {
   BoolConditions,
   IntegerConditions,
   OrderConditions,
+  PositionConditions,
   StringConditions,
   TextConditions,
 } from "./field-condition.ts";
@@ -142,7 +143,7 @@ export function timestamp(): Plain<"sortable", Date, OrderConditions<Date>> {
 }
 
 /** A place on earth. */
-export function position(): Plain<"other", Position, unknown> {
+export function position(): Plain<"other", Position, PositionConditions> {
   return attribute("position", POSITION);
 }
 

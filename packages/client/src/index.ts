@@ -65,14 +65,42 @@ export {
 } from "./field.ts";
 export type {
   BoolConditions,
+  Distance,
+  ElementConditions,
+  FuzzyOptions,
+  IndexConditions,
   IntegerConditions,
   MapConditions,
+  NearestOptions,
+  NearOptions,
   OrderConditions,
+  PositionConditions,
+  RangeOptions,
   StringConditions,
   TextConditions,
+  ValueConditions,
+  VectorConditions,
+  WandOptions,
+  WeightedConditions,
 } from "./field-condition.ts";
 export { type CreateOptions, Group, type RequestOptions, type UpdateOptions, type WriteOptions } from "./group.ts";
 export type { ConditionsOf, DocumentInputOf, DocumentOf, HitFieldsOf } from "./infer.ts";
+export {
+  alternatives,
+  equiv,
+  type InputOptions,
+  labeled,
+  nonEmpty,
+  phrase,
+  rank,
+  type Term,
+  type TermOptions,
+  userInput,
+  userQuery,
+  type WordOptions,
+  weakAnd,
+  word,
+} from "./operator.ts";
 export type { Expression, Profile } from "./profile.ts";
 export {
   type CommonSearchOptions,
@@ -83,6 +111,7 @@ export {
   type SearchOptions,
   type SelectedFields,
   type SomeFields,
+  type SortOrder,
   type TextQuery,
   type YqlSearchOptions,
   yqlQuery,

@@ -1,5 +1,5 @@
 /** Writes a search as YQL and the parameters beside it. What a user typed is a parameter, never part of the YQL. */
-import { type Condition, everything } from "./condition.ts";
+import { type Condition, everything, literal } from "./condition.ts";
 import { invalidArgument, suggestion } from "./error.ts";
 import type { ConditionsOf, DocumentOf, HitFieldsOf, NameWith } from "./infer.ts";
 import { hybridProfileName, nearProfileName } from "./profile.ts";
@@ -26,8 +26,21 @@ export interface NearQuery<VectorName extends string = string> {
   readonly distanceMax?: number;
 }
 
-/** An order: a field, and the direction if it is not ascending. */
-export type Order<Name extends string> = Name | `${Name} asc` | `${Name} desc`;
+/** An order: a field, and the direction if it is not ascending; or how its texts compare. */
+export type Order<Name extends string> = Name | `${Name} asc` | `${Name} desc` | SortOrder<Name>;
+
+/** An order with everything that can be said of it. */
+export interface SortOrder<Name extends string = string> {
+  /** A field, the score, or the document's id. */
+  readonly by: Name | "[relevance]" | "[docid]";
+  readonly direction?: "asc" | "desc";
+  /** How texts compare: by their bytes, in lower case, or as a language orders them. */
+  readonly function?: "raw" | "lowercase" | "uca";
+  /** The language, as in `en_US`. */
+  readonly locale?: string;
+  /** Which differences count. */
+  readonly strength?: "primary" | "secondary" | "tertiary" | "quaternary" | "identical";
+}
 
 /** What every search may say, however it is written. */
 export interface CommonSearchOptions<
@@ -149,7 +162,7 @@ interface AnySearch extends Omit<CommonSearchOptions<AnySchema>, "inputs"> {
   readonly text?: string | TextQuery;
   readonly near?: NearQuery;
   readonly where?: Condition | ((fields: unknown) => Condition);
-  readonly orderBy?: string | readonly string[];
+  readonly orderBy?: string | SortOrder | readonly (string | SortOrder)[];
   readonly fields?: readonly string[];
 }
 
@@ -238,9 +251,18 @@ function writeYql(schema: AnySchema, options: AnySearch, text: TextQuery | undef
   if (filter !== undefined) parts.push(String(filter));
   const condition = parts.length === 0 ? String(everything) : parts.join(" and ");
   const selected = fields === undefined ? "*" : [...fields, "matchfeatures", "summaryfeatures"].join(", ");
-  const orders = typeof orderBy === "string" ? [orderBy] : (orderBy ?? []);
-  const order = orders.length === 0 ? "" : ` order by ${orders.join(", ")}`;
+  const orders = Array.isArray(orderBy) ? (orderBy as readonly (string | SortOrder)[]) : [orderBy ?? []].flat();
+  const order = orders.length === 0 ? "" : ` order by ${orders.map(sortKey).join(", ")}`;
   return `select ${selected} from ${schema.name} where ${condition}${order}`;
+}
+
+function sortKey(order: string | SortOrder): string {
+  if (typeof order === "string") return order;
+  const { by, direction, ...annotations } = order;
+  const said = Object.entries(annotations).filter(([, value]) => value !== undefined);
+  const annotation = said.map(([name, value]) => `${name}: ${literal(value)}`).join(", ");
+  const name = by.startsWith("[") ? literal(by) : by;
+  return `${annotation === "" ? "" : `{${annotation}}`}${name}${direction === undefined ? "" : ` ${direction}`}`;
 }
 
 function userInput(text: TextQuery): string {

@@ -2,6 +2,7 @@
 import type { CellType, Dimensions } from "./data-type.ts";
 import { invalidArgument } from "./error.ts";
 import { type Field, makeField } from "./field.ts";
+import type { VectorConditions } from "./field-condition.ts";
 import { type Numbers, type TensorValue, tensorCodec } from "./tensor.ts";
 
 /** How far two vectors are apart. */
@@ -19,7 +20,7 @@ type TensorField<Kind extends "vector" | "other", Output, Input> = Field<{
   readonly input: Input;
   readonly optional: false;
   readonly inHits: false;
-  readonly conditions: unknown;
+  readonly conditions: Kind extends "vector" ? VectorConditions : unknown;
 }>;
 
 /** A field of vectors. */

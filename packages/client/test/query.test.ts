@@ -1,5 +1,26 @@
 import { describe, expect, test } from "vitest";
-import { allOf, anyOf, type Condition, not, query, schema, string, text, vector, yqlQuery } from "../src/index.ts";
+import {
+  allOf,
+  alternatives,
+  anyOf,
+  type Condition,
+  equiv,
+  labeled,
+  nonEmpty,
+  not,
+  phrase,
+  query,
+  rank,
+  schema,
+  string,
+  text,
+  userInput,
+  userQuery,
+  vector,
+  weakAnd,
+  word,
+  yqlQuery,
+} from "../src/index.ts";
 import { mail } from "./mail.ts";
 
 describe("conditions", () => {
@@ -24,11 +45,79 @@ describe("conditions", () => {
     [it.counts.key.is("a"), 'counts.key contains "a"'],
     [it.year.is(1).and(it.year.is(2), it.year.is(3)), "(year = 1 and year = 2 and year = 3)"],
     [it.year.is(1).or(it.year.is(2)).and(it.unread.is(false).not()), "((year = 1 or year = 2) and !(unread = false))"],
+    [it.subject.contains("a", { weight: 150, ranked: false }), 'subject contains ({weight: 150, ranked: false}"a")'],
+    [it.subject.contains(word("a", { part: "prefix", id: 1 })), 'subject contains ({prefix: true, id: 1}"a")'],
+    [
+      it.subject.contains("a", { connectivity: { id: 1, weight: 0.5 } }),
+      'subject contains ({connectivity: {id: 1, weight: 0.5}}"a")',
+    ],
+    [
+      it.subject.phrase("new", alternatives({ york: 1, yorck: 0.7 })),
+      'subject contains phrase("new", alternatives({"york": 1.0, "yorck": 0.7}))',
+    ],
+    [
+      it.subject.near(["a", phrase("b", "c")], { distance: 5, not: ["d"], exclusionDistance: 1 }),
+      'subject contains ({distance: 5, exclusionDistance: 1}near("a", phrase("b", "c"), !"d"))',
+    ],
+    [it.subject.onear(["a", equiv("b", "c")]), 'subject contains onear("a", equiv("b", "c"))'],
+    [it.subject.equiv("a", phrase("b", "c")), 'subject contains equiv("a", phrase("b", "c"))'],
+    [it.subject.alternatives({ a: 1 }), 'subject contains alternatives({"a": 1.0})'],
+    [it.subject.text('a "b"', { grammar: "all" }), 'subject contains ({grammar: "all"}text("a \\"b\\""))'],
+    [it.subject.in(["a"]), 'subject in ("a")'],
+    [
+      it.sender.fuzzy("adA", { maxEditDistance: 1, prefixLength: 2, prefix: true }),
+      'sender contains ({maxEditDistance: 1, prefixLength: 2, prefix: true}fuzzy("adA"))',
+    ],
+    [it.sender.matches("^a.*\\d"), 'sender matches "^a.*\\\\d"'],
+    [it.sender.weightedSet({ a: 1, "b c": -2 }), 'weightedSet(sender, {"a": 1, "b c": -2})'],
+    [it.year.dotProduct({ 11: 1, 3: 2 }, { label: "d" }), '({label: "d"}dotProduct(year, [[3, 2], [11, 1]]))'],
+    [
+      it.labels.wand({ a: 1 }, { targetHits: 5, scoreThreshold: 0.5 }),
+      '({targetHits: 5, scoreThreshold: 0.5}wand(labels, {"a": 1}))',
+    ],
+    [it.year.between(1, 3, { bounds: "leftOpen" }), '({bounds: "leftOpen"}range(year, 1, 3))'],
+    [it.place.geoLocation({ lat: 59.9, lng: -10 }, "5 km"), 'geoLocation(place, 59.9, -10, "5 km")'],
+    [it.place.geoBoundingBox({ south: 1, west: 2, north: 3, east: 4 }), "geoBoundingBox(place, 1, 2, 3, 4)"],
+    [it.vec.nearestNeighbor(), '({targetHits: 100}nearestNeighbor(vec, "vec"))'],
+    [
+      it.vec.nearestNeighbor({ input: "q", totalTargetHits: 7, distanceThreshold: 0.5, label: "n" }),
+      '({totalTargetHits: 7, distanceThreshold: 0.5, label: "n"}nearestNeighbor(vec, "q"))',
+    ],
+    [
+      it.people.sameElement((person) => person.name.is("Ada").and(person.about.contains("x"))),
+      'people contains sameElement((name contains "Ada" and about contains "x"))',
+    ],
+    [
+      it.counts.sameElement((entry) => entry.key.is("a").and(entry.value.gt(3))),
+      'counts contains sameElement((key contains "a" and value > 3))',
+    ],
+    [
+      it.recipients.sameElement((value) => value.is("a").or(value.prefix("b")), { elementFilter: [0, 2] }),
+      'recipients contains ({elementFilter: [0, 2]}sameElement(("a" or ({prefix: true}"b"))))',
+    ],
+    [it.recipients.at(0, "a"), 'recipients[0] = "a"'],
+    [rank(it.year.is(1), it.subject.contains("a")), 'rank(year = 1, subject contains "a")'],
+    [weakAnd([it.year.is(1), it.year.is(2)], { targetHits: 5 }), "({targetHits: 5}weakAnd(year = 1, year = 2))"],
+    [nonEmpty(userQuery), "nonEmpty(userQuery())"],
+    [labeled(it.year.is(1), "l", 2), 'labeled(year = 1, "l", 2.0)'],
+    [
+      userInput('") or true or userInput("', { grammar: "web", defaultIndex: "all" }),
+      '({grammar: "web", defaultIndex: "all"}userInput("\\") or true or userInput(\\""))',
+    ],
     [anyOf(), "false"],
     [allOf(), "true"],
     [not(anyOf(it.year.is(1))), "!(year = 1)"],
   ];
   test.each(written)("%s", (condition, yql) => expect(String(condition)).toBe(yql));
+
+  test("what is said of a condition cannot end it", () => {
+    const options = { 'a: 1}"x") or true or ({b': 1 } as object;
+    expect(() => it.subject.contains("a", options)).toThrow("cannot be said of a condition");
+    expect(() => word("")).toThrow("a word may not be empty");
+    expect(() => equiv("a")).toThrow("equiv needs 2 words at least");
+    expect(() => it.sender.weightedSet({ a: 0.5 })).toThrow("the weight 0.5 of 'a' is not an integer");
+    expect(() => it.recipients.at(-1, "a")).toThrow("-1 is not the number of an element");
+  });
 
   test("an empty text or a number that is none is refused", () => {
     expect(() => it.sender.is("")).toThrow("a condition on 'sender' needs a text that is not empty");
@@ -37,6 +126,16 @@ describe("conditions", () => {
 });
 
 describe("queries", () => {
+  test("are ordered by fields, scores, and languages", () => {
+    const orderBy = [
+      { by: "sender", function: "uca", locale: "en_US", direction: "desc" },
+      { by: "[relevance]" },
+    ] as const;
+    expect(String(query(mail, { orderBy }))).toBe(
+      'select * from mail where true order by {function: "uca", locale: "en_US"}sender desc, "[relevance]"',
+    );
+  });
+
   test("without anything find everything", () => {
     expect(query(mail).toJSON()).toEqual({
       yql: "select * from mail where true",

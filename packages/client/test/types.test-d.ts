@@ -75,6 +75,21 @@ describe("searches", () => {
     query(mail, { where: (it) => it.year.ge(2020).and(it.sender.is("a"), it.subject.contains("b")) });
     query(mail, { where: (it) => it.sentAt.lt(new Date()).or(it.recipients.in(["a"]), it.people.name.is("x")) });
     query(mail, { where: (it) => it.labels.is("work").and(it.counts.key.is("a"), it.counts.value.gt(1)) });
+    query(mail, { where: (it) => it.subject.near(["a", "b"]).and(it.vec.nearestNeighbor({ targetHits: 5 })) });
+    query(mail, { where: (it) => it.people.sameElement((person) => person.name.is("a")).or(it.recipients.at(0, "x")) });
+    query(mail, { where: (it) => it.place.geoLocation({ lat: 1, lng: 2 }, "5 km").and(it.sender.fuzzy("a")) });
+    // @ts-expect-error a distance has a unit
+    void (() => query(mail, { where: (it) => it.place.geoLocation({ lat: 1, lng: 2 }, "5") }));
+    // @ts-expect-error a name that is one value has no words near each other
+    void (() => query(mail, { where: (it) => it.sender.near(["a"]) }));
+    // @ts-expect-error the elements have no such member
+    void (() => query(mail, { where: (it) => it.people.sameElement((person) => person.colour.is("a")) }));
+    // @ts-expect-error a fraction has no edits
+    void (() => query(mail, { where: (it) => it.score.fuzzy("1") }));
+    // @ts-expect-error weights of integers are by integer
+    void (() => query(mail, { where: (it) => it.year.weightedSet({ a: 1 }) }));
+    // @ts-expect-error a list has no order, however it is said
+    void (() => query(mail, { orderBy: { by: "recipients" } }));
     // @ts-expect-error a number has no words
     void (() => query(mail, { where: (it) => it.year.contains("a") }));
     // @ts-expect-error a date is compared with a date

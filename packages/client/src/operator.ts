@@ -1,0 +1,144 @@
+/** The operators of the query language that stand for themselves, and the words, phrases and annotations they are made of. */
+import { Condition, literal } from "./condition.ts";
+import { invalidArgument } from "./error.ts";
+
+/** What may be said of a word beside the word itself. */
+export interface TermOptions {
+  /** How much it counts in ranking, per cent; 100 by default. */
+  readonly weight?: number;
+  /** Whether ranking may know of it at all. */
+  readonly ranked?: boolean;
+  /** Whether it only filters: it is not marked in what hits show. */
+  readonly filter?: boolean;
+  /** The name ranking asks for it by. */
+  readonly label?: string;
+  /** A number for other words to be connected to. */
+  readonly id?: number;
+  /** The word it belongs together with, and how strongly, 0 to 1. */
+  readonly connectivity?: { readonly id: number; readonly weight: number };
+  /** How rare it is, 0 to 1, instead of what the group says. */
+  readonly significance?: number;
+  readonly stem?: boolean;
+  readonly normalizeCase?: boolean;
+  readonly accentDrop?: boolean;
+  readonly language?: string;
+}
+
+/** Which part of a word is meant. */
+export interface WordOptions extends TermOptions {
+  readonly part?: "prefix" | "suffix" | "substring";
+}
+
+/** A word, a phrase, or words that mean the same: what `phrase`, `near` and `equiv` are made of. */
+export class Term {
+  readonly #yql: string;
+
+  /** @internal Terms are made by `word`, `phrase`, `equiv` and `alternatives`. */
+  constructor(yql: string) {
+    this.#yql = yql;
+  }
+
+  /** The YQL. */
+  toString(): string {
+    return this.#yql;
+  }
+}
+
+type AnnotationValue = string | number | boolean | readonly number[] | { readonly [name: string]: number } | undefined;
+
+/** @internal An expression with what is said of it; nothing that is not said is written. */
+export function annotated(expression: string, options: object): string {
+  const said = Object.entries(options as Record<string, AnnotationValue>).filter(([, value]) => value !== undefined);
+  if (said.length === 0) return expression;
+  const wrong = said.find(([name]) => !/^[A-Za-z.]+$/.test(name));
+  if (wrong !== undefined) throw invalidArgument(`${JSON.stringify(wrong[0])} cannot be said of a condition`);
+  return `({${said.map(([name, value]) => `${name}: ${annotation(value)}`).join(", ")}}${expression})`;
+}
+
+function annotation(value: AnnotationValue): string {
+  if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
+  if (typeof value !== "object") return literal(value as string | number | boolean);
+  return `{${Object.entries(value)
+    .map(([name, number]) => `${name}: ${literal(number)}`)
+    .join(", ")}}`;
+}
+
+/** A word with what is said of it. */
+export function word(text: string, options: WordOptions = {}): Term {
+  if (text === "") throw invalidArgument("a word may not be empty");
+  const { part, ...others } = options;
+  return new Term(annotated(literal(text), part === undefined ? others : { [part]: true, ...others }));
+}
+
+/** Words side by side, in this order. */
+export function phrase(...words: readonly (string | Term)[]): Term {
+  return new Term(`phrase(${terms("a phrase", words, 1)})`);
+}
+
+/** Words and phrases that mean the same: ranking takes them for one. */
+export function equiv(...words: readonly (string | Term)[]): Term {
+  return new Term(`equiv(${terms("equiv", words, 2)})`);
+}
+
+/** Forms of one word with how good each is, 0 to 1. */
+export function alternatives(words: Readonly<Record<string, number>>): Term {
+  const entries = Object.entries(words).map(([form, exactness]) => `${literal(form)}: ${fraction(exactness)}`);
+  if (entries.length === 0) throw invalidArgument("alternatives need words");
+  return new Term(`alternatives({${entries.join(", ")}})`);
+}
+
+/** A number that YQL takes for one with a fraction. */
+function fraction(value: number): string {
+  const text = literal(value);
+  return /[.]/.test(text) ? text : `${text.replace(/L$/, "")}.0`;
+}
+
+/** @internal Words as arguments. */
+export function terms(what: string, words: readonly (string | Term)[], least: number): string {
+  if (words.length < least) throw invalidArgument(`${what} needs ${least === 1 ? "words" : `${least} words at least`}`);
+  return words.map((it) => String(typeof it === "string" ? word(it) : it)).join(", ");
+}
+
+/** The first decides what matches; the others only tell ranking more. */
+export function rank(first: Condition, ...others: readonly Condition[]): Condition {
+  return new Condition(`rank(${[first, ...others].join(", ")})`);
+}
+
+/** Any of these, with leave to skip documents that would rank low; a scan skips none. */
+export function weakAnd(
+  conditions: readonly Condition[],
+  options: { readonly targetHits?: number; readonly totalTargetHits?: number } = {},
+): Condition {
+  if (conditions.length === 0) throw invalidArgument("weakAnd needs conditions");
+  return new Condition(annotated(`weakAnd(${conditions.join(", ")})`, options));
+}
+
+/** What the condition says; refused if there is nothing in it to search for. */
+export function nonEmpty(condition: Condition): Condition {
+  return new Condition(`nonEmpty(${condition})`);
+}
+
+/** What the condition says, with a fixed raw score that ranking finds under a label. */
+export function labeled(condition: Condition, label: string, score: number): Condition {
+  return new Condition(`labeled(${condition}, ${literal(label)}, ${fraction(score)})`);
+}
+
+/** How a text that someone typed is read. */
+export interface InputOptions extends Omit<TermOptions, "id" | "connectivity" | "significance"> {
+  readonly grammar?: "weakAnd" | "all" | "any" | "web" | "phrase" | "tokenize" | "linguistics" | "raw" | "segment";
+  /** The field or field set to look in; `default` by default. */
+  readonly defaultIndex?: string;
+  /** Whether a text with nothing to search for is no error. */
+  readonly allowEmpty?: boolean;
+  readonly targetHits?: number;
+  readonly totalTargetHits?: number;
+  readonly distance?: number;
+}
+
+/** What someone typed, as a part of a condition. `search({ text })` is the shorter way where it is all there is. */
+export function userInput(text: string, options: InputOptions = {}): Condition {
+  return new Condition(annotated(`userInput(${literal(text)})`, options));
+}
+
+/** The request's own `query`. */
+export const userQuery: Condition = new Condition("userQuery()");
