@@ -9,6 +9,7 @@ use brooklet_schema::InputType;
 use brooklet_task::{Code, Rejection};
 
 use crate::deployed::{DeployedProfile, tensor_value, value_of};
+use crate::embed_call::EmbedCall;
 
 /// Values of `query(x)` by name.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +30,10 @@ impl Inputs {
         }
         for (parameter, name, text) in given {
             let declared = profile.profile.input(name).map(|input| &input.input_type);
+            if let (Some(call), Some(InputType::Tensor(_))) = (EmbedCall::read(text), declared) {
+                let refusal = call.map_or_else(|malformed| malformed, |call| call.refusal());
+                return Err(refusal.within(&format!("query({})", Rejection::quote(name))));
+            }
             let value =
                 read(text, declared).map_err(|reason| cannot_set(parameter, name, text, declared, profile, reason))?;
             inputs.0.insert(name.clone(), value);

@@ -9,6 +9,7 @@ mod answer;
 mod bind;
 mod compile;
 mod deployed;
+mod embed_call;
 mod explain;
 mod field_set;
 mod get;
