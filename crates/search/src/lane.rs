@@ -114,6 +114,25 @@ impl Floor {
         order != Ordering::Greater
     }
 
+    /// This floor, and for lanes that it says nothing of the other one's: whatever was found above that is above it.
+    pub(crate) fn or(mut self, other: &Floor) -> Floor {
+        let known = |last: &&Ranked<usize>| self.of(last.content).is_none();
+        let more: Vec<Ranked<usize>> = other.0.iter().filter(known).cloned().collect();
+        self.0.extend(more);
+        self
+    }
+
+    /// Reads a floor; without bytes there is none.
+    pub(crate) fn read_optional(bytes: &[u8]) -> Result<Floor, Rejection> {
+        if bytes.is_empty() {
+            return Ok(Floor::default());
+        }
+        let mut reader = Reader::new(bytes);
+        let floor = Floor::read(&mut reader)?;
+        reader.end()?;
+        Ok(floor)
+    }
+
     /// Writes it: a count, and for each lane its number, keys, score and document.
     pub(crate) fn write(&self, writer: &mut Writer) {
         writer.varint(self.0.len() as u64);
@@ -124,7 +143,7 @@ impl Floor {
     }
 
     /// Reads what [`Floor::write`] wrote.
-    pub(crate) fn read(reader: &mut Reader) -> Result<Floor, Rejection> {
+    fn read(reader: &mut Reader) -> Result<Floor, Rejection> {
         let mut floor = Floor::default();
         for _ in 0..reader.count(4)? {
             let content = reader.varint()? as usize;

@@ -11,6 +11,7 @@ use brooklet_task::{Block, Code, Rejection, Task, Want};
 use crate::answer::{refuse, render, settle};
 use crate::compile::compile;
 use crate::deployed::Deployed;
+use crate::lane::Floor;
 use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::render::Rendering;
@@ -53,6 +54,8 @@ pub struct Merge {
     rendering: Rendering,
     merged: Partial,
     whole: bool,
+    /// The floor under hits of others.
+    floor: Floor,
     elapsed_ms: f64,
 }
 
@@ -66,6 +69,7 @@ impl Merge {
         let Asked { properties, rendering } = Properties::from_request(deployed, &mut reader)?;
         let plan = properties.and_then(|properties| compile(deployed, &properties, 0)).map(Rc::new);
         let whole = reader.u8()? != 0;
+        let floor = Floor::read_optional(reader.bytes()?)?;
         let mut merged = Partial { application: deployed.application.fingerprint(), ..Partial::default() };
         if let Ok(plan) = &plan {
             merged.issues = plan.issues.clone();
@@ -79,7 +83,7 @@ impl Merge {
             }
         }
         reader.end()?;
-        Ok(Merge { plan, rendering, merged, whole, elapsed_ms: 0.0 })
+        Ok(Merge { plan, rendering, merged, whole, floor, elapsed_ms: 0.0 })
     }
 }
 
@@ -104,7 +108,8 @@ impl Task for Merge {
         if !self.whole {
             let mut writer = Writer::new();
             let mut floor = Writer::new();
-            plan.floor(&self.merged.hits).write(&mut floor);
+            plan.floor(&self.merged.hits).or(&self.floor).write(&mut floor);
+            writer.u8(u8::from(self.merged.refusal.is_some()));
             writer.bytes(&floor.finish());
             writer.bytes(&self.merged.encode());
             return Ok(writer.finish());

@@ -104,8 +104,7 @@ impl Search {
         request: &[u8],
     ) -> Result<Search, Rejection> {
         let mut reader = Reader::new(request);
-        let floor = reader.bytes()?;
-        let floor = if floor.is_empty() { Floor::default() } else { Floor::read(&mut Reader::new(floor))? };
+        let floor = Floor::read_optional(reader.bytes()?)?;
         Search::begin(deployed, residency, &mut reader, Outcome::Partial, floor)
     }
 

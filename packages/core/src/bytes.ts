@@ -13,6 +13,15 @@ export type PackageBytes = Branded<"package">;
 /** One operation as the tail of a partition stores it. */
 export type OperationBytes = Branded<"operation">;
 
+/** What some partitions found for a query, for others to be merged with. */
+export type PartialBytes = Branded<"partial">;
+
+/** The hits below which a query wants none. Empty: it wants any. */
+export type FloorBytes = Branded<"floor">;
+
+/** The floor of a query that nothing was found for yet. */
+export const NO_FLOOR: FloorBytes = new Uint8Array(0) as FloorBytes;
+
 /** Gives foreign bytes the brand of a package: the core checks them when they are deployed. */
 export function asPackage(bytes: Uint8Array): PackageBytes {
   return bytes as PackageBytes;

@@ -2,7 +2,7 @@
  * The core as typed calls over opaque bytes. A trap costs the request that met it and the cache; the next request finds
  * a fresh instance with the last deployed package.
  */
-import { asOperation, type OperationBytes, type PackageBytes } from "./bytes.ts";
+import { asOperation, type FloorBytes, NO_FLOOR, type OperationBytes, type PackageBytes, type PartialBytes } from "./bytes.ts";
 import { decodeWanted, type EmbeddingWanted } from "./embedding.ts";
 import { Reader, Writer } from "./frame.ts";
 import { Instance, type RawInstance, type RawTask } from "./instance.ts";
@@ -14,18 +14,20 @@ import type {
   EncodedOperation,
   EncodeRequest,
   Engine,
+  Merged,
   Mutation,
   PageBounds,
   PartitionPage,
   Place,
   QueryRequest,
+  QueryScope,
   Rendered,
   Task,
   VisitRequest,
   Want,
 } from "./task.ts";
 
-const KIND = { encode: 1, search: 2, get: 3, compact: 4, mutate: 5, visit: 6, embeddings: 11 } as const;
+const KIND = { encode: 1, search: 2, get: 3, compact: 4, mutate: 5, visit: 6, scope: 7, merge: 8, searchPart: 10, embeddings: 11 } as const;
 const PAGE_FORMAT = { json: 0, jsonl: 1, ids: 2 } as const;
 const OPERATION = { put: 1, update: 2, remove: 3 } as const;
 const REASON = { fold: 1, schema: 2 } as const;
@@ -112,12 +114,16 @@ export class Core implements Engine {
   }
 
   search(place: Place, nowSeconds: number, request: QueryRequest): Task<Rendered> {
-    const writer = writePlace(place).u64(nowSeconds).varint(request.properties.length);
-    for (const [name, value] of request.properties) writer.text(name).text(value);
-    return this.#open(KIND.search, writer.bytes(request.body).text(request.accept ?? ""), (result) => {
+    return this.#open(KIND.search, writeQuery(writePlace(place).u64(nowSeconds), request), readRendered);
+  }
+
+  scope(request: QueryRequest): Task<QueryScope> {
+    return this.#open(KIND.scope, writeQuery(new Writer(), request), (result) => {
       const reader = new Reader(result);
-      const [status, contentType, bytesRead, bytesScanned] = [reader.u16(), reader.text(), reader.u64(), reader.u64()];
-      return { status, contentType, bytesRead, bytesScanned, body: reader.bytes() };
+      const kind = reader.u8();
+      if (kind === 0) return { kind: "refused", answer: readRendered(result.subarray(1)) };
+      if (kind === 2) return { kind: "all", timeoutMs: reader.u32() };
+      return { kind: "keys", keys: reader.list((it) => it.text()), timeoutMs: reader.u32() };
     });
   }
 
@@ -134,6 +140,23 @@ export class Core implements Engine {
         ignoredOperation: (flags & FLAG_IGNORED_OPERATION) !== 0,
       };
     });
+  }
+
+  searchPart(place: Place, nowSeconds: number, request: QueryRequest, floor: FloorBytes): Task<PartialBytes> {
+    const writer = appendPlace(new Writer().bytes(floor), place).u64(nowSeconds);
+    return this.#open(KIND.searchPart, writeQuery(writer, request), (result) => result as PartialBytes);
+  }
+
+  merge(request: QueryRequest, floor: FloorBytes, partials: readonly PartialBytes[]): Task<Merged> {
+    return this.#open(KIND.merge, writeMerge(request, false, floor, partials), (result) => {
+      const reader = new Reader(result);
+      const [over, floor, partial] = [reader.u8() === 1, reader.bytes(), reader.bytes()];
+      return { over, floor: floor as FloorBytes, partial: partial as PartialBytes };
+    });
+  }
+
+  answer(request: QueryRequest, partials: readonly PartialBytes[]): Task<Rendered> {
+    return this.#open(KIND.merge, writeMerge(request, true, NO_FLOOR, partials), readRendered);
   }
 
   get(place: Place, request: DocumentRequest): Task<Rendered> {
@@ -193,7 +216,37 @@ function writeOperation(writer: Writer, request: EncodeRequest): Writer {
 }
 
 function writePlace(place: Place): Writer {
-  return new Writer().u32(place.partition).text(place.key).u32(place.layout).u64(place.operation);
+  return appendPlace(new Writer(), place);
+}
+
+function appendPlace(writer: Writer, place: Place): Writer {
+  return writer.u32(place.partition).text(place.key).u32(place.layout).u64(place.operation);
+}
+
+function writeQuery(writer: Writer, request: QueryRequest): Writer {
+  writer.varint(request.properties.length);
+  for (const [name, value] of request.properties) writer.text(name).text(value);
+  return writer.bytes(request.body).text(request.accept ?? "");
+}
+
+function writeMerge(
+  request: QueryRequest,
+  isAll: boolean,
+  floor: FloorBytes,
+  partials: readonly PartialBytes[],
+): Writer {
+  const writer = writeQuery(new Writer(), request)
+    .u8(isAll ? 1 : 0)
+    .bytes(floor)
+    .varint(partials.length);
+  for (const partial of partials) writer.bytes(partial);
+  return writer;
+}
+
+function readRendered(result: Uint8Array): Rendered {
+  const reader = new Reader(result);
+  const [status, contentType, bytesRead, bytesScanned] = [reader.u16(), reader.text(), reader.u64(), reader.u64()];
+  return { status, contentType, bytesRead, bytesScanned, body: reader.bytes() };
 }
 
 /** A task of one instance. */

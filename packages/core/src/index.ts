@@ -1,5 +1,13 @@
 /** The core's face in TypeScript, without a platform: the entries `node`, `workerd` and `browser` add the module. */
-export { asOperation, asPackage, type OperationBytes, type PackageBytes } from "./bytes.ts";
+export {
+  asOperation,
+  asPackage,
+  type FloorBytes,
+  NO_FLOOR,
+  type OperationBytes,
+  type PackageBytes,
+  type PartialBytes,
+} from "./bytes.ts";
 export { type ApplicationReport, Core, type CoreOptions, type EmbedderConfig } from "./core.ts";
 export { type Embedding, type EmbeddingWanted, encodeEmbeddings } from "./embedding.ts";
 export { Reader, Writer } from "./frame.ts";
@@ -20,12 +28,14 @@ export type {
   EncodedOperation,
   EncodeRequest,
   Engine,
+  Merged,
   Mutation,
   PageBounds,
   PageFormat,
   PartitionPage,
   Place,
   QueryRequest,
+  QueryScope,
   Rendered,
   Task,
   VisitRequest,

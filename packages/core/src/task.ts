@@ -2,7 +2,7 @@
  * A unit of the core's work, as its host sees it: it says what it lacks, is given it, and finishes. `Engine` is the
  * whole of what a partition asks of the core.
  */
-import type { OperationBytes } from "./bytes.ts";
+import type { FloorBytes, OperationBytes, PartialBytes } from "./bytes.ts";
 import type { EmbeddingWanted } from "./embedding.ts";
 import type { Change } from "./manifest.ts";
 
@@ -132,6 +132,21 @@ export interface Rendered {
   readonly bytesScanned: number;
 }
 
+/** Which partitions a query addresses: an answer if it is refused, else their keys; no keys mean all there are. */
+export type QueryScope =
+  | { readonly kind: "refused"; readonly answer: Rendered }
+  | { readonly kind: "keys"; readonly keys: readonly string[]; readonly timeoutMs: number }
+  | { readonly kind: "all"; readonly timeoutMs: number };
+
+/** What some partitions found together. */
+export interface Merged {
+  /** Nothing more can change the answer: the query is refused, or its time is over. */
+  readonly over: boolean;
+  /** For the searches that follow. */
+  readonly floor: FloorBytes;
+  readonly partial: PartialBytes;
+}
+
 /** Why a partition is compacted. */
 export type CompactReason = "fold" | "schema";
 
@@ -143,6 +158,11 @@ export interface Engine {
   /** `queued`: the newest operation on the document that is not committed yet. */
   mutate(place: Place, nowSeconds: number, queued: OperationBytes | undefined, request: EncodeRequest): Task<Mutation>;
   search(place: Place, nowSeconds: number, request: QueryRequest): Task<Rendered>;
+  scope(request: QueryRequest): Task<QueryScope>;
+  searchPart(place: Place, nowSeconds: number, request: QueryRequest, floor: FloorBytes): Task<PartialBytes>;
+  merge(request: QueryRequest, floor: FloorBytes, partials: readonly PartialBytes[]): Task<Merged>;
+  /** The answer, once everything was found. */
+  answer(request: QueryRequest, partials: readonly PartialBytes[]): Task<Rendered>;
   get(place: Place, request: DocumentRequest): Task<Rendered>;
   visit(place: Place, nowSeconds: number, request: VisitRequest, bounds: PageBounds): Task<PartitionPage>;
   compact(place: Place, reason: CompactReason, firstFreeSegment: number): Task<Change | undefined>;

@@ -1,16 +1,19 @@
 /**
  * Decides whether a request may be answered at all, and makes the one thing that opens a partition: its handle. No
- * other file asks the cluster for a partition.
+ * other file asks the cluster for a partition, or for what is in several.
  *
  * There are no keys and tokens in this release: who reaches the listener may use it. So it listens on loopback by
  * default, and even there a browser that was led here (another `Host` by DNS rebinding, an `Origin`) is refused.
  */
 import type {
+  Answer,
   Cluster,
   MassOperation,
   MassOutcome,
   PartitionHandle,
   PartitionKey,
+  SearchRequest,
+  SearchScope,
   Visit,
   VisitPage,
   VisitStep,
@@ -24,6 +27,8 @@ import type { GatewayLimits } from "./limits.ts";
 export interface AccessOptions {
   /** Host names (without port) a request may be addressed to; nothing: any. */
   readonly allowedHosts?: readonly string[];
+  /** Whether a search may address all partitions there are, which it does only by `streaming.selection`. Default: yes. */
+  readonly searchOfAll?: boolean;
   /** Origins of web pages that may ask, as browsers write them. None by default. */
   readonly allowedOrigins?: readonly string[];
 }
@@ -37,12 +42,14 @@ export class Access {
   readonly #limits: GatewayLimits;
   readonly #hosts: ReadonlySet<string> | undefined;
   readonly #origins: ReadonlySet<string>;
+  readonly #searchOfAll: boolean;
 
   constructor(cluster: Cluster, limits: GatewayLimits, options: AccessOptions) {
     this.#cluster = cluster;
     this.#limits = limits;
     this.#hosts = options.allowedHosts && new Set(options.allowedHosts.map((host) => host.toLowerCase()));
     this.#origins = new Set(options.allowedOrigins);
+    this.#searchOfAll = options.searchOfAll ?? true;
   }
 
   /** Throws unless a request may be looked at. Costs nothing that depends on its body. */
@@ -73,6 +80,18 @@ export class Access {
   /** Changes documents of all groups of a bucket, or of one. */
   applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
     return this.#cluster.applyWhere(visit, step, operation, timeoutMs);
+  }
+
+  /** The answer of a search, from whatever partitions it names, if it may name those. */
+  search(request: SearchRequest, timeoutMs: number): Promise<Answer> {
+    return this.#cluster.search(request, timeoutMs, (scope) => this.#checkScope(scope));
+  }
+
+  #checkScope({ keys }: SearchScope): void {
+    if (keys === undefined && !this.#searchOfAll) {
+      const message = "A search of all groups is not allowed here: name those to search in streaming.selection";
+      throw new ServiceError("SCOPE_REFUSED", message);
+    }
   }
 
   #checkHost(host: string | undefined): void {

@@ -20,6 +20,7 @@ export interface GatewayContext {
   readonly continuations: Continuations;
   readonly searches: Admission;
   readonly searchesOfPartition: KeyedAdmission;
+  readonly searchesOfSeveral: Admission;
   readonly counters: RequestCounters;
   /** The port that serves documents and queries, told to clients that ask the deploy interface for it. */
   readonly containerPort: () => number;

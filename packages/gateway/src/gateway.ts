@@ -78,6 +78,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     continuations: new Continuations(options.cluster.secret),
     searches: new Admission(limits.searches),
     searchesOfPartition: new KeyedAdmission(limits.searchesOfPartition),
+    searchesOfSeveral: new Admission(limits.searchesOfSeveral),
     counters: new RequestCounters(),
     containerPort: options.containerPort ?? (() => 8080),
   };

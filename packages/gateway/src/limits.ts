@@ -46,9 +46,10 @@ export interface GatewayLimits {
   readonly visitPartMs: number;
   /** Buckets that one visit reads at a time, whatever it asks for. */
   readonly visitBuckets: number;
-  /** Searches, in all, and those of one partition (L-conc). */
+  /** Searches, in all, those of one partition, and those of several (L-conc). */
   readonly searches: AdmissionLimits;
   readonly searchesOfPartition: AdmissionLimits;
+  readonly searchesOfSeveral: AdmissionLimits;
 }
 
 const KIB = 1024;
@@ -79,4 +80,5 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   visitBuckets: 8,
   searches: { running: 256, queued: 256, waitMs: 200 },
   searchesOfPartition: { running: 8, queued: 32, waitMs: 200 },
+  searchesOfSeveral: { running: 8, queued: 64, waitMs: 500 },
 };

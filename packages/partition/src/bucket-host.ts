@@ -2,11 +2,12 @@
  * The buckets of one thread, with the core and the maintenance they share. Which thread has which buckets, and where
  * they are stored, is decided by who makes this.
  */
-import type { ApplicationReport, Engine, PackageBytes } from "@brooklet/core";
+import type { ApplicationReport, Engine, Merged, PackageBytes } from "@brooklet/core";
 import { asPackage } from "@brooklet/core";
 import { Bucket, bucketOf, type SqlConnection, type StoredApplication } from "@brooklet/store";
+import { searchBucket } from "./bucket-search.ts";
 import { applyToSelected, visitBucket } from "./bucket-visit.ts";
-import type { MassOperation, MassOutcome, Visit, VisitPage, VisitStep } from "./cluster.ts";
+import type { MassOperation, MassOutcome, SearchRequest, SearchStep, Visit, VisitPage, VisitStep } from "./cluster.ts";
 import { SWEEP_MS } from "./limits.ts";
 import { Maintenance } from "./maintenance.ts";
 import { Partition } from "./partition.ts";
@@ -50,6 +51,13 @@ export class BucketHost {
   partition(key: string): Partition {
     const bucket = this.#bucketAt(bucketOf(key, this.#options.buckets));
     return new Partition(key, bucket, this.#options.engine, this.#maintenance);
+  }
+
+  /** What partitions of a bucket find for a query, in turns between which others are served. */
+  searchBucket(request: SearchRequest, step: SearchStep, timeoutMs: number): Promise<Merged> {
+    const { engine } = this.#options;
+    const partition = (key: string): Partition => this.partition(key);
+    return searchBucket({ bucket: this.#bucketAt(step.bucket), engine, partition, turn }, request, step, timeoutMs);
   }
 
   /** Documents of a bucket, in turns between which others are served. */

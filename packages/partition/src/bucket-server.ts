@@ -1,5 +1,5 @@
 /** The far end of `ThreadCluster`: answers the calls for the buckets of one thread. */
-import { isServiceError } from "@brooklet/core";
+import { isServiceError, type Merged } from "@brooklet/core";
 import type { BucketHost } from "./bucket-host.ts";
 import type { Answer, VisitPage } from "./cluster.ts";
 import { serviceError } from "./failure.ts";
@@ -54,6 +54,8 @@ function answer(host: BucketHost, call: ThreadCall): Promise<CallResult<CallName
       return host.partition(keyOf(call)).get(call.request, leftMs);
     case "search":
       return host.partition(keyOf(call)).search(call.request, leftMs);
+    case "searchBucket":
+      return host.searchBucket(call.request.request, call.request.step, leftMs);
     case "visit":
       return host.visit(call.request.visit, call.request.step, leftMs);
     case "applyWhere":
@@ -73,6 +75,10 @@ function keyOf({ key, name }: ThreadCall): string {
 
 /** The result with its bytes in a buffer of their own. */
 function portable(result: CallResult<CallName>): { result: CallResult<CallName>; copies: Uint8Array<ArrayBuffer>[] } {
+  if (result !== undefined && "partial" in result) {
+    const [floor, partial] = [handOver(result.floor), handOver(result.partial)];
+    return { result: { ...result, floor, partial } as Merged, copies: [floor, partial] };
+  }
   if (result === undefined || !("body" in result)) return { result, copies: [] };
   const body = handOver(result.body);
   return { result: { ...result, body } satisfies Answer | VisitPage, copies: [body] };

@@ -6,6 +6,8 @@
  */
 import type { EmbedderConfig } from "@brooklet/core";
 
+import type { FloorBytes } from "@brooklet/core";
+
 /**
  * The key of a partition: the `g=` group or the `n=` number of its documents, exactly as in the id. All documents
  * without either are in one partition, `d:`, which no search of a group can name.
@@ -37,6 +39,22 @@ export interface SearchRequest {
   readonly properties: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array;
   readonly accept?: string;
+}
+
+/** The partitions a query addresses; no keys: all there are. */
+export interface SearchScope {
+  readonly keys?: readonly PartitionKey[];
+}
+
+/** A part of a query: some partitions of one bucket. */
+export interface SearchStep {
+  readonly bucket: number;
+  /** The partitions; every one of the bucket if there are no keys. */
+  readonly keys?: readonly PartitionKey[];
+  /** The time of the whole query. */
+  readonly nowSeconds: number;
+  /** Hits below it are not wanted. */
+  readonly floor: FloorBytes;
 }
 
 /** What is visited, and how it is shown (docs/abi.md, visit). */
@@ -149,8 +167,11 @@ export interface DeployReport {
 export interface Cluster {
   /** The partition of a group; it need not exist. */
   partition(key: PartitionKey): PartitionHandle;
-  /** Answers a search that names no partition (the core says what is wrong with it). */
-  search(request: SearchRequest, timeoutMs: number): Promise<Answer>;
+  /**
+   * Answers a search of whatever partitions its parameters name; the core finds them. `allow` throws if they may not be
+   * searched, before any is opened.
+   */
+  search(request: SearchRequest, timeoutMs: number, allow: (scope: SearchScope) => void): Promise<Answer>;
   /** How many buckets there are. A partition is in `bucketOf` its key, for good. */
   readonly buckets: number;
   bucketOf(key: PartitionKey): number;

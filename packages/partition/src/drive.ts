@@ -8,13 +8,13 @@ export interface Source {
   read(blocks: readonly BlockRef[]): readonly Uint8Array[];
 }
 
-/** What a task may not want: encoding knows nothing of a partition. */
+/** Of a task that knows nothing of a partition: it wants nothing. */
 export const NOWHERE: Source = {
   manifest: () => {
-    throw new Error("an encode task wanted a manifest");
+    throw new Error("a task without a partition wanted a manifest");
   },
   read: () => {
-    throw new Error("an encode task wanted blocks");
+    throw new Error("a task without a partition wanted blocks");
   },
 };
 

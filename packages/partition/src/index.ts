@@ -13,6 +13,7 @@ export type {
   PartitionHandle,
   PartitionKey,
   SearchRequest,
+  SearchScope,
   Visit,
   VisitPage,
   VisitPosition,
@@ -21,7 +22,7 @@ export type {
 export { type Deployment, deploymentUnderWay, prepareDeployment } from "./deployment.ts";
 export type { TextEmbedder } from "./embedding.ts";
 export { serviceError } from "./failure.ts";
-export { LocalCluster, type LocalClusterOptions, searchNowhere } from "./local-cluster.ts";
+export { LocalCluster, type LocalClusterOptions } from "./local-cluster.ts";
 export { Partition } from "./partition.ts";
 export { type BucketThread, ThreadCluster, type ThreadClusterOptions } from "./thread-cluster.ts";
 export type { ThreadCall, ThreadPort, ThreadReply } from "./thread-messages.ts";

@@ -27,6 +27,16 @@ export const SWEEP_PARTITIONS = 64;
 /** One slice of maintenance: about what a request waits for it. */
 export const SLICE_MS = 4;
 
+/** One turn of a search through the partitions of a bucket: about what a request waits for it. */
+export const SEARCH_TURN_MS = 8;
+/** Partitions whose names such a search reads at a time. */
+export const SEARCH_PARTITIONS = 64;
+/** Partial results that are merged at a time, and their bytes after which they are merged earlier. */
+export const MERGE_PARTIALS = 16;
+export const MERGE_BYTES: number = 1 << 20;
+/** Buckets that one search looks at in each thread at a time: one is searched while the other's result is merged. */
+export const SEARCH_BUCKETS_OF_THREAD = 2;
+
 /** One turn of a visit: about what a request waits for it. */
 export const VISIT_TURN_MS = 8;
 /** Partitions whose names a visit reads at a time. */

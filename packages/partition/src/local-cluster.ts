@@ -12,15 +12,15 @@ import type {
   PartitionHandle,
   PartitionKey,
   SearchRequest,
+  SearchScope,
   Visit,
   VisitPage,
   VisitStep,
 } from "./cluster.ts";
-import { Deadline } from "./deadline.ts";
 import { prepareDeployment } from "./deployment.ts";
-import { drive } from "./drive.ts";
 import { type EmbeddingSetting, embeddedOperation, embedding, type TextEmbedder } from "./embedding.ts";
 import { serviceError } from "./failure.ts";
+import { searchWidely, type WideSearchPlace } from "./wide-search.ts";
 
 /** What a cluster needs. */
 export interface LocalClusterOptions {
@@ -63,8 +63,16 @@ export class LocalCluster implements Cluster {
     return { engine: this.#engine, embedder: this.#options.embedder, application: this.#report };
   }
 
-  async search(request: SearchRequest, timeoutMs: number): Promise<Answer> {
-    return searchNowhere(this.#engine, request, timeoutMs);
+  search(request: SearchRequest, timeoutMs: number, allow: (scope: SearchScope) => void): Promise<Answer> {
+    const place: WideSearchPlace = {
+      engine: this.#engine,
+      buckets: this.buckets,
+      bucketOf: (key) => this.bucketOf(key),
+      searchPartition: (key, of, ofMs) => this.partition(key).search(of, ofMs),
+      searchBucket: (of, step, ofMs) => this.#host.searchBucket(of, step, ofMs),
+      bucketsAtOnce: 1,
+    };
+    return searchWidely(place, request, timeoutMs, allow);
   }
 
   get buckets(): number {
@@ -121,16 +129,5 @@ export class LocalCluster implements Cluster {
     await this.#host.close();
     this.#options.storage.close();
     await this.#options.embedder?.close();
-  }
-}
-
-/** A search without a partition: the core says what is wrong with it, or answers from nothing. */
-export function searchNowhere(engine: DeployableEngine, request: SearchRequest, timeoutMs: number): Answer {
-  const nowhere = { partition: 0, key: "", layout: 1, operation: 0 };
-  const source = { manifest: () => ({ layout: 1, segments: [], operations: [] }), read: () => [] };
-  try {
-    return drive(engine.search(nowhere, Math.floor(Date.now() / 1_000), request), source, Deadline.in(timeoutMs));
-  } catch (error) {
-    throw serviceError(error);
   }
 }

@@ -2,9 +2,17 @@
  * Everything stored for one group: the isolation and ordering unit. Reads are one uninterrupted turn between the core
  * and the store; a write is decided and queued in one turn, and acknowledged after the commit that holds it.
  */
-import { asOperation, type Engine, type Mutation, type Place, type Task } from "@brooklet/core";
+import { asOperation, type Engine, type Mutation, type PartialBytes, type Place, type Task } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
-import type { Answer, GetRequest, OperationRequest, Outcome, PartitionHandle, SearchRequest } from "./cluster.ts";
+import type {
+  Answer,
+  GetRequest,
+  OperationRequest,
+  Outcome,
+  PartitionHandle,
+  SearchRequest,
+  SearchStep,
+} from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
 import { drive } from "./drive.ts";
 import { failedOutcome, serviceError, tailFull, tooLate } from "./failure.ts";
@@ -68,6 +76,20 @@ export class Partition implements PartitionHandle {
       throw serviceError(error);
     }
     return this.#read(open, timeoutMs, start);
+  }
+
+  /** What this partition alone finds for a query that addresses several. Nothing: it does not exist. */
+  async searchPart(
+    request: SearchRequest,
+    step: Pick<SearchStep, "nowSeconds" | "floor">,
+    deadline: Deadline,
+  ): Promise<PartialBytes | undefined> {
+    const store = this.#bucket.store;
+    if (this.#outdated()) await this.#rewritten(deadline);
+    const state = store.state(this.#key);
+    if (state.number === 0) return undefined;
+    const task = this.#engine.searchPart(placeOf(state), step.nowSeconds, request, step.floor);
+    return drive(task, sourceOf(store, this.#key), deadline);
   }
 
   /** Folds the tail now. */

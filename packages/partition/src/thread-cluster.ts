@@ -2,7 +2,7 @@
  * A cluster over threads: a bucket belongs to one thread, and every group to one bucket. Threads are never terminated:
  * they are asked to close and end by themselves. One that ends otherwise is started again.
  */
-import { type ApplicationReport, asPackage, ServiceError } from "@brooklet/core";
+import { type ApplicationReport, asPackage, type FloorBytes, ServiceError } from "@brooklet/core";
 import { bucketOf, type Storage, type StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
@@ -15,6 +15,7 @@ import type {
   PartitionHandle,
   PartitionKey,
   SearchRequest,
+  SearchScope,
   Visit,
   VisitPage,
   VisitStep,
@@ -22,7 +23,7 @@ import type {
 import { deploymentUnderWay, prepareDeployment } from "./deployment.ts";
 import { embeddedOperation, embedding, type TextEmbedder } from "./embedding.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
-import { searchNowhere } from "./local-cluster.ts";
+import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
 import {
   type CallName,
   type CallRequest,
@@ -35,6 +36,7 @@ import {
   type ThreadReply,
   threadEnded,
 } from "./thread-messages.ts";
+import { searchWidely, type WideSearchPlace } from "./wide-search.ts";
 
 /** A thread that serves buckets. */
 export interface BucketThread extends ThreadPort<ThreadCall, ThreadReply> {
@@ -98,8 +100,20 @@ export class ThreadCluster implements Cluster {
     return embedding(partition, { engine: this.#engine, embedder, application: this.#report });
   }
 
-  async search(request: SearchRequest, timeoutMs: number): Promise<Answer> {
-    return searchNowhere(this.#engine, request, timeoutMs);
+  search(request: SearchRequest, timeoutMs: number, allow: (scope: SearchScope) => void): Promise<Answer> {
+    const place: WideSearchPlace = {
+      engine: this.#engine,
+      buckets: this.buckets,
+      bucketOf: (key) => this.bucketOf(key),
+      searchPartition: (key, of, ofMs) => this.partition(key).search(of, ofMs),
+      searchBucket: (of, step, ofMs) => {
+        const [body, floor] = [handOver(of.body), handOver(step.floor)];
+        const call = { request: { ...of, body }, step: { ...step, floor: floor as FloorBytes & typeof floor } };
+        return this.#threadOf(step.bucket).call("searchBucket", call, [body, floor], undefined, ofMs);
+      },
+      bucketsAtOnce: this.#threads.length * SEARCH_BUCKETS_OF_THREAD,
+    };
+    return searchWidely(place, request, timeoutMs, allow);
   }
 
   get buckets(): number {

@@ -2,7 +2,7 @@
  * What passes between the thread of the gateway and the threads of the buckets. Messages of one turn travel together,
  * and bytes are copied once and then handed over.
  */
-import { ServiceError, type ServiceErrorFields } from "@brooklet/core";
+import { type Merged, ServiceError, type ServiceErrorFields } from "@brooklet/core";
 import type { StoredApplication } from "@brooklet/store";
 import type {
   Answer,
@@ -13,6 +13,7 @@ import type {
   Outcome,
   PartitionKey,
   SearchRequest,
+  SearchStep,
   Visit,
   VisitPage,
   VisitStep,
@@ -22,6 +23,10 @@ interface Calls {
   readonly apply: { readonly request: OperationRequest; readonly result: Outcome };
   readonly get: { readonly request: GetRequest; readonly result: Answer };
   readonly search: { readonly request: SearchRequest; readonly result: Answer };
+  readonly searchBucket: {
+    readonly request: { readonly request: SearchRequest; readonly step: SearchStep };
+    readonly result: Merged;
+  };
   readonly visit: { readonly request: { readonly visit: Visit; readonly step: VisitStep }; readonly result: VisitPage };
   readonly applyWhere: {
     readonly request: { readonly visit: Visit; readonly step: VisitStep; readonly operation: MassOperation };

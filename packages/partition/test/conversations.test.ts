@@ -165,8 +165,10 @@ class Talk {
       parameters.push([kind === "n" ? "streaming.userid" : "streaming.groupname", name]);
     }
     const request = { properties: parameters, body: asBytes(body ?? ""), accept };
-    const of = key === "" ? this.#cluster : this.#cluster.partition(key as PartitionKey);
-    const answer = await of.search(request, MINUTE_MS);
+    const answer =
+      key === ""
+        ? await this.#cluster.search(request, MINUTE_MS, () => undefined)
+        : await this.#cluster.partition(key as PartitionKey).search(request, MINUTE_MS);
     const isText = !answer.contentType.startsWith("application/cbor");
     return [answer.status, isText ? decoder.decode(answer.body) : Buffer.from(answer.body).toString("hex")];
   }

@@ -43,6 +43,7 @@ export type ErrorCode =
   | "HEADERS_TOO_LARGE"
   | "MISDIRECTED"
   | "ORIGIN_REFUSED"
+  | "SCOPE_REFUSED"
   | "OVERLOADED"
   | "UNAVAILABLE"
   | "TAIL_FULL"
@@ -75,6 +76,7 @@ export const ERROR_KINDS: Readonly<Record<ErrorCode, ErrorKind>> = {
   HEADERS_TOO_LARGE: host(17, "Bad request.", 431),
   MISDIRECTED: host(17, "Bad request.", 421),
   ORIGIN_REFUSED: host(15, "Forbidden.", 403),
+  SCOPE_REFUSED: host(15, "Forbidden.", 403),
   OVERLOADED: host(17, "Bad request.", 429),
   UNAVAILABLE: host(0, "No backends in service. Try later", 503),
   TAIL_FULL: host(10, "Backend communication error", 503),

@@ -309,12 +309,13 @@ impl Host {
             let mut parts = vec![std::mem::take(&mut merged)];
             parts.extend(some.iter().map(|key| self.search_part(key, &query, &floor)));
             parts.retain(|part| !part.is_empty());
-            let result = self.merge(&query, &parts, false);
+            let result = self.merge(&query, &floor, &parts, false);
             let mut reader = Reader::new(&result);
+            reader.u8().unwrap();
             (floor, merged) = (reader.bytes().unwrap().to_vec(), reader.bytes().unwrap().to_vec());
         }
         let parts = if merged.is_empty() { Vec::new() } else { vec![merged] };
-        rendered(&self.merge(&query, &parts, true))
+        rendered(&self.merge(&query, &floor, &parts, true))
     }
 
     /// What one partition finds that comes before the floor.
@@ -329,10 +330,11 @@ impl Host {
         Box::new(search).finish().unwrap()
     }
 
-    fn merge(&self, query: &[u8], parts: &[Vec<u8>], whole: bool) -> Vec<u8> {
+    fn merge(&self, query: &[u8], floor: &[u8], parts: &[Vec<u8>], whole: bool) -> Vec<u8> {
         let mut writer = Writer::new();
         writer.raw(query);
         writer.u8(u8::from(whole));
+        writer.bytes(floor);
         writer.varint(parts.len() as u64);
         parts.iter().for_each(|part| writer.bytes(part));
         let mut merge = Merge::open(&self.deployed, &writer.finish()).unwrap();

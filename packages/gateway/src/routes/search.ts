@@ -83,9 +83,19 @@ async function ask(request: SearchRequest, context: GatewayContext): Promise<Rep
   const timeoutMs = context.limits.searchTimeoutMs;
   const answer: Answer =
     key === undefined
-      ? await context.cluster.search(request, timeoutMs)
+      ? await searchSeveral(request, timeoutMs, context)
       : await context.searchesOfPartition.run(key, () => context.access.partition(key).search(request, timeoutMs));
   return { status: answer.status, headers: { "content-type": answer.contentType }, body: answer.body };
+}
+
+/** Several partitions, all of them, or none: the core says. Few such searches run at a time, as each takes long. */
+async function searchSeveral(request: SearchRequest, timeoutMs: number, context: GatewayContext): Promise<Answer> {
+  await context.searchesOfSeveral.enter();
+  try {
+    return await context.access.search(request, timeoutMs);
+  } finally {
+    context.searchesOfSeveral.leave();
+  }
 }
 
 function mediaTypeOf(contentType: string | undefined): string {

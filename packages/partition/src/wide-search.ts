@@ -1,0 +1,105 @@
+/**
+ * A query over as many partitions as it addresses: a bucket at a time in each thread, and what they find is merged as it
+ * comes. What is held is one merged result and those of the buckets under way, however many partitions there are; and
+ * whoever is asked later is told what is not worth finding any more.
+ */
+import { type Engine, type Merged, NO_FLOOR } from "@brooklet/core";
+import type { Answer, PartitionKey, SearchRequest, SearchScope, SearchStep } from "./cluster.ts";
+import { Deadline } from "./deadline.ts";
+import { drive, NOWHERE } from "./drive.ts";
+import { serviceError } from "./failure.ts";
+
+/** What a query over many partitions is asked of. */
+export interface WideSearchPlace {
+  /** Finds the scope, and merges. */
+  readonly engine: Engine;
+  readonly buckets: number;
+  readonly bucketOf: (key: PartitionKey) => number;
+  /** The answer of one partition, if no other is addressed. */
+  readonly searchPartition: (key: PartitionKey, request: SearchRequest, timeoutMs: number) => Promise<Answer>;
+  readonly searchBucket: (request: SearchRequest, step: SearchStep, timeoutMs: number) => Promise<Merged>;
+  /** Buckets searched at a time. */
+  readonly bucketsAtOnce: number;
+}
+
+/** Answers a query from the partitions its parameters name. */
+export async function searchWidely(
+  place: WideSearchPlace,
+  request: SearchRequest,
+  timeoutMs: number,
+  allow: (scope: SearchScope) => void,
+): Promise<Answer> {
+  const start = performance.now();
+  try {
+    const scope = drive(place.engine.scope(request), NOWHERE, forever());
+    if (scope.kind === "refused") return scope.answer;
+    // The core makes them; their form is checked where a partition is opened.
+    const keys = scope.kind === "keys" ? (scope.keys as readonly PartitionKey[]) : undefined;
+    allow(keys === undefined ? {} : { keys });
+    const [only] = keys ?? [];
+    if (keys?.length === 1 && only !== undefined) return await place.searchPartition(only, request, timeoutMs);
+    const deadline = Deadline.in(timeoutMs, start).sooner(scope.timeoutMs, start);
+    const merged = await searchBuckets(place, request, bucketsOf(place, keys), deadline);
+    const task = place.engine.answer(request, merged === undefined ? [] : [merged.partial]);
+    try {
+      task.elapsed(performance.now() - start);
+      return task.finish();
+    } finally {
+      task[Symbol.dispose]();
+    }
+  } catch (error) {
+    throw serviceError(error);
+  }
+}
+
+type Part = Pick<SearchStep, "bucket" | "keys">;
+
+/** The buckets of some partitions, or all buckets. */
+function bucketsOf(place: WideSearchPlace, keys: readonly PartitionKey[] | undefined): Part[] {
+  if (keys === undefined) return Array.from({ length: place.buckets }, (_, bucket) => ({ bucket }));
+  const byBucket = new Map<number, PartitionKey[]>();
+  for (const key of keys) {
+    const bucket = place.bucketOf(key);
+    const others = byBucket.get(bucket);
+    if (others === undefined) byBucket.set(bucket, [key]);
+    else others.push(key);
+  }
+  return Array.from(byBucket, ([bucket, of]) => ({ bucket, keys: of }));
+}
+
+/** Searches buckets, some at a time. After a failure, and when nothing can change the answer, no other is begun. */
+async function searchBuckets(
+  place: WideSearchPlace,
+  request: SearchRequest,
+  parts: readonly Part[],
+  deadline: Deadline,
+): Promise<Merged | undefined> {
+  const { engine } = place;
+  const nowSeconds = Math.floor(Date.now() / 1_000);
+  let merged: Merged | undefined;
+  let failed = false;
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (;;) {
+      const part = parts[next];
+      if (part === undefined || failed || merged?.over === true) return;
+      next += 1;
+      const floor = merged?.floor ?? NO_FLOOR;
+      const found = await place.searchBucket(request, { ...part, nowSeconds, floor }, deadline.remainingMs);
+      const partials = merged === undefined ? [found.partial] : [merged.partial, found.partial];
+      merged = drive(engine.merge(request, merged?.floor ?? NO_FLOOR, partials), NOWHERE, forever());
+    }
+  };
+  const working = Array.from({ length: Math.min(place.bucketsAtOnce, parts.length) }, () =>
+    work().catch((error: unknown) => {
+      failed = true;
+      throw error;
+    }),
+  );
+  await Promise.all(working);
+  return merged;
+}
+
+function forever(): Deadline {
+  return Deadline.in(Number.POSITIVE_INFINITY);
+}
