@@ -48,9 +48,11 @@ export function fakeCluster(): FakeCluster {
     gate: Promise.resolve(),
     report: REPORT,
     partition: (key) => partition(cluster, key),
-    search: (request, timeoutMs) => {
+    search: async (request, timeoutMs, allow) => {
+      // The scope of `true` is everything, as it is for the core.
+      if (request.properties.some(([name, value]) => name === "streaming.selection" && value === "true")) allow({});
       cluster.asked.push({ partition: undefined, request, timeoutMs });
-      return Promise.resolve(answer(400, '{"root":{"errors":[{"code":3}]}}'));
+      return answer(400, '{"root":{"errors":[{"code":3}]}}');
     },
     buckets: 4,
     bucketOf: () => 0,

@@ -119,6 +119,7 @@ describe("what the core is given", () => {
         ["hits", "2"],
       ],
       body: new Uint8Array(0),
+      accept: "",
     });
   });
 
@@ -158,4 +159,23 @@ describe("failures are results with one error", () => {
       root: { errors: [{ code: 0, summary: "No backends in service. Try later" }] },
     });
   });
+});
+
+test("a search of everything can be forbidden, and only that is", async () => {
+  const ask = async (target: string, searchOfAll?: boolean): Promise<{ status: number; cluster: FakeCluster }> => {
+    const cluster = fakeCluster();
+    const options = searchOfAll === undefined ? { cluster } : { cluster, searchOfAll };
+    const response = await createGateway(options).fetch(`http://localhost${target}`);
+    if (response.status === 403) expect(await response.text()).toContain("A search of all groups is not allowed here");
+    return { status: response.status, cluster };
+  };
+  const everything = "/search/?streaming.selection=true&yql=x";
+  const refused = await ask(everything, false);
+  expect(refused.status).toBe(403);
+  expect(refused.cluster.asked).toEqual([]);
+  for (const allowed of [await ask(everything), await ask(everything, true)]) {
+    expect(allowed.cluster.asked.map(({ partition }) => partition)).toEqual([undefined]);
+  }
+  expect((await ask("/search/?streaming.selection=id.group==%22a%22", false)).cluster.asked).toHaveLength(1);
+  expect((await ask("/search/?streaming.groupname=a", false)).status).toBe(200);
 });

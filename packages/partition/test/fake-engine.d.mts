@@ -11,6 +11,10 @@ export declare class FakeEngine implements DeployableEngine {
   encode: DeployableEngine["encode"];
   mutate: DeployableEngine["mutate"];
   search: DeployableEngine["search"];
+  scope: DeployableEngine["scope"];
+  searchPart: DeployableEngine["searchPart"];
+  merge: DeployableEngine["merge"];
+  answer: DeployableEngine["answer"];
   get: DeployableEngine["get"];
   compact: DeployableEngine["compact"];
 }

@@ -1,0 +1,146 @@
+/** Searches of several partitions: the built core over real SQLite, in this thread and over the messages of threads. */
+import { Core, instantiate } from "@brooklet/core";
+import { memoryStorage } from "@brooklet/store";
+import { expect, onTestFinished, test } from "vitest";
+import { BucketHost } from "../src/bucket-host.ts";
+import { serveBuckets } from "../src/bucket-server.ts";
+import type { Answer, Cluster, PartitionKey, SearchScope } from "../src/cluster.ts";
+import { LocalCluster } from "../src/local-cluster.ts";
+import { type BucketThread, ThreadCluster } from "../src/thread-cluster.ts";
+import type { ThreadCall, ThreadReply } from "../src/thread-messages.ts";
+import { packageOf } from "./core-setting.ts";
+import { openSql } from "./setting.ts";
+
+const MINUTE_MS = 60_000;
+const GROUPS = 150;
+const SCHEMA = `schema note { document note {
+  field n type int { indexing: summary | attribute }
+} rank-profile number { first-phase { expression: attribute(n) } } }`;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 8 << 20 });
+
+/** A thread that is none: its messages are cloned and handed over as those of a thread are. */
+function startThread(openBucket: (bucket: number) => ReturnType<typeof openSql>, buckets: number): BucketThread {
+  const inbox: ((calls: readonly ThreadCall[]) => void)[] = [];
+  const outbox: ((replies: readonly ThreadReply[]) => void)[] = [];
+  let end = (): void => undefined;
+  const ended = new Promise<undefined>((resolve) => {
+    end = () => resolve(undefined);
+  });
+  const makeHost = (onProblem: (error: unknown) => void): BucketHost =>
+    new BucketHost({ engine: makeEngine(), buckets, openBucket, application: undefined, onProblem });
+  serveBuckets({
+    port: {
+      post: (messages, transfer) => {
+        const copy = structuredClone(messages, { transfer: [...transfer] });
+        setImmediate(() => outbox.forEach((handler) => void handler(copy)));
+      },
+      receive: (handler) => void inbox.push(handler),
+    },
+    makeHost,
+    onClosed: end,
+  });
+  return {
+    post: (messages, transfer) => {
+      const copy = structuredClone(messages, { transfer: [...transfer] });
+      setImmediate(() => inbox.forEach((handler) => void handler(copy)));
+    },
+    receive: (handler) => void outbox.push(handler),
+    ended,
+  };
+}
+
+/** Both kinds of cluster, each with the same documents: number `i` in group `i`, two without a group. */
+async function clusters(): Promise<readonly Cluster[]> {
+  const local = new LocalCluster({ storage: memoryStorage(openSql), makeEngine });
+  const storage = memoryStorage(openSql);
+  const thread = (): BucketThread => startThread((bucket) => storage.openBucket(bucket), storage.buckets);
+  const threads = new ThreadCluster({
+    storage,
+    threads: 2,
+    startThread: thread,
+    makeEngine,
+    onProblem: () => undefined,
+  });
+  onTestFinished(async () => void (await Promise.all([local.close(), threads.close()])));
+  for (const cluster of [local, threads]) {
+    await cluster.deploy(packageOf({ note: SCHEMA }));
+    const put = async (key: PartitionKey, id: string, n: number): Promise<void> => {
+      const body = encoder.encode(JSON.stringify({ fields: { n } }));
+      const request = { kind: "put", rawPath: "", id, create: false, condition: "", body } as const;
+      expect(await cluster.partition(key).apply(request, MINUTE_MS)).toEqual({ status: 200 });
+    };
+    const numbers = Array.from({ length: GROUPS }, (_, number) => number);
+    await Promise.all(numbers.map((n) => put(`g:u${n}`, `id:x:note:g=u${n}:1`, n)));
+    await put("d:", "id:x:note::lone", GROUPS);
+    await put("n:7", "id:x:note:n=7:1", GROUPS + 1);
+  }
+  return [local, threads];
+}
+
+function ask(
+  cluster: Cluster,
+  parameters: Readonly<Record<string, string>>,
+  allow: (scope: SearchScope) => void = () => undefined,
+  timeoutMs: number = MINUTE_MS,
+): Promise<Answer> {
+  const usual = { yql: "select * from note where true", ranking: "number", timeout: "30s" };
+  const properties = Object.entries({ ...usual, ...parameters });
+  return cluster.search({ properties, body: new Uint8Array() }, timeoutMs, allow);
+}
+
+interface Root {
+  readonly fields: { readonly totalCount: number };
+  readonly coverage?: { readonly documents: number };
+  readonly children?: readonly { readonly id: string; readonly relevance: number }[];
+  readonly errors?: readonly { readonly code: number }[];
+}
+
+const rootOf = ({ body }: Answer): Root => (JSON.parse(decoder.decode(body)) as { root: Root }).root;
+const relevances = (root: Root): number[] => (root.children ?? []).map(({ relevance }) => relevance);
+
+test("everything, a few groups, one group, and none", { timeout: MINUTE_MS }, async () => {
+  for (const cluster of await clusters()) {
+    const all = rootOf(await ask(cluster, { "streaming.selection": "true", hits: "4", offset: "1" }));
+    expect(all.fields.totalCount).toBe(GROUPS + 2);
+    expect(all.coverage?.documents).toBe(GROUPS + 2);
+    expect(relevances(all)).toEqual([150, 149, 148, 147]);
+    expect(all.children?.[0]?.id).toBe("id:x:note::lone");
+    const groups = [3, 99, 1_000, 77].map((n) => `id.group == "u${n}"`).join(" or ");
+    expect(relevances(rootOf(await ask(cluster, { "streaming.selection": groups })))).toEqual([99, 77, 3]);
+    expect(relevances(rootOf(await ask(cluster, { "streaming.selection": "note.n % 50 == 9" })))).toEqual([109, 59, 9]);
+    expect(relevances(rootOf(await ask(cluster, { "streaming.userid": "7" })))).toEqual([151]);
+    const nothing = rootOf(await ask(cluster, { "streaming.selection": 'id.group == "u1" and id.group == "u2"' }));
+    expect([nothing.fields.totalCount, nothing.children, nothing.errors]).toEqual([0, undefined, undefined]);
+    const sorted = rootOf(await ask(cluster, { "streaming.selection": "true", sorting: "+n", hits: "2" }));
+    expect(relevances(sorted)).toEqual([0, 1]);
+  }
+});
+
+test("what may not be searched is not, and is asked about once", { timeout: MINUTE_MS }, async () => {
+  for (const cluster of await clusters()) {
+    const scopes: SearchScope[] = [];
+    const refuse = (scope: SearchScope): void => {
+      scopes.push(scope);
+      throw new Error("not allowed");
+    };
+    await expect(ask(cluster, { "streaming.selection": "true" }, refuse)).rejects.toThrow();
+    await expect(ask(cluster, { "streaming.selection": 'id.group=="b" or id.group=="a"' }, refuse)).rejects.toThrow();
+    expect(scopes).toEqual([{}, { keys: ["g:a", "g:b"] }]);
+    // Nobody is asked about a query that is refused.
+    const refused = await ask(cluster, { "streaming.selection": "" }, refuse);
+    expect([refused.status, rootOf(refused).errors?.[0]?.code]).toEqual([400, 3]);
+    expect(scopes).toHaveLength(2);
+  }
+});
+
+test("a search that is out of time has no hits", { timeout: MINUTE_MS }, async () => {
+  for (const cluster of await clusters()) {
+    const late = await ask(cluster, { "streaming.selection": "true", timeout: "0" });
+    expect(late.status).toBe(504);
+    expect(rootOf(late).errors?.map(({ code }) => code)).toEqual([12]);
+    expect(rootOf(late).children).toBeUndefined();
+  }
+});
