@@ -4,9 +4,7 @@
  * A `Cluster` is a process that answers itself (`LocalCluster`), worker threads (`ThreadCluster`), or objects elsewhere.
  * Everything that means something (documents, queries, answers) passes as the bytes it came in, or leaves as.
  */
-import type { EmbedderConfig } from "@brooklet/core";
-
-import type { FloorBytes } from "@brooklet/core";
+import type { EmbedderConfig, FloorBytes } from "@brooklet/core";
 
 /**
  * The key of a partition: the `g=` group or the `n=` number of its documents, exactly as in the id. All documents

@@ -31,8 +31,9 @@ export const SLICE_MS = 4;
 export const SEARCH_TURN_MS = 8;
 /** Partitions whose names such a search reads at a time. */
 export const SEARCH_PARTITIONS = 64;
-/** Partial results that are merged at a time, and their bytes after which they are merged earlier. */
+/** Partial results that are merged at a time. */
 export const MERGE_PARTIALS = 16;
+/** Bytes of them after which they are merged earlier. */
 export const MERGE_BYTES: number = 1 << 20;
 /** Buckets that one search looks at in each thread at a time: one is searched while the other's result is merged. */
 export const SEARCH_BUCKETS_OF_THREAD = 2;
