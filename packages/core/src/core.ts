@@ -2,7 +2,14 @@
  * The core as typed calls over opaque bytes. A trap costs the request that met it and the cache; the next request finds
  * a fresh instance with the last deployed package.
  */
-import { asOperation, type FloorBytes, NO_FLOOR, type OperationBytes, type PackageBytes, type PartialBytes } from "./bytes.ts";
+import {
+  asOperation,
+  type FloorBytes,
+  NO_FLOOR,
+  type OperationBytes,
+  type PackageBytes,
+  type PartialBytes,
+} from "./bytes.ts";
 import { decodeWanted, type EmbeddingWanted } from "./embedding.ts";
 import { Reader, Writer } from "./frame.ts";
 import { Instance, type RawInstance, type RawTask } from "./instance.ts";
@@ -27,7 +34,18 @@ import type {
   Want,
 } from "./task.ts";
 
-const KIND = { encode: 1, search: 2, get: 3, compact: 4, mutate: 5, visit: 6, scope: 7, merge: 8, searchPart: 10, embeddings: 11 } as const;
+const KIND = {
+  encode: 1,
+  search: 2,
+  get: 3,
+  compact: 4,
+  mutate: 5,
+  visit: 6,
+  scope: 7,
+  merge: 8,
+  searchPart: 10,
+  embeddings: 11,
+} as const;
 const PAGE_FORMAT = { json: 0, jsonl: 1, ids: 2 } as const;
 const OPERATION = { put: 1, update: 2, remove: 3 } as const;
 const REASON = { fold: 1, schema: 2 } as const;
