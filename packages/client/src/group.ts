@@ -155,19 +155,23 @@ export class Group {
     return visit(this.#exchange, { schema, group: this.name }, options);
   }
 
-  /** Removes the documents that a selection selects (`mail.year < 2020`). */
-  removeWhere(schema: AnySchema, where: string, options: SelectedOptions = {}): Promise<SelectedSummary> {
-    return removeWhere(this.#exchange, { schema, group: this.name }, where, options);
+  /** Removes the documents that a selection selects: `removeWhere(mail, (m) => m.year.is(2019))`. */
+  removeWhere<S extends AnySchema>(
+    schema: S,
+    where: WriteCondition<S["fields"]>,
+    options: SelectedOptions = {},
+  ): Promise<SelectedSummary> {
+    return removeWhere(this.#exchange, { schema, group: this.name }, conditionText(schema, where), options);
   }
 
   /** Gives fields of the documents that a selection selects other values. */
   updateWhere<S extends AnySchema>(
     schema: S,
-    where: string,
+    where: WriteCondition<S["fields"]>,
     fields: Partial<DocumentInputOf<S["fields"]>>,
     options: SelectedOptions = {},
   ): Promise<SelectedSummary> {
-    return updateWhere(this.#exchange, { schema, group: this.name }, where, fields, options);
+    return updateWhere(this.#exchange, { schema, group: this.name }, conditionText(schema, where), fields, options);
   }
 
   /** Searches the group. */

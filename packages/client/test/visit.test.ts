@@ -52,7 +52,7 @@ test("operations on all that is selected go on until nothing is left", async () 
     { documentCount: count, ...(count === 2 ? {} : { continuation: "c" }) },
   ]);
   const group = client(server).group("a");
-  expect(await group.removeWhere(note, "note.n == 1")).toEqual({ selected: 3 });
+  expect(await group.removeWhere(note, (document) => document.n.is(1))).toEqual({ selected: 3 });
   const [first] = targets(server);
   expect(first).toBe("/document/v1/note/note/group/a?cluster=documents&selection=note.n+==+1");
   const other = fakeServer(() => [200, { documentCount: 4 }]);
