@@ -48,7 +48,7 @@ const KIND = {
 } as const;
 const PAGE_FORMAT = { json: 0, jsonl: 1, ids: 2 } as const;
 const OPERATION = { put: 1, update: 2, remove: 3 } as const;
-const REASON = { fold: 1, schema: 2 } as const;
+const REASON = { fold: 1, schema: 2, settle: 3 } as const;
 const FLAG_CREATE = 1;
 const FLAG_IGNORED_FIELDS = 1;
 const FLAG_IGNORED_OPERATION = 2;
@@ -67,6 +67,8 @@ export interface ApplicationReport {
     readonly name: string;
     readonly cluster: string;
     readonly fields: readonly { readonly name: string; readonly type: string }[];
+    /** The documents of it that are removed by and by, and how often it is looked for them. */
+    readonly garbageCollection?: { readonly selection: string; readonly intervalSeconds: number };
     /** Whether putting a document of it takes embeddings. */
     readonly embeds?: boolean;
   }[];

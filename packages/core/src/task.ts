@@ -148,7 +148,7 @@ export interface Merged {
 }
 
 /** Why a partition is compacted. */
-export type CompactReason = "fold" | "schema";
+export type CompactReason = "fold" | "schema" | "settle";
 
 /** What a partition asks of the core. */
 export interface Engine {

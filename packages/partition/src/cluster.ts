@@ -151,6 +151,8 @@ export interface DeployReport {
     readonly name: string;
     readonly cluster: string;
     readonly fields: readonly { readonly name: string; readonly type: string }[];
+    /** The documents of it that are removed by and by, and how often it is looked for them. */
+    readonly garbageCollection?: { readonly selection: string; readonly intervalSeconds: number };
     /** Whether putting a document of it takes embeddings. */
     readonly embeds?: boolean;
   }[];

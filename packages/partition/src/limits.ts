@@ -19,6 +19,14 @@ export const IDLE_MS = 5_000;
 /** Any tail is folded when nothing came for so long, in time to erase what was removed within a minute. */
 export const RESTING_MS = 30_000;
 
+/**
+ * Segments that hold removed documents are written anew after so long, and small ones of a partition that rests are
+ * joined: with the folding before and the emptying of the log after it, removed bytes are gone within a minute.
+ */
+export const SETTLE_MS = 20_000;
+/** Partitions of a bucket that an earlier process left, looked at in one sweep. */
+export const SETTLE_PARTITIONS = 16;
+
 /** How often tails are looked at. */
 export const SWEEP_MS = 1_000;
 /** How many of a bucket in one look. */
@@ -54,3 +62,10 @@ export const LOG_MS = 20_000;
 export const RETRY_MS = 1_000;
 /** The longest such waiting. */
 export const RETRY_MAX_MS = 60_000;
+
+/** How often it is looked whether documents are due to expire. */
+export const EXPIRY_LOOK_MS = 1_000;
+/** Waiting after a start before the first look, if the interval is not shorter. */
+export const EXPIRY_FIRST_MS = 10_000;
+/** Longest step of expiry through a bucket; within it requests are served in turns. */
+export const EXPIRY_STEP_MS = 1_000;

@@ -19,6 +19,7 @@ import type {
 } from "./cluster.ts";
 import { prepareDeployment } from "./deployment.ts";
 import { type EmbeddingSetting, embeddedOperation, embedding, type TextEmbedder } from "./embedding.ts";
+import { Expiry } from "./expiry.ts";
 import { serviceError } from "./failure.ts";
 import { searchWidely, type WideSearchPlace } from "./wide-search.ts";
 
@@ -38,6 +39,7 @@ export class LocalCluster implements Cluster {
   readonly #options: LocalClusterOptions;
   readonly #engine: DeployableEngine;
   readonly #host: BucketHost;
+  readonly #expiry: Expiry;
   #report: ApplicationReport | undefined;
 
   constructor(options: LocalClusterOptions) {
@@ -53,6 +55,12 @@ export class LocalCluster implements Cluster {
       onProblem: onProblem ?? (() => undefined),
     });
     if (application !== undefined) this.#report = this.#host.deploy(application);
+    this.#expiry = new Expiry({
+      buckets: storage.buckets,
+      report: () => this.#report,
+      applyWhere: (...asked) => this.#host.applyWhere(...asked),
+      onProblem: onProblem ?? (() => undefined),
+    });
   }
 
   partition(key: PartitionKey): PartitionHandle {
@@ -126,6 +134,7 @@ export class LocalCluster implements Cluster {
   }
 
   async close(): Promise<void> {
+    await this.#expiry.stop();
     await this.#host.close();
     this.#options.storage.close();
     await this.#options.embedder?.close();

@@ -2,7 +2,7 @@
  * Work that no request waits for: tails are folded into segments, segments rewritten after a deployment, logs moved to
  * their files. One compaction at a time in a thread, in slices, so that requests run in between.
  */
-import type { CompactReason, Engine } from "@brooklet/core";
+import type { Change, CompactReason, Engine } from "@brooklet/core";
 import type { Bucket, PartitionState, PartitionStore } from "@brooklet/store";
 import { driveInSlices } from "./drive.ts";
 import * as limits from "./limits.ts";
@@ -20,6 +20,7 @@ export interface MaintenanceOptions {
 interface Job {
   readonly bucket: Bucket;
   readonly key: string;
+  readonly reason: "fold" | "settle";
   readonly done: Promise<void>;
   readonly settle: (error?: unknown) => void;
 }
@@ -31,14 +32,26 @@ interface Retry {
   readonly error: unknown;
 }
 
+interface Unsettled {
+  readonly sinceMs: number;
+  /** Segments hold documents that were removed or replaced: their bytes have to go, whether or not it is quiet. */
+  readonly hasDead: boolean;
+}
+
 /** What is known of one bucket beside what it stores. */
 interface Attention {
   readonly bucket: Bucket;
   /** The last operation of the bucket at each of the latest sweeps: how quiet a tail is, without a clock for each. */
   readonly sweeps: number[];
   readonly retries: Map<string, Retry>;
+  /** Partitions with a tail, and since when: what was removed is still in their segments. */
+  readonly tails: Map<string, number>;
+  /** Partitions whose segments changed and were not settled since: they may be small, or hold removed documents. */
+  readonly unsettled: Map<string, Unsettled>;
   jobs: Map<string, Job>;
   tailCursor: number;
+  /** Next partition to be settled that an earlier process may have left; `undefined`: all were seen. */
+  settleCursor: number | undefined;
   /** Next partition to compare with the deployed application; `undefined`: all are as it wants them. */
   applicationCursor: number | undefined;
   checkpointMs: number;
@@ -69,6 +82,7 @@ export class Maintenance {
   written(bucket: Bucket, key: string): void {
     try {
       const attention = this.#of(bucket);
+      if (!attention.tails.has(key)) attention.tails.set(key, performance.now());
       if (isLong(bucket.store.state(key))) this.#schedule(attention, key);
       if (bucket.logBytes >= limits.LOG_BYTES && !attention.checkpointDue) this.#checkpointLater(attention);
     } catch (error) {
@@ -95,6 +109,7 @@ export class Maintenance {
       if (!attention.bucket.isOpen) continue;
       try {
         this.#sweepTails(attention);
+        this.#sweepUnsettled(attention);
         this.#sweepApplication(attention);
         this.#sweepLog(attention);
       } catch (error) {
@@ -117,19 +132,26 @@ export class Maintenance {
   #of(bucket: Bucket): Attention {
     let attention = this.#attention.get(bucket);
     if (attention === undefined) {
-      const cursors = { tailCursor: 0, applicationCursor: 0, checkpointMs: performance.now(), checkpointDue: false };
-      attention = { bucket, sweeps: [], retries: new Map(), jobs: new Map(), ...cursors };
+      const cursors = {
+        tailCursor: 0,
+        settleCursor: 0,
+        applicationCursor: 0,
+        checkpointMs: performance.now(),
+        checkpointDue: false,
+      };
+      const known = { retries: new Map(), jobs: new Map(), tails: new Map(), unsettled: new Map() };
+      attention = { bucket, sweeps: [], ...known, ...cursors };
       this.#attention.set(bucket, attention);
     }
     return attention;
   }
 
-  #schedule(attention: Attention, key: string): Job | undefined {
+  #schedule(attention: Attention, key: string, reason: "fold" | "settle" = "fold"): Job | undefined {
     const queued = attention.jobs.get(key);
     if (queued !== undefined) return queued;
     const retry = attention.retries.get(key);
     if (this.#stopped || (retry !== undefined && performance.now() < retry.atMs)) return undefined;
-    const job = jobOf(attention.bucket, key);
+    const job = jobOf(attention.bucket, key, reason);
     attention.jobs.set(key, job);
     this.#queue.push(job);
     this.#running ??= this.#run();
@@ -141,7 +163,7 @@ export class Maintenance {
     for (let job = this.#queue.shift(); job !== undefined; job = this.#queue.shift()) {
       const attention = this.#of(job.bucket);
       try {
-        const isChanged = !this.#stopped && (await this.#compact(attention, job.key));
+        const isChanged = !this.#stopped && (await this.#compact(attention, job));
         attention.retries.delete(job.key);
         attention.jobs.delete(job.key);
         // What was written meanwhile may be a long tail again, and perhaps nothing more comes.
@@ -159,12 +181,14 @@ export class Maintenance {
   }
 
   /** Compacts a partition. Returns whether that changed anything. */
-  async #compact(attention: Attention, key: string): Promise<boolean> {
+  async #compact(attention: Attention, job: Job): Promise<boolean> {
     const { bucket } = attention;
+    const { key } = job;
     const store = bucket.store;
     const state = store.state(key);
     if (state.number === 0) return false;
-    const reason: CompactReason = state.application === bucket.application ? "fold" : "schema";
+    const reason: CompactReason = state.application === bucket.application ? job.reason : "schema";
+    const startMs = performance.now();
     const application = bucket.application;
     const task = this.#options.engine.compact(placeOf(state), reason, store.firstFreeSegment);
     const change = await driveInSlices(task, sourceOf(store, key), {
@@ -181,8 +205,26 @@ export class Maintenance {
     } else if (wholly) {
       bucket.change((it) => it.markCurrent(key), 0);
     }
+    this.#compacted(attention, key, { reason, startMs, change });
     if (bucket.logBytes >= limits.LOG_BYTES) this.#checkpoint(attention, false);
     return change !== undefined;
+  }
+
+  /** Notes what a compaction left to be done. */
+  #compacted(
+    { bucket, tails, unsettled }: Attention,
+    key: string,
+    { reason, startMs, change }: { reason: CompactReason; startMs: number; change: Change | undefined },
+  ): void {
+    if (bucket.store.state(key).operations === 0) tails.delete(key);
+    else tails.set(key, startMs);
+    if (reason === "settle") {
+      unsettled.delete(key);
+    } else if (change !== undefined) {
+      const before = unsettled.get(key);
+      const hasDead = change.liveness.length > 0;
+      if (before === undefined || (hasDead && !before.hasDead)) unsettled.set(key, { sinceMs: startMs, hasDead });
+    }
   }
 
   /** Whether the bucket is still the one the work began with, not opened anew after a failure. */
@@ -204,9 +246,35 @@ export class Maintenance {
     for (const { key } of page) {
       const { operations, operationBytes, lastOperation } = bucket.store.state(key);
       const worth = operations >= limits.IDLE_OPERATIONS || operationBytes >= limits.IDLE_BYTES;
-      if (lastOperation <= quietSince(worth ? IDLE_SWEEPS : RESTING_SWEEPS)) this.#schedule(attention, key);
+      const since = attention.tails.get(key) ?? performance.now();
+      if (worth && lastOperation <= quietSince(IDLE_SWEEPS)) this.#schedule(attention, key);
+      else if (lastOperation <= quietSince(RESTING_SWEEPS)) this.#schedule(attention, key, "settle");
+      else if (performance.now() - since >= limits.RESTING_MS) this.#schedule(attention, key, "settle");
+      attention.tails.set(key, since);
     }
     attention.tailCursor = page.length < limits.SWEEP_PARTITIONS ? 0 : (page.at(-1)?.number ?? 0);
+  }
+
+  /** Joins small segments of partitions that rest, and drops what was removed whether they rest or not. */
+  #sweepUnsettled(attention: Attention): void {
+    this.#findUnsettled(attention);
+    const oldest = [...attention.unsettled].slice(0, limits.SWEEP_PARTITIONS);
+    for (const [key, { sinceMs, hasDead }] of oldest) {
+      if (performance.now() - sinceMs < limits.SETTLE_MS) continue;
+      const rests = attention.bucket.store.state(key).operations === 0;
+      if (hasDead || rests) this.#schedule(attention, key, "settle");
+    }
+  }
+
+  /** Takes note of what an earlier process may have left, a few partitions at a time. */
+  #findUnsettled(attention: Attention): void {
+    const { unsettled, settleCursor, bucket } = attention;
+    if (settleCursor === undefined || unsettled.size >= limits.SWEEP_PARTITIONS) return;
+    const page = bucket.store.from(settleCursor, limits.SETTLE_PARTITIONS);
+    attention.settleCursor = page.length < limits.SETTLE_PARTITIONS ? undefined : (page.at(-1)?.number ?? 0) + 1;
+    for (const { key } of page) {
+      if (!unsettled.has(key)) unsettled.set(key, { sinceMs: performance.now(), hasDead: false });
+    }
   }
 
   #sweepApplication(attention: Attention): void {
@@ -243,11 +311,11 @@ function isLong({ operations, operationBytes }: PartitionState): boolean {
   return operations >= limits.FOLD_OPERATIONS || operationBytes >= limits.FOLD_BYTES;
 }
 
-function jobOf(bucket: Bucket, key: string): Job {
+function jobOf(bucket: Bucket, key: string, reason: Job["reason"]): Job {
   const { promise, resolve, reject } = withResolvers();
   // Most jobs have nobody waiting for them; their failure was told to the operator.
   promise.catch(() => undefined);
-  return { bucket, key, done: promise, settle: (error) => (error === undefined ? resolve() : reject(error)) };
+  return { bucket, key, reason, done: promise, settle: (error) => (error === undefined ? resolve() : reject(error)) };
 }
 
 function withResolvers(): { promise: Promise<void>; resolve: () => void; reject: (error: unknown) => void } {

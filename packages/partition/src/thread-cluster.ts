@@ -22,6 +22,7 @@ import type {
 } from "./cluster.ts";
 import { deploymentUnderWay, prepareDeployment } from "./deployment.ts";
 import { embeddedOperation, embedding, type TextEmbedder } from "./embedding.ts";
+import { Expiry } from "./expiry.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
 import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
 import {
@@ -67,6 +68,7 @@ export class ThreadCluster implements Cluster {
   readonly #options: ThreadClusterOptions;
   readonly #engine: DeployableEngine;
   readonly #threads: readonly Correspondent[];
+  readonly #expiry: Expiry;
   #report: ApplicationReport | undefined;
   #deploying = false;
 
@@ -81,6 +83,12 @@ export class ThreadCluster implements Cluster {
       { length: Math.min(threads, storage.buckets) },
       () => new Correspondent(start, onProblem),
     );
+    this.#expiry = new Expiry({
+      buckets: storage.buckets,
+      report: () => this.#report,
+      applyWhere: (...asked) => this.applyWhere(...asked),
+      onProblem,
+    });
   }
 
   partition(key: PartitionKey): PartitionHandle {
@@ -173,6 +181,7 @@ export class ThreadCluster implements Cluster {
   }
 
   async close(): Promise<void> {
+    await this.#expiry.stop();
     await Promise.all(this.#threads.map((thread) => thread.close()));
     this.#options.storage.close();
     await this.#options.embedder?.close();

@@ -85,7 +85,7 @@ export class FakeEngine {
       if (engine.compactFailure !== undefined) throw engine.compactFailure;
       const { segments, operations } = yield* engine.#manifest(place);
       const documents = yield* engine.#documents(place);
-      if (operations.length === 0 && segments.length < 2 && reason === "fold") return undefined;
+      if (operations.length === 0 && segments.length < 2 && reason !== "schema") return undefined;
       const entries = [...documents];
       const blocks = [];
       for (let from = 0; from < entries.length; from += 4) {

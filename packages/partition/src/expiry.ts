@@ -1,0 +1,102 @@
+/**
+ * Removes documents that the application does not keep any more (`garbage-collection` of services.xml): every bucket is
+ * gone through in turns between which requests are served, and what the selection finds is removed on that condition, so
+ * that a document that was renewed meanwhile stays. Until then a document is found as before, as in Vespa.
+ */
+import type { DeployReport, MassOperation, MassOutcome, Visit, VisitStep } from "./cluster.ts";
+import { EXPIRY_FIRST_MS, EXPIRY_LOOK_MS, EXPIRY_STEP_MS } from "./limits.ts";
+
+/** What expiry works on. */
+export interface ExpiryOptions {
+  readonly buckets: number;
+  readonly report: () => DeployReport | undefined;
+  readonly applyWhere: (
+    visit: Visit,
+    step: VisitStep,
+    operation: MassOperation,
+    timeoutMs: number,
+  ) => Promise<MassOutcome>;
+  /** Told of every failure, for the operator's log. */
+  readonly onProblem: (error: unknown) => void;
+}
+
+const REMOVE: MassOperation = { kind: "remove", rawPath: "/document/v1/", body: new Uint8Array() };
+const MS_PER_SECOND = 1_000;
+
+/** The expiry of one cluster. */
+export class Expiry {
+  readonly #options: ExpiryOptions;
+  readonly #timer: ReturnType<typeof setInterval>;
+  /** When each document type is looked through next. */
+  readonly #dueMs = new Map<string, number>();
+  #running: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(options: ExpiryOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.look(), EXPIRY_LOOK_MS);
+    // Expiry alone keeps no process alive.
+    this.#timer.unref();
+  }
+
+  /** Begins with what is due, unless something is under way. */
+  look(): void {
+    this.#running ??= this.#expire()
+      .catch(this.#options.onProblem)
+      .finally(() => {
+        this.#running = undefined;
+      });
+  }
+
+  /** Settles when nothing is under way. */
+  async idle(): Promise<void> {
+    await this.#running;
+  }
+
+  /** Ends after the current step. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearInterval(this.#timer);
+    await this.idle();
+  }
+
+  async #expire(): Promise<void> {
+    for (const { name, garbageCollection } of this.#options.report()?.schemas ?? []) {
+      if (garbageCollection === undefined) {
+        this.#dueMs.delete(name);
+        continue;
+      }
+      const { selection, intervalSeconds } = garbageCollection;
+      const intervalMs = intervalSeconds * MS_PER_SECOND;
+      const now = performance.now();
+      const due = this.#dueMs.get(name) ?? now + Math.min(EXPIRY_FIRST_MS, intervalMs);
+      this.#dueMs.set(name, due);
+      if (now < due) continue;
+      this.#dueMs.set(name, now + intervalMs);
+      const visit = {
+        types: [name],
+        namespace: "",
+        selection,
+        fieldSet: "[id]",
+        tensorFormat: "",
+        format: "json",
+      } as const;
+      for (let bucket = 0; bucket < this.#options.buckets; bucket += 1) await this.#throughBucket(visit, bucket);
+    }
+  }
+
+  async #throughBucket(visit: Visit, bucket: number): Promise<void> {
+    let from = { partition: 0, after: "" };
+    while (!this.#stopped) {
+      const step = { bucket, from, documentsMax: Number.MAX_SAFE_INTEGER, bytesMax: EXPIRY_PAGE_BYTES };
+      const { next, failure } = await this.#options.applyWhere(visit, step, REMOVE, EXPIRY_STEP_MS);
+      if (failure !== undefined)
+        throw new Error(`Expired documents were not removed: ${failure.message ?? failure.status}`);
+      if (next === undefined) return;
+      from = next;
+    }
+  }
+}
+
+/** Bytes of ids in one page. */
+const EXPIRY_PAGE_BYTES: number = 1 << 20;

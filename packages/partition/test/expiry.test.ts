@@ -1,0 +1,85 @@
+/** When expiry looks, and what it does about failures; that documents go is tested with the real core. */
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { DeployReport, MassOutcome, Visit, VisitStep } from "../src/cluster.ts";
+import { Expiry } from "../src/expiry.ts";
+
+const SELECTION = "not (mail.expires > now())";
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function reportOf(intervalSeconds: number | undefined): DeployReport {
+  const garbageCollection =
+    intervalSeconds === undefined ? {} : { garbageCollection: { selection: SELECTION, intervalSeconds } };
+  const schemas = [{ name: "mail", cluster: "c", fields: [], ...garbageCollection }];
+  return { schemas, clusters: [], warnings: [], fingerprint: "" };
+}
+
+function expiryOf(intervalSeconds: number | undefined, outcomes: MassOutcome[] = []) {
+  const asked: { readonly visit: Visit; readonly step: VisitStep }[] = [];
+  const problems: unknown[] = [];
+  const expiry = new Expiry({
+    buckets: 2,
+    report: () => reportOf(intervalSeconds),
+    applyWhere: async (visit, step) => {
+      asked.push({ visit, step });
+      return outcomes.shift() ?? { documents: 0 };
+    },
+    onProblem: (problem) => problems.push(problem),
+  });
+  const after = async (seconds: number): Promise<void> => {
+    for (let second = 0; second < seconds; second += 1) {
+      vi.advanceTimersByTime(1_000);
+      await expiry.idle();
+    }
+  };
+  return { expiry, asked, problems, after };
+}
+
+test("every bucket is gone through once in an interval, the first time soon", async () => {
+  const { expiry, asked, after } = expiryOf(60);
+  await after(9);
+  expect(asked).toEqual([]);
+  await after(3);
+  expect(asked.map(({ step }) => step.bucket)).toEqual([0, 1]);
+  expect(asked[0]?.visit).toMatchObject({ types: ["mail"], selection: SELECTION });
+  await after(58);
+  expect(asked.length).toBe(2);
+  await after(4);
+  expect(asked.length).toBe(4);
+  await expiry.stop();
+});
+
+test("a bucket is gone on with where a step ended", async () => {
+  const next = { partition: 7, after: "id:n:mail:g=a:1" };
+  const { expiry, asked, after } = expiryOf(5, [{ documents: 3, next }, { documents: 1 }]);
+  await after(7);
+  expect(asked.map(({ step }) => [step.bucket, step.from.partition])).toEqual([
+    [0, 0],
+    [0, 7],
+    [1, 0],
+  ]);
+  await expiry.stop();
+});
+
+test("a failure is told, and the next interval tries again", async () => {
+  const failure = { status: 507, message: "The storage is full" };
+  const { expiry, problems, asked, after } = expiryOf(5, [{ documents: 0, failure }]);
+  await after(7);
+  expect(String(problems[0])).toContain("The storage is full");
+  await after(6);
+  expect(asked.length).toBe(3);
+  await expiry.stop();
+});
+
+test("nothing is looked for without garbage collection, nor after the end", async () => {
+  const { expiry, asked, after } = expiryOf(undefined);
+  await after(20);
+  expect(asked).toEqual([]);
+  await expiry.stop();
+});
