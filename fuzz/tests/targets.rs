@@ -67,6 +67,8 @@ check_each! {
     mail_schema = "mail-schema",
     services = "services",
     validation_overrides = "validation-overrides",
+    query_profile = "query-profile",
+    query_profile_type = "query-profile-type",
     package = "package",
     constant_json = "constant-json",
     constant_lz4 = "constant-lz4",

@@ -15,7 +15,7 @@ use crate::corpus;
 const GRAMMARS: [&str; 7] = ["weakAnd", "all", "any", "web", "phrase", "tokenize", "linguistics"];
 
 pub fn targets() -> Vec<Target> {
-    vec![yql(), simple_query(), sorting(), request_body(), grouping(), json_grouping()]
+    vec![yql(), select(), simple_query(), sorting(), request_body(), grouping(), json_grouping()]
 }
 
 /// Parameters that hold the input, so that `@name` and `userInput(@name)` parse it again.
