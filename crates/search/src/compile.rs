@@ -1,6 +1,7 @@
 //! From the parameters of a request to a plan.
 use std::rc::Rc;
 
+use brooklet_document::embedding::Embeddings;
 use brooklet_document::json::TensorFormat;
 use brooklet_query::tree::Query;
 use brooklet_rank::match_data::RankProperties;
@@ -8,6 +9,7 @@ use brooklet_task::{Code, Issues, Rejection, limits};
 
 use crate::bind::bind;
 use crate::deployed::{Deployed, DeployedSchema};
+use crate::embedded_inputs;
 use crate::grouping;
 use crate::inputs::Inputs;
 use crate::phases::{Phases, RERANK};
@@ -30,9 +32,10 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) ->
     let mut issues = Issues::default();
     let mut schemas = Vec::new();
     let searched = searched(deployed, &query, properties)?;
+    let embeddings = embedded_inputs::given(deployed, properties)?;
     for schema in &searched {
         let sole = searched.len() == 1;
-        schemas.push(for_schema(schema, &query, sole, properties, &mut issues)?);
+        schemas.push(for_schema(schema, &query, sole, (properties, &embeddings), &mut issues)?);
     }
     let timeout_ms = match query.timeout_ms {
         Some(timeout_ms) => timeout_ms.min(limits::TIMEOUT_MAX_MS),
@@ -192,7 +195,7 @@ fn for_schema(
     schema: &Rc<DeployedSchema>,
     query: &Query,
     sole: bool,
-    properties: &Properties,
+    (properties, embeddings): (&Properties, &Embeddings),
     issues: &mut Issues,
 ) -> Result<SchemaPlan, Rejection> {
     let profile_name = properties.value("ranking.profile").unwrap_or("default");
@@ -213,7 +216,7 @@ fn for_schema(
         let message = format!("Summary '{}' does not exist", Rejection::quote(summary));
         return Err(Rejection::new(Code::IllegalQuery, message));
     }
-    let inputs = Inputs::bind(&properties.inputs(), profile)?;
+    let inputs = Inputs::bind(properties, profile, embeddings)?;
     let bound = bind(&query.item, schema, sole, &inputs, issues)?;
     let mut rank_properties = profile.properties.clone();
     properties.beginning("ranking.properties.").for_each(|(name, value)| rank_properties.replace(name, value));

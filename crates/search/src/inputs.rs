@@ -2,6 +2,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use brooklet_document::embedding::Embeddings;
 use brooklet_document::json::read_query_tensor;
 use brooklet_document::{Tensor, TensorType, parse_literal};
 use brooklet_rank::Value;
@@ -9,7 +10,8 @@ use brooklet_schema::InputType;
 use brooklet_task::{Code, Rejection};
 
 use crate::deployed::{DeployedProfile, tensor_value, value_of};
-use crate::embed_call::EmbedCall;
+use crate::embedded_inputs;
+use crate::request::Properties;
 
 /// Values of `query(x)` by name.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +19,11 @@ pub(crate) struct Inputs(BTreeMap<String, Value>);
 
 impl Inputs {
     /// Reads what the request gave (name → text as written) for a profile.
-    pub(crate) fn bind(given: &[(String, String, String)], profile: &DeployedProfile) -> Result<Inputs, Rejection> {
+    pub(crate) fn bind(
+        properties: &Properties,
+        profile: &DeployedProfile,
+        embeddings: &Embeddings,
+    ) -> Result<Inputs, Rejection> {
         let mut inputs = Inputs::default();
         for input in &profile.profile.inputs {
             let value = match (&input.default, &input.input_type) {
@@ -28,15 +34,18 @@ impl Inputs {
             };
             inputs.0.insert(input.name.clone(), value);
         }
-        for (parameter, name, text) in given {
-            let declared = profile.profile.input(name).map(|input| &input.input_type);
-            if let (Some(call), Some(InputType::Tensor(_))) = (EmbedCall::read(text), declared) {
-                let refusal = call.map_or_else(|malformed| malformed, |call| call.refusal());
-                return Err(refusal.within(&format!("query({})", Rejection::quote(name))));
+        for (parameter, name, text) in properties.inputs() {
+            let declared = profile.profile.input(&name).map(|input| &input.input_type);
+            if let Some(InputType::Tensor(of)) = declared
+                && let Some(made) = embedded_inputs::read(&text, of, properties, embeddings)
+            {
+                let tensor = made.map_err(|refusal| refusal.within(&format!("query({})", Rejection::quote(&name))))?;
+                inputs.0.insert(name, tensor_value(tensor));
+                continue;
             }
-            let value =
-                read(text, declared).map_err(|reason| cannot_set(parameter, name, text, declared, profile, reason))?;
-            inputs.0.insert(name.clone(), value);
+            let value = read(&text, declared)
+                .map_err(|reason| cannot_set(&parameter, &name, &text, declared, profile, reason))?;
+            inputs.0.insert(name, value);
         }
         Ok(inputs)
     }

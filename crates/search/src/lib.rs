@@ -10,6 +10,7 @@ mod bind;
 mod compile;
 mod deployed;
 mod embed_call;
+mod embedded_inputs;
 mod explain;
 mod field_set;
 mod get;
@@ -43,6 +44,7 @@ mod summary;
 mod visit;
 
 pub use deployed::{Deployed, DeployedProfile, DeployedSchema};
+pub use embedded_inputs::query_embeddings;
 pub use get::Get;
 pub use merge::{Merge, scope};
 pub use partition::ResidentPartition;

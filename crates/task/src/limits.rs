@@ -81,6 +81,8 @@ pub const FUNCTIONS: usize = 1_000;
 pub const EMBEDDINGS: usize = 4_096;
 /// Bytes of the texts one operation may want embedded.
 pub const EMBEDDED_BYTES: usize = 4 << 20;
+/// Texts one query may want embedded.
+pub const QUERY_EMBEDDINGS: usize = 64;
 /// Bytes of one schema file (L-pkg).
 pub const SCHEMA_BYTES: usize = 1 << 20;
 /// Bytes of an XML file (L-pkg).

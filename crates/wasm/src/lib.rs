@@ -9,7 +9,7 @@ use brooklet_document::embedding::write_wanted;
 use brooklet_document::json::JsonWriter;
 use brooklet_feed::{Compact, Mutate, OperationRequest, embeddings_wanted, encode};
 use brooklet_schema::Application;
-use brooklet_search::{Deployed, Get, Merge, Residency, Search, Visit, scope};
+use brooklet_search::{Deployed, Get, Merge, Residency, Search, Visit, query_embeddings, scope};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task as CoreTask, Want, limits};
 use wasm_bindgen::prelude::*;
@@ -138,6 +138,7 @@ impl Core {
                 let request = OperationRequest::read(request)?;
                 Inner::Done(encode(&deployed.application, &request)?.to_bytes())
             }
+            12 => Inner::Done(query_embeddings(&deployed, request)?),
             11 => {
                 let request = OperationRequest::read(request)?;
                 Inner::Done(write_wanted(&embeddings_wanted(&deployed.application, &request)?))

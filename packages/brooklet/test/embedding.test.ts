@@ -69,8 +69,13 @@ const put = (cluster: Cluster, number: number, fields: Record<string, string>) =
     30_000,
   );
 
-async function ask(cluster: Cluster, properties: Record<string, string>): Promise<Record<string, unknown>[]> {
-  const request = { properties: Object.entries({ "streaming.groupname": "a", ...properties }), body: new Uint8Array() };
+async function ask(
+  cluster: Cluster,
+  properties: Record<string, string>,
+  json?: Record<string, string>,
+): Promise<Record<string, unknown>[]> {
+  const body = new TextEncoder().encode(json === undefined ? "" : JSON.stringify(json));
+  const request = { properties: Object.entries({ "streaming.groupname": "a", ...properties }), body };
   const answer = await cluster.partition("g:a").search(request, 10_000);
   const { root } = JSON.parse(new TextDecoder().decode(answer.body)) as {
     root: { errors?: unknown; children?: { fields: Record<string, unknown> }[] };
@@ -91,6 +96,15 @@ describe.each([0, 1])("with %i threads", (threads) => {
     expect(await put(cluster, 2, { title: "Bicycle", body: "It stands in the cellar." })).toEqual({ status: 200 });
     const deadline = { leftMs: () => 1000 };
     const [query] = await embedder.embed({ texts: ["deposit paid back"], purpose: "query", dimensions: 32, deadline });
+    const asked = {
+      yql: "select title from note where {targetHits: 1}nearestNeighbor(vector, q)",
+      "ranking.profile": "near",
+    };
+    for (const call of ['embed("deposit paid back")', "embed(e, @query)", "embed(deposit paid back)"]) {
+      const properties = { ...asked, query: "deposit paid back", "input.query(q)": call };
+      expect(await ask(cluster, properties)).toEqual([{ title: "Deposit" }]);
+      expect(await ask(cluster, {}, properties)).toEqual([{ title: "Deposit" }]);
+    }
     const hits = await ask(cluster, {
       yql: "select * from note where {targetHits: 1}nearestNeighbor(vector, q)",
       "ranking.profile": "near",
@@ -134,7 +148,15 @@ describe.runIf(minilm !== undefined)("all-MiniLM-L6-v2 as a component", () => {
     for (const [index, title] of ["Reset a forgotten password", "The invoice is due", "A walk by the sea"].entries()) {
       expect(await put(cluster, index, { title })).toEqual({ status: 200 });
     }
-    const hits = await ask(cluster, { yql: "select title from note where true", "ranking.profile": "unranked" });
-    expect(hits).toHaveLength(3);
+    const hits = await ask(cluster, {
+      yql: "select title from note where {targetHits: 3}nearestNeighbor(vector, q)",
+      "ranking.profile": "near",
+      "input.query(q)": 'embed(minilm, "how can I recover my login credentials")',
+    });
+    expect(hits.map(({ title }) => title)).toEqual([
+      "Reset a forgotten password",
+      "A walk by the sea",
+      "The invoice is due",
+    ]);
   }, 60_000);
 });

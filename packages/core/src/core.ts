@@ -45,6 +45,7 @@ const KIND = {
   merge: 8,
   searchPart: 10,
   embeddings: 11,
+  queryEmbeddings: 12,
 } as const;
 const PAGE_FORMAT = { json: 0, jsonl: 1, ids: 2 } as const;
 const OPERATION = { put: 1, update: 2, remove: 3 } as const;
@@ -131,6 +132,11 @@ export class Core implements Engine {
   /** The texts that must be embedded before an operation is encoded. */
   embeddings(request: EncodeRequest): Task<readonly EmbeddingWanted[]> {
     return this.#open(KIND.embeddings, writeOperation(new Writer(), request), decodeWanted);
+  }
+
+  /** The texts that must be embedded before a query is asked. */
+  queryEmbeddings(request: QueryRequest): Task<readonly EmbeddingWanted[]> {
+    return this.#open(KIND.queryEmbeddings, writeQuery(new Writer(), request), decodeWanted);
   }
 
   search(place: Place, nowSeconds: number, request: QueryRequest): Task<Rendered> {

@@ -154,6 +154,8 @@ export type CompactReason = "fold" | "schema" | "settle";
 export interface Engine {
   /** The texts that must be embedded before an operation is encoded. */
   embeddings(request: EncodeRequest): Task<readonly EmbeddingWanted[]>;
+  /** The texts that must be embedded before a query is asked. */
+  queryEmbeddings(request: QueryRequest): Task<readonly EmbeddingWanted[]>;
   encode(request: EncodeRequest): Task<EncodedOperation>;
   /** `queued`: the newest operation on the document that is not committed yet. */
   mutate(place: Place, nowSeconds: number, queued: OperationBytes | undefined, request: EncodeRequest): Task<Mutation>;

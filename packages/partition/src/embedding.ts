@@ -3,7 +3,16 @@
  */
 import { type Embedding, type EmbeddingWanted, type Engine, encodeEmbeddings } from "@brooklet/core";
 import { sampleRequest } from "./bucket-visit.ts";
-import type { DeployReport, MassOperation, OperationRequest, Outcome, PartitionHandle, Visit } from "./cluster.ts";
+import type {
+  Answer,
+  DeployReport,
+  MassOperation,
+  OperationRequest,
+  Outcome,
+  PartitionHandle,
+  SearchRequest,
+  Visit,
+} from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
 import { drive, NOWHERE } from "./drive.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
@@ -27,17 +36,19 @@ export interface EmbeddingSetting {
   readonly application: DeployReport | undefined;
 }
 
-/** A partition whose writes are embedded first, where their schema asks for it. */
+/** A partition whose writes and queries are embedded first, where they ask for it. */
 export function embedding(partition: PartitionHandle, how: EmbeddingSetting): PartitionHandle {
   const { embedder, application, engine } = how;
   const embeds = application?.schemas.some((schema) => schema.embeds === true) ?? false;
-  if (embedder === undefined || application === undefined || !embeds) return partition;
-  const embed = (wanted: readonly EmbeddingWanted[], timeoutMs: number): Promise<readonly Embedding[]> =>
-    embedder.embed(wanted, application, timeoutMs);
   return {
-    apply: (request, timeoutMs) => applyEmbedded(partition, request, timeoutMs, engine, embed),
+    apply: (request, timeoutMs) => {
+      if (embedder === undefined || application === undefined || !embeds) return partition.apply(request, timeoutMs);
+      const embed = (wanted: readonly EmbeddingWanted[], ms: number): Promise<readonly Embedding[]> =>
+        embedder.embed(wanted, application, ms);
+      return applyEmbedded(partition, request, timeoutMs, engine, embed);
+    },
     get: (request, timeoutMs) => partition.get(request, timeoutMs),
-    search: (request, timeoutMs) => partition.search(request, timeoutMs),
+    search: (request, timeoutMs) => embeddedSearch(request, timeoutMs, how, (of, ms) => partition.search(of, ms)),
   };
 }
 
@@ -56,6 +67,53 @@ export async function embeddedOperation(
   } catch (error) {
     throw serviceError(error);
   }
+}
+
+/** The parameter of a query that has its embeddings. */
+const EMBEDDINGS = "brooklet.embeddings";
+const CALL = new TextEncoder().encode("embed(");
+
+/** Whether a query could have a call of `embed`: whether it has one is for the core to say. */
+function mayEmbed({ properties, body }: SearchRequest): boolean {
+  if (properties.some(([name]) => name === EMBEDDINGS)) return false;
+  if (properties.some(([, value]) => value.includes("embed("))) return true;
+  for (let at = body.indexOf(CALL[0] ?? 0); at >= 0; at = body.indexOf(CALL[0] ?? 0, at + 1)) {
+    if (CALL.every((byte, index) => body[at + index] === byte)) return true;
+  }
+  return false;
+}
+
+/** Embeds the texts of a query, and asks it with their embeddings in the time that is left. */
+export async function embeddedSearch(
+  request: SearchRequest,
+  timeoutMs: number,
+  { engine, embedder, application }: EmbeddingSetting,
+  search: (request: SearchRequest, timeoutMs: number) => Promise<Answer>,
+): Promise<Answer> {
+  if (!mayEmbed(request)) return search(request, timeoutMs);
+  const start = performance.now();
+  try {
+    const wanted = drive(engine.queryEmbeddings(request), NOWHERE, Deadline.in(timeoutMs));
+    if (wanted.length === 0 || embedder === undefined || application === undefined) {
+      return await search(request, timeoutMs);
+    }
+    const embeddings = encodeEmbeddings(await embedder.embed(wanted, application, timeoutMs));
+    const given = [EMBEDDINGS, base64(embeddings)] as const;
+    const leftMs = timeoutMs - (performance.now() - start);
+    return await search({ ...request, properties: [...request.properties, given] }, leftMs);
+  } catch (error) {
+    throw serviceError(error);
+  }
+}
+
+const CHARACTERS_AT_ONCE = 8_192;
+
+function base64(bytes: Uint8Array): string {
+  let text = "";
+  for (let at = 0; at < bytes.length; at += CHARACTERS_AT_ONCE) {
+    text += String.fromCharCode(...bytes.subarray(at, at + CHARACTERS_AT_ONCE));
+  }
+  return btoa(text);
 }
 
 async function applyEmbedded(

@@ -18,7 +18,7 @@ import type {
   VisitStep,
 } from "./cluster.ts";
 import { prepareDeployment } from "./deployment.ts";
-import { type EmbeddingSetting, embeddedOperation, embedding, type TextEmbedder } from "./embedding.ts";
+import { type EmbeddingSetting, embeddedOperation, embeddedSearch, embedding, type TextEmbedder } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { serviceError } from "./failure.ts";
 import { searchWidely, type WideSearchPlace } from "./wide-search.ts";
@@ -80,7 +80,7 @@ export class LocalCluster implements Cluster {
       searchBucket: (of, step, ofMs) => this.#host.searchBucket(of, step, ofMs),
       bucketsAtOnce: 1,
     };
-    return searchWidely(place, request, timeoutMs, allow);
+    return embeddedSearch(request, timeoutMs, this.#embedding(), (of, ms) => searchWidely(place, of, ms, allow));
   }
 
   get buckets(): number {

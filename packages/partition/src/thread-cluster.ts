@@ -21,7 +21,7 @@ import type {
   VisitStep,
 } from "./cluster.ts";
 import { deploymentUnderWay, prepareDeployment } from "./deployment.ts";
-import { embeddedOperation, embedding, type TextEmbedder } from "./embedding.ts";
+import { type EmbeddingSetting, embeddedOperation, embeddedSearch, embedding, type TextEmbedder } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
 import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
@@ -104,8 +104,11 @@ export class ThreadCluster implements Cluster {
         return thread.call("search", { ...request, body }, [body], key, timeoutMs);
       },
     };
-    const { embedder } = this.#options;
-    return embedding(partition, { engine: this.#engine, embedder, application: this.#report });
+    return embedding(partition, this.#embedding());
+  }
+
+  #embedding(): EmbeddingSetting {
+    return { engine: this.#engine, embedder: this.#options.embedder, application: this.#report };
   }
 
   search(request: SearchRequest, timeoutMs: number, allow: (scope: SearchScope) => void): Promise<Answer> {
@@ -121,7 +124,7 @@ export class ThreadCluster implements Cluster {
       },
       bucketsAtOnce: this.#threads.length * SEARCH_BUCKETS_OF_THREAD,
     };
-    return searchWidely(place, request, timeoutMs, allow);
+    return embeddedSearch(request, timeoutMs, this.#embedding(), (of, ms) => searchWidely(place, of, ms, allow));
   }
 
   get buckets(): number {
@@ -145,7 +148,7 @@ export class ThreadCluster implements Cluster {
   }
 
   async applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
-    const how = { engine: this.#engine, embedder: this.#options.embedder, application: this.#report };
+    const how = this.#embedding();
     const embedded = await embeddedOperation(visit, operation, how, timeoutMs);
     const body = handOver(operation.body);
     const request = { visit, step, operation: { ...embedded, body } };
