@@ -1,0 +1,199 @@
+//! Random histories of one group against a map: puts, updates, removes and conditions, with folds, rewrites and cold
+//! starts in between; what is got, searched and visited is what the map says. `BROOKLET_HISTORY_STEPS` asks for more
+//! steps than the usual ones.
+use std::collections::BTreeMap;
+
+use host::{Host, VisitRequest, Write};
+use random::Random;
+use serde_json::{Value as Json, json};
+
+#[allow(dead_code, reason = "every test uses another part of it")]
+mod host;
+#[allow(dead_code, reason = "every test uses another part of it")]
+mod random;
+
+const STEPS: usize = 2_000;
+const KEY: &str = "g:a";
+const DOCUMENTS: usize = 30;
+/// Steps between two looks at everything.
+const LOOK: usize = 40;
+
+/// A document as the map has it.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Held {
+    number: Option<i32>,
+    list: Vec<i32>,
+    counts: BTreeMap<String, i32>,
+}
+
+impl Held {
+    fn json(&self) -> Json {
+        let mut fields = json!({});
+        if let Some(number) = self.number {
+            fields["number"] = number.into();
+        }
+        if !self.list.is_empty() {
+            fields["list"] = self.list.clone().into();
+        }
+        if !self.counts.is_empty() {
+            fields["counts"] = serde_json::to_value(&self.counts).unwrap();
+        }
+        fields
+    }
+}
+
+struct History {
+    host: Host,
+    map: BTreeMap<usize, Held>,
+    random: Random,
+}
+
+fn id(document: usize) -> String {
+    format!("id:n:d:g=a:{document:02}")
+}
+
+impl History {
+    fn number(&mut self) -> i32 {
+        self.random.below(7) as i32
+    }
+
+    /// A condition, and whether a document fulfils it.
+    fn condition(&mut self) -> (String, Box<dyn Fn(&Held) -> bool>) {
+        let wanted = self.number();
+        match self.random.below(6) {
+            0 => (format!("d.number == {wanted}"), Box::new(move |held| held.number == Some(wanted))),
+            1 => (format!("d.number != {wanted}"), Box::new(move |held| held.number != Some(wanted))),
+            2 => (
+                format!("not (d.number > {wanted})"),
+                Box::new(move |held| held.number.is_some_and(|number| number <= wanted)),
+            ),
+            3 => (format!("d.list == {wanted}"), Box::new(move |held| held.list.contains(&wanted))),
+            4 => (
+                format!("d.counts{{a}} >= {wanted} or d.number == null"),
+                Box::new(move |held| {
+                    held.number.is_none() || held.counts.get("a").is_some_and(|count| *count >= wanted)
+                }),
+            ),
+            _ => ("true".to_owned(), Box::new(|_| true)),
+        }
+    }
+
+    /// Changes of an update as JSON, and what they make of a document.
+    fn change(&mut self) -> (Json, Box<dyn Fn(&mut Held)>) {
+        let value = self.number();
+        match self.random.below(8) {
+            0 => (
+                json!({"number": {"increment": value}}),
+                Box::new(move |held| held.number = Some(held.number.unwrap_or(0) + value)),
+            ),
+            1 => (json!({"number": {"divide": 2}}), Box::new(|held| held.number = Some(held.number.unwrap_or(0) / 2))),
+            2 => (json!({"number": {"assign": null}}), Box::new(|held| held.number = None)),
+            3 => (json!({"list": {"add": [value]}}), Box::new(move |held| held.list.push(value))),
+            4 => (json!({"list": {"remove": [value]}}), Box::new(move |held| held.list.retain(|of| *of != value))),
+            5 => (
+                json!({"counts{a}": {"increment": value}, "number": {"assign": value}}),
+                Box::new(move |held| {
+                    held.number = Some(value);
+                    *held.counts.entry("a".to_owned()).or_default() += value;
+                }),
+            ),
+            6 => (
+                json!({"counts{a}": {"remove": 0}}),
+                Box::new(|held| {
+                    held.counts.remove("a");
+                }),
+            ),
+            _ => (
+                json!({"list[0]": {"assign": value}}),
+                Box::new(move |held| held.list.iter_mut().take(1).for_each(|of| *of = value)),
+            ),
+        }
+    }
+
+    /// One operation on one document, by the core and by the map.
+    fn write(&mut self) {
+        let document = self.random.below(DOCUMENTS);
+        let (text, fulfils) = self.condition();
+        let conditional = self.random.below(2) == 0;
+        let create = self.random.below(3) == 0;
+        let before = self.map.get(&document).cloned();
+        let kind = [1, 2, 2, 2, 3][self.random.below(5)];
+        let create = create && kind != 3;
+        let holds = !conditional || before.as_ref().map_or(create, &fulfils);
+        let (body, after) = match kind {
+            1 => {
+                let held = Held { number: Some(self.number()), list: vec![self.number()], ..Held::default() };
+                (json!({"fields": held.json()}).to_string(), Some(held))
+            }
+            2 => {
+                let (fields, apply) = self.change();
+                let held = before.clone().or_else(|| create.then(Held::default));
+                let after = held.map(|mut held| {
+                    apply(&mut held);
+                    held
+                });
+                (json!({"fields": fields}).to_string(), after)
+            }
+            _ => (String::new(), None),
+        };
+        let condition = if conditional { text.as_str() } else { "" };
+        let outcome = self.host.write(&Write { kind, id: &id(document), body: &body, condition, create });
+        let told = format!("{kind} {} {body} if {condition} create {create}: {before:?}", id(document));
+        match outcome {
+            Ok(()) => assert!(holds, "{told}"),
+            Err(rejection) => assert!(!holds && rejection.code.status() == 412, "{told}: {rejection}"),
+        }
+        if holds {
+            match after {
+                Some(held) => self.map.insert(document, held),
+                None => self.map.remove(&document),
+            };
+        }
+        let answer = self.host.get(&id(document));
+        match self.map.get(&document) {
+            None => assert_eq!(answer.status, 404, "{told}"),
+            Some(held) => assert_eq!(answer.json["fields"], held.json(), "{told}"),
+        }
+    }
+
+    /// Everything there is, and what a selection selects of it.
+    fn look(&mut self) {
+        let ids: Vec<String> = self.map.keys().map(|document| id(*document)).collect();
+        let (text, fulfils) = self.condition();
+        let selected: Vec<String> =
+            self.map.iter().filter(|(_, held)| fulfils(held)).map(|(document, _)| id(*document)).collect();
+        for (selection, expected) in [("", ids), (&text, selected)] {
+            let request = VisitRequest { types: &["d"], selection, ..VisitRequest::default() };
+            let page = self.host.visit(KEY, &request).unwrap();
+            let found: Vec<String> = page.json().iter().map(|of| of["id"].as_str().unwrap().to_owned()).collect();
+            assert_eq!(found, expected, "visited by '{selection}'");
+        }
+        let wanted = self.number();
+        let query = format!("select * from d where number = {wanted}");
+        let found = self.host.search(KEY, &[("yql", &query)]);
+        let expected = self.map.values().filter(|held| held.number == Some(wanted)).count();
+        assert_eq!(found.json["root"]["fields"]["totalCount"], expected, "{}", found.body);
+    }
+}
+
+#[test]
+fn a_group_is_what_a_map_says_after_any_history() {
+    let steps =
+        std::env::var("BROOKLET_HISTORY_STEPS").map_or(STEPS, |steps| steps.parse().expect("a number of steps"));
+    let sd = "schema d { document d { field number type int { indexing: summary | attribute } \
+              field list type array<int> { indexing: summary | attribute } \
+              field counts type map<string, int> { indexing: summary } } }";
+    let mut history = History { host: Host::with_schema("d", sd), map: BTreeMap::new(), random: Random::new(11) };
+    for step in 0..steps {
+        match history.random.below(40) {
+            0 => drop(history.host.compact(KEY, 1)),
+            1 => drop(history.host.compact(KEY, 3)),
+            2 => history.host.forget(),
+            _ => history.write(),
+        }
+        if step % LOOK == 0 && !history.map.is_empty() {
+            history.look();
+        }
+    }
+    assert!(history.map.len() > DOCUMENTS / 3, "the history says nothing");
+}
