@@ -82,6 +82,7 @@ function vectors() {
     .filter(
       (path) => /^test-vectors\/[^/]+\/[^/]+\.jsonl?$/.test(path) && !/\/(runner|applications|feeds)\//.test(path),
     )
+    .filter((path) => !/^test-vectors\/model\/[^/]+\.json$/.test(path))
     .map((path) => `| [${path.replace("test-vectors/", "")}](${path}) | ${rowsOf(path)} |`);
   return ["| vectors | |", "| --- | --- |", ...rows].join("\n");
 }
@@ -90,9 +91,9 @@ function vectors() {
 function rowsOf(path) {
   const text = content(path);
   if (path.endsWith(".jsonl")) return `${text.split("\n").filter((line) => line !== "").length} rows`;
-  /** @type {{ conversations?: { steps: unknown[] }[] }} */
+  /** @type {{ conversations?: { steps?: unknown[] }[] }} */
   const { conversations = [] } = JSON.parse(text);
-  const steps = conversations.reduce((sum, { steps }) => sum + steps.length, 0);
+  const steps = conversations.reduce((sum, { steps = [] }) => sum + steps.length, 0);
   return steps === 0
     ? `${conversations.length} conversations`
     : `${conversations.length} conversations, ${steps} steps`;
