@@ -183,9 +183,10 @@ impl Application {
     pub fn stored_selection(&self, document_type: &str) -> Option<String> {
         let cluster = self.cluster_of(document_type)?;
         let own = cluster.types.iter().find(|config| config.name == document_type)?.selection.as_deref();
-        match (cluster.selection.as_deref(), own) {
+        let said = |selection: Option<&'_ str>| selection.filter(|text| !text.trim().is_empty()).map(str::to_owned);
+        match (said(cluster.selection.as_deref()), said(own)) {
             (Some(all), Some(own)) => Some(format!("({all}) and ({own})")),
-            (one, other) => one.or(other).map(str::to_owned),
+            (one, other) => one.or(other),
         }
     }
 }

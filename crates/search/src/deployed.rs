@@ -115,19 +115,6 @@ impl DeployedSchema {
 
 /// What the schema crate reads and nothing here does yet, though it would change answers.
 fn refuse_unserved(application: &Application) -> Result<(), Rejection> {
-    let unsupported = |what: String| Err(Rejection::new(Code::Unsupported, format!("{what} is not supported yet")));
-    for cluster in &application.clusters {
-        if cluster.selection.as_deref().is_some_and(|selection| !selection.trim().is_empty()) {
-            return unsupported(format!(
-                "services.xml: documents selection=\"…\" of content cluster '{}'",
-                cluster.name
-            ));
-        }
-        if let Some(of) = cluster.types.iter().find(|of| of.selection.as_deref().is_some_and(|s| !s.trim().is_empty()))
-        {
-            return unsupported(format!("services.xml: document type=\"{}\" selection=\"…\"", of.name));
-        }
-    }
     application.schemas.iter().try_for_each(|schema| refuse_unserved_summaries(schema))
 }
 
