@@ -63,12 +63,11 @@ impl<'a> Input<'a> {
     /// A length whose first four bits are given: 15 means that bytes follow, the last of them below 255.
     fn length(&mut self, first: u8) -> Result<usize, Lz4Error> {
         let mut length = usize::from(first);
-        while first == 15 {
+        let mut followed = first == 15;
+        while followed {
             let more = self.byte()?;
             length = length.checked_add(usize::from(more)).ok_or(Lz4Error::Malformed)?;
-            if more < 255 {
-                break;
-            }
+            followed = more == 255;
         }
         Ok(length)
     }

@@ -304,7 +304,8 @@ fn compare_values(a: &SortValue, b: &SortValue) -> Ordering {
 fn compare_mixed(integer: i64, float: f64) -> Ordering {
     const BOUND: f64 = 9_223_372_036_854_775_808.0;
     let whole = float.trunc();
-    if float.is_nan() || float >= BOUND || float < -BOUND {
+    // No range contains NaN.
+    if !(-BOUND..BOUND).contains(&float) {
         return if float.is_sign_negative() { Ordering::Greater } else { Ordering::Less };
     }
     // Nothing is between a number and its whole part but the fraction; -0.0 comes before 0, as among floats.

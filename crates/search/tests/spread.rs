@@ -90,8 +90,11 @@ fn put(host: &mut Host, document: &Document) {
     host.put(&document.id, &format!("{{\"words\": \"{words}\", \"n\": {n}, \"m\": {m}{size}}}")).unwrap();
 }
 
-/// A condition: its YQL, and what it means.
-fn condition(random: &mut Random) -> (String, Box<dyn Fn(&Document) -> bool>) {
+/// A condition or selection: its text, and what it means.
+type Condition = (String, Box<dyn Fn(&Document) -> bool>);
+
+/// A condition in YQL.
+fn condition(random: &mut Random) -> Condition {
     match random.below(4) {
         0 => ("true".to_owned(), Box::new(|_| true)),
         1 => {
@@ -110,8 +113,8 @@ fn condition(random: &mut Random) -> (String, Box<dyn Fn(&Document) -> bool>) {
     }
 }
 
-/// A selection: its text, and what it means.
-fn selection(random: &mut Random, groups: usize) -> (String, Box<dyn Fn(&Document) -> bool>) {
+/// A selection of documents.
+fn selection(random: &mut Random, groups: usize) -> Condition {
     let some: Vec<String> = (0..groups + 1).filter(|_| random.below(2) == 0).map(|group| format!("g{group}")).collect();
     match random.below(4) {
         0 => ("true".to_owned(), Box::new(|_| true)),

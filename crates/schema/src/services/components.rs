@@ -89,8 +89,11 @@ const OPENAI: &[Setting] = &[
     ("prepend/document", Kind::Text),
 ];
 
-/// The settings of each kind of embedder, and those without which it cannot be.
-const EMBEDDERS: &[(&str, &[&[Setting]], &[&str])] = &[
+/// A kind of embedder: its name, its settings, and those without which it cannot be.
+type Embedder = (&'static str, &'static [&'static [Setting]], &'static [&'static str]);
+
+/// Every kind of embedder.
+const EMBEDDERS: &[Embedder] = &[
     ("hugging-face-embedder", &[TRANSFORMER, HUGGING_FACE, ONNX], &["transformer-model", "tokenizer-model"]),
     ("bert-embedder", &[TRANSFORMER, BERT, ONNX], &["transformer-model", "tokenizer-vocab"]),
     ("colbert-embedder", &[TRANSFORMER, COLBERT, ONNX], &["transformer-model", "tokenizer-model"]),

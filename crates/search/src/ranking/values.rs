@@ -158,14 +158,16 @@ pub(super) fn items(spec: &ColumnSpec, spot: Spot<'_>, reads: &mut Reads) -> Res
     if missing { Err(Halt::Missing) } else { Ok(found) }
 }
 
-/// The labels, cell type and exact cells of each row of a document in a mapped vector column; `labels` are those of one
-/// row.
+/// A row of a mapped vector column: its labels, cell type and exact cells.
+pub(super) type MappedRow = (Vec<String>, CellType, Vec<u8>);
+
+/// Each row of a document in a mapped vector column; `labels` are those of one row.
 pub(super) fn mapped_rows(
     spec: &ColumnSpec,
     labels: usize,
     spot: Spot<'_>,
     reads: &mut Reads,
-) -> Result<Vec<(Vec<String>, CellType, Vec<u8>)>, Halt> {
+) -> Result<Vec<MappedRow>, Halt> {
     let Some(column) = spot.at().segment.header.column(spec) else { return Ok(Vec::new()) };
     let vectors = Vectors::of(column)?;
     let mut blocks = reads.of(&spot.at().segment);
