@@ -182,6 +182,8 @@ fn a_scope_names_groups_and_types() {
         ("id.group = \"a*\"", None, None),
         ("not (id.group != \"a\")", Some(vec![group("a")]), None),
         ("not mail", None, Some(vec!["note"])),
+        ("not 0.", None, None),
+        ("-0.0", Some(vec![]), Some(vec![])),
         ("mail.year > 3 or id.type == \"note\"", None, Some(vec!["mail", "note"])),
         ("mail.year > 3 and note", Some(vec![]), Some(vec![])),
         ("id.group == \"a\" and id.group == \"b\"", Some(vec![]), Some(vec![])),
@@ -295,7 +297,11 @@ fn atoms() -> impl Strategy<Value = (String, Twin)> {
             (format!("id.{part} == {wanted}"), twin)
         },
     );
-    prop_oneof![of_year, of_type, of_place]
+    let literals =
+        [("0.", false), ("-0.0", false), ("0.5", true), ("0", false), ("-3", true), ("'x'", true), ("null", false)];
+    let literal = prop::sample::select(literals.to_vec())
+        .prop_map(|(text, holds)| (text.to_owned(), Twin::new(move |_| Some(holds))));
+    prop_oneof![3 => of_year, 3 => of_type, 3 => of_place, 1 => literal]
 }
 
 fn selections() -> impl Strategy<Value = (String, Twin)> {

@@ -86,8 +86,9 @@ fn scope(node: &Node, wanted: bool, types: &dyn DocumentTypes) -> Scope {
             Scope::of_types(types.names().into_iter().filter(of_type).map(str::to_owned).collect())
         }
         Node::Literal(literal) => {
-            let holds = !matches!(literal, Literal::Null | Literal::Bool(false) | Literal::Int(0));
-            if holds == wanted { Scope::ALL } else { Scope::nothing() }
+            // A number holds if it is not zero, as where selections are evaluated; the pattern 0.0 is -0.0 too.
+            let fails = matches!(literal, Literal::Null | Literal::Bool(false) | Literal::Int(0) | Literal::Float(0.0));
+            if fails != wanted { Scope::ALL } else { Scope::nothing() }
         }
         Node::Compare(comparison) => of_fields(node).and(of_comparison(comparison, wanted)),
         value => of_fields(value),
