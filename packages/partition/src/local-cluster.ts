@@ -128,6 +128,11 @@ export class LocalCluster implements Cluster {
     return this.#report;
   }
 
+  /** Folds the tail of a partition now. */
+  maintain(key: PartitionKey): Promise<void> {
+    return this.#host.partition(key).maintain();
+  }
+
   /** Settles when no maintenance is queued or running. */
   idle(): Promise<void> {
     return this.#host.idle();

@@ -12,7 +12,6 @@ import { nativeAnswers, root, vectorFiles } from "../../core/test/runners.ts";
 import type { PartitionKey } from "../src/cluster.ts";
 import { serviceError } from "../src/failure.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
-import { Partition } from "../src/partition.ts";
 import { openSql } from "./setting.ts";
 
 const BUILD_MS = 15 * 60_000;
@@ -174,9 +173,7 @@ class Talk {
   }
 
   async #fold(key: PartitionKey): Promise<void> {
-    const partition = this.#cluster.partition(key);
-    if (!(partition instanceof Partition)) throw new Error("a local cluster has its partitions in this thread");
-    await partition.maintain();
+    await this.#cluster.maintain(key);
   }
 }
 
