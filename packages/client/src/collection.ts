@@ -1,12 +1,12 @@
 /** Fields that hold several values: lists, weighted sets, maps, and structs. */
 import { arrayCodec, INT, mapValues, objectCodec, recordCodec } from "./codec.ts";
 import type { StructType } from "./data-type.ts";
-import { type Field, type FieldDefinition, type FieldMap, makeField, type ShapeOf } from "./field.ts";
+import { type Field, type FieldDefinition, type FieldMap, type FieldShape, makeField, type ShapeOf } from "./field.ts";
 import type { ElementConditions, IndexConditions, MapConditions } from "./field-condition.ts";
 import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./infer.ts";
 
-type Collection<Output, Input, Conditions> = Field<{
-  readonly kind: "other";
+type Collection<Output, Input, Conditions, Kind extends FieldShape["kind"] = "other"> = Field<{
+  readonly kind: Kind;
   readonly output: Output;
   readonly input: Input;
   readonly optional: false;
@@ -18,7 +18,8 @@ type Collection<Output, Input, Conditions> = Field<{
 export type ArrayField<Element extends Field> = Collection<
   readonly ShapeOf<Element>["output"][],
   readonly ShapeOf<Element>["input"][],
-  ShapeOf<Element>["conditions"] & ElementConditions<ShapeOf<Element>["conditions"]> & IndexConditions
+  ShapeOf<Element>["conditions"] & ElementConditions<ShapeOf<Element>["conditions"]> & IndexConditions,
+  "array"
 >;
 
 /** A list. A condition on it is fulfilled when one of its elements fulfils it. */
@@ -32,7 +33,8 @@ export function array<Element extends Field>(element: Element): ArrayField<Eleme
 export type WeightedSetField<Element extends Field> = Collection<
   Readonly<Record<string, number>>,
   Readonly<Record<string, number>>,
-  ShapeOf<Element>["conditions"]
+  ShapeOf<Element>["conditions"],
+  "weighted"
 >;
 
 /** A set of texts or integers with an integer weight each. */

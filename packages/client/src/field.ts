@@ -15,8 +15,8 @@ import type {
 
 /** What a field is to the type checker. */
 export interface FieldShape {
-  /** `sortable` and `vector` fields can be ordered by, and searched near. */
-  readonly kind: "text" | "sortable" | "vector" | "other";
+  /** `sortable` and `vector` fields can be ordered by, and searched near; all but `vector` and `other` be grouped by. */
+  readonly kind: "text" | "sortable" | "vector" | "array" | "weighted" | "other";
   /** A value as it is read. */
   readonly output: unknown;
   /** A value as it is given. */

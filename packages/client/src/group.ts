@@ -4,10 +4,13 @@ import { decodeMembers } from "./codec.ts";
 import { BrookletError, invalidArgument, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, type ExchangeRequest, exchange, pathSegment } from "./exchange.ts";
 import type { DocumentExplanation } from "./explanation.ts";
+import type { FacetsOf } from "./facet.ts";
 import { Feed, type FeedOperation, type FeedOptions, type FeedSource, feed } from "./feed.ts";
 import type { FieldMap } from "./field.ts";
+import type { Grouping } from "./grouping.ts";
 import type { DocumentInputOf, DocumentOf } from "./infer.ts";
 import {
+  type GroupedAnswer,
   type Query,
   query,
   type SearchOptions,
@@ -179,12 +182,16 @@ export class Group {
     S extends AnySchema,
     Selected extends keyof S["fields"] & string = never,
     Profile extends S["profiles"][number] = never,
+    Facets extends FacetsOf<S["fields"]> = never,
+    G extends Grouping = never,
   >(
     schema: S,
-    options: SearchOptions<S, Selected, Profile> & RequestOptions = {},
-  ): Promise<SearchResult<SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>>> {
+    options: SearchOptions<S, Selected, Profile, Facets, G> & RequestOptions = {},
+  ): Promise<
+    SearchResult<SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>> & GroupedAnswer<S, Facets, G>
+  > {
     const { signal } = options;
-    return this.run(query<S, Selected, Profile>(schema, options), signal === undefined ? {} : { signal });
+    return this.run(query<S, Selected, Profile, Facets, G>(schema, options), signal === undefined ? {} : { signal });
   }
 
   /** Searches the group with YQL, for what `search` has no words for. Hits have the fields that the server chooses. */
@@ -211,10 +218,10 @@ export class Group {
   }
 
   /** Sends a query that `query()` or `yqlQuery()` has made. */
-  async run<Fields, Features = HitFeatures>(
-    written: Query<AnySchema, Fields, Features>,
+  async run<Fields, Features = HitFeatures, Grouped = unknown>(
+    written: Query<AnySchema, Fields, Features, Grouped>,
     options: RequestOptions = {},
-  ): Promise<SearchResult<Fields, Features>> {
+  ): Promise<SearchResult<Fields, Features> & Grouped> {
     return readResult(written, await this.#search(written.toJSON(), options.signal));
   }
 

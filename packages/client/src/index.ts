@@ -33,6 +33,21 @@ export type {
   Occurrence,
 } from "./explanation.ts";
 export {
+  type DateInterval,
+  dateHistogram,
+  type Facet,
+  type FacetAggregate,
+  type FacetAggregates,
+  type FacetAnswers,
+  type FacetOptions,
+  type FacetsOf,
+  type FacetValue,
+  facet,
+  type GroupableName,
+  type NumericName,
+  ranges,
+} from "./facet.ts";
+export {
   Feed,
   FeedError,
   type FeedOperation,
@@ -83,7 +98,33 @@ export type {
   WandOptions,
   WeightedConditions,
 } from "./field-condition.ts";
+export type { FoundDocument } from "./found-document.ts";
 export { type CreateOptions, Group, type RequestOptions, type UpdateOptions, type WriteOptions } from "./group.ts";
+export {
+  type Grouping,
+  type GroupingAnswer,
+  type GroupingFieldsOf,
+  type GroupingLanguage,
+  type GroupList,
+  type GroupListMap,
+  type GroupListOptions,
+  type GroupListsOf,
+  type GroupOf,
+  type GroupValueOf,
+  grouping,
+  type OutputMap,
+  type OutputsOf,
+} from "./grouping.ts";
+export {
+  Aggregation,
+  type CollationStrength,
+  type GroupingArgument,
+  GroupingExpression,
+  GroupingField,
+  GroupingFilter,
+  type GroupingRange,
+  type Quantile,
+} from "./grouping-expression.ts";
 export type { ConditionsOf, DocumentInputOf, DocumentOf, HitFieldsOf } from "./infer.ts";
 export {
   alternatives,
@@ -104,6 +145,7 @@ export {
 export type { Expression, Profile } from "./profile.ts";
 export {
   type CommonSearchOptions,
+  type GroupedAnswer,
   type NearQuery,
   type Order,
   type Query,
@@ -128,7 +170,7 @@ export type {
   OpenFeatures,
   ProfileMap,
 } from "./ranking.ts";
-export type { FoundDocument, Hit, SearchResult, SearchTiming } from "./result.ts";
+export type { Hit, SearchResult, SearchTiming } from "./result.ts";
 export {
   type AnySchema,
   type BuiltInProfile,

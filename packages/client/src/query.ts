@@ -1,6 +1,8 @@
 /** Writes a search as YQL and the parameters beside it. What a user typed is a parameter, never part of the YQL. */
 import { type Condition, everything, literal } from "./condition.ts";
 import { invalidArgument, suggestion } from "./error.ts";
+import { type Facet, type FacetAnswers, type FacetsOf, facetText } from "./facet.ts";
+import type { Grouping, GroupingAnswer } from "./grouping.ts";
 import type { ConditionsOf, DocumentOf, HitFieldsOf, NameWith } from "./infer.ts";
 import { hybridProfileName, nearProfileName } from "./profile.ts";
 import type { HitFeatures, HitFeaturesOf, InputsOf } from "./ranking.ts";
@@ -76,6 +78,8 @@ export interface SearchOptions<
   S extends AnySchema,
   Selected extends keyof S["fields"] & string = never,
   Profile extends S["profiles"][number] = never,
+  Facets extends FacetsOf<S["fields"]> = never,
+  G extends Grouping = never,
 > extends CommonSearchOptions<S, Profile> {
   /** What a user typed. An empty text is as good as none. */
   readonly text?: string | TextQuery;
@@ -86,7 +90,17 @@ export interface SearchOptions<
   readonly orderBy?: OrderBy<S> | readonly OrderBy<S>[];
   /** The fields of hits; all but vectors by default. */
   readonly fields?: readonly Selected[];
+  /** Counts of values among all matches, by a name each: `{ from: facet("sender") }`. */
+  readonly facets?: Facets;
+  /** Groups of all matches, made by `grouping()`. */
+  readonly grouping?: G;
 }
+
+/** What a result has beside hits: `facets` and `grouping`, if they were asked for. */
+export type GroupedAnswer<S extends AnySchema, Facets, G extends Grouping> = ([Facets] extends [never]
+  ? unknown
+  : { readonly facets: FacetAnswers<Facets, S["fields"]> }) &
+  ([G] extends [never] ? unknown : { readonly grouping: GroupingAnswer<G, SomeFields<S>> });
 
 /** What a search in YQL may say beside it. */
 export interface YqlSearchOptions<S extends AnySchema, Profile extends S["profiles"][number] = never>
@@ -108,10 +122,16 @@ export type SelectedFields<S extends AnySchema, Selected extends string> = [Sele
   : DocumentOf<Pick<S["fields"], Selected & keyof S["fields"]>>;
 
 /** A search that is written, and not sent yet. */
-export interface Query<S extends AnySchema = AnySchema, Fields = unknown, Features = HitFeatures> {
+export interface Query<S extends AnySchema = AnySchema, Fields = unknown, Features = HitFeatures, Grouped = unknown> {
   readonly schema: S;
   /** @internal The features of hits: nothing but a type. */
   readonly features?: Features;
+  /** @internal What the answer has beside hits: nothing but a type. */
+  readonly grouped?: Grouped;
+  /** The facets asked for, in the order of their groupings. */
+  readonly facets?: Readonly<Record<string, Facet>>;
+  /** The grouping asked for, which follows those of facets. */
+  readonly grouping?: Grouping;
   readonly yql: string;
   /** Everything beside the YQL, by the names the server has for it. */
   readonly parameters: Readonly<Record<string, unknown>>;
@@ -132,17 +152,29 @@ export function query<
   S extends AnySchema,
   Selected extends keyof S["fields"] & string = never,
   Profile extends S["profiles"][number] = never,
+  Facets extends FacetsOf<S["fields"]> = never,
+  G extends Grouping = never,
 >(
   schema: S,
-  options: SearchOptions<S, Selected, Profile> = {},
-): Query<S, SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>> {
+  options: SearchOptions<S, Selected, Profile, Facets, G> = {},
+): Query<S, SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>, GroupedAnswer<S, Facets, G>> {
   const asked = options as unknown as AnySearch;
   const text = textOf(schema, asked.text);
   const vector = asked.near === undefined ? {} : { [inputName(asked.near.field)]: vectorOf(schema, asked.near) };
   const parameters = { ...commonParameters(schema, asked, profileFor(asked, text)), ...vector };
   if (text !== undefined) parameters["text"] = text.query;
   const hitFields = (asked.fields ?? shownFields(schema)) as (keyof SelectedFields<S, Selected> & string)[];
-  return makeQuery(schema, writeYql(schema, asked, text), parameters, hitFields);
+  const { facets, grouping } = asked;
+  return {
+    ...makeQuery<S, SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>, GroupedAnswer<S, Facets, G>>(
+      schema,
+      writeYql(schema, asked, text),
+      parameters,
+      hitFields,
+    ),
+    ...(facets === undefined ? {} : { facets }),
+    ...(grouping === undefined ? {} : { grouping }),
+  };
 }
 
 /** Makes a search of YQL: for what `query` has no words for. Its hits have the fields that the server chooses. */
@@ -164,14 +196,16 @@ interface AnySearch extends Omit<CommonSearchOptions<AnySchema>, "inputs"> {
   readonly where?: Condition | ((fields: unknown) => Condition);
   readonly orderBy?: string | SortOrder | readonly (string | SortOrder)[];
   readonly fields?: readonly string[];
+  readonly facets?: Readonly<Record<string, Facet>>;
+  readonly grouping?: Grouping;
 }
 
-function makeQuery<S extends AnySchema, Fields, Features>(
+function makeQuery<S extends AnySchema, Fields, Features, Grouped = unknown>(
   schema: S,
   yql: string,
   parameters: Readonly<Record<string, unknown>>,
   hitFields: Query<S, Fields>["hitFields"],
-): Query<S, Fields, Features> {
+): Query<S, Fields, Features, Grouped> {
   return { schema, yql, parameters, hitFields, toString: () => yql, toJSON: () => ({ yql, ...parameters }) };
 }
 
@@ -253,7 +287,10 @@ function writeYql(schema: AnySchema, options: AnySearch, text: TextQuery | undef
   const selected = fields === undefined ? "*" : [...fields, "matchfeatures", "summaryfeatures"].join(", ");
   const orders = Array.isArray(orderBy) ? (orderBy as readonly (string | SortOrder)[]) : [orderBy ?? []].flat();
   const order = orders.length === 0 ? "" : ` order by ${orders.map(sortKey).join(", ")}`;
-  return `select ${selected} from ${schema.name} where ${condition}${order}`;
+  const grouped = Object.values(options.facets ?? {}).map((facet) => facetText(schema, facet));
+  if (options.grouping !== undefined) grouped.push(String(options.grouping));
+  const groupings = grouped.map((text) => ` | ${text}`).join("");
+  return `select ${selected} from ${schema.name} where ${condition}${order}${groupings}`;
 }
 
 function sortKey(order: string | SortOrder): string {

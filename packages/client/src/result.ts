@@ -3,21 +3,12 @@ import type { Coverage, Hit as WireHit, SearchResult as WireResult } from "@broo
 import { decodeMembers } from "./codec.ts";
 import { BrookletError, invalidArgument, unexpectedAnswer } from "./error.ts";
 import type { Explanation } from "./explanation.ts";
+import { readFacet } from "./facet.ts";
+import type { FoundDocument } from "./found-document.ts";
+import { readGrouping, type WireGroup } from "./grouping.ts";
 import type { Query } from "./query.ts";
 import type { FeatureValue, HitFeatures } from "./ranking.ts";
 import type { AnySchema } from "./schema.ts";
-
-/** A document that was found, but for its features. */
-export interface FoundDocument<Fields> {
-  /** The id it was put under. */
-  readonly id: string;
-  /** The whole document id, as in `id:mail:mail:g=alice:m1`. */
-  readonly documentId: string;
-  readonly relevance: number;
-  readonly fields: Fields;
-  /** Why it is a hit: what matched where, and how its relevance came about. The search must say `explain: true`. */
-  explain(): Explanation;
-}
 
 /** A document that was found, with the features that its profile lists. */
 export type Hit<Fields, Features = HitFeatures> = FoundDocument<Fields> & Features;
@@ -44,10 +35,10 @@ export interface SearchResult<Fields, Features = HitFeatures> {
 const MS_PER_SECOND = 1000;
 
 /** Reads an answer. A part that could not be answered is an error: half a result looks like a whole one. */
-export function readResult<Fields, Features>(
-  query: Query<AnySchema, Fields, Features>,
+export function readResult<Fields, Features, Grouped>(
+  query: Query<AnySchema, Fields, Features, Grouped>,
   answer: unknown,
-): SearchResult<Fields, Features> {
+): SearchResult<Fields, Features> & Grouped {
   const { root, timing } = answer as WireResult;
   if (root === undefined) throw unexpectedAnswer("the answer to a search has no root");
   const problem = root.errors?.[0];
@@ -55,11 +46,34 @@ export function readResult<Fields, Features>(
     throw new BrookletError("ERROR_IN_REPLY", `The result is not complete: ${problem.message}`, { status: 200 });
   }
   const hits = (root.children ?? []).filter((child): child is WireHit => !child.id.startsWith("group:"));
-  return {
+  const result: SearchResult<Fields, Features> = {
     hits: hits.map((hit) => readHit<Fields, Features>(query, hit)),
     totalCount: root.fields?.totalCount ?? 0,
     ...(root.coverage === undefined ? {} : { coverage: root.coverage }),
     ...(timing === undefined ? {} : { timing: readTiming(timing) }),
+  };
+  const groups = (root.children ?? []).filter((child) => child.id.startsWith("group:root:"));
+  return {
+    ...result,
+    ...readGrouped(query as unknown as Query, groups as unknown as readonly WireGroup[]),
+  } as typeof result & Grouped;
+}
+
+/** Every grouping has a root, in the order of the request: those of facets first. */
+function readGrouped(query: Query<AnySchema, unknown>, roots: readonly WireGroup[]): Readonly<Record<string, unknown>> {
+  const { schema, facets, grouping } = query;
+  const asked = Object.entries(facets ?? {});
+  const rootAt = (index: number): WireGroup => {
+    const root = roots.find(({ id }) => id === `group:root:${index}`);
+    if (root === undefined) throw unexpectedAnswer(`the answer has no groups of grouping ${index}`);
+    return root;
+  };
+  const read = asked.map(([name, facet], index) => [name, readFacet(schema, facet, rootAt(index))]);
+  // Only the server knows which fields a summary class shows.
+  const readAny = (hit: WireHit) => readHit({ ...query, hitFields: undefined }, hit);
+  return {
+    ...(facets === undefined ? {} : { facets: Object.fromEntries(read) }),
+    ...(grouping === undefined ? {} : { grouping: readGrouping(grouping, rootAt(asked.length), readAny) }),
   };
 }
 

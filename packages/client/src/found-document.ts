@@ -1,0 +1,14 @@
+/** A document that was found: what hits of a search and hits of a group have in common. */
+import type { Explanation } from "./explanation.ts";
+
+/** A document that was found, but for its features. */
+export interface FoundDocument<Fields> {
+  /** The id it was put under. */
+  readonly id: string;
+  /** The whole document id, as in `id:mail:mail:g=alice:m1`. */
+  readonly documentId: string;
+  readonly relevance: number;
+  readonly fields: Fields;
+  /** Why it is a hit: what matched where, and how its relevance came about. The search must say `explain: true`. */
+  explain(): Explanation;
+}

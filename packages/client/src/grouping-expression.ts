@@ -1,0 +1,367 @@
+/** Expressions and aggregations of Vespa's grouping language, with what their values are in TypeScript. */
+import { invalidArgument, unexpectedAnswer } from "./error.ts";
+
+/** Makes a value of what an answer has. */
+export type ReadValue = (json: unknown) => unknown;
+
+/** Something to compute of a document, or of aggregations. `String(…)` gives its text. */
+export class GroupingExpression<out Value = unknown> {
+  /** For the type checker only. */
+  declare readonly valueType?: Value;
+  readonly #text: string;
+  /** @internal */
+  readonly read: ReadValue;
+
+  /** @internal */
+  constructor(text: string, read: ReadValue) {
+    this.#text = text;
+    this.read = read;
+  }
+
+  /** In an order: largest first. */
+  descending(): GroupingExpression<Value> {
+    return new GroupingExpression(`-${this.#text}`, this.read);
+  }
+
+  /** The text in the grouping language. */
+  toString(): string {
+    return this.#text;
+  }
+}
+
+/** Something to compute of all documents of a group. */
+export class Aggregation<out Value = unknown> extends GroupingExpression<Value> {
+  /** Tells it from an expression of one document. */
+  readonly isAggregation = true;
+}
+
+/** A field of documents. */
+export class GroupingField<out Value = unknown> extends GroupingExpression<Value> {
+  /** A member of a struct, or `key` or `value` of a map: `it.people.member("name")`. */
+  member(name: string): GroupingField<string | number> {
+    return new GroupingField(`${this}.${identifier(name)}`, readScalar);
+  }
+
+  /** The value of a map at a key. */
+  entry(key: string): GroupingField<string | number> {
+    return new GroupingField(`${this}{${quoted(key)}}`, readScalar);
+  }
+}
+
+/** A filter of documents, or of elements. */
+export class GroupingFilter {
+  readonly #text: string;
+
+  /** @internal */
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** This one and the others. */
+  and(...others: readonly GroupingFilter[]): GroupingFilter {
+    return new GroupingFilter(`(${[this, ...others].join(" and ")})`);
+  }
+
+  /** This one or one of the others. */
+  or(...others: readonly GroupingFilter[]): GroupingFilter {
+    return new GroupingFilter(`(${[this, ...others].join(" or ")})`);
+  }
+
+  /** Not this one. */
+  not(): GroupingFilter {
+    return new GroupingFilter(`not (${this.#text})`);
+  }
+
+  /** The text in the grouping language. */
+  toString(): string {
+    return this.#text;
+  }
+}
+
+/** Values from one up to another, which is not among them. */
+export interface GroupingRange<Value = number> {
+  readonly from: Value;
+  readonly to: Value;
+}
+
+/** What can be an argument: an expression, or a constant. */
+export type GroupingArgument = GroupingExpression | number | string;
+
+/** One of the quantiles asked for. */
+export interface Quantile {
+  readonly quantile: number;
+  readonly value: number;
+}
+
+const MS_PER_SECOND = 1000;
+const LONG_MIN = "-9223372036854775808";
+const LONG_MAX = "9223372036854775807";
+
+/** @internal A text as it is. */
+export const readText: ReadValue = String;
+
+/** @internal A truth value: the value of a group is always a text. */
+export const readBool: ReadValue = (json) => json === true || json === "true";
+
+/** @internal A number; the ends of 64 bits are those of an open range. */
+export const readNumber: ReadValue = (json) => {
+  if (json === LONG_MIN) return -Infinity;
+  if (json === LONG_MAX) return Infinity;
+  const value = Number(json);
+  const isExact = typeof json !== "string" || !/^-?\d+$/.test(json) || Number.isSafeInteger(value);
+  if (isExact && (typeof json === "number" || typeof json === "string")) return value;
+  throw unexpectedAnswer(`expected a number of at most 2^53 - 1, got ${JSON.stringify(json)?.slice(0, 80)}`);
+};
+
+/** @internal Seconds since the epoch. */
+export const readDate: ReadValue = (json) => new Date((readNumber(json) as number) * MS_PER_SECOND);
+
+/** @internal What has a type that only the server knows. */
+export const readScalar: ReadValue = (json) => json;
+
+const readQuantiles: ReadValue = (json) => {
+  if (!Array.isArray(json)) throw unexpectedAnswer("expected a list of quantiles");
+  return (json as Quantile[]).map(({ quantile, value }) => ({ quantile, value: readNumber(value) }));
+};
+
+/** A text in the grouping language. A backslash before a quote is read in more than one way, so none is written. */
+export function quoted(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is escaped
+  const escaped = text.replace(/["\\\u0000-\u001f\u007f\u2028\u2029]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  });
+  return `"${escaped}"`;
+}
+
+/** A name that stands in an expression as it is. */
+export function identifier(name: string): string {
+  if (/^[A-Za-z][A-Za-z0-9_@]*(\.[A-Za-z][A-Za-z0-9_@]*)*$/.test(name)) return name;
+  throw invalidArgument(`'${name}' cannot be grouped by: it is no name`);
+}
+
+/** A number in the grouping language, where only what has a point is floating. */
+export function numeral(value: number, floating: boolean = !Number.isInteger(value)): string {
+  if (!Number.isFinite(value)) throw invalidArgument(`${value} cannot be in a grouping: give a finite number`);
+  if (!floating) {
+    if (Number.isSafeInteger(value)) return String(value);
+    throw invalidArgument(`${value} cannot be in a grouping as an integer: a number does not hold it exactly`);
+  }
+  const text = String(value);
+  if (text.includes(".")) return text;
+  return text.includes("e") ? text.replace("e", ".0e") : `${text}.0`;
+}
+
+/** The edges of ranges as buckets, each from one edge to the next. */
+export function buckets(edges: readonly number[], floating: boolean): string[] {
+  if (edges.length < 2)
+    throw invalidArgument("ranges need at least two edges: from the first to the second, and so on");
+  return edges.slice(1).map((to, index) => {
+    const from = edges[index] as number;
+    if (!(from < to)) throw invalidArgument(`the edges of ranges must grow: ${to} follows ${from}`);
+    if (from === -Infinity && to === Infinity) throw invalidArgument("a range needs an end: both are infinite");
+    return `bucket[${edge(from, floating)}, ${edge(to, floating)}>`;
+  });
+}
+
+function edge(value: number, floating: boolean): string {
+  if (Math.abs(value) === Infinity) return value < 0 ? "-inf" : "inf";
+  return numeral(value, floating);
+}
+
+function argument(value: GroupingArgument): string {
+  if (typeof value === "string") return quoted(value);
+  return typeof value === "number" ? numeral(value) : String(value);
+}
+
+function call<Value>(name: string, args: readonly GroupingArgument[], read: ReadValue): GroupingExpression<Value> {
+  return new GroupingExpression(`${name}(${args.map(argument).join(", ")})`, read);
+}
+
+type OfNumbers = (...args: readonly [GroupingArgument, ...GroupingArgument[]]) => GroupingExpression<number>;
+type Functions<Name extends string> = Readonly<Record<Name, OfNumbers>>;
+type OfTexts = (...args: readonly [GroupingArgument, ...GroupingArgument[]]) => GroupingExpression<string>;
+
+const numbers =
+  (name: string): OfNumbers =>
+  (...args) =>
+    call(name, args, readNumber);
+const texts =
+  (name: string): OfTexts =>
+  (...args) =>
+    call(name, args, readText);
+
+function named<Name extends string>(names: readonly Name[], room = ""): Functions<Name> {
+  return Object.fromEntries(names.map((name) => [name, numbers(room + name)])) as Functions<Name>;
+}
+
+function aggregation<Value>(name: string, of: GroupingArgument, read: ReadValue = readNumber): Aggregation<Value> {
+  return new Aggregation(`${name}(${argument(of)})`, read);
+}
+
+const MATH = [
+  "exp",
+  "log",
+  "log1p",
+  "log10",
+  "sqrt",
+  "cbrt",
+  "sin",
+  "cos",
+  "tan",
+  "asin",
+  "acos",
+  "atan",
+  "sinh",
+  "cosh",
+  "tanh",
+  "asinh",
+  "acosh",
+  "atanh",
+  "floor",
+  "pow",
+  "hypot",
+] as const;
+const CALENDAR = [
+  "year",
+  "monthofyear",
+  "dayofmonth",
+  "dayofyear",
+  "dayofweek",
+  "hourofday",
+  "minuteofhour",
+  "secondofminute",
+] as const;
+const ARITHMETIC = ["add", "sub", "mul", "div", "mod", "neg", "and", "or", "strlen", "size"] as const;
+
+/** How `uca` tells texts apart. */
+export type CollationStrength = "PRIMARY" | "SECONDARY" | "TERTIARY" | "QUATERNARY" | "IDENTICAL";
+
+/** Aggregations: what is computed of all documents of a group. */
+const aggregations = {
+  /** How many documents. */
+  count: (): Aggregation<number> => new Aggregation("count()", readNumber),
+  sum: (of: GroupingArgument): Aggregation<number> => aggregation("sum", of),
+  avg: (of: GroupingArgument): Aggregation<number> => aggregation("avg", of),
+  /** The exclusive or of 64 bits; beyond 2^53 a number does not hold it exactly. */
+  xor: (of: GroupingArgument): Aggregation<number> => aggregation("xor", of),
+  /** Of the whole population. */
+  stddev: (of: GroupingArgument): Aggregation<number> => aggregation("stddev", of),
+  /** The least value. */
+  min: <Value>(of: GroupingExpression<Value>): Aggregation<Value> => aggregation("min", of, of.read),
+  /** The largest value. */
+  max: <Value>(of: GroupingExpression<Value>): Aggregation<Value> => aggregation("max", of, of.read),
+  /** Values below which these parts of the documents are, each from 0 to 1. */
+  quantiles: (parts: readonly number[], of: GroupingArgument): Aggregation<readonly Quantile[]> =>
+    new Aggregation(`quantiles([${parts.map((part) => numeral(part, true))}], ${argument(of)})`, readQuantiles),
+};
+
+/** What makes ranges of values. */
+const ranges = {
+  /** Ranges of one width. */
+  fixedWidth: <Value>(of: GroupingExpression<Value>, width: number): GroupingExpression<GroupingRange<Value>> =>
+    new GroupingExpression(`fixedwidth(${of}, ${numeral(width)})`, of.read),
+  /** The ranges from each edge to the next; floating numbers are compared as such when `floating` says so. */
+  predefined: (
+    of: GroupingExpression<number>,
+    edges: readonly number[],
+    options: { readonly floating?: boolean } = {},
+  ): GroupingExpression<GroupingRange> => {
+    const floating = options.floating ?? edges.some((value) => Number.isFinite(value) && !Number.isInteger(value));
+    return new GroupingExpression(`predefined(${[of, ...buckets(edges, floating)].join(", ")})`, of.read);
+  },
+};
+
+/** Filters. */
+const filters = {
+  /** The whole value matches a regular expression (RE2). */
+  regex: (pattern: string, of: GroupingExpression): GroupingFilter =>
+    new GroupingFilter(`regex(${quoted(pattern)}, ${of})`),
+  /** From one number up to another, which is not among them. */
+  range: (from: number, to: number, of: GroupingExpression): GroupingFilter =>
+    new GroupingFilter(`range(${numeral(from)}, ${numeral(to)}, ${of})`),
+  isTrue: (of: GroupingExpression): GroupingFilter => new GroupingFilter(`istrue(${of})`),
+};
+
+/** Functions of texts and bytes; bytes are in base64. */
+const conversions: Readonly<Record<"strcat" | "toText" | "toRaw" | "cat" | "normalizeSubject", OfTexts>> = {
+  strcat: texts("strcat"),
+  toText: texts("tostring"),
+  toRaw: texts("toraw"),
+  cat: texts("cat"),
+  normalizeSubject: texts("normalizesubject"),
+};
+
+type OfSeveral = (
+  first: GroupingArgument,
+  ...rest: readonly [GroupingArgument, ...GroupingArgument[]]
+) => GroupingExpression<number>;
+
+/** Functions that are called otherwise in the language, where an aggregation has their name. */
+const choices: Readonly<Record<"least" | "greatest" | "mean" | "bitXor", OfSeveral>> = {
+  least: numbers("min"),
+  greatest: numbers("max"),
+  mean: numbers("avg"),
+  bitXor: numbers("xor"),
+};
+
+const functions = {
+  toDouble: (of: GroupingArgument): GroupingExpression<number> => call("todouble", [of], readNumber),
+  toLong: (of: GroupingArgument): GroupingExpression<number> => call("tolong", [of], readNumber),
+  md5: (of: GroupingArgument, bits: number): GroupingExpression<string> => call("md5", [of, bits], readText),
+  xorbit: (of: GroupingArgument, bits: number): GroupingExpression<string> => call("xorbit", [of, bits], readText),
+  /** A sort key as a language orders texts. */
+  uca: (of: GroupingArgument, locale: string, strength: CollationStrength = "PRIMARY"): GroupingExpression<string> =>
+    call("uca", [of, locale, strength], readText),
+  /** The element at an index; beyond the ends, the first or last. */
+  at: <Value>(array: GroupingExpression<Value>, index: GroupingArgument): GroupingExpression<Value> =>
+    call("array.at", [array, index], array.read),
+  interpolatedLookup: (array: GroupingExpression, of: GroupingArgument): GroupingExpression<number> =>
+    call("interpolatedlookup", [array, of], readNumber),
+  sort: <Value>(array: GroupingExpression<Value>): GroupingExpression<Value> => call("sort", [array], array.read),
+  reverse: <Value>(array: GroupingExpression<Value>): GroupingExpression<Value> => call("reverse", [array], array.read),
+  relevance: (): GroupingExpression<number> => call("relevance", [], readNumber),
+  now: (): GroupingExpression<Date> => call("now", [], readDate),
+  /** The part of the document's id that its putter chose. */
+  documentId: (): GroupingExpression<string> => call("docidnsspecific", [], readText),
+  zcurveX: (of: GroupingArgument): GroupingExpression<number> => call("zcurve.x", [of], readNumber),
+  zcurveY: (of: GroupingArgument): GroupingExpression<number> => call("zcurve.y", [of], readNumber),
+  geoDistance: (
+    of: GroupingField,
+    place: { readonly lat: number; readonly lng: number },
+    unit: "km" | "miles" = "km",
+  ): GroupingExpression<number> => {
+    const [lat, lng] = [numeral(place.lat, true), numeral(place.lng, true)];
+    return new GroupingExpression(`geo_distance(attribute(${of}), ${lat}, ${lng}).${unit}`, readNumber);
+  },
+  /** Text of the language as it is, for what is missing here. Never put in it what a user typed. */
+  raw: <Value = unknown>(text: string): GroupingExpression<Value> => new GroupingExpression(text, readScalar),
+  /** The same for an aggregation. */
+  rawAggregation: <Value = unknown>(text: string): Aggregation<Value> => new Aggregation(text, readScalar),
+};
+
+/** Functions of numbers, by their names. */
+interface Rooms {
+  readonly math: Functions<(typeof MATH)[number]>;
+  /** Parts of points in time, in UTC; days of the week count from Sunday, which is 0. */
+  readonly time: Functions<(typeof CALENDAR)[number]> & { readonly date: OfTexts };
+}
+
+/** Everything the grouping language has: aggregations, functions by their names there, ranges and filters. */
+export const GROUPING_LANGUAGE: typeof aggregations &
+  typeof ranges &
+  typeof filters &
+  typeof conversions &
+  typeof choices &
+  typeof functions &
+  Functions<(typeof ARITHMETIC)[number]> &
+  Rooms = {
+  ...aggregations,
+  ...ranges,
+  ...filters,
+  ...conversions,
+  ...choices,
+  ...functions,
+  ...named(ARITHMETIC),
+  math: named(MATH, "math."),
+  time: { ...named(CALENDAR, "time."), date: texts("time.date") },
+};
