@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn frames_are_read_and_limited() {
-        let decoded = decode(&FRAME[..], 1_000);
+        let decoded = decode(FRAME, 1_000);
         assert_eq!(decoded.as_deref(), Ok(&b"abcabcabcabcabcabcabcabcabcabcabcabcX\n"[..]));
         assert_eq!(decode(FRAME, 10), Err(Lz4Error::TooLarge));
         // The frame ends in a checksum of four bytes, which is not looked at.

@@ -7,9 +7,7 @@ use host::{Host, VisitRequest, Write};
 use random::Random;
 use serde_json::{Value as Json, json};
 
-#[allow(dead_code, reason = "every test uses another part of it")]
 mod host;
-#[allow(dead_code, reason = "every test uses another part of it")]
 mod random;
 
 const STEPS: usize = 2_000;
@@ -52,13 +50,19 @@ fn id(document: usize) -> String {
     format!("id:n:d:g=a:{document:02}")
 }
 
+/// Whether a document fulfils a condition.
+type Condition = Box<dyn Fn(&Held) -> bool>;
+
+/// What an update makes of a document.
+type Change = Box<dyn Fn(&mut Held)>;
+
 impl History {
     fn number(&mut self) -> i32 {
         self.random.below(7) as i32
     }
 
     /// A condition, and whether a document fulfils it.
-    fn condition(&mut self) -> (String, Box<dyn Fn(&Held) -> bool>) {
+    fn condition(&mut self) -> (String, Condition) {
         let wanted = self.number();
         match self.random.below(6) {
             0 => (format!("d.number == {wanted}"), Box::new(move |held| held.number == Some(wanted))),
@@ -79,7 +83,7 @@ impl History {
     }
 
     /// Changes of an update as JSON, and what they make of a document.
-    fn change(&mut self) -> (Json, Box<dyn Fn(&mut Held)>) {
+    fn change(&mut self) -> (Json, Change) {
         let value = self.number();
         match self.random.below(8) {
             0 => (
