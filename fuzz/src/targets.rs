@@ -1,5 +1,6 @@
 //! The list of targets.
 mod document;
+mod merge;
 mod query;
 mod rank;
 mod schema;
@@ -43,6 +44,7 @@ impl Target {
 pub fn targets() -> Vec<Target> {
     [
         document::targets(),
+        merge::targets(),
         query::targets(),
         rank::targets(),
         schema::targets(),

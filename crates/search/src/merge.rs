@@ -116,7 +116,8 @@ impl Task for Merge {
         }
         let settled = settle(&plan, std::mem::take(&mut self.merged.hits))?;
         self.merged.hits = settled.hits;
-        self.merged.total -= settled.dropped;
+        // The total was counted elsewhere and may be less than what is dropped here.
+        self.merged.total = self.merged.total.saturating_sub(settled.dropped);
         Ok(render(&plan, &mut self.merged, self.elapsed_ms, &self.rendering))
     }
 }

@@ -78,7 +78,7 @@ fn read_group(
         groups.tables[table].totals[index][group] = state;
     }
     for list in 0..template.hits.len() {
-        for _ in 0..reader.count(12)? {
+        for _ in 0..reader.count(11)? {
             let hit = read_hit(schemas, reader)?;
             groups
                 .take(size_of::<HeldHit>() + hit.fields.iter().flatten().map(|fields| fields.len()).sum::<usize>())?;

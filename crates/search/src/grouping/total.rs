@@ -100,7 +100,7 @@ impl State {
     /// Adds what another of its kind has.
     pub(crate) fn merge(&mut self, other: &State) -> Result<(), Rejection> {
         match (&mut *self, other) {
-            (State::Count(a), State::Count(b)) => *a += b,
+            (State::Count(a), State::Count(b)) => *a = a.saturating_add(*b),
             (State::Longs(a), State::Longs(b)) => *a = a.wrapping_add(*b),
             (State::Doubles(a), State::Doubles(b)) => a.merge(b),
             // Schemas may have another type for the field of one name.
@@ -112,7 +112,7 @@ impl State {
             }
             (State::Mean { longs, doubles, count }, State::Mean { longs: l, doubles: d, count: c }) => {
                 *longs = longs.wrapping_add(*l);
-                *count += c;
+                *count = count.saturating_add(*c);
                 if let Some(other) = d {
                     doubles.get_or_insert_default().merge(other);
                 }
@@ -121,7 +121,7 @@ impl State {
             (State::Greatest(a), State::Greatest(b)) => replace(a, b, Ordering::Greater),
             (State::Xor(a), State::Xor(b)) => *a ^= b,
             (State::Deviation(a), State::Deviation(b)) => {
-                a.count += b.count;
+                a.count = a.count.saturating_add(b.count);
                 a.sum.merge(&b.sum);
                 a.squares.merge(&b.squares);
             }

@@ -307,39 +307,40 @@ impl Host {
         let (mut floor, mut merged) = (Vec::new(), Vec::new());
         for some in keys.chunks(at_once.max(1)) {
             let mut parts = vec![std::mem::take(&mut merged)];
-            parts.extend(some.iter().map(|key| self.search_part(key, &query, &floor)));
+            parts.extend(some.iter().map(|key| self.search_part(key, &query, &floor).unwrap()));
             parts.retain(|part| !part.is_empty());
-            let result = self.merge(&query, &floor, &parts, false);
+            let result = self.merge(&query, &floor, &parts, false).unwrap();
             let mut reader = Reader::new(&result);
             reader.u8().unwrap();
             (floor, merged) = (reader.bytes().unwrap().to_vec(), reader.bytes().unwrap().to_vec());
         }
         let parts = if merged.is_empty() { Vec::new() } else { vec![merged] };
-        rendered(&self.merge(&query, &floor, &parts, true))
+        rendered(&self.merge(&query, &floor, &parts, true).unwrap())
     }
 
     /// What one partition finds that comes before the floor.
-    fn search_part(&self, key: &str, query: &[u8], floor: &[u8]) -> Vec<u8> {
+    pub fn search_part(&self, key: &str, query: &[u8], floor: &[u8]) -> Result<Vec<u8>, Rejection> {
         let mut writer = Writer::new();
         writer.bytes(floor);
         self.place(key).write(&mut writer);
         writer.u64(1_790_000_000);
         writer.raw(query);
-        let mut search = Search::open_part(self.deployed.clone(), self.residency.clone(), &writer.finish()).unwrap();
-        self.drive(key, &mut search).unwrap_or_else(|rejection| panic!("{rejection}"));
-        Box::new(search).finish().unwrap()
+        let mut search = Search::open_part(self.deployed.clone(), self.residency.clone(), &writer.finish())?;
+        self.drive(key, &mut search)?;
+        Box::new(search).finish()
     }
 
-    fn merge(&self, query: &[u8], floor: &[u8], parts: &[Vec<u8>], whole: bool) -> Vec<u8> {
+    /// What partitions found, merged: as one result with its floor, or as the answer.
+    pub fn merge(&self, query: &[u8], floor: &[u8], parts: &[Vec<u8>], whole: bool) -> Result<Vec<u8>, Rejection> {
         let mut writer = Writer::new();
         writer.raw(query);
         writer.u8(u8::from(whole));
         writer.bytes(floor);
         writer.varint(parts.len() as u64);
         parts.iter().for_each(|part| writer.bytes(part));
-        let mut merge = Merge::open(&self.deployed, &writer.finish()).unwrap();
-        assert_eq!(merge.wants().unwrap(), Want::Nothing);
-        Box::new(merge).finish().unwrap()
+        let mut merge = Merge::open(&self.deployed, &writer.finish())?;
+        assert_eq!(merge.wants()?, Want::Nothing);
+        Box::new(merge).finish()
     }
 
     /// Gets a document.
@@ -452,7 +453,7 @@ impl Host {
 }
 
 /// The properties, body and `Accept` header of a query, as they cross the border.
-fn write_query(parameters: &[(&str, &str)], body: &str, accept: &str, writer: &mut Writer) {
+pub fn write_query(parameters: &[(&str, &str)], body: &str, accept: &str, writer: &mut Writer) {
     writer.varint(parameters.len() as u64);
     for (name, value) in parameters {
         writer.text(name);
