@@ -174,7 +174,9 @@ function argument(value: GroupingArgument): string {
 }
 
 function call<Value>(name: string, args: readonly GroupingArgument[], read: ReadValue): GroupingExpression<Value> {
-  return new GroupingExpression(`${name}(${args.map(argument).join(", ")})`, read);
+  // The reference implementation's parser takes no space between the arguments of math functions.
+  const separator = name.startsWith("math.") ? "," : ", ";
+  return new GroupingExpression(`${name}(${args.map(argument).join(separator)})`, read);
 }
 
 type OfNumbers = (...args: readonly [GroupingArgument, ...GroupingArgument[]]) => GroupingExpression<number>;
@@ -277,8 +279,13 @@ const filters = {
   regex: (pattern: string, of: GroupingExpression): GroupingFilter =>
     new GroupingFilter(`regex(${quoted(pattern)}, ${of})`),
   /** From one number up to another, which is not among them. */
-  range: (from: number, to: number, of: GroupingExpression): GroupingFilter =>
-    new GroupingFilter(`range(${numeral(from)}, ${numeral(to)}, ${of})`),
+  range: (from: number, to: number, of: GroupingExpression): GroupingFilter => {
+    // The reference implementation's parser has no sign here.
+    if (from < 0 || to < 0) {
+      throw invalidArgument("a range filter has no negative bounds: shift it, as in g.range(0, 2, g.add(it.size, 1))");
+    }
+    return new GroupingFilter(`range(${numeral(from)}, ${numeral(to)}, ${of})`);
+  },
   isTrue: (of: GroupingExpression): GroupingFilter => new GroupingFilter(`istrue(${of})`),
 };
 

@@ -157,7 +157,7 @@ describe("groupings", () => {
       senders: g.groups(it.sender, {
         max: 3,
         order: [g.count().descending(), g.min(it.sentAt)],
-        filter: g.regex('a"\\', it.sender).and(g.range(1, 2.5, it.year).not()),
+        filter: g.regex('a"\\.', it.sender).and(g.range(1, 2.5, it.year).not()),
         output: { mails: g.count(), last: g.max(it.sentAt), parts: g.quantiles([0, 0.5], it.size) },
         groups: { years: g.groups(g.time.year(it.sentAt), { output: { mails: g.count() } }) },
         hits: true,
@@ -169,7 +169,7 @@ describe("groupings", () => {
   test("show their text", () => {
     expect(String(written)).toBe(
       'all(output(sum(size) as("total")) all(group(sender) ' +
-        'filter((regex("a\\u0022\\u005c", sender) and not (range(1, 2.5, year)))) ' +
+        'filter((regex("a\\u0022\\u005c.", sender) and not (range(1, 2.5, year)))) ' +
         "max(3) order(-count(), min(sentAt)) each(max(1) " +
         'output(count() as("mails"), max(sentAt) as("last"), quantiles([0.0,0.5], size) as("parts")) ' +
         "each(output(summary())) " +
@@ -189,7 +189,7 @@ describe("groupings", () => {
       },
     }));
     expect(String(texts)).toBe(
-      "all(all(group(fixedwidth(math.pow(score, 2), 0.5)) max(10) precision(20) hint(singlepass) " +
+      "all(all(group(fixedwidth(math.pow(score,2), 0.5)) max(10) precision(20) hint(singlepass) " +
         'each(output(count())) as("a")) ' +
         'all(group(uca(strcat(sender, "|", 1.0e-7), "en_US", "PRIMARY")) max(inf) each(output(count())) as("b")) ' +
         'all(group(counts{"k\\u0022"}) filter(istrue(unread)) max(10) each(output(count())) as("c")) ' +
@@ -197,6 +197,9 @@ describe("groupings", () => {
         'all(group(geo_distance(attribute(place), 63.0, 10.5).miles) max(10) each(output(count())) as("e")) ' +
         'all(group(predefined(year, bucket[2000, 2010>)) max(10) each(output(count())) as("f")))',
     );
+    const negative = () =>
+      grouping(mail, (it, g) => ({ groups: { a: g.groups(it.year, { filter: g.range(-1, 1, it.year) }) } }));
+    expect(negative).toThrow("a range filter has no negative bounds");
     expect(() => grouping(mail, () => ({}))).toThrow("needs an output or groups");
     expect(() => grouping(mail, (it, g) => ({ groups: { a: g.groups(it.people.member("a) b")) } }))).toThrow("no name");
   });
