@@ -231,6 +231,9 @@ fn embeddings() -> Target {
     })
 }
 
+/// Writes an embedding.
+type Writing<'a> = &'a dyn Fn(&mut Writer);
+
 /// Answers with an embedding of each kind.
 fn embedding_answers() -> Vec<Vec<u8>> {
     let floats = |writer: &mut Writer, values: &[f32]| {
@@ -254,8 +257,8 @@ fn embedding_answers() -> Vec<Vec<u8>> {
             writer.f32(weight);
         }
     };
-    let pairs: [[&dyn Fn(&mut Writer); 2]; 3] = [[&vector, &rows], [&weights, &weights], [&rows, &vector]];
-    let answer = |pair: [&dyn Fn(&mut Writer); 2]| {
+    let pairs: [[Writing; 2]; 3] = [[&vector, &rows], [&weights, &weights], [&rows, &vector]];
+    let answer = |pair: [Writing; 2]| {
         let mut writer = Writer::new();
         writer.varint(2);
         pair.iter().for_each(|write| write(&mut writer));
