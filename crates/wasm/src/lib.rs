@@ -19,6 +19,8 @@ use wasm_bindgen::prelude::*;
 pub struct Core {
     deployed: Option<Rc<Deployed>>,
     residency: Rc<RefCell<Residency>>,
+    /// What continuations are sealed with.
+    seal_key: [u8; 16],
 }
 
 /// A unit of work under way.
@@ -37,12 +39,15 @@ enum Inner {
 
 #[wasm_bindgen]
 impl Core {
-    /// An instance whose resident blocks may take `cache_bytes`.
+    /// An instance whose resident blocks may take `cache_bytes`, and that seals continuations with the 16 bytes of
+    /// `seal_key`.
     #[wasm_bindgen(constructor)]
     #[must_use]
-    pub fn new(cache_bytes: usize) -> Core {
+    pub fn new(cache_bytes: usize, seal_key: &[u8]) -> Core {
         reserve(cache_bytes);
-        Core { deployed: None, residency: Rc::new(RefCell::new(Residency::new(cache_bytes))) }
+        let mut key = [0; 16];
+        key.iter_mut().zip(seal_key).for_each(|(to, from)| *to = *from);
+        Core { deployed: None, residency: Rc::new(RefCell::new(Residency::new(cache_bytes))), seal_key: key }
     }
 
     /// Deploys a package, after checking it against the one deployed now.
@@ -125,7 +130,9 @@ impl Core {
             application.warnings.extend(notes);
         }
         let report = application.report();
-        Ok((Deployed::compile(application)?, report))
+        let mut deployed = Deployed::compile(application)?;
+        deployed.seal_key = self.seal_key;
+        Ok((deployed, report))
     }
 
     fn try_open(&self, kind: u32, request: &[u8]) -> Result<Task, Rejection> {

@@ -86,6 +86,8 @@ export interface CoreOptions {
   readonly instantiate: () => RawInstance;
   /** Budget of the resident blocks. */
   readonly cacheBytes: number;
+  /** 16 secret bytes: what continuations are sealed with. Without them anyone can make one. */
+  readonly sealKey?: Uint8Array;
   /** Told of every trap, for the operator's log; `error.cause` is what was thrown. */
   readonly onTrap?: (error: ServiceError) => void;
 }
@@ -221,8 +223,8 @@ export class Core implements Engine {
   /** The instance, or a fresh one with the package of the last deploy if a trap ended it. */
   #live(): Instance {
     if (this.#instance !== undefined && !this.#instance.dead) return this.#instance;
-    const { instantiate, cacheBytes, onTrap } = this.#options;
-    const instance = new Instance(instantiate(), cacheBytes, (error) => onTrap?.(error));
+    const { instantiate, cacheBytes, sealKey = NOTHING, onTrap } = this.#options;
+    const instance = new Instance(instantiate(), { cacheBytes, sealKey }, (error) => onTrap?.(error));
     const applicationPackage = this.#package;
     if (applicationPackage !== undefined) instance.call(() => instance.core.deploy(applicationPackage));
     this.#instance = instance;

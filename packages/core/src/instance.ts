@@ -25,7 +25,7 @@ export interface RawCore {
 
 /** What `instantiate` of the built module returns. */
 export interface RawInstance {
-  readonly Core: new (cacheBytes: number) => RawCore;
+  readonly Core: new (cacheBytes: number, sealKey: Uint8Array) => RawCore;
   readonly memory: { readonly buffer: ArrayBufferLike };
 }
 
@@ -36,8 +36,12 @@ export class Instance {
   readonly #onTrap: (error: ServiceError) => void;
   #dead: ServiceError | undefined;
 
-  constructor(raw: RawInstance, cacheBytes: number, onTrap: (error: ServiceError) => void) {
-    this.core = new raw.Core(cacheBytes);
+  constructor(
+    raw: RawInstance,
+    { cacheBytes, sealKey }: { readonly cacheBytes: number; readonly sealKey: Uint8Array },
+    onTrap: (error: ServiceError) => void,
+  ) {
+    this.core = new raw.Core(cacheBytes, sealKey);
     this.#memory = raw.memory;
     this.#onTrap = onTrap;
   }

@@ -8,7 +8,7 @@ import type { BucketThreadData } from "./threads.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("bucket-thread.js is the script of a worker thread");
-const { directory, buckets, cacheBytes, application } = workerData as BucketThreadData;
+const { directory, buckets, cacheBytes, sealKey, application } = workerData as BucketThreadData;
 
 serveBuckets({
   port: {
@@ -20,7 +20,7 @@ serveBuckets({
   },
   makeHost: (onProblem) =>
     new BucketHost({
-      engine: new Core({ instantiate, cacheBytes, onTrap: onProblem }),
+      engine: new Core({ instantiate, cacheBytes, sealKey, onTrap: onProblem }),
       buckets,
       openBucket: (bucket) => openBucket(directory, { bucket, buckets }, openDatabase),
       application,

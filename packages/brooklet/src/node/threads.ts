@@ -1,9 +1,10 @@
 /** Clusters on Node: in this thread, in threads of their own, or in memory; over better-sqlite3 and the core's module. */
+import { createHmac } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { type TransferListItem, Worker } from "node:worker_threads";
 import { Core, instantiate } from "@brooklet/core";
 import { type BucketThread, type Cluster, LocalCluster, ThreadCluster } from "@brooklet/partition";
-import { memoryStorage, type StoredApplication } from "@brooklet/store";
+import { memoryStorage, type Storage, type StoredApplication } from "@brooklet/store";
 import { DataDirectory } from "@brooklet/store/node";
 import { ApplicationEmbedders, type ModelOptions } from "./application-embedders.ts";
 import { openDatabase } from "./database.ts";
@@ -29,35 +30,54 @@ export interface BucketThreadData {
   readonly directory: string;
   readonly buckets: number;
   readonly cacheBytes: number;
+  readonly sealKey: Uint8Array;
   readonly application: StoredApplication | undefined;
 }
 
 const CACHE_BYTES = 256 << 20;
 const VALIDATOR_CACHE_BYTES = 1 << 20;
 const THREADS_MAX = 8;
+const SEAL_KEY_BYTES = 16;
 
 /** Opens a cluster. The directory is locked until it is closed. */
 export function openCluster(options: OpenClusterOptions = {}): Cluster {
   const { path, cacheBytes = CACHE_BYTES, onProblem = () => undefined } = options;
-  const makeCore = (bytes: number) => (): Core => new Core({ instantiate, cacheBytes: bytes, onTrap: onProblem });
   const embedder = new ApplicationEmbedders(options.models ?? {});
   const given = { onProblem, embedder };
   if (path === undefined) {
-    return new LocalCluster({ storage: memoryStorage(openDatabase), makeEngine: makeCore(cacheBytes), ...given });
+    const storage = memoryStorage(openDatabase);
+    return new LocalCluster({ storage, makeEngine: coreOf(storage, cacheBytes, onProblem), ...given });
   }
   const storage = DataDirectory.open(path, openDatabase, options.buckets);
   try {
     const threads = Math.min(options.threads ?? Math.min(availableParallelism() - 1, THREADS_MAX), storage.buckets);
-    if (threads === 0) return new LocalCluster({ storage, makeEngine: makeCore(cacheBytes), ...given });
-    const data = { directory: storage.path, buckets: storage.buckets, cacheBytes: Math.floor(cacheBytes / threads) };
+    if (threads === 0)
+      return new LocalCluster({ storage, makeEngine: coreOf(storage, cacheBytes, onProblem), ...given });
+    const data = {
+      directory: storage.path,
+      buckets: storage.buckets,
+      cacheBytes: Math.floor(cacheBytes / threads),
+      sealKey: sealKeyOf(storage),
+    };
     const startThread = (application: StoredApplication | undefined): BucketThread =>
       startBucketThread({ ...data, application });
-    const makeEngine = makeCore(VALIDATOR_CACHE_BYTES);
+    const makeEngine = coreOf(storage, VALIDATOR_CACHE_BYTES, onProblem);
     return new ThreadCluster({ storage, threads, startThread, makeEngine, ...given });
   } catch (error) {
     storage.close();
     throw error;
   }
+}
+
+/** Makes cores that all seal with the key of one storage. */
+function coreOf(storage: Storage, cacheBytes: number, onTrap: (error: unknown) => void): () => Core {
+  const sealKey = sealKeyOf(storage);
+  return () => new Core({ instantiate, cacheBytes, sealKey, onTrap });
+}
+
+/** A key of its own for groupings, so that what seals one thing says nothing of another. */
+function sealKeyOf(storage: Storage): Uint8Array {
+  return createHmac("sha256", storage.secret).update("grouping").digest().subarray(0, SEAL_KEY_BYTES);
 }
 
 function startBucketThread(data: BucketThreadData): BucketThread {
