@@ -40,7 +40,8 @@ impl Scope {
             (Some(group), None, None) if group.len() > limits::GROUP_BYTES => {
                 Err(illegal(&format!("The group name is longer than {} bytes", limits::GROUP_BYTES)))
             }
-            (Some(group), None, None) => Ok(Scope::of_key(format!("g:{group}"))),
+            // An empty name is no group: most likely the caller forgot to fill it in.
+            (Some(group), None, None) if !group.is_empty() => Ok(Scope::of_key(format!("g:{group}"))),
             (None, Some(user), None) => {
                 let invalid = format!("'{}' is not a valid number", Rejection::quote(user));
                 let number: u64 = user.trim().parse().map_err(|_| properties.refuse("streaming.userid", &invalid))?;

@@ -8,7 +8,10 @@ export declare class FakeEngine implements DeployableEngine {
   pauses: number;
   timeoutMs: number;
   deploy: DeployableEngine["deploy"];
+  embeddings: DeployableEngine["embeddings"];
+  queryEmbeddings: DeployableEngine["queryEmbeddings"];
   encode: DeployableEngine["encode"];
+  visit: DeployableEngine["visit"];
   mutate: DeployableEngine["mutate"];
   search: DeployableEngine["search"];
   scope: DeployableEngine["scope"];

@@ -31,6 +31,17 @@ export class FakeEngine {
     return { schemas: [], clusters: [], warnings: [], fingerprint: decoder.decode(bytes) };
   }
 
+  /** Nothing is ever embedded. */
+  embeddings() {
+    return this.#task(function* () {
+      return [];
+    });
+  }
+
+  queryEmbeddings() {
+    return this.embeddings();
+  }
+
   encode(request) {
     return this.#task(function* () {
       yield { kind: "pause" };
