@@ -34,6 +34,7 @@ export class FakeEngine {
   /** Nothing is ever embedded. */
   embeddings() {
     return this.#task(function* () {
+      yield { kind: "pause" };
       return [];
     });
   }
