@@ -77,6 +77,7 @@ test("a search crosses as docs/abi.md says, and its result is read", () => {
   const reader = new Reader(crossed);
   expect([reader.u32(), reader.text(), reader.u32(), reader.u64(), reader.u64()]).toEqual([3, "g:a", 7, 2 ** 33, 17]);
   expect([reader.list((it) => [it.text(), it.text()]), [...reader.bytes()]]).toEqual([[["yql", "x"]], [1]]);
+  expect(reader.text()).toBe("");
   reader.end();
 });
 
