@@ -16,6 +16,7 @@ mod datum;
 mod evaluate;
 mod glob;
 mod hash;
+pub use hash::md5;
 mod lex;
 mod parse;
 mod scope;

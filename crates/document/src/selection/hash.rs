@@ -73,7 +73,7 @@ const SINES: [u32; 64] = [
 ];
 
 /// The MD5 sum of `bytes`.
-pub(super) fn md5(bytes: &[u8]) -> [u8; 16] {
+pub fn md5(bytes: &[u8]) -> [u8; 16] {
     let mut state = [0x6745_2301_u32, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
     let mut padded = bytes.to_vec();
     padded.push(0x80);

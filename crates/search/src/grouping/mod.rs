@@ -8,7 +8,6 @@ mod classify;
 mod collect;
 mod continuation;
 mod datum;
-mod digest;
 mod exact_sum;
 mod groups;
 mod inputs;

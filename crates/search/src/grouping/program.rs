@@ -4,10 +4,10 @@ use std::rc::Rc;
 use brooklet_query::grouping::tree::{Function, Math, Time};
 
 use super::datum::{Datum, general};
-use super::digest::md5;
 use super::inputs::{Inputs, Selection};
 use super::numeric::{self, Operator};
 use super::time;
+use brooklet_document::selection::md5;
 
 /// What an expression yields, each of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
