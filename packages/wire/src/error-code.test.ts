@@ -39,3 +39,13 @@ test("a failure after execution began is unknown; a refusal is not applied", () 
   expect([400, 412, 429, 503, 507].map(failureOutcome)).toEqual(Array(5).fill("not_applied"));
   expect([500, 502, 504].map(failureOutcome)).toEqual(Array(3).fill("unknown"));
 });
+
+test("every code has its row in docs/errors.md, with its status and number, and no row is left over", () => {
+  const page = readFileSync(new URL("../../../docs/errors.md", import.meta.url), "utf8");
+  const rows = [...page.matchAll(/^\| `([A-Z_]+)` \| (\d+) \| (\d+) \| \S/gm)];
+  const told = rows.map(([, name, status, number]) => ({ name, status: Number(status), number: Number(number) }));
+  const known = vector.map(({ name, status, number }) => ({ name, status, number }));
+  const byName = (left: { name?: string }, right: { name?: string }): number =>
+    String(left.name).localeCompare(String(right.name));
+  expect(told.sort(byName)).toEqual(known.sort(byName));
+});
