@@ -52,6 +52,13 @@ export function unexpectedAnswer(message: string): BrookletError {
   return new BrookletError("UNEXPECTED_ANSWER", message, { outcome: "unknown" });
 }
 
+/** Refuses a member of `given` that is not known: what is misspelt must not be left out silently. */
+export function refuseUnknown(what: string, given: object, known: readonly string[]): void {
+  const stranger = Object.keys(given).find((name) => !known.includes(name));
+  if (stranger !== undefined)
+    throw invalidArgument(`${what} has no option '${stranger}'${suggestion(stranger, known)}`);
+}
+
 /** The name among `known` that `name` is probably meant to be, as the end of a sentence; empty if none is near. */
 export function suggestion(name: string, known: readonly string[]): string {
   let best: { readonly name: string; readonly distance: number } | undefined;

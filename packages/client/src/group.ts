@@ -1,7 +1,7 @@
 /** A group: one user's documents. Everything asked of it stays inside it, because nothing else can be expressed. */
 import type { DocumentFound, SearchResult as WireResult } from "@brooklet/wire";
 import { decodeMembers } from "./codec.ts";
-import { BrookletError, invalidArgument, unexpectedAnswer } from "./error.ts";
+import { BrookletError, invalidArgument, suggestion, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, type ExchangeRequest, exchange, pathSegment } from "./exchange.ts";
 import type { DocumentExplanation } from "./explanation.ts";
 import type { FacetsOf } from "./facet.ts";
@@ -267,6 +267,10 @@ function encodeDocument(schema: AnySchema, id: string, fields: unknown): unknown
   if (checked.success) return schema.codec.encode(fields);
   const problems = checked.error.issues.slice(0, 3).map((issue) => {
     const place = issue.path.join(".");
+    if (issue.code === "unrecognized_keys") {
+      const hint = place === "" ? suggestion(issue.keys[0] ?? "", Object.keys(schema.fields)) : "";
+      return `there is no field '${[...issue.path, issue.keys[0]].join(".")}'${hint}`;
+    }
     return place === "" ? issue.message : `${place}: ${issue.message}`;
   });
   throw invalidArgument(`document '${id}' of schema ${schema.name} cannot be put: ${problems.join("; ")}`);

@@ -1,6 +1,6 @@
 /** Writes a search as YQL and the parameters beside it. What a user typed is a parameter, never part of the YQL. */
 import { type Condition, everything, literal } from "./condition.ts";
-import { invalidArgument, suggestion } from "./error.ts";
+import { invalidArgument, refuseUnknown, suggestion } from "./error.ts";
 import { type Facet, type FacetAnswers, type FacetsOf, facetText } from "./facet.ts";
 import type { Grouping, GroupingAnswer } from "./grouping.ts";
 import type { ConditionsOf, DocumentOf, HitFieldsOf, NameWith } from "./infer.ts";
@@ -143,6 +143,32 @@ export interface Query<S extends AnySchema = AnySchema, Fields = unknown, Featur
   toJSON(): Readonly<Record<string, unknown>>;
 }
 
+/** What both kinds of search may say, as the type has it. */
+const COMMON_OPTIONS = Object.keys({
+  profile: true,
+  inputs: true,
+  limit: true,
+  offset: true,
+  timeoutMs: true,
+  timing: true,
+  explain: true,
+  partialResults: true,
+} satisfies Readonly<Record<keyof CommonSearchOptions<AnySchema>, true>>);
+const SEARCH_OPTIONS = [
+  ...COMMON_OPTIONS,
+  ...Object.keys({
+    text: true,
+    near: true,
+    where: true,
+    orderBy: true,
+    fields: true,
+    facets: true,
+    grouping: true,
+    signal: true,
+  } satisfies Readonly<Record<"signal" | Exclude<keyof AnySearch, keyof CommonSearchOptions<AnySchema>>, true>>),
+];
+const YQL_OPTIONS = [...COMMON_OPTIONS, "parameters", "summary", "signal"];
+
 const TIMEOUT_MS_DEFAULT = 5_000;
 const LIMIT_DEFAULT = 10;
 const TARGET_HITS_MIN = 100;
@@ -158,6 +184,7 @@ export function query<
   schema: S,
   options: SearchOptions<S, Selected, Profile, Facets, G> = {},
 ): Query<S, SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>, GroupedAnswer<S, Facets, G>> {
+  refuseUnknown("a search", options, SEARCH_OPTIONS);
   const asked = options as unknown as AnySearch;
   const text = textOf(schema, asked.text);
   const vector = asked.near === undefined ? {} : { [inputName(asked.near.field)]: vectorOf(schema, asked.near) };
@@ -183,6 +210,7 @@ export function yqlQuery<S extends AnySchema, Profile extends S["profiles"][numb
   yql: string,
   options: YqlSearchOptions<S, Profile> = {},
 ): Query<S, SomeFields<S>, HitFeaturesOf<S["ranking"], Profile>> {
+  refuseUnknown("a search in YQL", options, YQL_OPTIONS);
   const parameters = { ...options.parameters, ...commonParameters(schema, options as unknown as AnySearch, "default") };
   if (options.summary !== undefined) parameters["presentation.summary"] = options.summary;
   return makeQuery(schema, yql, parameters, undefined);
@@ -280,7 +308,7 @@ function writeYql(schema: AnySchema, options: AnySearch, text: TextQuery | undef
   const relevant: string[] = [];
   if (text !== undefined) relevant.push(userInput(text));
   if (near !== undefined) relevant.push(nearestNeighbor(near, Math.max(TARGET_HITS_MIN, limit + offset)));
-  const filter = typeof where === "function" ? where(schema.conditions) : where;
+  const filter = typeof where === "function" ? where(namingStrangers(schema)) : where;
   const parts = relevant.length > 1 ? [`(${relevant.join(" or ")})`] : relevant;
   if (filter !== undefined) parts.push(String(filter));
   const condition = parts.length === 0 ? String(everything) : parts.join(" and ");
@@ -291,6 +319,17 @@ function writeYql(schema: AnySchema, options: AnySearch, text: TextQuery | undef
   if (options.grouping !== undefined) grouped.push(String(options.grouping));
   const groupings = grouped.map((text) => ` | ${text}`).join("");
   return `select ${selected} from ${schema.name} where ${condition}${order}${groupings}`;
+}
+
+/** The conditions of a schema's fields, where another field is an error that names it: for callers without types. */
+function namingStrangers(schema: AnySchema): object {
+  return new Proxy(schema.conditions, {
+    get(conditions, name, receiver): unknown {
+      if (typeof name !== "string" || name in conditions) return Reflect.get(conditions, name, receiver);
+      const hint = suggestion(name, Object.keys(conditions));
+      throw invalidArgument(`schema ${schema.name} has no field '${name}'${hint}`);
+    },
+  });
 }
 
 function sortKey(order: string | SortOrder): string {

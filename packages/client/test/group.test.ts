@@ -60,6 +60,10 @@ describe("documents", () => {
       .group("alice")
       .put(mail, "1", { ...least, year: 1.5, colour: 1 } as typeof least);
     await expect(put).rejects.toThrow(/^document '1' of schema mail cannot be put: year: /);
+    const misspelt = client(server)
+      .group("alice")
+      .put(mail, "1", { ...least, subjet: "a" } as typeof least);
+    await expect(misspelt).rejects.toThrow("there is no field 'subjet'; did you mean 'subject'?");
     expect(server.asked).toEqual([]);
   });
 

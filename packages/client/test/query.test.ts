@@ -227,4 +227,17 @@ describe("queries", () => {
     expect(query(silent, { near: { field: "vec", vector: [1, 2] } }).parameters["ranking.profile"]).toBe("near_vec");
     expect(query(schema("note", { a: text() }), { text: "a" }).parameters["ranking.profile"]).toBe("default");
   });
+
+  test("with a name that is not known are refused, also where no type checker looks", () => {
+    const loose = (options: object) => () => query(mail, options);
+    expect(loose({ limt: 3 })).toThrow("a search has no option 'limt'; did you mean 'limit'?");
+    expect(loose({ yql: "select * from mail where true" })).toThrow("a search has no option 'yql'");
+    expect(() => yqlQuery(mail, "select * from mail where true", { text: "a" } as object)).toThrow("no option 'text'");
+    const misspelt = (it: Record<string, { contains(word: string): Condition } | undefined>) =>
+      it["subjet"]?.contains("a") as Condition;
+    expect(loose({ where: misspelt })).toThrow("schema mail has no field 'subjet'; did you mean 'subject'?");
+    expect(query(mail, { where: (it) => it.subject.contains("a"), signal: undefined } as object).yql).toContain(
+      "subject",
+    );
+  });
 });

@@ -45,7 +45,7 @@ test("every code has its row in docs/errors.md, with its status and number, and 
   const rows = [...page.matchAll(/^\| `([A-Z_]+)` \| (\d+) \| (\d+) \| \S/gm)];
   const told = rows.map(([, name, status, number]) => ({ name, status: Number(status), number: Number(number) }));
   const known = vector.map(({ name, status, number }) => ({ name, status, number }));
-  const byName = (left: { name?: string }, right: { name?: string }): number =>
+  const byName = (left: { name: string | undefined }, right: { name: string | undefined }): number =>
     String(left.name).localeCompare(String(right.name));
   expect(told.sort(byName)).toEqual(known.sort(byName));
 });
