@@ -14,7 +14,7 @@ use crate::schema::Schema;
 use crate::sd::lex::SourceFile;
 use crate::sd::parse::{profile_file, schema_file};
 use crate::sd::tree::SchemaTree;
-use crate::services::EmbedderConfig;
+use crate::services::{EmbedderConfig, LanguageModelConfig, SearchChain, language};
 use crate::suggest::did_you_mean;
 use crate::{constant_files, expression_files, overrides, query_profiles, resolve, services, validate};
 
@@ -29,6 +29,10 @@ pub struct Application {
     pub ignore_undefined_fields: bool,
     /// The embedders of services.xml.
     pub embedders: Vec<EmbedderConfig>,
+    /// The language models of services.xml.
+    pub language_models: Vec<LanguageModelConfig>,
+    /// The search chains of services.xml, with what they inherit.
+    pub search_chains: Vec<SearchChain>,
     /// Everything the deploy warned about, each once.
     pub warnings: Vec<String>,
     /// What `validation-overrides.xml` allows.
@@ -138,13 +142,17 @@ impl Application {
         let (configs, places): (Vec<_>, Vec<_>) =
             services.clusters.into_iter().map(|cluster| (cluster.config, cluster.places)).unzip();
         let ignore_undefined_fields = services.ignore_undefined_fields;
+        let search_chains = language::resolve(&services.chains, &services.language_models, &package.files)?;
         let embedders = services.embedders;
+        let language_models = services.language_models;
         let clusters = configs;
         let application = Application {
             schemas,
             clusters,
             ignore_undefined_fields,
             embedders,
+            language_models,
+            search_chains,
             warnings,
             overrides,
             models,

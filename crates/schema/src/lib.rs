@@ -38,5 +38,5 @@ pub use rank_profile::{
     Constant, ElementGap, FieldRanking, Function, Input, InputType, InputValue, Phase, RankProfile,
 };
 pub use schema::Schema;
-pub use services::EmbedderConfig;
+pub use services::{EmbedderConfig, LanguageModelConfig, SearchChain};
 pub use summary_class::{SummaryClass, SummaryField, SummaryTransform};

@@ -29,14 +29,23 @@ impl Application {
             format!("{{\"name\":{},\"types\":{types}}}", quoted(&cluster.name))
         });
         let warnings = list(&self.warnings, |warning| quoted(warning));
+        let pairs = |of: &[(String, String)]| list(of, |(name, value)| format!("[{},{}]", quoted(name), quoted(value)));
         let embedders = list(&self.embedders, |embedder| {
-            let settings = list(&embedder.settings, |(path, value)| format!("[{},{}]", quoted(path), quoted(value)));
+            let settings = pairs(&embedder.settings);
             format!("{{\"id\":{},\"type\":{},\"settings\":{settings}}}", quoted(&embedder.id), quoted(&embedder.kind))
+        });
+        let models = list(&self.language_models, |model| {
+            format!("{{\"id\":{},\"settings\":{}}}", quoted(&model.id), pairs(&model.settings))
+        });
+        let chains = list(&self.search_chains, |chain| {
+            let searcher =
+                chain.searcher.as_ref().map_or_else(String::new, |kind| format!(",\"searcher\":{}", quoted(kind)));
+            format!("{{\"id\":{}{searcher},\"settings\":{}}}", quoted(&chain.id), pairs(&chain.settings))
         });
         let fingerprint = self.fingerprint();
         format!(
-            "{{\"schemas\":{schemas},\"clusters\":{clusters},\"embedders\":{embedders},\"warnings\":{warnings},\
-             \"fingerprint\":\"{fingerprint:016x}\"}}"
+            "{{\"schemas\":{schemas},\"clusters\":{clusters},\"embedders\":{embedders},\
+             \"languageModels\":{models},\"searchChains\":{chains},\"warnings\":{warnings},\"fingerprint\":\"{fingerprint:016x}\"}}"
         )
     }
 

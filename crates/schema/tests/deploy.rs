@@ -370,3 +370,57 @@ fn services_are_read() {
         ["services.xml:5:19: <binding> is ignored: the paths of the HTTP interface are fixed"]
     );
 }
+
+#[test]
+fn language_models_and_chains_are_read() {
+    let services = "<services>
+      <container id='default' version='1.0'>
+        <component id='own' class='com.example.Own'/>
+        <component id='openai' class='ai.vespa.llm.clients.OpenAI'>
+          <config name='ai.vespa.llm.clients.llm-client'>
+            <apiKeySecretRef>myKey</apiKeySecretRef><temperature>0.2</temperature><maxTokens>500</maxTokens>
+          </config>
+        </component>
+        <search>
+          <chain id='plain' inherits='vespa'><searcher id='com.example.Own'/></chain>
+          <chain id='rag' inherits='vespa'>
+            <searcher id='ai.vespa.search.llm.RAGSearcher'>
+              <config name='ai.vespa.search.llm.llm-searcher'>
+                <providerId>openai</providerId><promptTemplate>files/prompt.txt</promptTemplate>
+              </config>
+            </searcher>
+          </chain>
+          <chain id='mine' inherits='rag'/>
+        </search>
+      </container>
+      <content id='c'><documents><document type='t' mode='streaming'/></documents></content>
+    </services>";
+    let application = deploy(&[
+        ("services.xml", services),
+        ("files/prompt.txt", "Answer: @query {context}"),
+        ("schemas/t.sd", "schema t { document t { field a type int {} } }"),
+    ]);
+    let pairs = |of: &[(&str, &str)]| -> Vec<(String, String)> {
+        of.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    let [model] = &application.language_models[..] else { panic!("one model") };
+    assert_eq!(model.id, "openai");
+    assert_eq!(model.settings, pairs(&[("apiKeySecretRef", "myKey"), ("temperature", "0.2"), ("maxTokens", "500")]));
+    let settings = pairs(&[("providerId", "openai"), ("prompt", "Answer: @query {context}")]);
+    let chains: Vec<_> = application.search_chains.iter().map(|it| (it.id.as_str(), it.searcher.as_deref())).collect();
+    assert_eq!(chains, [("plain", None), ("rag", Some("rag")), ("mine", Some("rag"))]);
+    assert_eq!(application.search_chains[2].settings, settings);
+    assert_eq!(
+        application.warnings,
+        [
+            "services.xml:3:9: the component 'own' is ignored: Java code cannot be run",
+            "services.xml:10:46: the searcher 'com.example.Own' of chain 'plain' is ignored: Java code cannot be run",
+        ]
+    );
+    let report = application.report();
+    assert!(
+        report.contains(r#""languageModels":[{"id":"openai","settings":[["apiKeySecretRef","myKey"],"#),
+        "{report}"
+    );
+    assert!(report.contains(r#"{"id":"plain","settings":[]},{"id":"rag","searcher":"rag","settings":"#), "{report}");
+}

@@ -281,14 +281,57 @@ fn services_xml_is_read_without_trust() {
 }
 
 #[test]
+fn chains_and_language_models_are_checked() {
+    let model = "<component id='m' class='ai.vespa.llm.clients.OpenAI'/>";
+    let container = |what: &str| {
+        services(&format!("<services><container id='default' version='1.0'>\n{what}</container></services>"))
+    };
+    let chain = |inside: &str| container(&format!("{model}<search>\n<chain id='rag'>{inside}</chain></search>"));
+    let rag = |config: &str| {
+        format!(
+            "<searcher id='ai.vespa.search.llm.RAGSearcher'><config name='ai.vespa.search.llm.llm-searcher'>{config}\
+             </config></searcher>"
+        )
+    };
+    invalid(
+        &container(&format!("<search><chain id='rag'>\n{}</chain></search>", rag(""))),
+        "services.xml:3:1: No language models were found",
+    );
+    invalid(
+        &chain(&rag("<providerId>n</providerId>")),
+        "services.xml:3:17: No component with id 'n' was found. Available LLM components are: m",
+    );
+    invalid(
+        &chain(&rag("\n<provider>m</provider>")),
+        "services.xml:4:1: unknown setting <provider> of ai.vespa.search.llm.llm-searcher; did you mean 'providerId'?",
+    );
+    invalid(&chain(&rag("\n<stream>yes</stream>")), "services.xml:4:1: <stream> must be true or false, not 'yes'");
+    invalid(
+        &chain(&rag("<promptTemplate>files/p.txt</promptTemplate>")),
+        "services.xml:3:17: the template 'files/p.txt' is no file of the package",
+    );
+    invalid(&chain("<sercher/>"), "services.xml:3:17: unknown element <sercher> in <chain>; did you mean 'searcher'?");
+    invalid(
+        &container("<search>\n<chain id='a' inherits='vesp'/></search>"),
+        "services.xml:3:1: there is no chain 'vesp' to inherit; did you mean 'vespa'?",
+    );
+    invalid(
+        &container("<search>\n<chain id='a' inherits='b'/><chain id='b' inherits='a'/></search>"),
+        "services.xml:3:1: chain 'a' inherits itself",
+    );
+    invalid(&container(&format!("{model}{model}")), "services.xml:2:56: two components have the id 'm'");
+}
+
+#[test]
 fn services_xml_ignores_nothing_silently() {
     let container = |what: &str| {
         services(&format!("<services><container id='default' version='1.0'>\n{what}</container></services>"))
     };
     invalid(&container("<serch/>"), "services.xml:2:1: unknown element <serch> in <container>; did you mean 'search'?");
     unsupported(
-        &container("<component id='e5' class='com.example.Own'/>"),
-        "services.xml:2:1: the component 'e5' (Java code cannot be run) is not supported yet",
+        &container("<component id='m' class='ai.vespa.llm.clients.LocalLLM'/>"),
+        "services.xml:2:1: the component 'm' of class ai.vespa.llm.clients.LocalLLM; serve the model with the OpenAI \
+         interface is not supported yet",
     );
     unsupported(
         &container("<component id='e5' type='hugging-face-embeder'/>"),

@@ -10,10 +10,12 @@ use crate::place::Place;
 use crate::suggest::did_you_mean;
 
 mod components;
+pub(crate) mod language;
 mod tables;
 pub(crate) mod xml;
 
 pub use components::EmbedderConfig;
+pub use language::{LanguageModelConfig, SearchChain};
 use tables::{Entry, Treatment};
 use xml::{XmlFile, name, text};
 
@@ -23,6 +25,8 @@ pub(crate) struct Services {
     pub(crate) clusters: Vec<Cluster>,
     pub(crate) ignore_undefined_fields: bool,
     pub(crate) embedders: Vec<EmbedderConfig>,
+    pub(crate) language_models: Vec<LanguageModelConfig>,
+    pub(crate) chains: Vec<language::ChainTree>,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -77,7 +81,12 @@ impl<'f, 'a> Reader<'f, 'a> {
     fn container(&mut self, node: Node<'f, 'a>) -> Read<()> {
         for child in self.children(node, "container", tables::CONTAINER)? {
             match name(child) {
-                "search" => self.children(child, "search", tables::CONTAINER_SEARCH).map(|_| ())?,
+                "search" => {
+                    for chain in self.children(child, "search", tables::CONTAINER_SEARCH)? {
+                        let chain = language::chain(self.file, chain, &mut self.services.warnings)?;
+                        self.services.chains.push(chain);
+                    }
+                }
                 "document-processing" => {
                     self.children(child, "document-processing", tables::DOCUMENT_PROCESSING).map(|_| ())?;
                 }
@@ -90,6 +99,15 @@ impl<'f, 'a> Reader<'f, 'a> {
     }
 
     fn component(&mut self, node: Node<'f, 'a>) -> Read<()> {
+        if node.attribute("type").is_none() {
+            let Some(model) = language::component(self.file, node, &mut self.services.warnings)? else { return Ok(()) };
+            if self.services.language_models.iter().any(|other| other.id == model.id) {
+                let message = format!("two components have the id '{}'", Rejection::quote(&model.id));
+                return Err(self.file.place(node).reject(message));
+            }
+            self.services.language_models.push(model);
+            return Ok(());
+        }
         let embedder = components::embedder(self.file, node)?;
         if self.services.embedders.iter().any(|other| other.id == embedder.id) {
             let message = format!("two components have the id '{}'", Rejection::quote(&embedder.id));

@@ -66,7 +66,7 @@ pub(super) const CONTAINER: &[Entry] = &[
 
 pub(super) const CONTAINER_SEARCH: &[Entry] = &[
     entry("binding", BINDING),
-    entry("chain", Refuse),
+    entry("chain", Read),
     entry("config", CONFIG),
     entry("federation", Refuse),
     entry("include", Refuse),

@@ -1,0 +1,225 @@
+/**
+ * The text of an answer as it may be shown: citations checked, and nothing in it that a renderer of Markdown or HTML would
+ * fetch or run. It comes in pieces, cut anywhere; what a piece leaves open is kept until it is clear, within a limit.
+ *
+ * `[3]` and `[1, 3]` are citations: of numbers without a passage, only the others stay. Images become their description,
+ * links their text, tags vanish, and an address that stands for itself is put into a code span, so that it can be read
+ * and copied but leads nowhere.
+ */
+
+/** A piece of text that is settled. */
+export interface Settled {
+  readonly text: string;
+  /** Numbers cited in it, in their order. */
+  readonly cited: readonly number[];
+  /** Citations that were taken out of it, as they were written. */
+  readonly removed: readonly string[];
+}
+
+/** Characters kept back at most: what is still open then is no link or tag of honest use. */
+const HELD_MAX = 2_048;
+const DEPTH_MAX = 8;
+const CITATION = /^\s*\d+(?:\s*[,;–-]\s*\d+)*\s*$/;
+/** An address, or what a renderer takes for one. */
+const ADDRESS = /(?:\b[a-z][a-z0-9+.-]*:\/\/|\bwww\.|\b(?:javascript|data|vbscript|mailto|tel):)[^\s`<>"')\]]*/gi;
+/** A tag, a comment, a declaration, or an address in angle brackets. */
+const TAG_BEGIN = /^<[a-z/!?]/i;
+
+/** Checks one answer. */
+export class AnswerText {
+  readonly #isPassage: (number: number) => boolean | Promise<boolean>;
+  #held = "";
+
+  /** `isPassage` says whether there is a passage of that number, now. */
+  constructor(isPassage: (number: number) => boolean | Promise<boolean>) {
+    this.#isPassage = isPassage;
+  }
+
+  /** Takes a piece; gives what is settled by it. */
+  async push(piece: string): Promise<Settled> {
+    this.#held += piece;
+    return this.#settle(false);
+  }
+
+  /** The rest. */
+  async finish(): Promise<Settled> {
+    return this.#settle(true);
+  }
+
+  async #settle(isLast: boolean): Promise<Settled> {
+    const end = isLast ? this.#held.length : settledLength(this.#held);
+    const ready = this.#held.slice(0, end);
+    this.#held = this.#held.slice(end);
+    const writer = new Writer(this.#isPassage);
+    await writer.write(ready, 0);
+    return writer;
+  }
+}
+
+/** How much of a text cannot be changed by what follows it: up to a space before a word, and not within a construct. */
+function settledLength(text: string): number {
+  const constructs: { readonly start: number; readonly end: number }[] = [];
+  let open = text.length;
+  for (let at = nextMark(text, 0); at >= 0; ) {
+    const end = endOfConstruct(text, at);
+    // What was kept back for too long is taken as it stands.
+    if (end < 0 && text.length - at <= HELD_MAX) {
+      open = at;
+      break;
+    }
+    if (end > at + 1) constructs.push({ start: at, end });
+    at = nextMark(text, Math.max(end, at + 1));
+  }
+  let cut = wordStart(text, open);
+  for (const { start, end } of constructs.toReversed()) if (cut > start && cut < end) cut = wordStart(text, start);
+  return text.length - cut > 2 * HELD_MAX ? open : cut;
+}
+
+const MARK = /[[<]/g;
+
+/** The next character that may begin a construct. */
+function nextMark(text: string, from: number): number {
+  MARK.lastIndex = from;
+  return MARK.exec(text)?.index ?? -1;
+}
+
+/**
+ * Where the word begins that ends at `end`, with the spaces before it: an address that is not complete must not be let out,
+ * nor a space that goes with a citation.
+ */
+function wordStart(text: string, end: number): number {
+  let at = end;
+  while (at > 0 && !/\s/.test(text.charAt(at - 1))) at -= 1;
+  while (at > 0 && text[at - 1] === " ") at -= 1;
+  return at;
+}
+
+/** Where the construct at `at` ends; -1 while that is open. */
+function endOfConstruct(text: string, at: number): number {
+  if (text[at] === "<") {
+    if (at + 1 === text.length) return -1;
+    if (!TAG_BEGIN.test(text.slice(at, at + 2))) return at + 1;
+    const end = text.indexOf(">", at);
+    return end < 0 ? -1 : end + 1;
+  }
+  const end = closing(text, at, "[", "]");
+  if (end < 0 || end + 1 === text.length) return -1;
+  if (text[end + 1] === "(") {
+    const target = closing(text, end + 1, "(", ")");
+    return target < 0 ? -1 : target + 1;
+  }
+  return end + 1;
+}
+
+/** Where the bracket at `at` is closed; -1 if it is not. */
+function closing(text: string, at: number, open: string, close: string): number {
+  // Most that is open has no end anywhere near.
+  if (!text.slice(at, at + HELD_MAX + 1).includes(close)) return -1;
+  let depth = 0;
+  for (let index = at; index < text.length && index - at <= HELD_MAX; index += 1) {
+    if (text[index] === "\\") index += 1;
+    else if (text[index] === open) depth += 1;
+    else if (text[index] === close) {
+      depth -= 1;
+      if (depth === 0) return index;
+    }
+  }
+  return -1;
+}
+
+/** Writes text that is complete. */
+class Writer implements Settled {
+  text = "";
+  readonly cited: number[] = [];
+  readonly removed: string[] = [];
+  readonly #isPassage: (number: number) => boolean | Promise<boolean>;
+
+  constructor(isPassage: (number: number) => boolean | Promise<boolean>) {
+    this.#isPassage = isPassage;
+  }
+
+  async write(text: string, depth: number): Promise<void> {
+    let at = 0;
+    while (at < text.length) {
+      const next = nextMark(text, at);
+      if (next < 0) break;
+      const isImage = text[next] === "[" && text[next - 1] === "!";
+      this.#plain(text.slice(at, isImage ? next - 1 : next));
+      at = text[next] === "<" ? this.#tag(text, next) : await this.#brackets(text, next, depth);
+    }
+    this.#plain(text.slice(at));
+  }
+
+  #plain(text: string): void {
+    this.text += text.replace(ADDRESS, (address) => {
+      // A full stop or comma after an address belongs to the sentence.
+      const trail = /[.,;:!?]*$/.exec(address)?.[0] ?? "";
+      const bare = address.slice(0, address.length - trail.length);
+      return `\`${bare}\`${trail}`;
+    });
+  }
+
+  /** Leaves out a tag; shows the address in angle brackets as any other. A sign that begins none stays. */
+  #tag(text: string, at: number): number {
+    const end = text.indexOf(">", at);
+    if (!TAG_BEGIN.test(text.slice(at, at + 2)) || end < 0) {
+      this.text += TAG_BEGIN.test(text.slice(at, at + 2)) ? "< " : "<";
+      return at + 1;
+    }
+    const inside = text.slice(at + 1, end);
+    if (/^[a-z][a-z0-9+.-]*:\S*$/i.test(inside)) this.#plain(inside);
+    return end + 1;
+  }
+
+  /** A citation is checked; of a link or an image its text stays. Gives where to go on. */
+  async #brackets(text: string, at: number, depth: number): Promise<number> {
+    const end = closing(text, at, "[", "]");
+    if (end < 0 || depth >= DEPTH_MAX) {
+      this.text += "[";
+      return at + 1;
+    }
+    const inside = text.slice(at + 1, end);
+    const next = text[end + 1];
+    if (CITATION.test(inside)) {
+      await this.#citation(inside);
+      // A citation that is dressed as a link leads nowhere.
+      return next === "(" ? endOfTarget(text, end + 1) : end + 1;
+    }
+    const isLink = next === "(" || next === "[" || next === ":" || text[at - 1] === "!";
+    if (!isLink) this.text += "[";
+    await this.write(inside, depth + 1);
+    if (!isLink) this.text += "]";
+    return next === "(" ? endOfTarget(text, end + 1) : end + 1;
+  }
+
+  async #citation(inside: string): Promise<void> {
+    const numbers = numbersOf(inside);
+    const kept: number[] = [];
+    for (const number of numbers) {
+      if (await this.#isPassage(number)) kept.push(number);
+      else this.removed.push(`[${number}]`);
+    }
+    if (kept.length > 0) this.text += `[${kept.join(", ")}]`;
+    // What stood before a citation that is gone must not be left with two spaces.
+    else this.text = this.text.replace(/ $/, "");
+    this.cited.push(...kept);
+  }
+}
+
+/** Where a link's target ends; without an end it is no target. */
+function endOfTarget(text: string, at: number): number {
+  const end = closing(text, at, "(", ")");
+  return end < 0 ? at : end + 1;
+}
+
+/** Longest range of citations that is spelled out. */
+const RANGE_MAX = 50;
+
+/** The numbers of `1, 3` and `2-4`. */
+function numbersOf(inside: string): number[] {
+  return inside.split(/[,;]/).flatMap((part) => {
+    const [first = 0, last = first] = (part.match(/\d+/g) ?? []).map(Number);
+    if (!(last > first && last - first < RANGE_MAX)) return first === last ? [first] : [first, last];
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  });
+}

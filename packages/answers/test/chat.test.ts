@@ -1,0 +1,144 @@
+import { describe, expect, test } from "vitest";
+import { type ChatEndpoint, ChatError, type ChatEvent, chat } from "../src/index.ts";
+import { chatServer, chunk, END, says } from "./chat-server.ts";
+
+const MESSAGES = [{ role: "user", content: "Hello" }] as const;
+const QUICK: Partial<ChatEndpoint> = { attempts: 1 };
+
+async function all(endpoint: ChatEndpoint, signal?: AbortSignal, stream?: boolean): Promise<ChatEvent[]> {
+  const events: ChatEvent[] = [];
+  const request = { messages: MESSAGES, ...(signal ? { signal } : {}), ...(stream === undefined ? {} : { stream }) };
+  for await (const event of chat(endpoint, request)) events.push(event);
+  return events;
+}
+
+async function failure(work: Promise<unknown>): Promise<ChatError> {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(ChatError);
+  return error as ChatError;
+}
+
+describe("a language model", () => {
+  test("is asked as endpoints expect it, and its tokens come as it says them", async () => {
+    const server = await chatServer(says("Hel", "lo", ""));
+    const endpoint = { url: server.url, model: "m", apiKey: "secret", parameters: { temperature: 0.5 } };
+    expect(await all(endpoint)).toEqual([
+      { type: "token", text: "Hel" },
+      { type: "token", text: "lo" },
+      { type: "token", text: "" },
+      { type: "finish", reason: "stop" },
+    ]);
+    expect(server.asked).toEqual([
+      {
+        path: "/v1/chat/completions",
+        authorization: "Bearer secret",
+        body: { model: "m", messages: MESSAGES, temperature: 0.5, stream: true },
+      },
+    ]);
+  });
+
+  test("may answer at once instead", async () => {
+    const server = await chatServer(says("Hel", "lo"));
+    expect(await all({ url: server.url, model: "m" }, undefined, false)).toEqual([
+      { type: "token", text: "Hello" },
+      { type: "finish", reason: "stop" },
+    ]);
+    expect(server.asked[0]?.authorization).toBe("Bearer none");
+    expect(server.asked[0]?.body).not.toHaveProperty("stream");
+  });
+
+  test("calls no tools: that it wanted to is told", async () => {
+    const call = { index: 0, id: "c", function: { name: "send_mail", arguments: "{}" } };
+    const server = await chatServer((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end(`data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [call] } }] })}\n\n${END}`);
+    });
+    expect((await all({ url: server.url, model: "m" }))[0]).toEqual({ type: "toolCall", name: "send_mail" });
+  });
+
+  test("is asked again while it is busy, and not after it has begun", async () => {
+    const busy = await chatServer((asked, response, count) => {
+      if (count < 3) response.writeHead(503, { "retry-after": "0" }).end();
+      else says("yes")(asked, response);
+    });
+    expect(await all({ url: busy.url, model: "m" })).toHaveLength(2);
+    const broken = await chatServer((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(chunk("begun"), () => response.destroy());
+    });
+    expect((await failure(all({ url: broken.url, model: "m" }))).failure).toBe("malformed");
+    expect(broken.asked).toHaveLength(1);
+  });
+
+  test.each([
+    [401, "refused", 1],
+    [429, "overloaded", 2],
+    [500, "refused", 2],
+  ])("that answers %i is told, without the key", async (status, expected, tries) => {
+    const server = await chatServer((_, response) => {
+      response.writeHead(status, { "retry-after": "0" }).end("the key secret-key is wrong");
+    });
+    const error = await failure(all({ url: server.url, model: "m", apiKey: "secret-key", attempts: 2 }));
+    expect([error.failure, error.status, server.asked.length]).toEqual([expected, status, tries]);
+    expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain("secret-key");
+  });
+
+  test("that nobody answers for is told", async () => {
+    const url = "http://user:password@127.0.0.1:1/v1/?key=secret";
+    const { failure: kind, message } = await failure(all({ url, model: "m", ...QUICK }));
+    expect(kind).toBe("unreachable");
+    expect(message).not.toMatch(/password|secret/);
+  });
+
+  test("does not lead anywhere else", async () => {
+    const elsewhere = await chatServer(says("stolen"));
+    const server = await chatServer((_, response) => {
+      response.writeHead(307, { location: `${elsewhere.url}chat/completions` }).end();
+    });
+    expect((await failure(all({ url: server.url, model: "m", ...QUICK }))).failure).toBe("unreachable");
+    expect(elsewhere.asked).toEqual([]);
+  });
+
+  test.each([
+    ["not JSON", "data: {\n\n", "malformed"],
+    ["nothing", "", "malformed"],
+    ["an error", 'data: {"error":{"message":"no"}}\n\n', "refused"],
+    ["too much", chunk("x".repeat(10_000)).repeat(1_000), "too long"],
+    ["one event of 10 MiB", `data: ${"x".repeat(10 << 20)}\n\n`, "malformed"],
+  ])("that says %s is refused", async (_, body, expected) => {
+    const server = await chatServer((_asked, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(body);
+    });
+    expect((await failure(all({ url: server.url, model: "m", ...QUICK }))).failure).toBe(expected);
+  });
+
+  test("that says nothing in time is left", async () => {
+    const server = await chatServer((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(chunk("one "));
+    });
+    const endpoint = { url: server.url, model: "m", idleTimeoutMs: 50 };
+    expect((await failure(all(endpoint))).failure).toBe("timed out");
+    expect((await failure(all({ ...endpoint, idleTimeoutMs: 5_000, timeoutMs: 50 }))).failure).toBe("timed out");
+  });
+
+  test("is left at once when the caller aborts, or goes away", async () => {
+    const server = await chatServer((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(chunk("one "));
+    });
+    const aborting = new AbortController();
+    const aborted = all({ url: server.url, model: "m" }, aborting.signal);
+    setTimeout(() => aborting.abort(new Error("enough")), 30);
+    await expect(aborted).rejects.toThrow("enough");
+    for await (const _ of chat({ url: server.url, model: "m" }, { messages: MESSAGES })) break;
+    await expect.poll(() => server.open.size).toBe(0);
+    await expect(all({ url: server.url, model: "m" }, AbortSignal.abort(new Error("before")))).rejects.toThrow(
+      "before",
+    );
+    expect(server.asked).toHaveLength(2);
+  });
+});

@@ -1,0 +1,164 @@
+import { describe, expect, test } from "vitest";
+import { type FoundTexts, type RetrievalOptions, type RetrievalSearch, retrieve, tokensAtMost } from "../src/index.ts";
+
+const document = (id: string, ...texts: readonly string[]): FoundTexts => ({
+  documentId: id,
+  relevance: 1,
+  texts: texts.map((text, element) => ({ field: "body", text, ...(texts.length > 1 ? { element } : {}) })),
+});
+
+/** A search that answers from a list, page by page, and counts its pages. */
+function listed(name: string, hits: readonly FoundTexts[]): RetrievalSearch & { readonly pages: number[] } {
+  const pages: number[] = [];
+  return {
+    name,
+    pages,
+    run: async ({ limit, offset }) => {
+      pages.push(limit);
+      return hits.slice(offset, offset + limit);
+    },
+  };
+}
+
+const DOCUMENTS = [
+  document("id:a", "The deposit is two months' rent. It is paid back in May. Bicycles stand in the cellar."),
+  document("id:b", "We walked along the sea, and it rained all day."),
+  document("id:c", "The landlord keeps the deposit until the flat is empty."),
+];
+
+const words = (text: string): number => text.split(/\s+/u).filter((word) => word !== "").length;
+
+describe("passages", () => {
+  test("come from all searches, the best of each document first, with exact ranges", async () => {
+    const { passages, tokens } = await retrieve("When is the deposit paid back?", [
+      listed("text", DOCUMENTS.slice(0, 1)),
+      listed("vector", [...DOCUMENTS].reverse()),
+    ]);
+    expect(passages.map(({ documentId }) => documentId)).toEqual(["id:a", "id:c", "id:b"]);
+    expect(passages[0]?.scores).toEqual({
+      fused: 1 / 61 + 1 / 63,
+      share: 1,
+      ranks: { text: 1, vector: 3 },
+      relevances: { text: 1, vector: 1 },
+    });
+    for (const { documentId, start, end, text } of passages) {
+      const stored = DOCUMENTS.find((it) => it.documentId === documentId)?.texts[0]?.text ?? "";
+      expect(stored.slice(start, end)).toBe(text);
+    }
+    expect(tokens).toBe(tokensAtMost(passages.map(({ text }) => text).join("\n\n")));
+  });
+
+  test("of a long text are those that answer", async () => {
+    const filler = "Nothing of interest happened on this day, and nobody wrote about it. ".repeat(40);
+    const stored = `${filler}The boiler was repaired on 3 March by Weber. ${filler}`;
+    const search = listed("text", [document("id:x", stored)]);
+    const { passages } = await retrieve("Who repaired the boiler?", [search], { passageLength: 200 });
+    expect(passages[0]?.text).toContain("The boiler was repaired on 3 March by Weber.");
+    expect(passages[0]?.text.length).toBeLessThan(300);
+    expect(passages.length).toBeLessThanOrEqual(2);
+  });
+
+  test("follow stored ranges and what a ranking says of them", async () => {
+    const text = "One. Two. Three.";
+    const ranges = [
+      { start: 0, end: 4 },
+      { start: 5, end: 9 },
+      { start: 10, end: 16 },
+    ];
+    const texts = [{ field: "body", text, ranges, rangeScores: [0.1, 0.9, -0.4] }];
+    const search = listed("vector", [{ documentId: "id:x", relevance: 1, texts }]);
+    const { passages } = await retrieve("unknown words", [search], { passagesOfDocument: 3 });
+    expect(passages.map((it) => [it.text, it.scores.share])).toEqual([
+      ["Two.", 1],
+      ["One.", expect.closeTo(0.5 / 1.3)],
+      ["Three.", 0],
+    ]);
+  });
+
+  test("are the same whatever comes first", async () => {
+    const slow = (search: RetrievalSearch, waitMs: number): RetrievalSearch => ({
+      ...search,
+      run: async (page) => {
+        await new Promise((resolve) => setTimeout(resolve, waitMs));
+        return search.run(page);
+      },
+    });
+    const ask = (first: number, second: number) =>
+      retrieve("deposit", [
+        slow(listed("text", DOCUMENTS), first),
+        slow(listed("vector", [...DOCUMENTS].reverse()), second),
+      ]);
+    expect(await ask(5, 0)).toEqual(await ask(0, 5));
+  });
+
+  test("that say nearly the same are one, and what they crowded out is reached", async () => {
+    const spam = Array.from({ length: 1_000 }, (_, number) =>
+      document(
+        `id:spam:${number}`,
+        `BUY the deposit now! Cheap deposit for everyone who reads this mail, number ${number}`,
+      ),
+    );
+    const search = listed("text", [...spam, ...DOCUMENTS]);
+    const { passages } = await retrieve("deposit", [search]);
+    expect(passages.map(({ documentId }) => documentId)).toEqual(["id:spam:0", "id:a", "id:b", "id:c"]);
+    expect(passages[0]?.duplicates).toHaveLength(999);
+    expect(search.pages).toEqual([50, 400, 400, 400]);
+  });
+
+  test("are ordered anew by a reranker, which sees the candidates only", async () => {
+    const seen: string[][] = [];
+    const options: RetrievalOptions = {
+      rerankCount: 2,
+      rerank: (_, texts) => {
+        seen.push([...texts]);
+        return texts.map((text) => (text.includes("walked") ? 7 : -7));
+      },
+    };
+    const { passages } = await retrieve("deposit", [listed("text", DOCUMENTS)], options);
+    expect(passages.map(({ documentId, score }) => [documentId, score])).toEqual([
+      ["id:b", 7],
+      ["id:a", -7],
+      ["id:c", expect.any(Number)],
+    ]);
+    expect(seen).toEqual([[DOCUMENTS[0]?.texts[0]?.text, DOCUMENTS[1]?.texts[0]?.text]]);
+    const broken = retrieve("deposit", [listed("text", DOCUMENTS)], { rerank: () => [1] });
+    await expect(broken).rejects.toThrow("The reranker must give a finite number for each of 3 passages");
+  });
+
+  test.each([["passages"], ["candidates"], ["passageLength"]])("%s must be a count", async (name) => {
+    await expect(retrieve("x", [], { [name]: 0 })).rejects.toThrow(`${name} is 0: give a positive integer`);
+  });
+
+  test("of nothing are none", async () => {
+    expect(await retrieve("x", [listed("text", [])])).toEqual({ passages: [], tokens: 0 });
+    expect(await retrieve("x", [])).toEqual({ passages: [], tokens: 0 });
+  });
+});
+
+describe("the budget", () => {
+  const texts = Array.from({ length: 40 }, (_, number) =>
+    document(
+      `id:${String(number).padStart(2, "0")}`,
+      `Text ${number} ${"äöü 😀 word, ".repeat((number * 7) % 23)}end ${number}.`,
+    ),
+  );
+
+  test.each([0, 1, 5, 17, 50, 120, 400, 3_000])("of %i tokens is never passed", async (tokens) => {
+    for (const countTokens of [words, tokensAtMost]) {
+      const retrieved = await retrieve("end", [listed("text", texts)], { tokens, countTokens, passages: 20 });
+      const joined = retrieved.passages.map(({ text }) => text).join("\n\n");
+      expect(countTokens(joined)).toBeLessThanOrEqual(tokens);
+      expect(retrieved.tokens).toBe(retrieved.passages.length === 0 ? 0 : countTokens(joined));
+    }
+  });
+
+  test("is filled by what fits, and the best is shortened rather than left out", async () => {
+    const long = document("id:long", `First sentence here. ${"And another one follows it. ".repeat(20)}`);
+    const search = listed("text", [long, document("id:short", "Short one.")]);
+    const { passages } = await retrieve("sentence", [search], { tokens: 7, countTokens: words });
+    expect(passages.map(({ text, start, end }) => [text, start, end])).toEqual([
+      ["First sentence here.", 0, 20],
+      ["Short one.", 0, 10],
+    ]);
+  });
+});
