@@ -1,4 +1,5 @@
 /** A database in this process: the gateway without its port. Every call goes the way it would go over HTTP. */
+/// <reference lib="esnext.disposable" preserve="true" />
 import { type AnySchema, type Client, connect } from "@brooklet/client";
 import { createGateway } from "@brooklet/gateway";
 import type { ModelOptions } from "./node/application-embedders.ts";

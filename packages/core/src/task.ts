@@ -2,6 +2,7 @@
  * A unit of the core's work, as its host sees it: it says what it lacks, is given it, and finishes. `Engine` is the
  * whole of what a partition asks of the core.
  */
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { FloorBytes, OperationBytes, PartialBytes } from "./bytes.ts";
 import type { EmbeddingWanted } from "./embedding.ts";
 import type { Change } from "./manifest.ts";
