@@ -5,6 +5,7 @@ mod names;
 mod number;
 mod read;
 mod render;
+mod short_number;
 mod write;
 
 pub use base64::{Base64Error, decode_base64, encode_base64};

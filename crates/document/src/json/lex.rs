@@ -9,6 +9,7 @@ use brooklet_task::limits::{JSON_DEPTH, JSON_NUMBER, JSON_STRING};
 use brooklet_task::{Code, Rejection};
 
 use super::number::{NumberToken, scan_number};
+use super::short_number::short_number;
 
 type Lexed<T> = Result<T, Rejection>;
 
@@ -210,6 +211,29 @@ impl<'a> Lexer<'a> {
         self.expect(Kind::Number)?;
         let token = self.scan()?;
         Ok(token.value())
+    }
+
+    /// Appends the elements that come next in the innermost array as long as they are plain numbers, `most` of them at
+    /// most. What stopped it is found by [`Lexer::next_element`]; nothing is refused here.
+    pub fn plain_numbers(&mut self, most: usize, out: &mut Vec<f64>) {
+        let bytes = self.text.as_bytes();
+        for _ in 0..most {
+            self.skip_space();
+            let mut at = self.at;
+            if !self.at_first {
+                if bytes.get(at) != Some(&b',') {
+                    return;
+                }
+                at += 1;
+            }
+            while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(at) {
+                at += 1;
+            }
+            let Some((number, end)) = short_number(bytes, at) else { return };
+            out.push(number);
+            self.at = end;
+            self.at_first = false;
+        }
     }
 
     /// `true` or `false`.

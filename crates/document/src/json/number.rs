@@ -15,7 +15,7 @@ pub(super) struct NumberToken<'a> {
 }
 
 /// Powers of ten that float64 holds exactly.
-const POWERS: [f64; 23] = [
+pub(super) const POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
     1e21, 1e22,
 ];
@@ -97,7 +97,12 @@ fn eight_digits(word: u64) -> bool {
 /// The number that eight ASCII digits (the first in the lowest byte) write: pairs, then fours, then all eight.
 #[inline]
 fn value_of_eight(word: u64) -> u64 {
-    let ones = word - 0x3030_3030_3030_3030;
+    value_of_digits(word - 0x3030_3030_3030_3030)
+}
+
+/// The same of eight digits that are numbers already.
+#[inline]
+pub(super) fn value_of_digits(ones: u64) -> u64 {
     let pairs = (ones * 10 + (ones >> 8)) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
     (fours * 10_000 + (fours >> 32)) & 0xffff_ffff

@@ -365,7 +365,11 @@ impl TensorReader {
 
     fn nested(&self, json: &mut Lexer, cells: &mut Vec<f64>) -> Reads<()> {
         json.begin_array()?;
-        while json.next_element()? {
+        loop {
+            json.plain_numbers(self.builder.dense_size() - cells.len(), cells);
+            if !json.next_element()? {
+                break;
+            }
             match json.kind()? {
                 Kind::Number => cells.push(json.double()?),
                 Kind::Array => self.nested(json, cells)?,
