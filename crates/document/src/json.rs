@@ -3,6 +3,7 @@ mod base64;
 mod lex;
 mod names;
 mod number;
+mod objects;
 mod read;
 mod render;
 mod short_number;
@@ -13,9 +14,12 @@ pub use base64::{Base64Error, decode_base64, encode_base64};
 pub use lex::{Kind, Lexer};
 pub use names::{UniqueNames, nearest_name};
 pub use number::{parse_double, print_double, print_float};
+pub use objects::{NextObject, next_object};
 pub(crate) use read::read_update_fields;
 pub use read::{FieldTypes, PutBody, ReadOptions, TensorSource, read_fields, read_query_tensor, read_tensor};
 pub use read::{UpdateBody, read_update};
-pub(crate) use read::{broken, check_key, read_condition, read_create, read_fields_object, refused, value_from_text};
+pub(crate) use read::{
+    broken, check_key, read_condition, read_create, read_fields_object, read_put, refused, value_from_text,
+};
 pub use render::{MapFormat, Render, TensorFormat, render_fields, render_tensor, render_value};
 pub use write::JsonWriter;

@@ -1,10 +1,12 @@
 //! Operations as they stand in feeds: `{"put":"id:…","fields":{…},"condition":"…","create":true}`.
 //!
 //! Requests over HTTP name the document in their path instead; their bodies are read by [`crate::json::read_fields`].
-use brooklet_task::Rejection;
+use brooklet_task::{Code, Rejection};
 
-use crate::json::{FieldTypes, Kind, Lexer, ReadOptions, UniqueNames};
-use crate::json::{broken, check_key, read_condition, read_create, read_fields_object, read_update_fields, refused};
+use crate::json::{FieldTypes, Kind, Lexer, PutBody, ReadOptions, UniqueNames};
+use crate::json::{
+    broken, check_key, read_condition, read_create, read_fields_object, read_put, read_update_fields, refused,
+};
 use crate::update::Update;
 use crate::{DocumentId, Value};
 
@@ -20,7 +22,8 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
-    fn from_key(key: &str) -> Option<OperationKind> {
+    /// What a member of this name makes of an operation.
+    pub(crate) fn from_key(key: &str) -> Option<OperationKind> {
         match key {
             "put" | "id" => Some(OperationKind::Put),
             "update" => Some(OperationKind::Update),
@@ -71,8 +74,7 @@ pub fn read_operation(
     options: ReadOptions,
 ) -> Result<Operation, Rejection> {
     let envelope = Envelope::read(json).map_err(broken)?;
-    let (kind, id) =
-        envelope.target.ok_or_else(|| refused("Missing a document operation ('put', 'update' or 'remove')"))?;
+    let (kind, id) = envelope.target.ok_or_else(nothing_done)?;
     let id = DocumentId::parse(&id)?;
     let document_type = id.document_type();
     let missing = || refused(&format!("Document type {} does not exist", Rejection::quote(document_type)));
@@ -90,13 +92,72 @@ pub fn read_operation(
         (OperationKind::Update, None) => {
             return Err(refused(&format!("update of document {id} is missing a 'fields' map")));
         }
-        (OperationKind::Remove, Some(_)) => return Err(refused("A remove operation cannot have 'fields'")),
-        (OperationKind::Remove, None) if envelope.create.is_some() => {
-            return Err(refused("A remove operation cannot have 'create'"));
+        (OperationKind::Remove, fields) => {
+            Envelope { fields, create: envelope.create, ..Envelope::default() }.check_remove()?;
+            Vec::new()
         }
-        (OperationKind::Remove, None) => Vec::new(),
     };
     Ok(Operation { kind, id, fields, update, condition: envelope.condition, create: envelope.create })
+}
+
+/// What an operation of a feed does, and the id of its document; nothing more of it is read than that takes.
+///
+/// # Errors
+/// If it is broken before that, or names no document.
+pub fn operation_target(object: &[u8]) -> Result<(OperationKind, DocumentId), Rejection> {
+    let mut json = Lexer::from_bytes(object, Code::InvalidDocument).map_err(broken)?;
+    let target = find_target(&mut json).map_err(broken)?;
+    let (kind, id) = target.ok_or_else(nothing_done)?;
+    Ok((kind, DocumentId::parse(&id)?))
+}
+
+fn find_target(json: &mut Lexer) -> Result<Option<(OperationKind, String)>, Rejection> {
+    json.begin_object()?;
+    while let Some(key) = json.next_key()? {
+        match OperationKind::from_key(&key) {
+            Some(kind) if json.kind()? == Kind::String => return Ok(Some((kind, json.string()?.into_owned()))),
+            Some(_) => return Err(no_id(&key, json)?),
+            None => drop(json.skip_value()?),
+        }
+    }
+    Ok(None)
+}
+
+/// Reads a put as it stands in a feed, in one pass whatever the order of its members.
+///
+/// # Errors
+/// If a field cannot be set as asked, or the operation names several documents.
+pub fn read_feed_put(
+    types: &dyn FieldTypes,
+    id: &DocumentId,
+    object: &[u8],
+    options: ReadOptions,
+) -> Result<PutBody, Rejection> {
+    let (body, targets) = read_put(types, id, object, options)?;
+    if targets > 1 { Err(several_documents()) } else { Ok(body) }
+}
+
+/// Reads a remove as it stands in a feed: the condition that must hold.
+///
+/// # Errors
+/// If it has members that a remove cannot have, or names several documents.
+pub fn read_feed_remove(object: &[u8]) -> Result<Option<String>, Rejection> {
+    let mut json = Lexer::from_bytes(object, Code::InvalidDocument).map_err(broken)?;
+    let envelope = Envelope::read(&mut json).and_then(|envelope| json.end().map(|()| envelope)).map_err(broken)?;
+    envelope.check_remove()?;
+    Ok(envelope.condition)
+}
+
+fn nothing_done() -> Rejection {
+    refused("Missing a document operation ('put', 'update' or 'remove')")
+}
+
+fn several_documents() -> Rejection {
+    refused("An operation names more than one document")
+}
+
+fn no_id(key: &str, json: &mut Lexer) -> Result<Rejection, Rejection> {
+    Ok(refused(&format!("Expected '{key}' to be a document id, but got {}", json.kind()?.noun())))
 }
 
 /// The members of an operation before its document type is known; the fields are found but not read.
@@ -135,13 +196,21 @@ impl<'a> Envelope<'a> {
     }
 
     fn set_target(&mut self, kind: OperationKind, key: &str, json: &mut Lexer) -> Result<(), Rejection> {
-        let found = json.kind()?;
-        if found != Kind::String {
-            return Err(refused(&format!("Expected '{key}' to be a document id, but got {}", found.noun())));
+        if json.kind()? != Kind::String {
+            return Err(no_id(key, json)?);
         }
         if self.target.replace((kind, json.string()?.into_owned())).is_some() {
-            return Err(refused("An operation names more than one document"));
+            return Err(several_documents());
         }
         Ok(())
+    }
+
+    /// Refuses what a remove cannot have.
+    fn check_remove(&self) -> Result<(), Rejection> {
+        match (&self.fields, self.create) {
+            (Some(_), _) => Err(refused("A remove operation cannot have 'fields'")),
+            (None, Some(_)) => Err(refused("A remove operation cannot have 'create'")),
+            (None, None) => Ok(()),
+        }
     }
 }

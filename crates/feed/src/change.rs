@@ -26,7 +26,6 @@ pub(crate) fn last_operations(key: &str, manifest: &Manifest) -> Result<BTreeMap
 pub(crate) struct Merge {
     pub(crate) schema: String,
     pub(crate) inputs: Vec<Rc<StoredSegment>>,
-    pub(crate) puts: bool,
 }
 
 /// Chooses the merges of a partition: at most one for each schema.
@@ -47,7 +46,7 @@ pub(crate) fn choose(
             Reason::Fold => by_tiers(of_schema, puts, *fingerprint),
         };
         if puts > 0 || !inputs.is_empty() {
-            merges.push(Merge { schema: schema.clone(), inputs, puts: puts > 0 });
+            merges.push(Merge { schema: schema.clone(), inputs });
         }
     }
     merges

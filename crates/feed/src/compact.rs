@@ -40,6 +40,8 @@ pub struct Compact {
     place: Place,
     reason: Reason,
     next_segment: u32,
+    /// Operations that are not in the tail and come after all that is.
+    given: BTreeMap<String, StoredOperation>,
     schemas: Vec<(String, Vec<ColumnSpec>)>,
     state: State,
     asked: VecDeque<BlockRef>,
@@ -92,23 +94,44 @@ impl Compact {
             _ => Reason::Settle,
         };
         let next_segment = reader.u32()?;
-        let schemas = application.schemas.iter().map(|schema| (schema.name.clone(), columns(schema))).collect();
-        Ok(Compact {
+        Ok(Compact::new(place, reason, next_segment, columns_of(application), BTreeMap::new()))
+    }
+
+    /// Folds the tail together with operations that were never in it: the last on each document, by its id.
+    pub(crate) fn with_operations(
+        place: Place,
+        next_segment: u32,
+        schemas: Vec<(String, Vec<ColumnSpec>)>,
+        given: BTreeMap<String, StoredOperation>,
+    ) -> Compact {
+        Compact::new(place, Reason::Fold, next_segment, schemas, given)
+    }
+
+    fn new(
+        place: Place,
+        reason: Reason,
+        next_segment: u32,
+        schemas: Vec<(String, Vec<ColumnSpec>)>,
+        given: BTreeMap<String, StoredOperation>,
+    ) -> Compact {
+        Compact {
             place,
             reason,
             next_segment,
+            given,
             schemas,
             state: State::Manifest,
             asked: VecDeque::new(),
             fetched: Fetched::default(),
             change: Change::default(),
-        })
+        }
     }
 
     fn take_manifest(&mut self, manifest: Manifest) -> Result<(), Rejection> {
         let segments = manifest.segments.as_ref().ok_or_else(|| Rejection::corrupt("a manifest without segments"))?;
         self.change.operation = manifest.operations.last().map_or(0, |(number, _)| *number);
-        let last = last_operations(&self.place.key, &manifest)?;
+        let mut last = last_operations(&self.place.key, &manifest)?;
+        last.append(&mut self.given);
         let segments = segments.iter().cloned().map(Rc::new).collect();
         let ids = last.keys().cloned().collect();
         self.state = State::Hide(Hide { segments, last, ids, touched: Vec::new() });
@@ -172,7 +195,7 @@ impl Compact {
                 self.state = State::Done;
                 return Ok(None);
             };
-            merging.current = begin(merge, &merging.last, &self.schemas);
+            merging.current = begin(merge, &mut merging.last, &self.schemas);
         }
         let Some(running) = &mut merging.current else { return Ok(None) };
         if !running.finishing {
@@ -208,6 +231,11 @@ impl Compact {
     }
 }
 
+/// The columns of each schema.
+pub(crate) fn columns_of(application: &Application) -> Vec<(String, Vec<ColumnSpec>)> {
+    application.schemas.iter().map(|schema| (schema.name.clone(), columns(schema))).collect()
+}
+
 fn find_everywhere(segments: &[Rc<StoredSegment>], id: &str, fetched: &mut Fetched) -> Result<Vec<(usize, u32)>, Halt> {
     let mut places = Vec::new();
     let mut missing = false;
@@ -223,13 +251,17 @@ fn find_everywhere(segments: &[Rc<StoredSegment>], id: &str, fetched: &mut Fetch
 
 fn begin(
     merge: Merge,
-    last: &BTreeMap<String, StoredOperation>,
+    last: &mut BTreeMap<String, StoredOperation>,
     schemas: &[(String, Vec<ColumnSpec>)],
 ) -> Option<Running> {
     let specs = schemas.iter().find(|(name, _)| *name == merge.schema)?.1.clone();
-    let of_schema = last.values().filter(|operation| merge.puts && operation.schema == merge.schema);
-    let puts = of_schema.filter_map(|operation| match &operation.operation {
-        Operation::Put(document) => Some(document.clone()),
+    // There is one merge of a schema, so it takes the documents themselves.
+    let (of_schema, others) =
+        std::mem::take(last).into_iter().partition(|(_, operation)| operation.schema == merge.schema);
+    *last = others;
+    let of_schema: BTreeMap<String, StoredOperation> = of_schema;
+    let puts = of_schema.into_values().filter_map(|operation| match operation.operation {
+        Operation::Put(document) => Some(document),
         Operation::Remove(_) => None,
     });
     Some(Running {
@@ -328,7 +360,8 @@ impl Task for Compact {
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<u8>, Rejection> {
-        let nothing = self.change.operation == 0 && self.change.removed.is_empty() && self.change.segments.is_empty();
+        let Change { operation, removed, liveness, segments } = &self.change;
+        let nothing = *operation == 0 && removed.is_empty() && liveness.is_empty() && segments.is_empty();
         if nothing || !matches!(self.state, State::Done) {
             return Ok(Vec::new());
         }

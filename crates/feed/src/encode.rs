@@ -149,14 +149,16 @@ fn seal(schema: &Schema, id: &DocumentId, operation: Operation, ignored: Vec<Str
 
 pub(crate) fn schema_of<'a>(application: &'a Application, id: &DocumentId) -> Result<&'a Arc<Schema>, Rejection> {
     let name = id.document_type();
-    application.schema(name).ok_or_else(|| {
-        let names = application.schemas.iter().map(|schema| schema.name.as_str());
-        let hint = match nearest_name(name, names.clone()) {
-            Some(near) => format!("; did you mean '{near}'?"),
-            None => format!("; the application has {}", names.collect::<Vec<_>>().join(", ")),
-        };
-        invalid(format!("Document type {} does not exist{hint}", Rejection::quote(name)))
-    })
+    application.schema(name).ok_or_else(|| no_type(name, application.schemas.iter().map(|schema| schema.name.as_str())))
+}
+
+/// The refusal of a document of a type that is none of `names`.
+pub(crate) fn no_type<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Rejection {
+    let hint = match nearest_name(name, names.clone()) {
+        Some(near) => format!("; did you mean '{near}'?"),
+        None => format!("; the application has {}", names.collect::<Vec<_>>().join(", ")),
+    };
+    invalid(format!("Document type {} does not exist{hint}", Rejection::quote(name)))
 }
 
 fn invalid(message: String) -> Rejection {

@@ -2,6 +2,8 @@
 //!
 //! * [`encode`]: a put or remove as it came in → the bytes the tail stores.
 //! * [`Mutate`]: a condition or an update, evaluated on the document as it is now → the same bytes.
+//! * [`split`]: bytes of a feed → the operations in them, and the partition each is for.
+//! * [`Load`]: many operations of a feed on one partition → segments at once, or many stored operations.
 //! * [`Compact`]: tail and small segments → segments, in steps small enough to share a thread with requests.
 #![forbid(unsafe_code)]
 
@@ -10,8 +12,12 @@ mod compact;
 mod cursor;
 mod encode;
 pub mod indexing;
+mod load;
 mod mutate;
+mod split;
 
 pub use compact::{Compact, Reason};
 pub use encode::{Encoded, OperationRequest, embeddings_wanted, encode};
+pub use load::Load;
 pub use mutate::Mutate;
+pub use split::split;

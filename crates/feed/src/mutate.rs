@@ -39,11 +39,11 @@ pub struct Mutate {
 }
 
 /// What is known of the document's type.
-struct Target {
-    schema: Arc<Schema>,
+pub(crate) struct Target {
+    pub(crate) schema: Arc<Schema>,
     /// What the application stores of the type; everything if nothing is said.
     stored: Option<Selection>,
-    bytes_max: usize,
+    pub(crate) bytes_max: usize,
 }
 
 enum Change {
@@ -187,11 +187,8 @@ impl Mutate {
                 document
             }
         };
-        if let Some(stored) = &self.target.stored {
-            let subject = Subject { id: &self.id, fields: &changed.fields, now: self.now };
-            if stored.evaluate(&subject)? == Outcome::False {
-                return Ok(Written::NotStored);
-            }
+        if !self.target.stores(&self.id, &changed.fields, self.now)? {
+            return Ok(Written::NotStored);
         }
         Ok(Written::Operation(Operation::Put(changed)))
     }
@@ -277,7 +274,7 @@ impl Body {
 }
 
 impl Target {
-    fn of(application: &Application, schema: &Arc<Schema>) -> Result<Target, Rejection> {
+    pub(crate) fn of(application: &Application, schema: &Arc<Schema>) -> Result<Target, Rejection> {
         let stored = application.stored_selection(&schema.name);
         let stored = stored.map(|text| Selection::parse(&text, application, Code::InvalidApplication)).transpose()?;
         let limit = application.cluster_of(&schema.name).and_then(|cluster| cluster.max_document_bytes);
@@ -310,7 +307,14 @@ impl Target {
         Ok(())
     }
 
-    fn check_size(&self, id: &DocumentId, bytes: usize) -> Result<(), Rejection> {
+    /// Whether the application stores a document with these fields.
+    pub(crate) fn stores(&self, id: &DocumentId, fields: &[(String, Value)], now: i64) -> Result<bool, Rejection> {
+        let Some(stored) = &self.stored else { return Ok(true) };
+        Ok(stored.evaluate(&Subject { id, fields, now })? != Outcome::False)
+    }
+
+    /// Refuses a document that takes more bytes than the application allows.
+    pub(crate) fn check_size(&self, id: &DocumentId, bytes: usize) -> Result<(), Rejection> {
         if bytes <= self.bytes_max {
             return Ok(());
         }

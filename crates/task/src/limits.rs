@@ -15,6 +15,8 @@ pub const JSON_NUMBER: usize = 64;
 pub const JSON_STRING: usize = 4 << 20;
 /// Bytes of one stored document (L-doc).
 pub const DOCUMENT_BYTES: usize = 4 << 20;
+/// Bytes of one operation of a feed, as JSON.
+pub const OPERATION_BYTES: usize = 16 << 20;
 /// Fields of a document (L-fields).
 pub const FIELDS: usize = 512;
 /// Elements of an array; entries of a map or weighted set (L-fields).

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use brooklet_document::embedding::write_wanted;
 use brooklet_document::json::JsonWriter;
-use brooklet_feed::{Compact, Mutate, OperationRequest, embeddings_wanted, encode};
+use brooklet_feed::{Compact, Load, Mutate, OperationRequest, embeddings_wanted, encode, split};
 use brooklet_schema::Application;
 use brooklet_search::{Deployed, Get, Merge, Residency, Search, Visit, query_embeddings, scope};
 use brooklet_task::bytes::{Reader, Writer};
@@ -71,7 +71,7 @@ impl Core {
     ///
     /// # Errors
     /// A rejection as JSON.
-    pub fn open(&mut self, kind: u32, request: &[u8]) -> Result<Task, JsValue> {
+    pub fn open(&mut self, kind: u32, request: Vec<u8>) -> Result<Task, JsValue> {
         self.try_open(kind, request).map_err(|rejection| thrown(&rejection))
     }
 
@@ -135,11 +135,17 @@ impl Core {
         Ok((deployed, report))
     }
 
-    fn try_open(&self, kind: u32, request: &[u8]) -> Result<Task, Rejection> {
+    fn try_open(&self, kind: u32, request: Vec<u8>) -> Result<Task, Rejection> {
         let nothing = || Rejection::new(Code::BadRequest, "No application is deployed");
         let deployed = self.deployed.clone().ok_or_else(nothing)?;
         let residency = self.residency.clone();
         let mut timeout_ms = 0;
+        if kind == 14 {
+            // It keeps its request, which is large: many operations.
+            let inner = Inner::Running(Box::new(Load::open(&deployed.application, request)?));
+            return Ok(Task { inner: Some(inner), incoming: None, timeout_ms });
+        }
+        let request = &request[..];
         let inner = match kind {
             1 => {
                 let request = OperationRequest::read(request)?;
@@ -162,6 +168,7 @@ impl Core {
             7 => Inner::Done(scope(&deployed, request)?),
             8 => Inner::Running(Box::new(Merge::open(&deployed, request)?)),
             10 => Inner::Running(Box::new(Search::open_part(deployed, residency, request)?)),
+            13 => Inner::Done(split(request)?),
             other => return Err(Rejection::new(Code::BadRequest, format!("Unknown kind of task {other}"))),
         };
         Ok(Task { inner: Some(inner), incoming: None, timeout_ms })

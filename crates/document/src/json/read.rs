@@ -6,7 +6,7 @@ use brooklet_task::limits::{FIELDS, JSON_KEYS};
 use brooklet_task::{Code, Rejection};
 
 use super::{Kind, Lexer, UniqueNames, nearest_name};
-use crate::{DataType, DocumentId, Value};
+use crate::{DataType, DocumentId, OperationKind, Value};
 
 mod number;
 mod position;
@@ -63,6 +63,16 @@ pub fn read_fields(
     body: &[u8],
     options: ReadOptions,
 ) -> Result<PutBody, Rejection> {
+    read_put(types, id, body, options).map(|(body, _)| body)
+}
+
+/// The same, and how many members name a document, as those of an operation in a feed do.
+pub(crate) fn read_put(
+    types: &dyn FieldTypes,
+    id: &DocumentId,
+    body: &[u8],
+    options: ReadOptions,
+) -> Result<(PutBody, usize), Rejection> {
     let mut reader = BodyReader::new(types, id, options);
     let mut json = start(body)?;
     let mut fields = None;
@@ -72,7 +82,8 @@ pub fn read_fields(
     });
     let members = members.and_then(|members| json.end().map(|()| members)).map_err(broken)?;
     let fields = fields.ok_or_else(|| refused("document is missing the required \"fields\" field"))?;
-    Ok(PutBody { fields, condition: members.condition, create: members.create, ignored: reader.values.ignored })
+    let (condition, create) = (members.condition, members.create);
+    Ok((PutBody { fields, condition, create, ignored: reader.values.ignored }, members.targets))
 }
 
 /// What the body of an operation has beside its fields.
@@ -80,6 +91,8 @@ pub(crate) struct Members {
     pub(crate) condition: Option<String>,
     pub(crate) create: Option<bool>,
     pub(crate) has_fields: bool,
+    /// Members that name a document in feeds; they are passed over.
+    pub(crate) targets: usize,
 }
 
 /// Stands before the object that a body must be.
@@ -102,7 +115,7 @@ pub(crate) fn read_members(
 ) -> Result<Members, Rejection> {
     json.begin_object()?;
     let mut seen = UniqueNames::default();
-    let mut members = Members { condition: None, create: None, has_fields: false };
+    let mut members = Members { condition: None, create: None, has_fields: false, targets: 0 };
     while let Some(key) = json.next_key()? {
         check_key(&mut seen, &key)?;
         match &*key {
@@ -116,7 +129,10 @@ pub(crate) fn read_members(
             }
             "condition" => members.condition = read_condition(json)?,
             "create" => members.create = Some(read_create(json)?),
-            _ => drop(json.skip_value()?),
+            other => {
+                members.targets += usize::from(OperationKind::from_key(other).is_some());
+                json.skip_value()?;
+            }
         }
     }
     Ok(members)

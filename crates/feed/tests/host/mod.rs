@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use brooklet_document::{Document, DocumentId};
-use brooklet_feed::{Compact, OperationRequest, encode};
+use brooklet_feed::{Compact, Load, OperationRequest, encode};
 use brooklet_schema::Application;
 use brooklet_segment::{
     BlockSource, HEADER_BLOCK, Halt, Header, Operation, Place, StoredOperation, open, read_document, read_liveness,
@@ -13,6 +13,20 @@ use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, BlockRef, Rejection, Task, Want};
 
 pub const KEY: &str = "g:u";
+
+/// The time of everything that is loaded.
+pub const NOW: u64 = 1_700_000_000;
+
+/// What came of an operation of a feed.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Loaded {
+    /// It is loaded; with its flags.
+    Done(u8),
+    /// It is to be written by its own, with this condition beside its body.
+    Later(String),
+    /// Status, code and message of its refusal.
+    Refused(u16, String, String),
+}
 
 /// A stored segment.
 #[derive(Clone)]
@@ -115,8 +129,51 @@ impl Host {
         Block::copy_of(&self.segments[&place.segment].blocks[place.block as usize])
     }
 
+    /// Loads operations as a feed has them: into segments, or as operations of the tail. What came of each.
+    pub fn load(&mut self, operations: &[String], into_segments: bool) -> Vec<Loaded> {
+        let mut writer = Writer::new();
+        let operation = self.operations.keys().last().copied().unwrap_or(0);
+        Place { partition: 1, key: KEY.into(), layout: self.layout, operation }.write(&mut writer);
+        writer.u64(NOW);
+        writer.u32(if into_segments { self.next_segment } else { 0 });
+        writer.varint(operations.len() as u64);
+        operations.iter().for_each(|operation| writer.text(operation));
+        let mut task = Load::open(&self.application, writer.finish()).unwrap_or_else(|rejection| panic!("{rejection}"));
+        assert!(self.drive(&mut task, usize::MAX).unwrap_or_else(|rejection| panic!("{rejection}")));
+        let result = Box::new(task).finish().unwrap_or_else(|rejection| panic!("{rejection}"));
+        self.take_loaded(&result).unwrap_or_else(|rejection| panic!("{rejection}"))
+    }
+
+    fn take_loaded(&mut self, result: &[u8]) -> Result<Vec<Loaded>, Rejection> {
+        let mut reader = Reader::new(result);
+        let mut outcomes = Vec::new();
+        for _ in 0..reader.varint()? {
+            outcomes.push(match reader.u8()? {
+                0 => Loaded::Done(reader.u8()?),
+                1 => Loaded::Later(reader.text()?.to_owned()),
+                _ => Loaded::Refused(reader.u16()?, reader.text()?.to_owned(), reader.text()?.to_owned()),
+            });
+        }
+        match reader.u8()? {
+            0 => {}
+            1 => {
+                self.read_change(reader.raw(reader.remaining())?)?;
+                self.layout += 1;
+            }
+            _ => {
+                for _ in 0..reader.varint()? {
+                    reader.text()?;
+                    self.operations.insert(self.next_operation, reader.bytes()?.to_vec());
+                    self.next_operation += 1;
+                }
+            }
+        }
+        reader.end()?;
+        Ok(outcomes)
+    }
+
     /// Answers wants until the task is done, at most `steps` of them; says whether it is done.
-    pub fn drive(&self, task: &mut Compact, steps: usize) -> Result<bool, Rejection> {
+    pub fn drive(&self, task: &mut dyn Task, steps: usize) -> Result<bool, Rejection> {
         for _ in 0..steps {
             match task.wants()? {
                 Want::Nothing => return Ok(true),

@@ -1,0 +1,291 @@
+//! Loads operations of a feed into one partition: reads them, and writes the segments of what they put at once, as if
+//! the tail had held them; or, when they are few, makes the operations that the tail stores.
+//!
+//! Only what is written blindly is loaded: puts and removes without a condition, of types whose texts nobody embeds. All
+//! else is left to be written by its own, later, and so is every operation on the same document that comes after it.
+//! Of several operations on one document the last is stored; nobody can have seen the others.
+use std::collections::{BTreeMap, HashSet};
+
+use brooklet_document::json::ReadOptions;
+use brooklet_document::{
+    Document, DocumentId, OperationKind, Value, operation_target, read_feed_put, read_feed_remove,
+};
+use brooklet_schema::Application;
+use brooklet_segment::layout::ColumnSpec;
+use brooklet_segment::{Operation, Place, StoredOperation};
+use brooklet_task::bytes::{Reader, Writer};
+use brooklet_task::{Block, Code, Rejection, Task, Want};
+
+use crate::compact::{Compact, columns_of};
+use crate::encode::{made, no_type, options};
+use crate::mutate::Target;
+use crate::split::write_rejection;
+
+/// Bytes of JSON read before the thread is given back.
+const STEP_BYTES: usize = 256 << 10;
+
+/// The task.
+pub struct Load {
+    place: Place,
+    now: i64,
+    /// The first segment number that is free, if segments are to be written.
+    first_segment: Option<u32>,
+    types: Vec<Type>,
+    columns: Vec<(String, Vec<ColumnSpec>)>,
+    options: ReadOptions,
+    request: Vec<u8>,
+    /// Where the next operation begins in the request, and how many are left.
+    at: usize,
+    left: u64,
+    outcomes: Vec<Outcome>,
+    /// The last operation on each document that is loaded.
+    last: BTreeMap<String, StoredOperation>,
+    /// Documents with an operation that is left for later.
+    left_for_later: HashSet<String>,
+    writing: Option<Box<Compact>>,
+}
+
+/// A document type, ready to read documents of it.
+struct Type {
+    target: Target,
+    /// Putting a document of it takes embeddings.
+    embeds: bool,
+}
+
+/// What came of an operation.
+enum Outcome {
+    /// It is loaded.
+    Loaded { ignored_fields: bool },
+    /// The application does not store such a document.
+    NotStored { ignored_fields: bool },
+    /// It has to be written by its own, with this condition beside its body.
+    Later { condition: String },
+    /// It cannot be done.
+    Refused(Rejection),
+}
+
+impl Load {
+    /// Reads the request (docs/abi.md, load); its operations are read in steps.
+    ///
+    /// # Errors
+    /// If it is malformed.
+    pub fn open(application: &Application, request: Vec<u8>) -> Result<Load, Rejection> {
+        let mut reader = Reader::new(&request);
+        let place = Place::read(&mut reader)?;
+        let now = reader.u64()? as i64;
+        let first_segment = Some(reader.u32()?).filter(|number| *number > 0);
+        let left = reader.varint()?;
+        let at = reader.position();
+        let types = application.schemas.iter().map(|schema| {
+            let embeds = schema.made_fields().any(|field| !field.script.embed_calls().is_empty());
+            Ok(Type { target: Target::of(application, schema)?, embeds })
+        });
+        Ok(Load {
+            place,
+            now,
+            first_segment,
+            types: types.collect::<Result<_, Rejection>>()?,
+            columns: columns_of(application),
+            options: options(application),
+            at,
+            left,
+            request,
+            outcomes: Vec::new(),
+            last: BTreeMap::new(),
+            left_for_later: HashSet::new(),
+            writing: None,
+        })
+    }
+
+    /// Reads operations for one step.
+    fn read_some(&mut self) -> Result<(), Rejection> {
+        let end = self.at + STEP_BYTES;
+        while self.left > 0 && self.at < end {
+            let mut reader = Reader::new(&self.request[self.at..]);
+            let object = reader.bytes()?;
+            let read = read(object, &self.place.key, &self.types, self.options, self.now, &self.left_for_later);
+            self.at += reader.position();
+            self.left -= 1;
+            let outcome = match read {
+                Ok(Read::Write(operation, ignored_fields)) => {
+                    self.last.insert(operation.id().to_owned(), operation);
+                    Outcome::Loaded { ignored_fields }
+                }
+                Ok(Read::NotStored(ignored_fields)) => Outcome::NotStored { ignored_fields },
+                Ok(Read::Later(id, condition)) => {
+                    self.left_for_later.insert(id.as_str().to_owned());
+                    Outcome::Later { condition }
+                }
+                Err(rejection) => Outcome::Refused(rejection),
+            };
+            self.outcomes.push(outcome);
+        }
+        Ok(())
+    }
+
+    fn begin_writing(&mut self, first_segment: u32) {
+        let (last, columns) = (std::mem::take(&mut self.last), std::mem::take(&mut self.columns));
+        self.request = Vec::new();
+        self.writing = Some(Box::new(Compact::with_operations(self.place.clone(), first_segment, columns, last)));
+    }
+
+    /// The result (docs/abi.md, load).
+    fn answer(self) -> Result<Vec<u8>, Rejection> {
+        let mut writer = Writer::new();
+        writer.varint(self.outcomes.len() as u64);
+        self.outcomes.iter().for_each(|outcome| outcome.write(&mut writer));
+        let Some(writing) = self.writing else {
+            writer.u8(2);
+            writer.varint(self.last.len() as u64);
+            for operation in self.last.values() {
+                writer.text(operation.id());
+                writer.bytes(&operation.encode(&self.place.key));
+            }
+            return Ok(writer.finish());
+        };
+        let change = writing.finish()?;
+        writer.u8(u8::from(!change.is_empty()));
+        writer.raw(&change);
+        Ok(writer.finish())
+    }
+}
+
+impl Outcome {
+    fn write(&self, writer: &mut Writer) {
+        let flags = |ignored_fields: bool, not_stored: bool| u8::from(ignored_fields) | u8::from(not_stored) << 1;
+        match self {
+            Outcome::Loaded { ignored_fields } => {
+                writer.u8(0);
+                writer.u8(flags(*ignored_fields, false));
+            }
+            Outcome::NotStored { ignored_fields } => {
+                writer.u8(0);
+                writer.u8(flags(*ignored_fields, true));
+            }
+            Outcome::Later { condition } => {
+                writer.u8(1);
+                writer.text(condition);
+            }
+            Outcome::Refused(rejection) => {
+                writer.u8(2);
+                write_rejection(rejection, writer);
+            }
+        }
+    }
+}
+
+/// What an operation asks for.
+enum Read {
+    Write(StoredOperation, bool),
+    NotStored(bool),
+    Later(DocumentId, String),
+}
+
+fn read(
+    object: &[u8],
+    key: &str,
+    types: &[Type],
+    options: ReadOptions,
+    now: i64,
+    left_for_later: &HashSet<String>,
+) -> Result<Read, Rejection> {
+    let (kind, id) = operation_target(object)?;
+    if id.partition_key() != key {
+        let message = format!("Document '{id}' is not in partition '{}'", Rejection::quote(key));
+        return Err(Rejection::new(Code::InvalidDocument, message));
+    }
+    let name = id.document_type();
+    let known = types.iter().find(|of| of.target.schema.name == name);
+    let names = types.iter().map(|of| of.target.schema.name.as_str());
+    let of = known.ok_or_else(|| no_type(name, names))?;
+    let condition = if kind == OperationKind::Remove { read_feed_remove(object)? } else { None };
+    let by_its_own = kind == OperationKind::Update || (kind == OperationKind::Put && of.embeds);
+    let condition = condition.filter(|text| !text.is_empty());
+    if by_its_own || condition.is_some() || left_for_later.contains(id.as_str()) {
+        return Ok(Read::Later(id, condition.unwrap_or_default()));
+    }
+    if kind == OperationKind::Remove {
+        return Ok(Read::Write(of.stored(Operation::Remove(id.as_str().to_owned())), false));
+    }
+    let body = read_feed_put(&*of.target.schema, &id, object, options)?;
+    if body.condition.is_some_and(|condition| !condition.is_empty()) {
+        return Ok(Read::Later(id, String::new()));
+    }
+    let mut fields = body.fields;
+    fields.extend(made(&of.target.schema, &id, &fields, &[])?);
+    let ignored = !body.ignored.is_empty();
+    if !of.target.stores(&id, &fields, now)? {
+        return Ok(Read::NotStored(ignored));
+    }
+    let bytes_at_most = id.as_str().len() + name.len() + bytes_at_most(&fields);
+    let operation = of.stored(Operation::Put(Document { id: id.as_str().to_owned(), fields }));
+    if bytes_at_most > of.target.bytes_max {
+        of.target.check_size(&id, operation.encode(key).len())?;
+    }
+    Ok(Read::Write(operation, ignored))
+}
+
+impl Type {
+    fn stored(&self, operation: Operation) -> StoredOperation {
+        StoredOperation { schema: self.target.schema.name.clone(), operation }
+    }
+}
+
+/// More bytes than the fields take when they are stored: their exact number takes making them.
+fn bytes_at_most(fields: &[(String, Value)]) -> usize {
+    /// A tag and the longest number, or the longest length.
+    const OF_VALUE: usize = 16;
+    fn of(value: &Value) -> usize {
+        OF_VALUE
+            + match value {
+                Value::String(text) => text.len(),
+                Value::Raw(bytes) => bytes.len(),
+                Value::Array(elements) => elements.iter().map(of).sum(),
+                Value::WeightedSet(entries) => entries.iter().map(|(key, _)| OF_VALUE + of(key)).sum(),
+                Value::Map(entries) => entries.iter().map(|(key, value)| of(key) + of(value)).sum(),
+                Value::Struct(members) => bytes_at_most(members),
+                Value::Tensor(tensor) => {
+                    let dimensions = tensor.tensor_type.dimensions.iter().map(|of| 2 * OF_VALUE + of.name.len());
+                    let labels = tensor.addresses.iter().flatten().map(|label| OF_VALUE + label.len());
+                    size_of_val(&tensor.cells[..]) + dimensions.chain(labels).sum::<usize>()
+                }
+                _ => 0,
+            }
+    }
+    /// Version, kind, checksum and what else stands beside the fields.
+    const OF_OPERATION: usize = 64;
+    OF_OPERATION + fields.iter().map(|(name, value)| 2 * OF_VALUE + name.len() + of(value)).sum::<usize>()
+}
+
+impl Task for Load {
+    fn wants(&mut self) -> Result<Want, Rejection> {
+        if self.left > 0 {
+            self.read_some()?;
+            return Ok(Want::Pause);
+        }
+        if let Some(writing) = &mut self.writing {
+            return writing.wants();
+        }
+        match self.first_segment {
+            Some(number) if !self.last.is_empty() => {
+                self.begin_writing(number);
+                Ok(Want::Pause)
+            }
+            _ => Ok(Want::Nothing),
+        }
+    }
+
+    fn give(&mut self, answer: Block) -> Result<(), Rejection> {
+        match &mut self.writing {
+            Some(writing) => writing.give(answer),
+            None => Err(Rejection::corrupt("an answer that nobody waits for")),
+        }
+    }
+
+    fn finish(self: Box<Self>) -> Result<Vec<u8>, Rejection> {
+        if self.left > 0 {
+            return Err(Rejection::new(Code::TimedOut, "Timeout before all operations were read; none was written"));
+        }
+        self.answer()
+    }
+}
