@@ -59,7 +59,7 @@ enum Outcome {
     /// The application does not store such a document.
     NotStored { ignored_fields: bool },
     /// It has to be written by its own, with this condition beside its body.
-    Later { condition: String },
+    Later { kind: OperationKind, condition: String, object: Vec<u8> },
     /// It cannot be done.
     Refused(Rejection),
 }
@@ -112,9 +112,9 @@ impl Load {
                     Outcome::Loaded { ignored_fields }
                 }
                 Ok(Read::NotStored(ignored_fields)) => Outcome::NotStored { ignored_fields },
-                Ok(Read::Later(id, condition)) => {
+                Ok(Read::Later(kind, id, condition)) => {
                     self.left_for_later.insert(id.as_str().to_owned());
-                    Outcome::Later { condition }
+                    Outcome::Later { kind, condition, object: object.to_vec() }
                 }
                 Err(rejection) => Outcome::Refused(rejection),
             };
@@ -162,9 +162,15 @@ impl Outcome {
                 writer.u8(0);
                 writer.u8(flags(*ignored_fields, true));
             }
-            Outcome::Later { condition } => {
+            Outcome::Later { kind, condition, object } => {
                 writer.u8(1);
+                writer.u8(match kind {
+                    OperationKind::Put => 1,
+                    OperationKind::Update => 2,
+                    OperationKind::Remove => 3,
+                });
                 writer.text(condition);
+                writer.bytes(object);
             }
             Outcome::Refused(rejection) => {
                 writer.u8(2);
@@ -178,7 +184,7 @@ impl Outcome {
 enum Read {
     Write(StoredOperation, bool),
     NotStored(bool),
-    Later(DocumentId, String),
+    Later(OperationKind, DocumentId, String),
 }
 
 fn read(
@@ -202,14 +208,14 @@ fn read(
     let by_its_own = kind == OperationKind::Update || (kind == OperationKind::Put && of.embeds);
     let condition = condition.filter(|text| !text.is_empty());
     if by_its_own || condition.is_some() || left_for_later.contains(id.as_str()) {
-        return Ok(Read::Later(id, condition.unwrap_or_default()));
+        return Ok(Read::Later(kind, id, condition.unwrap_or_default()));
     }
     if kind == OperationKind::Remove {
         return Ok(Read::Write(of.stored(Operation::Remove(id.as_str().to_owned())), false));
     }
     let body = read_feed_put(&*of.target.schema, &id, object, options)?;
     if body.condition.is_some_and(|condition| !condition.is_empty()) {
-        return Ok(Read::Later(id, String::new()));
+        return Ok(Read::Later(kind, id, String::new()));
     }
     let mut fields = body.fields;
     fields.extend(made(&of.target.schema, &id, &fields, &[])?);

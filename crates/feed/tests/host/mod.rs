@@ -150,7 +150,12 @@ impl Host {
         for _ in 0..reader.varint()? {
             outcomes.push(match reader.u8()? {
                 0 => Loaded::Done(reader.u8()?),
-                1 => Loaded::Later(reader.text()?.to_owned()),
+                1 => {
+                    let kind = reader.u8()?;
+                    let condition = reader.text()?.to_owned();
+                    assert!((1..=3).contains(&kind) && reader.bytes()?.starts_with(b"{"));
+                    Loaded::Later(condition)
+                }
                 _ => Loaded::Refused(reader.u16()?, reader.text()?.to_owned(), reader.text()?.to_owned()),
             });
         }
