@@ -7,7 +7,7 @@ use brooklet_task::Rejection;
 use crate::evaluate::Run;
 use crate::expression::{Compiled, Environment, Expression, FeatureName, FeatureType, compile};
 use crate::interval::{Bounding, Interval, IntervalSource};
-use crate::node::Node;
+use crate::node::{Node, NumberNode};
 use crate::tensor::Budget;
 
 /// What an expression yields.
@@ -79,6 +79,12 @@ impl Program {
     #[must_use]
     pub fn features(&self) -> &[(FeatureName, FeatureType)] {
         &self.features
+    }
+
+    /// Whether the value is that of its first feature, which is a number.
+    #[must_use]
+    pub fn is_feature(&self) -> bool {
+        matches!(self.root, Node::Number(NumberNode::Feature(0)))
     }
 
     /// The type of its value.

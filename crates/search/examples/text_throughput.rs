@@ -1,4 +1,4 @@
-//! `cargo run --release -p brooklet-search --example text_throughput [name of a query]`: what queries of text cost over one segment of
+//! `cargo run --release -p brooklet-search --example text_throughput [name of a query [rounds]]`: what queries of text cost over one segment of
 //! 10,000 documents of 200 words, natively and with everything resident. The bench of the product is `bench/text.mjs`.
 #[path = "../tests/host/mod.rs"]
 mod host;
@@ -12,6 +12,7 @@ use random::Random;
 
 const DOCUMENTS: usize = 10_000;
 const WORDS: usize = 200;
+/// Rounds of each query; the median is told.
 const ROUNDS: usize = 41;
 const VOCABULARY: usize = 28_000;
 const SCHEMA: &str = "schema t {
@@ -46,11 +47,12 @@ fn main() {
         ("matches", format!("body matches '{}.*{}'", name(300), name(301))),
     ];
     let wanted = std::env::args().nth(1).unwrap_or_default();
+    let rounds = std::env::args().nth(2).map_or(ROUNDS, |rounds| rounds.parse().expect("a number of rounds"));
     for (what, query) in queries.into_iter().filter(|(what, _)| what.contains(&wanted)) {
         let yql = format!("select documentid from t where {query}");
         let mut times = Vec::new();
         let mut total = serde_json::Value::Null;
-        for _ in 0..ROUNDS {
+        for _ in 0..rounds {
             let start = Instant::now();
             let answer = host.search("g:u", &[("yql", &yql), ("ranking", "bm25")]);
             times.push(start.elapsed().as_secs_f64() * 1e3);

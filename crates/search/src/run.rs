@@ -22,6 +22,8 @@ use crate::sorting::{BoundKey, SortValue};
 
 /// Documents ranked before the deadline is looked at.
 const RANK_BATCH: usize = 256;
+/// The same where a score is no more than a sum that is known.
+const SUMMED_BATCH: usize = 8 * RANK_BATCH;
 /// Missing blocks after which matching asks for what it noted, before it looks at more segments.
 const MATCH_AHEAD: usize = 64;
 /// Documents for which bounds are worth it: below, measuring all of them reads less.
@@ -225,9 +227,13 @@ impl Run {
     }
 
     fn begin_ranking(&mut self) {
+        let mut expected = Vec::with_capacity(self.views.len());
         for view in 0..self.views.len() {
+            let before = self.documents.len();
             self.documents.extend(self.matching(view).ones().map(|ordinal| (view as u32, ordinal as u32)));
+            expected.push(self.documents.len() - before);
         }
+        self.ranker.expect(expected);
         self.scores = vec![None; self.documents.len()];
         // Groups that need no scores may still need to know which documents were dropped.
         let scored = self.keeps.is_some_and(|with_scores| with_scores || self.drop_limit.is_some());
@@ -264,7 +270,8 @@ impl Run {
 
     /// Scores documents in order, all of them.
     fn rank(&mut self, reads: &mut Reads) -> Result<(), Halt> {
-        let end = (self.next + RANK_BATCH).min(self.documents.len());
+        let batch = if self.ranker.knows_sums() { SUMMED_BATCH } else { RANK_BATCH };
+        let end = (self.next + batch).min(self.documents.len());
         let mut missing = false;
         for index in self.next..end {
             if self.scores[index].is_some() {
@@ -278,6 +285,11 @@ impl Run {
         }
         if missing {
             return Err(Halt::Missing);
+        }
+        if self.keys.is_empty() {
+            (self.next..end).for_each(|index| self.admit(index, Vec::new()));
+            self.ranked(end, reads);
+            return Ok(());
         }
         // Nothing is admitted before all of the batch can be: a batch that halts is begun again.
         let mut sort_values = Vec::with_capacity(end - self.next);
@@ -294,12 +306,17 @@ impl Run {
         for (index, values) in (self.next..end).zip(sort_values) {
             self.admit(index, values);
         }
+        self.ranked(end, reads);
+        Ok(())
+    }
+
+    /// Ends a batch.
+    fn ranked(&mut self, end: usize, reads: &mut Reads) {
         self.next = end;
         reads.relax();
         if end == self.documents.len() {
             self.finish();
         }
-        Ok(())
     }
 
     /// The score of a document that is not dropped.

@@ -165,7 +165,19 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// At the end, or if it is longer than 64 bits.
+    #[inline]
     pub fn varint(&mut self) -> Read<u64> {
+        // Most are small.
+        if let Some(byte) = self.bytes.get(self.at)
+            && *byte < 0x80
+        {
+            self.at += 1;
+            return Ok(u64::from(*byte));
+        }
+        self.long_varint()
+    }
+
+    fn long_varint(&mut self) -> Read<u64> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = self.u8()?;

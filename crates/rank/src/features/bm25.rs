@@ -15,11 +15,29 @@ use crate::match_data::{DocumentFrequency, FieldId, FieldInfo, MatchData, Ranked
 use brooklet_task::Rejection;
 
 /// Occurrences and lengths are kept in 16 bits by Vespa.
-const COUNT_MAX: usize = u16::MAX as usize;
+const COUNT_MAX: u32 = u16::MAX as u32;
 
-struct Bm25 {
-    terms: Vec<Term>,
+/// `bm25` made ready: a sum over terms, in their order, of what each of them counts in a document.
+pub struct Bm25 {
+    /// The terms.
+    pub terms: Vec<Term>,
     scale: Scale,
+}
+
+impl Bm25 {
+    /// What a term adds that occurs so often in so many tokens: as much as the feature adds for such hits.
+    #[must_use]
+    #[inline]
+    pub fn counted(&self, term: &Term, occurrences: u32, length: u32) -> f64 {
+        let frequency = f64::from(occurrences.min(COUNT_MAX));
+        self.scale.score(term, frequency, f64::from(length.min(COUNT_MAX)))
+    }
+
+    /// What a term adds that hit somewhere.
+    #[must_use]
+    pub fn somewhere(&self, term: &Term) -> f64 {
+        term.idf
+    }
 }
 
 /// One term in the field.
@@ -64,8 +82,8 @@ impl Scale {
         if !hits.has_positions() {
             return term.idf;
         }
-        let frequency = hits.occurrences.len().min(COUNT_MAX) as f64;
-        self.score(term, frequency, (hits.field_length as usize).min(COUNT_MAX) as f64)
+        let frequency = hits.occurrences.len().min(COUNT_MAX as usize) as f64;
+        self.score(term, frequency, f64::from(hits.field_length.min(COUNT_MAX)))
     }
 }
 
@@ -142,5 +160,9 @@ impl Executor for Bm25 {
     fn execute(&mut self, data: &MatchData, outputs: &mut [f64]) {
         outputs[0] =
             self.terms.iter().map(|term| self.scale.of_document(term, data)).fold(0.0, |sum, score| sum + score);
+    }
+
+    fn bm25(&self) -> Option<&Bm25> {
+        Some(self)
     }
 }

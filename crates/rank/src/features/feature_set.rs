@@ -1,6 +1,7 @@
 //! The features one program needs: each prepared once, however many of its outputs are asked for, and executed at most
 //! once per document and only if the program reads it.
 
+use super::bm25::Bm25;
 use super::{FeatureEnvironment, Prepared, prepare};
 use crate::match_data::{FieldId, MatchData};
 use brooklet_document::Tensor;
@@ -72,6 +73,15 @@ impl FeatureSet {
     /// The attributes whose [content](MatchData::record_content) must be recorded for every document; may repeat.
     pub fn counted_attributes(&self) -> impl Iterator<Item = FieldId> {
         self.entries.iter().flat_map(|entry| entry.prepared.executor.counted_attributes())
+    }
+
+    /// Request number `request` as a sum over terms, if that is what it is.
+    ///
+    /// # Panics
+    /// If there is no such request.
+    #[must_use]
+    pub fn bm25(&self, request: usize) -> Option<&Bm25> {
+        self.entries[self.requests[request].0].prepared.executor.bm25()
     }
 
     /// Forgets the previous document's values. To be called whenever the match data changes.

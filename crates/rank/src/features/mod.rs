@@ -11,7 +11,7 @@ pub mod age;
 pub mod registry;
 
 mod attribute_match;
-mod bm25;
+pub mod bm25;
 mod call;
 mod element_completeness;
 mod element_similarity;
@@ -61,6 +61,11 @@ pub trait Executor {
     /// The value of a feature that is a tensor ([`Prepared::tensor_type`]); nothing of one that is numbers.
     fn tensor(&mut self, data: &MatchData) -> Option<Tensor> {
         let _ = data;
+        None
+    }
+
+    /// The feature as a sum over terms, if that is what it is: it can be computed a term at a time then.
+    fn bm25(&self) -> Option<&bm25::Bm25> {
         None
     }
 

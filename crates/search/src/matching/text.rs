@@ -5,13 +5,13 @@ use brooklet_segment::column::text::{self, Text, read_postings};
 use brooklet_segment::{BlockSource, ColumnHeader, Halt};
 
 use super::Found;
-use super::words::WordReader;
+use super::words::{StoredWords, WordReader};
 use crate::partition::View;
 use crate::plan::{How, PhraseTest, WordTest};
 use crate::reads::Reads;
 
 /// Places of words that are compared at once.
-const PLACES_AT_ONCE: usize = 32;
+const PLACES_AT_ONCE: usize = 64;
 
 /// A word of the dictionary that a test holds for: its number, how often the test's text is in it, its postings.
 struct Word {
@@ -239,27 +239,26 @@ pub(crate) fn match_phrase(
 }
 
 /// Where words follow each other that are one of each set.
-fn phrase_starts(words: &[u32], sets: &[Vec<u32>]) -> Vec<u32> {
+fn phrase_starts<W: Copy + Eq + TryFrom<u32> + Into<u32>>(words: &[W], sets: &[Vec<u32>]) -> Vec<u32> {
     let mut starts = Vec::new();
     let mut consider = |start: usize| {
         let window = &words[start..start + sets.len()];
-        if window.iter().zip(sets).all(|(word, set)| set.binary_search(word).is_ok()) {
+        if window.iter().zip(sets).all(|(word, set)| set.binary_search(&(*word).into()).is_ok()) {
             starts.push(start as u32);
         }
     };
     let count = (words.len() + 1).saturating_sub(sets.len());
     match sets {
         // Two words at least, each the only one of its set: most places are passed over many at a time.
-        [first, second, ..] if first.len() == 1 && second.len() == 1 => {
-            let (first, second) = (first[0], second[0]);
-            let mut start = 0;
-            while start < count {
-                let end = (start + PLACES_AT_ONCE).min(count);
-                let pairs = words[start..end].iter().zip(&words[start + 1..]);
+        [first, second, ..] if count > 0 && first.len() == 1 && second.len() == 1 => {
+            let (Ok(first), Ok(second)) = (W::try_from(first[0]), W::try_from(second[0])) else { return starts };
+            let chunks = words[..count].chunks(PLACES_AT_ONCE).zip(words[1..].chunks(PLACES_AT_ONCE));
+            for (number, (firsts, seconds)) in chunks.enumerate() {
+                let pairs = firsts.iter().zip(seconds);
                 if pairs.fold(false, |any, (a, b)| any | ((*a == first) & (*b == second))) {
-                    (start..end).for_each(&mut consider);
+                    let start = number * PLACES_AT_ONCE;
+                    (start..start + firsts.len()).for_each(&mut consider);
                 }
-                start = end;
             }
         }
         _ => (0..count).for_each(consider),
@@ -276,8 +275,10 @@ fn phrase_places(
     places: &mut Vec<(u32, u32)>,
 ) -> Result<(), Halt> {
     let extent = reader.extent(ordinal, reads)?;
-    let words = reader.words(extent, reads)?;
-    let starts = phrase_starts(words, sets);
+    let starts = match reader.stored_words(extent, reads)? {
+        StoredWords::Narrow(words) => phrase_starts(words, sets),
+        StoredWords::Wide(words) => phrase_starts(words, sets),
+    };
     if starts.is_empty() || (!reader.text.several && !phrase.starts && !phrase.ends) {
         places.extend(starts.into_iter().map(|start| (ordinal, start)));
         return Ok(());
@@ -313,8 +314,11 @@ mod tests {
             };
             let expected: Vec<u32> = (0..words.len()).filter(is_here).map(|start| start as u32).collect();
             assert_eq!(phrase_starts(&words, &sets), expected, "{sets:?}");
+            let narrow: Vec<u16> = words.iter().map(|word| *word as u16).collect();
+            assert_eq!(phrase_starts(&narrow, &sets), expected, "{sets:?}");
             assert!(!expected.is_empty(), "{sets:?}");
         }
-        assert!(phrase_starts(&[1], &[vec![1], vec![2]]).is_empty());
+        assert!(phrase_starts::<u16>(&[], &[vec![1], vec![2]]).is_empty());
+        assert!(phrase_starts(&[1u32], &[vec![1], vec![2]]).is_empty());
     }
 }

@@ -141,7 +141,7 @@ fn accepted_strings(
 }
 
 /// All blocks of a part; those that are missing are noted before it halts.
-fn blocks_of(part: &Part, view: &View, reads: &mut Reads) -> Result<Vec<brooklet_task::Block>, Halt> {
+pub(crate) fn blocks_of(part: &Part, view: &View, reads: &mut Reads) -> Result<Vec<brooklet_task::Block>, Halt> {
     let mut blocks = Vec::new();
     let mut missing = false;
     for index in 0..part.blocks() {

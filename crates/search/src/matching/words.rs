@@ -17,6 +17,13 @@ pub(crate) struct WordReader<'a> {
     elements: Vec<Element>,
 }
 
+/// Numbers of words as a block has them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum StoredWords<'b> {
+    Narrow(&'b [u16]),
+    Wide(&'b [u32]),
+}
+
 /// The extent of one document.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
@@ -69,6 +76,23 @@ impl<'a> WordReader<'a> {
             at = end;
         }
         Ok(&self.words)
+    }
+
+    /// The numbers of a document's words, in order, as they are stored if one block holds them all.
+    pub(crate) fn stored_words(&mut self, extent: Extent, reads: &mut Reads) -> Result<StoredWords<'_>, Halt> {
+        let part = self.text.part(text::WORDS);
+        let index = part.index_of(extent.first_word);
+        let (first, rows) = part.span_of(index);
+        if extent.words() == 0 || extent.end_word > first + rows {
+            return Ok(StoredWords::Wide(self.words(extent, reads)?));
+        }
+        let block = hold(&mut self.held, part.first_block + index, self.segment, reads)?;
+        let (at, count) = ((extent.first_word - first) as usize, extent.words() as usize);
+        Ok(if self.text.wide {
+            StoredWords::Wide(read_array::<u32>(block.bytes(), 4 * at, count)?)
+        } else {
+            StoredWords::Narrow(read_array::<u16>(block.bytes(), 2 * at, count)?)
+        })
     }
 
     /// The elements of a document; one with all words if the field has single values.

@@ -1,11 +1,13 @@
 //! Ranking, document at a time: fills the match data of a document and lets the profile's programs ask about it.
 //!
-//! [`binding`] finds out where each feature comes from, [`source`] answers a program, [`values`] reads columns,
+//! [`binding`] finds out where each feature comes from, [`source`] answers a program, [`values`] reads columns;
+//! [`term_scores`] knows what needs no walk over documents.
 mod binding;
 mod counting;
 pub(crate) mod document;
 pub(crate) mod group_statistics;
 mod source;
+mod term_scores;
 mod values;
 
 use std::rc::Rc;
@@ -31,6 +33,7 @@ use binding::{Binder, Kind};
 use counting::Counting;
 pub(crate) use group_statistics::GroupStatistics;
 use source::Source;
+use term_scores::TermScores;
 use values::value_weights;
 pub(crate) use values::{single_number, single_string, vector_tensor, word_of};
 
@@ -111,6 +114,12 @@ pub(crate) struct Ranker {
     somewhere: Vec<Occurrence>,
     /// One for each target of each leaf, in order.
     counting: Vec<Counting>,
+    /// The score's sums over terms, if it asks nothing else of matching.
+    term_scores: Option<TermScores>,
+    /// The request that is the score, if it is one.
+    sole_request: Option<usize>,
+    /// How many documents of each view are ranked.
+    expected: Vec<usize>,
 }
 
 /// Makes features ready for the plan's query.
@@ -125,6 +134,15 @@ fn prepare(plan: &SchemaPlan, names: &[FeatureName], statistics: &dyn Statistics
         output: name.output.as_deref(),
     });
     FeatureSet::prepare(requests, &environment)
+}
+
+/// The request of the feature set that a program's value is, if it is no more than that.
+fn sole_request(program: &Program, bound: &Bound, kinds: &[Kind]) -> Option<usize> {
+    let first = bound.kinds.first().filter(|_| program.is_feature())?;
+    match &kinds[*first] {
+        Kind::Match { request, nearest } if nearest.is_empty() => Some(*request),
+        _ => None,
+    }
 }
 
 /// The document looked at.
@@ -163,6 +181,9 @@ impl Ranker {
         let set = prepare(plan, &binder.requests, &NoStatistics)?;
         let counted: Vec<FieldId> = set.counted_attributes().collect();
         Ok(Ranker {
+            term_scores: TermScores::of(&binder.kinds, &score, &set),
+            sole_request: sole_request(score.which.of(profile), &score, &binder.kinds),
+            expected: Vec::new(),
             uses_match_data: !binder.requests.is_empty(),
             statistics: None,
             counts_only: binder.requests.iter().all(|name| COUNTING.contains(&name.name.as_str())),
@@ -194,6 +215,7 @@ impl Ranker {
     pub(crate) fn learn(&mut self, statistics: Rc<GroupStatistics>) -> Result<(), Rejection> {
         self.set = prepare(&self.plan, &self.requests, &*statistics)?;
         self.statistics = Some(statistics);
+        self.term_scores.iter_mut().for_each(TermScores::forget);
         Ok(())
     }
 
@@ -205,13 +227,45 @@ impl Ranker {
         }
     }
 
-    /// The score of a document: NaN and infinities are −∞.
-    pub(crate) fn score(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<f64, Halt> {
+    /// So many documents of each view are about to be scored.
+    pub(crate) fn expect(&mut self, documents: Vec<usize>) {
+        self.expected = documents;
+    }
+
+    /// Whether the score is no more than a sum over terms.
+    pub(crate) fn knows_sums(&self) -> bool {
+        self.term_scores.is_some() && self.sole_request.is_some()
+    }
+
+    /// Makes ready what the score asks of matching. Whether its sums over terms are known: the document is not looked at
+    /// then.
+    fn ready(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<bool, Halt> {
+        if let (Some(sums), Some(documents)) = (&mut self.term_scores, self.expected.get(spot.view))
+            && sums.prepare(
+                (spot.view, spot.at()),
+                *documents,
+                &self.plan,
+                (&self.set, &spot.matches[spot.view]),
+                reads,
+            )?
+        {
+            return Ok(true);
+        }
         if self.score_uses_match_data {
             self.fill(spot, reads)?;
         }
+        Ok(false)
+    }
+
+    /// The score of a document: NaN and infinities are −∞.
+    pub(crate) fn score(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<f64, Halt> {
+        let summed = self.ready(spot, reads)?;
+        if let (true, Some(request), Some(sums)) = (summed, self.sole_request, &self.term_scores) {
+            let score = sums.score(request, spot.view, spot.ordinal);
+            return Ok(if score.is_finite() { score } else { f64::NEG_INFINITY });
+        }
         let (score, halted) = {
-            let Ranker { plan, now, kinds, score, set, data, .. } = self;
+            let Ranker { plan, now, kinds, score, set, data, term_scores, .. } = self;
             let mut source = Source {
                 plan,
                 now: *now,
@@ -220,6 +274,7 @@ impl Ranker {
                 types: score.which.of(&plan.profile).features(),
                 set,
                 data,
+                sums: term_scores.as_ref().filter(|_| summed),
                 spot,
                 reads,
                 halted: None,
@@ -235,10 +290,8 @@ impl Ranker {
 
     /// Bounds of the score when distances are known by their bounds only; nothing if there are none.
     pub(crate) fn bounds(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<Option<Interval>, Halt> {
-        if self.score_uses_match_data {
-            self.fill(spot, reads)?;
-        }
-        let Ranker { plan, now, kinds, score, set, data, .. } = self;
+        let summed = self.ready(spot, reads)?;
+        let Ranker { plan, now, kinds, score, set, data, term_scores, .. } = self;
         let mut source = Source {
             plan,
             now: *now,
@@ -247,6 +300,7 @@ impl Ranker {
             types: score.which.of(&plan.profile).features(),
             set,
             data,
+            sums: term_scores.as_ref().filter(|_| summed),
             spot,
             reads,
             halted: None,
@@ -321,6 +375,7 @@ impl Ranker {
                 types: bound.which.of(&plan.profile).features(),
                 set,
                 data,
+                sums: None,
                 spot,
                 reads,
                 halted: None,

@@ -14,6 +14,7 @@ use brooklet_segment::{Halt, read_document};
 use super::Spot;
 use super::binding::{KeyOutput, Kind, RawScores};
 use super::document::Document;
+use super::term_scores::TermScores;
 use super::values::{Item, items, mapped_tensor, single_number, single_string, value_weights, vector_tensor};
 use crate::matching::{Found, weighted};
 use crate::nearest::{distance_bounds, exact_distance};
@@ -30,6 +31,8 @@ pub(super) struct Source<'a> {
     pub(super) types: &'a [(FeatureName, FeatureType)],
     pub(super) set: &'a mut FeatureSet,
     pub(super) data: &'a MatchData,
+    /// Values of all features of the set that the program asks for, if they are known without match data.
+    pub(super) sums: Option<&'a TermScores>,
     pub(super) spot: Spot<'a>,
     pub(super) reads: &'a mut Reads,
     pub(super) halted: Option<Halt>,
@@ -38,6 +41,9 @@ pub(super) struct Source<'a> {
 impl Source<'_> {
     fn try_number(&mut self, kind: &Kind) -> Result<f64, Halt> {
         Ok(match kind {
+            Kind::Match { request, .. } if let Some(sums) = self.sums => {
+                sums.score(*request, self.spot.view, self.spot.ordinal)
+            }
             Kind::Match { request, nearest } => {
                 let value = self.set.number(*request, self.data);
                 let hit =

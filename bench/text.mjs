@@ -1,0 +1,238 @@
+/**
+ * `npm run bench:text [-- --quick]`: queries of text over one segment of 10,000 documents of 200 words, resident and
+ * from the page cache, one thread, through the shipped core. Every answer is compared with a plain scan written here:
+ * how many documents match, and for bm25 which ten are best. Every figure stands beside what the same processor needs,
+ * in the same run, to compare every word of the documents with three others, so that runs on different machines (or
+ * days) can be compared.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Writer } from "@brooklet/core";
+import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+
+const DOCUMENTS = 10_000;
+const WORDS = 200;
+const VOCABULARY = 28_000;
+const TOP = 10;
+const TIMEOUT_MS = 600_000;
+const WARM_MS = 9_000;
+const ROUNDS = process.argv.includes("--quick") ? 60 : 400;
+const encoder = new TextEncoder();
+const SERVICES = `<services version="1.0"><content id="doc" version="1.0"><redundancy>1</redundancy><documents>
+  <document type="doc" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
+const SCHEMA = `schema doc {
+  document doc {
+    field body type string { indexing: index }
+    field name type string { indexing: index }
+    field number type int { indexing: summary | attribute }
+  }
+  rank-profile bm25 { first-phase { expression: bm25(body) } }
+}`;
+
+/** A repeatable stream of numbers from 0 to 1. */
+function random(seed) {
+  let state = seed >>> 0 || 1;
+  return () => {
+    state ^= state << 13;
+    state >>>= 0;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    state >>>= 0;
+    return state / 2 ** 32;
+  };
+}
+
+/** Words by how often they come, as in natural language: the one at place r about as often as 1/r. */
+function place(next) {
+  return Math.floor(VOCABULARY ** next() - 1);
+}
+
+const SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split(" ");
+/** A word of its own for every place. */
+function word(number) {
+  let name = "";
+  let rest = number;
+  do {
+    name += SYLLABLES[rest % 20];
+    rest = Math.floor(rest / 20);
+  } while (rest > 0);
+  return name;
+}
+
+const next = random(7);
+const bodies = Array.from({ length: DOCUMENTS }, () => Int32Array.from({ length: WORDS }, () => place(next)));
+const names = Array.from({ length: DOCUMENTS }, () => `${word(place(next))}${word(place(next))}`);
+const vocabulary = Array.from({ length: VOCABULARY }, (_, number) => word(number));
+
+/** Documents with a word for which `test` holds. */
+function withWord(test) {
+  const accepted = new Uint8Array(vocabulary.map((of) => (test(of) ? 1 : 0)));
+  return bodies.filter((body) => body.some((number) => accepted[number] === 1)).length;
+}
+
+/** Whether two words differ by no more than so many edits, by the whole table. */
+function isNear(left, right, most) {
+  let row = Array.from({ length: right.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= left.length; i += 1) {
+    const below = [i];
+    for (let j = 1; j <= right.length; j += 1) {
+      const change = row[j - 1] + (left[i - 1] === right[j - 1] ? 0 : 1);
+      below.push(Math.min(change, row[j] + 1, below[j - 1] + 1));
+    }
+    row = below;
+  }
+  return row[right.length] <= most;
+}
+
+/** The best documents for words in `or`: bm25 with the constants of streaming search. */
+function best(numbers) {
+  const [k1, b, average, idf] = [1.2, 0.75, 100, Math.log(1 + 0.5 / 1.5)];
+  const scored = [];
+  for (const [document, body] of bodies.entries()) {
+    let score = 0;
+    for (const number of numbers) {
+      const count = body.reduce((sum, other) => sum + (other === number ? 1 : 0), 0);
+      if (count > 0) score += (idf * (count * (k1 + 1))) / (count + k1 * (1 - b) + (k1 * b * WORDS) / average);
+    }
+    if (score > 0) scored.push([score, document]);
+  }
+  scored.sort((left, right) => right[0] - left[0] || left[1] - right[1]);
+  return { total: scored.length, scores: scored.slice(0, TOP).map(([score]) => score) };
+}
+
+const contains = (number) => `body contains "${word(number)}"`;
+const or = (...numbers) => ({ where: numbers.map(contains).join(" or "), ...best(numbers), profile: "bm25" });
+function phrase(first, second) {
+  const stands = (body) => body.some((number, at) => number === first && body[at + 1] === second);
+  const where = `body contains phrase("${word(first)}", "${word(second)}")`;
+  return { where, total: bodies.filter(stands).length };
+}
+const of300 = word(300);
+const queries = [
+  { name: "or of 3 rare words, bm25", ...or(2_000, 3_000, 5_000), goals: [0.3, 0.6] },
+  { name: "or of 3 medium words, bm25", ...or(150, 250, 400), goals: [0.3, 0.6] },
+  { name: "or of 3 common words, bm25", ...or(2, 7, 15) },
+  { name: "phrase of medium words", ...phrase(100, 200), goals: [1, 1] },
+  { name: "phrase of common words", ...phrase(3, 10), goals: [1] },
+  {
+    name: "prefix",
+    where: `body contains ({prefix:true}"${of300.slice(0, 3)}")`,
+    total: withWord((of) => of.startsWith(of300.slice(0, 3))),
+    goals: [3, 3],
+  },
+  {
+    name: "substring",
+    where: `body contains ({substring:true}"${of300.slice(1, 4)}")`,
+    total: withWord((of) => of.includes(of300.slice(1, 4))),
+    goals: [3, 3],
+  },
+  {
+    name: "fuzzy",
+    where: `name contains ({maxEditDistance:2}fuzzy("${names[17]}"))`,
+    total: names.filter((of) => isNear(of, names[17], 2)).length,
+    goals: [3, 3],
+  },
+];
+
+function median(values) {
+  return [...values].sort((a, b) => a - b)[values.length >> 1];
+}
+
+/** Milliseconds to compare every word of the documents with three others. */
+function plainPass() {
+  const all = new Int32Array(DOCUMENTS * WORDS);
+  for (const [document, body] of bodies.entries()) all.set(body, document * WORDS);
+  const times = [];
+  let found = 0;
+  for (let round = 0; round < 31; round += 1) {
+    const start = performance.now();
+    for (let at = 0; at < all.length; at += 1) {
+      if (all[at] === 150 || all[at] === 250 || all[at] === 400) found += 1;
+    }
+    times.push(performance.now() - start);
+  }
+  if (found === 0) throw new Error("words that are nowhere");
+  return median(times);
+}
+
+async function feed(cluster) {
+  for (let first = 0; first < DOCUMENTS; first += 256) {
+    const pending = bodies.slice(first, first + 256).map((body, offset) => {
+      const number = first + offset;
+      const id = `id:b:doc:g=g:${String(number).padStart(7, "0")}`;
+      const fields = { body: Array.from(body, word).join(" "), name: names[number], number };
+      const request = { kind: "put", rawPath: "", id, create: false, condition: "" };
+      return cluster
+        .partition("g:g")
+        .apply({ ...request, body: encoder.encode(JSON.stringify({ fields })) }, TIMEOUT_MS);
+    });
+    for (const outcome of await Promise.all(pending))
+      if (outcome.status !== 200) throw new Error(JSON.stringify(outcome));
+  }
+}
+
+async function search(cluster, { where, profile }) {
+  const properties = [
+    ["streaming.groupname", "g"],
+    ["yql", `select number from doc where ${where}`],
+    ["timeout", "60s"],
+  ];
+  if (profile !== undefined) properties.push(["ranking", profile]);
+  return cluster.partition("g:g").search({ properties, body: new Uint8Array(0) }, TIMEOUT_MS);
+}
+
+function check(query, body) {
+  const { root } = JSON.parse(new TextDecoder().decode(body));
+  const scores = (root.children ?? []).map((hit) => hit.relevance);
+  const same = (score, at) => Math.abs(score - query.scores[at]) < 1e-9;
+  const wrong = query.scores !== undefined && !(scores.length === query.scores.length && scores.every(same));
+  if (root.fields.totalCount !== query.total || wrong)
+    throw new Error(`${query.name}: ${JSON.stringify(root)} instead of ${query.total}, ${query.scores}`);
+}
+
+async function measure(name, cacheBytes, goal, baseline) {
+  const path = mkdtempSync(join(tmpdir(), "brooklet-bench-"));
+  const onProblem = (problem) => process.stderr.write(`${problem?.stack ?? problem}\n`);
+  let cluster = openCluster({ path, threads: 0, cacheBytes, onProblem });
+  try {
+    const files = new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/doc.sd").text(SCHEMA);
+    await cluster.deploy(files.finish());
+    await feed(cluster);
+    // Opened anew: the log is empty, nothing is resident.
+    await cluster.close();
+    cluster = openCluster({ path, threads: 0, cacheBytes, onProblem });
+    // The tail is folded when it was quiet for some seconds, and the module is compiled by its use.
+    const warmUntil = performance.now() + WARM_MS;
+    for (let turn = 0; performance.now() < warmUntil; turn += 1) await search(cluster, queries[turn % queries.length]);
+    for (const query of queries) {
+      const latencies = [];
+      let answer;
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const start = performance.now();
+        answer = await search(cluster, query);
+        latencies.push(performance.now() - start);
+      }
+      check(query, answer.body);
+      report(`${name}, ${query.name}`, latencies, answer.bytesRead, query.goals?.[goal], baseline, query.total);
+    }
+  } finally {
+    await cluster.close();
+    rmSync(path, { recursive: true, force: true });
+  }
+}
+
+function report(name, latencies, bytesRead, goal, baseline, total) {
+  const ms = median(latencies);
+  const p99 = [...latencies].sort((a, b) => a - b)[Math.floor(latencies.length * 0.99)];
+  const met = goal === undefined ? "" : ` (goal ${goal} ms: ${ms <= goal ? "met" : "MISSED"})`;
+  process.stdout.write(
+    `${name}: p50 ${ms.toFixed(3)} ms${met}, p99 ${p99.toFixed(3)} ms, ${(ms / baseline).toFixed(2)} of a plain pass, ` +
+      `${total} documents, ${bytesRead} bytes read a query\n`,
+  );
+}
+
+const baseline = plainPass();
+process.stdout.write(`a plain pass over ${DOCUMENTS * WORDS} word numbers, in JavaScript: ${baseline.toFixed(3)} ms\n`);
+await measure("resident", 200 << 20, 0, baseline);
+await measure("page cache", 0, 1, baseline);

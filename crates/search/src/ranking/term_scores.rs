@@ -1,0 +1,237 @@
+//! bm25 of all documents of a view, a term at a time: the postings of each term are walked once, and what it adds stands
+//! in an array by document. For scores that ask nothing else of matching; bit by bit what a document at a time yields,
+//! because the terms are added in the same order.
+use brooklet_rank::features::FeatureSet;
+use brooklet_rank::features::bm25::{Bm25, Term};
+use brooklet_rank::match_data::FieldId;
+use brooklet_segment::column::text::{self, Text};
+use brooklet_segment::layout::ColumnSpec;
+use brooklet_segment::{ColumnHeader, Halt, Part, read_array};
+use brooklet_task::Block;
+
+use super::binding::Kind;
+use super::{Bound, ViewMatch};
+use crate::matching::Found;
+use crate::matching::values::blocks_of;
+use crate::partition::View;
+use crate::plan::{Leaf, SchemaPlan};
+use crate::reads::Reads;
+
+/// Postings walked for a document that is ranked, up to which this is cheaper than to look the document up.
+const POSTINGS_PER_DOCUMENT_MAX: usize = 16;
+
+/// The sums of all views that were asked for.
+pub(super) struct TermScores {
+    /// Requests of the feature set that the score asks for.
+    requests: Vec<usize>,
+    /// By view: for each of `requests` the sums by ordinal; none if the view's documents are ranked one at a time.
+    views: Vec<Option<Vec<Vec<f64>>>>,
+}
+
+/// Where a term of a feature is matched.
+struct TermPlace<'p> {
+    leaf: usize,
+    target: usize,
+    of: &'p Leaf,
+}
+
+impl TermScores {
+    /// For a program; nothing if it asks more of matching than bm25.
+    pub(super) fn of(kinds: &[Kind], score: &Bound, set: &FeatureSet) -> Option<TermScores> {
+        let mut requests = Vec::new();
+        for kind in &score.kinds {
+            if let Kind::Match { request, .. } = &kinds[*kind] {
+                set.bm25(*request)?;
+                requests.push(*request);
+            }
+        }
+        (!requests.is_empty()).then_some(TermScores { requests, views: Vec::new() })
+    }
+
+    /// Makes the sums of a view ready of which so many documents are ranked. Whether there are sums: if not, documents
+    /// must be looked at one at a time.
+    pub(super) fn prepare(
+        &mut self,
+        (number, view): (usize, &View),
+        documents: usize,
+        plan: &SchemaPlan,
+        (set, matched): (&FeatureSet, &ViewMatch),
+        reads: &mut Reads,
+    ) -> Result<bool, Halt> {
+        if let Some(sums) = self.views.get(number).and_then(Option::as_ref) {
+            return Ok(!sums.is_empty());
+        }
+        let mut postings = Some(0);
+        let mut all = Vec::new();
+        for request in &self.requests {
+            let Some(bm25) = set.bm25(*request) else { return Ok(false) };
+            all.push((bm25, places(bm25, plan, matched, &mut postings)));
+        }
+        let mut sums = Vec::new();
+        if postings.is_some_and(|postings| postings <= documents.saturating_mul(POSTINGS_PER_DOCUMENT_MAX)) {
+            let columns = Columns::of(all.iter().flat_map(|(_, places)| places).flatten(), plan, view, reads)?;
+            for (bm25, places) in &all {
+                let mut of_request = vec![0.0; view.segment.header.documents as usize];
+                for (term, place) in bm25.terms.iter().zip(places) {
+                    if let Some(place) = place {
+                        add_term(bm25, term, place, &columns, matched, &mut of_request)?;
+                    }
+                }
+                sums.push(of_request);
+            }
+        }
+        let known = !sums.is_empty();
+        self.views.resize(self.views.len().max(number + 1), None);
+        self.views[number] = Some(sums);
+        Ok(known)
+    }
+
+    /// Forgets the sums: what they are made of has changed.
+    pub(super) fn forget(&mut self) {
+        self.views.clear();
+    }
+
+    /// The value of a request in a document of a view that was made ready.
+    #[inline]
+    pub(super) fn score(&self, request: usize, view: usize, ordinal: u32) -> f64 {
+        let place = self.requests.iter().position(|of| *of == request);
+        let sums = self.views.get(view).and_then(Option::as_ref);
+        place.zip(sums).map_or(0.0, |(place, sums)| sums[place][ordinal as usize])
+    }
+}
+
+/// Where each term of a feature is matched, nothing for one that is not. Adds the postings to be walked: nothing if what
+/// was found is not counts.
+fn places<'p>(
+    bm25: &Bm25,
+    plan: &'p SchemaPlan,
+    matched: &ViewMatch,
+    postings: &mut Option<usize>,
+) -> Vec<Option<TermPlace<'p>>> {
+    let place = |term: &Term| {
+        let mut of_term = plan.leaves.iter().enumerate().flat_map(|(leaf, of)| {
+            let targets = of.targets.iter().enumerate();
+            targets
+                .map(move |(target, wanted)| (TermPlace { leaf, target, of }, plan.terms.slot(of.term, wanted.field)))
+        });
+        let (place, _) = of_term.find(|(_, slot)| *slot == Some(term.slot))?;
+        let found = match &matched.leaves[place.leaf].found[place.target] {
+            Found::Words { postings, .. } => Some(postings.len()),
+            Found::Places(places) => Some(places.len()),
+            Found::Documents(documents) if documents.is_empty() => Some(0),
+            _ => None,
+        };
+        let found = found.filter(|_| !place.of.shares_fields);
+        *postings = postings.zip(found).map(|(postings, found)| postings + found);
+        Some(place)
+    };
+    bm25.terms.iter().map(place).collect()
+}
+
+/// How many words the documents have, for each column a term is searched in and its hits may be counted.
+struct Columns<'p> {
+    lengths: Vec<(&'p ColumnSpec, Lengths)>,
+    /// Fields of which only the match counts.
+    filters: Vec<FieldId>,
+}
+
+impl<'p> Columns<'p> {
+    fn of<'a>(
+        places: impl Iterator<Item = &'a TermPlace<'p>>,
+        plan: &SchemaPlan,
+        view: &View,
+        reads: &mut Reads,
+    ) -> Result<Columns<'p>, Halt>
+    where
+        'p: 'a,
+    {
+        let mut columns = Columns { lengths: Vec::new(), filters: Vec::new() };
+        let mut missing = false;
+        for target in places.map(|place| &place.of.targets[place.target]) {
+            if plan.profile.fields[target.field.0 as usize].is_filter {
+                columns.filters.push(target.field);
+            }
+            let known = columns.lengths.iter().any(|(spec, _)| **spec == target.spec);
+            let Some(column) = view.segment.header.column(&target.spec).filter(|_| !known) else { continue };
+            match Lengths::of(column, view, reads) {
+                Ok(lengths) => columns.lengths.push((&target.spec, lengths)),
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
+        }
+        if missing { Err(Halt::Missing) } else { Ok(columns) }
+    }
+}
+
+/// Adds what a term adds to each document it was found in.
+fn add_term(
+    bm25: &Bm25,
+    term: &Term,
+    place: &TermPlace<'_>,
+    columns: &Columns<'_>,
+    matched: &ViewMatch,
+    sums: &mut [f64],
+) -> Result<(), Halt> {
+    let found = &matched.leaves[place.leaf].found[place.target];
+    let target = &place.of.targets[place.target];
+    if !place.of.positions || columns.filters.contains(&target.field) {
+        let mut last = None;
+        found.for_each_document(|ordinal| {
+            if last.replace(ordinal) != Some(ordinal) {
+                sums[ordinal as usize] += bm25.somewhere(term);
+            }
+        });
+        return Ok(());
+    }
+    let Some((_, lengths)) = columns.lengths.iter().find(|(spec, _)| **spec == target.spec) else { return Ok(()) };
+    match found {
+        Found::Words { postings, .. } => lengths.each_with(postings, |ordinal, count, length| {
+            sums[ordinal as usize] += bm25.counted(term, count, length);
+        })?,
+        Found::Places(places) => {
+            for of_document in places.chunk_by(|a, b| a.0 == b.0) {
+                let ordinal = of_document[0].0;
+                let length = lengths.of_document(ordinal)?;
+                sums[ordinal as usize] += bm25.counted(term, of_document.len() as u32, length);
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// How many words the documents of a column have.
+struct Lengths {
+    bounds: Part,
+    blocks: Vec<Block>,
+}
+
+impl Lengths {
+    fn of(column: &ColumnHeader, view: &View, reads: &mut Reads) -> Result<Lengths, Halt> {
+        let bounds = Text::of(column)?.part(text::BOUNDS).clone();
+        let blocks = blocks_of(&bounds, view, reads)?;
+        Ok(Lengths { bounds, blocks })
+    }
+
+    /// Calls `each` with ordinal, count and length of each posting.
+    fn each_with(&self, mut postings: &[(u32, u32)], mut each: impl FnMut(u32, u32, u32)) -> Result<(), Halt> {
+        for (index, block) in self.blocks.iter().enumerate() {
+            let (first, rows) = self.bounds.span_of(index as u32);
+            let ends = read_array::<u32>(block.bytes(), 0, rows as usize + 1)?;
+            let (here, rest) = postings.split_at(postings.partition_point(|(ordinal, _)| *ordinal < first + rows));
+            for (ordinal, count) in here {
+                let row = (ordinal - first) as usize;
+                each(*ordinal, *count, ends[row + 1].saturating_sub(ends[row]));
+            }
+            postings = rest;
+        }
+        Ok(())
+    }
+
+    fn of_document(&self, ordinal: u32) -> Result<u32, Halt> {
+        let index = self.bounds.index_of(ordinal);
+        let row = (ordinal - self.bounds.span_of(index).0) as usize;
+        let ends = read_array::<u32>(self.blocks[index as usize].bytes(), 4 * row, 2)?;
+        Ok(ends[1].saturating_sub(ends[0]))
+    }
+}
