@@ -1,5 +1,7 @@
 //! A plan run over the views of one schema: match, resolve neighbours, rank. What comes out are candidates for the
 //! answer, at most as many for each view as the answer can show.
+mod bounded;
+
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -26,8 +28,6 @@ const RANK_BATCH: usize = 256;
 const SUMMED_BATCH: usize = 8 * RANK_BATCH;
 /// Missing blocks after which matching asks for what it noted, before it looks at more segments.
 const MATCH_AHEAD: usize = 64;
-/// Documents for which bounds are worth it: below, measuring all of them reads less.
-const BOUNDED_MIN: usize = 64;
 
 /// A document that may be shown.
 #[derive(Clone, Debug)]
@@ -247,16 +247,6 @@ impl Run {
         self.stage = if self.is_bounded() { Stage::Bound } else { Stage::Rank };
     }
 
-    /// Whether there are many documents whose distance matters and is not known.
-    fn is_bounded(&self) -> bool {
-        let unknown = |item: &usize| {
-            let known: usize = self.resolved[*item].views.iter().map(Vec::len).sum();
-            self.documents.len() > known + BOUNDED_MIN
-        };
-        let all = self.keeps_all || self.keeps.is_some();
-        self.keys.is_empty() && !all && self.ranker.nearest_of_score().iter().any(unknown)
-    }
-
     fn spot(&self, index: usize) -> Spot<'_> {
         let (view, ordinal) = self.documents[index];
         Spot { views: &self.views, matches: &self.matches, resolved: &self.resolved, view: view as usize, ordinal }
@@ -347,122 +337,6 @@ impl Run {
         let id = brooklet_segment::read_id(&segment.header, spot.ordinal, &mut reads.of(segment))?;
         let schema = &self.plan.schema;
         self.keys.iter().map(|key| key.value(spot, schema, score, &id, reads)).collect()
-    }
-
-    /// Bounds the scores of documents in order, all of them.
-    fn bound(&mut self, reads: &mut Reads) -> Result<(), Halt> {
-        let end = (self.next + RANK_BATCH).min(self.documents.len());
-        let mut bounds = Vec::with_capacity(end - self.next);
-        let mut missing = false;
-        for index in self.next..end {
-            match self.bounds_of(index, reads) {
-                Ok(of_document) => bounds.push(of_document),
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
-            }
-        }
-        if missing {
-            return Err(Halt::Missing);
-        }
-        for (low, _) in &bounds {
-            if self.drop_limit.is_none_or(|limit| *low > limit) {
-                self.threshold.push(score_key(*low));
-            }
-        }
-        self.bounds.extend(bounds);
-        self.next = end;
-        reads.relax();
-        if end == self.documents.len() {
-            self.begin_rescoring();
-        }
-        Ok(())
-    }
-
-    /// Between which scores a document is; NaN and infinities count as −∞, as in [`Ranker::score`].
-    fn bounds_of(&mut self, index: usize, reads: &mut Reads) -> Result<(f64, f64), Halt> {
-        let (view, ordinal) = self.documents[index];
-        let Run { ranker, views, matches, resolved, .. } = self;
-        let spot = Spot { views, matches, resolved, view: view as usize, ordinal };
-        match ranker.bounds(spot, reads)? {
-            Some(interval) if interval.lo <= interval.hi && interval.hi < f64::INFINITY => {
-                let low = if interval.may_be_nan { f64::NEG_INFINITY } else { interval.lo };
-                Ok((low, interval.hi))
-            }
-            // A score that may be infinite may be −∞; one that is not bounded may be anything.
-            _ => {
-                let score = ranker.score(spot, reads)?;
-                self.scores[index] = Some(score);
-                Ok((score, score))
-            }
-        }
-    }
-
-    fn begin_rescoring(&mut self) {
-        self.threshold.tighten();
-        let threshold = self.threshold.threshold().copied().max(self.floor);
-        let limit = self.drop_limit;
-        let straddles = |low: f64, high: f64| limit.is_some_and(|limit| low <= limit && high > limit);
-        let shown = |high: f64| threshold.is_none_or(|threshold| score_key(high) >= threshold);
-        let mut order = Vec::new();
-        for (index, (low, high)) in self.bounds.iter().enumerate() {
-            if limit.is_some_and(|limit| *high <= limit) {
-                continue;
-            }
-            if shown(*high) || straddles(*low, *high) {
-                order.push(index as u32);
-            } else {
-                self.total += 1;
-            }
-        }
-        order.sort_unstable_by_key(|index| {
-            let (low, high) = self.bounds[*index as usize];
-            (straddles(low, high), Reverse(score_key(high)), *index)
-        });
-        // Documents at the limit come first: each of them must be measured to be counted.
-        let first =
-            order.partition_point(|index| !straddles(self.bounds[*index as usize].0, self.bounds[*index as usize].1));
-        order.rotate_left(first);
-        self.order = order;
-        self.next = 0;
-        self.threshold = TopK::new(self.wanted);
-        self.stage = Stage::Rescore;
-    }
-
-    /// Scores the documents that can be shown, most promising first.
-    fn rescore(&mut self, reads: &mut Reads) -> Result<(), Halt> {
-        let end = (self.next + BOUNDED_MIN).min(self.order.len());
-        let batch: Vec<usize> = self.order[self.next..end].iter().map(|index| *index as usize).collect();
-        let mut missing = false;
-        for index in &batch {
-            if self.scores[*index].is_none() {
-                match self.score(*index, reads) {
-                    Ok(score) => self.scores[*index] = Some(score),
-                    Err(Halt::Missing) => missing = true,
-                    Err(halt) => return Err(halt),
-                }
-            }
-        }
-        if missing {
-            return Err(Halt::Missing);
-        }
-        for index in batch {
-            self.admit(index, Vec::new());
-        }
-        self.threshold.tighten();
-        self.next = end;
-        reads.relax();
-        let threshold = self.threshold.threshold().copied().max(self.floor);
-        let rest = &self.order[self.next..];
-        let promising = |index: &u32| {
-            let (low, high) = self.bounds[*index as usize];
-            let counted = self.drop_limit.is_some_and(|limit| low <= limit && high > limit);
-            counted || threshold.is_none_or(|threshold| score_key(high) >= threshold)
-        };
-        if !rest.iter().any(promising) {
-            self.total += rest.len() as u64;
-            self.finish();
-        }
-        Ok(())
     }
 
     /// Ends before all is done: what was decided about so far is all there is. Documents that matched, or could have,
