@@ -80,7 +80,10 @@ export async function* chat(endpoint: ChatEndpoint, request: ChatRequest): Async
     for await (const event of events) {
       left -= event.type === "token" ? event.text.length : 0;
       if (left < 0) throw tooLong(endpoint);
+      // While the reader takes its time, the model is not late.
+      watch.rest();
       yield event;
+      watch.progress();
     }
   } finally {
     watch.end();
@@ -113,6 +116,11 @@ class Watch {
   progress(): void {
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.#late(this.#idleMs, "said nothing"), this.#idleMs);
+  }
+
+  /** Nothing is waited for. */
+  rest(): void {
+    clearTimeout(this.#idle);
   }
 
   /** Waits; less if it is over before. */

@@ -21,6 +21,17 @@ export {
 export { passageRanges, type Range } from "./cutting.ts";
 export { EventStreamError, type ServerEvent, serverEvents } from "./event-stream.ts";
 export { type Fused, fuse, type Ranking } from "./fusion.ts";
+export {
+  contextOf,
+  type Generation,
+  type GenerationEvent,
+  generationEvents,
+  promptOf,
+  renderEvent,
+  renderGeneration,
+  STREAM_END,
+} from "./generation.ts";
+export { type HitTexts, textsOfHit } from "./hit-texts.ts";
 export type { Passage, PassageScores } from "./passage.ts";
 export { type ChatMessage, fenceFor, passageBlock, promptMessages, RULES } from "./prompt.ts";
 export {

@@ -3,7 +3,7 @@
  * cut into passages, or taken in the chunks they are stored in; near-duplicates folded; and the best taken until the
  * tokens are spent. The same documents and the same question give the same passages, whatever comes first over the wire.
  */
-import { passageRanges, type Range, shortened } from "./cutting.ts";
+import { passageRanges, type Range, shortened, trimmed } from "./cutting.ts";
 import { compareText, type Fused, fuse } from "./fusion.ts";
 import { type Fingerprint, fingerprint, isNearDuplicate } from "./near-duplicate.ts";
 import type { Passage, PassageScores } from "./passage.ts";
@@ -203,10 +203,11 @@ function candidatesOf(question: string, gathering: Gathering, settings: Settings
   for (const document of gathering.documents()) {
     for (const stored of gathering.texts(document.documentId)) {
       const ranges = stored.ranges ?? passageRanges(stored.text, settings.passageLength);
-      ranges.forEach((range, index) => {
+      ranges.forEach((whole, index) => {
+        const range = trimmed(stored.text, whole);
         const text = stored.text.slice(range.start, range.end);
         const rangeScore = stored.rangeScores?.[index];
-        if (text.trim() === "") return;
+        if (text === "") return;
         all.push({ document, stored, range, text, rangeScore, wordScore: 0, share: 1, duplicates: new Set() });
       });
     }

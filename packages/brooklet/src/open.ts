@@ -1,6 +1,6 @@
 /** A database in this process: the gateway without its port. Every call goes the way it would go over HTTP. */
 /// <reference lib="esnext.disposable" preserve="true" />
-import { type AnySchema, type Client, connect } from "@brooklet/client";
+import { type AnySchema, type ChatEndpoint, type Client, connect } from "@brooklet/client";
 import { createGateway } from "@brooklet/gateway";
 import type { ModelOptions } from "./node/application-embedders.ts";
 import { openCluster } from "./node/threads.ts";
@@ -17,6 +17,8 @@ export interface OpenOptions {
   readonly cacheBytes?: number;
   /** Embedders, and where the models of the schemas are. */
   readonly models?: ModelOptions;
+  /** The language model that `ask` asks. */
+  readonly languageModel?: ChatEndpoint;
   /** Told of failures that no call sees (maintenance, damaged files). */
   readonly onProblem?: (problem: unknown) => void;
 }
@@ -34,7 +36,7 @@ const NOWHERE = "http://brooklet.invalid";
 
 /** Opens a database, and deploys the schemas. */
 export async function open(options: OpenOptions): Promise<Database> {
-  const { path, schemas, threads, cacheBytes, models, onProblem } = options;
+  const { path, schemas, threads, cacheBytes, models, languageModel, onProblem } = options;
   const cluster = openCluster({
     threads: threads === undefined || threads === false ? 0 : threads,
     ...(path === undefined ? {} : { path }),
@@ -43,7 +45,12 @@ export async function open(options: OpenOptions): Promise<Database> {
     ...(onProblem === undefined ? {} : { onProblem }),
   });
   const gateway = createGateway({ cluster, ...(onProblem === undefined ? {} : { onDefect: onProblem }) });
-  const client = connect({ url: NOWHERE, fetch: gateway.fetch, keepsDotSegments: true });
+  const client = connect({
+    url: NOWHERE,
+    fetch: gateway.fetch,
+    keepsDotSegments: true,
+    ...(languageModel === undefined ? {} : { languageModel }),
+  });
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
     closing ??= cluster.close();

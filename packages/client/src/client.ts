@@ -1,4 +1,5 @@
 /** The way to a server: this project's gateway, over HTTP or in process, or a Vespa. */
+import type { ChatEndpoint } from "@brooklet/answers";
 import type { DeployAnswer } from "@brooklet/wire";
 import { type ApplicationOptions, applicationFiles } from "./application.ts";
 import { invalidArgument } from "./error.ts";
@@ -20,6 +21,8 @@ export interface ConnectOptions {
   /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly retry?: RetryOptions;
+  /** The language model that `ask` asks. */
+  readonly languageModel?: ChatEndpoint;
 }
 
 /** What came of a deployment. */
@@ -64,7 +67,7 @@ export function connect(options: ConnectOptions): Client {
   const to: ExchangeOptions = { url, fetch: send, headers, retry: { ...RETRY_DEFAULT, ...retry }, keepsDotSegments };
   const toConfig: ExchangeOptions = { ...to, url: options.configUrl === undefined ? url : baseUrl(options.configUrl) };
   return {
-    group: (name) => new Group(name, to),
+    group: (name) => new Group(name, to, options.languageModel),
     request: ({ isRepeatable = false, ...request }) => exchange(to, { ...request, isRepeatable }),
     deploy: async (schemas, { signal, ...application } = {}) => {
       const answer = await exchange(toConfig, {

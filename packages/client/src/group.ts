@@ -1,5 +1,7 @@
 /** A group: one user's documents. Everything asked of it stays inside it, because nothing else can be expressed. */
+import type { ChatEndpoint, Retrieved } from "@brooklet/answers";
 import type { DocumentFound, SearchResult as WireResult } from "@brooklet/wire";
+import { Answer, type AskOptions, answerParts } from "./answer.ts";
 import { decodeMembers } from "./codec.ts";
 import { BrookletError, invalidArgument, suggestion, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, type ExchangeRequest, exchange, pathSegment } from "./exchange.ts";
@@ -20,7 +22,8 @@ import {
   yqlQuery,
 } from "./query.ts";
 import type { HitFeatures, HitFeaturesOf } from "./ranking.ts";
-import { readResult, type SearchResult } from "./result.ts";
+import { localId, readResult, type SearchResult } from "./result.ts";
+import { type RetrieveOptions, retrievePassages } from "./retrieval.ts";
 import type { AnySchema } from "./schema.ts";
 import { conditionText, type WriteCondition } from "./selection.ts";
 import { encodeUpdate, type PathChanges, type UpdateOf } from "./update.ts";
@@ -64,15 +67,17 @@ export interface UpdateOptions<Fields extends FieldMap = FieldMap> extends Creat
 export class Group {
   readonly name: string;
   readonly #exchange: ExchangeOptions;
+  readonly #model: ChatEndpoint | undefined;
 
   /** @internal Groups are made by `client.group`. */
-  constructor(name: string, options: ExchangeOptions) {
+  constructor(name: string, options: ExchangeOptions, model?: ChatEndpoint) {
     if (name === "" || name === "." || name === ".." || /[:,/\\\0]/.test(name)) {
       const reason = name === "" ? "it is empty" : "it may not be '.' or '..' or contain any of : , / \\";
       throw invalidArgument(`${JSON.stringify(name)} cannot be the name of a group: ${reason}`);
     }
     this.name = name;
     this.#exchange = options;
+    this.#model = model;
   }
 
   /** Stores a document in place of the one with this id, if there is one. When it is done, searches see it. */
@@ -202,6 +207,51 @@ export class Group {
   ): Promise<SearchResult<SomeFields<S>, HitFeaturesOf<S["ranking"], Profile>>> {
     const { signal } = options;
     return this.run(yqlQuery(schema, yql, options), signal === undefined ? {} : { signal });
+  }
+
+  /**
+   * The passages of the group's documents that are best for a question: found by words and, with `near`, by vector, both
+   * rankings fused; near-duplicates folded; within a budget of tokens; each with where exactly it stands.
+   */
+  retrieve<S extends AnySchema>(schema: S, question: string, options: RetrieveOptions<S> = {}): Promise<Retrieved> {
+    const { signal } = options;
+    const request: RequestOptions = signal === undefined ? {} : { signal };
+    return retrievePassages(schema, question, options as RetrieveOptions, {
+      run: (written) => this.run(written, request),
+      stored: (documentId) => this.#stored(schema, localId(documentId), signal),
+    });
+  }
+
+  /**
+   * Answers a question from the group's documents, with a language model and citations: iterate it for parts as they come,
+   * or await it. The model is given passages as data, can call nothing, and cites nothing that it was not given.
+   */
+  ask<S extends AnySchema>(schema: S, question: string, options: AskOptions<S> = {}): Answer {
+    const { model = this.#model, history, rewrite, instructions, ...retrieval } = options;
+    const { signal } = options;
+    return new Answer(() =>
+      answerParts({
+        question,
+        model,
+        ...(history === undefined ? {} : { history }),
+        ...(rewrite === undefined ? {} : { rewrite }),
+        ...(instructions === undefined ? {} : { instructions }),
+        ...(signal === undefined ? {} : { signal }),
+        retrieve: async (searched) => (await this.retrieve(schema, searched, retrieval as RetrieveOptions<S>)).passages,
+        isStored: async ({ documentId }) => (await this.#stored(schema, localId(documentId), signal)) !== undefined,
+      }),
+    );
+  }
+
+  /** The fields of a document as they are stored, not decoded; nothing if it is not there. */
+  async #stored(
+    schema: AnySchema,
+    id: string,
+    signal: AbortSignal | undefined,
+  ): Promise<Readonly<Record<string, unknown>> | undefined> {
+    const target = this.#path(schema, id);
+    const answer = await this.#send({ method: "GET", target, signal, alsoAccept: 404, isRepeatable: true });
+    return answer.status === 404 ? undefined : ((answer.json as Partial<DocumentFound>).fields ?? {});
   }
 
   /** What becomes of one document in a search, hit or not: by which part of the query it is not found, or its place. */

@@ -1,4 +1,18 @@
 /** Schemas, documents and queries as TypeScript, over Vespa's HTTP interfaces. No platform is needed but `fetch`. */
+export {
+  type AnswerPart,
+  type AnswerSummary,
+  type ChatEndpoint,
+  type ChatMessage,
+  type Citation,
+  type Passage,
+  type PassageScores,
+  type Reranker,
+  type Retrieved,
+  type TokenCounter,
+  tokensAtMost,
+} from "@brooklet/answers";
+export { Answer, type AskOptions } from "./answer.ts";
 export { type ApplicationOptions, applicationFiles } from "./application.ts";
 export {
   type Client,
@@ -171,6 +185,7 @@ export type {
   ProfileMap,
 } from "./ranking.ts";
 export type { Hit, SearchResult, SearchTiming } from "./result.ts";
+export type { NearRetrieval, RetrieveOptions, TextRetrieval } from "./retrieval.ts";
 export {
   type AnySchema,
   type BuiltInProfile,

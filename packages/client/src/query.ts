@@ -21,7 +21,12 @@ export interface TextQuery {
 /** The nearest of a vector. */
 export interface NearQuery<VectorName extends string = string> {
   readonly field: VectorName;
-  readonly vector: Numbers;
+  /** The vector; or else `text`. */
+  readonly vector?: Numbers;
+  /** A text, of which an embedder of the server makes the vector. */
+  readonly text?: string;
+  /** Which embedder, where the server has several. */
+  readonly embedder?: string;
   /** How many of the nearest to find at least; 100 by default, more when the page needs more. */
   readonly targetHits?: number;
   /** How far away they may be, in the field's metric. */
@@ -187,7 +192,7 @@ export function query<
   refuseUnknown("a search", options, SEARCH_OPTIONS);
   const asked = options as unknown as AnySearch;
   const text = textOf(schema, asked.text);
-  const vector = asked.near === undefined ? {} : { [inputName(asked.near.field)]: vectorOf(schema, asked.near) };
+  const vector = asked.near === undefined ? {} : nearParameters(schema, asked.near);
   const parameters = { ...commonParameters(schema, asked, profileFor(asked, text)), ...vector };
   if (text !== undefined) parameters["text"] = text.query;
   const hitFields = (asked.fields ?? shownFields(schema)) as (keyof SelectedFields<S, Selected> & string)[];
@@ -277,7 +282,24 @@ function textOf(schema: AnySchema, text: string | TextQuery | undefined): TextQu
   );
 }
 
-function vectorOf(schema: AnySchema, { field, vector }: NearQuery): readonly number[] {
+/** The vector as it is, or as the call of an embedder. What a user typed is a parameter of its own. */
+function nearParameters(schema: AnySchema, near: NearQuery): Readonly<Record<string, unknown>> {
+  const { field, vector, text, embedder } = near;
+  if ((vector === undefined) === (text === undefined)) {
+    throw invalidArgument(`near '${field}' needs either a vector or a text`);
+  }
+  if (text === undefined) return { [inputName(field)]: vectorOf(schema, near) };
+  const known = Object.keys(schema.fields);
+  if (!known.includes(field)) {
+    throw invalidArgument(`schema ${schema.name} has no field '${field}'${suggestion(field, known)}`);
+  }
+  if (embedder !== undefined && !/^[\w.-]+$/.test(embedder)) {
+    throw invalidArgument(`${JSON.stringify(embedder)} cannot be the name of an embedder`);
+  }
+  return { [inputName(field)]: `embed(${embedder === undefined ? "" : `${embedder}, `}@nearText)`, nearText: text };
+}
+
+function vectorOf(schema: AnySchema, { field, vector = [] }: NearQuery): readonly number[] {
   const checked = schema.fields[field]?.codec.zod.safeParse(vector);
   if (checked?.success === true) return rowJson(vector);
   const reason =

@@ -199,3 +199,36 @@ describe("ranking", () => {
     void (() => schema("x", fields, { profiles: { p: { functions: { f: "1" }, summaryFeatures: ["f"] } } }));
   });
 });
+
+describe("retrieval", () => {
+  test("takes the schema's own fields and profiles", () => {
+    expectTypeOf(alice.retrieve<typeof mail>).toBeCallableWith(mail, "x", {
+      from: ["subject", "notes"],
+      near: { field: "vec", embedder: "minilm", profile: "recent" },
+      where: (it) => it.year.ge(2020),
+      text: { match: "all", profile: "recent" },
+    });
+    // @ts-expect-error a number is no text to take passages from
+    void (() => alice.retrieve(mail, "x", { from: ["year"] }));
+    // @ts-expect-error a text is no vector
+    void (() => alice.retrieve(mail, "x", { near: { field: "subject" } }));
+    // @ts-expect-error there is no such profile
+    void (() => alice.retrieve(mail, "x", { text: { profile: "old" } }));
+    // @ts-expect-error there is no such field to filter by
+    void (() => alice.retrieve(mail, "x", { where: (it) => it.size.contains("x") }));
+  });
+
+  test("has passages and parts that are told apart by their type", async () => {
+    const { passages } = await alice.retrieve(mail, "x");
+    expectTypeOf(passages[0]?.scores.ranks).toEqualTypeOf<Readonly<Record<string, number>> | undefined>();
+    for await (const part of alice.ask(mail, "x")) {
+      expectTypeOf(part.text).toBeString();
+      if (part.type === "end") expectTypeOf(part.reason).toBeString();
+      // @ts-expect-error only the end has a reason
+      else void part.reason;
+    }
+    const answer = await alice.ask(mail, "x");
+    expectTypeOf(answer.text).toBeString();
+    expectTypeOf(answer.inventedCitations).toEqualTypeOf<readonly string[]>();
+  });
+});

@@ -1,0 +1,189 @@
+/** Retrieval over a group: the searches by words and by vector that are fused, and the texts of their hits. */
+import {
+  type FoundTexts,
+  type RetrievalOptions,
+  type RetrievalSearch,
+  type Retrieved,
+  retrieve,
+  textsOfHit,
+} from "@brooklet/answers";
+import type { Condition } from "./condition.ts";
+import { invalidArgument, refuseUnknown, suggestion } from "./error.ts";
+import type { ConditionsOf, NameWith } from "./infer.ts";
+import { textFieldsOf } from "./profile.ts";
+import { type NearQuery, type Query, query, type TextQuery } from "./query.ts";
+import type { HitFeatures } from "./ranking.ts";
+import type { Hit, SearchResult } from "./result.ts";
+import type { AnySchema } from "./schema.ts";
+
+/** How documents are found by words. */
+export interface TextRetrieval<Profile extends string = string> extends Omit<TextQuery, "query"> {
+  readonly profile?: Profile;
+  /** How much its ranks count in the fusion; 1 by default. */
+  readonly weight?: number;
+}
+
+/** How documents are found by a vector: one that is given, or that of the question, made by the server's embedder. */
+export interface NearRetrieval<VectorName extends string = string, Profile extends string = string>
+  extends Omit<NearQuery<VectorName>, "vector" | "text" | "targetHits"> {
+  /** The vector of the question. */
+  readonly vector?: NearQuery["vector"];
+  readonly profile?: Profile;
+  /** How much its ranks count in the fusion; 1 by default. */
+  readonly weight?: number;
+}
+
+/** The fields of texts and of lists of texts. */
+type TextName<S extends AnySchema> = NameWith<S["fields"], "output", string | readonly string[]>;
+
+/** What to retrieve. */
+export interface RetrieveOptions<S extends AnySchema = AnySchema> extends RetrievalOptions {
+  /** Conditions on fields, which every passage's document fulfils. */
+  readonly where?: Condition | ((fields: ConditionsOf<S["fields"]>) => Condition);
+  /** The fields that passages are taken from; all texts that are searched by their words unless it is said. */
+  readonly from?: readonly TextName<S>[];
+  /** How documents are found by words; `false`: they are not. */
+  readonly text?: false | TextRetrieval<S["profiles"][number]>;
+  /** Finds documents by a vector too. */
+  readonly near?: NearRetrieval<NameWith<S["fields"], "kind", "vector">, S["profiles"][number]>;
+  /**
+   * For a list of texts, the feature that says how good each element is: a tensor with one mapped dimension, whose labels
+   * are the numbers of elements, listed among the match or summary features of a profile.
+   */
+  readonly elementScores?: Readonly<Partial<Record<TextName<S>, string>>>;
+  /** Time each search may take; 5 s by default. */
+  readonly timeoutMs?: number;
+}
+
+type AnyQuery = Query<AnySchema, Readonly<Record<string, unknown>>>;
+
+/** What retrieval asks of a group. */
+export interface RetrievalSource {
+  /** Sends a query, with further parameters. */
+  run(query: AnyQuery): Promise<SearchResult<Readonly<Record<string, unknown>>>>;
+  /** The fields of one document as they are stored; nothing if it is gone. */
+  stored(documentId: string): Promise<Readonly<Record<string, unknown>> | undefined>;
+}
+
+const OPTIONS = Object.keys({
+  where: true,
+  from: true,
+  text: true,
+  near: true,
+  elementScores: true,
+  timeoutMs: true,
+  passages: true,
+  passagesOfDocument: true,
+  tokens: true,
+  countTokens: true,
+  candidates: true,
+  passageLength: true,
+  rerank: true,
+  rerankCount: true,
+  signal: true,
+} satisfies Readonly<Record<keyof RetrieveOptions, true>>);
+
+/** Searches, and gives the passages for a question. */
+export async function retrievePassages(
+  schema: AnySchema,
+  question: string,
+  options: RetrieveOptions,
+  source: RetrievalSource,
+): Promise<Retrieved> {
+  refuseUnknown("a retrieval", options, OPTIONS);
+  const searches = searchesOf(schema, question, options, source);
+  if (searches.length === 0) {
+    const reason = question.trim() === "" ? "the question is empty" : "neither words nor a vector are asked for";
+    throw invalidArgument(`nothing can be retrieved: ${reason}`);
+  }
+  try {
+    return await retrieve(question, searches, options);
+  } catch (error) {
+    throw error instanceof RangeError ? invalidArgument(error.message) : error;
+  }
+}
+
+function searchesOf(
+  schema: AnySchema,
+  question: string,
+  options: RetrieveOptions,
+  source: RetrievalSource,
+): RetrievalSearch[] {
+  const fields = textFields(schema, options.from);
+  const reader = new TextReader(schema, fields, options.elementScores ?? {}, source);
+  const common = { fields, ...given({ where: options.where, timeoutMs: options.timeoutMs }) };
+  const searches: RetrievalSearch[] = [];
+  const add = (name: string, weight: number | undefined, asked: object): void => {
+    searches.push({
+      name,
+      ...given({ weight }),
+      run: async (page) => {
+        const written = query(schema, { ...common, ...asked, ...page } as Parameters<typeof query>[1]);
+        const parameters = { ...written.parameters, "presentation.bolding": false };
+        const toJSON = (): Readonly<Record<string, unknown>> => ({ ...written.toJSON(), ...parameters });
+        const { hits } = await source.run({ ...written, parameters, toJSON } as unknown as AnyQuery);
+        return Promise.all(hits.map((hit) => reader.read(hit)));
+      },
+    });
+  };
+  const { text = {}, near } = options;
+  if (text !== false && question.trim() !== "") {
+    const { profile, weight, ...how } = text;
+    add("text", weight, { text: { query: question, ...how }, ...given({ profile }) });
+  }
+  if (near !== undefined && (near.vector !== undefined || question.trim() !== "")) {
+    const { profile, weight, vector, ...how } = near;
+    const what = vector === undefined ? { text: question } : { vector };
+    add("vector", weight, { near: { ...how, ...what }, ...given({ profile }) });
+  }
+  return searches;
+}
+
+function given<Members extends object>(
+  members: Members,
+): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
+}
+
+function textFields(schema: AnySchema, from: readonly string[] | undefined): string[] {
+  const texts = textFieldsOf(schema.fields);
+  const known = Object.keys(schema.fields);
+  const stranger = from?.find((name) => !known.includes(name));
+  if (stranger !== undefined) {
+    throw invalidArgument(`schema ${schema.name} has no field '${stranger}'${suggestion(stranger, known)}`);
+  }
+  if (from === undefined && texts.length === 0) {
+    throw invalidArgument(`schema ${schema.name} has no text to take passages from: declare a text() field`);
+  }
+  return [...(from ?? texts)];
+}
+
+/** Takes the texts out of hits, each as it is stored. */
+class TextReader {
+  readonly #fields: readonly string[];
+  readonly #scores: Readonly<Record<string, string | undefined>>;
+  readonly #source: RetrievalSource;
+  /** Fields of which hits show a teaser, so that their text must be fetched. */
+  readonly #teasers: readonly string[];
+
+  constructor(
+    schema: AnySchema,
+    fields: readonly string[],
+    scores: Readonly<Record<string, string | undefined>>,
+    source: RetrievalSource,
+  ) {
+    this.#fields = fields;
+    this.#scores = scores;
+    this.#source = source;
+    this.#teasers = fields.filter((name) => schema.fields[name]?.definition.settings.includes("summary: dynamic"));
+  }
+
+  async read(hit: Hit<Readonly<Record<string, unknown>>>): Promise<FoundTexts> {
+    const { documentId, relevance } = hit;
+    const stored = this.#teasers.length === 0 ? undefined : await this.#source.stored(documentId);
+    const teased = Object.fromEntries(this.#teasers.map((name) => [name, stored?.[name]]));
+    const { matchFeatures, summaryFeatures } = hit as HitFeatures;
+    const shown = { fields: { ...hit.fields, ...teased }, features: { ...matchFeatures, ...summaryFeatures } };
+    return { documentId, relevance, texts: textsOfHit(shown, this.#fields, this.#scores) };
+  }
+}

@@ -1,0 +1,98 @@
+import { describe, expect, test } from "vitest";
+import { array, connect, type Group, schema, text, vector } from "../src/index.ts";
+import { type FakeServer, fakeServer } from "./fake-server.ts";
+
+const note = schema("note", {
+  title: text(),
+  body: text(),
+  chunks: array(text()).optional(),
+  vec: vector(2).optional(),
+});
+
+const BODY = "One here. Two there. Three nowhere.";
+const CHUNKS = ["One here.", " Two there.", " Three nowhere."];
+
+function answering(hits: readonly object[], stored?: object): { readonly group: Group; readonly server: FakeServer } {
+  const server = fakeServer(({ method }) =>
+    method === "GET"
+      ? [stored === undefined ? 404 : 200, stored === undefined ? {} : { fields: stored }]
+      : [200, { root: { id: "toplevel", relevance: 1, children: hits } }],
+  );
+  return { server, group: connect({ url: "http://x", fetch: server.fetch }).group("a") };
+}
+
+const hit = (fields: object): object => ({ id: "id:note:note:g=a:1", relevance: 0.5, fields });
+const tensor = (cells: object): object => ({ type: "tensor<float>(chunk{})", cells });
+
+describe("retrieve", () => {
+  test("asks by words and by the vector of the question, and never puts the question into YQL", async () => {
+    const { group, server } = answering([]);
+    const question = 'deposit" or true';
+    await group.retrieve(note, question, {
+      near: { field: "vec", embedder: "minilm" },
+      where: (it) => it.title.contains("lease"),
+      candidates: 7,
+    });
+    expect(server.asked.map(({ body }) => body)).toEqual([
+      expect.objectContaining({
+        yql: 'select title, body, chunks, matchfeatures, summaryfeatures from note where userInput(@text) and title contains "lease"',
+        text: question,
+        hits: 7,
+        offset: 0,
+        "ranking.profile": "default",
+        "presentation.bolding": false,
+        "streaming.groupname": "a",
+      }),
+      expect.objectContaining({
+        yql: 'select title, body, chunks, matchfeatures, summaryfeatures from note where ({targetHits: 100}nearestNeighbor(vec, vec)) and title contains "lease"',
+        "input.query(vec)": "embed(minilm, @nearText)",
+        nearText: question,
+        "ranking.profile": "near_vec",
+      }),
+    ]);
+  });
+
+  test("finds the passages of chunks in the text they were cut from, with the ranking's scores", async () => {
+    const summaryfeatures = { scores: tensor({ 0: 0.1, 1: 0.9, 2: 0.2 }) };
+    const { group } = answering([hit({ title: "", body: BODY, chunks: CHUNKS, summaryfeatures })]);
+    const { passages } = await group.retrieve(note, "unheard of", { elementScores: { chunks: "scores" } });
+    expect(passages.map(({ field, element, start, end, text: found }) => [field, element, start, end, found])).toEqual([
+      ["body", undefined, 10, 20, "Two there."],
+      ["body", undefined, 21, 35, "Three nowhere."],
+    ]);
+  });
+
+  test("knows which elements a ranking has selected", async () => {
+    const cells = [
+      { address: { chunk: "2" }, value: 0.3 },
+      { address: { chunk: "7" }, value: 0.4 },
+    ];
+    const chunks = ["third of all", "eighth of all"];
+    const { group } = answering([hit({ title: "", body: "", chunks, matchfeatures: { best: tensor(cells) } })]);
+    const { passages } = await group.retrieve(note, "unheard of", { elementScores: { chunks: "best" } });
+    expect(passages.map(({ field, element, text: found }) => [field, element, found])).toEqual([
+      ["chunks", 7, "eighth of all"],
+      ["chunks", 2, "third of all"],
+    ]);
+  });
+
+  test("reads the stored text where hits show a teaser", async () => {
+    const teased = schema("note", { body: text({ show: "teaser" }) });
+    const { group, server } = answering([hit({ body: "…<hi>Two</hi> there…" })], { body: BODY });
+    const { passages } = await group.retrieve(teased, "two");
+    expect(passages[0]?.text).toBe(BODY);
+    expect(server.asked[1]?.url).toBe("http://x/document/v1/note/note/group/a/1");
+  });
+
+  test.each([
+    [{ near: { field: "vec", embedder: "a, @b" } }, '"a, @b" cannot be the name of an embedder'],
+    [{ near: { field: "vek" } }, "has no field 'vek'; did you mean 'vec'?"],
+    [{}, "neither words nor a vector are asked for"],
+    [{ text: {}, tokens: Number.NaN }, "tokens is NaN: give a number that is not negative"],
+  ])("%o is refused before anything is sent", async (options, message) => {
+    const { group, server } = answering([]);
+    const refused = group.retrieve(note, "x", { text: false, ...options } as never);
+    await expect(refused).rejects.toThrow(message);
+    expect(server.asked).toEqual([]);
+  });
+});
