@@ -5,6 +5,8 @@
 pub(crate) trait Lanes {
     /// Four 32-bit floats.
     type F32: Copy;
+    /// Two 64-bit floats.
+    type F64: Copy;
     /// Eight 16-bit integers.
     type I16: Copy;
     /// Four 32-bit integers.
@@ -30,6 +32,17 @@ pub(crate) trait Lanes {
     fn multiply_f32(a: Self::F32, b: Self::F32) -> Self::F32;
     /// The lanes in order.
     fn array_f32(lanes: Self::F32) -> [f32; 4];
+
+    /// Four floats as they are.
+    fn load_f32(lanes: &[f32; 4]) -> Self::F32;
+    /// Two zeros.
+    fn zero_f64() -> Self::F64;
+    /// The first two lanes and the last two, as 64-bit floats.
+    fn widen_f32(lanes: Self::F32) -> [Self::F64; 2];
+    /// `a + b`.
+    fn add_f64(a: Self::F64, b: Self::F64) -> Self::F64;
+    /// The lanes in order.
+    fn array_f64(lanes: Self::F64) -> [f64; 2];
 
     /// Eight integers.
     fn load_i16(lanes: &[i16; 8]) -> Self::I16;

@@ -11,13 +11,13 @@ use crate::node::{
 };
 use crate::operation::{Binary, truth};
 use crate::program::{FeatureSource, Program, Scratch, Value};
-use crate::tensor::{Accumulator, Aggregator, JoinPlan, MergePlan, Place, cell_order, map, subspace};
+use crate::tensor::{Accumulator, Aggregator, JoinPlan, MergePlan, Place, cell_order, map, subspace, sum_of};
 
 /// One evaluation.
 pub(crate) struct Run<'a> {
-    program: &'a Program,
-    source: &'a mut dyn FeatureSource,
-    scratch: &'a mut Scratch,
+    pub(crate) program: &'a Program,
+    pub(crate) source: &'a mut dyn FeatureSource,
+    pub(crate) scratch: &'a mut Scratch,
 }
 
 type Made = Result<Rc<Tensor>, Rejection>;
@@ -105,6 +105,10 @@ impl<'a> Run<'a> {
                 Err(failure) => self.fail(failure),
             },
             NumberNode::ReduceProduct(aggregator, product) => self.reduce_product(*aggregator, product),
+            NumberNode::MaxSim(node) => match self.max_sim(node) {
+                Ok((_, best)) => best.first().copied().unwrap_or(0.0),
+                Err(failure) => self.fail(failure),
+            },
             NumberNode::Cell(slice) => match self.slice(slice) {
                 Ok(cell) => cell.cells.first().copied().unwrap_or(0.0),
                 Err(failure) => self.fail(failure),
@@ -175,7 +179,7 @@ impl<'a> Run<'a> {
     }
 
     /// A tensor.
-    fn tensor(&mut self, node: &TensorNode) -> Made {
+    pub(crate) fn tensor(&mut self, node: &TensorNode) -> Made {
         let budget = self.scratch.budget.clone();
         let result = &node.tensor_type;
         Ok(Rc::new(match node.kind.as_ref() {
@@ -208,6 +212,7 @@ impl<'a> Run<'a> {
                 self.merge(plan, &left, &right, function)?
             }
             TensorKind::Reduce(child, plan) => plan.run(&*self.tensor(child)?, &budget)?,
+            TensorKind::MaxSim(node) => self.max_sim_tensor(result, node)?,
             TensorKind::Rename(child, plan) => plan.run(&*self.tensor(child)?, &budget)?,
             TensorKind::Concat(operands, plan) => {
                 let (left, right) = (self.operand(&operands[0])?, self.operand(&operands[1])?);
@@ -342,8 +347,8 @@ impl<'a> Run<'a> {
         let size = left.cells.len().min(right.cells.len());
         let (left, right) = (&left.cells[..size], &right.cells[..size]);
         match cell {
-            CellType::Double => sum(size, |at| left[at] * right[at]),
-            _ => sum(size, |at| f64::from((left[at] * right[at]) as f32)),
+            CellType::Double => sum_of(size, |at| left[at] * right[at]),
+            _ => sum_of(size, |at| f64::from((left[at] * right[at]) as f32)),
         }
     }
 
@@ -415,29 +420,11 @@ impl<'a> Run<'a> {
 /// All cells made one number.
 fn aggregate(aggregator: Aggregator, cells: &[f64]) -> f64 {
     if aggregator == Aggregator::Sum {
-        return sum(cells.len(), |at| cells[at]);
+        return sum_of(cells.len(), |at| cells[at]);
     }
     let mut accumulator = Accumulator::default();
     cells.iter().for_each(|cell| accumulator.add(aggregator, *cell));
     accumulator.result(aggregator)
-}
-
-/// The sum of `size` cells: eight lanes, each over every eighth cell, added pairwise. The order is fixed, so the sum is
-/// the same bits everywhere, and a product is summed as the tensor it stands for would be.
-#[inline]
-fn sum(size: usize, cell: impl Fn(usize) -> f64) -> f64 {
-    let mut lanes = [0.0f64; 8];
-    let whole = size - size % 8;
-    for start in (0..whole).step_by(8) {
-        for (lane, sum) in lanes.iter_mut().enumerate() {
-            *sum += cell(start + lane);
-        }
-    }
-    for at in whole..size {
-        lanes[at - whole] += cell(at);
-    }
-    let [a, b, c, d, e, f, g, h] = lanes;
-    ((a + b) + (c + d)) + ((e + f) + (g + h))
 }
 
 fn missing(what: &str) -> Rejection {

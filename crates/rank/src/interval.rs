@@ -187,6 +187,7 @@ impl<'a> Bounding<'a> {
             | NumberNode::Apply(..)
             | NumberNode::Reduce(..)
             | NumberNode::ReduceProduct(..)
+            | NumberNode::MaxSim(..)
             | NumberNode::Cell(_) => return None,
         })
     }

@@ -13,6 +13,7 @@
 pub mod distance;
 mod evaluate;
 mod forest;
+mod max_sim;
 mod node;
 mod operation;
 
@@ -25,4 +26,4 @@ pub mod tensor;
 
 pub use expression::{Environment, Expression, FeatureName, FeatureType, Function, text_hash};
 pub use interval::{Interval, IntervalSource};
-pub use program::{FeatureSource, Program, Scratch, Value};
+pub use program::{FeatureSource, Program, Scratch, StoredRows, Value};

@@ -62,6 +62,8 @@ pub(crate) enum NumberNode {
     Reduce(Aggregator, Box<TensorNode>),
     /// All cells of the product of two tensors of the same dense layout: `reduce(a * b, aggregator)` without the product.
     ReduceProduct(Aggregator, Box<ProductNode>),
+    /// Max-sim of a single row.
+    MaxSim(Box<MaxSimNode>),
     /// One cell.
     Cell(Box<SliceNode>),
     /// The sum of decision trees.
@@ -92,6 +94,21 @@ pub(crate) struct ProductNode {
     pub(crate) product: Arc<TensorType>,
 }
 
+/// For each row of one tensor the largest, or smallest, sum of its products with the rows of another.
+#[derive(Clone, Debug)]
+pub(crate) struct MaxSimNode {
+    /// The tensor whose rows stay: what is left is a cell for each.
+    pub(crate) kept: TensorNode,
+    /// The tensor of whose rows the best counts.
+    pub(crate) reduced: TensorNode,
+    /// Cells of a row.
+    pub(crate) size: usize,
+    /// Whether products are doubles.
+    pub(crate) is_double: bool,
+    /// Which sum counts.
+    pub(crate) extreme: Binary,
+}
+
 /// Yields a tensor with at least one dimension.
 #[derive(Clone, Debug)]
 pub(crate) struct TensorNode {
@@ -120,6 +137,8 @@ pub(crate) enum TensorKind {
     Join(Box<[TensorNode; 2]>, JoinPlan, PairFunction),
     Merge(Box<[TensorNode; 2]>, MergePlan, PairFunction),
     Reduce(Box<TensorNode>, ReducePlan),
+    /// A cell for each row that stays.
+    MaxSim(Box<MaxSimNode>),
     Rename(Box<TensorNode>, RenamePlan),
     Concat(Box<[Node; 2]>, ConcatPlan),
     Slice(Box<SliceNode>),

@@ -1,12 +1,13 @@
 //! A compiled expression: which features it needs, and how to evaluate it for one document after another.
 use std::rc::Rc;
 
-use brooklet_document::Tensor;
+use brooklet_document::{CellType, Tensor};
 use brooklet_task::Rejection;
 
 use crate::evaluate::Run;
 use crate::expression::{Compiled, Environment, Expression, FeatureName, FeatureType, compile};
 use crate::interval::{Bounding, Interval, IntervalSource};
+use crate::max_sim::MaxSim;
 use crate::node::{Node, NumberNode};
 use crate::tensor::Budget;
 
@@ -28,6 +29,26 @@ pub trait FeatureSource {
 
     /// The value of a feature whose type is a tensor. It has exactly the type the environment said.
     fn tensor(&mut self, feature: usize) -> Rc<Tensor>;
+
+    /// Shows the rows of a tensor feature as they are stored: along its last indexed dimension, in the order of its cells.
+    /// Returns whether it could; if not, nothing was shown, and [`FeatureSource::tensor`] is asked instead.
+    fn rows(&mut self, feature: usize, show: &mut dyn FnMut(StoredRows<'_>)) -> bool {
+        let _ = (feature, show);
+        false
+    }
+}
+
+/// Rows of cells that lie together.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredRows<'a> {
+    /// The type of the cells, little-endian.
+    pub cell: CellType,
+    /// Cells of a row.
+    pub size: usize,
+    /// Bytes from one row to the next, at least those of a row.
+    pub stride: usize,
+    /// The rows; the last may end with its cells.
+    pub bytes: &'a [u8],
 }
 
 /// What a program remembers while it is evaluated; kept by the caller so that evaluating numbers allocates nothing.
@@ -44,6 +65,8 @@ pub struct Scratch {
     pub(crate) local_tensors: Vec<Option<Rc<Tensor>>>,
     /// Inputs of decision trees.
     pub(crate) row: Vec<f64>,
+    /// Rows of tensors that are compared.
+    pub(crate) max_sim: MaxSim,
     /// The cells that may still be made in the present evaluation.
     pub(crate) budget: Rc<Budget>,
     /// The first thing that went wrong.
@@ -105,6 +128,7 @@ impl Program {
             local_numbers: vec![0.0; self.locals],
             local_tensors: vec![None; self.locals],
             row: Vec::new(),
+            max_sim: MaxSim::default(),
             budget: Rc::default(),
             failure: None,
         }

@@ -15,6 +15,7 @@ use crate::inputs::Inputs;
 use crate::phases::{Phases, RERANK};
 use crate::plan::{Plan, Presentation, SchemaPlan};
 use crate::query::parse;
+use crate::ranking::NOW;
 use crate::request::Properties;
 use crate::sorting::bind_order;
 use crate::summary::report_selections;
@@ -35,7 +36,7 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) ->
     let embeddings = embedded_inputs::given(deployed, properties)?;
     for schema in &searched {
         let sole = searched.len() == 1;
-        schemas.push(for_schema(schema, &query, sole, (properties, &embeddings), &mut issues)?);
+        schemas.push(for_schema(schema, &query, sole, (properties, &embeddings, now), &mut issues)?);
     }
     let timeout_ms = match query.timeout_ms {
         Some(timeout_ms) => timeout_ms.min(limits::TIMEOUT_MAX_MS),
@@ -195,7 +196,7 @@ fn for_schema(
     schema: &Rc<DeployedSchema>,
     query: &Query,
     sole: bool,
-    (properties, embeddings): (&Properties, &Embeddings),
+    (properties, embeddings, now): (&Properties, &Embeddings, i64),
     issues: &mut Issues,
 ) -> Result<SchemaPlan, Rejection> {
     let profile_name = properties.value("ranking.profile").unwrap_or("default");
@@ -220,6 +221,9 @@ fn for_schema(
     let bound = bind(&query.item, schema, sole, &inputs, issues)?;
     let mut rank_properties = profile.properties.clone();
     properties.beginning("ranking.properties.").for_each(|(name, value)| rank_properties.replace(name, value));
+    if let Some(time) = freshness(properties, now)? {
+        rank_properties.replace(NOW, &time.to_string());
+    }
     Ok(SchemaPlan {
         schema: schema.clone(),
         root: bound.root,
@@ -236,6 +240,21 @@ fn for_schema(
         summary_class: summary.to_owned(),
         item: query.item.clone(),
     })
+}
+
+/// The time `ranking.freshness` gives: seconds since 1970, `now`, or `now-N`.
+fn freshness(properties: &Properties, now: i64) -> Result<Option<i64>, Rejection> {
+    const NAME: &str = "ranking.freshness";
+    let Some(text) = properties.value(NAME).map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
+    let time = match text.strip_prefix("now") {
+        Some("") => Some(now),
+        Some(before) => {
+            before.strip_prefix('-').and_then(|seconds| seconds.parse::<u32>().ok()).map(|ago| now - i64::from(ago))
+        }
+        None => text.parse::<i64>().ok(),
+    };
+    let refused = || properties.refuse(NAME, &format!("'{}' is no time", Rejection::quote(text)));
+    time.map(Some).ok_or_else(refused)
 }
 
 /// Whether the second phase is limited to the best hits.

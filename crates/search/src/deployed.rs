@@ -301,9 +301,6 @@ impl ProfileEnvironment<'_> {
         match (kind, self.schema.field(name)) {
             ("label", _) => Ok(()),
             ("field", Some(field)) if matches!(field.data_type, DataType::Tensor(_)) => Ok(()),
-            ("field", Some(field)) if matches!(field.data_type, DataType::Position) => {
-                Err(Rejection::new(Code::Unsupported, format!("'{feature}' of a position is not supported yet")))
-            }
             _ => Err(self.refuse(format!("'{feature}' names no tensor field of schema '{}'", self.schema.name))),
         }
     }
@@ -318,7 +315,8 @@ impl ProfileEnvironment<'_> {
                     _ => FeatureType::Number,
                 })
             }
-            "closeness" | "distance" => self.vector_field(feature).map(|()| FeatureType::Number),
+            "closeness" | "distance" => crate::ranking::document::position_feature_type(feature, self.schema)
+                .unwrap_or_else(|| self.vector_field(feature).map(|()| FeatureType::Number)),
             "age" | "freshness" => {
                 let field = feature.parameters.first().and_then(|name| self.schema.field(name));
                 if field.is_none() {

@@ -10,6 +10,7 @@ pub(crate) struct Scalar;
 
 impl Lanes for Scalar {
     type F32 = [f32; 4];
+    type F64 = [f64; 2];
     type I16 = [i16; 8];
     type I32 = [i32; 4];
     type Tiny = ();
@@ -59,6 +60,32 @@ impl Lanes for Scalar {
 
     #[inline(always)]
     fn array_f32(lanes: [f32; 4]) -> [f32; 4] {
+        lanes
+    }
+
+    #[inline(always)]
+    fn load_f32(lanes: &[f32; 4]) -> [f32; 4] {
+        *lanes
+    }
+
+    #[inline(always)]
+    fn zero_f64() -> [f64; 2] {
+        [0.0; 2]
+    }
+
+    #[inline(always)]
+    fn widen_f32(lanes: [f32; 4]) -> [[f64; 2]; 2] {
+        let [a, b, c, d] = lanes.map(f64::from);
+        [[a, b], [c, d]]
+    }
+
+    #[inline(always)]
+    fn add_f64(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+        from_fn(|i| a[i] + b[i])
+    }
+
+    #[inline(always)]
+    fn array_f64(lanes: [f64; 2]) -> [f64; 2] {
         lanes
     }
 

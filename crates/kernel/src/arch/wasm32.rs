@@ -32,6 +32,7 @@ impl Wasm32 {
 
 impl Lanes for Wasm32 {
     type F32 = v128;
+    type F64 = v128;
     type I16 = v128;
     type I32 = v128;
     type Tiny = Tiny;
@@ -94,6 +95,32 @@ impl Lanes for Wasm32 {
             f32x4_extract_lane::<2>(lanes),
             f32x4_extract_lane::<3>(lanes),
         ]
+    }
+
+    #[inline(always)]
+    fn load_f32(lanes: &[f32; 4]) -> v128 {
+        // SAFETY: sixteen readable bytes are borrowed; v128.load has no alignment requirement.
+        unsafe { v128_load(lanes.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn zero_f64() -> v128 {
+        f64x2_splat(0.0)
+    }
+
+    #[inline(always)]
+    fn widen_f32(lanes: v128) -> [v128; 2] {
+        [f64x2_promote_low_f32x4(lanes), f64x2_promote_low_f32x4(i64x2_shuffle::<1, 1>(lanes, lanes))]
+    }
+
+    #[inline(always)]
+    fn add_f64(a: v128, b: v128) -> v128 {
+        f64x2_add(a, b)
+    }
+
+    #[inline(always)]
+    fn array_f64(lanes: v128) -> [f64; 2] {
+        [f64x2_extract_lane::<0>(lanes), f64x2_extract_lane::<1>(lanes)]
     }
 
     #[inline(always)]

@@ -6,6 +6,7 @@ use brooklet_document::{CellType, Tensor, TensorType};
 use brooklet_task::Rejection;
 
 use super::compile::{Compiler, Made, NO_LOCAL, Scope, mapped};
+use super::compile_max_sim::max_sim;
 use super::compile_reference::Binding;
 use super::syntax_tree::{Lambda, Slice, SliceLabel, TensorFunction, Tree};
 use crate::node::{
@@ -136,6 +137,10 @@ impl Compiler<'_> {
             Node::Number(_) if aggregator == Aggregator::Count => return Ok(Node::Number(NumberNode::Constant(1.0))),
             Node::Number(number) => return Ok(Node::Number(number)),
             Node::Tensor(child) => child,
+        };
+        let child = match max_sim(child, &plan) {
+            Ok(node) => return Ok(node),
+            Err(child) => child,
         };
         if !plan.result.dimensions.is_empty() {
             return Ok(tensor(plan.result.clone(), TensorKind::Reduce(Box::new(child), plan)));

@@ -1,5 +1,6 @@
 //! Ranking expressions as text and as trees, and what compiling one needs to know of its rank profile.
 mod compile;
+mod compile_max_sim;
 mod compile_model;
 mod compile_reference;
 mod compile_tensor;

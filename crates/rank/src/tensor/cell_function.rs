@@ -66,6 +66,11 @@ impl UnpackPlan {
         Ok(UnpackPlan { result: Arc::new(result), is_big })
     }
 
+    /// Whether the most significant bit comes first.
+    pub(crate) fn is_big(&self) -> bool {
+        self.is_big
+    }
+
     pub(crate) fn run(&self, tensor: &Tensor, budget: &Budget) -> Result<Tensor, Rejection> {
         budget.take(tensor.cells.len(), 8)?;
         let shift = |bit: u32| if self.is_big { 7 - bit } else { bit };

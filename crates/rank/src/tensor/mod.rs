@@ -26,6 +26,24 @@ pub(crate) use subspaces::{SubspacesPlan, subspace};
 
 pub use reduce::Aggregator;
 
+/// The sum of `size` cells: eight lanes, each over every eighth cell, added pairwise. The order is fixed, so the sum is
+/// the same bits everywhere, and a product is summed as the tensor it stands for would be.
+#[inline]
+pub(crate) fn sum_of(size: usize, cell: impl Fn(usize) -> f64) -> f64 {
+    let mut lanes = [0.0f64; 8];
+    let whole = size - size % 8;
+    for start in (0..whole).step_by(8) {
+        for (lane, sum) in lanes.iter_mut().enumerate() {
+            *sum += cell(start + lane);
+        }
+    }
+    for at in whole..size {
+        lanes[at - whole] += cell(at);
+    }
+    let [a, b, c, d, e, f, g, h] = lanes;
+    ((a + b) + (c + d)) + ((e + f) + (g + h))
+}
+
 /// The cells an evaluation may still make. Shared by the functions that run within one another.
 #[derive(Debug)]
 pub(crate) struct Budget {
@@ -53,12 +71,25 @@ impl Budget {
             return Err(Rejection::new(Code::TooLarge, message));
         }
         if cells > self.left.get() {
-            let message = format!("the tensors of one evaluation may have {} cells together", limits::EVALUATION_CELLS);
-            return Err(Rejection::new(Code::TooLarge, message));
+            return Err(too_much());
         }
         self.left.set(self.left.get() - cells);
         Ok(())
     }
+
+    /// Accounts for cells that are computed and not kept.
+    pub(crate) fn compute(&self, cells: usize) -> Result<(), Rejection> {
+        if cells > self.left.get() {
+            return Err(too_much());
+        }
+        self.left.set(self.left.get() - cells);
+        Ok(())
+    }
+}
+
+fn too_much() -> Rejection {
+    let message = format!("the tensors of one evaluation may have {} cells together", limits::EVALUATION_CELLS);
+    Rejection::new(Code::TooLarge, message)
 }
 
 /// Refuses a type with too many dimensions or too large a dense subspace.

@@ -6,7 +6,7 @@ use brooklet_document::{Tensor, TensorType};
 use brooklet_task::Rejection;
 
 use super::layout::{Walk, mapped_positions, pick};
-use super::{Budget, decayed, mismatch, result_type};
+use super::{Budget, decayed, mismatch, result_type, sum_of};
 use crate::operation::Binary;
 
 /// What is made of several cells.
@@ -113,6 +113,8 @@ pub(crate) struct ReducePlan {
     /// Positions of the mapped dimensions that stay.
     kept: Vec<usize>,
     walk: Walk,
+    /// For a sum: how many neighbouring cells become one, if those that do lie together.
+    run: Option<usize>,
 }
 
 impl ReducePlan {
@@ -130,7 +132,15 @@ impl ReducePlan {
         let dimensions = tensor_type.dimensions.iter().filter(|dimension| is_kept(&dimension.name)).cloned().collect();
         let result = result_type(decayed(tensor_type.cell), dimensions)?;
         let walk = Walk::new(tensor_type, tensor_type, &result);
-        Ok(ReducePlan { kept: mapped_positions(tensor_type, is_kept), walk, aggregator, result: Arc::new(result) })
+        let stay = tensor_type.indexed().zip(result.indexed()).take_while(|(before, after)| before == after).count();
+        let is_together = aggregator == Aggregator::Sum && stay == result.indexed().count();
+        let run = is_together.then(|| tensor_type.dense_size() / result.dense_size());
+        Ok(ReducePlan { kept: mapped_positions(tensor_type, is_kept), walk, run, aggregator, result: Arc::new(result) })
+    }
+
+    /// What is made of cells.
+    pub(crate) fn aggregator(&self) -> Aggregator {
+        self.aggregator
     }
 
     pub(crate) fn run(&self, tensor: &Tensor, budget: &Budget) -> Result<Tensor, Rejection> {
@@ -151,7 +161,14 @@ impl ReducePlan {
         let mut accumulators = vec![Accumulator::default(); groups.len() * size_reduced];
         for (cells, group) in tensor.cells.chunks(size).zip(of_subspace) {
             let accumulators = &mut accumulators[group * size_reduced..][..size_reduced];
-            self.walk.each(|from, to| accumulators[to].add(self.aggregator, cells[from]));
+            match self.run {
+                Some(run) if run > 1 => {
+                    for (accumulator, cells) in accumulators.iter_mut().zip(cells.chunks(run)) {
+                        accumulator.add(self.aggregator, sum_of(run, |at| cells[at]));
+                    }
+                }
+                _ => self.walk.each(|from, to| accumulators[to].add(self.aggregator, cells[from])),
+            }
         }
         let mut cells = Vec::with_capacity(accumulators.len());
         for group in groups.values() {

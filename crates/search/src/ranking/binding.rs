@@ -105,6 +105,9 @@ impl Binder<'_> {
                     [kind, target] => (kind.as_str(), target.as_str()),
                     _ => ("field", parameter),
                 };
+                if let Some(geo) = document::geo::bind(name, self.plan)? {
+                    return Ok(Kind::Document(Box::new(geo)));
+                }
                 Kind::Closeness { items: self.nearest_of(kind, target), as_distance: name.name == "distance" }
             }
             "rawScore" => Kind::RawScore(self.raw_scores("field", parameter)),

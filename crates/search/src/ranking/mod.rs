@@ -40,6 +40,9 @@ pub(crate) use values::{single_number, single_string, vector_tensor, word_of};
 /// Features that need no more than how often a term occurs and how long the field is.
 const COUNTING: [&str; 5] = ["bm25", "matches", "matchCount", "queryTermCount", "term"];
 
+/// Rank property: the time ranking goes by, in seconds since 1970.
+pub(crate) const NOW: &str = "vespa.now";
+
 /// An occurrence at no place in particular.
 const SOMEWHERE: Occurrence = Occurrence { element: 0, position: 0, element_length: 1, element_weight: 1 };
 
@@ -161,10 +164,16 @@ impl Spot<'_> {
     }
 }
 
+/// The time ranking goes by, in seconds: the request's own if it gives one.
+fn now_of(plan: &SchemaPlan, now: i64) -> i64 {
+    let given = plan.rank_properties.values(NOW).last().and_then(|text| text.trim().parse().ok());
+    given.unwrap_or(now)
+}
+
 impl Ranker {
     /// Makes the plan's programs ready.
     pub(crate) fn new(plan: &Rc<SchemaPlan>, now: i64) -> Result<Ranker, Rejection> {
-        let profile = &plan.profile;
+        let (profile, now) = (&plan.profile, now_of(plan, now));
         let mut binder = Binder { plan, now, kinds: Vec::new(), names: Vec::new(), requests: Vec::new() };
         let limited = plan.phases.second.is_some();
         let score = binder.bind(if limited { Which::First } else { Which::Score })?;

@@ -7,7 +7,7 @@ use brooklet_rank::distance::NO_DISTANCE;
 use brooklet_rank::features::FeatureSet;
 use brooklet_rank::features::age::age;
 use brooklet_rank::match_data::MatchData;
-use brooklet_rank::{FeatureName, FeatureSource, FeatureType, Interval, IntervalSource, Value, text_hash};
+use brooklet_rank::{FeatureName, FeatureSource, FeatureType, Interval, IntervalSource, StoredRows, Value, text_hash};
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{Halt, read_document};
 
@@ -15,7 +15,9 @@ use super::Spot;
 use super::binding::{KeyOutput, Kind, RawScores};
 use super::document::Document;
 use super::term_scores::TermScores;
-use super::values::{Item, items, mapped_tensor, single_number, single_string, value_weights, vector_tensor};
+use super::values::{
+    Item, items, mapped_tensor, show_rows, single_number, single_string, value_weights, vector_tensor,
+};
 use crate::matching::{Found, weighted};
 use crate::nearest::{distance_bounds, exact_distance};
 use crate::plan::{Node, SchemaPlan, Test};
@@ -267,6 +269,15 @@ impl FeatureSource for Source<'_> {
             self.note(halt);
             Rc::new(Tensor::empty(tensor_type))
         })
+    }
+
+    fn rows(&mut self, feature: usize, show: &mut dyn FnMut(StoredRows<'_>)) -> bool {
+        let kinds = self.kinds;
+        let Kind::Tensor { spec: Some(spec), .. } = &kinds[self.bound[feature]] else { return false };
+        if let Err(halt) = show_rows(spec, self.spot, self.reads, show) {
+            self.note(halt);
+        }
+        true
     }
 }
 

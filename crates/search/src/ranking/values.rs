@@ -2,6 +2,7 @@
 use std::sync::Arc;
 
 use brooklet_document::{CellType, Tensor, TensorType, cells_from_bytes};
+use brooklet_rank::StoredRows;
 use brooklet_segment::column::dictionary::DictionaryBlock;
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock};
 use brooklet_segment::column::stored;
@@ -206,6 +207,44 @@ pub(super) fn mapped_rows(
         Ok((address, vectors.cell, cells))
     };
     cells.into_iter().map(row).collect()
+}
+
+/// Shows the rows of a document in a vector column, in runs that lie together.
+pub(super) fn show_rows(
+    spec: &ColumnSpec,
+    spot: Spot<'_>,
+    reads: &mut Reads,
+    show: &mut dyn FnMut(StoredRows<'_>),
+) -> Result<(), Halt> {
+    let Some(column) = spot.at().segment.header.column(spec) else { return Ok(()) };
+    let vectors = Vectors::of(column)?;
+    let mut blocks = reads.of(&spot.at().segment);
+    let rows = vector_rows(&vectors, spot.ordinal, &mut blocks)?;
+    let (part, size) = (vectors.part(vector::EXACT), vectors.size as usize);
+    let stride = vector::exact_stride(vectors.cell, vectors.size);
+    let mut missing = false;
+    let mut next = rows.start;
+    while next < rows.end {
+        let index = part.index_of(next);
+        let (first, count) = part.span_of(index);
+        let end = rows.end.min(first + count);
+        if end <= next {
+            return Err(Rejection::corrupt("rows beyond a vector column").into());
+        }
+        match blocks.block(part.first_block + index) {
+            Ok(block) => {
+                // Each row is asked for by its number: a damaged block is refused, not read beyond.
+                vectors.exact(end - 1 - first, block.bytes())?;
+                let bytes = &block.bytes()[(next - first) as usize * stride..];
+                let bytes = &bytes[..(end - 1 - next) as usize * stride + size * vectors.cell.bytes()];
+                show(StoredRows { cell: vectors.cell, size, stride, bytes });
+            }
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+        next = end;
+    }
+    if missing { Err(Halt::Missing) } else { Ok(()) }
 }
 
 /// The tensor of a document in a vector column with mapped dimensions.

@@ -2,6 +2,7 @@
 //!
 //! [`feature_type`] is the check at deploy, [`bind`] makes a feature ready for a query.
 mod closest;
+pub(super) mod geo;
 mod path;
 mod random;
 mod tensor_from;
@@ -54,6 +55,8 @@ pub(crate) fn feature_type(feature: &FeatureName, schema: &Schema) -> Option<Res
         _ => return None,
     })
 }
+
+pub(crate) use geo::feature_type as position_feature_type;
 
 /// Makes a feature ready; nothing if it is another's.
 pub(super) fn bind(
