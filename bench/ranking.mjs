@@ -311,7 +311,11 @@ async function mixed() {
       const of = documents.map((document) => features(document, asked[turn].terms, asked[turn].vector));
       const cosines = of.map(({ cosine }) => cosine).sort((a, b) => b - a);
       const matches = (f) => matchesAll(f) || f.cosine >= cosines[targetHits - 1];
-      checkBest(root, of.map((f) => (matches(f) ? SCORES[profile](f) : undefined)), profile);
+      checkBest(
+        root,
+        of.map((f) => (matches(f) ? SCORES[profile](f) : undefined)),
+        profile,
+      );
     },
   });
   const near = (_, hits) => `{targetHits:${hits}}nearestNeighbor(vector,q)`;
@@ -330,7 +334,9 @@ async function mixed() {
     for (const [at, { name }] of kinds.entries()) {
       const ratio = times[at] / times[0];
       const goal = goals[at] === undefined ? "" : ` (goal ≤ ${goals[at]}: ${ratio <= goals[at] ? "met" : "MISSED"})`;
-      process.stdout.write(`${name}: p50 ${times[at].toFixed(3)} ms, ${ratio.toFixed(2)} × the neighbours alone${goal}\n`);
+      process.stdout.write(
+        `${name}: p50 ${times[at].toFixed(3)} ms, ${ratio.toFixed(2)} × the neighbours alone${goal}\n`,
+      );
     }
   });
 }
@@ -378,7 +384,12 @@ async function maxSim(cell, kernelRate) {
         ["input.query(qt)", `{${blocks.join(",")}}`],
       ];
     },
-    check: (root, turn) => checkBest(root, texts.map((text) => score(text, asked[turn])), "max-sim"),
+    check: (root, turn) =>
+      checkBest(
+        root,
+        texts.map((text) => score(text, asked[turn])),
+        "max-sim",
+      ),
   };
   await opened(maxSimSchema(cell), TEXTS, bodyOf, async (cluster) => {
     const [ms] = await inTurn(cluster, [kind], queries, 8_000);
@@ -393,9 +404,25 @@ async function maxSim(cell, kernelRate) {
 
 /** Cells a second of the plain kernel, compiled to WebAssembly as the core is: one query against rows in the cache. */
 async function kernelRates() {
-  const cargo = ["build", "--release", "-p", "brooklet-kernel", "--example", "dot_rate", "--target", "wasm32-unknown-unknown"];
-  const messages = execFileSync("cargo", [...cargo, "--message-format", "json"], { maxBuffer: 64 << 20, stdio: ["ignore", "pipe", "ignore"] });
-  const lines = messages.toString().trim().split("\n").map((line) => JSON.parse(line));
+  const cargo = [
+    "build",
+    "--release",
+    "-p",
+    "brooklet-kernel",
+    "--example",
+    "dot_rate",
+    "--target",
+    "wasm32-unknown-unknown",
+  ];
+  const messages = execFileSync("cargo", [...cargo, "--message-format", "json"], {
+    maxBuffer: 64 << 20,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const lines = messages
+    .toString()
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
   const artifact = lines.find(({ reason, target }) => reason === "compiler-artifact" && target.name === "dot_rate");
   const file = artifact.filenames.find((name) => name.endsWith(".wasm"));
   const { instance } = await WebAssembly.instantiate(readFileSync(file), {});
