@@ -3,6 +3,7 @@
 import { type AnySchema, type ChatEndpoint, type Client, connect } from "@brooklet/client";
 import { createGateway } from "@brooklet/gateway";
 import type { ModelOptions } from "./node/application-embedders.ts";
+import { secret } from "./node/secret.ts";
 import { openCluster } from "./node/threads.ts";
 
 /** What to open. */
@@ -44,7 +45,7 @@ export async function open(options: OpenOptions): Promise<Database> {
     ...(models === undefined ? {} : { models }),
     ...(onProblem === undefined ? {} : { onProblem }),
   });
-  const gateway = createGateway({ cluster, ...(onProblem === undefined ? {} : { onDefect: onProblem }) });
+  const gateway = createGateway({ cluster, secret, ...(onProblem === undefined ? {} : { onDefect: onProblem }) });
   const client = connect({
     url: NOWHERE,
     fetch: gateway.fetch,

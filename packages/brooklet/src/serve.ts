@@ -4,6 +4,7 @@ import { isLoopback, readPackageDirectory, StartError, startServer } from "@broo
 import type { Cluster } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import type { ModelOptions } from "./node/application-embedders.ts";
+import { secret } from "./node/secret.ts";
 import { openCluster } from "./node/threads.ts";
 
 /** What to serve, and where. */
@@ -65,6 +66,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningService>
     const server = await startServer(cluster, {
       host,
       port,
+      secret,
       ...given({
         configPort: options.configPort,
         allowedHosts: options.allowedHosts && [...LOOPBACK_HOSTS, ...options.allowedHosts],

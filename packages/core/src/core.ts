@@ -62,6 +62,20 @@ export interface EmbedderConfig {
   readonly settings: readonly (readonly [path: string, value: string])[];
 }
 
+/** A language model of services.xml, with the settings that were given, in order. */
+export interface LanguageModelConfig {
+  readonly id: string;
+  readonly settings: readonly (readonly [name: string, value: string])[];
+}
+
+/** A search chain of services.xml. */
+export interface SearchChainConfig {
+  readonly id: string;
+  /** What answers instead of hits: a model that is given them, or a model alone; nothing where it searches and no more. */
+  readonly searcher?: "rag" | "llm";
+  readonly settings: readonly (readonly [name: string, value: string])[];
+}
+
 /** What is deployed, as the core reports it. */
 export interface ApplicationReport {
   readonly schemas: readonly {
@@ -76,6 +90,10 @@ export interface ApplicationReport {
   readonly clusters: readonly { readonly name: string; readonly types: readonly string[] }[];
   /** The embedders of services.xml, with the settings that were given, in order. */
   readonly embedders?: readonly EmbedderConfig[];
+  /** The language models of services.xml. */
+  readonly languageModels?: readonly LanguageModelConfig[];
+  /** The search chains of services.xml. */
+  readonly searchChains?: readonly SearchChainConfig[];
   readonly warnings: readonly string[];
   readonly fingerprint: string;
 }

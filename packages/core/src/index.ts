@@ -8,7 +8,14 @@ export {
   type PackageBytes,
   type PartialBytes,
 } from "./bytes.ts";
-export { type ApplicationReport, Core, type CoreOptions, type EmbedderConfig } from "./core.ts";
+export {
+  type ApplicationReport,
+  Core,
+  type CoreOptions,
+  type EmbedderConfig,
+  type LanguageModelConfig,
+  type SearchChainConfig,
+} from "./core.ts";
 export { type Embedding, type EmbeddingWanted, encodeEmbeddings } from "./embedding.ts";
 export { Reader, Writer } from "./frame.ts";
 export type { RawCore, RawInstance, RawTask } from "./instance.ts";

@@ -13,6 +13,8 @@ export interface Call {
   header(name: string): string | undefined;
   /** The body as sent, still compressed. Rejects with `BodyLimit` as soon as `limitBytes` are passed. */
   body(limitBytes: number): Promise<Uint8Array>;
+  /** Aborted when the client goes away before it has its answer. */
+  readonly gone: AbortSignal;
   /** Sends an answer by itself, where the platform has a shorter way than a `Response`. */
   readonly send?: (reply: Reply) => void;
 }
@@ -64,6 +66,7 @@ export function callFromRequest(request: Request, rawTarget?: string): Call {
     headerCount,
     headerBytes,
     header: (name) => request.headers.get(name) ?? (name === "host" ? new URL(request.url).host : undefined),
+    gone: request.signal,
     body: (limitBytes) => (request.body === null ? Promise.resolve(NO_BYTES) : collect(request.body, limitBytes)),
   };
 }

@@ -21,6 +21,9 @@ export interface GatewayContext {
   readonly searches: Admission;
   readonly searchesOfPartition: KeyedAdmission;
   readonly searchesOfSeveral: Admission;
+  readonly generations: Admission;
+  /** A secret by the name that services.xml has for it. It goes to the model it is for, and nowhere else. */
+  readonly secret: (name: string) => string | undefined;
   readonly counters: RequestCounters;
   /** The port that serves documents and queries, told to clients that ask the deploy interface for it. */
   readonly containerPort: () => number;

@@ -26,6 +26,7 @@ import { type Gunzip, webGunzip } from "./inflate.ts";
 import { DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
 import { answerDeploy } from "./routes/deploy.ts";
 import { answerDocument } from "./routes/document.ts";
+import { answerRetrieval } from "./routes/retrieval.ts";
 import { answerSearch } from "./routes/search.ts";
 import { STATUS_ROUTES } from "./routes/status.ts";
 import { splitTarget } from "./target.ts";
@@ -39,6 +40,8 @@ export interface GatewayOptions extends AccessOptions {
   readonly containerPort?: () => number;
   /** How to inflate request bodies, where the platform has a faster way than the Web's streams. */
   readonly gunzip?: Gunzip;
+  /** Gives the secrets that language models of services.xml name. None by default. */
+  readonly secret?: (name: string) => string | undefined;
   /** Told about every answer 500 that is a defect of ours. Nothing by default. */
   readonly onDefect?: DefectListener;
 }
@@ -79,6 +82,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     searches: new Admission(limits.searches),
     searchesOfPartition: new KeyedAdmission(limits.searchesOfPartition),
     searchesOfSeveral: new Admission(limits.searchesOfSeveral),
+    generations: new Admission(limits.generations),
+    secret: options.secret ?? (() => undefined),
     counters: new RequestCounters(),
     containerPort: options.containerPort ?? (() => 8080),
   };
@@ -90,6 +95,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
   mount("/document/v1/*", "document", (call) => answerDocument(call, context, onDefect));
   mount("/search/*", "search", (call) => answerSearch(call, context, onDefect));
+  mount("/brooklet/v1/retrieve", "search", (call) => answerRetrieval(call, context, onDefect));
   mount("/application/v2/*", "deploy", (call) => answerDeploy(call, context, deployment, onDefect));
   for (const [path, answer] of Object.entries(STATUS_ROUTES)) {
     mount(path, "other", (call) => (isRead(call) ? answer(context, call) : onlyReads(call)));

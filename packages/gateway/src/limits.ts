@@ -50,6 +50,12 @@ export interface GatewayLimits {
   readonly searches: AdmissionLimits;
   readonly searchesOfPartition: AdmissionLimits;
   readonly searchesOfSeveral: AdmissionLimits;
+  /** Answers of language models under way, how long each may take, and how long a model may say nothing (L-llm). */
+  readonly generations: AdmissionLimits;
+  readonly generationTimeoutMs: number;
+  readonly generationIdleMs: number;
+  /** Characters of a prompt, its context included. */
+  readonly promptCharacters: number;
 }
 
 const KIB = 1024;
@@ -81,4 +87,8 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   searches: { running: 256, queued: 256, waitMs: 200 },
   searchesOfPartition: { running: 8, queued: 32, waitMs: 200 },
   searchesOfSeveral: { running: 8, queued: 64, waitMs: 500 },
+  generations: { running: 256, queued: 64, waitMs: 200 },
+  generationTimeoutMs: 300_000,
+  generationIdleMs: 60_000,
+  promptCharacters: MIB,
 };

@@ -4,7 +4,7 @@
  * A `Cluster` is a process that answers itself (`LocalCluster`), worker threads (`ThreadCluster`), or objects elsewhere.
  * Everything that means something (documents, queries, answers) passes as the bytes it came in, or leaves as.
  */
-import type { EmbedderConfig, FloorBytes } from "@brooklet/core";
+import type { EmbedderConfig, FloorBytes, LanguageModelConfig, SearchChainConfig } from "@brooklet/core";
 
 /**
  * The key of a partition: the `g=` group or the `n=` number of its documents, exactly as in the id. All documents
@@ -159,6 +159,9 @@ export interface DeployReport {
   readonly clusters: readonly { readonly name: string; readonly types: readonly string[] }[];
   /** The embedders of services.xml, with the settings that were given, in order. */
   readonly embedders?: readonly EmbedderConfig[];
+  /** The language models and search chains of services.xml. */
+  readonly languageModels?: readonly LanguageModelConfig[];
+  readonly searchChains?: readonly SearchChainConfig[];
   readonly warnings: readonly string[];
   readonly fingerprint: string;
 }

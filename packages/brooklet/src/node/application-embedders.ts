@@ -3,11 +3,11 @@
  * models are opened when they are first needed.
  */
 import { join, normalize, sep } from "node:path";
-import process from "node:process";
 import type { Embedding, EmbeddingWanted } from "@brooklet/core";
 import { deadlineIn, type Embedder, Embedders } from "@brooklet/models";
 import type { DeployReport, TextEmbedder } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
+import { secret } from "./secret.ts";
 
 /** Where models and secrets are. */
 export interface ModelOptions {
@@ -133,10 +133,4 @@ function groups(wanted: readonly EmbeddingWanted[]): ReadonlyMap<string, readonl
     else group.push(index);
   });
   return groups;
-}
-
-/** A secret of the environment, by Vespa's rule: `myApiKey` is `VESPA_SECRET_MY_API_KEY`. */
-function secret(name: string): string | undefined {
-  const upper = name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").toUpperCase();
-  return process.env[`VESPA_SECRET_${upper}`];
 }

@@ -25,15 +25,31 @@ export function callFromNode(incoming: Incoming, outgoing: Outgoing, surrounding
   const { rawHeaders } = incoming;
   let headerBytes = 0;
   for (const text of rawHeaders) headerBytes += text.length;
+  let gone: AbortSignal | undefined;
   return {
     method: incoming.method ?? "GET",
     target: incoming.url ?? "/",
     headerCount: rawHeaders.length / 2,
     headerBytes,
     header: (name) => headerOf(incoming, name),
+    // Few routes look at it, so it is made when one does.
+    get gone() {
+      gone ??= goneSignal(outgoing);
+      return gone;
+    },
     body: (limitBytes) => readBody(incoming, outgoing, limitBytes),
     send: (reply) => send(outgoing, reply, surroundings),
   };
+}
+
+function goneSignal(outgoing: Outgoing): AbortSignal {
+  const controller = new AbortController();
+  const look = (): void => {
+    if (!outgoing.writableEnded) controller.abort(disconnected());
+  };
+  if (outgoing.destroyed) look();
+  else outgoing.once("close", look);
+  return controller.signal;
 }
 
 function headerOf(incoming: Incoming, name: string): string | undefined {

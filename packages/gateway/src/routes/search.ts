@@ -2,7 +2,7 @@
  * `/search/`: finds out which partition is asked, hands it the parameters and the body as they came, and sends its
  * answer untouched. What a query means is the core's business.
  */
-import type { Answer, SearchRequest } from "@brooklet/partition";
+import type { SearchRequest } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import type { HeldBody } from "../bodies.ts";
 import { type Call, NO_BYTES, type Reply } from "../call.ts";
@@ -10,8 +10,10 @@ import { demandApplication, type GatewayContext } from "../context.ts";
 import { echo } from "../echo.ts";
 import { type DefectListener, searchFailure, serviceErrorOf } from "../failure.ts";
 import { type Parameter, parseParameters } from "../parameters.ts";
-import { partitionOfSearch } from "../search-scope.ts";
+import { searchChainOf, withoutChain } from "../search-chain.ts";
+import { searchAnswer } from "../searching.ts";
 import { splitTarget } from "../target.ts";
+import { answerGeneration, type PreparedGeneration, prepareGeneration } from "./generation.ts";
 
 const METHODS = "GET,POST";
 
@@ -22,11 +24,14 @@ export async function answerSearch(call: Call, context: GatewayContext, onDefect
     if (call.method !== "GET" && call.method !== "POST") return notAllowed(call.method);
     demandApplication(context.cluster);
     await context.searches.enter();
+    let answer: Reply | PreparedGeneration;
     try {
-      return await search(call, context);
+      answer = await search(call, context);
     } finally {
       context.searches.leave();
     }
+    // A model takes its time, in which others may search.
+    return "generation" in answer ? await answerGeneration(answer, call, context) : answer;
   } catch (error) {
     return searchFailure(serviceErrorOf(error, onDefect));
   }
@@ -41,32 +46,32 @@ function notAllowed(method: string): Reply {
   return { ...reply, headers: { ...reply.headers, allow: METHODS } };
 }
 
-async function search(call: Call, context: GatewayContext): Promise<Reply> {
+async function search(call: Call, context: GatewayContext): Promise<Reply | PreparedGeneration> {
   const fromUrl = parseParameters(splitTarget(call.target).query, context.limits.parameterCount);
   const accept = call.header("accept") ?? "";
   const mediaType = call.method === "POST" ? mediaTypeOf(call.header("content-type")) : "";
   if (mediaType === "application/json") {
     return withBody(call, context, async (body) => {
       if (body.length === 0) throw new ServiceError("ILLEGAL_QUERY", "Expected start of object, got 'null'");
-      return ask({ properties: fromUrl, body, accept }, context);
+      return ask({ properties: fromUrl, body, accept }, call, context);
     });
   }
   if (mediaType === "application/x-www-form-urlencoded") {
     return withBody(call, context, async (body) => {
       // The last value of a name counts, and those of the URL count more than those of the form.
       const properties = [...parseForm(body, context.limits.parameterCount), ...fromUrl];
-      return ask({ properties, body: NO_BYTES, accept }, context);
+      return ask({ properties, body: NO_BYTES, accept }, call, context);
     });
   }
   // A body of any other type is ignored, as Vespa does.
-  return ask({ properties: fromUrl, body: NO_BYTES, accept }, context);
+  return ask({ properties: fromUrl, body: NO_BYTES, accept }, call, context);
 }
 
-async function withBody(
+async function withBody<Result>(
   call: Call,
   context: GatewayContext,
-  use: (body: Uint8Array) => Promise<Reply>,
-): Promise<Reply> {
+  use: (body: Uint8Array) => Promise<Result>,
+): Promise<Result> {
   const body: HeldBody = await context.bodies.read(call, {
     name: "Search request",
     limitBytes: context.limits.bodyBytes,
@@ -78,24 +83,12 @@ async function withBody(
   }
 }
 
-async function ask(request: SearchRequest, context: GatewayContext): Promise<Reply> {
-  const key = partitionOfSearch(request.properties, request.body);
-  const timeoutMs = context.limits.searchTimeoutMs;
-  const answer: Answer =
-    key === undefined
-      ? await searchSeveral(request, timeoutMs, context)
-      : await context.searchesOfPartition.run(key, () => context.access.partition(key).search(request, timeoutMs));
+async function ask(request: SearchRequest, call: Call, context: GatewayContext): Promise<Reply | PreparedGeneration> {
+  const chain = searchChainOf(request, context);
+  if (chain?.searcher !== undefined) return await prepareGeneration(chain, request, call, context);
+  // What such a chain does is what a search does.
+  const answer = await searchAnswer(chain === undefined ? request : withoutChain(request), context);
   return { status: answer.status, headers: { "content-type": answer.contentType }, body: answer.body };
-}
-
-/** Several partitions, all of them, or none: the core says. Few such searches run at a time, as each takes long. */
-async function searchSeveral(request: SearchRequest, timeoutMs: number, context: GatewayContext): Promise<Answer> {
-  await context.searchesOfSeveral.enter();
-  try {
-    return await context.access.search(request, timeoutMs);
-  } finally {
-    context.searchesOfSeveral.leave();
-  }
 }
 
 function mediaTypeOf(contentType: string | undefined): string {

@@ -1,0 +1,214 @@
+/**
+ * `/search/` with a chain of a language model: the search first, then what the model says, as server-sent events or as one
+ * JSON result. The model's connection is let go of as soon as the client is gone.
+ */
+import {
+  ChatError,
+  contextOf,
+  type Generation,
+  type GenerationEvent,
+  generationEvents,
+  promptOf,
+  renderEvent,
+  renderGeneration,
+  STREAM_END,
+} from "@brooklet/answers";
+import type { SearchChainConfig, SearchRequest } from "@brooklet/partition";
+import { ServiceError } from "@brooklet/wire";
+import type { Call, Reply } from "../call.ts";
+import type { GatewayContext } from "../context.ts";
+import { JSON_TYPE, searchFailure } from "../failure.ts";
+import {
+  type GenerationParameters,
+  generationFailed,
+  generationParameters,
+  wantsEvents,
+  withoutChain,
+} from "../search-chain.ts";
+import { searchAnswer } from "../searching.ts";
+
+/** A generation whose search is done. */
+export interface PreparedGeneration {
+  readonly generation: Omit<Generation, "signal">;
+  readonly format: "json" | "sse";
+}
+
+const EVENT_STREAM = "text/event-stream; charset=utf-8";
+
+/** Does what comes before the model: reads the parameters, searches, and makes the prompt. */
+export async function prepareGeneration(
+  chain: SearchChainConfig,
+  request: SearchRequest,
+  call: Call,
+  context: GatewayContext,
+): Promise<Reply | PreparedGeneration> {
+  try {
+    return await searched(chain, request, call, context);
+  } catch (error) {
+    if (!ServiceError.is(error) || !wantsEvents(request)) throw error;
+    return eventFailure(searchFailure(error));
+  }
+}
+
+async function searched(
+  chain: SearchChainConfig,
+  request: SearchRequest,
+  call: Call,
+  context: GatewayContext,
+): Promise<Reply | PreparedGeneration> {
+  const parameters = generationParameters(chain, request, call, context);
+  if (chain.searcher === "llm") return prepared(parameters, undefined, undefined, context);
+  const plain = withoutChain(request, [
+    ["format", "json"],
+    ["presentation.format", "json"],
+  ]);
+  const { status, body, contentType } = await searchAnswer({ ...plain, accept: "" }, context);
+  // What the caller did wrong is told as ever; what went wrong here leaves the model without a context.
+  if (status >= 400 && status < 500) {
+    const failure = { status, headers: { "content-type": contentType }, body };
+    return parameters.format === "sse" ? eventFailure(failure) : failure;
+  }
+  const result = new TextDecoder().decode(body);
+  const found = parameters.hasContext ? contextOf(result, parameters.fields) : undefined;
+  return prepared(parameters, found, parameters.includeHits ? result : undefined, context);
+}
+
+function prepared(
+  parameters: GenerationParameters,
+  found: string | undefined,
+  hits: string | undefined,
+  context: GatewayContext,
+): PreparedGeneration {
+  const { model, source, stream, includePrompt, includeStats, format } = parameters;
+  const prompt = promptOf(parameters.prompt, parameters.query, found);
+  const { promptCharacters } = context.limits;
+  if (prompt.length > promptCharacters) {
+    const message = `The prompt has ${prompt.length} characters, more than ${promptCharacters} (limit L-llm): ask for fewer hits`;
+    throw new ServiceError("TOO_LARGE", message);
+  }
+  const generation = { model, source, prompt, stream, includePrompt, includeStats };
+  return { generation: hits === undefined ? generation : { ...generation, hits }, format };
+}
+
+/** Asks the model. */
+export async function answerGeneration(
+  { generation, format }: PreparedGeneration,
+  call: Call,
+  context: GatewayContext,
+): Promise<Reply> {
+  const running = await Running.begin(generation, call, context);
+  if (format === "json") return await wholeReply(running);
+  if (generation.stream) return streamReply(running.parts());
+  // The one completion decides about the status, so it is waited for.
+  try {
+    const events = await running.all();
+    return streamReply(rendered(events));
+  } catch (error) {
+    return eventFailure(searchFailure(failureOf(error)));
+  }
+}
+
+function streamReply(body: Reply["body"]): Reply {
+  return { status: 200, headers: { "content-type": EVENT_STREAM }, body };
+}
+
+function rendered(events: readonly GenerationEvent[]): string {
+  return events.map(renderEvent).join("") + STREAM_END;
+}
+
+async function wholeReply(running: Running): Promise<Reply> {
+  try {
+    const events = await running.all();
+    const body = renderGeneration(events, running.generation.stream);
+    return { status: 200, headers: { "content-type": JSON_TYPE }, body };
+  } catch (error) {
+    return searchFailure(failureOf(error));
+  }
+}
+
+function failureOf(error: unknown): ServiceError {
+  if (error instanceof ChatError) return generationFailed(error.message, error);
+  throw error;
+}
+
+/** A failure as the one event of a stream: its first error, with the status it has. */
+function eventFailure(failure: Reply & { readonly body: Uint8Array | string }): Reply {
+  const text = typeof failure.body === "string" ? failure.body : new TextDecoder().decode(failure.body);
+  const { root } = JSON.parse(text) as { readonly root?: { readonly errors?: readonly object[] } };
+  const error = JSON.stringify(root?.errors?.[0] ?? {});
+  const headers = { ...failure.headers, "content-type": EVENT_STREAM };
+  return { ...failure, headers, body: `event: error\ndata: ${error}\n\n${STREAM_END}` };
+}
+
+/** A generation under way: one of a limited number, ended when the client goes. */
+class Running {
+  readonly generation: Generation;
+  readonly #controller = new AbortController();
+  readonly #events: AsyncGenerator<GenerationEvent>;
+  #release: (() => void) | undefined;
+
+  private constructor(generation: PreparedGeneration["generation"], call: Call, release: () => void) {
+    this.generation = { ...generation, signal: this.#controller.signal };
+    this.#events = generationEvents(this.generation);
+    const onGone = (): void => this.#controller.abort(call.gone.reason);
+    if (call.gone.aborted) onGone();
+    else call.gone.addEventListener("abort", onGone, { once: true });
+    this.#release = () => {
+      call.gone.removeEventListener("abort", onGone);
+      release();
+    };
+  }
+
+  static async begin(
+    generation: PreparedGeneration["generation"],
+    call: Call,
+    context: GatewayContext,
+  ): Promise<Running> {
+    await context.generations.enter();
+    return new Running(generation, call, () => context.generations.leave());
+  }
+
+  /** All events, when the last is there. */
+  async all(): Promise<readonly GenerationEvent[]> {
+    const events: GenerationEvent[] = [];
+    try {
+      for await (const event of this.#events) events.push(event);
+      return events;
+    } finally {
+      this.#end();
+    }
+  }
+
+  /** The events as they come, each as a part of its own. */
+  parts(): AsyncIterable<Uint8Array> {
+    const utf8 = new TextEncoder();
+    let isOver = false;
+    const next = async (): Promise<IteratorResult<Uint8Array>> => {
+      if (isOver) return { done: true, value: undefined };
+      try {
+        const { done, value } = await this.#events.next();
+        if (done !== true) return { done: false, value: utf8.encode(renderEvent(value)) };
+      } catch (error) {
+        this.#end();
+        throw error;
+      }
+      isOver = true;
+      this.#end();
+      return { done: false, value: utf8.encode(STREAM_END) };
+    };
+    // The reader goes while a token is waited for: the wait ends, and with it the connection to the model.
+    const leave = async (): Promise<IteratorResult<Uint8Array>> => {
+      isOver = true;
+      this.#controller.abort(new ChatError("unreachable", "The reader went away"));
+      await this.#events.return(undefined).catch(() => undefined);
+      this.#end();
+      return { done: true, value: undefined };
+    };
+    return { [Symbol.asyncIterator]: () => ({ next, return: leave }) };
+  }
+
+  #end(): void {
+    this.#release?.();
+    this.#release = undefined;
+  }
+}

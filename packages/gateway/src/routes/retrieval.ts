@@ -1,0 +1,235 @@
+/**
+ * `POST /brooklet/v1/retrieve`: the passages of one group for a question, as the SDK's `retrieve` gives them, for callers
+ * without it. An extension of this server; docs/answers.md has its members.
+ */
+import {
+  type FoundTexts,
+  type HitTexts,
+  type RetrievalOptions,
+  type RetrievalSearch,
+  type Retrieved,
+  retrieve,
+  textsOfHit,
+} from "@brooklet/answers";
+import { ServiceError } from "@brooklet/wire";
+import { type Call, NO_BYTES, type Reply } from "../call.ts";
+import { demandApplication, type GatewayContext } from "../context.ts";
+import { echo } from "../echo.ts";
+import { type DefectListener, jsonReply, searchFailure, serviceErrorOf } from "../failure.ts";
+import { searchAnswer } from "../searching.ts";
+
+/** What a request may say. */
+interface RetrievalRequest extends Pick<RetrievalOptions, (typeof COUNTS)[number]> {
+  readonly group: string;
+  readonly schema: string;
+  readonly question: string;
+  /** A condition in YQL that every document fulfils. */
+  readonly filter?: string;
+  /** Fields of texts and lists of texts; all that there are without it. */
+  readonly from?: readonly string[];
+  readonly text?: false | TextRetrieval;
+  readonly near?: NearRetrieval;
+  readonly elementScores?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+}
+
+interface TextRetrieval {
+  readonly profile?: string;
+  readonly in?: string;
+  readonly match?: "any" | "all";
+  readonly weight?: number;
+}
+
+interface NearRetrieval {
+  readonly field: string;
+  readonly embedder?: string;
+  /** The profile's input that the vector is; the field's name without it. */
+  readonly input?: string;
+  readonly vector?: readonly number[];
+  readonly profile?: string;
+  readonly weight?: number;
+}
+
+const COUNTS = ["passages", "passagesOfDocument", "tokens", "candidates", "passageLength"] as const;
+const MEMBERS = [
+  "group",
+  "schema",
+  "question",
+  "filter",
+  "from",
+  "text",
+  "near",
+  "elementScores",
+  "timeoutMs",
+  ...COUNTS,
+];
+const TIMEOUT_MS = 5_000;
+const TARGET_HITS = 100;
+
+/** Answers a retrieval. Does not throw. */
+export async function answerRetrieval(call: Call, context: GatewayContext, onDefect: DefectListener): Promise<Reply> {
+  try {
+    if (call.method !== "POST") throw new ServiceError("METHOD_NOT_ALLOWED", "Only POST is supported here");
+    demandApplication(context.cluster);
+    await context.searches.enter();
+    try {
+      const body = await context.bodies.read(call, { name: "Retrieval", limitBytes: context.limits.bodyBytes });
+      try {
+        return jsonReply(200, await retrieved(requestOf(body.bytes), call.gone, context));
+      } finally {
+        body.release();
+      }
+    } finally {
+      context.searches.leave();
+    }
+  } catch (error) {
+    const told = error instanceof RangeError ? new ServiceError("BAD_REQUEST", error.message) : error;
+    return searchFailure(serviceErrorOf(told, onDefect));
+  }
+}
+
+function requestOf(bytes: Uint8Array): RetrievalRequest {
+  let json: unknown;
+  try {
+    json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (cause) {
+    throw new ServiceError("BAD_REQUEST", "The body must be a JSON object", { cause });
+  }
+  const request = objectOf(json, "The body", MEMBERS) as unknown as RetrievalRequest;
+  for (const name of ["group", "schema", "question"] as const) textOf(request[name], name);
+  if (request.filter !== undefined) textOf(request.filter, "filter");
+  for (const name of [...(request.from ?? []), ...Object.keys(request.elementScores ?? {})]) nameOf(name);
+  if (request.text !== undefined && request.text !== false) {
+    const { profile, in: where } = objectOf(request.text, "'text'", ["profile", "in", "match", "weight"]);
+    for (const name of [profile, where]) if (name !== undefined) nameOf(name);
+  }
+  if (request.near !== undefined) {
+    const members = ["field", "embedder", "input", "vector", "profile", "weight"];
+    const { field, input, profile, embedder } = objectOf(request.near, "'near'", members);
+    for (const name of [field, input ?? field, profile ?? field]) nameOf(name);
+    if (embedder !== undefined && !/^[\w.-]+$/.test(textOf(embedder, "near.embedder"))) nameOf(embedder);
+  }
+  return request;
+}
+
+function objectOf(json: unknown, what: string, known: readonly string[]): Readonly<Record<string, unknown>> {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+    throw new ServiceError("BAD_REQUEST", `${what} must be a JSON object`);
+  }
+  const stranger = Object.keys(json).find((name) => !known.includes(name));
+  if (stranger === undefined) return json as Readonly<Record<string, unknown>>;
+  throw new ServiceError("BAD_REQUEST", `${what} has no member '${echo(stranger)}': there are ${known.join(", ")}`);
+}
+
+function textOf(value: unknown, name: string): string {
+  if (typeof value === "string" && value !== "") return value;
+  throw new ServiceError("BAD_REQUEST", `'${name}' must be a text`);
+}
+
+/** A name that is put into YQL. */
+function nameOf(value: unknown): string {
+  if (typeof value === "string" && /^[A-Za-z_][\w.]*$/.test(value)) return value;
+  throw new ServiceError("BAD_REQUEST", `'${echo(String(value))}' is no name`);
+}
+
+async function retrieved(request: RetrievalRequest, signal: AbortSignal, context: GatewayContext): Promise<Retrieved> {
+  const schema = demandApplication(context.cluster).schemas.find(({ name }) => name === request.schema);
+  if (schema === undefined) {
+    throw new ServiceError("BAD_REQUEST", `There is no schema '${echo(request.schema)}'`);
+  }
+  const isText = ({ type }: { readonly type: string }): boolean => type === "string" || type === "array<string>";
+  const fields = request.from ?? schema.fields.filter(isText).map(({ name }) => name);
+  const chosen = COUNTS.filter((name) => request[name] !== undefined).map((name) => [name, request[name]]);
+  const options = { ...(Object.fromEntries(chosen) as RetrievalOptions), signal };
+  return await retrieve(request.question, searchesOf(request, fields, context), options);
+}
+
+function searchesOf(request: RetrievalRequest, fields: readonly string[], context: GatewayContext): RetrievalSearch[] {
+  const { text = {}, near, question, filter } = request;
+  const searches: RetrievalSearch[] = [];
+  const add = (
+    name: string,
+    weight: number | undefined,
+    asked: (depth: number) => string,
+    more: Readonly<Record<string, string | undefined>>,
+  ): void => {
+    searches.push({
+      name,
+      ...(weight === undefined ? {} : { weight }),
+      run: async ({ limit, offset }) => {
+        const found = `${asked(limit + offset)}${filter === undefined ? "" : ` and (${filter})`}`;
+        const shown = [...fields, "matchfeatures", "summaryfeatures"].join(", ");
+        const yql = `select ${shown} from ${nameOf(request.schema)} where ${found}`;
+        const page = { yql, hits: String(limit), offset: String(offset) };
+        return await hitsOf(request, fields, { ...page, ...more }, context);
+      },
+    });
+  };
+  if (text !== false) {
+    const settings = [`grammar: "${text.match === "all" ? "all" : "any"}"`];
+    if (text.in !== undefined) settings.push(`defaultIndex: "${text.in}"`);
+    const asked = `({${settings.join(", ")}}userInput(@question))`;
+    add("text", text.weight, () => asked, { question, "ranking.profile": text.profile });
+  }
+  if (near !== undefined) {
+    const { field, input = field, embedder, vector, profile, weight } = near;
+    const called = `embed(${embedder === undefined ? "" : `${embedder}, `}@question)`;
+    const value = vector === undefined ? called : JSON.stringify(vector);
+    const asked = (depth: number): string =>
+      `({targetHits: ${Math.max(TARGET_HITS, depth)}}nearestNeighbor(${field}, ${input}))`;
+    add("vector", weight, asked, { question, [`input.query(${input})`]: value, "ranking.profile": profile });
+  }
+  return searches;
+}
+
+interface ResultJson {
+  readonly root?: {
+    readonly errors?: readonly { readonly code: number; readonly message: string }[];
+    readonly children?: readonly {
+      readonly id: string;
+      readonly relevance: number;
+      readonly fields?: HitTexts["fields"];
+    }[];
+  };
+}
+
+async function hitsOf(
+  request: RetrievalRequest,
+  fields: readonly string[],
+  asked: Readonly<Record<string, string | undefined>>,
+  context: GatewayContext,
+): Promise<readonly FoundTexts[]> {
+  const { group, schema, timeoutMs = TIMEOUT_MS, elementScores = {} } = request;
+  const all = {
+    ...asked,
+    "streaming.groupname": group,
+    "model.restrict": schema,
+    "presentation.bolding": "false",
+    timeout: `${timeoutMs}ms`,
+  };
+  const properties = Object.entries(all).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
+  const { status, body } = await searchAnswer({ properties, body: NO_BYTES, accept: "" }, context);
+  const { root } = JSON.parse(new TextDecoder().decode(body)) as ResultJson;
+  const problem = root?.errors?.[0];
+  if (status >= 400 || problem !== undefined) {
+    const message = problem?.message ?? "The search failed";
+    throw new ServiceError(status >= 500 ? "ERROR_IN_REPLY" : "ILLEGAL_QUERY", message, {
+      ...(status >= 400 ? { status } : {}),
+      ...(problem === undefined ? {} : { number: problem.code }),
+    });
+  }
+  return (root?.children ?? []).map(({ id, relevance, fields: values = {} }) => {
+    const features = { ...featuresOf(values["matchfeatures"]), ...featuresOf(values["summaryfeatures"]) };
+    return {
+      documentId: id,
+      relevance: Number(relevance),
+      texts: textsOfHit({ fields: values, features }, fields, elementScores),
+    };
+  });
+}
+
+function featuresOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}

@@ -1,0 +1,238 @@
+/**
+ * Search chains of services.xml, and the parameters of those with a language model. The core knows none of them: it is asked
+ * for the plain search, and the chain is this file's business.
+ */
+import type { ChatEndpoint } from "@brooklet/answers";
+import type { LanguageModelConfig, SearchChainConfig, SearchRequest } from "@brooklet/partition";
+import { ServiceError } from "@brooklet/wire";
+import type { Call } from "./call.ts";
+import { demandApplication, type GatewayContext } from "./context.ts";
+import { echo } from "./echo.ts";
+import { findJsonMembers } from "./json-members.ts";
+
+const CHAIN_NAMES = ["searchChain", "searchchain"];
+const CHAIN_DEFAULT = "default";
+
+/** Values of a request by the names that are wanted; those of the URL count more, and the last of one name. */
+export function requestValues(request: SearchRequest, names: readonly string[]): ReadonlyMap<string, string> {
+  const wanted = new Set(names);
+  const values = new Map<string, string>();
+  if (request.body.length > 0) {
+    for (const [name, value] of findJsonMembers(request.body, wanted) ?? []) values.set(name, value);
+  }
+  for (const [name, value] of request.properties) if (wanted.has(name)) values.set(name, value);
+  return values;
+}
+
+function first(values: ReadonlyMap<string, string>, names: readonly string[]): string | undefined {
+  const name = names.find((it) => values.has(it));
+  return name === undefined ? undefined : values.get(name);
+}
+
+/** The declared chain that a request selects; nothing if it is one that the core knows, or none. */
+export function searchChainOf(request: SearchRequest, context: GatewayContext): SearchChainConfig | undefined {
+  const { searchChains = [] } = demandApplication(context.cluster);
+  if (searchChains.length === 0) return undefined;
+  const id = first(requestValues(request, CHAIN_NAMES), CHAIN_NAMES) ?? CHAIN_DEFAULT;
+  return searchChains.find((chain) => chain.id === id);
+}
+
+/** The same request for the plain chain, with these parameters instead of its own. */
+export function withoutChain(
+  request: SearchRequest,
+  instead: readonly (readonly [name: string, value: string])[] = [],
+): SearchRequest {
+  const gone = new Set([...CHAIN_NAMES, ...instead.map(([name]) => name)]);
+  const kept = request.properties.filter(([name]) => !gone.has(name));
+  // A parameter of the URL counts more than one of the body.
+  return { ...request, properties: [...kept, ["searchChain", "vespa"], ...instead] };
+}
+
+/** The parameters of a chain with a language model. */
+export interface GenerationParameters {
+  readonly prompt: string;
+  /** What `@query` stands for. */
+  readonly query: string;
+  readonly format: "json" | "sse";
+  readonly stream: boolean;
+  readonly includePrompt: boolean;
+  readonly includeHits: boolean;
+  readonly includeStats: boolean;
+  /** Whether the hits are put into the prompt. */
+  readonly hasContext: boolean;
+  /** The fields that go into the context; all without it. */
+  readonly fields: ReadonlySet<string> | undefined;
+  readonly model: ChatEndpoint;
+  /** The model's component id, as the chain configures it. */
+  readonly source: string;
+}
+
+const QUERY_NAMES = ["query", "model.queryString"];
+const FORMAT_NAMES = ["format", "presentation.format"];
+const TRACE_NAMES = ["trace.level", "tracelevel", "traceLevel"];
+const PREFIXED = ["prompt", "stream", "includePrompt", "includeHits", "context", "fields", "json_schema", "jsonSchema"];
+
+type Kind = "number" | "whole" | "text";
+
+/** Request property, member of the endpoint's request, and what its value is. */
+const MODEL_PROPERTIES: readonly (readonly [property: string, member: string, kind: Kind])[] = [
+  ["model", "model", "text"],
+  ["temperature", "temperature", "number"],
+  ["topp", "top_p", "number"],
+  ["topP", "top_p", "number"],
+  ["seed", "seed", "whole"],
+  ["maxTokens", "max_completion_tokens", "whole"],
+  ["npredict", "n", "whole"],
+  ["frequencypenalty", "frequency_penalty", "number"],
+  ["presencepenalty", "presence_penalty", "number"],
+  ["reasoningEffort", "reasoning_effort", "text"],
+];
+
+const ENDPOINT_DEFAULT = "https://api.openai.com/v1/";
+const MODEL_DEFAULT = "gpt-4o-mini";
+const PREFIX_DEFAULT = "llm";
+
+type Settings = ReadonlyMap<string, string>;
+
+/** Reads the parameters of a chain with a language model. */
+export function generationParameters(
+  chain: SearchChainConfig,
+  request: SearchRequest,
+  call: Call,
+  context: GatewayContext,
+): GenerationParameters {
+  const settings: Settings = new Map(chain.settings);
+  const prefix = settings.get("propertyPrefix") || PREFIX_DEFAULT;
+  const own = [...PREFIXED, ...MODEL_PROPERTIES.map(([property]) => property)].map((name) => `${prefix}.${name}`);
+  const values = requestValues(request, [...own, "prompt", ...QUERY_NAMES, ...FORMAT_NAMES, ...TRACE_NAMES]);
+  const said = (name: string): string | undefined => values.get(`${prefix}.${name}`);
+  const flag = (name: string, otherwise: boolean): boolean => truth(said(name), `${prefix}.${name}`) ?? otherwise;
+  const query = first(values, QUERY_NAMES) ?? "";
+  const prompt = [said("prompt"), values.get("prompt"), settings.get("prompt"), query].find((it) => (it ?? "") !== "");
+  if (prompt === undefined) {
+    const tried = `'${prefix}.prompt', 'prompt' or '@query'`;
+    throw new ServiceError("ILLEGAL_QUERY", `Could not find prompt found for query. Tried looking for ${tried}.`);
+  }
+  const isTraced = Number(first(values, TRACE_NAMES) ?? 0) >= 1;
+  const fields = said("fields")
+    ?.split(",")
+    .map((name) => name.trim());
+  return {
+    prompt,
+    query,
+    format: formatOf(first(values, FORMAT_NAMES)),
+    stream: flag("stream", settings.get("stream") !== "false"),
+    includePrompt: flag("includePrompt", false) || isTraced,
+    includeHits: flag("includeHits", false),
+    includeStats: isTraced,
+    hasContext: said("context")?.toLowerCase() !== "skip",
+    fields: fields === undefined ? undefined : new Set(fields),
+    model: modelOf(settings, said, { prefix, call, context }),
+    source: settings.get("providerId") ?? "",
+  };
+}
+
+/** Whether a request asks for events, whatever else is wrong with it. */
+export function wantsEvents(request: SearchRequest): boolean {
+  return first(requestValues(request, FORMAT_NAMES), FORMAT_NAMES) === "sse";
+}
+
+function truth(value: string | undefined, name: string): boolean | undefined {
+  const text = value?.toLowerCase();
+  if (text === undefined || text === "true" || text === "false")
+    return text === undefined ? undefined : text === "true";
+  throw invalid(name, value ?? "", "true or false");
+}
+
+function formatOf(format: string | undefined): "json" | "sse" {
+  if (format === "sse") return "sse";
+  if (format === undefined || format === "" || format === "json" || format === "default") return "json";
+  throw invalid("format", format, "json or sse with a language model");
+}
+
+function invalid(name: string, value: string, what: string): ServiceError {
+  return new ServiceError("INVALID_QUERY_PARAMETER", `'${echo(name)}' must be ${what}, not '${echo(value)}'`);
+}
+
+interface About {
+  readonly prefix: string;
+  readonly call: Call;
+  readonly context: GatewayContext;
+}
+
+/** The endpoint of the chain's model, with what the request says of it. Where it is only services.xml can say. */
+function modelOf(settings: Settings, said: (name: string) => string | undefined, about: About): ChatEndpoint {
+  const { prefix, call, context } = about;
+  const { languageModels = [] } = demandApplication(context.cluster);
+  const provider = settings.get("providerId") ?? "";
+  const config = languageModels.find(({ id }) => provider === "" || id === provider);
+  if (config === undefined) throw new ServiceError("UNAVAILABLE", "No language models were found");
+  const configured: Settings = new Map(config.settings);
+  const { model, ...parameters } = modelParameters(configured, said, prefix);
+  const apiKey =
+    call.header(`${prefix.toLowerCase()}.x-llm-api-key`) ?? call.header("x-llm-api-key") ?? secretOf(config, context);
+  return {
+    url: configured.get("endpoint") || ENDPOINT_DEFAULT,
+    model: String(model ?? (configured.get("model") || MODEL_DEFAULT)),
+    parameters,
+    timeoutMs: context.limits.generationTimeoutMs,
+    idleTimeoutMs: context.limits.generationIdleMs,
+    ...(apiKey === undefined ? {} : { apiKey }),
+  };
+}
+
+function secretOf({ settings }: LanguageModelConfig, context: GatewayContext): string | undefined {
+  const names = new Map(settings);
+  const name = names.get("apiKeySecretRef") || names.get("apiKeySecretName");
+  return name === undefined || name === "" ? undefined : context.secret(name);
+}
+
+/** Members of the endpoint's request: those of the configuration, and over them those of the request. */
+function modelParameters(
+  configured: Settings,
+  said: (name: string) => string | undefined,
+  prefix: string,
+): Readonly<Record<string, unknown>> {
+  const parameters: Record<string, unknown> = {};
+  for (const [setting, member] of [
+    ["temperature", "temperature"],
+    ["maxTokens", "max_completion_tokens"],
+  ] as const) {
+    // -1 stands for nothing.
+    const value = Number(configured.get(setting) ?? -1);
+    if (value !== -1) parameters[member] = value;
+  }
+  const effort = configured.get("reasoningEffort");
+  if (effort !== undefined && effort !== "") parameters["reasoning_effort"] = effort;
+  for (const [property, member, kind] of MODEL_PROPERTIES) {
+    const value = said(property);
+    if (value !== undefined)
+      parameters[member] = kind === "text" ? value : numeric(`${prefix}.${property}`, value, kind);
+  }
+  const schema = said("json_schema") ?? said("jsonSchema");
+  if (schema !== undefined) parameters["response_format"] = responseFormat(schema);
+  return parameters;
+}
+
+function numeric(name: string, value: string, kind: Kind): number {
+  const number = value.trim() === "" ? Number.NaN : Number(value);
+  if (kind === "whole" ? Number.isSafeInteger(number) : Number.isFinite(number)) return number;
+  throw invalid(name, value, kind === "whole" ? "a whole number" : "a number");
+}
+
+function responseFormat(text: string): unknown {
+  try {
+    const schema = JSON.parse(text) as unknown;
+    return { type: "json_schema", json_schema: { name: "structured-output", schema } };
+  } catch {
+    throw generationFailed(`Failed to parse JSON schema:\n${echo(text)}`);
+  }
+}
+
+/** Vespa's number for what went wrong in a chain, and had no better one. */
+const UNSPECIFIED = 5;
+
+/** A generation that failed as a whole. */
+export function generationFailed(reason: string, cause?: unknown): ServiceError {
+  return new ServiceError("INTERNAL", `Failed: ${reason}`, { number: UNSPECIFIED, status: 500, cause });
+}
