@@ -5,6 +5,7 @@ import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { runExport } from "./export.ts";
 import { runFeed } from "./feed.ts";
 import { runImport } from "./import.ts";
+import { runMcp } from "./mcp.ts";
 import { runQuery } from "./query.ts";
 import { runServe } from "./serve.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
@@ -51,6 +52,7 @@ function makeProgram(surroundings: Surroundings): Command {
   addQuery(program, surroundings);
   addExport(program, surroundings);
   addImport(program, surroundings);
+  addMcp(program, surroundings);
   return program;
 }
 
@@ -134,6 +136,22 @@ function addImport(program: Command, surroundings: Surroundings): void {
     .option("--json", "print the result as JSON")
     .option("--results", "print what came of every document, as a line of JSON each")
     .action((file: string, options: Parameters<typeof runImport>[1]) => runImport(file, options, surroundings));
+}
+
+function addMcp(program: Command, surroundings: Surroundings): void {
+  program
+    .command("mcp")
+    .description("let a language model search one group, and nothing else, over the Model Context Protocol")
+    .requiredOption("--group <name>", "whose documents")
+    .requiredOption("--schema <name>", "the schema of the documents")
+    .option("--namespace <name>", "namespace of their ids; the name of the schema unless it is said")
+    .option("--describe <words>", "what the documents are, for the model", "the user's documents")
+    .option("--near <field>", "a vector field, so that passages are found by meaning too")
+    .option("--near-profile <name>", "the rank profile for it")
+    .option("--embedder <id>", "the embedder of questions, where the server has several")
+    .option("--url <url>", "the server", URL_DEFAULT)
+    .option("--http <port>", "listen on this port of the loopback address instead of the standard input", port)
+    .action((options: Parameters<typeof runMcp>[0]) => runMcp(options, surroundings));
 }
 
 function whole(text: string): number {

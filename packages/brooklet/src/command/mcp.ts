@@ -1,0 +1,69 @@
+/** `brooklet mcp`: one group of a server as tools for a language model, on the standard streams or on a port. */
+import process from "node:process";
+import { connect } from "../node/connect.ts";
+import { CommandFailed, type Surroundings } from "./surroundings.ts";
+
+/** What the command line says. */
+export interface McpCommand {
+  readonly group: string;
+  readonly schema: string;
+  readonly namespace?: string;
+  readonly describe: string;
+  readonly near?: string;
+  readonly nearProfile?: string;
+  readonly embedder?: string;
+  readonly url: string;
+  readonly http?: number;
+}
+
+/** Serves until it is ended, or until the standard input is. */
+export async function runMcp(command: McpCommand, surroundings: Surroundings): Promise<void> {
+  const { group, schema, namespace, describe, near, nearProfile, embedder, url, http } = command;
+  const client = connect({ url });
+  // Refuses a name that no group can have, before a model asks.
+  client.group(group);
+  const how = {
+    ...(nearProfile === undefined ? {} : { profile: nearProfile }),
+    ...(embedder === undefined ? {} : { embedder }),
+  };
+  const options = {
+    client,
+    group,
+    schema,
+    description: describe,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(near === undefined ? {} : { near: { field: near, ...how } }),
+  };
+  if (http !== undefined) {
+    const { listenMcp } = await adapter(() => import("@brooklet/adapters/mcp-http"), surroundings);
+    const server = await listenMcp(options, http);
+    surroundings.print(`Listening on ${server.url} (group ${group})`);
+    await surroundings.untilEnded();
+    await server.close();
+    return;
+  }
+  const { createMcpServer } = await adapter(() => import("@brooklet/adapters/mcp"), surroundings);
+  const { StdioServerTransport } = await import("@modelcontextprotocol/sdk/server/stdio.js");
+  const server = createMcpServer(options);
+  const closed = new Promise<void>((resolve) => {
+    server.server.onclose = resolve;
+    // The protocol's transport reads the process's own input, and does not say when that is over.
+    process.stdin.once("end", resolve);
+  });
+  await server.connect(new StdioServerTransport());
+  await Promise.race([closed, surroundings.untilEnded()]);
+  await server.close();
+}
+
+/** The protocol's library is an optional package: who serves no model need not have it. */
+async function adapter<Module>(load: () => Promise<Module>, surroundings: Surroundings): Promise<Module> {
+  try {
+    return await load();
+  } catch (error) {
+    if ((error as { readonly code?: string }).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    surroundings.warn(
+      "brooklet mcp needs the package @modelcontextprotocol/sdk: npm install @modelcontextprotocol/sdk",
+    );
+    throw new CommandFailed();
+  }
+}
