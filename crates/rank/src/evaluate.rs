@@ -6,8 +6,8 @@ use brooklet_document::{CellType, Tensor, TensorType};
 use brooklet_task::{Code, Rejection};
 
 use crate::node::{
-    CellFunction, ForestNode, Node, NumberNode, PairFunction, PlaceNode, ProductNode, SliceNode, SubspacesNode,
-    SwitchNode, TensorKind, TensorNode,
+    CellFunction, ForestNode, ModelNode, Node, NumberNode, PairFunction, PlaceNode, ProductNode, SliceNode,
+    SubspacesNode, SwitchNode, TensorKind, TensorNode, TokenSequence, TokensNode,
 };
 use crate::operation::{Binary, truth};
 use crate::program::{FeatureSource, Program, Scratch, Value};
@@ -114,6 +114,10 @@ impl<'a> Run<'a> {
                 Err(failure) => self.fail(failure),
             },
             NumberNode::Forest(forest) => self.forest(forest),
+            NumberNode::ModelOutput(model) => match self.model_output(model) {
+                Ok(output) => output.cells.first().copied().unwrap_or(f64::NAN),
+                Err(failure) => self.fail(failure),
+            },
         }
     }
 
@@ -237,6 +241,8 @@ impl<'a> Run<'a> {
                 plan.assemble(tensor.addresses.clone(), cells)?
             }
             TensorKind::FilterSubspaces(node) => self.filter_subspaces(node)?,
+            TensorKind::ModelOutput(model) => return self.model_output(model),
+            TensorKind::Tokens(tokens) => self.tokens(result, tokens)?,
             TensorKind::Generate(locals, body) => self.generate(result, locals, body)?,
             TensorKind::Literal(empty, cells) => {
                 let mut tensor = Tensor::clone(empty);
@@ -257,6 +263,45 @@ impl<'a> Run<'a> {
         let name = &self.program.features()[feature].0;
         let message = format!("the feature {name} yielded a {}, not a {expected}", tensor.tensor_type);
         Err(Rejection::new(Code::Internal, message))
+    }
+
+    /// What the model yields for its inputs. While an output that these depend on is not known, neither is this one.
+    fn model_output(&mut self, node: &ModelNode) -> Made {
+        let unknown = self.source.unknown_outputs();
+        let inputs = node.inputs.iter().map(|input| self.operand(input)).collect::<Result<Vec<_>, _>>()?;
+        if self.source.unknown_outputs() != unknown || self.scratch.failure.is_some() {
+            return Ok(Rc::new(Tensor::empty(node.output.result.clone())));
+        }
+        let output = self.source.model_output(&node.output, &inputs);
+        match output.tensor_type == node.output.result {
+            true => Ok(output),
+            false => Err(Rejection::new(Code::Internal, "a model yielded a tensor of another type")),
+        }
+    }
+
+    /// Tokens of texts, or what goes with them. A text has as many tokens as it has ids above 0 (Vespa's cross-encoders).
+    fn tokens(&mut self, result: &Arc<TensorType>, node: &TokensNode) -> Result<Tensor, Rejection> {
+        self.scratch.budget.take(1, result.dense_size())?;
+        let mut cells = Vec::with_capacity(result.dense_size());
+        let mark = |ids: f64, ordinal: usize| match node.sequence {
+            TokenSequence::Ids { .. } => ids,
+            TokenSequence::Types => f64::from(u8::from(ordinal > 0)),
+            TokenSequence::Mask => 1.0,
+        };
+        let (start, separator) = match node.sequence {
+            TokenSequence::Ids { start, separator } => (start, separator),
+            _ => (0.0, 0.0),
+        };
+        cells.push(mark(start, 0));
+        for (ordinal, text) in node.texts.iter().enumerate() {
+            let text = self.tensor(text)?;
+            let length = text.cells.iter().filter(|id| **id > 0.0).count();
+            cells.extend(text.cells[..length].iter().map(|id| mark(*id, ordinal)));
+            cells.push(mark(separator, ordinal));
+        }
+        cells.resize(result.dense_size(), 0.0);
+        cells.iter_mut().for_each(|cell| *cell = result.cell.round(*cell));
+        Ok(Tensor { tensor_type: result.clone(), addresses: vec![Vec::new()], cells })
     }
 
     /// An operand as a tensor, a number as one without dimensions.

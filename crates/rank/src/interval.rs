@@ -185,6 +185,7 @@ impl<'a> Bounding<'a> {
             }
             NumberNode::Local(_)
             | NumberNode::Apply(..)
+            | NumberNode::ModelOutput(_)
             | NumberNode::Reduce(..)
             | NumberNode::ReduceProduct(..)
             | NumberNode::MaxSim(..)

@@ -14,6 +14,7 @@ pub mod distance;
 mod evaluate;
 mod forest;
 mod max_sim;
+pub mod model_output;
 mod node;
 mod operation;
 
@@ -26,4 +27,5 @@ pub mod tensor;
 
 pub use expression::{Environment, Expression, FeatureName, FeatureType, Function, text_hash};
 pub use interval::{Interval, IntervalSource};
+pub use model_output::{ModelCall, ModelInput, ModelOutput};
 pub use program::{FeatureSource, Program, Scratch, StoredRows, Value};

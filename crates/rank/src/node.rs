@@ -6,6 +6,7 @@ use std::sync::Arc;
 use brooklet_document::{Tensor, TensorType};
 
 use crate::forest::Forest;
+use crate::model_output::ModelOutput;
 use crate::operation::{Binary, Unary};
 use crate::tensor::{
     Aggregator, ConcatPlan, JoinPlan, MergePlan, ReducePlan, RenamePlan, SlicePlan, SubspacesPlan, UnpackPlan,
@@ -68,6 +69,8 @@ pub(crate) enum NumberNode {
     Cell(Box<SliceNode>),
     /// The sum of decision trees.
     Forest(Box<ForestNode>),
+    /// An output of an ONNX model that has no dimensions.
+    ModelOutput(Box<ModelNode>),
 }
 
 /// The first case that equals the value decides.
@@ -83,6 +86,32 @@ pub(crate) struct SwitchNode {
 pub(crate) struct ForestNode {
     pub(crate) forest: Rc<Forest>,
     pub(crate) inputs: Box<[NumberNode]>,
+}
+
+/// An output of an ONNX model, and what the model is given.
+#[derive(Clone, Debug)]
+pub(crate) struct ModelNode {
+    pub(crate) output: Arc<ModelOutput>,
+    pub(crate) inputs: Box<[Node]>,
+}
+
+/// A sequence over the tokens of several texts: a start token, then each text and a separator.
+#[derive(Clone, Debug)]
+pub(crate) struct TokensNode {
+    pub(crate) sequence: TokenSequence,
+    /// Token ids, with zeros after the last.
+    pub(crate) texts: Vec<TensorNode>,
+}
+
+/// What stands at the places of a sequence.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TokenSequence {
+    /// The tokens.
+    Ids { start: f64, separator: f64 },
+    /// 0 up to the first separator, 1 in what comes after it.
+    Types,
+    /// 1.
+    Mask,
 }
 
 /// Two tensors whose cells are multiplied one by one.
@@ -150,6 +179,9 @@ pub(crate) enum TensorKind {
     FilterSubspaces(Box<SubspacesNode>),
     /// Local variables of the dimensions, and the cell.
     Generate(Box<[usize]>, Box<NumberNode>),
+    /// An output of an ONNX model.
+    ModelOutput(Box<ModelNode>),
+    Tokens(Box<TokensNode>),
     /// The cells that are set, by their place in `empty`.
     Literal(Rc<Tensor>, Box<[(usize, NumberNode)]>),
 }

@@ -1,5 +1,6 @@
 //! A compiled expression: which features it needs, and how to evaluate it for one document after another.
 use std::rc::Rc;
+use std::sync::Arc;
 
 use brooklet_document::{CellType, Tensor};
 use brooklet_task::Rejection;
@@ -8,6 +9,7 @@ use crate::evaluate::Run;
 use crate::expression::{Compiled, Environment, Expression, FeatureName, FeatureType, compile};
 use crate::interval::{Bounding, Interval, IntervalSource};
 use crate::max_sim::MaxSim;
+use crate::model_output::ModelOutput;
 use crate::node::{Node, NumberNode};
 use crate::tensor::Budget;
 
@@ -35,6 +37,17 @@ pub trait FeatureSource {
     fn rows(&mut self, feature: usize, show: &mut dyn FnMut(StoredRows<'_>)) -> bool {
         let _ = (feature, show);
         false
+    }
+
+    /// An output of an ONNX model for these inputs, of the output's type; anything of that type while it is not known.
+    fn model_output(&mut self, output: &Arc<ModelOutput>, inputs: &[Rc<Tensor>]) -> Rc<Tensor> {
+        let _ = inputs;
+        Rc::new(Tensor::empty(output.result.clone()))
+    }
+
+    /// How many outputs were asked for that are not known.
+    fn unknown_outputs(&self) -> usize {
+        0
     }
 }
 

@@ -7,6 +7,7 @@ use brooklet_document::json::FieldTypes;
 use brooklet_document::selection::Selection;
 use brooklet_task::{Code, Rejection};
 
+use crate::onnx::OnnxSignature;
 use crate::package::Package;
 use crate::place::Place;
 use crate::query_profiles::QueryProfiles;
@@ -39,6 +40,8 @@ pub struct Application {
     pub overrides: Vec<Override>,
     /// Model files that ranking can read, `.json` below `models/`, by their path there.
     pub models: BTreeMap<String, Arc<[u8]>>,
+    /// What ONNX files say of themselves, by their path in the package; of a file that is none, why.
+    pub onnx_files: BTreeMap<String, Result<Arc<OnnxSignature>, String>>,
     /// Named sets of request parameters.
     pub query_profiles: QueryProfiles,
 }
@@ -108,11 +111,7 @@ impl Application {
             Some((path, content)) => overrides::read(path, content)?,
             None => Vec::new(),
         };
-        let models = package.files.iter().filter_map(|(path, content)| {
-            let name = path.strip_prefix("models/").filter(|name| name.ends_with(".json"))?;
-            Some((name.to_owned(), Arc::from(*content)))
-        });
-        let models = models.collect();
+        let (models, onnx_files) = model_files(&package);
         let mut warnings = package.warnings;
         warnings.extend(services.warnings);
         let query_profiles =
@@ -134,6 +133,7 @@ impl Application {
             warnings.push(format!("Schema '{}' is in no content cluster: it is not served", other.schema.name));
         }
         for schema in &schemas {
+            check_onnx_models(schema, &onnx_files)?;
             warnings.extend(check_embedders(schema, &services.embedders)?);
         }
         schemas.sort_by(|a, b| a.name.cmp(&b.name));
@@ -156,6 +156,7 @@ impl Application {
             warnings,
             overrides,
             models,
+            onnx_files,
             query_profiles,
         };
         application.check_selections(&places)?;
@@ -197,6 +198,41 @@ impl Application {
             (one, other) => one.or(other),
         }
     }
+}
+
+/// Files of models: decision trees by their path below `models/`, and what ONNX files say of themselves.
+#[allow(clippy::type_complexity, reason = "two fields of the application")]
+fn model_files(
+    package: &Package<'_>,
+) -> (BTreeMap<String, Arc<[u8]>>, BTreeMap<String, Result<Arc<OnnxSignature>, String>>) {
+    let trees = package.files.iter().filter_map(|(path, content)| {
+        let name = path.strip_prefix("models/").filter(|name| name.ends_with(".json"))?;
+        Some((name.to_owned(), Arc::from(*content)))
+    });
+    let onnx = package.files.iter().filter(|(path, _)| path.ends_with(".onnx")).map(|(path, content)| {
+        let signature = OnnxSignature::read(content).map(Arc::new).map_err(|rejection| rejection.message);
+        ((*path).to_owned(), signature)
+    });
+    (trees.collect(), onnx.collect())
+}
+
+/// Every model that is defined must be one, also where no expression calls it.
+fn check_onnx_models(
+    schema: &Schema,
+    files: &BTreeMap<String, Result<Arc<OnnxSignature>, String>>,
+) -> Result<(), Rejection> {
+    for model in schema.rank_profiles.iter().flat_map(|profile| &profile.onnx_models) {
+        let path = Rejection::quote(&model.file);
+        match files.get(&model.file) {
+            _ if !model.file.ends_with(".onnx") => {
+                return Err(model.place.reject(format!("the file of an onnx-model ends with .onnx: {path}")));
+            }
+            None => return Err(model.place.reject(format!("there is no file {path} in the package"))),
+            Some(Err(why)) => return Err(model.place.reject(format!("{path} cannot be used: {why}"))),
+            Some(Ok(_)) => {}
+        }
+    }
+    Ok(())
 }
 
 /// Holds what scripts embed with against the components. A server may have embedders of its own, so one that is no

@@ -13,6 +13,7 @@ mod field;
 pub mod indexing;
 mod lz4;
 mod match_settings;
+mod onnx;
 mod overrides;
 mod package;
 mod place;
@@ -32,10 +33,11 @@ pub use field::{DistanceMetric, Field, FieldSet, Origin, RankMode, RankType, Rol
 pub use match_settings::{
     MAX_LENGTH_BYTES, MatchKind, MatchMode, MatchSettings, Normalizing, SortFunction, SortOrder, SortStrength, Sorting,
 };
+pub use onnx::{OnnxSignature, OnnxSize, OnnxValue};
 pub use place::{Place, SourceText};
 pub use query_profiles::{FieldType, ProfileType, ProfileValue, QueryProfile, QueryProfiles, TypedField};
 pub use rank_profile::{
-    Constant, ElementGap, FieldRanking, Function, Input, InputType, InputValue, Phase, RankProfile,
+    Constant, ElementGap, FieldRanking, Function, Input, InputType, InputValue, OnnxModel, Phase, RankProfile,
 };
 pub use schema::Schema;
 pub use services::{EmbedderConfig, LanguageModelConfig, SearchChain};

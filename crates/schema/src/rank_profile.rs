@@ -4,7 +4,7 @@ use std::sync::Arc;
 use brooklet_document::{Tensor, TensorType};
 
 use crate::field::{Field, RankMode, RankType};
-use crate::place::SourceText;
+use crate::place::{Place, SourceText};
 
 /// A rank profile, inheritance resolved.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,6 +19,8 @@ pub struct RankProfile {
     pub inputs: Vec<Input>,
     /// Constants of the profile and of the schema.
     pub constants: Vec<Constant>,
+    /// ONNX models of the profile and of the schema.
+    pub onnx_models: Vec<OnnxModel>,
     /// Functions.
     pub functions: Vec<Function>,
     /// Score of every match. Nothing: `nativeRank`.
@@ -85,6 +87,24 @@ pub struct Constant {
     pub value: InputValue,
 }
 
+/// An ONNX model, `onnx(name)` in expressions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OnnxModel {
+    /// Its name.
+    pub name: String,
+    /// Where it is defined.
+    pub place: Place,
+    /// Its file in the application package.
+    pub file: String,
+    /// The expressions of inputs, by the name in the graph. An input that is not listed is what has its name: a function,
+    /// a constant, a field, or an input of the query.
+    pub inputs: Vec<(String, SourceText)>,
+    /// Names of outputs: in the graph, and in expressions.
+    pub outputs: Vec<(String, String)>,
+    /// How the runtime is to run it (`intraop-threads`, `gpu-device`, …), for the host.
+    pub settings: Vec<(String, String)>,
+}
+
 /// A function, known to expressions by its name (as a feature `name` or `name(arguments)`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
@@ -146,6 +166,12 @@ impl RankProfile {
     #[must_use]
     pub fn input(&self, name: &str) -> Option<&Input> {
         self.inputs.iter().find(|input| input.name == name)
+    }
+
+    /// The ONNX model of that name.
+    #[must_use]
+    pub fn onnx_model(&self, name: &str) -> Option<&OnnxModel> {
+        self.onnx_models.iter().find(|model| model.name == name)
     }
 
     /// The constant of that name.

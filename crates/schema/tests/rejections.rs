@@ -214,11 +214,20 @@ fn fields_named_elsewhere_must_exist() {
 #[test]
 fn what_is_known_but_not_supported_is_named() {
     let with = |what: &str| schema(&format!("schema t {{ document t {{ }}\n {what} }}"));
-    unsupported(
+    says(
         &with("rank-profile p { onnx-model m { file: files/m.onnx } }"),
-        "schemas/t.sd:2:19: onnx-model is not supported yet",
+        Code::InvalidApplication,
+        "schemas/t.sd:2:30: there is no file files/m.onnx in the package",
     );
-    unsupported(&with("onnx-model m { file: m.onnx }"), "schemas/t.sd:2:2: onnx-model is not supported yet");
+    says(
+        &with("onnx-model m { file: m.bin }"),
+        Code::InvalidApplication,
+        "schemas/t.sd:2:13: the file of an onnx-model ends with .onnx: m.bin",
+    );
+    unsupported(
+        &with("onnx-model m { uri: https://models/m.onnx\n }"),
+        "schemas/t.sd:2:17: an onnx-model from an address (put the file into the package) is not supported yet",
+    );
     says(
         &with("rank-profile p { constants { c tensor(x[2]): file:c.json } }"),
         Code::InvalidApplication,

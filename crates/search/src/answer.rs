@@ -5,6 +5,7 @@ use brooklet_task::bytes::Writer;
 
 use crate::grouping;
 use crate::lane::Ranked;
+use crate::model_runs::{Models, WantedRuns};
 use crate::partial::{Filled, Partial};
 use crate::phases::decide;
 use crate::plan::Plan;
@@ -16,24 +17,42 @@ pub(crate) struct Settled<Content> {
     pub(crate) hits: Vec<Ranked<Content>>,
     /// How many a later phase dropped.
     pub(crate) dropped: u64,
+    /// Runs of models without which this is not so: then nothing of it can be shown.
+    pub(crate) wanted: WantedRuns,
 }
 
 /// Decides about the kept hits: later phases, then one order for all schemas, then the window.
 pub(crate) fn settle<Content>(plan: &Plan, kept: Vec<Ranked<Content>>) -> Result<Settled<Content>, Rejection> {
     let mut dropped = 0;
+    let mut models = Models::new(&plan.models);
     let mut hits = Vec::with_capacity(kept.len());
     let mut of_schema: Vec<Vec<Ranked<Content>>> = plan.schemas.iter().map(|_| Vec::new()).collect();
     for hit in kept {
         if plan.schemas[hit.schema].phases.is_empty() { hits.push(hit) } else { of_schema[hit.schema].push(hit) }
     }
     for (schema, mut phased) in of_schema.into_iter().enumerate().filter(|(_, phased)| !phased.is_empty()) {
-        dropped += decide(plan, schema, &mut phased)? as u64;
+        dropped += decide(plan, schema, &mut phased, &mut models)? as u64;
         hits.append(&mut phased);
     }
     hits.sort_by(|a, b| plan.compare(a, b));
     hits.truncate(plan.hits + plan.offset);
     hits.drain(..plan.offset.min(hits.len()));
-    Ok(Settled { hits, dropped })
+    Ok(Settled { hits, dropped, wanted: models.take_wanted()? })
+}
+
+/// What stands instead of an answer while outputs of models are lacking (docs/abi.md, runs of models).
+pub(crate) fn wants_models(plan: &Plan, wanted: &WantedRuns) -> Result<Vec<u8>, Rejection> {
+    wanted.check()?;
+    let mut runs = Writer::new();
+    runs.u32(plan.timeout_ms.max(1));
+    wanted.write(&mut runs);
+    let mut writer = Writer::new();
+    writer.u16(0);
+    writer.text("");
+    writer.u64(0);
+    writer.u64(0);
+    writer.bytes(&runs.finish());
+    Ok(writer.finish())
 }
 
 /// Renders an answer whose hits are settled.

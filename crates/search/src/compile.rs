@@ -12,6 +12,7 @@ use crate::deployed::{Deployed, DeployedSchema};
 use crate::embedded_inputs;
 use crate::grouping;
 use crate::inputs::Inputs;
+use crate::model_runs::GivenOutputs;
 use crate::phases::{Phases, RERANK};
 use crate::plan::{Plan, Presentation, SchemaPlan};
 use crate::query::parse;
@@ -34,9 +35,10 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) ->
     let mut schemas = Vec::new();
     let searched = searched(deployed, &query, properties)?;
     let embeddings = embedded_inputs::given(deployed, properties)?;
+    let models = Rc::new(GivenOutputs::of(properties)?);
     for schema in &searched {
         let sole = searched.len() == 1;
-        schemas.push(for_schema(schema, &query, sole, (properties, &embeddings, now), &mut issues)?);
+        schemas.push(for_schema(schema, &query, sole, (properties, &embeddings, &models, now), &mut issues)?);
     }
     let timeout_ms = match query.timeout_ms {
         Some(timeout_ms) => timeout_ms.min(limits::TIMEOUT_MAX_MS),
@@ -62,6 +64,7 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) ->
     let traced = if presentation.trace_level > 0 { traced(properties, &schemas, (hits, offset)) } else { Vec::new() };
     Ok(Plan {
         schemas: schemas.into_iter().map(Rc::new).collect(),
+        models,
         hits,
         offset,
         order,
@@ -196,7 +199,7 @@ fn for_schema(
     schema: &Rc<DeployedSchema>,
     query: &Query,
     sole: bool,
-    (properties, embeddings, now): (&Properties, &Embeddings, i64),
+    (properties, embeddings, models, now): (&Properties, &Embeddings, &Rc<GivenOutputs>, i64),
     issues: &mut Issues,
 ) -> Result<SchemaPlan, Rejection> {
     let profile_name = properties.value("ranking.profile").unwrap_or("default");
@@ -238,6 +241,7 @@ fn for_schema(
         rank_properties,
         inputs,
         summary_class: summary.to_owned(),
+        models: models.clone(),
         item: query.item.clone(),
     })
 }

@@ -7,17 +7,24 @@ use brooklet_document::{DataType, Tensor};
 use brooklet_rank::distance::DistanceMetric;
 use brooklet_rank::features::{FeatureEnvironment, Home, home, prepare};
 use brooklet_rank::match_data::{Collection, FieldId, FieldInfo, FieldKind, QueryTerms, RankProperties};
-use brooklet_rank::{Environment, Expression, FeatureName, FeatureType, Function, Program, Value};
+use brooklet_rank::{Environment, Expression, FeatureName, FeatureType, Function, ModelCall, Program, Value};
 use brooklet_schema::{
-    Application, ElementGap, Field, InputType, InputValue, RankMode, RankProfile, RankType, Schema, SourceText,
+    Application, ElementGap, Field, InputType, InputValue, OnnxSignature, RankMode, RankProfile, RankType, Schema,
+    SourceText,
 };
 use brooklet_segment::layout::{ColumnKind, ColumnSpec, columns, fingerprint};
 use brooklet_task::{Code, Rejection};
 
 use crate::global_phase::GlobalPhase;
+use crate::onnx_call::onnx_call;
 
-/// Model files by their path below `models/`.
-type Models = BTreeMap<String, Arc<[u8]>>;
+/// Files of models.
+struct ModelFiles {
+    /// Decision trees, by their path below `models/`.
+    trees: BTreeMap<String, Arc<[u8]>>,
+    /// ONNX files, by their path.
+    onnx: BTreeMap<String, Result<Arc<OnnxSignature>, String>>,
+}
 
 /// An application with everything compiled that does not depend on a query.
 pub struct Deployed {
@@ -61,7 +68,7 @@ pub struct DeployedProfile {
     /// The profile's rank properties.
     pub properties: RankProperties,
     /// The application's models.
-    models: Rc<Models>,
+    models: Rc<ModelFiles>,
 }
 
 impl Deployed {
@@ -72,7 +79,8 @@ impl Deployed {
     pub fn compile(application: Application) -> Result<Deployed, Rejection> {
         refuse_unserved(&application)?;
         let mut schemas = Vec::new();
-        let models = Rc::new(application.models.clone());
+        let (trees, onnx) = (application.models.clone(), application.onnx_files.clone());
+        let models = Rc::new(ModelFiles { trees, onnx });
         for schema in &application.schemas {
             let columns = columns(schema);
             let cluster = application.cluster_of(&schema.name).map_or_else(String::new, |of| of.name.clone());
@@ -197,7 +205,7 @@ fn field_info(id: FieldId, field: &Field, profile: &RankProfile) -> FieldInfo {
     info
 }
 
-fn compile(schema: &Schema, profile: &RankProfile, models: &Rc<Models>) -> Result<DeployedProfile, Rejection> {
+fn compile(schema: &Schema, profile: &RankProfile, models: &Rc<ModelFiles>) -> Result<DeployedProfile, Rejection> {
     let fields = fields_of(schema, profile);
     let properties: RankProperties = profile.properties.iter().map(|(name, value)| (name, value)).collect();
     crate::ranking::group_statistics::check(&properties)
@@ -248,7 +256,7 @@ fn feature_text(feature: &SourceText) -> String {
 pub(crate) struct ProfileEnvironment<'a> {
     schema: &'a Schema,
     profile: &'a RankProfile,
-    models: &'a Models,
+    models: &'a ModelFiles,
     fields: &'a [FieldInfo],
     properties: &'a RankProperties,
 }
@@ -276,7 +284,22 @@ impl ProfileEnvironment<'_> {
         second.map(|expression| expression.text.to_string())
     }
 
-    fn refuse(&self, message: String) -> Rejection {
+    /// What the ONNX file at this path says of itself.
+    pub(crate) fn onnx_file(&self, path: &str) -> Option<&Result<Arc<OnnxSignature>, String>> {
+        self.models.onnx.get(path)
+    }
+
+    /// The rank profile.
+    pub(crate) fn profile(&self) -> &RankProfile {
+        self.profile
+    }
+
+    /// The schema.
+    pub(crate) fn schema(&self) -> &Schema {
+        self.schema
+    }
+
+    pub(crate) fn refuse(&self, message: String) -> Rejection {
         Rejection::new(Code::InvalidApplication, format!("rank profile '{}': {message}", self.profile.name))
     }
 
@@ -363,7 +386,11 @@ impl Environment for ProfileEnvironment<'_> {
     }
 
     fn model(&self, path: &str) -> Option<Arc<[u8]>> {
-        self.models.get(path).cloned()
+        self.models.trees.get(path).cloned()
+    }
+
+    fn model_call(&self, feature: &FeatureName) -> Result<ModelCall, Rejection> {
+        onnx_call(self, feature)
     }
 
     fn constant(&self, name: &str) -> Option<Value> {

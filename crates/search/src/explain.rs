@@ -13,6 +13,7 @@ use brooklet_segment::Halt;
 use brooklet_task::Rejection;
 
 use crate::deployed::with_features;
+use crate::model_runs::WantedRuns;
 use crate::plan::SchemaPlan;
 use crate::ranking::{Ranker, Spot};
 use crate::reads::Reads;
@@ -38,6 +39,11 @@ impl Explainer {
         let profile = Rc::new(with_features(&of.schema.schema, &of.profile, &names)?);
         let ranker = Ranker::new(&Rc::new(SchemaPlan { profile, ..SchemaPlan::clone(of) }), now)?;
         Ok(Explainer { plan: of.clone(), phases, ranker })
+    }
+
+    /// The runs of models that were lacking since this was last asked.
+    pub(crate) fn take_wanted(&mut self) -> Result<WantedRuns, Rejection> {
+        self.ranker.take_wanted()
     }
 
     /// Members of an explanation: how the query and the rank profile see a document.

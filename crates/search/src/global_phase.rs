@@ -4,15 +4,18 @@
 //! What it asks about the document is computed where the hit is found, like a match-feature, and travels with the hit; so
 //! functions of the profile mean here what they mean everywhere. The query's own features and constants do not travel.
 use std::rc::Rc;
+use std::sync::Arc;
 
 use brooklet_document::Tensor;
 use brooklet_rank::{
-    Environment, Expression, FeatureName, FeatureSource, FeatureType, Function, Program, Scratch, Value,
+    Environment, Expression, FeatureName, FeatureSource, FeatureType, Function, ModelCall, ModelOutput, Program,
+    Scratch, Value,
 };
 use brooklet_task::{Code, Rejection};
 
 use crate::deployed::ProfileEnvironment;
 use crate::inputs::Inputs;
+use crate::model_runs::Models;
 
 /// The `k` of `reciprocal_rank` if none is given.
 const RECIPROCAL_K: f64 = 60.0;
@@ -73,24 +76,30 @@ impl GlobalPhase {
     }
 
     /// The scores of hits, which come in the order of the phases before.
-    pub(crate) fn scores(&self, hits: &[Seen<'_>], query: &Inputs) -> Result<Vec<f64>, Rejection> {
+    pub(crate) fn scores(&self, hits: &[Seen<'_>], query: &Inputs, models: &mut Models) -> Result<Vec<f64>, Rejection> {
         let mut normalized = Vec::with_capacity(self.normalizers.len());
         for normalizer in &self.normalizers {
-            let values = normalizer.formula.values(hits, query, &[])?;
+            let values = normalizer.formula.values(hits, query, &[], models)?;
             normalized.push(match normalizer.kind {
                 Kind::Linear => linear(&values),
                 Kind::Reciprocal { k } => reciprocal(&values, k),
             });
         }
-        self.score.values(hits, query, &normalized)
+        self.score.values(hits, query, &normalized, models)
     }
 }
 
 impl Formula {
-    fn values(&self, hits: &[Seen<'_>], query: &Inputs, normalized: &[Vec<f64>]) -> Result<Vec<f64>, Rejection> {
+    fn values(
+        &self,
+        hits: &[Seen<'_>],
+        query: &Inputs,
+        normalized: &[Vec<f64>],
+        models: &mut Models,
+    ) -> Result<Vec<f64>, Rejection> {
         let mut scratch: Scratch = self.program.scratch();
         let value = |(at, hit): (usize, &Seen<'_>)| {
-            let mut source = Source { formula: self, hit, at, query, normalized };
+            let mut source = Source { formula: self, hit, at, query, normalized, models: &mut *models };
             self.program.score(&mut source, &mut scratch)
         };
         hits.iter().enumerate().map(value).collect()
@@ -104,6 +113,7 @@ struct Source<'a> {
     at: usize,
     query: &'a Inputs,
     normalized: &'a [Vec<f64>],
+    models: &'a mut Models,
 }
 
 impl Source<'_> {
@@ -135,6 +145,14 @@ impl FeatureSource for Source<'_> {
             Some(Value::Tensor(tensor)) if tensor.tensor_type == *declared => tensor.clone(),
             _ => Rc::new(Tensor::empty(declared.clone())),
         }
+    }
+
+    fn model_output(&mut self, output: &Arc<ModelOutput>, inputs: &[Rc<Tensor>]) -> Rc<Tensor> {
+        self.models.output(output, inputs)
+    }
+
+    fn unknown_outputs(&self) -> usize {
+        self.models.unknown
     }
 }
 
@@ -272,6 +290,10 @@ impl Environment for GlobalEnvironment<'_> {
 
     fn constant(&self, name: &str) -> Option<Value> {
         self.profile.constant(name)
+    }
+
+    fn model_call(&self, feature: &FeatureName) -> Result<ModelCall, Rejection> {
+        self.profile.model_call(feature)
     }
 }
 

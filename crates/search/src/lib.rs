@@ -22,7 +22,9 @@ mod lane;
 mod listing;
 mod matching;
 mod merge;
+mod model_runs;
 mod nearest;
+mod onnx_call;
 mod partial;
 mod partition;
 mod phases;
@@ -47,6 +49,8 @@ pub use deployed::{Deployed, DeployedProfile, DeployedSchema};
 pub use embedded_inputs::query_embeddings;
 pub use get::Get;
 pub use merge::{Merge, scope};
+#[doc(hidden)]
+pub use model_runs::read_outputs;
 pub use partition::ResidentPartition;
 pub use residency::{Residency, ResidencyStatistics};
 pub use search::Search;

@@ -8,10 +8,11 @@ use std::rc::Rc;
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
-use crate::answer::{refuse, render, settle};
+use crate::answer::{refuse, render, settle, wants_models};
 use crate::compile::compile;
 use crate::deployed::Deployed;
 use crate::lane::Floor;
+use crate::model_runs::WantedRuns;
 use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::render::Rendering;
@@ -87,6 +88,13 @@ impl Merge {
     }
 }
 
+impl Merge {
+    /// Asks for the models that the answer depends on.
+    fn wanting(&self, plan: &Plan, wanted: &WantedRuns) -> Result<Vec<u8>, Rejection> {
+        Ok(wants_models(plan, wanted).unwrap_or_else(|rejection| refuse(&rejection, &self.rendering)))
+    }
+}
+
 impl Task for Merge {
     fn wants(&mut self) -> Result<Want, Rejection> {
         Ok(Want::Nothing)
@@ -114,7 +122,16 @@ impl Task for Merge {
             writer.bytes(&self.merged.encode());
             return Ok(writer.finish());
         }
-        let settled = settle(&plan, std::mem::take(&mut self.merged.hits))?;
+        if self.merged.refusal.is_none() && !self.merged.wanted.is_empty() {
+            return self.wanting(&plan, &self.merged.wanted);
+        }
+        let settled = match settle(&plan, std::mem::take(&mut self.merged.hits)) {
+            Ok(settled) => settled,
+            Err(rejection) => return Ok(refuse(&rejection, &self.rendering)),
+        };
+        if !settled.wanted.is_empty() {
+            return self.wanting(&plan, &settled.wanted);
+        }
         self.merged.hits = settled.hits;
         // The total was counted elsewhere and may be less than what is dropped here.
         self.merged.total = self.merged.total.saturating_sub(settled.dropped);

@@ -10,12 +10,13 @@ use brooklet_task::{Code, Issues, Rejection, limits};
 
 use crate::grouping::Groups;
 use crate::lane::{Ranked, read_ranked, write_ranked};
+use crate::model_runs::WantedRuns;
 use crate::phases::Later;
 use crate::plan::Plan;
 use crate::render::Tree;
 
 /// Changes with the form below; partial results do not outlive the processes that exchange them.
-const FORM: u8 = 1;
+const FORM: u8 = 2;
 
 /// What is shown of a hit.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +50,8 @@ pub(crate) struct Partial {
     pub(crate) bytes_scanned: u64,
     /// What went less well.
     pub(crate) issues: Issues,
+    /// Runs of models without which hits and groups are not right.
+    pub(crate) wanted: WantedRuns,
     /// The hits that can be shown, in order, by lane.
     pub(crate) hits: Vec<Ranked<Filled>>,
     /// For each grouping request of the query its groups.
@@ -72,6 +75,7 @@ impl Partial {
         for issue in other.issues.all() {
             self.issues.report(issue.code, issue.message.clone());
         }
+        self.wanted.merge(other.wanted);
         self.hits.extend(other.hits);
         if self.grouping.is_empty() {
             self.grouping = other.grouping;
@@ -90,6 +94,7 @@ impl Partial {
         let numbers = [self.total, self.documents, self.unseen, self.partitions, self.bytes_read, self.bytes_scanned];
         numbers.into_iter().for_each(|number| writer.varint(number));
         write_notes(self.issues.all().iter().map(|issue| (issue.code, issue.message.as_str())), &mut writer);
+        self.wanted.write(&mut writer);
         writer.varint(self.hits.len() as u64);
         for hit in &self.hits {
             write_ranked(hit, &mut writer);
@@ -126,6 +131,7 @@ impl Partial {
             *number = reader.varint()?.min(u64::from(u32::MAX) << 20);
         }
         read_notes(&mut reader, |code, message| partial.issues.report(code, message))?;
+        partial.wanted = WantedRuns::read(&mut reader)?;
         for _ in 0..reader.count(8)? {
             partial.hits.push(read_hit(&mut reader, plan)?);
         }

@@ -12,6 +12,7 @@ use brooklet_task::{Code, Rejection, limits};
 
 use crate::global_phase::Seen;
 use crate::lane::Ranked;
+use crate::model_runs::Models;
 use crate::plan::Plan;
 use crate::request::Properties;
 
@@ -77,7 +78,13 @@ impl Phases {
 }
 
 /// Has the later phases of a schema decide about its kept hits, which come in order. Returns how many were dropped.
-pub(crate) fn decide<Content>(plan: &Plan, schema: usize, hits: &mut Vec<Ranked<Content>>) -> Result<usize, Rejection> {
+/// Outputs of models that a phase lacks are noted in `models`; its scores are no good then.
+pub(crate) fn decide<Content>(
+    plan: &Plan,
+    schema: usize,
+    hits: &mut Vec<Ranked<Content>>,
+    models: &mut Models,
+) -> Result<usize, Rejection> {
     let of = &plan.schemas[schema];
     let before = hits.len();
     if let Some(second) = of.phases.second {
@@ -89,7 +96,7 @@ pub(crate) fn decide<Content>(plan: &Plan, schema: usize, hits: &mut Vec<Ranked<
         let count = global.count.min(hits.len());
         let seen: Vec<Seen<'_>> =
             hits[..count].iter().map(|hit| Seen { relevance: hit.score, inputs: &hit.later.inputs }).collect();
-        let scores = phase.scores(&seen, &of.inputs)?;
+        let scores = phase.scores(&seen, &of.inputs, models)?;
         rerank(hits, &scores, global.drop_limit);
     }
     Ok(before - hits.len())

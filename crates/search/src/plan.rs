@@ -10,6 +10,7 @@ use crate::deployed::{DeployedProfile, DeployedSchema};
 use crate::grouping::{PlannedGrouping, Seal};
 use crate::inputs::Inputs;
 use crate::matching::pattern::Pattern;
+use crate::model_runs::GivenOutputs;
 use crate::phases::Phases;
 use crate::sorting::BoundOrder;
 
@@ -246,6 +247,8 @@ pub(crate) struct SchemaPlan {
     pub(crate) rank_properties: RankProperties,
     /// Phases that decide anew about the best hits.
     pub(crate) phases: Phases,
+    /// Outputs of models that came with the request.
+    pub(crate) models: Rc<GivenOutputs>,
     /// The query as it was written: what dynamic summaries mark.
     pub(crate) item: Item,
 }
@@ -253,6 +256,8 @@ pub(crate) struct SchemaPlan {
 /// What is asked for, over all schemas.
 pub(crate) struct Plan {
     pub(crate) schemas: Vec<Rc<SchemaPlan>>,
+    /// Outputs of models that came with the request.
+    pub(crate) models: Rc<GivenOutputs>,
     pub(crate) hits: usize,
     pub(crate) offset: usize,
     /// The order that was asked for, if it is not that of relevance.

@@ -8,7 +8,7 @@ use brooklet_segment::{Halt, Place, read_id};
 use brooklet_task::bytes::Reader;
 use brooklet_task::{Block, Code, Issues, Rejection, Task, Want};
 
-use crate::answer::{refuse, render, settle};
+use crate::answer::{refuse, render, settle, wants_models};
 use crate::compile::compile;
 use crate::deployed::Deployed;
 use crate::explain::{About, Explainer};
@@ -248,6 +248,9 @@ impl Search {
                 }
             }
         }
+        if self.lacks_models_of_rankers() {
+            return;
+        }
         self.about.settle(&plan, &self.hits);
         plan.keep(&mut self.hits);
         self.stage = Stage::Order;
@@ -255,6 +258,29 @@ impl Search {
             self.grouping = Some(Grouping::new(&plan.grouping, self.outcome == Outcome::Partial));
             self.stage = Stage::Group;
         }
+    }
+
+    /// As [`Search::lacks_models`], of what rankers lacked until now.
+    fn lacks_models_of_rankers(&mut self) -> bool {
+        let Search { runs, explainers, summarizers, found, .. } = self;
+        let of_runs = runs.iter_mut().map(|run| run.ranker.take_wanted());
+        let of_explainers = explainers.iter_mut().map(Explainer::take_wanted);
+        let of_summarizers = summarizers.iter_mut().map(Summarizer::take_wanted);
+        let mut all = of_runs.chain(of_explainers).chain(of_summarizers);
+        let taken = all.try_for_each(|wanted| wanted.map(|wanted| found.wanted.merge(wanted)));
+        self.lacks_models(taken)
+    }
+
+    /// Ends with the runs of models that were lacking, if there are any: nothing made without them is right.
+    fn lacks_models(&mut self, taken: Result<(), Rejection>) -> bool {
+        if let Err(rejection) = taken.and_then(|()| self.found.wanted.check()) {
+            self.plan = Err(rejection);
+        }
+        let lacks = self.plan.is_err() || !self.found.wanted.is_empty();
+        if lacks {
+            self.stage = Stage::Done;
+        }
+        lacks
     }
 
     /// Adds the documents that matched to the groups of the query.
@@ -318,8 +344,23 @@ impl Search {
             return Err(Halt::Missing);
         }
         self.hits.iter_mut().zip(known).for_each(|(hit, later)| hit.later = later);
+        if self.lacks_models_of_rankers() {
+            return Ok(());
+        }
         if self.outcome == Outcome::Answer {
-            let settled = settle(plan, std::mem::take(&mut self.hits))?;
+            let settled = match settle(plan, std::mem::take(&mut self.hits)) {
+                Ok(settled) => settled,
+                Err(rejection) => {
+                    // A phase failed: that is an answer, and no damage.
+                    self.plan = Err(rejection);
+                    self.stage = Stage::Done;
+                    return Ok(());
+                }
+            };
+            self.found.wanted.merge(settled.wanted);
+            if self.lacks_models(Ok(())) {
+                return Ok(());
+            }
             self.hits = settled.hits;
             self.found.total -= settled.dropped;
         }
@@ -371,6 +412,7 @@ impl Search {
         }
         self.found.hits = shown;
         self.stage = Stage::Done;
+        self.lacks_models_of_rankers();
         Ok(())
     }
 }
@@ -444,6 +486,10 @@ impl Task for Search {
         };
         match (&self.plan, self.outcome) {
             (_, Outcome::Partial) => Ok(self.found.encode()),
+            (Ok(plan), Outcome::Answer) if self.found.refusal.is_none() && !self.found.wanted.is_empty() => {
+                Ok(wants_models(plan, &self.found.wanted)
+                    .unwrap_or_else(|rejection| refuse(&rejection, &self.rendering)))
+            }
             (Ok(plan), Outcome::Answer) => Ok(render(plan, &mut self.found, self.elapsed_ms, &self.rendering)),
             (Err(rejection), Outcome::Answer) => Ok(refuse(rejection, &self.rendering)),
         }

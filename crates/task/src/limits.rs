@@ -108,6 +108,14 @@ pub const SEGMENT_DOCUMENTS: usize = 16_384;
 pub const SEGMENT_SOURCE_BYTES: usize = 8 << 20;
 /// Bytes of a constant file, unpacked (L-pkg).
 pub const CONSTANT_BYTES: usize = 64 << 20;
+/// Bytes of an ONNX file (L-onnx).
+pub const ONNX_BYTES: usize = 512 << 20;
+/// Inputs and outputs of an ONNX model.
+pub const ONNX_VALUES: usize = 256;
+/// Runs of ONNX models that one query may want.
+pub const MODEL_RUNS: usize = 4_096;
+/// Bytes of the inputs of all runs that one query may want, and of what they yield.
+pub const MODEL_RUN_BYTES: usize = 32 << 20;
 /// Bytes of a model file of decision trees (L-rank).
 pub const MODEL_BYTES: usize = 64 << 20;
 /// Nodes of all trees of one model, leaves included (L-rank).

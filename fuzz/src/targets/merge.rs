@@ -40,7 +40,38 @@ const BUCKETS: &str = "all(all(group(predefined(n, bucket(-inf, 0), bucket(0, 3)
                        all(group(predefined(k, bucket(\"a\", \"c\"))) each(output(count()))))";
 
 pub fn targets() -> Vec<Target> {
-    vec![partial(), groups(), floor(), embeddings()]
+    vec![partial(), groups(), floor(), embeddings(), model_runs()]
+}
+
+/// Runs of models that are wanted, and what they yielded.
+fn model_runs() -> Target {
+    let mut wanted = Writer::new();
+    wanted.u8(0);
+    wanted.varint(1);
+    (0..2).for_each(|word| wanted.u64(word));
+    wanted.text("models/m.onnx");
+    wanted.varint(1);
+    wanted.text("intraop-threads");
+    wanted.text("2");
+    wanted.u8(1);
+    wanted.varint(1);
+    wanted.text("logits");
+    wanted.varint(1);
+    wanted.text("x");
+    wanted.u8(1);
+    wanted.varint(2);
+    wanted.raw(&[1, 1]);
+    wanted.bytes(&1.5f32.to_le_bytes());
+    let mut given = Writer::new();
+    given.varint(1);
+    (0..2).for_each(|word| given.u64(word));
+    given.varint(1);
+    given.text("logits");
+    given.u8(1);
+    given.bytes(&2.5f32.to_le_bytes());
+    Target::new("model-runs", vec![wanted.finish(), given.finish()], |bytes| {
+        black_box(brooklet_search::read_outputs(bytes));
+    })
 }
 
 /// A few documents of two groups.

@@ -1,7 +1,7 @@
 //! Application packages: schemas, services.xml, and the frame they are carried in.
 use std::hint::black_box;
 
-use brooklet_schema::Application;
+use brooklet_schema::{Application, OnnxSignature};
 use brooklet_task::bytes::{Reader, Writer};
 
 use super::Target;
@@ -22,6 +22,7 @@ pub fn targets() -> Vec<Target> {
         package(),
         constant("json"),
         constant("json.lz4"),
+        onnx(),
     ]
 }
 
@@ -38,6 +39,27 @@ fn schema() -> Target {
         let _ = black_box(Application::deploy(&with(&files, "schemas/t.sd", content)));
     })
     .costs(4)
+}
+
+/// What an ONNX file says of itself: messages in messages, with weights among them.
+fn onnx() -> Target {
+    let field = |number: u8, content: &[u8]| {
+        let mut writer = Writer::new();
+        writer.u8(number << 3 | 2);
+        writer.bytes(content);
+        writer.finish()
+    };
+    let number = |field: u8, value: u8| vec![field << 3, value];
+    let shape = [field(1, &number(1, 3)), field(1, &field(2, b"batch")), field(1, &[])].concat();
+    let tensor = field(1, &[number(1, 1), field(2, &shape)].concat());
+    let value = [field(1, b"x"), field(2, &tensor)].concat();
+    let node = [field(1, b"x"), field(2, b"y"), field(4, b"Relu"), field(7, b"ai.onnx")].concat();
+    let weights = [number(1, 2), number(2, 1), field(8, b"w"), field(9, &[0; 8]), number(14, 0)].concat();
+    let graph = [field(1, &node), field(5, &weights), field(11, &value), field(12, &value)].concat();
+    let file = [number(1, 8), field(7, &graph), field(8, &number(2, 17))].concat();
+    Target::new("onnx-signature", vec![file, field(7, &graph), value], move |content| {
+        let _ = black_box(OnnxSignature::read(content));
+    })
 }
 
 /// Constants from files, packed or not.

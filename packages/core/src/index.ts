@@ -27,6 +27,16 @@ export {
   type OperationEntry,
   type SegmentEntry,
 } from "./manifest.ts";
+export {
+  decodeModelRuns,
+  encodeModelResults,
+  fileOfPackage,
+  type ModelInput,
+  type ModelOutput,
+  type ModelResult,
+  type ModelRun,
+  WANTS_MODELS,
+} from "./model-run.ts";
 export { internalError, isServiceError, ServiceError, type ServiceErrorFields } from "./service-error.ts";
 export type {
   BlockRef,

@@ -1,49 +1,16 @@
-/**
- * A model of a few hundred bytes, made here: each token's vector is its row of a table. ONNX is protocol buffers; only
- * the few fields that are needed are written (onnx.proto3 of ONNX 1.16).
- */
+/** Models of a few hundred bytes, made here: one gives each token its row of a table, one compares two texts. */
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-
-const FLOAT = 1;
-const INT64 = 7;
+import { attribute, constant, FLOAT, file, INT64, node, value } from "./onnx-file.ts";
 
 /** Values of a vector. */
 export const WIDTH = 6;
+const TOKEN_INPUTS: readonly (readonly number[])[] = ["input_ids", "attention_mask", "token_type_ids"].map((name) =>
+  value(name, INT64, ["batch", "tokens"]),
+);
 /** Words the tokenizer knows, after the special tokens. */
 const WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "reset", "a", "password", "invoice", "due", ".", "##s"];
-
-function varint(value: number): number[] {
-  const bytes: number[] = [];
-  let rest = value;
-  while (rest > 0x7f) {
-    bytes.push((rest & 0x7f) | 0x80);
-    rest = Math.floor(rest / 128);
-  }
-  return [...bytes, rest];
-}
-const number = (field: number, value: number): number[] => [...varint(field << 3), ...varint(value)];
-const bytes = (field: number, value: ArrayLike<number>): number[] => [
-  ...varint((field << 3) | 2),
-  ...varint(value.length),
-  ...Array.from(value),
-];
-const text = (field: number, value: string): number[] => bytes(field, new TextEncoder().encode(value));
-
-function input(name: string, type: number, dimensions: readonly (string | number)[]): number[] {
-  const shape = dimensions.flatMap((dimension) =>
-    bytes(1, typeof dimension === "string" ? text(2, dimension) : number(1, dimension)),
-  );
-  return [...text(1, name), ...bytes(2, bytes(1, [...number(1, type), ...bytes(2, shape)]))];
-}
-
-const node = (
-  kind: string,
-  inputs: readonly string[],
-  output: string,
-  attributes: readonly number[] = [],
-): number[] => [...inputs.flatMap((name) => text(1, name)), ...text(2, output), ...text(4, kind), ...attributes];
 
 /** The vector of a token: no two alike, some parts negative. */
 export function tokenVector(id: number): Float32Array {
@@ -53,29 +20,47 @@ export function tokenVector(id: number): Float32Array {
 /** `last_hidden_state` is a row of the table for each token; the mask and the types are taken and added as nothing. */
 function model(): Uint8Array {
   const table = Float32Array.from(WORDS.flatMap((_, id) => [...tokenVector(id)]));
-  const zero = [...number(1, 1), ...number(2, INT64), ...text(8, "zero"), ...bytes(9, new Uint8Array(8))];
-  const initializer = [
-    ...number(1, WORDS.length),
-    ...number(1, WIDTH),
-    ...number(2, FLOAT),
-    ...text(8, "table"),
-    ...bytes(9, new Uint8Array(table.buffer)),
-  ];
-  const graph = [
-    ...bytes(1, node("Mul", ["attention_mask", "zero"], "no_mask")),
-    ...bytes(1, node("Mul", ["token_type_ids", "zero"], "no_types")),
-    ...bytes(1, node("Add", ["input_ids", "no_mask"], "masked_ids")),
-    ...bytes(1, node("Add", ["masked_ids", "no_types"], "ids")),
-    ...bytes(1, node("Gather", ["table", "ids"], "last_hidden_state")),
-    ...text(2, "tiny"),
-    ...bytes(5, initializer),
-    ...bytes(5, zero),
-    ...["input_ids", "attention_mask", "token_type_ids"].flatMap((name) =>
-      bytes(11, input(name, INT64, ["batch", "tokens"])),
-    ),
-    ...bytes(12, input("last_hidden_state", FLOAT, ["batch", "tokens", WIDTH])),
-  ];
-  return Uint8Array.from([...number(1, 8), ...bytes(7, graph), ...bytes(8, [...text(1, ""), ...number(2, 17)])]);
+  return file({
+    nodes: [
+      node("Mul", ["attention_mask", "zero"], "no_mask"),
+      node("Mul", ["token_type_ids", "zero"], "no_types"),
+      node("Add", ["input_ids", "no_mask"], "masked_ids"),
+      node("Add", ["masked_ids", "no_types"], "ids"),
+      node("Gather", ["table", "ids"], "last_hidden_state"),
+    ],
+    constants: [constant("table", [WORDS.length, WIDTH], table), constant("zero", [1], new BigInt64Array(1))],
+    inputs: TOKEN_INPUTS,
+    outputs: [value("last_hidden_state", FLOAT, ["batch", "tokens", WIDTH])],
+  });
+}
+
+/**
+ * A cross-encoder: `logits` counts pairs of equal tokens, one of the first text, one of the second. The separators of the
+ * two are such a pair.
+ */
+export function crossEncoder(): Uint8Array {
+  const axes = (name: string, ...places: number[]) =>
+    constant(name, [places.length], BigInt64Array.from(places.map(BigInt)));
+  return file({
+    nodes: [
+      node("Unsqueeze", ["input_ids", "last"], "down"),
+      node("Unsqueeze", ["input_ids", "middle"], "across"),
+      node("Equal", ["down", "across"], "same"),
+      node("Cast", ["same"], "pairs", attribute("to", FLOAT)),
+      node("Cast", ["token_type_ids"], "second", attribute("to", FLOAT)),
+      node("Cast", ["attention_mask"], "attended", attribute("to", FLOAT)),
+      node("Sub", ["attended", "second"], "first"),
+      node("Unsqueeze", ["second", "last"], "rows"),
+      node("Unsqueeze", ["first", "middle"], "columns"),
+      node("Mul", ["pairs", "rows"], "of_second"),
+      node("Mul", ["of_second", "columns"], "of_both"),
+      node("ReduceSum", ["of_both", "both"], "count", attribute("keepdims", 0)),
+      node("Unsqueeze", ["count", "middle"], "logits"),
+    ],
+    constants: [axes("last", 2), axes("middle", 1), axes("both", 1, 2)],
+    inputs: TOKEN_INPUTS,
+    outputs: [value("logits", FLOAT, ["batch", 1])],
+  });
 }
 
 /** Writes model and vocabulary, and says where they are. */

@@ -2,6 +2,7 @@
  * Documents are embedded before they come to their partition: models take their time, and a partition never waits.
  */
 import { type Embedding, type EmbeddingWanted, type Engine, encodeEmbeddings } from "@brooklet/core";
+import { base64 } from "./base64.ts";
 import { sampleRequest } from "./bucket-visit.ts";
 import type {
   Answer,
@@ -104,16 +105,6 @@ export async function embeddedSearch(
   } catch (error) {
     throw serviceError(error);
   }
-}
-
-const CHARACTERS_AT_ONCE = 8_192;
-
-function base64(bytes: Uint8Array): string {
-  let text = "";
-  for (let at = 0; at < bytes.length; at += CHARACTERS_AT_ONCE) {
-    text += String.fromCharCode(...bytes.subarray(at, at + CHARACTERS_AT_ONCE));
-  }
-  return btoa(text);
 }
 
 async function applyEmbedded(

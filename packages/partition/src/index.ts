@@ -24,6 +24,7 @@ export { type Deployment, deploymentUnderWay, prepareDeployment } from "./deploy
 export type { TextEmbedder } from "./embedding.ts";
 export { serviceError } from "./failure.ts";
 export { LocalCluster, type LocalClusterOptions } from "./local-cluster.ts";
+export type { ModelApplication, ModelRunner } from "./modelling.ts";
 export { Partition } from "./partition.ts";
 export { type BucketThread, ThreadCluster, type ThreadClusterOptions } from "./thread-cluster.ts";
 export type { ThreadCall, ThreadPort, ThreadReply } from "./thread-messages.ts";

@@ -1,5 +1,5 @@
 /** A cluster in this thread: all buckets, one core. What `open()` of the SDK and small servers use. */
-import type { ApplicationReport } from "@brooklet/core";
+import { type ApplicationReport, fileOfPackage } from "@brooklet/core";
 import { bucketOf, type Storage } from "@brooklet/store";
 import { BucketHost, type DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
@@ -21,6 +21,7 @@ import { prepareDeployment } from "./deployment.ts";
 import { type EmbeddingSetting, embeddedOperation, embeddedSearch, embedding, type TextEmbedder } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { serviceError } from "./failure.ts";
+import { type ModelRunner, type ModelSetting, modelledSearch, modelling } from "./modelling.ts";
 import { searchWidely, type WideSearchPlace } from "./wide-search.ts";
 
 /** What a cluster needs. */
@@ -28,6 +29,8 @@ export interface LocalClusterOptions {
   readonly storage: Storage;
   /** Embeds what the schemas ask to have embedded; without one such documents are refused. */
   readonly embedder?: TextEmbedder;
+  /** Runs the models of rank profiles; without one such queries are refused. */
+  readonly modelRunner?: ModelRunner;
   /** Makes a core; one serves, and one more validates each package before it is deployed. */
   readonly makeEngine: () => DeployableEngine;
   /** Told of every failure that no caller sees, and of the cause of those they see as `INTERNAL`. */
@@ -64,7 +67,16 @@ export class LocalCluster implements Cluster {
   }
 
   partition(key: PartitionKey): PartitionHandle {
-    return embedding(this.#host.partition(key), this.#embedding());
+    return embedding(modelling(this.#host.partition(key), this.#modelling()), this.#embedding());
+  }
+
+  #modelling(): ModelSetting {
+    const report = this.#report;
+    const file = (path: string): Uint8Array | undefined => {
+      const applicationPackage = this.applicationPackage();
+      return applicationPackage === undefined ? undefined : fileOfPackage(applicationPackage, path);
+    };
+    return { runner: this.#options.modelRunner, application: report === undefined ? undefined : { report, file } };
   }
 
   #embedding(): EmbeddingSetting {
@@ -80,7 +92,10 @@ export class LocalCluster implements Cluster {
       searchBucket: (of, step, ofMs) => this.#host.searchBucket(of, step, ofMs),
       bucketsAtOnce: 1,
     };
-    return embeddedSearch(request, timeoutMs, this.#embedding(), (of, ms) => searchWidely(place, of, ms, allow));
+    const wide = (of: SearchRequest, ms: number): Promise<Answer> => searchWidely(place, of, ms, allow);
+    const modelled = (of: SearchRequest, ms: number): Promise<Answer> =>
+      modelledSearch(of, ms, this.#modelling(), wide);
+    return embeddedSearch(request, timeoutMs, this.#embedding(), modelled);
   }
 
   get buckets(): number {
@@ -143,5 +158,6 @@ export class LocalCluster implements Cluster {
     await this.#host.close();
     this.#options.storage.close();
     await this.#options.embedder?.close();
+    await this.#options.modelRunner?.close();
   }
 }

@@ -2,7 +2,7 @@
  * A cluster over threads: a bucket belongs to one thread, and every group to one bucket. Threads are never terminated:
  * they are asked to close and end by themselves. One that ends otherwise is started again.
  */
-import { type ApplicationReport, asPackage, type FloorBytes, ServiceError } from "@brooklet/core";
+import { type ApplicationReport, asPackage, type FloorBytes, fileOfPackage, ServiceError } from "@brooklet/core";
 import { bucketOf, type Storage, type StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
@@ -25,6 +25,7 @@ import { type EmbeddingSetting, embeddedOperation, embeddedSearch, embedding, ty
 import { Expiry } from "./expiry.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
 import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
+import { type ModelRunner, type ModelSetting, modelledSearch, modelling } from "./modelling.ts";
 import {
   type CallName,
   type CallRequest,
@@ -50,6 +51,8 @@ export interface ThreadClusterOptions {
   readonly storage: Storage;
   /** Embeds what the schemas ask to have embedded; without one such documents are refused. */
   readonly embedder?: TextEmbedder;
+  /** Runs the models of rank profiles; without one such queries are refused. */
+  readonly modelRunner?: ModelRunner;
   /** How many threads; the bucket `b` belongs to thread `b mod threads`. */
   readonly threads: number;
   /** Starts a thread that runs `serveBuckets` with this application. */
@@ -104,7 +107,16 @@ export class ThreadCluster implements Cluster {
         return thread.call("search", { ...request, body }, [body], key, timeoutMs);
       },
     };
-    return embedding(partition, this.#embedding());
+    return embedding(modelling(partition, this.#modelling()), this.#embedding());
+  }
+
+  #modelling(): ModelSetting {
+    const report = this.#report;
+    const file = (path: string): Uint8Array | undefined => {
+      const applicationPackage = this.applicationPackage();
+      return applicationPackage === undefined ? undefined : fileOfPackage(applicationPackage, path);
+    };
+    return { runner: this.#options.modelRunner, application: report === undefined ? undefined : { report, file } };
   }
 
   #embedding(): EmbeddingSetting {
@@ -124,7 +136,10 @@ export class ThreadCluster implements Cluster {
       },
       bucketsAtOnce: this.#threads.length * SEARCH_BUCKETS_OF_THREAD,
     };
-    return embeddedSearch(request, timeoutMs, this.#embedding(), (of, ms) => searchWidely(place, of, ms, allow));
+    const wide = (of: SearchRequest, ms: number): Promise<Answer> => searchWidely(place, of, ms, allow);
+    const modelled = (of: SearchRequest, ms: number): Promise<Answer> =>
+      modelledSearch(of, ms, this.#modelling(), wide);
+    return embeddedSearch(request, timeoutMs, this.#embedding(), modelled);
   }
 
   get buckets(): number {
@@ -188,6 +203,7 @@ export class ThreadCluster implements Cluster {
     await Promise.all(this.#threads.map((thread) => thread.close()));
     this.#options.storage.close();
     await this.#options.embedder?.close();
+    await this.#options.modelRunner?.close();
   }
 
   #threadOf(bucket: number): Correspondent {

@@ -73,6 +73,12 @@ impl Compiler<'_> {
         if let Some(model) = self.model(reference, offset)? {
             return Ok(model);
         }
+        if let Some(output) = self.model_output(reference, offset)? {
+            return Ok(output);
+        }
+        if let Some(tokens) = self.tokens(reference, offset)? {
+            return Ok(tokens);
+        }
         if let Some(listed) = self.foreach(reference, offset)? {
             return Ok(listed);
         }
@@ -121,7 +127,7 @@ impl Compiler<'_> {
     }
 
     /// Compiles something, and tells the lowest local variable it uses and how deep it nests.
-    fn apart(&mut self, compile: impl FnOnce(&mut Self) -> Made<Node>) -> Made<(Node, usize, usize)> {
+    pub(super) fn apart(&mut self, compile: impl FnOnce(&mut Self) -> Made<Node>) -> Made<(Node, usize, usize)> {
         let lowest_local = std::mem::replace(&mut self.lowest_local, NO_LOCAL);
         let deepest = std::mem::replace(&mut self.deepest, self.depth);
         let node = compile(self)?;
@@ -132,7 +138,7 @@ impl Compiler<'_> {
     }
 
     /// Gives the node a memo.
-    fn memo(&mut self, node: Node, height: usize) -> Node {
+    pub(super) fn memo(&mut self, node: Node, height: usize) -> Node {
         let slot = self.memos.len();
         let memo = match &node {
             Node::Number(_) => Node::Number(NumberNode::Memo(slot)),
@@ -207,7 +213,7 @@ impl Compiler<'_> {
         Ok(if node.is_trivial() { node } else { self.memo(node, height) })
     }
 
-    fn known_call(&self, key: &str) -> Option<(Node, usize)> {
+    pub(super) fn known_call(&self, key: &str) -> Option<(Node, usize)> {
         let node = self.known.get(key)?.clone();
         let slot = match &node {
             Node::Number(NumberNode::Memo(slot)) => Some(*slot),
@@ -282,7 +288,7 @@ impl Compiler<'_> {
     }
 
     /// The feature a reference names. Names of arguments in it are replaced by what they are bound to.
-    fn feature_name(&self, reference: &Reference) -> Made<FeatureName> {
+    pub(super) fn feature_name(&self, reference: &Reference) -> Made<FeatureName> {
         let mut parameters = Vec::with_capacity(reference.arguments.len());
         for argument in &reference.arguments {
             let value = self.parameter(&argument.value)?;

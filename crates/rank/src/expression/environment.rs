@@ -2,10 +2,11 @@
 use std::sync::Arc;
 
 use brooklet_document::TensorType;
-use brooklet_task::Rejection;
+use brooklet_task::{Code, Rejection};
 
 use super::FeatureName;
 use crate::Value;
+use crate::model_output::ModelCall;
 
 /// The type of a feature's value. Texts are numbers here: their [`super::text_hash`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +64,14 @@ pub trait Environment {
     fn fields(&self, attributes: bool) -> Vec<String> {
         let _ = attributes;
         Vec::new()
+    }
+
+    /// The ONNX model and its output that `onnx(model).output` names.
+    ///
+    /// # Errors
+    /// If there is no such model or output, or its file cannot be used.
+    fn model_call(&self, feature: &FeatureName) -> Result<ModelCall, Rejection> {
+        Err(Rejection::new(Code::InvalidApplication, format!("'{feature}': there are no ONNX models here")))
     }
 
     /// The content of the model file at this path below `models/`, if there is one.

@@ -2,6 +2,7 @@
 mod compile;
 mod compile_max_sim;
 mod compile_model;
+mod compile_onnx;
 mod compile_reference;
 mod compile_tensor;
 mod convenience;

@@ -64,6 +64,7 @@ const DOCUMENT_FEATURES: &[&str] = &[
     "closeness",
     "closest",
     "constant",
+    "customTokenInputIds",
     "distance",
     "distanceToPath",
     "dotProduct",
@@ -78,6 +79,8 @@ const DOCUMENT_FEATURES: &[&str] = &[
     "lightgbm",
     "maxReduceProdJoin",
     "now",
+    "onnx",
+    "onnxModel",
     "query",
     "random",
     "randomNormal",
@@ -89,20 +92,15 @@ const DOCUMENT_FEATURES: &[&str] = &[
     "tensorFromLabelsWithOffset",
     "tensorFromStructs",
     "tensorFromWeightedSet",
+    "tokenAttentionMask",
+    "tokenInputIds",
+    "tokenTypeIds",
     "xgboost",
 ];
 
 /// Features of Vespa that this release refuses, and why.
-const UNSUPPORTED_FEATURES: &[(&str, &str)] = &[
-    ("customTokenInputIds", "it needs a tokenizer, and none is configured"),
-    ("debugAttributeWait", "it wastes time on purpose"),
-    ("debugWait", "it wastes time on purpose"),
-    ("onnx", "there is no runtime for ONNX models"),
-    ("onnxModel", "there is no runtime for ONNX models"),
-    ("tokenAttentionMask", "it needs a tokenizer, and none is configured"),
-    ("tokenInputIds", "it needs a tokenizer, and none is configured"),
-    ("tokenTypeIds", "it needs a tokenizer, and none is configured"),
-];
+const UNSUPPORTED_FEATURES: &[(&str, &str)] =
+    &[("debugAttributeWait", "it wastes time on purpose"), ("debugWait", "it wastes time on purpose")];
 
 /// Who computes the feature called `name`; `None` if Vespa has no such feature.
 #[must_use]

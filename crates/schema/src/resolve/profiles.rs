@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Resolved, order, values};
 use crate::place::SourceText;
-use crate::rank_profile::{Constant, FieldRanking, Function, Input, Phase, RankProfile};
+use crate::rank_profile::{Constant, FieldRanking, Function, Input, OnnxModel, Phase, RankProfile};
 use crate::schema::Schema;
 use crate::sd::settings::unique;
 use crate::sd::tree::{FeaturesTree, FieldRankingTree, FunctionTree, PhaseTree, ProfileTree, SchemaTree};
@@ -24,8 +24,10 @@ pub(super) fn profiles(
 ) -> Resolved<Vec<RankProfile>> {
     unique(tree.profiles.iter().map(|profile| &profile.name), "rank-profile")?;
     let constants = tree.constants.iter().map(values::constant).collect::<Resolved<Vec<_>>>()?;
-    let built_in =
-        parent.map_or_else(|| vec![default_profile(&constants), unranked(&constants)], |of| of.rank_profiles.clone());
+    let built_in = parent.map_or_else(
+        || [default_profile(&constants), unranked(&constants)].map(|profile| with_models(profile, tree)).to_vec(),
+        |of| of.rank_profiles.clone(),
+    );
     let parents = tree.profiles.iter().map(|own| parents_of(own, tree, &built_in)).collect::<Resolved<Vec<_>>>()?;
     let order = order::parents_first(&parents).map_err(|index| {
         let name = &tree.profiles[index].name;
@@ -40,7 +42,7 @@ pub(super) fn profiles(
             done.get(name.text.as_str()).or_else(built_in)
         });
         let merger = Merger { tree: own, inherited: inherited.collect(), known: &built_in, done: &done };
-        let profile = merger.merge(&constants)?;
+        let profile = merger.merge(&constants, &tree.onnx_models)?;
         warn_unknown_fields(own, schema, warnings);
         total += size(&profile);
         if total > DEFINITIONS_MAX {
@@ -60,6 +62,11 @@ pub(super) fn profiles(
         }
     }
     Ok(all)
+}
+
+/// A built-in profile with the models of the schema.
+fn with_models(profile: RankProfile, tree: &SchemaTree) -> RankProfile {
+    RankProfile { onnx_models: tree.onnx_models.clone(), ..profile }
 }
 
 /// Scores with nativeRank.
@@ -107,6 +114,7 @@ fn size(profile: &RankProfile) -> usize {
     profile.functions.len()
         + profile.inputs.len()
         + profile.constants.len()
+        + profile.onnx_models.iter().map(|model| 1 + model.inputs.len() + model.outputs.len()).sum::<usize>()
         + profile.match_features.len()
         + profile.summary_features.len()
         + profile.rank_features.len()
@@ -134,13 +142,20 @@ struct Merger<'a> {
 }
 
 impl Merger<'_> {
-    fn merge(&self, schema_constants: &[Constant]) -> Resolved<RankProfile> {
+    fn merge(&self, schema_constants: &[Constant], schema_models: &[OnnxModel]) -> Resolved<RankProfile> {
         let tree = self.tree;
         let mut constants = tree.constants.iter().map(values::constant).collect::<Resolved<Vec<_>>>()?;
         self.add_inherited(&mut constants, |profile| &profile.constants, |constant| &constant.name, "constant")?;
         for constant in schema_constants {
             if !constants.iter().any(|other| other.name == constant.name) {
                 constants.push(constant.clone());
+            }
+        }
+        let mut onnx_models = tree.onnx_models.clone();
+        self.add_inherited(&mut onnx_models, |profile| &profile.onnx_models, |model| &model.name, "onnx-model")?;
+        for model in schema_models {
+            if !onnx_models.iter().any(|other| other.name == model.name) {
+                onnx_models.push(model.clone());
             }
         }
         let mut inputs = tree.inputs.iter().map(values::input).collect::<Resolved<Vec<Input>>>()?;
@@ -156,6 +171,7 @@ impl Merger<'_> {
                 .unwrap_or(false),
             inputs,
             constants,
+            onnx_models,
             functions,
             first_phase: self
                 .phase("first-phase", tree.first_phase.as_ref(), |profile| profile.first_phase.as_ref())?,

@@ -5,6 +5,7 @@ pub(crate) mod parse;
 pub(crate) mod tree;
 
 mod field;
+mod onnx_model;
 mod profile;
 pub(crate) mod settings;
 mod summary;

@@ -2,6 +2,7 @@
 use brooklet_task::limits::FIELDS;
 
 use super::lex::{SourceFile, Token};
+use super::onnx_model::unique_models;
 use super::settings::{Parsed, Parser, duplicate, limited, unique};
 use super::tree::{DocumentTree, FieldBody, FieldSetTree, FieldTree, Name, Note, ProfileTree, SchemaTree, StructTree};
 
@@ -77,6 +78,7 @@ impl Parser<'_> {
         unique(tree.field_sets.iter().map(|set| &set.name), "fieldset")?;
         unique(tree.summaries.iter().map(|class| &class.name), "document-summary")?;
         unique(tree.constants.iter().map(|constant| &constant.name), "constant")?;
+        unique_models(&tree.onnx_models)?;
         Ok(tree)
     }
 
@@ -113,7 +115,10 @@ impl Parser<'_> {
             "stemming" => self.stemming()?,
             "documentid" => self.document_id_storage()?,
             "index" => tree.indexes.push(self.schema_index()?),
-            "onnx-model" => return Err(element.place.unsupported("onnx-model")),
+            "onnx-model" => {
+                tree.onnx_models.push(self.onnx_model()?);
+                limited(tree.onnx_models.len(), &element.place, "onnx-models")?;
+            }
             "annotation" => return Err(element.place.unsupported("annotation")),
             "linguistics" => self.linguistics(&element.place)?,
             _ => return Err(self.unknown(&element, "element of a schema", SCHEMA_ELEMENTS)),
@@ -268,6 +273,7 @@ fn empty(name: Name) -> SchemaTree {
         profiles: Vec::new(),
         summaries: Vec::new(),
         constants: Vec::new(),
+        onnx_models: Vec::new(),
         imports: Vec::new(),
         raw_as_base64: None,
         indexes: Vec::new(),

@@ -2,6 +2,7 @@
 use brooklet_task::limits::EXPRESSION_BYTES;
 
 use super::lex::Token;
+use super::onnx_model::unique_models;
 use super::settings::{Parsed, Parser, duplicate, limited, unique};
 use super::tree::{FeaturesTree, FieldRankingTree, FunctionTree, Name, PhaseTree, ProfileTree};
 use crate::field::RankMode;
@@ -60,6 +61,8 @@ impl Parser<'_> {
         let place = &tree.name.place;
         limited(tree.inputs.len(), place, "inputs")?;
         limited(tree.constants.len(), place, "constants")?;
+        unique_models(&tree.onnx_models)?;
+        limited(tree.onnx_models.len(), place, "onnx-models")?;
         limited(tree.properties.len(), place, "rank properties")?;
         limited(tree.fields.len(), place, "settings of fields")?;
         limited(tree.rank_features.len(), place, "rank features")?;
@@ -100,7 +103,7 @@ impl Parser<'_> {
                 let weight = Some(self.integer_value("weight")?);
                 tree.fields.push(FieldRankingTree { weight, ..ranking(field) });
             }
-            "onnx-model" => return Err(element.place.unsupported(&element.text)),
+            "onnx-model" => tree.onnx_models.push(self.onnx_model()?),
             "rank-profile" => return Err(element.place.unsupported("a rank-profile inside another")),
             tuning if TUNING.contains(&tuning) => {
                 self.number_value(tuning)?;
@@ -384,6 +387,7 @@ fn empty(name: Name, inherits: Vec<Name>) -> ProfileTree {
         strict: None,
         inputs: Vec::new(),
         constants: Vec::new(),
+        onnx_models: Vec::new(),
         functions: Vec::new(),
         first_phase: None,
         second_phase: None,

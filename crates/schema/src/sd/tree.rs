@@ -7,7 +7,7 @@ use crate::field::{DistanceMetric, RankMode, RankType};
 use crate::indexing::Script;
 use crate::match_settings::{MatchKind, MatchMode, SortFunction, SortOrder, SortStrength};
 use crate::place::{Place, SourceText};
-use crate::rank_profile::ElementGap;
+use crate::rank_profile::{ElementGap, OnnxModel};
 
 /// A name and where it stands.
 #[derive(Clone, Debug)]
@@ -30,6 +30,7 @@ pub(crate) struct SchemaTree {
     pub(crate) profiles: Vec<ProfileTree>,
     pub(crate) summaries: Vec<SummaryClassTree>,
     pub(crate) constants: Vec<ConstantTree>,
+    pub(crate) onnx_models: Vec<OnnxModel>,
     pub(crate) imports: Vec<Name>,
     pub(crate) raw_as_base64: Option<bool>,
     /// `index NAME { … }` outside a field: deprecated, checked against the fields only.
@@ -202,6 +203,7 @@ pub(crate) struct ProfileTree {
     pub(crate) strict: Option<bool>,
     pub(crate) inputs: Vec<InputTree>,
     pub(crate) constants: Vec<ConstantTree>,
+    pub(crate) onnx_models: Vec<OnnxModel>,
     pub(crate) functions: Vec<FunctionTree>,
     pub(crate) first_phase: Option<PhaseTree>,
     pub(crate) second_phase: Option<PhaseTree>,

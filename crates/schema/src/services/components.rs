@@ -79,6 +79,15 @@ const COLBERT: &[Setting] = &[
 
 const SPLADE: &[Setting] = &[("term-score-threshold", Kind::Number)];
 
+/// A tokenizer embeds a text as the ids of its tokens.
+const TOKENIZER: &[Setting] = &[
+    ("model", Kind::Model),
+    ("special-tokens", Kind::Truth),
+    ("max-length", Kind::Whole),
+    ("truncation", Kind::Truth),
+    ("padding", Kind::Truth),
+];
+
 const OPENAI: &[Setting] = &[
     ("model", Kind::Text),
     ("dimensions", Kind::Whole),
@@ -98,6 +107,7 @@ const EMBEDDERS: &[Embedder] = &[
     ("bert-embedder", &[TRANSFORMER, BERT, ONNX], &["transformer-model", "tokenizer-vocab"]),
     ("colbert-embedder", &[TRANSFORMER, COLBERT, ONNX], &["transformer-model", "tokenizer-model"]),
     ("splade-embedder", &[TRANSFORMER, SPLADE, ONNX], &["transformer-model", "tokenizer-model"]),
+    ("hugging-face-tokenizer", &[TOKENIZER], &["model"]),
     ("openai-embedder", &[OPENAI], &["model"]),
 ];
 

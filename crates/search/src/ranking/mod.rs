@@ -24,6 +24,7 @@ use crate::matching::composite::Settled;
 use crate::matching::occurrences::{leaf_hits, occurrences};
 use crate::matching::weighted::raw_score;
 use crate::matching::{Found, LeafMatch};
+use crate::model_runs::{Models, WantedRuns};
 use crate::nearest::Resolved;
 use crate::partition::View;
 use crate::phases::Later;
@@ -108,6 +109,7 @@ pub(crate) struct Ranker {
     set: FeatureSet,
     statistics: Option<Rc<GroupStatistics>>,
     data: MatchData,
+    models: Models,
     uses_match_data: bool,
     score_uses_match_data: bool,
     counts_only: bool,
@@ -199,6 +201,7 @@ impl Ranker {
             kinds: binder.kinds,
             requests: binder.requests,
             data: MatchData::new(&plan.terms),
+            models: Models::new(&plan.models),
             plan: plan.clone(),
             now,
             score_uses_match_data,
@@ -274,7 +277,7 @@ impl Ranker {
             return Ok(if score.is_finite() { score } else { f64::NEG_INFINITY });
         }
         let (score, halted) = {
-            let Ranker { plan, now, kinds, score, set, data, term_scores, .. } = self;
+            let Ranker { plan, now, kinds, score, set, data, models, term_scores, .. } = self;
             let mut source = Source {
                 plan,
                 now: *now,
@@ -283,6 +286,7 @@ impl Ranker {
                 types: score.which.of(&plan.profile).features(),
                 set,
                 data,
+                models,
                 sums: term_scores.as_ref().filter(|_| summed),
                 spot,
                 reads,
@@ -300,7 +304,7 @@ impl Ranker {
     /// Bounds of the score when distances are known by their bounds only; nothing if there are none.
     pub(crate) fn bounds(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<Option<Interval>, Halt> {
         let summed = self.ready(spot, reads)?;
-        let Ranker { plan, now, kinds, score, set, data, term_scores, .. } = self;
+        let Ranker { plan, now, kinds, score, set, data, models, term_scores, .. } = self;
         let mut source = Source {
             plan,
             now: *now,
@@ -309,6 +313,7 @@ impl Ranker {
             types: score.which.of(&plan.profile).features(),
             set,
             data,
+            models,
             sums: term_scores.as_ref().filter(|_| summed),
             spot,
             reads,
@@ -319,6 +324,11 @@ impl Ranker {
             Some(halt) => Err(halt),
             None => Ok(interval),
         }
+    }
+
+    /// The runs of models that were lacking since this was last asked.
+    pub(crate) fn take_wanted(&mut self) -> Result<WantedRuns, Rejection> {
+        self.models.take_wanted()
     }
 
     /// Which nearest-neighbour items the score depends on.
@@ -367,7 +377,7 @@ impl Ranker {
         if self.uses_match_data {
             self.fill(spot, reads)?;
         }
-        let Ranker { plan, now, kinds, second, inputs, match_features, summary_features, set, data, .. } = self;
+        let Ranker { plan, now, kinds, second, inputs, match_features, summary_features, set, data, models, .. } = self;
         let listed: Vec<&mut Bound> = match list {
             List::Match => match_features.iter_mut().collect(),
             List::Summary => summary_features.iter_mut().collect(),
@@ -384,6 +394,7 @@ impl Ranker {
                 types: bound.which.of(&plan.profile).features(),
                 set,
                 data,
+                models,
                 sums: None,
                 spot,
                 reads,

@@ -7,7 +7,9 @@ use brooklet_rank::distance::NO_DISTANCE;
 use brooklet_rank::features::FeatureSet;
 use brooklet_rank::features::age::age;
 use brooklet_rank::match_data::MatchData;
-use brooklet_rank::{FeatureName, FeatureSource, FeatureType, Interval, IntervalSource, StoredRows, Value, text_hash};
+use brooklet_rank::{
+    FeatureName, FeatureSource, FeatureType, Interval, IntervalSource, ModelOutput, StoredRows, Value, text_hash,
+};
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{Halt, read_document};
 
@@ -19,6 +21,7 @@ use super::values::{
     Item, items, mapped_tensor, show_rows, single_number, single_string, value_weights, vector_tensor,
 };
 use crate::matching::{Found, weighted};
+use crate::model_runs::Models;
 use crate::nearest::{distance_bounds, exact_distance};
 use crate::plan::{Node, SchemaPlan, Test};
 use crate::reads::Reads;
@@ -35,6 +38,7 @@ pub(super) struct Source<'a> {
     pub(super) data: &'a MatchData,
     /// Values of all features of the set that the program asks for, if they are known without match data.
     pub(super) sums: Option<&'a TermScores>,
+    pub(super) models: &'a mut Models,
     pub(super) spot: Spot<'a>,
     pub(super) reads: &'a mut Reads,
     pub(super) halted: Option<Halt>,
@@ -278,6 +282,18 @@ impl FeatureSource for Source<'_> {
             self.note(halt);
         }
         true
+    }
+
+    fn model_output(&mut self, output: &Arc<ModelOutput>, inputs: &[Rc<Tensor>]) -> Rc<Tensor> {
+        // What is made of blocks that are not there is no input.
+        if self.halted.is_some() {
+            return Rc::new(Tensor::empty(output.result.clone()));
+        }
+        self.models.output(output, inputs)
+    }
+
+    fn unknown_outputs(&self) -> usize {
+        self.models.unknown
     }
 }
 

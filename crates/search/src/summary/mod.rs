@@ -17,6 +17,7 @@ use brooklet_task::{Code, Issues, Rejection};
 
 use crate::deployed::DeployedSchema;
 use crate::listing::listing;
+use crate::model_runs::WantedRuns;
 use crate::plan::{Plan, Presentation, SchemaPlan};
 use crate::ranking::{Ranker, Spot};
 use crate::reads::Reads;
@@ -111,6 +112,11 @@ struct Content {
 }
 
 impl Summarizer {
+    /// The runs of models that were lacking since this was last asked.
+    pub(crate) fn take_wanted(&mut self) -> Result<WantedRuns, Rejection> {
+        self.listing.as_mut().map_or_else(|| Ok(WantedRuns::default()), |(_, ranker)| ranker.take_wanted())
+    }
+
     /// That of the request: its class, or the fields it lists.
     pub(crate) fn new(plan: &Plan, of: &SchemaPlan, now: i64) -> Result<Summarizer, Rejection> {
         Summarizer::of(plan, of, &of.summary_class, &plan.fields, now)

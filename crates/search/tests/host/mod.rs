@@ -31,7 +31,7 @@ struct Partition {
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
-    /// The body as it was rendered; CBOR in hexadecimal digits.
+    /// The body as it was rendered; CBOR, and what is no answer (status 0), in hexadecimal digits.
     pub body: String,
     /// The same body, read, if it is JSON.
     pub json: Value,
@@ -40,7 +40,7 @@ pub struct Answer {
 
 impl Answer {
     fn new(status: u16, content_type: &str, body: &[u8], bytes_read: u64) -> Answer {
-        let body = if content_type.starts_with("application/cbor") {
+        let body = if content_type.starts_with("application/cbor") || status == 0 {
             body.iter().map(|byte| format!("{byte:02x}")).collect()
         } else {
             String::from_utf8(body.to_vec()).unwrap()
@@ -131,7 +131,12 @@ pub struct Host {
 impl Host {
     /// A host with these files deployed and this much room for resident blocks.
     pub fn new(files: &[(&str, &str)], cache_bytes: usize) -> Host {
-        let files: Vec<_> = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
+        let files = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
+        Host::of_files(files, cache_bytes)
+    }
+
+    /// The same of files that are no texts.
+    pub fn of_files(files: Vec<(String, Vec<u8>)>, cache_bytes: usize) -> Host {
         let application = Application::deploy(&files).unwrap_or_else(|rejection| panic!("{rejection}"));
         let deployed = Deployed::compile(application).unwrap_or_else(|rejection| panic!("{rejection}"));
         Host {

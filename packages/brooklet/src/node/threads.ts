@@ -7,6 +7,7 @@ import { type BucketThread, type Cluster, LocalCluster, ThreadCluster } from "@b
 import { memoryStorage, type Storage, type StoredApplication } from "@brooklet/store";
 import { DataDirectory } from "@brooklet/store/node";
 import { ApplicationEmbedders, type ModelOptions } from "./application-embedders.ts";
+import { ApplicationModels } from "./application-models.ts";
 import { openDatabase } from "./database.ts";
 
 /** How a cluster is opened. Everything has a default. */
@@ -43,7 +44,9 @@ const SEAL_KEY_BYTES = 16;
 export function openCluster(options: OpenClusterOptions = {}): Cluster {
   const { path, cacheBytes = CACHE_BYTES, onProblem = () => undefined } = options;
   const embedder = new ApplicationEmbedders(options.models ?? {});
-  const given = { onProblem, embedder };
+  const { onNotice } = options.models ?? {};
+  const modelRunner = new ApplicationModels(onNotice === undefined ? {} : { onNotice });
+  const given = { onProblem, embedder, modelRunner };
   if (path === undefined) {
     const storage = memoryStorage(openDatabase);
     return new LocalCluster({ storage, makeEngine: coreOf(storage, cacheBytes, onProblem), ...given });

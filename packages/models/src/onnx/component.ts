@@ -1,10 +1,11 @@
 /** Embedders as components of services.xml configure them: Vespa's settings with Vespa's defaults (schema reference, embedders). */
-import { availableParallelism } from "node:os";
 import { ServiceError } from "@brooklet/wire";
 import type { Embedder } from "../embedder.ts";
 import { HttpEmbedder } from "../http-embedder.ts";
 import { OnnxEmbedder } from "./onnx-embedder.ts";
 import type { Recipe, Reduction, SessionThreads } from "./recipe.ts";
+import { shareOfCores } from "./session-threads.ts";
+import { TokenizerEmbedder } from "./tokenizer-embedder.ts";
 
 /** A component: its settings by path, as the core checked them. */
 export interface Component {
@@ -32,6 +33,7 @@ const OPENAI_ENDPOINT = "https://api.openai.com/v1/embeddings";
 export async function openComponent(component: Component, surroundings: Surroundings): Promise<Embedder> {
   const settings = new Settings(component, surroundings);
   if (component.type === "openai-embedder") return openAi(settings);
+  if (component.type === "hugging-face-tokenizer") return await tokenizer(settings);
   const threads = settings.threads();
   const recipe = await recipeOf(settings);
   return new OnnxEmbedder({ id: component.id, recipe, ...(threads === undefined ? {} : { threads }) });
@@ -47,6 +49,15 @@ function openAi(settings: Settings): Embedder {
     prepend: { document: settings.text("prepend/document", ""), query: settings.text("prepend/query", "") },
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(settings.has("dimensions") ? { sendDimensions: true } : {}),
+  });
+}
+
+async function tokenizer(settings: Settings): Promise<Embedder> {
+  return new TokenizerEmbedder({
+    id: settings.id,
+    tokenizer: await settings.file("model"),
+    specialTokens: settings.text("special-tokens", "true") === "true",
+    ...(settings.has("max-length") ? { tokensMax: settings.number("max-length", 0) } : {}),
   });
 }
 
@@ -143,11 +154,9 @@ class Settings {
   threads(): SessionThreads | undefined {
     const named = ["onnx-intraop-threads", "onnx-interop-threads", "onnx-execution-mode"];
     if (!named.some((name) => this.has(name))) return undefined;
-    const part = (value: number): number =>
-      value < 0 ? Math.max(1, Math.ceil(availableParallelism() / -value)) : Math.max(1, value);
     return {
-      intraOp: part(this.number("onnx-intraop-threads", -4)),
-      interOp: part(this.number("onnx-interop-threads", 1)),
+      intraOp: shareOfCores(this.number("onnx-intraop-threads", -4)),
+      interOp: shareOfCores(this.number("onnx-interop-threads", 1)),
       executionMode: this.text("onnx-execution-mode", "sequential") === "parallel" ? "parallel" : "sequential",
     };
   }

@@ -39,10 +39,12 @@ export class OnnxEmbedder implements Embedder {
     const one: SessionThreads = { intraOp: 1, interOp: 1, executionMode: "sequential" };
     this.id = options.id;
     this.shape = recipe.reduction.kind === "pool" ? "vector" : recipe.reduction.kind;
+    const open = (of: SessionThreads): Promise<SessionLane<TextJob, Embedding>> =>
+      SessionLane.open({ kind: "transformer", recipe, threads: of });
     this.#pool = new AdaptivePool({
       mode: options.mode ?? (threads === undefined ? "adaptive" : "narrow"),
-      openWide: () => SessionLane.open(recipe, threads ?? { ...one, intraOp: cores }),
-      openNarrow: () => SessionLane.open(recipe, threads ?? one),
+      openWide: () => open(threads ?? { ...one, intraOp: cores }),
+      openNarrow: () => open(threads ?? one),
       narrowLanes: Math.max(1, Math.floor(cores / Math.max(1, threads?.intraOp ?? 1))),
       weigh: (job) => Math.min(recipe.tokensMax, 2 + Math.ceil(job.text.length / TOKEN_CHARACTERS)),
       batchJobs: BATCH_TEXTS,

@@ -3,7 +3,7 @@
  * Vespa's names, defaults and formulas (documentation of embedders; `model-integration/src/main/java/ai/vespa/embedding`).
  * A recipe travels to the threads of the model.
  */
-import type { Embedding, Purpose } from "../embedder.ts";
+import type { Purpose } from "../embedder.ts";
 
 /** What is made of the output. */
 export type Reduction =
@@ -56,13 +56,18 @@ export interface TextJob {
   readonly dimensions: number;
 }
 
-/** What is told to the thread of a session. */
+/** What a session's thread is started with: a transformer that embeds texts, or a model of a rank profile. */
+export type SessionData =
+  | { readonly kind: "transformer"; readonly recipe: Recipe; readonly threads: SessionThreads }
+  | { readonly kind: "model"; readonly path: string; readonly threads: SessionThreads };
+
+/** What is told to the thread of a session: texts for a transformer, runs for a model. */
 export type ThreadRequest =
-  | { readonly kind: "run"; readonly call: number; readonly jobs: readonly TextJob[] }
+  | { readonly kind: "run"; readonly call: number; readonly jobs: readonly unknown[] }
   | { readonly kind: "close" };
 
 /** What the thread says. */
 export type ThreadReply =
   | { readonly kind: "ready"; readonly openedMs: number }
-  | { readonly kind: "done"; readonly call: number; readonly results: readonly Embedding[] }
+  | { readonly kind: "done"; readonly call: number; readonly results: readonly unknown[] }
   | { readonly kind: "failed"; readonly call: number; readonly message: string; readonly callers: boolean };

@@ -1,44 +1,41 @@
 /** A lane of a pool that is a thread with a session. A thread that ended is started again when it is next asked. */
 import { Worker } from "node:worker_threads";
 import { ServiceError } from "@brooklet/wire";
-import type { Embedding } from "../embedder.ts";
 import type { Lane } from "../pool/lane.ts";
-import type { Recipe, SessionThreads, TextJob, ThreadReply, ThreadRequest } from "./recipe.ts";
+import type { SessionData, ThreadReply, ThreadRequest } from "./recipe.ts";
 
 interface Caller {
-  resolve(results: readonly Embedding[]): void;
+  resolve(results: readonly unknown[]): void;
   reject(error: unknown): void;
 }
 
-/** The lane. */
-export class SessionLane implements Lane<TextJob, Embedding> {
-  readonly #recipe: Recipe;
-  readonly #threads: SessionThreads;
+/** The lane. What jobs and results are follows from what the session is of. */
+export class SessionLane<Job, Result> implements Lane<Job, Result> {
+  readonly #data: SessionData;
   readonly #callers: Map<number, Caller> = new Map();
   #worker: Worker | undefined;
   #calls = 0;
   /** How long opening the session took, in milliseconds. */
   openedMs = 0;
 
-  private constructor(recipe: Recipe, threads: SessionThreads) {
-    this.#recipe = recipe;
-    this.#threads = threads;
+  private constructor(data: SessionData) {
+    this.#data = data;
   }
 
   /** A lane with its model read. */
-  static async open(recipe: Recipe, threads: SessionThreads): Promise<SessionLane> {
-    const lane = new SessionLane(recipe, threads);
+  static async open<Job, Result>(data: SessionData): Promise<SessionLane<Job, Result>> {
+    const lane = new SessionLane<Job, Result>(data);
     await lane.#start();
     return lane;
   }
 
-  async run(batch: readonly TextJob[]): Promise<readonly Embedding[]> {
+  async run(batch: readonly Job[]): Promise<readonly Result[]> {
     const worker = this.#worker ?? (await this.#start());
     const call = this.#calls++;
-    return await new Promise((resolve, reject) => {
+    return await new Promise<readonly unknown[]>((resolve, reject) => {
       this.#callers.set(call, { resolve, reject });
       worker.postMessage({ kind: "run", call, jobs: batch } satisfies ThreadRequest);
-    });
+    }).then((results) => results as readonly Result[]);
   }
 
   async close(): Promise<void> {
@@ -53,7 +50,7 @@ export class SessionLane implements Lane<TextJob, Embedding> {
 
   #start(): Promise<Worker> {
     const worker = new Worker(new URL("./session-thread.js", threadFolder), {
-      workerData: { recipe: this.#recipe, threads: this.#threads },
+      workerData: this.#data,
     });
     return new Promise((resolve, reject) => {
       let failure: unknown;
@@ -69,7 +66,7 @@ export class SessionLane implements Lane<TextJob, Embedding> {
       });
       worker.on("exit", () => {
         this.#worker = undefined;
-        const error = ended(this.#recipe, failure);
+        const error = ended(this.#data, failure);
         for (const caller of this.#callers.values()) caller.reject(error);
         this.#callers.clear();
         reject(error);
@@ -88,7 +85,8 @@ export class SessionLane implements Lane<TextJob, Embedding> {
 /** Where the compiled thread is: beside this file, or, when this file is run from its source, in `dist`. */
 const threadFolder: URL = new URL(import.meta.url.endsWith(".ts") ? "../../dist/onnx/" : "./", import.meta.url);
 
-function ended(recipe: Recipe, failure: unknown): ServiceError {
+function ended(data: SessionData, failure: unknown): ServiceError {
+  const path = data.kind === "model" ? data.path : data.recipe.model;
   const why = failure instanceof Error ? failure.message : "its thread ended";
-  return new ServiceError("UNAVAILABLE", `The model ${recipe.model} cannot be used: ${why}`, { cause: failure });
+  return new ServiceError("UNAVAILABLE", `The model ${path} cannot be used: ${why}`, { cause: failure });
 }

@@ -5,28 +5,49 @@
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { ServiceError } from "@brooklet/wire";
 import type { Embedding } from "../embedder.ts";
-import type { Recipe, SessionThreads, ThreadReply, ThreadRequest } from "./recipe.ts";
+import { Model, type ModelJob, type TensorOutput } from "./model-job.ts";
+import type { SessionData, TextJob, ThreadReply, ThreadRequest } from "./recipe.ts";
 import { Transformer } from "./transformer.ts";
 
-/** What the thread is started with. */
-export interface ThreadData {
-  readonly recipe: Recipe;
-  readonly threads: SessionThreads;
+/** What a session does with a batch of jobs. */
+interface Session {
+  run(jobs: readonly unknown[]): Promise<readonly unknown[]>;
+  /** Memory of results that may be given away: it was copied from the runtime's. */
+  memory(results: readonly unknown[]): ArrayBuffer[];
+  close(): Promise<void>;
 }
 
-async function serve(port: MessagePort, { recipe, threads }: ThreadData): Promise<void> {
+async function open(data: SessionData): Promise<Session> {
+  if (data.kind === "model") {
+    const model = await Model.open(data.path, data.threads);
+    return {
+      run: (jobs) => model.run(jobs as readonly ModelJob[]),
+      memory: (results) =>
+        (results as readonly (readonly TensorOutput[])[]).flat().map(({ bytes }) => bytes.buffer as ArrayBuffer),
+      close: () => model.close(),
+    };
+  }
+  const transformer = await Transformer.open(data.recipe, data.threads);
+  return {
+    run: (jobs) => transformer.embed(jobs as readonly TextJob[]),
+    memory: (results) => (results as readonly Embedding[]).map(({ values }) => values.buffer as ArrayBuffer),
+    close: () => transformer.close(),
+  };
+}
+
+async function serve(port: MessagePort, data: SessionData): Promise<void> {
   const began = performance.now();
-  const transformer = await Transformer.open(recipe, threads);
+  const session = await open(data);
   const say = (reply: ThreadReply, transfer: ArrayBuffer[] = []): void => port.postMessage(reply, transfer);
   port.on("message", async (request: ThreadRequest) => {
     if (request.kind === "close") {
-      await transformer.close();
+      await session.close();
       port.close();
       return;
     }
     try {
-      const results = await transformer.embed(request.jobs);
-      say({ kind: "done", call: request.call, results }, results.map(buffer));
+      const results = await session.run(request.jobs);
+      say({ kind: "done", call: request.call, results }, session.memory(results));
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       say({ kind: "failed", call: request.call, message, callers: ServiceError.is(error) });
@@ -35,9 +56,4 @@ async function serve(port: MessagePort, { recipe, threads }: ThreadData): Promis
   say({ kind: "ready", openedMs: performance.now() - began });
 }
 
-/** The embedding's own memory: it was copied from the runtime's, and may be given away. */
-function buffer(embedding: Embedding): ArrayBuffer {
-  return embedding.values.buffer as ArrayBuffer;
-}
-
-if (parentPort !== null) await serve(parentPort, workerData as ThreadData);
+if (parentPort !== null) await serve(parentPort, workerData as SessionData);

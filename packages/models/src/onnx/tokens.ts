@@ -27,14 +27,14 @@ export class Tokens {
   }
 
   /** With special tokens; too long a text loses its end, the special tokens stay. */
-  withSpecial(text: string): number[] {
+  withSpecial(text: string, max: number = this.max): number[] {
     const all = this.#encoder.encode(text, { add_special_tokens: true }).ids;
-    if (all.length <= this.max) return all;
+    if (all.length <= max) return all;
     const plain = this.plain(text, Number.POSITIVE_INFINITY);
     const special = all.length - plain.length;
     const before = firstDifference(all, plain, special);
-    const kept = plain.slice(0, Math.max(0, this.max - special));
-    return [...all.slice(0, before), ...kept, ...all.slice(before + plain.length)].slice(0, this.max);
+    const kept = plain.slice(0, Math.max(0, max - special));
+    return [...all.slice(0, before), ...kept, ...all.slice(before + plain.length)].slice(0, max);
   }
 
   /** Without special tokens. */

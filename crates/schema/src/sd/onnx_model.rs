@@ -1,0 +1,93 @@
+//! `onnx-model NAME { … }`, in a schema or a rank profile.
+use brooklet_task::Rejection;
+
+use super::lex::Token;
+use super::settings::{Parsed, Parser, limited};
+use crate::rank_profile::OnnxModel;
+
+/// Refuses two models of one name.
+pub(super) fn unique_models(models: &[OnnxModel]) -> Parsed<()> {
+    for (index, model) in models.iter().enumerate() {
+        if models[..index].iter().any(|other| other.name == model.name) {
+            return Err(model.place.reject(format!("the onnx-model '{}' is defined twice", model.name)));
+        }
+    }
+    Ok(())
+}
+
+/// How the runtime is to run the model; checked here and told to the host.
+const RUNTIME: &[&str] = &["gpu-device", "intraop-threads", "interop-threads", "execution-mode"];
+
+impl Parser<'_> {
+    /// An ONNX model, after the word `onnx-model`.
+    pub(super) fn onnx_model(&mut self) -> Parsed<OnnxModel> {
+        let name = self.word("the name of the onnx-model")?;
+        let mut model = OnnxModel {
+            name: name.text.clone(),
+            place: name.place.clone(),
+            file: String::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            settings: Vec::new(),
+        };
+        self.block(|parser| parser.onnx_setting(&mut model))?;
+        if model.file.is_empty() {
+            return Err(name.place.reject(format!("the onnx-model '{}' needs 'file'", name.text)));
+        }
+        limited(model.inputs.len() + model.outputs.len(), &name.place, "inputs and outputs of an onnx-model")?;
+        Ok(model)
+    }
+
+    fn onnx_setting(&mut self, model: &mut OnnxModel) -> Parsed<()> {
+        let setting = self.word("a setting of an onnx-model")?;
+        match setting.text.as_str() {
+            "file" => {
+                let path = self.raw_value()?;
+                model.file = path.text.trim_matches(['"', '\'']).trim_start_matches("./").to_owned();
+            }
+            "uri" | "url" => {
+                // Its inputs and outputs must be known when expressions are checked, and nothing is fetched at a deploy.
+                return Err(setting.place.unsupported("an onnx-model from an address (put the file into the package)"));
+            }
+            "input" => {
+                let name = self.quoted_name()?;
+                let source = self.raw_value()?;
+                if source.text.is_empty() || model.inputs.iter().any(|(known, _)| *known == name) {
+                    return Err(setting.place.reject(format!("input '{}' has one source", Rejection::quote(&name))));
+                }
+                model.inputs.push((name, source));
+            }
+            "output" => {
+                let name = self.quoted_name()?;
+                let known_as = self.word_value("a name for the output")?;
+                model.outputs.push((name, known_as.text));
+            }
+            runtime if RUNTIME.contains(&runtime) => {
+                let value = self.word_value(&format!("{runtime}: a value"))?;
+                let fits = match runtime {
+                    "execution-mode" => ["parallel", "sequential"].contains(&value.text.as_str()),
+                    _ => value.text.parse::<i32>().is_ok(),
+                };
+                if !fits {
+                    let shown = Rejection::quote(&value.text);
+                    return Err(value.place.reject(format!("'{shown}' is not a legal value of {runtime}")));
+                }
+                model.settings.push((setting.text.clone(), value.text));
+            }
+            _ => {
+                let known = [&["file", "uri", "input", "output"], RUNTIME].concat();
+                return Err(self.unknown(&setting, "setting of an onnx-model", &known));
+            }
+        }
+        Ok(())
+    }
+
+    /// A name of the graph, in quotes or not.
+    fn quoted_name(&mut self) -> Parsed<String> {
+        if let Token::Quoted(text) = self.peek()? {
+            self.next()?;
+            return Ok(text.to_owned());
+        }
+        Ok(self.word("a name in quotes")?.text)
+    }
+}

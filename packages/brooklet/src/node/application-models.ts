@@ -1,0 +1,119 @@
+/** The models of the rank profiles of the deployed application, which are opened when they are first needed. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ModelResult, ModelRun } from "@brooklet/core";
+import { deadlineIn } from "@brooklet/models";
+import type { OnnxModel } from "@brooklet/models/node";
+import type { DeployReport, ModelApplication, ModelRunner } from "@brooklet/partition";
+import { ServiceError } from "@brooklet/wire";
+
+/** What the models say to the operator. */
+export interface ApplicationModelsOptions {
+  readonly onNotice?: (notice: string) => void;
+}
+
+/** The models of one deployment. */
+interface Opened {
+  readonly report: DeployReport;
+  /** By file and settings. */
+  readonly models: Map<string, Promise<OnnxModel>>;
+}
+
+/** The models. */
+export class ApplicationModels implements ModelRunner {
+  readonly #options: ApplicationModelsOptions;
+  #opened: Opened | undefined;
+  /** Where the files of the package are put for the runtime, which reads them itself. */
+  #folder: string | undefined;
+  #files = 0;
+
+  constructor(options: ApplicationModelsOptions) {
+    this.#options = options;
+  }
+
+  async run(
+    runs: readonly ModelRun[],
+    application: ModelApplication,
+    timeoutMs: number,
+  ): Promise<readonly ModelResult[]> {
+    const opened = this.#of(application.report);
+    const deadline = deadlineIn(timeoutMs);
+    const results = await Promise.all(
+      [...byModel(runs)].map(async ([name, ofModel]) => {
+        const model = await this.#model(opened, name, ofModel, application);
+        const outputs = await model.run(ofModel, deadline);
+        return ofModel.map(({ key }, index) => ({ key, outputs: outputs[index] ?? [] }));
+      }),
+    );
+    return results.flat();
+  }
+
+  async close(): Promise<void> {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    await closeAll(opened);
+    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true });
+    this.#folder = undefined;
+  }
+
+  #of(report: DeployReport): Opened {
+    if (this.#opened?.report !== report) {
+      // The models of the deployment before end what they are doing.
+      void closeAll(this.#opened);
+      this.#opened = { report, models: new Map() };
+    }
+    return this.#opened as Opened;
+  }
+
+  #model(
+    { models }: Opened,
+    name: string,
+    [first]: readonly ModelRun[],
+    application: ModelApplication,
+  ): Promise<OnnxModel> {
+    const known = models.get(name);
+    if (known !== undefined) return known;
+    const opening = this.#open(first, application);
+    models.set(name, opening);
+    // What could not be opened is tried again by the next query.
+    opening.catch(() => models.delete(name));
+    return opening;
+  }
+
+  async #open(run: ModelRun | undefined, application: ModelApplication): Promise<OnnxModel> {
+    const content = run === undefined ? undefined : application.file(run.file);
+    if (run === undefined || content === undefined) {
+      throw new ServiceError("UNAVAILABLE", "The application was deployed anew while the query ran; ask again");
+    }
+    const settings = new Map(run.settings);
+    if (Number(settings.get("gpu-device") ?? -1) >= 0) {
+      this.#options.onNotice?.(`model ${run.file}: it runs on the CPU, there is no runtime for graphics cards`);
+    }
+    this.#folder ??= mkdtempSync(join(tmpdir(), "brooklet-models-"));
+    this.#files += 1;
+    const path = join(this.#folder, `${this.#files}.onnx`);
+    writeFileSync(path, content, { mode: 0o600 });
+    // The runtime is an optional package: who ranks without models need not have it.
+    const { OnnxModel, threadsOfModel } = await import("@brooklet/models/node");
+    const threads = threadsOfModel(settings);
+    return new OnnxModel({ path, ...(threads === undefined ? {} : { threads }) });
+  }
+}
+
+async function closeAll(opened: Opened | undefined): Promise<void> {
+  const models = await Promise.all([...(opened?.models.values() ?? [])].map((model) => model.catch(() => undefined)));
+  await Promise.all(models.map((model) => model?.close()));
+}
+
+/** Runs by the model that makes them. */
+function byModel(runs: readonly ModelRun[]): ReadonlyMap<string, readonly ModelRun[]> {
+  const groups = new Map<string, ModelRun[]>();
+  for (const run of runs) {
+    const name = JSON.stringify([run.file, run.settings]);
+    const group = groups.get(name);
+    if (group === undefined) groups.set(name, [run]);
+    else group.push(run);
+  }
+  return groups;
+}

@@ -1,0 +1,90 @@
+/** Runs of ONNX models that a search wants, and what they yield (docs/abi.md, runs of models). */
+import { Reader, Writer } from "./frame.ts";
+
+/** An input of a model: elements of one of ONNX's types (TensorProto.DataType), little endian. */
+export interface ModelInput {
+  readonly name: string;
+  readonly element: number;
+  readonly sizes: readonly number[];
+  readonly bytes: Uint8Array;
+}
+
+/** A model and what it is given. */
+export interface ModelRun {
+  /** By which the core knows it. */
+  readonly key: readonly number[];
+  /** The model's file in the application package. */
+  readonly file: string;
+  /** How the schema wants it run: `intraop-threads` and its kin. */
+  readonly settings: readonly (readonly [name: string, value: string])[];
+  /** Runs of one model with inputs of the same sizes can be one, along the first dimension. */
+  readonly isBatched: boolean;
+  /** Names of the outputs that are wanted. */
+  readonly outputs: readonly string[];
+  readonly inputs: readonly ModelInput[];
+}
+
+/** An output of a model. */
+export interface ModelOutput {
+  readonly name: string;
+  readonly element: number;
+  readonly bytes: Uint8Array;
+}
+
+/** What a run yielded. */
+export interface ModelResult {
+  readonly key: readonly number[];
+  readonly outputs: readonly ModelOutput[];
+}
+
+/** The status of a search that wants models to be run instead of having an answer. */
+export const WANTS_MODELS = 0;
+
+/** Reads the runs that stand where the body of an answer would, and the time the query may take. */
+export function decodeModelRuns(body: Uint8Array): { readonly timeoutMs: number; readonly runs: readonly ModelRun[] } {
+  const reader = new Reader(body);
+  const timeoutMs = reader.u32();
+  // More than may be is refused before it comes here.
+  reader.u8();
+  const runs = reader.list(readRun);
+  reader.end();
+  return { timeoutMs, runs };
+}
+
+function readRun(reader: Reader): ModelRun {
+  return {
+    key: [reader.u32(), reader.u32(), reader.u32(), reader.u32()],
+    file: reader.text(),
+    settings: reader.list(() => [reader.text(), reader.text()] as const),
+    isBatched: reader.u8() === 1,
+    outputs: reader.list(() => reader.text()),
+    inputs: reader.list(() => ({
+      name: reader.text(),
+      element: reader.u8(),
+      sizes: reader.list(() => reader.varint()),
+      bytes: reader.bytes(),
+    })),
+  };
+}
+
+/** Writes what runs yielded, as the core takes it. */
+export function encodeModelResults(results: readonly ModelResult[]): Uint8Array {
+  const writer = new Writer().varint(results.length);
+  for (const { key, outputs } of results) {
+    for (const word of key) writer.u32(word);
+    writer.varint(outputs.length);
+    for (const { name, element, bytes } of outputs) writer.text(name).u8(element).bytes(bytes);
+  }
+  return writer.finish();
+}
+
+/** The content of a file of an application package. */
+export function fileOfPackage(applicationPackage: Uint8Array, path: string): Uint8Array | undefined {
+  const reader = new Reader(applicationPackage);
+  for (let left = reader.varint(); left > 0; left -= 1) {
+    const name = reader.text();
+    const content = reader.bytes();
+    if (name === path) return content;
+  }
+  return undefined;
+}

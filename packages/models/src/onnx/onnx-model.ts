@@ -1,0 +1,75 @@
+/** A model of a rank profile on onnxruntime-node: a pool of threads with sessions of it, as embedders have. */
+import { availableParallelism } from "node:os";
+import { ServiceError } from "@brooklet/wire";
+import type { Deadline } from "../embedder.ts";
+import { AdaptivePool, type PoolStatistics } from "../pool/adaptive-pool.ts";
+import type { ModelJob, TensorOutput } from "./model-job.ts";
+import type { SessionThreads } from "./recipe.ts";
+import { SessionLane } from "./session-lane.ts";
+
+/** Runs that are one run of the runtime at most. */
+const BATCH_RUNS = 16;
+/** Elements of the largest input that one run of the runtime takes at most, padding included. */
+const BATCH_ELEMENTS = 8192;
+/** Runs that may wait for a model. */
+const QUEUE_RUNS = 8192;
+
+/** How a model runs. */
+export interface OnnxModelOptions {
+  /** Path of the file. */
+  readonly path: string;
+  /** Threads of each session; unless they are given, the pool adapts. */
+  readonly threads?: SessionThreads;
+  /** Cores that may be used; all that there are, unless it is given. */
+  readonly cores?: number;
+}
+
+/** The model. */
+export class OnnxModel {
+  readonly #pool: AdaptivePool<ModelJob, readonly TensorOutput[]>;
+
+  constructor({ path, threads, cores = availableParallelism() }: OnnxModelOptions) {
+    const one: SessionThreads = { intraOp: 1, interOp: 1, executionMode: "sequential" };
+    const open = (of: SessionThreads): Promise<SessionLane<ModelJob, readonly TensorOutput[]>> =>
+      SessionLane.open({ kind: "model", path, threads: of });
+    this.#pool = new AdaptivePool({
+      mode: threads === undefined ? "adaptive" : "narrow",
+      openWide: () => open(threads ?? { ...one, intraOp: cores }),
+      openNarrow: () => open(threads ?? one),
+      narrowLanes: Math.max(1, Math.floor(cores / Math.max(1, threads?.intraOp ?? 1))),
+      weigh: (job) => Math.max(1, ...job.inputs.map(({ sizes }) => sizes.reduce((product, size) => product * size, 1))),
+      batchJobs: BATCH_RUNS,
+      batchWeight: BATCH_ELEMENTS,
+      queueJobs: QUEUE_RUNS,
+    });
+  }
+
+  /**
+   * The outputs of each job, in order.
+   *
+   * @throws ServiceError `OVERLOADED` (429) when they would come too late, `TIMED_OUT` (504) when they did.
+   */
+  async run(jobs: readonly ModelJob[], deadline: Deadline): Promise<readonly (readonly TensorOutput[])[]> {
+    let timer: NodeJS.Timeout | undefined;
+    // The runtime cannot be stopped: what is late ends by itself, and nobody waits for it.
+    const late = new Promise<never>((_, reject) => {
+      const over = (): void => reject(new ServiceError("TIMED_OUT", "The model did not answer in time"));
+      timer = setTimeout(over, Math.max(0, deadline.leftMs()));
+    });
+    try {
+      const all = Promise.all(jobs.map((job) => this.#pool.run(job, deadline)));
+      return await Promise.race([all, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** What its pool has done. */
+  statistics(): PoolStatistics {
+    return this.#pool.statistics();
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+}
