@@ -11,7 +11,9 @@ use crate::node::{
 };
 use crate::operation::{Binary, truth};
 use crate::program::{FeatureSource, Program, Scratch, Value};
-use crate::tensor::{Accumulator, Aggregator, JoinPlan, MergePlan, Place, cell_order, map, subspace, sum_of};
+use crate::tensor::{
+    Accumulator, Aggregator, JoinPlan, MergePlan, Place, SubspacesPlan, cell_order, map, subspace, sum_of,
+};
 
 /// One evaluation.
 pub(crate) struct Run<'a> {
@@ -228,18 +230,7 @@ impl<'a> Run<'a> {
                 cell_order(&*self.tensor(child)?, result, *is_descending, &budget)?
             }
             TensorKind::Unpack(child, plan) => plan.run(&*self.tensor(child)?, &budget)?,
-            TensorKind::MapSubspaces(node, plan) => {
-                let tensor = self.tensor(&node.child)?;
-                let mut cells = Vec::new();
-                for number in 0..tensor.addresses.len() {
-                    budget.take(1, plan.result.dense_size())?;
-                    match self.subspace_value(node, &tensor, number)? {
-                        Value::Number(number) => cells.push(number),
-                        Value::Tensor(inner) => cells.extend_from_slice(&inner.cells),
-                    }
-                }
-                plan.assemble(tensor.addresses.clone(), cells)?
-            }
+            TensorKind::MapSubspaces(node, plan) => self.map_subspaces(node, plan)?,
             TensorKind::FilterSubspaces(node) => self.filter_subspaces(node)?,
             TensorKind::ModelOutput(model) => return self.model_output(model),
             TensorKind::Tokens(tokens) => self.tokens(result, tokens)?,
@@ -423,6 +414,19 @@ impl<'a> Run<'a> {
             None => Ok(value),
             Some(failure) => Err(failure.clone()),
         }
+    }
+
+    fn map_subspaces(&mut self, node: &SubspacesNode, plan: &SubspacesPlan) -> Result<Tensor, Rejection> {
+        let tensor = self.tensor(&node.child)?;
+        let mut cells = Vec::new();
+        for number in 0..tensor.addresses.len() {
+            self.scratch.budget.take(1, plan.result.dense_size())?;
+            match self.subspace_value(node, &tensor, number)? {
+                Value::Number(number) => cells.push(number),
+                Value::Tensor(inner) => cells.extend_from_slice(&inner.cells),
+            }
+        }
+        plan.assemble(tensor.addresses.clone(), cells)
     }
 
     fn filter_subspaces(&mut self, node: &SubspacesNode) -> Result<Tensor, Rejection> {
