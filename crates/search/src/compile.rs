@@ -50,7 +50,7 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) ->
         _ => Vec::new(),
     };
     let order = bind_order(&sorting, &searched, &mut issues)?;
-    let (grouping, seal) = grouping::plan(&query.grouping, properties, &searched, deployed.seal_key, now, &mut issues)?;
+    let grouping = grouping::plan(&query.grouping, properties, &searched, deployed.seal_key, now, &mut issues)?;
     if !order.descending.is_empty() {
         // Where hits are not ordered by relevance there are no best ones: the second phase scores them all.
         schemas.iter_mut().for_each(|of| of.phases.second = None);
@@ -68,8 +68,9 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) ->
         hits,
         offset,
         order,
-        grouping,
-        seal,
+        grouping: grouping.requests,
+        seal: grouping.seal,
+        zone: grouping.zone,
         issues,
         fields,
         rank_score_drop_limit: properties.number("ranking.rankScoreDropLimit")?,

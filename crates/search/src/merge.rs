@@ -11,6 +11,7 @@ use brooklet_task::{Block, Code, Rejection, Task, Want};
 use crate::answer::{refuse, render, settle, wants_models};
 use crate::compile::compile;
 use crate::deployed::Deployed;
+use crate::grouping::Grouping;
 use crate::lane::Floor;
 use crate::model_runs::WantedRuns;
 use crate::partial::Partial;
@@ -68,22 +69,26 @@ impl Merge {
     pub fn open(deployed: &Deployed, request: &[u8]) -> Result<Merge, Rejection> {
         let mut reader = Reader::new(request);
         let Asked { properties, rendering } = Properties::from_request(deployed, &mut reader)?;
-        let plan = properties.and_then(|properties| compile(deployed, &properties, 0)).map(Rc::new);
         let whole = reader.u8()? != 0;
         let floor = Floor::read_optional(reader.bytes()?)?;
-        let mut merged = Partial { application: deployed.application.fingerprint(), ..Partial::default() };
+        let parts = (0..reader.count(1)?).map(|_| reader.bytes()).collect::<Result<Vec<_>, _>>()?;
+        reader.end()?;
+        // The time of the merge is that of the searches.
+        let clock = parts.first().map(|part| Partial::clock_of(part)).transpose()?.unwrap_or_default();
+        let plan = properties.and_then(|properties| compile(deployed, &properties, clock.now)).map(|mut plan| {
+            plan.set_zone(clock.zone);
+            Rc::new(plan)
+        });
+        let application = deployed.application.fingerprint();
+        let mut merged = Partial { application, clock, ..Partial::default() };
         if let Ok(plan) = &plan {
             merged.issues = plan.issues.clone();
         }
-        for _ in 0..reader.count(1)? {
-            let bytes = reader.bytes()?;
-            if let Ok(plan) = &plan {
-                merged.add(Partial::decode(bytes, plan)?)?;
-                // At once: what is kept stays small however many are merged.
-                plan.keep(&mut merged.hits);
-            }
+        for (part, plan) in parts.into_iter().zip(plan.iter().cycle()) {
+            merged.add(Partial::decode(part, plan)?)?;
+            // At once: what is kept stays small however many are merged.
+            plan.keep(&mut merged.hits);
         }
-        reader.end()?;
         Ok(Merge { plan, rendering, merged, whole, floor, elapsed_ms: 0.0 })
     }
 }
@@ -121,6 +126,10 @@ impl Task for Merge {
             writer.bytes(&floor.finish());
             writer.bytes(&self.merged.encode());
             return Ok(writer.finish());
+        }
+        if self.merged.grouping.is_empty() {
+            // Nobody was searched: there are no groups, and every request has its root.
+            self.merged.grouping = Grouping::new(&plan.grouping, true).finish();
         }
         if self.merged.refusal.is_none() && !self.merged.wanted.is_empty() {
             return self.wanting(&plan, &self.merged.wanted);

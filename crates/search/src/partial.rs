@@ -8,7 +8,7 @@ use brooklet_rank::Value;
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Code, Issues, Rejection, limits};
 
-use crate::grouping::Groups;
+use crate::grouping::{Clock, Groups};
 use crate::lane::{Ranked, read_ranked, write_ranked};
 use crate::model_runs::WantedRuns;
 use crate::phases::Later;
@@ -32,6 +32,8 @@ pub(crate) struct Filled {
 pub(crate) struct Partial {
     /// Fingerprint of the application it was found under.
     pub(crate) application: u64,
+    /// What time it was for the query.
+    pub(crate) clock: Clock,
     /// Why there is no answer, if that is so.
     pub(crate) refusal: Option<Rejection>,
     /// Documents that matched and were not dropped.
@@ -89,6 +91,8 @@ impl Partial {
         let mut writer = Writer::new();
         writer.u8(FORM);
         writer.u64(self.application);
+        writer.u64(self.clock.now as u64);
+        writer.u64(self.clock.zone as u64);
         let refusal = self.refusal.as_ref().map(|refusal| (refusal.code, refusal.message.as_str()));
         write_notes(refusal.into_iter(), &mut writer);
         let numbers = [self.total, self.documents, self.unseen, self.partitions, self.bytes_read, self.bytes_scanned];
@@ -109,14 +113,20 @@ impl Partial {
         writer.finish()
     }
 
+    /// What time it was for the query, of what [`Partial::encode`] wrote.
+    pub(crate) fn clock_of(bytes: &[u8]) -> Result<Clock, Rejection> {
+        let mut reader = Reader::new(bytes);
+        read_form(&mut reader)?;
+        reader.u64()?;
+        read_clock(&mut reader)
+    }
+
     /// Reads what [`Partial::encode`] wrote, for this plan.
     pub(crate) fn decode(bytes: &[u8], plan: &Plan) -> Result<Partial, Rejection> {
         let mut reader = Reader::new(bytes);
-        let form = reader.u8()?;
-        if form != FORM {
-            return Err(Rejection::corrupt(format!("a partial result of form {form}")));
-        }
-        let mut partial = Partial { application: reader.u64()?, ..Partial::default() };
+        read_form(&mut reader)?;
+        let (application, clock) = (reader.u64()?, read_clock(&mut reader)?);
+        let mut partial = Partial { application, clock, ..Partial::default() };
         read_notes(&mut reader, |code, message| {
             partial.refusal.get_or_insert_with(|| Rejection::new(code, message));
         })?;
@@ -145,6 +155,15 @@ impl Partial {
         reader.end()?;
         Ok(partial)
     }
+}
+
+fn read_form(reader: &mut Reader) -> Result<(), Rejection> {
+    let form = reader.u8()?;
+    if form == FORM { Ok(()) } else { Err(Rejection::corrupt(format!("a partial result of form {form}"))) }
+}
+
+fn read_clock(reader: &mut Reader) -> Result<Clock, Rejection> {
+    Ok(Clock { now: reader.u64()? as i64, zone: reader.u64()? as i64 })
 }
 
 fn read_hit(reader: &mut Reader, plan: &Plan) -> Result<Ranked<Filled>, Rejection> {

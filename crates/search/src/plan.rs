@@ -7,7 +7,7 @@ use brooklet_segment::layout::ColumnSpec;
 use brooklet_task::Issues;
 
 use crate::deployed::{DeployedProfile, DeployedSchema};
-use crate::grouping::{PlannedGrouping, Seal};
+use crate::grouping::{Clock, PlannedGrouping, Seal};
 use crate::inputs::Inputs;
 use crate::matching::pattern::Pattern;
 use crate::model_runs::GivenOutputs;
@@ -266,6 +266,8 @@ pub(crate) struct Plan {
     pub(crate) grouping: Vec<PlannedGrouping>,
     /// What continuations of groupings are sealed with.
     pub(crate) seal: Seal,
+    /// The time zone of groupings, if the host must be asked how far ahead of UTC it is.
+    pub(crate) zone: Option<String>,
     /// Soft errors found while binding.
     pub(crate) issues: Issues,
     /// Fields named by the query; empty for all of the summary class.
@@ -277,6 +279,19 @@ pub(crate) struct Plan {
     pub(crate) soft_timeout_ms: Option<f64>,
     /// What a trace tells of the request: from which level on, and what.
     pub(crate) traced: Vec<(i32, String)>,
+}
+
+impl Plan {
+    /// Sets how many seconds the time zone is ahead of UTC.
+    pub(crate) fn set_zone(&mut self, offset: i64) {
+        self.zone = None;
+        self.grouping.iter_mut().for_each(|planned| planned.clock.zone = offset);
+    }
+
+    /// What time it is for the query.
+    pub(crate) fn clock(&self, now: i64) -> Clock {
+        self.grouping.first().map_or(Clock { now, zone: 0 }, |planned| planned.clock)
+    }
 }
 
 /// How the answer is shown.

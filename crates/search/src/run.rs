@@ -15,7 +15,7 @@ use crate::lane::Floor;
 use crate::matching::composite::settle;
 use crate::matching::tree::{Known, evaluate, is_below_not};
 use crate::matching::{LeafMatch, match_leaf};
-use crate::nearest::{Resolved, Resolving};
+use crate::nearest::{Resolved, Resolving, order_of_resolving};
 use crate::partition::View;
 use crate::plan::{Plan, SchemaPlan};
 use crate::ranking::{Ranker, Spot, ViewMatch, group_statistics};
@@ -260,6 +260,13 @@ impl Run {
 
     /// Scores documents in order, all of them.
     fn rank(&mut self, reads: &mut Reads) -> Result<(), Halt> {
+        if self.wanted == 0 && self.ranker.is_constant() && !self.documents.is_empty() {
+            let score = self.score(0, reads)?;
+            self.scores.fill(Some(score));
+            self.total = self.kept_score(0).map_or(0, |_| self.documents.len() as u64);
+            self.finish();
+            return Ok(());
+        }
         let batch = if self.ranker.knows_sums() { SUMMED_BATCH } else { RANK_BATCH };
         let end = (self.next + batch).min(self.documents.len());
         let mut missing = false;
@@ -379,13 +386,6 @@ impl Run {
 /// The score of a [`score_key`].
 fn score_of(key: u64) -> f64 {
     f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
-}
-
-/// Operators that match all within their threshold come first: what they let through is what the others choose among.
-fn order_of_resolving(plan: &SchemaPlan) -> VecDeque<usize> {
-    let competing = (0..plan.nearest.len()).filter(|index| plan.nearest[*index].competes);
-    let others = (0..plan.nearest.len()).filter(|index| !plan.nearest[*index].competes);
-    others.chain(competing).collect()
 }
 
 const _: () = assert!(limits::HITS + limits::OFFSET < 1 << 16);

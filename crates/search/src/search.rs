@@ -13,7 +13,7 @@ use crate::compile::compile;
 use crate::deployed::Deployed;
 use crate::explain::{About, Explainer};
 use crate::grouped::Grouped;
-use crate::grouping::{Grouping, Kept};
+use crate::grouping::{Clock, Grouping, Kept, unknown, zone_offset};
 use crate::lane::{Floor, Ranked};
 use crate::partial::{Filled, Partial};
 use crate::partition::{Loading, View};
@@ -140,6 +140,7 @@ impl Search {
         let loading = Loading::begin(&place, &mut reads);
         let issues = plan.as_ref().map_or_else(|_| Issues::default(), |plan| plan.issues.clone());
         let application = deployed.application.fingerprint();
+        let clock = plan.as_ref().map_or_else(|_| Clock { now, zone: 0 }, |plan| plan.clock(now));
         Ok(Search {
             deployed,
             plan,
@@ -159,7 +160,7 @@ impl Search {
             summarizers: Vec::new(),
             explainers: Vec::new(),
             about: About::default(),
-            found: Partial { application, issues, partitions: 1, ..Partial::default() },
+            found: Partial { application, clock, issues, partitions: 1, ..Partial::default() },
             elapsed_ms: 0.0,
         })
     }
@@ -419,6 +420,11 @@ impl Search {
 
 impl Task for Search {
     fn wants(&mut self) -> Result<Want, Rejection> {
+        if let Ok(plan) = &self.plan
+            && let Some(name) = &plan.zone
+        {
+            return Ok(Want::Zone { name: name.clone(), at: self.now });
+        }
         let Ok(plan) = self.plan.clone() else { return Ok(Want::Nothing) };
         if matches!(self.stage, Stage::Run(_)) && plan.soft_timeout_ms.is_some_and(|soft| self.elapsed_ms >= soft) {
             self.runs.iter_mut().for_each(Run::stop);
@@ -466,6 +472,20 @@ impl Task for Search {
     }
 
     fn give(&mut self, answer: Block) -> Result<(), Rejection> {
+        if let Ok(plan) = &mut self.plan
+            && let Some(name) = plan.zone.clone()
+        {
+            let plan = Rc::get_mut(plan).ok_or_else(|| Rejection::new(Code::Internal, "a plan in use"))?;
+            match zone_offset(answer.bytes())? {
+                Some(offset) => plan.set_zone(offset),
+                None => {
+                    self.plan =
+                        Err(Rejection::new(Code::IllegalQuery, format!("Could not set 'timezone': {}", unknown(&name))))
+                }
+            }
+            self.found.clock = self.plan.as_ref().map_or(self.found.clock, |plan| plan.clock(self.now));
+            return Ok(());
+        }
         if self.loading.wants_manifest() {
             return self.loading.give(&self.deployed, answer.bytes());
         }

@@ -1,4 +1,5 @@
-//! Grouping against a naive twin over random documents and requests, pages by continuations, and what is read for it.
+//! Grouping against a naive twin over random documents and requests, in one partition and spread over several; pages by
+//! continuations, and what is read for it.
 //! `BROOKLET_CASES` says how many cases are tried.
 mod host;
 
@@ -32,6 +33,9 @@ impl Random {
 
 #[derive(Clone)]
 struct Doc {
+    /// The group of documents it is in where they are spread, and its number.
+    group: u64,
+    number: usize,
     k: String,
     n: i64,
     d: f64,
@@ -40,13 +44,33 @@ struct Doc {
 
 fn documents(random: &mut Random, count: u64) -> Vec<Doc> {
     let word = |random: &mut Random| ["a", "B", "bb", "é", "zz"][random.below(5) as usize].to_owned();
-    let one = |random: &mut Random| Doc {
+    let one = |random: &mut Random, number: usize| Doc {
+        group: random.below(4),
+        number,
         k: word(random),
         n: random.below(40) as i64 - 20,
         d: random.below(1_000) as f64 / 7.0 - 50.0,
         tags: (0..random.below(4)).map(|_| word(random)).collect(),
     };
-    (0..count).map(|_| one(random)).collect()
+    (0..count as usize).map(|number| one(random, number)).collect()
+}
+
+fn fields(doc: &Doc) -> String {
+    json!({"k": doc.k, "n": doc.n, "d": doc.d, "tags": doc.tags, "body": "some words"}).to_string()
+}
+
+/// The documents in four groups.
+fn spread(documents: &[Doc], folded: bool) -> Host {
+    let mut host = Host::with_schema("sale", SCHEMA);
+    for (at, doc) in documents.iter().enumerate() {
+        if folded && at == documents.len() / 2 {
+            for group in 0..4 {
+                host.compact(&format!("g:g{group}"), 1);
+            }
+        }
+        host.put(&format!("id:s:sale:g=g{}:{:04}", doc.group, doc.number), &fields(doc)).unwrap();
+    }
+    host
 }
 
 fn fed(documents: &[Doc], folded: bool) -> Host {
@@ -55,8 +79,7 @@ fn fed(documents: &[Doc], folded: bool) -> Host {
         if folded && number == documents.len() / 2 {
             host.compact("g:a", 1);
         }
-        let fields = json!({"k": doc.k, "n": doc.n, "d": doc.d, "tags": doc.tags, "body": "some words"});
-        host.put(&format!("id:s:sale:g=a:{number:04}"), &fields.to_string()).unwrap();
+        host.put(&format!("id:s:sale:g=a:{number:04}"), &fields(doc)).unwrap();
     }
     host
 }
@@ -161,18 +184,31 @@ fn groups_are_those_of_a_naive_twin() {
     for round in 0..u64::div_ceil(cases, 20) {
         let count = 1 + random.below(60);
         let docs = documents(&mut random, count);
-        let host = fed(&docs, round % 2 == 1);
+        let (host, spread) = (fed(&docs, round % 2 == 1), spread(&docs, round % 3 == 1));
         for _ in 0..20 {
             let depth = 1 + random.below(3);
             let levels: Vec<(usize, usize, usize)> = (0..depth)
                 .map(|_| (random.below(5) as usize, random.below(4) as usize, 1 + random.below(6) as usize))
                 .collect();
             let least = random.below(40) as i64 - 20;
-            let yql = format!("select * from sale where n >= {least} limit 0 | all({})", request(&levels));
-            let answer = host.search("g:a", &[("yql", &yql), ("ranking", "n")]);
-            assert_eq!(answer.status, 200, "{yql}: {}", answer.body);
-            let matching: Vec<&Doc> = docs.iter().filter(|doc| doc.n >= least).collect();
-            check_list(&answer.json["root"]["children"][0]["children"][0], &matching, &levels, &yql);
+            // Only the first documents may count.
+            let first = [usize::MAX, random.below(20) as usize + 1][usize::from(random.below(4) == 0)];
+            let asked = match first {
+                usize::MAX => request(&levels),
+                first => format!("max({first}) all({})", request(&levels)),
+            };
+            let yql = format!("select * from sale where n >= {least} limit 0 | all({asked})");
+            let mut matching: Vec<&Doc> = docs.iter().filter(|doc| doc.n >= least).collect();
+            let check = |answer: host::Answer, docs: &[&Doc]| {
+                assert_eq!(answer.status, 200, "{yql}: {}", answer.body);
+                let docs = &docs[..first.min(docs.len())];
+                check_list(&answer.json["root"]["children"][0]["children"][0], docs, &levels, &yql);
+            };
+            let parameters = [("yql", yql.as_str()), ("ranking", "n")];
+            check(host.search("g:a", &parameters), &matching);
+            let all = [&parameters[..], &[("streaming.selection", "true")]].concat();
+            matching.sort_by_key(|doc| (doc.group, doc.number));
+            check(spread.search_scoped(&all, "", "", 1 + random.below(4) as usize), &matching);
         }
     }
 }

@@ -87,6 +87,14 @@ pub enum Want {
     },
     /// Blocks, answered one by one in this order.
     Blocks(Vec<BlockRef>),
+    /// How far a time zone is ahead of UTC at a time: the core has no tables of zones. Answered by an `i32`, seconds
+    /// eastward, or by nothing if there is no such zone.
+    Zone {
+        /// Its name in the tz database.
+        name: String,
+        /// The time, in seconds since 1970 UTC.
+        at: i64,
+    },
 }
 
 /// A unit of work that lacks something. It is asked what it wants, is given it, and finishes.

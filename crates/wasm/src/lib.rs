@@ -249,6 +249,11 @@ fn encode_want(want: &Want) -> Option<Vec<u8>> {
                 writer.u32(block.block);
             }
         }
+        Want::Zone { name, at } => {
+            writer.u8(4);
+            writer.text(name);
+            writer.u64(*at as u64);
+        }
     }
     Some(writer.finish())
 }

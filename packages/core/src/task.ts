@@ -17,7 +17,19 @@ export interface BlockRef {
 export type Want =
   | { readonly kind: "pause" }
   | { readonly kind: "manifest"; readonly layout: number; readonly operation: number }
-  | { readonly kind: "blocks"; readonly blocks: readonly BlockRef[] };
+  | { readonly kind: "blocks"; readonly blocks: readonly BlockRef[] }
+  /** How far a time zone is ahead of UTC at a time in seconds: `encodeZoneOffset`. */
+  | { readonly kind: "zone"; readonly name: string; readonly at: number };
+
+const I32_BYTES = 4;
+
+/** Seconds eastward of UTC as the core takes them; `undefined`: there is no such zone. */
+export function encodeZoneOffset(seconds: number | undefined): Uint8Array {
+  if (seconds === undefined) return new Uint8Array(0);
+  const bytes = new Uint8Array(I32_BYTES);
+  new DataView(bytes.buffer).setInt32(0, seconds, true);
+  return bytes;
+}
 
 /** A unit of work. Disposing it is not optional: its memory is the core's. */
 export interface Task<Output> {

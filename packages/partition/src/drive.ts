@@ -1,6 +1,7 @@
 /** The loop between a task of the core and a store: what the task wants it is given, until it finishes. */
-import { type BlockRef, encodeManifest, type Manifest, type Task } from "@brooklet/core";
+import { type BlockRef, encodeManifest, encodeZoneOffset, type Manifest, type Task } from "@brooklet/core";
 import type { Deadline } from "./deadline.ts";
+import { zoneOffset } from "./time-zone.ts";
 
 /** Where the answers come from. */
 export interface Source {
@@ -59,6 +60,7 @@ function step(task: Task<unknown>, source: Source): boolean {
   const want = task.wants();
   if (want === undefined) return false;
   if (want.kind === "manifest") task.give(encodeManifest(source.manifest(want.layout, want.operation)));
+  if (want.kind === "zone") task.give(encodeZoneOffset(zoneOffset(want.name, want.at)));
   if (want.kind === "blocks") for (const block of source.read(want.blocks)) task.give(block);
   return true;
 }

@@ -182,7 +182,7 @@ impl Host {
         for _ in 0..steps {
             match task.wants()? {
                 Want::Nothing => return Ok(true),
-                Want::Pause => {}
+                Want::Pause | Want::Zone { .. } => {}
                 Want::Manifest { .. } => task.give(Block::copy_of(&self.manifest()))?,
                 Want::Blocks(places) => {
                     assert!(!places.is_empty(), "a task that wants no blocks at all would never end");

@@ -16,6 +16,25 @@ pub(super) fn key_of(by: &Classifier, value: &Datum) -> Option<Key> {
     }
 }
 
+/// A number that tells the groups of a list apart, with one for the type of the value; nothing if only the id can.
+pub(super) fn code_of(by: &Classifier, value: &Datum) -> Option<(u8, i64)> {
+    Some(match (by, value) {
+        (Classifier::Buckets(_, buckets), value) => (0, place_of(buckets, value).map_or(-1, |at| at as i64)),
+        (Classifier::LongWidth(_, width), value) => match long_bucket(value.long(), *width) {
+            Key::LongBucket(from, _) => (1, from),
+            _ => return None,
+        },
+        (Classifier::DoubleWidth(_, width), value) => match double_bucket(value.double(), *width) {
+            Key::DoubleBucket(from, _) => (5, from.bits() as i64),
+            _ => return None,
+        },
+        (Classifier::Value(_), Datum::Bool(flag)) => (2, i64::from(*flag)),
+        (Classifier::Value(_), Datum::Long(value)) => (3, *value),
+        (Classifier::Value(_), Datum::Double(value)) => (4, Sortable::new(*value).bits() as i64),
+        _ => return None,
+    })
+}
+
 fn long_bucket(value: i64, width: i64) -> Key {
     if width <= 0 {
         return Key::LongBucket(value, value);
@@ -34,9 +53,9 @@ fn double_bucket(value: f64, width: f64) -> Key {
     Key::DoubleBucket(Sortable::new(index * width), Sortable::new((index + 1.0) * width))
 }
 
-/// The id of the bucket a value is in; [`Key::Null`] outside all of them.
-fn bucket_of(buckets: &[Bucket], value: &Datum) -> Key {
-    let inside = |bucket: &&Bucket| {
+/// The bucket a value is in, if it is in one.
+fn place_of(buckets: &[Bucket], value: &Datum) -> Option<usize> {
+    let inside = |bucket: &Bucket| {
         let below = |bound: &Bound| match bound {
             Bound::Infinite => None,
             Bound::Long(bound) => Some(value.long() < *bound),
@@ -47,7 +66,12 @@ fn bucket_of(buckets: &[Bucket], value: &Datum) -> Key {
         !below(&bucket.from).unwrap_or(false) && below(&bucket.to).unwrap_or(true)
     };
     let is_nan = matches!(value, Datum::Double(value) if value.is_nan());
-    let Some(bucket) = buckets.iter().find(inside).filter(|_| !is_nan) else { return Key::Null };
+    if is_nan { None } else { buckets.iter().position(inside) }
+}
+
+/// The id of the bucket a value is in; [`Key::Null`] outside all of them.
+fn bucket_of(buckets: &[Bucket], value: &Datum) -> Key {
+    let Some(bucket) = place_of(buckets, value).map(|at| &buckets[at]) else { return Key::Null };
     let bytes = |bound: &Bound| -> Option<Rc<[u8]>> {
         match bound {
             Bound::Text(text) => Some(Rc::from(text.as_bytes())),

@@ -3,16 +3,14 @@ use std::rc::Rc;
 
 use brooklet_segment::{Halt, read_id};
 use brooklet_task::{Rejection, Want};
-use rustc_hash::FxHashMap;
 
 use super::PlannedGrouping;
-use super::bind::{BoundFilter, BoundGrouping, BoundList, Classifier};
-use super::classify::key_of;
-use super::datum::{Datum, Key};
-use super::groups::{Groups, HeldHit};
-use super::inputs::{From, Inputs, SOURCE_BATCH, Selection};
-use super::program::{Document, Node, matched_text};
-use super::template::Template;
+use super::bind::BoundGrouping;
+use super::descent::{Batch, Descent, Row};
+use super::firsts::First;
+use super::groups::Groups;
+use super::inputs::{Inputs, at_once};
+use super::known::Known;
 use crate::partition::View;
 use crate::reads::Reads;
 
@@ -42,6 +40,8 @@ pub(crate) struct Collector<'a> {
     pub(crate) schema: usize,
     pub(crate) views: &'a [View],
     pub(crate) kept: &'a Kept,
+    /// Whether others add to the groups: which documents are the first is not known yet.
+    pub(crate) is_part: bool,
 }
 
 /// How far it came.
@@ -52,8 +52,12 @@ pub(crate) struct Progress {
     ids: Vec<(String, u32)>,
     /// For each document its place in the order of ids, if that matters.
     places: Vec<u32>,
-    /// Groups by the number of a word, of the view that is looked at.
-    words: FxHashMap<(usize, u32, u32), u32>,
+    /// The ids of the first ones.
+    first_ids: Vec<Rc<str>>,
+    /// What was read of the documents of a batch.
+    inputs: Inputs,
+    /// For each table the groups that values led to.
+    known: Vec<Known>,
     view: Option<u32>,
 }
 
@@ -85,41 +89,68 @@ impl Collector<'_> {
         reads: &mut Reads,
     ) -> Result<bool, Halt> {
         let documents = &self.kept.documents;
-        if self.planned.has_tops && progress.places.len() < documents.len() {
+        if self.planned.firsts.is_some() && progress.places.len() < documents.len() {
             self.find_places(progress, reads)?;
             return Ok(false);
         }
         let Some((view, _)) = documents.get(progress.next) else { return Ok(true) };
-        let from_source = bound.with_ids || bound.inputs.iter().any(|input| matches!(input.from, From::Source(_)));
-        let most = if from_source { SOURCE_BATCH } else { BATCH };
         let rest = &documents[progress.next..];
-        let length = rest.iter().take(most).take_while(|(of, _)| of == view).count();
+        let length = rest.iter().take(BATCH).take_while(|(of, _)| of == view).count();
         let ordinals: Vec<u32> = rest[..length].iter().map(|(_, ordinal)| *ordinal).collect();
         let of_view = &self.views[*view as usize];
-        let inputs = Inputs::load(&bound.inputs, bound.with_ids, of_view, &ordinals, reads)?;
-        if progress.view != Some(*view) {
-            progress.words.clear();
-            progress.view = Some(*view);
+        let length = at_once(bound, of_view, &ordinals);
+        let ordinals = &ordinals[..length];
+        progress.inputs.load(&bound.inputs, bound.with_ids, (*view, of_view), ordinals, reads)?;
+        progress.known.resize_with(self.planned.templates.len(), Known::default);
+        if progress.view.replace(*view) != Some(*view) {
+            progress.known.iter_mut().for_each(Known::forget_words);
         }
-        let mut visit = Visit {
-            planned: self.planned,
-            templates: self.planned.templates.clone(),
-            bound,
-            groups,
-            words: &mut progress.words,
+        if let Some(most) = self.planned.firsts.filter(|_| self.is_part) {
+            self.keep_firsts((bound, most), progress, (*view, ordinals), groups)?;
+        }
+        let at = progress.next..progress.next + length;
+        let places = progress.places.get(at.clone()).unwrap_or_default();
+        // In a part all documents come after the first ones, which are added when all parts are known.
+        let later = vec![u32::MAX; places.len()];
+        let batch = Batch {
+            inputs: &progress.inputs,
+            ordinals,
+            scores: self.kept.scores.get(at.clone()).unwrap_or_default(),
+            places: if self.is_part { &later } else { places },
+            firsts: None,
             schema: self.schema as u32,
             view: *view,
         };
-        for (at, ordinal) in ordinals.iter().enumerate() {
-            let index = progress.next + at;
-            let score = self.kept.scores.get(index).copied().unwrap_or(0.0);
-            let document = Document { inputs: &inputs, at, score, zone: self.planned.zone, selection: None };
-            let spot = Spot { ordinal: *ordinal, place: progress.places.get(index).copied().unwrap_or(0) };
-            visit.rank(0, 0, score);
-            visit.group(0, 0, &document, spot)?;
-        }
+        let rows: Vec<Row<'_>> = (0..length as u32).map(|at| Row { at, group: 0, selection: None }).collect();
+        Descent { planned: self.planned, bound, groups, known: &mut progress.known, batch }.enter(0, &rows)?;
         progress.next += length;
         Ok(false)
+    }
+
+    /// Keeps the documents of a batch that may be among the first of all parts.
+    fn keep_firsts(
+        &self,
+        (bound, most): (&BoundGrouping, u32),
+        progress: &Progress,
+        (view, ordinals): (u32, &[u32]),
+        groups: &mut Groups,
+    ) -> Result<(), Rejection> {
+        for (at, ordinal) in ordinals.iter().enumerate() {
+            let index = progress.next + at;
+            let place = progress.places[index];
+            if place >= most {
+                continue;
+            }
+            groups.add_first(First {
+                schema: self.schema as u32,
+                place: (view, *ordinal),
+                id: progress.first_ids[place as usize].clone(),
+                score: self.kept.scores.get(index).copied().unwrap_or(0.0),
+                values: (0..bound.inputs.len()).map(|input| progress.inputs.value(input, at, None)).collect(),
+                fields: Vec::new(),
+            })?;
+        }
+        Ok(())
     }
 
     /// Reads ids of all documents to find their places in the order of ids, a batch at a time.
@@ -144,174 +175,9 @@ impl Collector<'_> {
             ids.sort_unstable();
             progress.places = vec![0; ids.len()];
             ids.iter().enumerate().for_each(|(place, (_, index))| progress.places[*index as usize] = place as u32);
+            let most = self.planned.firsts.map_or(0, |most| most as usize);
+            progress.first_ids = ids.into_iter().take(most).map(|(id, _)| Rc::from(id)).collect();
         }
         Ok(())
-    }
-}
-
-/// Where a document stands.
-#[derive(Clone, Copy)]
-struct Spot {
-    ordinal: u32,
-    place: u32,
-}
-
-impl Spot {
-    fn is_within(self, top: Option<u32>) -> bool {
-        top.is_none_or(|top| self.place < top)
-    }
-}
-
-/// A document on its way down the levels.
-struct Visit<'a> {
-    planned: &'a PlannedGrouping,
-    templates: Rc<[Template]>,
-    bound: &'a BoundGrouping,
-    groups: &'a mut Groups,
-    words: &'a mut FxHashMap<(usize, u32, u32), u32>,
-    schema: u32,
-    view: u32,
-}
-
-impl Visit<'_> {
-    fn rank(&mut self, table: usize, group: u32, score: f64) {
-        let rank = &mut self.groups.tables[table].ranks[group as usize];
-        *rank = rank.max(score);
-    }
-
-    /// Adds the document to a group, and to those in it.
-    fn group(&mut self, table: usize, group: u32, document: &Document<'_>, spot: Spot) -> Result<(), Rejection> {
-        let templates = self.templates.clone();
-        let (template, bound) = (&templates[table], &self.bound.tables[table]);
-        for (index, (total, program)) in template.totals.iter().zip(&bound.totals).enumerate() {
-            if !spot.is_within(total.top) {
-                continue;
-            }
-            let value = program.as_ref().map_or(Datum::Bool(true), |program| program.node.value(document));
-            let more = self.groups.tables[table].totals[index][group as usize].add(&value);
-            self.groups.take(more)?;
-        }
-        for (index, list) in template.hits.iter().enumerate().filter(|(_, list)| spot.is_within(list.top)) {
-            let max = self.planned.kept_hits(list.max);
-            let hit = HeldHit {
-                schema: self.schema,
-                view: self.view,
-                ordinal: spot.ordinal,
-                score: document.score,
-                id: None,
-                fields: None,
-            };
-            self.groups.add_hit(table, index, group, max, hit)?;
-        }
-        for (list, bound) in template.lists.iter().zip(&bound.lists).filter(|(list, _)| spot.is_within(list.top)) {
-            self.list(list.table, group, bound, document, spot)?;
-        }
-        Ok(())
-    }
-
-    /// Adds the document to the groups of a list.
-    fn list(
-        &mut self,
-        table: usize,
-        parent: u32,
-        list: &BoundList,
-        document: &Document<'_>,
-        spot: Spot,
-    ) -> Result<(), Rejection> {
-        if let Some(filter) = list.filter.as_ref().filter(|_| !list.filter_each)
-            && !passes(filter, document)
-        {
-            return Ok(());
-        }
-        let word = plain_input(&list.by).and_then(|input| Some(document.inputs.words(input)?[document.at]));
-        let cached = word.map(|word| (table, parent, word));
-        if let Some(group) = cached.and_then(|entry| self.words.get(&entry)).copied() {
-            self.rank(table, group, document.score);
-            return self.group(table, group, document, spot);
-        }
-        match list.by.program().node.value(document) {
-            Datum::Several(values) => self.elements(table, parent, list, &values, document, spot),
-            Datum::Nothing => Ok(()),
-            value => {
-                if list.filter_each && !list.filter.as_ref().is_none_or(|filter| passes(filter, document)) {
-                    return Ok(());
-                }
-                let Some(key) = key_of(&list.by, &value) else { return Ok(()) };
-                let group = self.groups.group(table, parent, &key)?;
-                cached.map(|entry| self.words.insert(entry, group));
-                self.rank(table, group, document.score);
-                self.group(table, group, document, spot)
-            }
-        }
-    }
-
-    /// Adds the document to a group for every distinct value; in it only the elements that led there are seen.
-    fn elements(
-        &mut self,
-        table: usize,
-        parent: u32,
-        list: &BoundList,
-        values: &[Datum],
-        document: &Document<'_>,
-        spot: Spot,
-    ) -> Result<(), Rejection> {
-        let along = list.along.as_ref();
-        let narrowed = along.and_then(|along| Selection::of(document.selection, *along.first()?));
-        let element = |at: usize| narrowed.map_or(at as u32, |narrowed| narrowed.elements[at]);
-        let select = |elements: Vec<u32>| {
-            along.map(|along| Selection { inputs: along.clone(), elements, outer: document.selection })
-        };
-        let mut keys: Vec<(Key, u32)> = Vec::with_capacity(values.len());
-        for (at, value) in values.iter().enumerate() {
-            if list.filter_each
-                && let Some(filter) = &list.filter
-            {
-                let selection = select(vec![element(at)]);
-                if !passes(filter, &Document { selection: selection.as_ref(), ..*document }) {
-                    continue;
-                }
-            }
-            keys.extend(key_of(&list.by, value).map(|key| (key, at as u32)));
-        }
-        keys.sort_unstable();
-        for run in keys.chunk_by(|(a, _), (b, _)| a == b) {
-            let group = self.groups.group(table, parent, &run[0].0)?;
-            self.rank(table, group, document.score);
-            if !list.in_step {
-                self.group(table, group, document, spot)?;
-                continue;
-            }
-            let selection = select(run.iter().map(|(_, at)| element(*at as usize)).collect());
-            self.group(table, group, &Document { selection: selection.as_ref(), ..*document }, spot)?;
-        }
-        Ok(())
-    }
-}
-
-/// The input that is all of an expression, if it is one.
-fn plain_input(by: &Classifier) -> Option<usize> {
-    match by {
-        Classifier::Value(program) => match program.node {
-            Node::Input(input) => Some(input),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// Whether a filter holds; of several values one is enough.
-fn passes(filter: &BoundFilter, document: &Document<'_>) -> bool {
-    let any = |node: &Node, holds: &dyn Fn(&Datum) -> bool| node.value(document).elements().iter().any(holds);
-    match filter {
-        BoundFilter::And(filters) => filters.iter().all(|filter| passes(filter, document)),
-        BoundFilter::Or(filters) => filters.iter().any(|filter| passes(filter, document)),
-        BoundFilter::Not(filter) => !passes(filter, document),
-        BoundFilter::IsTrue(of) => any(&of.node, &|value| value.double() != 0.0),
-        BoundFilter::Regex(pattern, of) => any(&of.node, &|value| pattern.is_match(&matched_text(value))),
-        BoundFilter::Range { low, high, of, with_low, with_high } => any(&of.node, &|value| {
-            let value = value.double();
-            let above = if *with_low { value >= *low } else { value > *low };
-            above && if *with_high { value <= *high } else { value < *high }
-        }),
     }
 }

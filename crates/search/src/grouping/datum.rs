@@ -59,6 +59,26 @@ impl Datum {
         }
     }
 
+    /// The place of its type among those that compare as equal.
+    pub(crate) fn width(&self) -> u8 {
+        match self {
+            Datum::Nothing => 0,
+            Datum::Bool(_) => 1,
+            Datum::Long(_) | Datum::Text(_) => 2,
+            Datum::Double(_) | Datum::Raw(_) => 3,
+            Datum::Several(_) => 4,
+        }
+    }
+
+    /// Bytes it takes beside its own size.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        match self {
+            Datum::Text(bytes) | Datum::Raw(bytes) => bytes.len() + 16,
+            Datum::Several(values) => values.iter().map(|value| size_of::<Datum>() + value.heap_bytes()).sum(),
+            _ => 0,
+        }
+    }
+
     /// As a text: doubles with six significant digits.
     pub(crate) fn bytes(&self) -> Rc<[u8]> {
         match self {
@@ -219,6 +239,11 @@ impl Sortable {
         // Adding zero makes -0 a 0.
         let bits = (value + 0.0).to_bits();
         Sortable(if bits >> 63 == 1 { !bits } else { bits | 1 << 63 })
+    }
+
+    /// Numbers in the same order.
+    pub(crate) fn bits(self) -> u64 {
+        self.0
     }
 
     pub(crate) fn value(self) -> f64 {

@@ -59,7 +59,7 @@ impl ExactSum {
         let square = term * term;
         self.add(square);
         if square.is_finite() {
-            self.add(libm::fma(term, term, -square));
+            self.add(error_of_square(term, square));
         }
     }
 
@@ -137,6 +137,18 @@ impl ExactSum {
     }
 }
 
+/// What is lost where `square` is the rounded `term · term`. Away from the ends of the range the halves of the term have
+/// products without rounding (T. J. Dekker, "A floating-point technique for extending the available precision", 1971).
+fn error_of_square(term: f64, square: f64) -> f64 {
+    if !(1e-140..1e140).contains(&term.abs()) {
+        return libm::fma(term, term, -square);
+    }
+    let scaled = term * 134_217_729.0;
+    let high = scaled - (scaled - term);
+    let low = term - high;
+    ((high * high - square) + 2.0 * high * low) + low * low
+}
+
 /// What is lost where `sum` is the rounded `a + b`.
 fn error(a: f64, b: f64, sum: f64) -> f64 {
     let b_of_sum = sum - a;
@@ -164,6 +176,15 @@ mod tests {
         assert_eq!(sum(&[]), 0.0);
         assert_eq!(sum(&[f64::INFINITY, 1.0]), f64::INFINITY);
         assert!(sum(&[f64::INFINITY, f64::NEG_INFINITY]).is_nan());
+    }
+
+    #[test]
+    fn squares_lose_nothing() {
+        let mut term = 1.234_567_890_123_456_7e-160;
+        for _ in 0..2_000 {
+            term *= -1.443_726_2;
+            assert_eq!(error_of_square(term, term * term), libm::fma(term, term, -(term * term)), "{term:e}");
+        }
     }
 
     #[test]

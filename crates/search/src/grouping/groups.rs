@@ -7,6 +7,7 @@ use brooklet_task::{Code, Rejection, limits};
 use rustc_hash::FxHashMap;
 
 use super::datum::Key;
+use super::firsts::First;
 use super::template::Template;
 use super::total::State;
 
@@ -54,6 +55,8 @@ pub(crate) struct HeldHit {
 pub(crate) struct Groups {
     pub(crate) templates: Rc<[Template]>,
     pub(crate) tables: Vec<Table>,
+    /// Of a part: the documents that may be among the first.
+    pub(super) firsts: Vec<First>,
     /// Bytes they take, about.
     bytes: usize,
 }
@@ -61,7 +64,8 @@ pub(crate) struct Groups {
 impl Groups {
     /// Only the root.
     pub(crate) fn new(templates: Rc<[Template]>) -> Groups {
-        let mut groups = Groups { tables: vec![Table::default(); templates.len()], templates, bytes: 0 };
+        let tables = vec![Table::default(); templates.len()];
+        let mut groups = Groups { tables, templates, firsts: Vec::new(), bytes: 0 };
         for (table, template) in groups.tables.iter_mut().zip(groups.templates.iter()) {
             table.totals = vec![Vec::new(); template.totals.len()];
             table.hits = vec![Vec::new(); template.hits.len()];
@@ -150,6 +154,18 @@ impl Groups {
                 self.merge_group(table, to, of, group)?;
             }
         }
+        self.firsts.extend_from_slice(&other.firsts);
+        self.take(other.firsts.iter().map(First::bytes).sum())?;
+        let before: usize = self.firsts.iter().map(First::bytes).sum();
+        self.keep_firsts();
+        self.bytes -= before - self.firsts.iter().map(First::bytes).sum::<usize>();
+        Ok(())
+    }
+
+    /// Adds a document that may be among the first.
+    pub(super) fn add_first(&mut self, first: First) -> Result<(), Rejection> {
+        self.take(first.bytes())?;
+        self.firsts.push(first);
         Ok(())
     }
 

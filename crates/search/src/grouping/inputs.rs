@@ -1,22 +1,20 @@
 //! What expressions read of documents: the columns of attributes where there are some, else the documents themselves.
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use brooklet_document::Value;
-use brooklet_segment::column::dictionary::DictionaryBlock;
-use brooklet_segment::column::number::{SeveralBlock, SingleBlock};
-use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
-use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part, read_document, read_id};
-use brooklet_task::Rejection;
+use brooklet_segment::layout::ColumnSpec;
+use brooklet_segment::{Halt, read_document, read_id};
 
+use super::bind::BoundGrouping;
+use super::columns::{Column, Texts, elements_of};
 use super::datum::Datum;
 use super::numeric::curve;
 use super::program::Type;
 use crate::partition::View;
 use crate::reads::Reads;
 
-/// Documents of a batch when they are read themselves: their blocks must be held all at once.
-pub(crate) const SOURCE_BATCH: usize = 128;
+/// Documents of a batch when they are read themselves.
+const SOURCE_BATCH: usize = 128;
 
 /// Where an input comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,57 +68,69 @@ impl<'a> Selection<'a> {
         }
         None
     }
+
+    /// The elements of so many that are selected: the only one itself.
+    fn of_elements(&self, length: usize, element: impl Fn(usize) -> Datum) -> Datum {
+        let known = |at: &u32| (*at as usize) < length;
+        match &self.elements[..] {
+            [only] if known(only) => element(*only as usize),
+            [_] => Datum::Nothing,
+            some => Datum::several(some.iter().filter(|at| known(at)).map(|at| element(*at as usize)).collect()),
+        }
+    }
 }
 
 /// The inputs of some documents of one view.
 #[derive(Default)]
 pub(crate) struct Inputs {
-    loaded: Vec<Loaded>,
+    columns: Vec<Column>,
+    /// For each input the texts of its words that were looked up, of this view.
+    texts: Vec<Texts>,
+    view: Option<u32>,
     ids: Vec<String>,
 }
-
-enum Loaded {
-    Bools(Vec<bool>),
-    Longs(Vec<i64>),
-    Doubles(Vec<f64>),
-    /// Numbers of words, and the words by number.
-    Words(Vec<u32>, BTreeMap<u32, Datum>, Datum),
-    Values(Vec<Datum>),
-}
-
-/// The number of no word.
-const NO_WORD: u32 = u32::MAX;
 
 impl Inputs {
     /// The value of an input for a document.
     pub(crate) fn value(&self, index: usize, at: usize, selection: Option<&Selection<'_>>) -> Datum {
-        let value = match &self.loaded[index] {
-            Loaded::Bools(values) => return Datum::Bool(values[at]),
-            Loaded::Longs(values) => return Datum::Long(values[at]),
-            Loaded::Doubles(values) => return Datum::Double(values[at]),
-            Loaded::Words(numbers, words, empty) => return words.get(&numbers[at]).unwrap_or(empty).clone(),
-            Loaded::Values(values) => &values[at],
-        };
-        match (value, Selection::of(selection, index)) {
-            (Datum::Several(values), Some(selection)) => match &selection.elements[..] {
-                [only] => values.get(*only as usize).cloned().unwrap_or(Datum::Nothing),
-                some => Datum::several(some.iter().filter_map(|at| values.get(*at as usize).cloned()).collect()),
+        let texts = &self.texts[index];
+        match &self.columns[index] {
+            Column::Bools(values) => Datum::Bool(values[at]),
+            Column::Longs(values) => Datum::Long(values[at]),
+            Column::Doubles(values) => Datum::Double(values[at]),
+            Column::Words(words) => texts.of(words[at]),
+            Column::Several { ends, elements } => {
+                let places = elements_of(ends, at);
+                match Selection::of(selection, index) {
+                    None => Datum::several(places.map(|at| elements.value(at, texts)).collect()),
+                    Some(selection) => {
+                        selection.of_elements(places.len(), |at| elements.value(places.start + at, texts))
+                    }
+                }
+            }
+            Column::Values(values) => match (&values[at], Selection::of(selection, index)) {
+                (Datum::Several(values), Some(selection)) => {
+                    selection.of_elements(values.len(), |at| values[at].clone())
+                }
+                (value, _) => value.clone(),
             },
-            (value, _) => value.clone(),
         }
     }
 
-    /// The numbers of the words of an input that is a column of texts.
-    pub(crate) fn words(&self, index: usize) -> Option<&[u32]> {
-        match &self.loaded[index] {
-            Loaded::Words(numbers, ..) => Some(numbers),
-            _ => None,
-        }
+    /// The values of an input, by document.
+    pub(super) fn column(&self, index: usize) -> &Column {
+        &self.columns[index]
+    }
+
+    /// The texts of an input's words.
+    pub(super) fn texts(&self, index: usize) -> &Texts {
+        &self.texts[index]
     }
 
     /// Inputs that are these values already.
-    pub(crate) fn of_values(values: Vec<Vec<Datum>>) -> Inputs {
-        Inputs { loaded: values.into_iter().map(Loaded::Values).collect(), ids: Vec::new() }
+    pub(crate) fn of_values(values: Vec<Vec<Datum>>, ids: Vec<String>) -> Inputs {
+        let texts = values.iter().map(|_| Texts::default()).collect();
+        Inputs { columns: values.into_iter().map(Column::Values).collect(), texts, ids, view: None }
     }
 
     /// The id of a document, if ids were asked for.
@@ -128,33 +138,61 @@ impl Inputs {
         self.ids.get(at).map_or("", String::as_str)
     }
 
-    /// Reads the inputs of documents of one view, in ascending order. All missing blocks are noted before it halts.
+    /// Reads the inputs of documents of a view, in ascending order, in place of those before. All missing blocks are noted
+    /// before it halts.
     pub(crate) fn load(
+        &mut self,
         specs: &[InputSpec],
+        with_ids: bool,
+        (number, view): (u32, &View),
+        ordinals: &[u32],
+        reads: &mut Reads,
+    ) -> Result<(), Halt> {
+        self.texts.resize_with(specs.len(), Texts::default);
+        if self.view.replace(number) != Some(number) {
+            self.texts.iter_mut().for_each(Texts::clear);
+        }
+        self.columns.clear();
+        self.ids.clear();
+        let mut missing = false;
+        let mut sources: Vec<(usize, &InputSpec, &[Step])> = Vec::new();
+        for (index, spec) in specs.iter().enumerate() {
+            let column = match &spec.from {
+                From::Column(column) => match Column::load(column, view, ordinals, &mut self.texts[index], reads) {
+                    Ok(Some(column)) => column,
+                    Ok(None) => Column::Values(vec![default(spec); ordinals.len()]),
+                    Err(Halt::Missing) => {
+                        missing = true;
+                        Column::Values(Vec::new())
+                    }
+                    Err(halt) => return Err(halt),
+                },
+                From::Source(steps) => {
+                    sources.push((index, spec, steps));
+                    Column::Values(Vec::with_capacity(ordinals.len()))
+                }
+            };
+            self.columns.push(column);
+        }
+        missing |= self.read_documents(&sources, with_ids, view, ordinals, reads)?;
+        if missing { Err(Halt::Missing) } else { Ok(()) }
+    }
+
+    /// Reads what is in no column. Says whether a block is missing.
+    fn read_documents(
+        &mut self,
+        sources: &[(usize, &InputSpec, &[Step])],
         with_ids: bool,
         view: &View,
         ordinals: &[u32],
         reads: &mut Reads,
-    ) -> Result<Inputs, Halt> {
-        let mut inputs = Inputs::default();
+    ) -> Result<bool, Halt> {
         let mut missing = false;
-        let mut sources: Vec<(usize, &InputSpec, &[Step])> = Vec::new();
-        for (index, spec) in specs.iter().enumerate() {
-            inputs.loaded.push(Loaded::Values(Vec::new()));
-            match &spec.from {
-                From::Column(column) => match load_column(spec, column, view, ordinals, reads) {
-                    Ok(loaded) => inputs.loaded[index] = loaded,
-                    Err(Halt::Missing) => missing = true,
-                    Err(halt) => return Err(halt),
-                },
-                From::Source(steps) => sources.push((index, spec, steps)),
-            }
-        }
         let header = &view.segment.header;
         for ordinal in ordinals.iter().filter(|_| with_ids || !sources.is_empty()) {
             if with_ids {
                 match read_id(header, *ordinal, &mut reads.of(&view.segment)) {
-                    Ok(id) => inputs.ids.push(id),
+                    Ok(id) => self.ids.push(id),
                     Err(Halt::Missing) => missing = true,
                     Err(halt) => return Err(halt),
                 }
@@ -165,10 +203,9 @@ impl Inputs {
             let wanted = |name: &str| sources.iter().any(|(_, spec, _)| spec.field == name);
             match read_document(header, *ordinal, &wanted, &mut reads.of(&view.segment)) {
                 Ok(document) => {
-                    for (index, spec, steps) in &sources {
-                        let value = extract(document.field(&spec.field), steps, spec);
-                        if let Loaded::Values(values) = &mut inputs.loaded[*index] {
-                            values.push(value);
+                    for (index, spec, steps) in sources {
+                        if let Column::Values(values) = &mut self.columns[*index] {
+                            values.push(extract(document.field(&spec.field), steps, spec));
                         }
                     }
                 }
@@ -176,41 +213,19 @@ impl Inputs {
                 Err(halt) => return Err(halt),
             }
         }
-        if missing { Err(Halt::Missing) } else { Ok(inputs) }
+        Ok(missing)
     }
 }
 
-fn load_column(
-    spec: &InputSpec,
-    column: &ColumnSpec,
-    view: &View,
-    ordinals: &[u32],
-    reads: &mut Reads,
-) -> Result<Loaded, Halt> {
-    let Some(column) = view.segment.header.column(column) else {
-        return Ok(Loaded::Values(vec![default(spec); ordinals.len()]));
+/// How many of some documents of a view are read at once.
+pub(super) fn at_once(bound: &BoundGrouping, view: &View, ordinals: &[u32]) -> usize {
+    let of = |spec: &InputSpec| match &spec.from {
+        From::Column(column) => Column::at_once(column, view, ordinals),
+        // Their blocks must be held all at once.
+        From::Source(_) => SOURCE_BATCH,
     };
-    match (&column.spec.kind, &column.parts[..]) {
-        (ColumnKind::Numbers { number, collection: Collection::Single }, [part]) => {
-            single_numbers(*number, part, view, ordinals, reads)
-        }
-        (ColumnKind::Numbers { number, collection }, [part]) => {
-            let mut values = Vec::with_capacity(ordinals.len());
-            several_numbers(*number, *collection, part, view, ordinals, reads, |numbers| {
-                values.push(Datum::several(numbers.iter().map(|bits| number_of(*number, *bits)).collect()));
-            })?;
-            Ok(Loaded::Values(values))
-        }
-        (ColumnKind::Strings { collection: Collection::Single }, [dictionary, part]) => {
-            let numbers = single_words(part, view, ordinals, reads)?;
-            let words = words_of(dictionary, numbers.iter().copied().filter(|word| *word != NO_WORD), view, reads)?;
-            Ok(Loaded::Words(numbers, words, Datum::text("")))
-        }
-        (ColumnKind::Strings { collection }, [dictionary, part]) => {
-            several_words(column, dictionary, *collection, part, view, ordinals, reads)
-        }
-        _ => Err(Rejection::corrupt("a column without its parts").into()),
-    }
+    let ids = if bound.with_ids { SOURCE_BATCH } else { usize::MAX };
+    bound.inputs.iter().map(of).fold(ids.min(ordinals.len()), usize::min)
 }
 
 /// The value of documents that have none: fields of one value have a default, others are empty.
@@ -229,147 +244,6 @@ fn default_of(of: Type) -> Datum {
         Type::Text => Datum::text(""),
         Type::Raw => Datum::Raw(Rc::from(&b""[..])),
     }
-}
-
-/// A number from the bits that [`several_numbers`] gives.
-fn number_of(kind: NumberKind, bits: u64) -> Datum {
-    match kind {
-        NumberKind::Bool => Datum::Bool(bits != 0),
-        NumberKind::Float32 | NumberKind::Float64 => Datum::Double(f64::from_bits(bits)),
-        _ => Datum::Long(bits as i64),
-    }
-}
-
-/// Calls `each` for the documents of every block of a part. All missing blocks are noted before it halts.
-fn by_block(
-    part: &Part,
-    view: &View,
-    ordinals: &[u32],
-    reads: &mut Reads,
-    mut each: impl FnMut(&[u8], u32, u32, &[u32]) -> Result<(), Rejection>,
-) -> Result<(), Halt> {
-    let mut missing = false;
-    let mut rest = ordinals;
-    while let Some(ordinal) = rest.first() {
-        let index = part.index_of(*ordinal);
-        let (first, rows) = part.span_of(index);
-        let end = rest.partition_point(|ordinal| *ordinal < first + rows).max(1);
-        match reads.of(&view.segment).block(part.first_block + index) {
-            Ok(block) if !missing => each(block.bytes(), first, rows, &rest[..end])?,
-            Ok(_) => {}
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
-        rest = &rest[end..];
-    }
-    if missing { Err(Halt::Missing) } else { Ok(()) }
-}
-
-fn single_numbers(
-    kind: NumberKind,
-    part: &Part,
-    view: &View,
-    ordinals: &[u32],
-    reads: &mut Reads,
-) -> Result<Loaded, Halt> {
-    let (mut longs, mut doubles) = (Vec::new(), Vec::new());
-    by_block(part, view, ordinals, reads, |bytes, first, rows, ordinals| {
-        // The values of documents without one are zero, which is their default.
-        let block = SingleBlock::read(bytes, rows, kind)?;
-        let rows = ordinals.iter().map(|ordinal| (ordinal - first) as usize);
-        if kind.is_integer() {
-            longs.extend(rows.map(|row| block.values.integer(row)));
-        } else {
-            doubles.extend(rows.map(|row| block.values.float(row)));
-        }
-        Ok(())
-    })?;
-    Ok(match kind {
-        NumberKind::Bool => Loaded::Bools(longs.into_iter().map(|value| value != 0).collect()),
-        _ if kind.is_integer() => Loaded::Longs(longs),
-        _ => Loaded::Doubles(doubles),
-    })
-}
-
-fn several_numbers(
-    kind: NumberKind,
-    collection: Collection,
-    part: &Part,
-    view: &View,
-    ordinals: &[u32],
-    reads: &mut Reads,
-    mut each: impl FnMut(&[u64]),
-) -> Result<(), Halt> {
-    let mut numbers = Vec::new();
-    by_block(part, view, ordinals, reads, |bytes, first, rows, ordinals| {
-        let block = SeveralBlock::read(bytes, rows, kind, collection)?;
-        for ordinal in ordinals {
-            numbers.clear();
-            numbers.extend(block.range((ordinal - first) as usize).map(|at| match kind.is_integer() {
-                true => block.values.integer(at) as u64,
-                false => block.values.float(at).to_bits(),
-            }));
-            each(&numbers);
-        }
-        Ok(())
-    })
-}
-
-fn single_words(part: &Part, view: &View, ordinals: &[u32], reads: &mut Reads) -> Result<Vec<u32>, Halt> {
-    let mut words = Vec::with_capacity(ordinals.len());
-    by_block(part, view, ordinals, reads, |bytes, first, rows, ordinals| {
-        let block = SingleBlock::read(bytes, rows, NumberKind::Int32)?;
-        words.extend(ordinals.iter().map(|ordinal| {
-            let row = (ordinal - first) as usize;
-            if block.has(row) { block.values.integer(row) as u32 } else { NO_WORD }
-        }));
-        Ok(())
-    })?;
-    Ok(words)
-}
-
-fn several_words(
-    column: &ColumnHeader,
-    dictionary: &Part,
-    collection: Collection,
-    part: &Part,
-    view: &View,
-    ordinals: &[u32],
-    reads: &mut Reads,
-) -> Result<Loaded, Halt> {
-    debug_assert!(matches!(column.spec.kind, ColumnKind::Strings { .. }));
-    let mut rows: Vec<Vec<u32>> = Vec::with_capacity(ordinals.len());
-    several_numbers(NumberKind::Int32, collection, part, view, ordinals, reads, |numbers| {
-        rows.push(numbers.iter().map(|number| *number as u32).collect());
-    })?;
-    let words = words_of(dictionary, rows.iter().flatten().copied(), view, reads)?;
-    let texts = |row: &Vec<u32>| row.iter().filter_map(|word| words.get(word).cloned()).collect();
-    Ok(Loaded::Values(rows.iter().map(|row| Datum::several(texts(row))).collect()))
-}
-
-/// The texts of words by their numbers.
-fn words_of(
-    dictionary: &Part,
-    numbers: impl Iterator<Item = u32>,
-    view: &View,
-    reads: &mut Reads,
-) -> Result<BTreeMap<u32, Datum>, Halt> {
-    let mut numbers: Vec<u32> = numbers.collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    let mut words = BTreeMap::new();
-    by_block(dictionary, view, &numbers, reads, |bytes, first, _, numbers| {
-        let block = DictionaryBlock::read(bytes)?;
-        for number in numbers {
-            let at = (number - first) as usize;
-            if at >= block.len() {
-                return Err(Rejection::corrupt("a word beyond its dictionary"));
-            }
-            words.insert(*number, Datum::Text(Rc::from(block.word(at))));
-        }
-        Ok(())
-    })?;
-    Ok(words)
 }
 
 /// What the steps of a spec find in the value of a field.

@@ -1,16 +1,21 @@
 //! Grouping: what is counted and summed over the documents that match.
 //!
-//! A request becomes [`template`]s, tables of groups; [`bind`] finds their fields in a schema; [`collect`] adds documents
-//! view by view, reading columns ([`inputs`]) and evaluating expressions ([`program`]); [`groups`] holds what was added
-//! up, merges it and carries it as bytes ([`partial`]); [`result`] sorts, cuts and shows it.
+//! A request becomes [`template`]s, tables of groups; [`bind`] finds their fields in a schema; [`collect`] takes documents
+//! view by view and in batches, reads [`columns`] and other [`inputs`], and adds a batch to all groups ([`descent`]), level
+//! by level and column by column, evaluating expressions ([`program`]); [`groups`] holds what was added up, merges it and
+//! carries it as bytes ([`partial`], [`firsts`]); [`result`] sorts, cuts and shows it.
 mod bind;
 mod classify;
 mod collect;
+mod columns;
 mod continuation;
 mod datum;
+mod descent;
 mod exact_sum;
+mod firsts;
 mod groups;
 mod inputs;
+mod known;
 mod numeric;
 mod partial;
 mod plan;
@@ -34,6 +39,7 @@ pub(crate) use continuation::Seal;
 pub(crate) use groups::Groups;
 pub(crate) use plan::plan;
 pub(crate) use stage::{Found, Grouping, write};
+pub(crate) use zone::{Clock, unknown, zone_offset};
 
 /// A request of a query, bound to the schemas that are searched.
 pub(crate) struct PlannedGrouping {
@@ -42,13 +48,11 @@ pub(crate) struct PlannedGrouping {
     pub(crate) all_documents: bool,
     /// For each schema; nothing where it does not fit.
     pub(crate) bound: Vec<Option<BoundGrouping>>,
-    /// Whether only the first documents count for something.
-    pub(crate) has_tops: bool,
+    /// Of how many documents something is made that only the first ones count for.
+    pub(crate) firsts: Option<u32>,
     /// Whether scores of documents matter.
     pub(crate) with_scores: bool,
-    /// Seconds that times are shifted by.
-    pub(crate) zone: i64,
-    pub(crate) now: i64,
+    pub(crate) clock: Clock,
     pub(crate) offsets: Offsets,
 }
 
@@ -59,6 +63,13 @@ pub(crate) fn keeps(planned: &[PlannedGrouping], schema: usize) -> Option<bool> 
 }
 
 impl PlannedGrouping {
+    /// Whether only the first documents come into groups of this table.
+    fn is_of_first(&self, table: usize) -> bool {
+        let around = |template: &Template| template.lists.iter().find(|list| list.table == table).map(|list| list.top);
+        let found = self.templates.iter().enumerate().find_map(|(at, template)| Some((at, around(template)?)));
+        found.is_some_and(|(at, top)| top.is_some() || self.is_of_first(at))
+    }
+
     /// How many hits of a list are kept while all are looked at: those shown, and one that tells whether there are more.
     pub(crate) fn kept_hits(&self, max: Option<u32>) -> Option<usize> {
         max.map(|max| max as usize + self.offsets.largest() + 1)

@@ -28,6 +28,7 @@ impl Groups {
                 }
             }
         }
+        self.write_firsts(&mut writer);
         writer.finish()
     }
 
@@ -56,6 +57,7 @@ impl Groups {
                 read_group(&mut groups, index, group as usize, schemas, &mut reader)?;
             }
         }
+        groups.read_firsts(schemas, &mut reader)?;
         reader.end()?;
         Ok(groups)
     }
@@ -117,10 +119,16 @@ const LONG_BUCKET: u8 = 6;
 const DOUBLE_BUCKET: u8 = 7;
 const TEXT_BUCKET: u8 = 8;
 const RAW_BUCKET: u8 = 9;
+const SEVERAL: u8 = 10;
 
-/// A single value.
+/// A value.
 pub(crate) fn write_datum(value: &Datum, writer: &mut Writer) {
     match value {
+        Datum::Several(values) => {
+            writer.u8(SEVERAL);
+            writer.varint(values.len() as u64);
+            values.iter().for_each(|value| write_datum(value, writer));
+        }
         Datum::Double(value) => {
             writer.u8(DOUBLE);
             writer.f64(*value);
@@ -130,7 +138,19 @@ pub(crate) fn write_datum(value: &Datum, writer: &mut Writer) {
 }
 
 pub(crate) fn read_datum(reader: &mut Reader<'_>) -> Result<Datum, Rejection> {
-    Ok(match reader.u8()? {
+    let kind = reader.u8()?;
+    if kind != SEVERAL {
+        return read_single(kind, reader);
+    }
+    let values = (0..reader.count(1)?).map(|_| {
+        let kind = reader.u8()?;
+        read_single(kind, reader)
+    });
+    Ok(Datum::several(values.collect::<Result<_, _>>()?))
+}
+
+fn read_single(kind: u8, reader: &mut Reader<'_>) -> Result<Datum, Rejection> {
+    Ok(match kind {
         NOTHING => Datum::Nothing,
         BOOL => Datum::Bool(reader.u8()? == 1),
         LONG => Datum::Long(reader.u64()? as i64),

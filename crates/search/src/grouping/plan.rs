@@ -8,9 +8,10 @@ use brooklet_task::{Code, Issues, Rejection, Span};
 use super::PlannedGrouping;
 use super::bind::{Fault, bind};
 use super::continuation::{Offsets, Seal};
+use super::firsts::most;
 use super::program::{Node, Program};
 use super::template::{Template, templates};
-use super::zone::offset_of;
+use super::zone::{Clock, Zone, zone_of};
 use crate::deployed::DeployedSchema;
 use crate::request::Properties;
 
@@ -19,6 +20,14 @@ struct Parsed {
     text: String,
     operation: brooklet_query::grouping::Operation,
     continuations: Vec<String>,
+}
+
+/// The groupings of a query.
+pub(crate) struct Planned {
+    pub(crate) requests: Vec<PlannedGrouping>,
+    pub(crate) seal: Seal,
+    /// The time zone that the host is asked for, if it is one by name.
+    pub(crate) zone: Option<String>,
 }
 
 /// Binds the groupings of a query: those of its statement, and those of the parameter `select`.
@@ -33,14 +42,19 @@ pub(crate) fn plan(
     key: [u8; 16],
     now: i64,
     issues: &mut Issues,
-) -> Result<(Vec<PlannedGrouping>, Seal), Rejection> {
+) -> Result<Planned, Rejection> {
     let requests = parse(raw, properties)?;
     let seal = Seal { key, about: about(&requests, properties) };
     if requests.is_empty() {
-        return Ok((Vec::new(), seal));
+        return Ok(Planned { requests: Vec::new(), seal, zone: None });
     }
     let defaults = defaults(properties)?;
-    let zone = offset_of(properties.value("timezone"), now).map_err(|reason| properties.refuse("timezone", &reason))?;
+    let zone = zone_of(properties.value("timezone")).map_err(|reason| properties.refuse("timezone", &reason))?;
+    let (zone, asked) = match zone {
+        Zone::Fixed(offset) => (offset, None),
+        Zone::Named(name) => (0, Some(name)),
+    };
+    let clock = Clock { now, zone };
     let mut planned = Vec::with_capacity(requests.len());
     for (number, request) in requests.iter().enumerate() {
         let offsets = Offsets::read(&request.continuations, number, &seal)?;
@@ -49,13 +63,12 @@ pub(crate) fn plan(
         check_classes(&templates, schemas)?;
         let has_hits = templates.iter().any(|template| !template.hits.is_empty());
         let mut planned_request = PlannedGrouping {
-            has_tops: has_tops(&templates),
+            firsts: most(&templates),
             with_scores: templates.len() > 1 || has_hits,
             all_documents: resolved.all_documents,
             bound: Vec::new(),
             templates,
-            zone,
-            now,
+            clock,
             offsets,
         };
         for schema in schemas {
@@ -76,7 +89,7 @@ pub(crate) fn plan(
         }
         planned.push(planned_request);
     }
-    Ok((planned, seal))
+    Ok(Planned { requests: planned, seal, zone: asked })
 }
 
 /// Tells that a request does not fit a schema.
@@ -153,12 +166,4 @@ fn check_classes(templates: &[Template], schemas: &[Rc<DeployedSchema>]) -> Resu
         }
     }
     Ok(())
-}
-
-fn has_tops(templates: &[Template]) -> bool {
-    templates.iter().any(|template| {
-        template.totals.iter().any(|total| total.top.is_some())
-            || template.hits.iter().any(|list| list.top.is_some())
-            || template.lists.iter().any(|list| list.top.is_some())
-    })
 }

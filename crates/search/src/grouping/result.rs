@@ -15,6 +15,7 @@ use super::groups::{Groups, HeldHit};
 use super::inputs::Inputs;
 use super::program::{Document, Type};
 use super::template::ListTemplate;
+use super::zone::Clock;
 use crate::render::Tree;
 
 /// What is shown of the lists of groups: for each list of each shown group its groups in order.
@@ -42,7 +43,7 @@ impl Page {
     pub(crate) fn new(planned: &PlannedGrouping, groups: &Groups) -> Result<Page, Rejection> {
         let mut sorted = Vec::with_capacity(groups.tables.len());
         for table in 0..groups.tables.len() {
-            sorted.push(sorted_groups(planned, groups, table)?);
+            sorted.push(sorted_groups(groups, table, planned.clock)?);
         }
         let mut page = Page::default();
         page.add(planned, groups, &sorted, (0, 0, Vec::new()));
@@ -76,14 +77,10 @@ impl Page {
 }
 
 /// The groups of a table by the group they are in, each list in its order.
-fn sorted_groups(
-    planned: &PlannedGrouping,
-    groups: &Groups,
-    table: usize,
-) -> Result<BTreeMap<u32, Vec<u32>>, Rejection> {
+fn sorted_groups(groups: &Groups, table: usize, clock: Clock) -> Result<BTreeMap<u32, Vec<u32>>, Rejection> {
     let list = groups.templates.iter().flat_map(|template| &template.lists).find(|list| list.table == table);
     let Some(list) = list.filter(|list| list.label.is_some()) else { return Ok(BTreeMap::new()) };
-    let keys = order_keys(planned, groups, list)?;
+    let keys = order_keys(groups, list, clock)?;
     let of = &groups.tables[table];
     let compare = |a: &u32, b: &u32| {
         let (a, b) = (*a as usize, *b as usize);
@@ -105,7 +102,7 @@ fn sorted_groups(
 type OrderKeys = Vec<(Vec<Datum>, bool)>;
 
 /// The keys of an order for all groups of a list.
-fn order_keys(planned: &PlannedGrouping, groups: &Groups, list: &ListTemplate) -> Result<OrderKeys, Rejection> {
+fn order_keys(groups: &Groups, list: &ListTemplate, clock: Clock) -> Result<OrderKeys, Rejection> {
     if list.order.is_empty() {
         return Ok(Vec::new());
     }
@@ -117,11 +114,11 @@ fn order_keys(planned: &PlannedGrouping, groups: &Groups, list: &ListTemplate) -
         .map(|(states, total)| states.iter().map(|state| state.result(&total.what)).collect())
         .collect();
     let types: Vec<Type> = values.iter().map(|values| type_of(values)).collect();
-    let inputs = Inputs::of_values(values);
+    let inputs = Inputs::of_values(values, Vec::new());
     let keys = list.order.iter().map(|order| {
-        let program = bind_order(template, &types, &order.by, planned.now)?;
+        let program = bind_order(template, &types, &order.by, clock.now)?;
         let of_group = |at: usize| {
-            let document = Document { inputs: &inputs, at, score: 0.0, zone: planned.zone, selection: None };
+            let document = Document { inputs: &inputs, at, score: 0.0, zone: clock.zone, selection: None };
             program.node.value(&document)
         };
         Ok(((0..of.keys.len()).map(of_group).collect(), order.descending))

@@ -7,6 +7,7 @@ use brooklet_task::{Rejection, Want};
 
 use super::collect::{Collector, Kept, Progress};
 use super::continuation::ListPath;
+use super::firsts::classes;
 use super::groups::{Groups, HeldHit};
 use super::result::{Page, Writing, settle_hits, window};
 use super::{PlannedGrouping, Seal};
@@ -34,9 +35,27 @@ pub(crate) trait Found {
 }
 
 enum Step {
-    Collect { request: usize, schema: usize, progress: Box<Progress>, all: Option<Rc<Kept>> },
-    Ids { request: usize, lists: Vec<HitsOf>, next: usize },
-    Fill { request: usize, hits: Vec<HitAt>, next: usize },
+    Collect {
+        request: usize,
+        schema: usize,
+        progress: Box<Progress>,
+        all: Option<Rc<Kept>>,
+    },
+    Ids {
+        request: usize,
+        lists: Vec<HitsOf>,
+        next: usize,
+    },
+    Fill {
+        request: usize,
+        hits: Vec<HitAt>,
+        next: usize,
+    },
+    /// What the first documents of a part may show is read.
+    Firsts {
+        request: usize,
+        next: usize,
+    },
     Done,
 }
 
@@ -83,6 +102,7 @@ impl Grouping {
             Step::Collect { .. } => return self.collect(planned, schemas, found, reads),
             Step::Ids { .. } => self.read_ids(planned, found, reads),
             Step::Fill { .. } => self.fill(planned, found, reads),
+            Step::Firsts { .. } => self.fill_firsts(found, reads),
             Step::Done => return Ok(Want::Nothing),
         };
         match halted {
@@ -121,7 +141,7 @@ impl Grouping {
             *all = Some(Rc::new(every(views)));
         }
         let kept = all.as_deref().unwrap_or_else(|| found.kept(*schema));
-        let collector = Collector { planned: of, schema: *schema, views, kept };
+        let collector = Collector { planned: of, schema: *schema, views, kept, is_part: self.is_part };
         let want = collector.step(progress, &mut self.groups[*request], reads)?;
         if want != Want::Nothing {
             return Ok(want);
@@ -224,6 +244,39 @@ impl Grouping {
         }
         *next = end;
         if end == hits.len() {
+            self.step = Step::Firsts { request: *request, next: 0 };
+        }
+        Ok(())
+    }
+
+    /// Reads what the first documents may show.
+    fn fill_firsts(&mut self, found: &mut dyn Found, reads: &mut Reads) -> Result<(), Halt> {
+        let Step::Firsts { request, next } = &mut self.step else { return Ok(()) };
+        let groups = &mut self.groups[*request];
+        let classes = classes(&groups.templates);
+        let end = if classes.is_empty() { groups.firsts.len() } else { (*next + HITS_BATCH).min(groups.firsts.len()) };
+        let (mut missing, mut more) = (false, 0);
+        for first in groups.firsts[*next..end].iter_mut().filter(|first| first.fields.len() < classes.len()) {
+            let (schema, (view, ordinal)) = (first.schema as usize, first.place);
+            let mut fields = Vec::with_capacity(classes.len());
+            for class in &classes {
+                match found.fields(schema, (view as usize, ordinal, &first.id), class.as_deref(), reads) {
+                    Ok(of_class) => fields.push(of_class.map(Rc::from)),
+                    Err(Halt::Missing) => missing = true,
+                    Err(halt) => return Err(halt),
+                }
+            }
+            if fields.len() == classes.len() {
+                more += fields.iter().flatten().map(|fields: &Rc<[u8]>| fields.len()).sum::<usize>();
+                first.fields = fields;
+            }
+        }
+        groups.take(more)?;
+        if missing {
+            return Err(Halt::Missing);
+        }
+        *next = end;
+        if end == groups.firsts.len() {
             self.step = collect(*request + 1, 0);
         }
         Ok(())
@@ -258,6 +311,7 @@ pub(crate) fn write(
         if planned.bound.iter().all(Option::is_none) {
             continue;
         }
+        groups.add_firsts(planned)?;
         groups.count_groups();
         let merged = |hits: &mut Vec<HeldHit>, max: Option<u32>| settle_hits(hits, planned.kept_hits(max));
         for (template, table) in planned.templates.iter().zip(&mut groups.tables) {

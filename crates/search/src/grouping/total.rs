@@ -55,13 +55,23 @@ impl State {
         }
     }
 
+    /// Counts a document.
+    #[inline]
+    pub(super) fn count(&mut self) {
+        if let State::Count(count) = self {
+            *count += 1;
+        }
+    }
+
     /// Adds a value, every element of it. Returns bytes it takes more.
+    #[inline]
     pub(crate) fn add(&mut self, value: &Datum) -> usize {
         let elements = value.elements();
         elements.iter().for_each(|element| self.add_one(element));
         if let State::Values(_) = self { 8 * elements.len() } else { 0 }
     }
 
+    #[inline]
     fn add_one(&mut self, value: &Datum) {
         match self {
             State::Count(count) => *count += 1,
@@ -218,7 +228,10 @@ impl State {
 
 fn replace(kept: &mut Datum, value: &Datum, wanted: Ordering) {
     let is_nan = matches!(value, Datum::Double(value) if value.is_nan()) || matches!(value, Datum::Nothing);
-    if !is_nan && (matches!(kept, Datum::Nothing) || value.compare(kept) == wanted) {
+    // Schemas may have several types for the field of one name: of equal numbers one is kept, whichever came first.
+    let is_wider = |order: Ordering| order == Ordering::Equal && value.width() > kept.width();
+    let order = value.compare(kept);
+    if !is_nan && (matches!(kept, Datum::Nothing) || order == wanted || is_wider(order)) {
         *kept = match value {
             // There is one zero.
             Datum::Double(value) => Datum::Double(value + 0.0),

@@ -15,6 +15,7 @@ mod point;
 mod resolved;
 
 use std::cmp::Reverse;
+use std::collections::VecDeque;
 
 use brooklet_kernel::{Bitmap, Codes, TopK, scan_bounds};
 use brooklet_segment::column::vector::{self, Vectors};
@@ -22,7 +23,7 @@ use brooklet_segment::{BlockSource, Halt, read_id};
 use brooklet_task::{Rejection, Want, limits};
 
 use crate::partition::View;
-use crate::plan::Nearest;
+use crate::plan::{Nearest, SchemaPlan};
 use crate::reads::Reads;
 pub(crate) use point::{Point, distance_bounds, exact_distance};
 use point::{code_metric, column_of, least, nearness};
@@ -34,6 +35,13 @@ const STEP_BYTES: usize = 6 << 20;
 const AHEAD: usize = 512;
 /// Candidates whose exact cells are wanted at once.
 const RESCORE_BATCH: usize = 64;
+
+/// Operators that match all within their threshold come first: what they let through is what the others choose among.
+pub(crate) fn order_of_resolving(plan: &SchemaPlan) -> VecDeque<usize> {
+    let competing = (0..plan.nearest.len()).filter(|index| plan.nearest[*index].competes);
+    let others = (0..plan.nearest.len()).filter(|index| !plan.nearest[*index].competes);
+    others.chain(competing).collect()
+}
 
 /// A document that may be among the nearest.
 #[derive(Clone, Copy, Debug)]

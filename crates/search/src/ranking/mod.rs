@@ -301,6 +301,11 @@ impl Ranker {
         Ok(if score.is_finite() { score } else { f64::NEG_INFINITY })
     }
 
+    /// Whether the score asks nothing of a document: all have the same.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.score.kinds.is_empty() && !self.score_uses_match_data
+    }
+
     /// Bounds of the score when distances are known by their bounds only; nothing if there are none.
     pub(crate) fn bounds(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<Option<Interval>, Halt> {
         let summed = self.ready(spot, reads)?;

@@ -220,6 +220,11 @@ impl Host {
             match task.wants()? {
                 Want::Nothing => return Ok(()),
                 Want::Pause => {}
+                // A host that knows one zone.
+                Want::Zone { name, .. } => {
+                    let offset = (name == "Europe/Oslo").then(|| 7_200i32.to_le_bytes());
+                    task.give(Block::copy_of(offset.as_ref().map_or(&[][..], |offset| offset)))?;
+                }
                 Want::Manifest { layout, operation } => {
                     task.give(Block::copy_of(&self.manifest(key, layout, operation)))?;
                 }
