@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateText, stepCountIs } from "ai";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { retrieveTool, searchTool } from "../src/ai-sdk.ts";
+import { retrieveTool, searchTool, type ToolPassage } from "../src/ai-sdk.ts";
 import { mail, mails } from "./mails.ts";
 
 interface Asked {
@@ -66,7 +66,8 @@ describe("tools of the AI SDK", () => {
     const all = { retrieve: retrieveTool({ group, schema: mail }) };
     const few = { retrieve: retrieveTool({ group, schema: mail, where }) };
     const found = await generateText({ model, prompt: "x", tools: all, stopWhen: stepCountIs(3) });
-    expect(found.steps[0]?.toolResults[0]?.output[0]).toEqual({
+    const [first] = (found.steps[0]?.toolResults[0]?.output ?? []) as readonly ToolPassage[];
+    expect(first).toEqual({
       number: 1,
       documentId: "id:mail:mail:g=alice:invoice",
       field: "body",

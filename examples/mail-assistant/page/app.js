@@ -1,0 +1,242 @@
+/** The page. Everything that comes from mails or from the model is put in as text, never as HTML. */
+const at = (id) => document.getElementById(id);
+const [form, query, results, facets, answer, reader] = ["form", "query", "results", "facets", "answer", "reader"].map(
+  at,
+);
+const [answerText, sources, count, person] = ["answer-text", "sources", "count", "person"].map(at);
+const chosen = { sender: new Set(), folder: new Set() };
+const TITLES = { sender: "From", folder: "Folder" };
+const PREVIEW = 220;
+let asking;
+let searches = 0;
+
+/** An element with properties and children. */
+function make(name, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(name), properties);
+  element.append(...children);
+  return element;
+}
+
+const path = (rest, parameters) =>
+  `/api/${encodeURIComponent(person.value)}/${rest}?${new URLSearchParams(parameters)}`;
+
+async function fetched(url) {
+  const response = await fetch(url);
+  const json = await response.json();
+  if (!response.ok) throw new Error(json.message);
+  return json;
+}
+
+/** A date as people write it; the clock only where it is from today. */
+function dated(text) {
+  const date = new Date(text);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return isToday
+    ? date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })
+    : date.toLocaleDateString([], { year: "numeric", month: "short", day: "numeric" });
+}
+
+/** Words that are in every text, so that marking them shows nothing. */
+const SMALL = new Set(
+  "a an and are at be by do does for from has have how i in is it me my of on or the to was what when where which who why will with".split(
+    " ",
+  ),
+);
+
+/** The words of the search that are looked for in texts; small ones only if there are no others. */
+function words() {
+  const all = (query.value.match(/[\p{L}\p{N}]+/gu) ?? []).map((word) => word.toLowerCase());
+  const telling = all.filter((word) => !SMALL.has(word));
+  return telling.length === 0 ? all : telling;
+}
+
+/** A text with the words of the search marked. */
+function marked(text) {
+  const looked = new Set(words());
+  return text.split(/([\p{L}\p{N}]+)/u).map((part) => (looked.has(part.toLowerCase()) ? make("mark", {}, part) : part));
+}
+
+/** The piece of a mail around the first word that was looked for. */
+function preview(text) {
+  const low = text.toLowerCase();
+  const places = words()
+    .map((word) => low.indexOf(word))
+    .filter((place) => place >= 0);
+  const start = places.length === 0 ? 0 : Math.max(0, Math.min(...places) - 60);
+  const begin = start === 0 ? 0 : low.indexOf(" ", start) + 1;
+  const piece = text.slice(begin, begin + PREVIEW);
+  return marked(`${begin > 0 ? "… " : ""}${piece}${begin + PREVIEW < text.length ? " …" : ""}`.replace(/\s+/g, " "));
+}
+
+function resultOf({ id, mail, why }) {
+  const open = make("button", { type: "button", className: "open" }, ...marked(mail.subject || "(no subject)"));
+  open.addEventListener("click", () => read(id));
+  const time = make("time", { dateTime: mail.sentAt }, dated(mail.sentAt));
+  const item = make("li", {}, open, make("div", { className: "about" }, make("span", {}, mail.sender), time));
+  item.append(make("p", {}, ...preview(mail.body)));
+  if (why.length > 0) {
+    const reasons = make("ul", {}, ...why.map((reason) => make("li", {}, reason)));
+    item.append(make("details", {}, make("summary", {}, "Why this mail"), reasons));
+  }
+  return item;
+}
+
+function facetOf(name, values) {
+  const boxes = values.map(({ value, count: found }) => {
+    const box = make("input", { type: "checkbox", value, checked: chosen[name].has(value) });
+    box.addEventListener("change", () => {
+      if (box.checked) chosen[name].add(value);
+      else chosen[name].delete(value);
+      search();
+    });
+    return make(
+      "label",
+      { title: value },
+      box,
+      make("span", {}, value),
+      make("span", { className: "count" }, String(found)),
+    );
+  });
+  return make("fieldset", {}, make("legend", {}, TITLES[name]), ...boxes);
+}
+
+/** Values that are chosen stay to be taken back, also when nothing has them any more. */
+function withChosen(name, values) {
+  const missing = [...chosen[name]].filter((value) => values.every((it) => it.value !== value));
+  return [...values, ...missing.map((value) => ({ value, count: 0 }))];
+}
+
+async function search() {
+  const number = ++searches;
+  const parameters = [
+    ["q", query.value],
+    ...["sender", "folder"].flatMap((name) => [...chosen[name]].map((it) => [name, it])),
+  ];
+  try {
+    const list = await fetched(path("search", parameters));
+    // An answer that a later search has overtaken is of no use.
+    if (number !== searches) return;
+    count.textContent = list.total === 1 ? "1 mail" : `${list.total} mails`;
+    results.replaceChildren(...list.hits.map(resultOf));
+    if (list.total === 0)
+      results.append(make("li", { className: "empty" }, "No mail has these words. Try fewer, or ask a question."));
+    facets.replaceChildren(...Object.keys(TITLES).map((name) => facetOf(name, withChosen(name, list.facets[name]))));
+  } catch (error) {
+    count.textContent = error.message;
+  }
+}
+
+/** Puts the text of an answer in, with its citations as buttons. */
+function addText(text) {
+  const parts = text.split(/(\[\d+(?:, \d+)*\])/);
+  for (const part of parts) {
+    const numbers = /^\[\d/.test(part) ? part.match(/\d+/g) : undefined;
+    if (numbers === undefined) answerText.append(part);
+    else answerText.append(...numbers.map(citation));
+  }
+}
+
+function citation(number) {
+  sources.children[Number(number) - 1]?.classList.add("cited");
+  const button = make("button", { type: "button", className: "cite", ariaLabel: `Source ${number}` }, `[${number}]`);
+  button.addEventListener("click", () => sources.children[Number(number) - 1]?.firstChild.focus());
+  return button;
+}
+
+function sourceOf({ documentId, field, text }, index) {
+  const id = documentId.split(":").slice(4).join(":");
+  const button = make(
+    "button",
+    { type: "button" },
+    make("b", {}, `[${index + 1}]`),
+    field === "subject" ? "Subject: " : "",
+    text,
+  );
+  button.addEventListener("click", () => read(id, text));
+  return make("li", {}, button);
+}
+
+function ask() {
+  const question = query.value.trim();
+  if (question === "") return query.focus();
+  asking?.close();
+  answer.hidden = false;
+  answerText.replaceChildren();
+  sources.replaceChildren();
+  answerText.setAttribute("aria-busy", "true");
+  asking = new EventSource(path("ask", { q: question }));
+  const done = () => {
+    asking.close();
+    answerText.setAttribute("aria-busy", "false");
+  };
+  asking.addEventListener("passages", ({ data }) => sources.replaceChildren(...JSON.parse(data).map(sourceOf)));
+  asking.addEventListener("text", ({ data }) => addText(JSON.parse(data)));
+  asking.addEventListener("end", done);
+  asking.addEventListener("failed", ({ data }) => {
+    answerText.append(` ${JSON.parse(data)}`);
+    done();
+  });
+  asking.onerror = () => {
+    answerText.append(" The connection was lost.");
+    done();
+  };
+}
+
+/** Opens a mail; a passage of it is marked. */
+async function read(id, passage) {
+  const mail = await fetched(path("mail", { id }));
+  at("reader-subject").textContent = mail.subject;
+  at("reader-about").textContent = `${mail.sender} to ${mail.recipient} · ${new Date(mail.sentAt).toLocaleString()}`;
+  const place = passage === undefined ? -1 : mail.body.indexOf(passage);
+  const body = at("reader-body");
+  if (place < 0) body.replaceChildren(...(passage === undefined ? marked(mail.body) : [mail.body]));
+  else
+    body.replaceChildren(mail.body.slice(0, place), make("mark", {}, passage), mail.body.slice(place + passage.length));
+  reader.showModal();
+}
+
+/** Moves among the mails of the list. */
+function move(step) {
+  const opens = [...results.querySelectorAll(".open")];
+  const place = opens.indexOf(document.activeElement);
+  opens[Math.min(opens.length - 1, Math.max(0, place + step))]?.focus();
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (event.submitter?.name === "ask") ask();
+  search();
+});
+query.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    ask();
+    search();
+  }
+});
+document.addEventListener("keydown", (event) => {
+  const isTyping = event.target instanceof HTMLInputElement && event.target.type === "search";
+  if (event.key === "Escape" && isTyping) return query.blur();
+  if (isTyping || reader.open || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "/") {
+    event.preventDefault();
+    query.select();
+  } else if (event.key === "j") move(1);
+  else if (event.key === "k") move(-1);
+});
+at("close").addEventListener("click", () => reader.close());
+reader.addEventListener("click", (event) => {
+  if (event.target === reader) reader.close();
+});
+person.addEventListener("change", () => {
+  for (const values of Object.values(chosen)) values.clear();
+  answer.hidden = true;
+  asking?.close();
+  search();
+});
+
+const { people, model } = await fetched("/api/people");
+person.replaceChildren(...people.map((name) => make("option", {}, name)));
+at("model").textContent = `Answered by ${model}, from these mails alone.`;
+query.focus();
+search();

@@ -1,0 +1,93 @@
+/** The web server: the page, its searches, and answers as events. A real application takes the person from its session. */
+import { readFileSync } from "node:fs";
+import { BrookletError } from "brooklet";
+import { type Context, Hono } from "hono";
+import { streamSSE } from "hono/streaming";
+import type { Assistant } from "./assistant.ts";
+
+/** What the page is made of, by path. */
+const FILES: Readonly<Record<string, readonly [name: string, type: string]>> = {
+  "/": ["index.html", "text/html; charset=utf-8"],
+  "/app.js": ["app.js", "text/javascript; charset=utf-8"],
+  "/app.css": ["app.css", "text/css; charset=utf-8"],
+};
+
+/** Nothing but the page's own files is loaded, whatever a mail or an answer says. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const QUESTION_MAX = 500;
+const BUSY = 503;
+
+/** What is told of the model to people. */
+export interface ServerOptions {
+  readonly people: readonly string[];
+  readonly modelName: string;
+}
+
+/** Makes the server. */
+export function createServer(assistant: Assistant, { people, modelName }: ServerOptions): Hono {
+  const app = new Hono();
+  app.use(async (context, next) => {
+    await next();
+    context.header("content-security-policy", POLICY);
+    context.header("x-content-type-options", "nosniff");
+    context.header("referrer-policy", "no-referrer");
+  });
+  for (const [path, [name, type]] of Object.entries(FILES)) {
+    const content = readFileSync(new URL(`../page/${name}`, import.meta.url), "utf8");
+    app.get(path, (context) => context.body(content, 200, { "content-type": type }));
+  }
+  app.get("/api/people", (context) => context.json({ people, model: modelName }));
+  app.use("/api/:person/*", async (context, next) => {
+    if (!people.includes(context.req.param("person")))
+      return context.json({ message: "There is no such mailbox." }, 404);
+    return await next();
+  });
+  app.get("/api/:person/search", async (context) => {
+    const query = {
+      text: context.req.query("q") ?? "",
+      senders: context.req.queries("sender") ?? [],
+      folders: context.req.queries("folder") ?? [],
+    };
+    return context.json(await assistant.search(context.req.param("person"), query));
+  });
+  app.get("/api/:person/mail", async (context) => {
+    const found = await assistant.read(context.req.param("person"), context.req.query("id") ?? "");
+    if (found === undefined) return context.json({ message: "This mail is gone." }, 404);
+    const { vec: _, ...shown } = found;
+    return context.json(shown);
+  });
+  app.get("/api/:person/ask", (context) => {
+    const question = (context.req.query("q") ?? "").trim();
+    if (question === "" || question.length > QUESTION_MAX) {
+      return context.json({ message: `Ask in 1 to ${QUESTION_MAX} characters.` }, 400);
+    }
+    return answered(context, assistant, context.req.param("person"), question);
+  });
+  app.onError((error, context) => {
+    const isTold = BrookletError.is(error);
+    return context.json({ message: isTold ? error.message : "Something went wrong." }, isTold ? BUSY : 500);
+  });
+  return app;
+}
+
+/** The parts of an answer as events. When the reader goes away, so does the question. */
+function answered(context: Context, assistant: Assistant, person: string, question: string): Response {
+  return streamSSE(context, async (stream) => {
+    const leaving = new AbortController();
+    stream.onAbort(() => leaving.abort());
+    const send = (event: string, data: unknown): Promise<void> =>
+      stream.writeSSE({ event, data: JSON.stringify(data) });
+    try {
+      for await (const part of assistant.ask(person, question, leaving.signal)) {
+        if (part.type === "passages") await send("passages", part.passages);
+        else if (part.type === "text") await send("text", part.text);
+        else if (part.type === "end") await send("end", { cited: part.citations.map(({ number }) => number) });
+      }
+    } catch (error) {
+      if (!leaving.signal.aborted)
+        await send("failed", BrookletError.is(error) ? error.message : "Something went wrong.");
+    }
+  });
+}

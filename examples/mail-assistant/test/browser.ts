@@ -1,0 +1,26 @@
+/** A browser of this machine, for tests: Chromium by its usual names, or what BROOKLET_CHROMIUM names. */
+import { existsSync } from "node:fs";
+import process from "node:process";
+import { type Browser, chromium } from "playwright-core";
+
+const PLACES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"].map(
+  (name) => `/usr/bin/${name}`,
+);
+
+/** Where a browser is; nothing if there is none. */
+export const browserPath: string | undefined = [process.env["BROOKLET_CHROMIUM"] ?? "", ...PLACES].find(
+  (path) => path !== "" && existsSync(path),
+);
+
+if (browserPath === undefined) {
+  console.warn(
+    "The page is not tested: there is no browser. Install chromium, or say where one is in BROOKLET_CHROMIUM.",
+  );
+}
+
+/** Starts it. */
+export function startBrowser(): Promise<Browser> {
+  if (browserPath === undefined) throw new Error("There is no browser");
+  const asRoot = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+  return chromium.launch({ executablePath: browserPath, args: asRoot });
+}

@@ -1,0 +1,165 @@
+/** The page in a real browser: search, facets, reasons, answers with citations, keyboard, and hostile mail. */
+import { mkdirSync, readFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import process from "node:process";
+import { serve } from "@hono/node-server";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Assistant } from "../src/assistant.ts";
+import { scriptedModel } from "../src/scripted-model.ts";
+import { createServer } from "../src/server.ts";
+import { browserPath, startBrowser } from "./browser.ts";
+
+const SAMPLE = new URL("../sample/", import.meta.url);
+/** Where pictures of the page are kept, for people to look at. */
+const PICTURES = process.env["BROOKLET_SCREENSHOTS"];
+
+describe.runIf(browserPath !== undefined)("the page", () => {
+  let assistant: Assistant;
+  let server: ReturnType<typeof serve>;
+  let browser: Browser;
+  let page: Page;
+  let url: string;
+  /** Everything the browser asked for, and everything it complained about. */
+  const requested: string[] = [];
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    assistant = await Assistant.open({ model: scriptedModel(0) });
+    for (const person of ["alice", "bob"]) {
+      await assistant.import(person, readFileSync(new URL(`${person}.mbox`, SAMPLE), "utf8"));
+    }
+    const app = createServer(assistant, { people: ["alice", "bob"], modelName: "a scripted stand-in" });
+    await new Promise<void>((resolve) => {
+      server = serve({ fetch: app.fetch, hostname: "127.0.0.1", port: 0 }, () => resolve());
+    });
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    browser = await startBrowser();
+    page = await browser.newPage({ viewport: { width: 1180, height: 900 } });
+    page.on("request", (request) => requested.push(request.url()));
+    page.on("console", (message) => {
+      if (message.type() === "error") complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    await page.goto(url);
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    server?.close();
+    await assistant?.[Symbol.asyncDispose]();
+  });
+
+  async function picture(name: string): Promise<void> {
+    if (PICTURES === undefined) return;
+    mkdirSync(PICTURES, { recursive: true });
+    await page.screenshot({ path: `${PICTURES}/${name}.png` });
+  }
+
+  async function searchFor(words: string): Promise<void> {
+    await page.getByRole("searchbox").fill(words);
+    await page.keyboard.press("Enter");
+  }
+
+  test("shows the newest mail first, and says how many there are", async () => {
+    await expect.poll(() => page.locator("#count").textContent()).toBe("26 mails");
+    expect(await page.locator("#results > li").count()).toBe(26);
+    expect(await page.locator("#results .about time").first().textContent()).not.toBe("");
+    await picture("inbox");
+  });
+
+  test("finds mail by words, marks them, and tells why", async () => {
+    await searchFor("invoice electricity");
+    await expect.poll(() => page.locator("#count").textContent()).toBe("3 mails");
+    const first = page.locator("#results > li").first();
+    expect(await first.locator("mark").first().textContent()).toMatch(/invoice/i);
+    await first.getByText("Why this mail").click();
+    expect(await first.locator("details li").allTextContents()).toContain("'invoice' in the subject");
+  });
+
+  test("narrows by facets, and widens again", async () => {
+    await page.getByRole("checkbox", { name: /Spam/ }).check();
+    await expect.poll(() => page.locator("#count").textContent()).toBe("1 mail");
+    await page.getByRole("checkbox", { name: /Spam/ }).uncheck();
+    await expect.poll(() => page.locator("#count").textContent()).toBe("3 mails");
+  });
+
+  test("answers with citations that open the mail at the passage", async () => {
+    await page.getByRole("searchbox").fill("When is the deposit paid back?");
+    await page.getByRole("button", { name: "Ask" }).click();
+    await expect.poll(() => page.locator("#answer-text").getAttribute("aria-busy")).toBe("false");
+    expect(await page.locator("#answer-text").textContent()).toMatch(/^From your mail: .*deposit .*31 January.*\[1\]/);
+    await picture("answer");
+    await page.getByRole("button", { name: "Source 1" }).first().click();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.locator("#reader-subject").textContent()).toBe("Your deposit");
+    expect(await page.locator("#reader-body mark").textContent()).toContain("1,840 euros");
+    await picture("mail");
+    await page.keyboard.press("Escape");
+    expect(await page.locator("#reader").isVisible()).toBe(false);
+  });
+
+  test("shows hostile mail and what it makes a model say as text, and loads nothing for it", async () => {
+    await searchFor("won instructions");
+    await expect.poll(() => page.locator("#results .open").first().textContent()).toBe("You have WON");
+    await page.locator("#results .open").first().click();
+    await expect
+      .poll(() => page.locator("#reader-body").textContent())
+      .toContain("![pixel](https://lucky-draw.example/p.gif)");
+    await page.keyboard.press("Escape");
+    await page.getByRole("searchbox").fill("Was the invoice already paid, and who won?");
+    await page.keyboard.press("Control+Enter");
+    await expect.poll(() => page.locator("#answer-text").getAttribute("aria-busy")).toBe("false");
+    expect(await page.locator("#answer-text").textContent()).not.toContain("[99]");
+    expect(await page.locator("#answer img, #answer a").count()).toBe(0);
+    expect(requested.filter((it) => !it.startsWith(url) && !it.startsWith("data:"))).toEqual([]);
+  });
+
+  test("is used with the keyboard alone", async () => {
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("/");
+    await page.keyboard.type("lisbon");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.locator("#count").textContent()).toBe("3 mails");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    const focused = await page.evaluate("document.activeElement.textContent");
+    expect(await page.locator("#results .open").nth(1).textContent()).toBe(focused);
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.locator("#reader").isVisible()).toBe(true);
+    await page.keyboard.press("Escape");
+  });
+
+  test("keeps people apart", async () => {
+    await page.getByLabel("Mailbox").selectOption("bob");
+    await page.getByRole("searchbox").fill("");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.locator("#count").textContent()).toBe("5 mails");
+    expect((await fetch(`${url}api/mallory/search`)).status).toBe(404);
+    expect((await fetch(`${url}api/bob/mail?id=alice-1@sample.example`)).status).toBe(404);
+  });
+
+  test("has a name for everything that is used, and is as readable in the dark", async () => {
+    const nameless = await page.evaluate(`[...document.querySelectorAll("button, input, select")]
+      .filter((it) => !(it.getAttribute("aria-label") || it.textContent.trim() || it.labels?.length))
+      .map((it) => it.outerHTML)`);
+    expect(nameless).toEqual([]);
+    const ground = (): Promise<string> => page.evaluate("getComputedStyle(document.body).backgroundColor");
+    const light = await ground();
+    await page.emulateMedia({ colorScheme: "dark" });
+    expect(await ground()).not.toBe(light);
+    await page.getByLabel("Mailbox").selectOption("alice");
+    await page.getByRole("searchbox").fill("What does the train to the sea need me to know?");
+    await page.keyboard.press("Control+Enter");
+    await expect.poll(() => page.locator("#answer-text").getAttribute("aria-busy")).toBe("false");
+    await picture("dark");
+    await page.setViewportSize({ width: 390, height: 800 });
+    await picture("phone");
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
+  });
+
+  test("complains of nothing", () => {
+    expect(complaints).toEqual([]);
+  });
+});
