@@ -1,6 +1,6 @@
 /**
- * `npm run bench:text [-- --quick]`: queries of text over one segment of 10,000 documents of 200 words, resident and
- * from the page cache, one thread, through the shipped core. Every answer is compared with a plain scan written here:
+ * `npm run bench:text [-- --quick]`: queries of text over one group of 10,000 documents of 200 words, folded, resident
+ * and from the page cache, one thread, through the shipped core. Every answer is compared with a plain scan written here:
  * how many documents match, and for bm25 which ten are best. Every figure stands beside what the same processor needs,
  * in the same run, to compare every word of the documents with three others, so that runs on different machines (or
  * days) can be compared.
@@ -24,8 +24,7 @@ const SERVICES = `<services version="1.0"><content id="doc" version="1.0"><redun
 const SCHEMA = `schema doc {
   document doc {
     field body type string { indexing: index }
-    field name type string { indexing: index }
-    field number type int { indexing: summary | attribute }
+    field name type string { indexing: attribute }
   }
   rank-profile bm25 { first-phase { expression: bm25(body) } }
 }`;
@@ -102,7 +101,7 @@ function best(numbers) {
 }
 
 const contains = (number) => `body contains "${word(number)}"`;
-const or = (...numbers) => ({ where: numbers.map(contains).join(" or "), ...best(numbers), profile: "bm25" });
+const or = (...numbers) => ({ where: numbers.map(contains).join(" or "), ...best(numbers) });
 function phrase(first, second) {
   const stands = (body) => body.some((number, at) => number === first && body[at + 1] === second);
   const where = `body contains phrase("${word(first)}", "${word(second)}")`;
@@ -113,25 +112,25 @@ const queries = [
   { name: "or of 3 rare words, bm25", ...or(2_000, 3_000, 5_000), goals: [0.3, 0.6] },
   { name: "or of 3 medium words, bm25", ...or(150, 250, 400), goals: [0.3, 0.6] },
   { name: "or of 3 common words, bm25", ...or(2, 7, 15) },
-  { name: "phrase of medium words", ...phrase(100, 200), goals: [1, 1] },
+  { name: "phrase of medium words", ...phrase(100, 200), goals: [1] },
   { name: "phrase of common words", ...phrase(3, 10), goals: [1] },
   {
     name: "prefix",
     where: `body contains ({prefix:true}"${of300.slice(0, 3)}")`,
     total: withWord((of) => of.startsWith(of300.slice(0, 3))),
-    goals: [3, 3],
+    goals: [3],
   },
   {
     name: "substring",
     where: `body contains ({substring:true}"${of300.slice(1, 4)}")`,
     total: withWord((of) => of.includes(of300.slice(1, 4))),
-    goals: [3, 3],
+    goals: [3],
   },
   {
     name: "fuzzy",
     where: `name contains ({maxEditDistance:2}fuzzy("${names[17]}"))`,
     total: names.filter((of) => isNear(of, names[17], 2)).length,
-    goals: [3, 3],
+    goals: [3],
   },
 ];
 
@@ -161,7 +160,7 @@ async function feed(cluster) {
     const pending = bodies.slice(first, first + 256).map((body, offset) => {
       const number = first + offset;
       const id = `id:b:doc:g=g:${String(number).padStart(7, "0")}`;
-      const fields = { body: Array.from(body, word).join(" "), name: names[number], number };
+      const fields = { body: Array.from(body, word).join(" "), name: names[number] };
       const request = { kind: "put", rawPath: "", id, create: false, condition: "" };
       return cluster
         .partition("g:g")
@@ -172,13 +171,13 @@ async function feed(cluster) {
   }
 }
 
-async function search(cluster, { where, profile }) {
+async function search(cluster, { where }) {
   const properties = [
     ["streaming.groupname", "g"],
-    ["yql", `select number from doc where ${where}`],
+    ["yql", `select documentid from doc where ${where}`],
+    ["ranking", "bm25"],
     ["timeout", "60s"],
   ];
-  if (profile !== undefined) properties.push(["ranking", profile]);
   return cluster.partition("g:g").search({ properties, body: new Uint8Array(0) }, TIMEOUT_MS);
 }
 
@@ -208,13 +207,17 @@ async function measure(name, cacheBytes, goal, baseline) {
     for (const query of queries) {
       const latencies = [];
       let answer;
+      const before = process.cpuUsage();
       for (let round = 0; round < ROUNDS; round += 1) {
         const start = performance.now();
         answer = await search(cluster, query);
         latencies.push(performance.now() - start);
       }
+      const { user, system } = process.cpuUsage(before);
+      const cpu = (user + system) / 1_000 / ROUNDS;
       check(query, answer.body);
-      report(`${name}, ${query.name}`, latencies, answer.bytesRead, query.goals?.[goal], baseline, query.total);
+      const figures = { latencies, cpu, baseline, goal: query.goals?.[goal] };
+      report(`${name}, ${query.name}`, figures, query.total, answer.bytesRead);
     }
   } finally {
     await cluster.close();
@@ -222,12 +225,13 @@ async function measure(name, cacheBytes, goal, baseline) {
   }
 }
 
-function report(name, latencies, bytesRead, goal, baseline, total) {
+/** The processor's time is told beside the clock's: on a machine that does other work it is the steadier one. */
+function report(name, { latencies, cpu, baseline, goal }, total, bytesRead) {
   const ms = median(latencies);
   const p99 = [...latencies].sort((a, b) => a - b)[Math.floor(latencies.length * 0.99)];
   const met = goal === undefined ? "" : ` (goal ${goal} ms: ${ms <= goal ? "met" : "MISSED"})`;
   process.stdout.write(
-    `${name}: p50 ${ms.toFixed(3)} ms${met}, p99 ${p99.toFixed(3)} ms, ${(ms / baseline).toFixed(2)} of a plain pass, ` +
+    `${name}: p50 ${ms.toFixed(3)} ms${met}, p99 ${p99.toFixed(3)} ms, ${cpu.toFixed(3)} ms of processor, ${(ms / baseline).toFixed(2)} of a plain pass, ` +
       `${total} documents, ${bytesRead} bytes read a query\n`,
   );
 }

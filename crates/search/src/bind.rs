@@ -14,6 +14,7 @@ use brooklet_schema::Schema;
 use brooklet_segment::layout::{ColumnKind, ColumnSpec};
 use brooklet_task::{Code, Issues, Rejection, limits};
 
+use crate::analysis::Analysis;
 use crate::deployed::{DeployedSchema, metric_of};
 use crate::inputs::Inputs;
 use crate::nearest::Point;
@@ -33,7 +34,7 @@ pub(crate) struct Bound {
 /// Binds `item` to `schema`. `sole`: whether no other schema is searched.
 pub(crate) fn bind(
     item: &Item,
-    schema: &DeployedSchema,
+    (schema, analysis): (&DeployedSchema, &Analysis),
     sole: bool,
     inputs: &Inputs,
     issues: &mut Issues,
@@ -41,6 +42,7 @@ pub(crate) fn bind(
     let mut binder = Binder {
         deployed: schema,
         schema: &schema.schema,
+        analysis,
         sole,
         inputs,
         issues,
@@ -67,6 +69,7 @@ pub(crate) fn bind(
 struct Binder<'a> {
     deployed: &'a DeployedSchema,
     schema: &'a Schema,
+    analysis: &'a Analysis,
     sole: bool,
     inputs: &'a Inputs,
     issues: &'a mut Issues,
@@ -121,6 +124,16 @@ impl Binder<'_> {
             }
             // Stored predicates cannot be searched in streaming mode: none matches.
             Operator::Predicate(_) => Node::False,
+            Operator::Term(term) if self.scope.is_none() => match self.grams(term)? {
+                Some(grams) => {
+                    let gram = |text: String| {
+                        let operator = Operator::Term(tree::Term { text, ..term.clone() });
+                        Ok(Node::Leaf(self.leaf(&Item { operator, ..item.clone() }, counts)?))
+                    };
+                    Node::And(grams.into_iter().map(gram).collect::<Result<_, Rejection>>()?)
+                }
+                None => Node::Leaf(self.leaf(item, counts)?),
+            },
             _ => Node::Leaf(self.leaf(item, counts)?),
         })
     }

@@ -7,6 +7,7 @@ use brooklet_query::tree::Query;
 use brooklet_rank::match_data::RankProperties;
 use brooklet_task::{Code, Issues, Rejection, limits};
 
+use crate::analysis::Analysis;
 use crate::bind::bind;
 use crate::deployed::{Deployed, DeployedSchema};
 use crate::embedded_inputs;
@@ -222,12 +223,13 @@ fn for_schema(
         return Err(Rejection::new(Code::IllegalQuery, message));
     }
     let inputs = Inputs::bind(properties, profile, embeddings)?;
-    let bound = bind(&query.item, schema, sole, &inputs, issues)?;
     let mut rank_properties = profile.properties.clone();
     properties.beginning("ranking.properties.").for_each(|(name, value)| rank_properties.replace(name, value));
     if let Some(time) = freshness(properties, now)? {
         rank_properties.replace(NOW, &time.to_string());
     }
+    let analysis = Analysis::of(&rank_properties)?;
+    let bound = bind(&query.item, (schema, &analysis), sole, &inputs, issues)?;
     Ok(SchemaPlan {
         schema: schema.clone(),
         root: bound.root,
@@ -240,6 +242,7 @@ fn for_schema(
         phases: Phases::of(&profile.profile, is_limited(&rank_properties), properties)?,
         profile: profile.clone(),
         rank_properties,
+        analysis,
         inputs,
         summary_class: summary.to_owned(),
         models: models.clone(),

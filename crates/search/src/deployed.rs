@@ -15,6 +15,7 @@ use brooklet_schema::{
 use brooklet_segment::layout::{ColumnKind, ColumnSpec, columns, fingerprint};
 use brooklet_task::{Code, Rejection};
 
+use crate::analysis::Analysis;
 use crate::global_phase::GlobalPhase;
 use crate::onnx_call::onnx_call;
 
@@ -209,6 +210,7 @@ fn compile(schema: &Schema, profile: &RankProfile, models: &Rc<ModelFiles>) -> R
     let fields = fields_of(schema, profile);
     let properties: RankProperties = profile.properties.iter().map(|(name, value)| (name, value)).collect();
     crate::ranking::group_statistics::check(&properties)
+        .and_then(|()| Analysis::of(&properties).map(|_| ()))
         .map_err(|rejection| rejection.within(&format!("rank profile '{}'", profile.name)))?;
     let environment = ProfileEnvironment { schema, profile, models, fields: &fields, properties: &properties };
     let default = SourceText::built_in(if profile.name == "unranked" { "0" } else { "nativeRank" });

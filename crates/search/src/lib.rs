@@ -5,6 +5,7 @@
 //! hits are ordered, summarised and [rendered](render).
 #![forbid(unsafe_code)]
 
+mod analysis;
 mod answer;
 mod bind;
 mod compile;

@@ -5,7 +5,9 @@ use brooklet_query::tree::Item;
 use brooklet_rank::match_data::{FieldId, QueryTerms, RankProperties};
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_task::Issues;
+use brooklet_text::Languages;
 
+use crate::analysis::Analysis;
 use crate::deployed::{DeployedProfile, DeployedSchema};
 use crate::grouping::{Clock, PlannedGrouping, Seal};
 use crate::inputs::Inputs;
@@ -82,6 +84,13 @@ pub(crate) enum How {
     TokenSuffix,
     /// It stands in the whole value, once that is folded.
     ValueSubstring,
+    /// Their stems are equal in one of the languages.
+    Stem(Languages),
+    /// It stands in it, and nothing but a run of CJK is cut: at its start, at its end, or both, if that is asked.
+    Segment {
+        starts: bool,
+        ends: bool,
+    },
 }
 
 /// A word as it is compared: normalised as the field's words are.
@@ -245,6 +254,8 @@ pub(crate) struct SchemaPlan {
     pub(crate) summary_class: String,
     /// The profile's rank properties and the request's over them.
     pub(crate) rank_properties: RankProperties,
+    /// How words are understood.
+    pub(crate) analysis: Analysis,
     /// Phases that decide anew about the best hits.
     pub(crate) phases: Phases,
     /// Outputs of models that came with the request.

@@ -1,6 +1,7 @@
 #![forbid(unsafe_code)]
 //! Text as matching sees it: where tokens begin and end, how they are folded, and how far two words are apart.
-//! No stemming: streaming search does not know it. What a field asks for is decided by the schema; see [`Normalizing`].
+//! What a field asks for is decided by the schema; see [`Normalizing`]. Stems and words of scripts without spaces are for
+//! those who ask for them: streaming search does not know them.
 //!
 //! Two tokenizers differ on purpose, as they do in the reference implementation: [`Tokens`] splits the text of a
 //! document, [`segment`] a word of a query. A query word like `x²` is therefore one segment that equals no token.
@@ -9,16 +10,22 @@
 //! ASCII; folding of `cased` fields whose value is all ASCII. Both are documented there as accidents.
 
 mod chunk;
+mod cjk;
 mod compose;
 mod fold;
 mod fuzzy;
+mod grams;
 mod segment;
+mod stem;
 mod tokenize;
 mod unicode;
 
 pub use chunk::{CHUNK_LENGTH, fixed_length, sentences};
+pub use cjk::{count_segments, has_cjk, is_boundary, is_cjk};
 pub use compose::compose;
 pub use fold::{Normalizing, fold, lowercase};
 pub use fuzzy::{Fuzzy, FuzzyOptions, edit_distance, nearest};
+pub use grams::grams;
 pub use segment::{Class, class_of, segment};
+pub use stem::{Languages, Stems};
 pub use tokenize::{Token, Tokens, is_word};

@@ -66,6 +66,14 @@ impl Binder<'_> {
         Ok(searched)
     }
 
+    /// Whether a name may mean fields of n-grams.
+    pub(super) fn has_grams(&self, name: &str) -> bool {
+        let name = brooklet_query::tree::index_of(name);
+        let is_of_grams =
+            |field: &str| self.schema.query_field(field).is_some_and(|field| self.analysis.gram_size(field).is_some());
+        self.schema.field_set(name).map_or_else(|| is_of_grams(name), |set| set.fields.iter().any(|of| is_of_grams(of)))
+    }
+
     /// Another of several schemas may have the field: then this one just has no matches.
     pub(super) fn report_unsearchable(&mut self, name: &str) {
         if self.sole || self.schema.query_field(name).is_some() {

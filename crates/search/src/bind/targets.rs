@@ -22,16 +22,19 @@ impl Binder<'_> {
     /// What a leaf of the tree asks.
     pub(super) fn targets(&mut self, item: &Item) -> Result<Vec<Target>, Rejection> {
         match &item.operator {
-            Operator::Term(term) => self.term(term),
+            Operator::Term(term) => self.term(term, item.annotations.stem),
             Operator::Number(term) => self.number(term),
             Operator::Boolean(term) => {
                 let value = Number::Integer(i64::from(term.value));
                 let (text, low, high) = (term.value.to_string(), End::Inclusive(value), End::Inclusive(value));
                 self.number(&NumberTerm { field: term.field.clone(), text, low, high, hit_limit: None })
             }
-            Operator::Phrase(phrase) => self.phrase(&phrase.field, &phrase_words(&phrase.items)?, false, false),
+            Operator::Phrase(phrase) => {
+                let stems = item.annotations.stem;
+                self.phrase(&phrase.field, &phrase_words(&phrase.items, stems)?, false, false)
+            }
             Operator::Uri(uri) => {
-                let words = uri.words.iter().map(|word| vec![(word.clone(), TermKind::Word)]);
+                let words = uri.words.iter().map(|word| vec![PhraseWord::plain(word)]);
                 self.phrase(&uri.field, &words.collect::<Vec<_>>(), uri.start_anchor, uri.end_anchor)
             }
             Operator::Equiv(items) => {
@@ -44,11 +47,8 @@ impl Binder<'_> {
             Operator::Alternatives(of) => {
                 let mut targets = Vec::new();
                 for (word, _) in &of.words {
-                    targets.extend(self.term(&Term {
-                        field: of.field.clone(),
-                        text: word.clone(),
-                        kind: TermKind::Word,
-                    })?);
+                    let term = Term { field: of.field.clone(), text: word.clone(), kind: TermKind::Word };
+                    targets.extend(self.term(&term, false)?);
                 }
                 Ok(join_words(targets))
             }
@@ -79,14 +79,15 @@ impl Binder<'_> {
         }
     }
 
-    fn term(&mut self, term: &Term) -> Result<Vec<Target>, Rejection> {
+    /// `stems`: whether the word may be stemmed.
+    fn term(&mut self, term: &Term, stems: bool) -> Result<Vec<Target>, Rejection> {
         let fields = self.fields(&term.field)?;
         let text = normalise(&term.text, Self::normalizing(&fields)).into_owned();
         let mut targets = Vec::new();
         for searched in &fields {
             if let Some(spec) = self.text_column(&searched.field) {
                 if !text.is_empty() {
-                    targets.push(searched.target(spec, text_test(&searched.field, term.kind, &text)));
+                    targets.push(searched.target(spec, self.text_test(&searched.field, term.kind, &text, stems)));
                 }
             } else if let Some(spec) = self.number_column(&searched.field)
                 && let Some(test) = number_of_text(&term.text, number_kind(&spec))
@@ -95,6 +96,90 @@ impl Binder<'_> {
             }
         }
         Ok(targets)
+    }
+
+    /// What a term asks of a text column, by the field's match mode and what the term says itself.
+    fn text_test(&self, field: &Field, kind: TermKind, text: &str, stems: bool) -> Test {
+        let whole = field.matches_whole_value();
+        let how = match (kind, field.matching.mode) {
+            (TermKind::Exact, _) => How::Equals,
+            (TermKind::Suffix, _) if whole => How::TokenSuffix,
+            (TermKind::Suffix, _) => How::Suffix,
+            (TermKind::Substring, _) if whole => How::ValueSubstring,
+            (TermKind::Substring, _) => How::Substring,
+            (_, MatchMode::Substring) => How::Substring,
+            (TermKind::Prefix, _) | (_, MatchMode::Prefix) => How::Prefix,
+            (_, MatchMode::Suffix) => How::Suffix,
+            _ => self.how_word_matches(field, text, stems, (true, true)),
+        };
+        // The text is searched folded, whatever the field's words are: only folded words say where it can be.
+        let folded = field.normalizing() == Normalizing::LowercaseAndFold;
+        if how == How::Substring && !(folded && text.chars().all(brooklet_text::is_word)) {
+            let words = if folded { inner_words(text) } else { Vec::new() };
+            return Test::Text { words, text: text.to_owned() };
+        }
+        Test::Words(vec![WordTest { text: text.to_owned(), how }])
+    }
+
+    /// What a plain word asks of a word of the field. `edges`: whether it is the first, and the last, of its phrase.
+    fn how_word_matches(&self, field: &Field, text: &str, stems: bool, edges: (bool, bool)) -> How {
+        if let Some(size) = self.analysis.gram_size(field) {
+            return match edges {
+                _ if text.chars().nth(size - 1).is_none() => How::Equals,
+                (true, true) => How::Substring,
+                (true, false) => How::Suffix,
+                (false, true) => How::Prefix,
+                (false, false) => How::Equals,
+            };
+        }
+        if self.analysis.segments(field) && brooklet_text::has_cjk(text) {
+            return How::Segment { starts: !edges.0, ends: !edges.1 };
+        }
+        match self.analysis.languages(field) {
+            languages if stems && !languages.is_empty() => How::Stem(languages),
+            _ => How::Equals,
+        }
+    }
+
+    fn phrase_word(&self, field: &Field, word: &PhraseWord, normalizing: Normalizing, edges: (bool, bool)) -> WordTest {
+        let text = normalise(&word.text, normalizing).into_owned();
+        let how = match (word.kind, how_words_match(field, word.kind)) {
+            (TermKind::Word, How::Equals) if !field.matches_whole_value() => {
+                self.how_word_matches(field, &text, word.stems, edges)
+            }
+            (_, how) => how,
+        };
+        WordTest { text, how }
+    }
+
+    /// A phrase with words of CJK, written without anything between its words: there is no space between such words.
+    fn joined(&self, field: &Field, words: &[Vec<PhraseWord>], normalizing: Normalizing) -> Option<Test> {
+        if words.len() < 2 || !self.analysis.segments(field) {
+            return None;
+        }
+        let mut text = String::new();
+        for place in words {
+            let [PhraseWord { text: word, kind: TermKind::Word, .. }] = &place[..] else { return None };
+            text.push_str(word);
+        }
+        let how = How::Segment { starts: false, ends: false };
+        let text = normalise(&text, normalizing).into_owned();
+        brooklet_text::has_cjk(&text).then(|| Test::Words(vec![WordTest { text, how }]))
+    }
+
+    /// The n-grams of a word, if all fields that it searches are of n-grams of one size.
+    pub(super) fn grams(&mut self, term: &Term) -> Result<Option<Vec<String>>, Rejection> {
+        if term.kind != TermKind::Word || !self.has_grams(&term.field) {
+            return Ok(None);
+        }
+        let fields = self.fields(&term.field)?;
+        let mut sizes = fields.iter().map(|searched| self.analysis.gram_size(&searched.field));
+        let Some(Some(size)) = sizes.next().filter(|first| sizes.all(|other| other == *first)) else { return Ok(None) };
+        let text = normalise(&term.text, Normalizing::LowercaseAndFold);
+        let mut grams: Vec<String> = brooklet_text::grams(&text, size).into_iter().map(str::to_owned).collect();
+        let mut seen = std::collections::BTreeSet::new();
+        grams.retain(|gram| seen.insert(gram.clone()));
+        Ok((grams.len() > 1).then_some(grams))
     }
 
     fn number(&mut self, term: &NumberTerm) -> Result<Vec<Target>, Rejection> {
@@ -124,7 +209,7 @@ impl Binder<'_> {
     fn phrase(
         &mut self,
         field: &str,
-        words: &[Vec<(String, TermKind)>],
+        words: &[Vec<PhraseWord>],
         starts: bool,
         ends: bool,
     ) -> Result<Vec<Target>, Rejection> {
@@ -133,19 +218,19 @@ impl Binder<'_> {
         let mut targets = Vec::new();
         for searched in &fields {
             let Some(spec) = self.text_column(&searched.field) else { continue };
-            let of_place = |place: &Vec<(String, TermKind)>| {
-                let test = |(text, kind): &(String, TermKind)| WordTest {
-                    text: normalise(text, normalizing).into_owned(),
-                    how: how_words_match(&searched.field, *kind),
-                };
-                place.iter().map(test).collect()
+            let last = words.len().saturating_sub(1);
+            let of_place = |(place, of): (usize, &Vec<PhraseWord>)| {
+                let edges = (place == 0, place == last);
+                of.iter().map(|word| self.phrase_word(&searched.field, word, normalizing, edges)).collect()
             };
-            let words: Vec<Vec<WordTest>> = words.iter().map(of_place).collect();
+            let joined = self.joined(&searched.field, words, normalizing).filter(|_| !starts && !ends);
+            let words: Vec<Vec<WordTest>> = words.iter().enumerate().map(of_place).collect();
             let test = if (starts || ends) && !words.is_empty() {
                 Test::Phrase(PhraseTest { words, starts, ends })
             } else {
                 words_or_phrase(words)
             };
+            targets.extend(joined.map(|test| searched.target(spec.clone(), test)));
             targets.push(searched.target(spec, test));
         }
         Ok(targets)
@@ -264,29 +349,6 @@ fn number_keys(weighted: &Weighted, kind: NumberKind) -> WeightedKeys {
     }
 }
 
-/// What a term asks of a text column, by the field's match mode and what the term says itself.
-fn text_test(field: &Field, kind: TermKind, text: &str) -> Test {
-    let whole = field.matches_whole_value();
-    let how = match (kind, field.matching.mode) {
-        (TermKind::Exact, _) => How::Equals,
-        (TermKind::Suffix, _) if whole => How::TokenSuffix,
-        (TermKind::Suffix, _) => How::Suffix,
-        (TermKind::Substring, _) if whole => How::ValueSubstring,
-        (TermKind::Substring, _) => How::Substring,
-        (_, MatchMode::Substring) => How::Substring,
-        (TermKind::Prefix, _) | (_, MatchMode::Prefix) => How::Prefix,
-        (_, MatchMode::Suffix) => How::Suffix,
-        _ => How::Equals,
-    };
-    // The text is searched folded, whatever the field's words are: only folded words say where it can be.
-    let folded = field.normalizing() == Normalizing::LowercaseAndFold;
-    if how == How::Substring && !(folded && text.chars().all(brooklet_text::is_word)) {
-        let words = if folded { inner_words(text) } else { Vec::new() };
-        return Test::Text { words, text: text.to_owned() };
-    }
-    Test::Words(vec![WordTest { text: text.to_owned(), how }])
-}
-
 /// What one word of several asks of a text column: what it says itself, else the field's match mode (yql §3).
 fn how_words_match(field: &Field, kind: TermKind) -> How {
     match (kind, field.matching.mode) {
@@ -352,24 +414,41 @@ pub(super) fn repeats_places(target: &Target) -> bool {
 /// Whether a test can hold several times for one word.
 fn counts_in_words(test: &Test) -> bool {
     let Test::Words(words) = test else { return matches!(test, Test::Text { .. }) };
-    words.iter().any(|word| matches!(word.how, How::Substring | How::ValueSubstring))
+    words.iter().any(|word| matches!(word.how, How::Substring | How::ValueSubstring | How::Segment { .. }))
 }
 
-/// Words of a phrase, of each place those that may stand there.
-fn phrase_words(items: &[Item]) -> Result<Vec<Vec<(String, TermKind)>>, Rejection> {
+/// A word of a phrase.
+#[derive(Clone)]
+struct PhraseWord {
+    text: String,
+    kind: TermKind,
+    /// Whether it may be stemmed.
+    stems: bool,
+}
+
+impl PhraseWord {
+    /// A word that is compared as it is.
+    fn plain(text: &str) -> PhraseWord {
+        PhraseWord { text: text.to_owned(), kind: TermKind::Word, stems: false }
+    }
+}
+
+/// Words of a phrase, of each place those that may stand there. `stems`: whether the phrase's words may be stemmed.
+fn phrase_words(items: &[Item], stems: bool) -> Result<Vec<Vec<PhraseWord>>, Rejection> {
     let mut words = Vec::new();
     for item in items {
+        let stems = stems && item.annotations.stem;
         match &item.operator {
-            Operator::Term(term) => words.push(vec![(term.text.clone(), term.kind)]),
-            Operator::Phrase(inner) => words.extend(phrase_words(&inner.items)?),
-            Operator::Number(number) => words.push(vec![(number.text.clone(), TermKind::Word)]),
+            Operator::Term(term) => words.push(vec![PhraseWord { text: term.text.clone(), kind: term.kind, stems }]),
+            Operator::Phrase(inner) => words.extend(phrase_words(&inner.items, stems)?),
+            Operator::Number(number) => words.push(vec![PhraseWord::plain(&number.text)]),
             Operator::Alternatives(of) => {
-                words.push(of.words.iter().map(|(word, _)| (word.clone(), TermKind::Word)).collect());
+                words.push(of.words.iter().map(|(word, _)| PhraseWord::plain(word)).collect());
             }
             Operator::Equiv(items) => {
                 let mut place = Vec::new();
                 for item in items {
-                    match &phrase_words(std::slice::from_ref(item))?[..] {
+                    match &phrase_words(std::slice::from_ref(item), stems)?[..] {
                         [one] => place.extend(one.iter().cloned()),
                         _ => return Err(misplaced(&item.operator).within("In an equiv of a phrase")),
                     }
@@ -384,7 +463,7 @@ fn phrase_words(items: &[Item]) -> Result<Vec<Vec<(String, TermKind)>>, Rejectio
 
 /// How many words a phrase of these items has.
 pub(super) fn count_words(items: &[Item]) -> usize {
-    phrase_words(items).map_or(0, |words| words.len())
+    phrase_words(items, false).map_or(0, |words| words.len())
 }
 
 fn misplaced(operator: &Operator) -> Rejection {

@@ -119,6 +119,8 @@ fn word(test: &WordTest) -> String {
     let text = &test.text;
     match test.how {
         How::Equals => format!("'{text}'"),
+        How::Stem(_) => format!("a form of '{text}'"),
+        How::Segment { .. } => format!("'{text}' in a run of letters"),
         How::Prefix => format!("'{text}…'"),
         How::Suffix | How::TokenSuffix => format!("'…{text}'"),
         How::Substring | How::ValueSubstring => format!("'…{text}…'"),

@@ -9,6 +9,7 @@ use super::words::{StoredWords, WordReader};
 use crate::partition::View;
 use crate::plan::{How, PhraseTest, WordTest};
 use crate::reads::Reads;
+use brooklet_text::Stems;
 
 /// Places of words that are compared at once.
 const PLACES_AT_ONCE: usize = 64;
@@ -101,7 +102,11 @@ fn find_words(
             let beyond = part.keys.partition_point(|first| first.as_slice() < &*key || first.starts_with(&key));
             first..(beyond as u32).max(first)
         }
-        How::Suffix | How::Substring | How::TokenSuffix | How::ValueSubstring => 0..part.blocks(),
+        How::Stem(languages) => {
+            let stems = Stems::of(&test.text, languages);
+            return find_forms(text, &stems, view, reads, words);
+        }
+        How::Suffix | How::Substring | How::TokenSuffix | How::ValueSubstring | How::Segment { .. } => 0..part.blocks(),
     };
     let mut missing = false;
     for index in blocks {
@@ -109,6 +114,42 @@ fn find_words(
             Ok(block) => {
                 let dictionary = DictionaryBlock::read(block.bytes())?;
                 search_block(&dictionary, part.span_of(index).0, test, &key, words);
+            }
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing { Err(Halt::Missing) } else { Ok(()) }
+}
+
+/// The words with one of the stems. Only those are stemmed that begin alike.
+fn find_forms(
+    text: &Text<'_>,
+    stems: &Stems,
+    view: &View,
+    reads: &mut Reads,
+    words: &mut Vec<Word>,
+) -> Result<(), Halt> {
+    let part = text.part(text::DICTIONARY);
+    let beginning = stems.beginning().as_bytes();
+    let first = part.index_of_key(beginning).unwrap_or(0);
+    let after = |first: &Vec<u8>| first.as_slice() < beginning || first.starts_with(beginning);
+    let beyond = part.keys.partition_point(after) as u32;
+    let mut missing = false;
+    for index in first..beyond.max(first) {
+        match reads.of(&view.segment).block(part.first_block + index) {
+            Ok(block) => {
+                let dictionary = DictionaryBlock::read(block.bytes())?;
+                let from = dictionary.find(beginning).unwrap_or_else(|after| after);
+                let alike = (from..dictionary.len()).take_while(|at| dictionary.word(*at).starts_with(beginning));
+                let forms =
+                    alike.filter(|at| std::str::from_utf8(dictionary.word(*at)).is_ok_and(|word| stems.equal(word)));
+                let number = part.span_of(index).0;
+                words.extend(forms.map(|at| Word {
+                    number: number + at as u32,
+                    times: 1,
+                    entry: dictionary.entry(at),
+                }));
             }
             Err(Halt::Missing) => missing = true,
             Err(halt) => return Err(halt),
@@ -144,6 +185,18 @@ fn search_block(block: &DictionaryBlock<'_>, first: u32, test: &WordTest, key: &
             let needle = brooklet_kernel::Needle::new(key);
             block.each_with(&needle, |index, times| push(index, times as u32));
         }
+        // Searched elsewhere, by what words begin with.
+        How::Stem(_) => {}
+        How::Segment { starts, ends } => {
+            let needle = brooklet_kernel::Needle::new(key);
+            block.each_with(&needle, |index, _| {
+                let times = std::str::from_utf8(block.word(index))
+                    .map_or(0, |word| segments_in(word, &test.text, starts, ends));
+                if times > 0 {
+                    push(index, times as u32);
+                }
+            });
+        }
         How::ValueSubstring => {
             let needle = brooklet_kernel::Needle::new(key);
             for index in 0..block.len() {
@@ -153,6 +206,17 @@ fn search_block(block: &DictionaryBlock<'_>, first: u32, test: &WordTest, key: &
                 }
             }
         }
+    }
+}
+
+/// How often a text stands in a word as words of CJK do, at its start or its end if that is asked.
+fn segments_in(word: &str, text: &str, starts: bool, ends: bool) -> usize {
+    let at_edge = |at: usize| brooklet_text::is_boundary(word, at);
+    match (starts, ends) {
+        (false, false) => brooklet_text::count_segments(word, text),
+        (true, true) => usize::from(word == text),
+        (true, false) => usize::from(word.starts_with(text) && at_edge(text.len())),
+        (false, true) => usize::from(word.ends_with(text) && at_edge(word.len() - text.len())),
     }
 }
 

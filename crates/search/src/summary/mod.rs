@@ -14,6 +14,7 @@ use brooklet_schema::{Field, MatchMode, Normalizing, Schema, SummaryClass, Summa
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{Halt, read_document};
 use brooklet_task::{Code, Issues, Rejection};
+use brooklet_text::Languages;
 
 use crate::deployed::DeployedSchema;
 use crate::listing::listing;
@@ -400,7 +401,10 @@ fn highlighter(field: &SummaryField, of: &SchemaPlan) -> Highlighter {
     };
     let normalizing = sources.first().map_or(Normalizing::LowercaseAndFold, |source| source.normalizing());
     let substring = sources.iter().any(|source| source.matching.mode == MatchMode::Substring);
-    Highlighter::new(&of.item, normalizing, substring, &in_index)
+    let (analysis, first) = (&of.analysis, sources.first());
+    let languages = first.map_or(Languages::default(), |source| analysis.languages(source));
+    let segments = first.is_some_and(|source| analysis.segments(source));
+    Highlighter::new(&of.item, normalizing, substring, &in_index).understanding(languages, segments)
 }
 
 /// Writes the value of a field. A map whose keys are texts is an object here whatever was asked for maps, which holds

@@ -15,6 +15,7 @@ mod tests;
 
 use brooklet_query::tree::Item;
 use brooklet_schema::Normalizing;
+use brooklet_text::Languages;
 
 use markup::Markup;
 use matches::{Found, Purpose};
@@ -36,6 +37,12 @@ impl Highlighter {
         in_index: &dyn Fn(&str) -> bool,
     ) -> Highlighter {
         Highlighter { pattern: Pattern::new(item, normalizing, substring_field, in_index) }
+    }
+
+    /// Marks forms of the query's words in these languages too, and words of CJK inside of runs if `segments` says so.
+    pub(crate) fn understanding(mut self, languages: Languages, segments: bool) -> Highlighter {
+        self.pattern = self.pattern.map(|pattern| pattern.understanding(languages, segments));
+        self
     }
 
     /// `summary: dynamic`: the whole text if it is short, else the parts around the best matches, else its beginning.

@@ -38,7 +38,7 @@ const ELEMENTS_PER_BLOCK: u32 = 16_384;
 /// Documents of a block of bounds.
 const BOUNDS_PER_BLOCK: u32 = 16_384;
 /// Bytes at which postings are cut. Those of one word are never cut.
-const POSTINGS_BYTES: usize = 64 << 10;
+const POSTINGS_BYTES: usize = 16 << 10;
 
 /// One element of a field: its length in words and its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use brooklet_query::tree::{Alternatives, Item, NumberTerm, Operator, TermKind, Uri};
 use brooklet_schema::Normalizing;
+use brooklet_text::{Languages, Stems};
 
 /// Words of more characters than this are also found in slightly longer words.
 const STEM_CHARACTERS_MIN: usize = 5;
@@ -11,7 +12,6 @@ const STEM_CHARACTERS_MIN: usize = 5;
 const STEM_EXTENSION_CHARACTERS: usize = 3;
 
 /// The words of a query and their groups. There is at least one of each.
-#[derive(Debug, PartialEq)]
 pub(super) struct Pattern {
     /// In the order of the query.
     pub terms: Vec<Term>,
@@ -23,6 +23,8 @@ pub(super) struct Pattern {
     pub constrained: bool,
     /// The numbers of the terms with a text.
     by_text: BTreeMap<String, Vec<usize>>,
+    /// The stems of words that may be stemmed, and whose they are.
+    stems: Vec<(Stems, usize)>,
     /// The bytes of the longest term with a first character.
     longest_by_first: BTreeMap<char, usize>,
 }
@@ -37,6 +39,8 @@ pub(super) struct Term {
     /// The group it belongs to.
     pub place: Place,
     characters: usize,
+    /// Whether forms of it count, where words are stemmed.
+    stems: bool,
 }
 
 /// Parts that are to be found close to each other.
@@ -78,7 +82,7 @@ const PHRASE: Bond = Bond::Close { words_between_max: 0, ordered: true };
 
 /// The query as it is reduced, before its parts get numbers.
 enum Branch {
-    Word { text: String, kind: TermKind, weight: i64 },
+    Word { text: String, kind: TermKind, weight: i64, stems: bool },
     Group(Bond, Vec<Branch>),
 }
 
@@ -112,7 +116,13 @@ impl Reducer<'_> {
                 let words_between_max = i64::from(near.distance);
                 self.group(Bond::Close { words_between_max, ordered: near.ordered }, &near.items)
             }
-            Operator::Term(term) => self.word(&term.field, &term.text, term.kind, weight),
+            Operator::Term(term) => {
+                let mut word = self.word(&term.field, &term.text, term.kind, weight);
+                if let Some(Branch::Word { stems, .. }) = &mut word {
+                    *stems = item.annotations.stem && term.kind == TermKind::Word;
+                }
+                word
+            }
             Operator::Number(number) => self.number(number, weight),
             Operator::Alternatives(alternatives) => self.alternatives(alternatives, weight),
             Operator::Uri(uri) => self.uri(uri, weight),
@@ -140,7 +150,7 @@ impl Reducer<'_> {
         if kind == TermKind::Suffix || text.is_empty() || !(self.in_index)(field) {
             return None;
         }
-        Some(Branch::Word { text: self.normalised(text), kind, weight })
+        Some(Branch::Word { text: self.normalised(text), kind, weight, stems: false })
     }
 
     fn normalised(&self, text: &str) -> String {
@@ -191,6 +201,7 @@ impl Pattern {
             pieces: Vec::new(),
             constrained: false,
             by_text: BTreeMap::new(),
+            stems: Vec::new(),
             longest_by_first: BTreeMap::new(),
         };
         match root {
@@ -208,12 +219,13 @@ impl Pattern {
         let mut groups = Vec::new();
         for (part, branch) in parts.into_iter().enumerate() {
             match branch {
-                Branch::Word { text, kind, weight } => {
+                Branch::Word { text, kind, weight, stems } => {
                     if (substring_field || kind == TermKind::Substring) && !text.is_empty() {
                         self.pieces.push(text.clone());
                     }
                     let begins = matches!(kind, TermKind::Prefix | TermKind::Substring);
                     terms.push((part, self.add_term(text, begins, weight)));
+                    self.terms[terms[terms.len() - 1].1].stems = stems;
                 }
                 Branch::Group(bond, parts) => groups.push((part, self.add_group(bond, parts, substring_field))),
             }
@@ -239,23 +251,46 @@ impl Pattern {
         }
         let characters = text.chars().count();
         self.by_text.entry(text).or_default().push(number);
-        self.terms.push(Term { begins, weight, place: Place { group: 0, part: 0 }, characters });
+        self.terms.push(Term { begins, weight, place: Place { group: 0, part: 0 }, characters, stems: false });
         number
+    }
+
+    /// Understands words as matching does: see [`Highlighter::understanding`](super::Highlighter::understanding).
+    pub(super) fn understanding(mut self, languages: Languages, segments: bool) -> Pattern {
+        for (text, numbers) in &self.by_text {
+            if segments && brooklet_text::has_cjk(text) {
+                self.pieces.push(text.clone());
+            } else if !languages.is_empty() {
+                let stemmed = numbers.iter().filter(|number| self.terms[**number].stems);
+                self.stems.extend(stemmed.map(|number| (Stems::of(text, languages), *number)));
+            }
+        }
+        self.pieces.sort_unstable();
+        self.pieces.dedup();
+        self
     }
 
     /// The numbers of the terms that a folded token of a text hits, in the order of the query, or some if they are more
     /// than `count_max`. The beginnings of the token are looked up, so that many terms cost no more than few.
     pub(super) fn terms_hit(&self, token: &str, count_max: usize, found: &mut Vec<usize>) {
         found.clear();
+        let forms = self.stems.iter().filter(|(stems, _)| stems.equal(token)).map(|(_, number)| *number);
+        found.extend(forms.take(count_max));
+        self.terms_of_text(token, count_max, found);
+        found.sort_unstable();
+        found.dedup();
+    }
+
+    /// Adds the terms that a token has the text of, or begins with.
+    fn terms_of_text(&self, token: &str, count_max: usize, found: &mut Vec<usize>) {
         let Some(longest) = token.chars().next().and_then(|first| self.longest_by_first.get(&first)) else { return };
         let ends = token.char_indices().map(|(at, character)| at + character.len_utf8());
         for end in ends.take_while(|end| end <= longest) {
             if let Some(numbers) = self.by_text.get(&token[..end]) {
                 let hit = numbers.iter().filter(|number| self.terms[**number].is_hit_with(&token[end..]));
-                found.extend(hit.take(count_max - found.len()));
+                found.extend(hit.take(count_max.saturating_sub(found.len())));
             }
         }
-        found.sort_unstable();
     }
 }
 

@@ -1,0 +1,193 @@
+//! Stems of words, by the algorithms of Snowball: words with the same stem are forms of one word, more or less. A stem
+//! itself is never shown; it need not be a word.
+use rust_stemmers::{Algorithm, Stemmer};
+
+/// Longest word that is stemmed, bytes. Longer ones are no words of a language: they equal themselves only.
+const WORD_BYTES_MAX: usize = 100;
+
+/// A language: its names, its algorithm, and what to know about it.
+struct Language {
+    /// In English, and the code of ISO 639-1.
+    names: [&'static str; 2],
+    algorithm: Algorithm,
+    /// Letters that folding writes with two, and which they were. The algorithm knows only the letter.
+    unfolded: &'static [(&'static str, &'static str)],
+    /// Whether words and their stems begin with the same character.
+    keeps_first: bool,
+}
+
+const fn language(name: &'static str, code: &'static str, algorithm: Algorithm) -> Language {
+    Language { names: [name, code], algorithm, unfolded: &[], keeps_first: true }
+}
+
+static LANGUAGES: [Language; 18] = [
+    Language { keeps_first: false, ..language("arabic", "ar", Algorithm::Arabic) },
+    Language { unfolded: &[("ae", "æ"), ("oe", "ø"), ("aa", "å")], ..language("danish", "da", Algorithm::Danish) },
+    language("dutch", "nl", Algorithm::Dutch),
+    language("english", "en", Algorithm::English),
+    Language { unfolded: &[("ae", "ä"), ("oe", "ö")], ..language("finnish", "fi", Algorithm::Finnish) },
+    language("french", "fr", Algorithm::French),
+    Language {
+        unfolded: &[("qu", "qu"), ("aue", "aue"), ("eue", "eue"), ("ae", "ä"), ("oe", "ö"), ("ue", "ü")],
+        ..language("german", "de", Algorithm::German)
+    },
+    language("greek", "el", Algorithm::Greek),
+    Language { unfolded: &[("oe", "ö"), ("ue", "ü")], ..language("hungarian", "hu", Algorithm::Hungarian) },
+    language("italian", "it", Algorithm::Italian),
+    Language {
+        unfolded: &[("ae", "æ"), ("oe", "ø"), ("aa", "å")],
+        ..language("norwegian", "no", Algorithm::Norwegian)
+    },
+    language("portuguese", "pt", Algorithm::Portuguese),
+    language("romanian", "ro", Algorithm::Romanian),
+    language("russian", "ru", Algorithm::Russian),
+    language("spanish", "es", Algorithm::Spanish),
+    Language { unfolded: &[("ae", "ä"), ("oe", "ö"), ("aa", "å")], ..language("swedish", "sv", Algorithm::Swedish) },
+    Language { keeps_first: false, ..language("tamil", "ta", Algorithm::Tamil) },
+    Language { unfolded: &[("oe", "ö"), ("ue", "ü")], ..language("turkish", "tr", Algorithm::Turkish) },
+];
+
+/// A set of languages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Languages(u32);
+
+impl Languages {
+    /// The languages of a list: names in English or codes of ISO 639-1, with commas between them, in any case. `none`
+    /// is the empty set.
+    ///
+    /// # Errors
+    /// The name that is of no language here.
+    pub fn named(list: &str) -> Result<Languages, &str> {
+        let mut languages = Languages::default();
+        for name in list.split(',').map(str::trim) {
+            let known = |language: &Language| language.names.iter().any(|known| known.eq_ignore_ascii_case(name));
+            match LANGUAGES.iter().position(known) {
+                Some(number) => languages.0 |= 1 << number,
+                None if name.eq_ignore_ascii_case("none") => {}
+                None => return Err(name),
+            }
+        }
+        Ok(languages)
+    }
+
+    /// The names of all languages, in English.
+    pub fn all() -> impl Iterator<Item = &'static str> {
+        LANGUAGES.iter().map(|language| language.names[0])
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    fn each(self) -> impl Iterator<Item = &'static Language> {
+        LANGUAGES.iter().enumerate().filter(move |(number, _)| self.0 >> number & 1 == 1).map(|(_, language)| language)
+    }
+}
+
+/// The stems of a word in some languages, to be compared with those of others.
+pub struct Stems {
+    word: String,
+    stems: Vec<(&'static Language, Stemmer, String)>,
+}
+
+impl Stems {
+    /// The stems of a folded word (see [`fold`](crate::fold())).
+    #[must_use]
+    pub fn of(word: &str, languages: Languages) -> Stems {
+        let languages = languages.each().filter(|_| word.len() <= WORD_BYTES_MAX);
+        let stem = |language: &'static Language| {
+            let stemmer = Stemmer::create(language.algorithm);
+            let stem = language.stem(&stemmer, word);
+            (language, stemmer, stem)
+        };
+        Stems { word: word.to_owned(), stems: languages.map(stem).collect() }
+    }
+
+    /// Whether a folded word has the same stem in one of the languages.
+    #[must_use]
+    pub fn equal(&self, word: &str) -> bool {
+        let is_same = |(language, stemmer, stem): &(&Language, Stemmer, String)| {
+            (!language.keeps_first || word.chars().next() == self.word.chars().next())
+                && language.stem(stemmer, word) == *stem
+        };
+        word == self.word || word.len() <= WORD_BYTES_MAX && self.stems.iter().any(is_same)
+    }
+
+    /// What all words begin with that may have the same stem: nothing or a character.
+    #[must_use]
+    pub fn beginning(&self) -> &str {
+        let first = self.word.chars().next().map_or(0, char::len_utf8);
+        if self.stems.iter().all(|(language, _, _)| language.keeps_first) { &self.word[..first] } else { "" }
+    }
+
+    /// The stems, one for each language.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.stems.iter().map(|(_, _, stem)| stem.as_str())
+    }
+}
+
+impl Language {
+    fn stem(&self, stemmer: &Stemmer, word: &str) -> String {
+        let foldings = self.unfolded.iter().any(|(folded, _)| word.contains(folded));
+        if foldings { stemmer.stem(&self.unfold(word)).into_owned() } else { stemmer.stem(word).into_owned() }
+    }
+
+    /// The word with the letters that folding wrote with two.
+    fn unfold(&self, word: &str) -> String {
+        let mut out = String::with_capacity(word.len());
+        let mut rest = word;
+        while let Some(first) = rest.chars().next() {
+            let (length, letters) = match self.unfolded.iter().find(|(folded, _)| rest.starts_with(folded)) {
+                Some((folded, letter)) => (folded.len(), *letter),
+                None => (first.len_utf8(), &rest[..first.len_utf8()]),
+            };
+            out.push_str(letters);
+            rest = &rest[length..];
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn equal(languages: &str, one: &str, other: &str) -> bool {
+        Stems::of(one, Languages::named(languages).unwrap()).equal(other)
+    }
+
+    #[test]
+    fn languages_are_named() {
+        assert_eq!(Languages::named("en"), Languages::named("English"));
+        assert_eq!(Languages::named("none"), Ok(Languages::default()));
+        assert_eq!(Languages::named("de, EN").map(|both| both.each().count()), Ok(2));
+        assert_eq!(Languages::named("en,klingon"), Err("klingon"));
+        assert_eq!(Languages::named(""), Err(""));
+        assert_eq!(Languages::all().count(), LANGUAGES.len());
+    }
+
+    #[test]
+    fn forms_of_a_word_are_equal() {
+        assert!(equal("en", "running", "runs"));
+        assert!(equal("en", "dying", "die"));
+        assert!(!equal("en", "running", "runner"));
+        assert!(!equal("none", "running", "runs"));
+        // Folded: Häuser and Haus, Größe and groß.
+        assert!(equal("de", "haeuser", "haus"));
+        assert!(equal("de", "groesse", "gross"));
+        assert!(!equal("de", "quelle", "kuelle"));
+        assert!(equal("en,de", "haeuser", "haus") && equal("en,de", "runs", "run"));
+        assert!(equal("de", "abenteuer", "abenteuern") && equal("de", "neue", "neuen"));
+        assert!(equal("sv", "baatarna", "baat"));
+        assert!(equal("ru", "книги", "книга"));
+    }
+
+    #[test]
+    fn very_long_words_equal_themselves_only() {
+        let long = "b".repeat(WORD_BYTES_MAX) + "ing";
+        assert!(equal("en", &long, &long));
+        assert!(!equal("en", &long, &long[..WORD_BYTES_MAX]));
+    }
+}
