@@ -7,18 +7,23 @@ use brooklet_query::simple::Grammar;
 use brooklet_query::surroundings::UserQuery;
 use brooklet_query::tree::{Item, Query};
 use brooklet_query::{Form, parse_yql, simple, tree_text, yql_text};
+use brooklet_task::Rejection;
 use serde_json::Value;
 
 use fixture::rows::{Skip, What, check_skips, rows, skipped, text};
 use fixture::{Given, surroundings, user_query};
 
 fn parse_row(row: &Value) -> Result<Query, String> {
+    parse_statement(row).map_err(|rejection| rejection.message)
+}
+
+fn parse_statement(row: &Value) -> Result<Query, Rejection> {
     let parameters = row.get("params").and_then(Value::as_object).into_iter().flatten();
     let parameters: BTreeMap<String, String> =
         parameters.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
     let given = Given(parameters);
     let query = given.0.get("query").map(|text| user_query(text));
-    parse_yql(text(row, "yql").unwrap(), &surroundings(&given, query)).map_err(|rejection| rejection.message)
+    parse_yql(text(row, "yql").unwrap(), &surroundings(&given, query))
 }
 
 /// Differences between a parsed statement and its row.
@@ -99,6 +104,24 @@ fn check_statements(file: &str, skips: &[Skip]) {
 fn location(message: &str) -> Option<&str> {
     let start = message.find("query:L")?;
     message[start..].split(' ').next()
+}
+
+/// Whatever is refused, it is said where.
+#[test]
+fn every_refusal_has_its_place() {
+    let mut refused = 0;
+    let mut without = Vec::new();
+    for row in ["yql/sample.jsonl", "yql/more.jsonl", "yql/nasty.jsonl"].iter().flat_map(|file| rows(file)) {
+        let statement = text(&row, "yql").unwrap();
+        let Err(rejection) = parse_statement(&row) else { continue };
+        refused += 1;
+        match rejection.span {
+            Some(span) if span.line > 0 && span.column > 0 && span.offset <= statement.len() => {}
+            _ => without.push(format!("{statement}: {}", rejection.message)),
+        }
+    }
+    assert!(refused > 300, "only {refused} statements were refused");
+    assert!(without.is_empty(), "{} of {refused} have no place:\n{}", without.len(), without.join("\n"));
 }
 
 /// Syntax errors are found where the reference implementation finds them.

@@ -8,11 +8,11 @@ mod targets;
 use std::rc::Rc;
 
 use brooklet_query::annotations::Annotations;
-use brooklet_query::tree::{self, Item, NearestNeighbor, Operator};
+use brooklet_query::tree::{self, Item, NearestNeighbor, Operator, Place};
 use brooklet_rank::match_data::{DocumentFrequency, FieldId, QueryTerm, QueryTerms};
 use brooklet_schema::Schema;
 use brooklet_segment::layout::{ColumnKind, ColumnSpec};
-use brooklet_task::{Code, Issues, Rejection, limits};
+use brooklet_task::{Code, Issues, Rejection, Span, limits};
 
 use crate::analysis::Analysis;
 use crate::deployed::{DeployedSchema, metric_of};
@@ -31,12 +31,14 @@ pub(crate) struct Bound {
     pub(crate) terms: QueryTerms,
 }
 
-/// Binds `item` to `schema`. `sole`: whether no other schema is searched.
+/// Binds `item` to `schema`. `sole`: whether no other schema is searched. What is refused is found in `statement`, the
+/// text that the places of items are in.
 pub(crate) fn bind(
     item: &Item,
     (schema, analysis): (&DeployedSchema, &Analysis),
     sole: bool,
     inputs: &Inputs,
+    statement: Option<&str>,
     issues: &mut Issues,
 ) -> Result<Bound, Rejection> {
     let mut binder = Binder {
@@ -47,6 +49,7 @@ pub(crate) fn bind(
         inputs,
         issues,
         scope: None,
+        at: Place::default(),
         leaves: Vec::new(),
         nearest: Vec::new(),
         near: Vec::new(),
@@ -54,7 +57,10 @@ pub(crate) fn bind(
         labeled: Vec::new(),
         terms: Vec::new(),
     };
-    let root = binder.item(item, true)?;
+    let root = binder.item(item, true).map_err(|rejection| {
+        let span = statement.map(|statement| Span::locate(statement, binder.at.start));
+        Rejection { span: rejection.span.or(span), ..rejection }
+    })?;
     Ok(Bound {
         root,
         leaves: binder.leaves,
@@ -75,6 +81,8 @@ struct Binder<'a> {
     issues: &'a mut Issues,
     /// The field whose elements are looked at: names are those of its parts.
     scope: Option<String>,
+    /// Where the item stands that is bound.
+    at: Place,
     leaves: Vec<Leaf>,
     nearest: Vec<Nearest>,
     near: Vec<Near>,
@@ -86,6 +94,7 @@ struct Binder<'a> {
 impl Binder<'_> {
     /// `counts`: whether the item is where ranking sees it (not below a `not`).
     fn item(&mut self, item: &Item, counts: bool) -> Result<Node, Rejection> {
+        self.at = item.place;
         Ok(match &item.operator {
             Operator::True => Node::True,
             Operator::False | Operator::Null => Node::False,

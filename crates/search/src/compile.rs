@@ -91,7 +91,7 @@ fn soft_timeout(properties: &Properties, timeout_ms: u32) -> Result<Option<f64>,
     if !(0.0..=1.0).contains(&factor) {
         return Err(properties.refuse("ranking.softtimeout.factor", &format!("{factor} is not between 0 and 1")));
     }
-    Ok(properties.is_on("streaming.partialResults", false).then(|| factor * f64::from(timeout_ms)))
+    Ok(properties.is_on("brooklet.partial", false).then(|| factor * f64::from(timeout_ms)))
 }
 
 /// What a trace tells of a request before it is run (streaming-mode, trace).
@@ -229,7 +229,8 @@ fn for_schema(
         rank_properties.replace(NOW, &time.to_string());
     }
     let analysis = Analysis::of(&rank_properties)?;
-    let bound = bind(&query.item, (schema, &analysis), sole, &inputs, issues)?;
+    let statement = properties.value("yql").filter(|yql| !yql.trim().is_empty());
+    let bound = bind(&query.item, (schema, &analysis), sole, &inputs, statement, issues)?;
     Ok(SchemaPlan {
         schema: schema.clone(),
         root: bound.root,

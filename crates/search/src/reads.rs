@@ -13,6 +13,9 @@ use crate::residency::Residency;
 /// Bytes a request may hold on to between its stages.
 const HELD_BYTES: usize = 32 << 20;
 
+/// Bytes that slow matching looks at before the deadline is looked at: some milliseconds.
+const STEP_WORK: usize = 1 << 20;
+
 /// The reading side of a task.
 pub(crate) struct Reads {
     residency: Rc<RefCell<Residency>>,
@@ -22,6 +25,8 @@ pub(crate) struct Reads {
     held_bytes: usize,
     missing: Vec<BlockRef>,
     asked: VecDeque<BlockRef>,
+    /// What may still be done in this step, in bytes looked at.
+    work_left: usize,
     /// Bytes given by the store.
     pub(crate) bytes_read: u64,
     /// Bytes looked at, resident ones included, each block once per use.
@@ -38,6 +43,7 @@ impl Reads {
             held_bytes: 0,
             missing: Vec::new(),
             asked: VecDeque::new(),
+            work_left: STEP_WORK,
             bytes_read: 0,
             bytes_scanned: 0,
         }
@@ -60,6 +66,21 @@ impl Reads {
     /// How many blocks were noted as missing since they were last asked for.
     pub(crate) fn missing(&self) -> usize {
         self.missing.len()
+    }
+
+    /// Begins a step, which may do some work.
+    pub(crate) fn begin_step(&mut self) {
+        self.work_left = STEP_WORK;
+    }
+
+    /// Some work of the step was done.
+    pub(crate) fn work(&mut self, bytes: usize) {
+        self.work_left = self.work_left.saturating_sub(bytes);
+    }
+
+    /// Whether the step has worked enough.
+    pub(crate) fn is_tired(&self) -> bool {
+        self.work_left == 0
     }
 
     /// What was missing since the last call, to be wanted; answers come through [`Reads::give`] in this order.

@@ -14,6 +14,7 @@ use crate::grouping::{Kept, keeps};
 use crate::lane::Floor;
 use crate::matching::composite::settle;
 use crate::matching::tree::{Known, evaluate, is_below_not};
+use crate::matching::walk::Walk;
 use crate::matching::{LeafMatch, match_leaf};
 use crate::nearest::{Resolved, Resolving, order_of_resolving};
 use crate::partition::View;
@@ -28,6 +29,9 @@ const RANK_BATCH: usize = 256;
 const SUMMED_BATCH: usize = 8 * RANK_BATCH;
 /// Missing blocks after which matching asks for what it noted, before it looks at more segments.
 const MATCH_AHEAD: usize = 64;
+
+/// Work of a leaf, beside what it says itself.
+const LEAF_WORK: usize = 32 << 10;
 
 /// A document that may be shown.
 #[derive(Clone, Debug)]
@@ -55,6 +59,8 @@ pub(crate) struct Run {
     keys: Vec<BoundKey>,
     stage: Stage,
     found: Vec<Vec<Option<LeafMatch>>>,
+    /// How far the leaves got that are not finished: by view, leaf and target.
+    walks: Vec<Vec<Vec<Walk>>>,
     pub(crate) matches: Vec<ViewMatch>,
     resolving: Option<Resolving>,
     /// Neighbour operators still to be resolved, in this order.
@@ -104,6 +110,7 @@ impl Run {
             floor: floor.score(lane).map(score_key),
             stage: Stage::Match,
             found: views.iter().map(|_| vec![None; of.leaves.len()]).collect(),
+            walks: views.iter().map(|_| of.leaves.iter().map(|_| Vec::new()).collect()).collect(),
             matches: Vec::new(),
             resolving: None,
             unresolved: order_of_resolving(of),
@@ -140,6 +147,8 @@ impl Run {
         };
         match stepped {
             Ok(()) => Ok(Want::Pause),
+            // Nothing is missing where a step has worked enough.
+            Err(Halt::Missing) if reads.missing() == 0 => Ok(Want::Pause),
             Err(Halt::Missing) => Ok(Want::Blocks(reads.take_missing())),
             Err(Halt::Rejected(rejection)) => Err(rejection),
         }
@@ -147,13 +156,19 @@ impl Run {
 
     fn match_leaves(&mut self, reads: &mut Reads) -> Result<(), Halt> {
         let mut missing = false;
-        for (view, found) in self.views.iter().zip(&mut self.found) {
-            for (leaf, found) in self.plan.leaves.iter().zip(found).filter(|(_, found)| found.is_none()) {
-                match match_leaf(leaf, view, reads) {
+        reads.begin_step();
+        for ((view, found), walks) in self.views.iter().zip(&mut self.found).zip(&mut self.walks) {
+            let leaves = self.plan.leaves.iter().zip(found).zip(walks);
+            for ((leaf, found), walks) in leaves.filter(|((_, found), _)| found.is_none()) {
+                if reads.is_tired() {
+                    return Err(Halt::Missing);
+                }
+                match match_leaf(leaf, view, reads, walks) {
                     Ok(matched) => *found = Some(matched),
                     Err(Halt::Missing) => missing = true,
                     Err(halt) => return Err(halt),
                 }
+                reads.work(LEAF_WORK);
                 // What the first unfinished leaf was given must stay until it is finished.
                 if !missing {
                     reads.relax();

@@ -1,9 +1,10 @@
-//! `streaming.partialResults` (an extension): a search that runs out of time answers with what it has, and says so.
+//! `brooklet.partial` (an extension): a search that runs out of time answers with what it has, and says so.
 mod host;
 
 use std::collections::BTreeMap;
 
-use host::{Answer, Host};
+use brooklet_task::bytes::Writer;
+use host::{Answer, Host, rendered, write_query};
 
 const SCHEMA: &str = "schema note { document note {
     field year type int { indexing: summary | attribute }
@@ -38,7 +39,7 @@ fn late(host: &Host, steps: usize, more: &[(&str, &str)]) -> Answer {
     host.search_late("g:alice", &parameters, steps, 75.0)
 }
 
-const PARTIAL: (&str, &str) = ("streaming.partialResults", "true");
+const PARTIAL: (&str, &str) = ("brooklet.partial", "true");
 
 fn hits(answer: &Answer) -> BTreeMap<String, String> {
     let hits = answer.json["root"]["children"].as_array().cloned().unwrap_or_default();
@@ -96,4 +97,69 @@ fn the_share_of_the_timeout_can_be_set() {
     assert!(full("0.8") && !full("0.7"));
     let refused = late(&host, 0, &[PARTIAL, ("ranking.softtimeout.factor", "1.5")]);
     assert_eq!(refused.status, 400);
+}
+
+#[test]
+fn the_answer_of_several_partitions_says_that_one_was_late() {
+    let mut host = host();
+    for number in 0..40 {
+        let fields = format!(r#"{{"year":{number},"title":"odd note"}}"#);
+        host.put(&format!("id:n:note:g=bob:{number:05}"), &fields).unwrap();
+    }
+    let parameters = [
+        ("yql", "select * from note where title contains 'odd'"),
+        ("streaming.selection", "id.group == \"alice\" or id.group == \"bob\""),
+        ("hits", "400"),
+        ("timeout", "100ms"),
+        PARTIAL,
+    ];
+    let mut query = Writer::new();
+    write_query(&parameters, "", "", &mut query);
+    let query = query.finish();
+    let of_bob = host.search_part("g:bob", &query, &[]).unwrap();
+    let mut partial = 0;
+    for steps in 0.. {
+        host.forget();
+        let of_alice = host.search_part_late("g:alice", &query, steps, 75.0);
+        let merged = host.merge(&query, &[], &[of_alice, of_bob.clone()], true).unwrap();
+        let answer = rendered(&merged);
+        let root = &answer.json["root"];
+        let coverage = &root["coverage"];
+        let seen = coverage["documents"].as_u64().unwrap();
+        assert_eq!(answer.status, 200);
+        assert_eq!(coverage["coverage"].as_u64().unwrap(), seen * 100 / (DOCUMENTS + 40), "{coverage}");
+        // What the other partition found is there, however late this one was.
+        let of = |group: &str| hits(&answer).keys().filter(|id| id.contains(group)).count();
+        let total = root["fields"]["totalCount"].as_u64().unwrap();
+        assert_eq!(of("g=alice") + of("g=bob"), (total as usize).min(400), "{steps} steps");
+        if coverage["full"] == true {
+            assert_eq!((seen, total), (DOCUMENTS + 40, DOCUMENTS / 2 + 40));
+            break;
+        }
+        assert_eq!(coverage["degraded"]["timeout"], true);
+        assert!(of("g=bob") == 40 || total > 400, "{steps} steps: {}", answer.body);
+        partial += u64::from(of("g=alice") > 0);
+    }
+    assert!(partial > 0, "no partial result had hits of both");
+}
+
+#[test]
+fn a_search_through_values_rests() {
+    let mut host = Host::with_schema("note", SCHEMA);
+    let title = "lorem ipsum ".repeat(2_000);
+    for number in 0..40 {
+        host.put(&format!("id:n:note:g=alice:{number:05}"), &format!(r#"{{"title":"{title}{number}"}}"#)).unwrap();
+    }
+    host.compact("g:alice", 1);
+    let query = [("yql", "select * from note where title matches '1.$'"), QUERY[1], ("timeout", "100ms"), PARTIAL];
+    let whole = host.search("g:alice", &query);
+    assert_eq!(whole.json["root"]["fields"]["totalCount"], 10);
+    // All blocks are there: it is only the rests at which the clock is looked at.
+    let full = |steps: usize| {
+        let answer = host.search_late("g:alice", &query, steps, 75.0);
+        assert!(answer.json["root"]["coverage"]["full"] != true || answer.body == whole.body);
+        answer.json["root"]["coverage"]["full"] == true
+    };
+    let steps = (0..).find(|steps| full(*steps)).unwrap();
+    assert!(steps > 4, "all values were looked at in {steps} steps");
 }

@@ -132,7 +132,8 @@ fn stems_of_words() {
         }
         let mut folded = String::new();
         fold(word, &mut folded);
-        let stem = Stems::of(&folded, languages).iter().collect::<String>();
+        let mut stem = String::new();
+        Stems::of(&folded, languages).iter().for_each(|of| fold(of, &mut stem));
         assert_eq!(stem.chars().next(), folded.chars().next(), "folded words and their stems begin alike: {case}");
     }
 }

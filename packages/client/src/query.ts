@@ -256,7 +256,7 @@ function commonParameters(schema: AnySchema, options: AnySearch, profile: string
   for (const [name, value] of Object.entries(options.inputs ?? {})) parameters[inputName(name)] = inputValue(value);
   if (options.timing === true) parameters["presentation.timing"] = true;
   if (options.explain === true) parameters["explain"] = true;
-  if (options.partialResults === true) parameters["streaming.partialResults"] = true;
+  if (options.partialResults === true) parameters["brooklet.partial"] = true;
   return parameters;
 }
 

@@ -208,7 +208,7 @@ describe("searches", () => {
     const { hits } = await client(server)
       .group("alice")
       .search(mail, { text: "a", explain: true, partialResults: true });
-    expect(server.asked[0]).toMatchObject({ body: { explain: true, "streaming.partialResults": true } });
+    expect(server.asked[0]).toMatchObject({ body: { explain: true, "brooklet.partial": true } });
     expect(hits[0]?.explain()).toEqual(explanation);
     expect(Object.keys(hits[0] ?? {})).not.toContain("explain");
     expect(() => hits[1]?.explain()).toThrow(

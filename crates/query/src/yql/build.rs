@@ -177,7 +177,7 @@ impl<'a> Builder<'a> {
                 let operand = scope.below(right);
                 let pattern = self.text_of(right)?;
                 let annotations = self.noted(operand.leaf_annotations()?, right);
-                Ok(item(Operator::Regex(Regex { field, pattern }), annotations, scope.node))
+                Ok(item(Operator::Regex(Regex { field, pattern }), annotations, right))
             }
             Comparison::Equal if matches!(left.kind, Kind::Index(..)) => self.element(left, right, scope, within),
             _ => self.numeric(comparison, left, right, scope, within),

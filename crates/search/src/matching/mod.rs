@@ -13,16 +13,18 @@ mod tests;
 pub(crate) mod text;
 pub(crate) mod tree;
 pub(crate) mod values;
+pub(crate) mod walk;
 pub(crate) mod weighted;
 pub(crate) mod words;
 
 use brooklet_kernel::Bitmap;
 use brooklet_rank::match_data::Occurrence;
-use brooklet_segment::Halt;
+use brooklet_segment::{ColumnHeader, Halt};
 
 use crate::partition::View;
 use crate::plan::{KeyTest, Leaf, Target, Test, Within};
 use crate::reads::Reads;
+use walk::Walk;
 
 /// What a leaf found in one column of a segment.
 #[derive(Clone, Debug)]
@@ -81,20 +83,27 @@ pub(crate) struct LeafMatch {
     pub(crate) documents: Bitmap,
 }
 
-/// Matches a leaf against a segment. All blocks that are missing are noted before it halts.
-pub(crate) fn match_leaf(leaf: &Leaf, view: &View, reads: &mut Reads) -> Result<LeafMatch, Halt> {
-    let mut found = Vec::with_capacity(leaf.targets.len());
-    let mut missing = false;
-    for target in &leaf.targets {
-        match match_target(target, view, reads) {
-            Ok(of_target) => found.push(of_target),
-            Err(Halt::Missing) => missing = true,
+/// Matches a leaf against a segment, from where `walks` are. All blocks that are missing are noted before it halts; if
+/// none are, the step has worked enough.
+pub(crate) fn match_leaf(
+    leaf: &Leaf,
+    view: &View,
+    reads: &mut Reads,
+    walks: &mut Vec<Walk>,
+) -> Result<LeafMatch, Halt> {
+    walks.resize_with(leaf.targets.len(), Walk::default);
+    let mut halted = false;
+    for (target, walk) in leaf.targets.iter().zip(walks.iter_mut()).filter(|(_, walk)| walk.found.is_none()) {
+        match match_target(target, view, reads, walk) {
+            Ok(found) => *walk = Walk { found: Some(found), ..Walk::default() },
+            Err(Halt::Missing) => halted = true,
             Err(halt) => return Err(halt),
         }
     }
-    if missing {
+    if halted {
         return Err(Halt::Missing);
     }
+    let found: Vec<Found> = std::mem::take(walks).into_iter().filter_map(|walk| walk.found).collect();
     let mut documents = Bitmap::none(view.segment.header.documents as usize);
     for of_target in &found {
         of_target.for_each_document(|ordinal| documents.set(ordinal as usize));
@@ -103,25 +112,34 @@ pub(crate) fn match_leaf(leaf: &Leaf, view: &View, reads: &mut Reads) -> Result<
     Ok(LeafMatch { found, documents })
 }
 
-fn match_target(target: &Target, view: &View, reads: &mut Reads) -> Result<Found, Halt> {
+fn match_target(target: &Target, view: &View, reads: &mut Reads, walk: &mut Walk) -> Result<Found, Halt> {
     let Some(column) = view.segment.header.column(&target.spec) else { return Ok(Found::Documents(Vec::new())) };
-    let found = match &target.test {
+    let Some(within) = &target.within else { return match_test(column, &target.test, view, reads, walk) };
+    // What is missing of both is noted before it halts.
+    let chosen = chosen_elements(within, view, reads);
+    if walk.unconfined.is_none() {
+        walk.unconfined = Some(match_test(column, &target.test, view, reads, walk)?);
+    }
+    let found = walk.unconfined.clone().unwrap_or(Found::Documents(Vec::new()));
+    elements::confine(target, column, found, chosen?, view, reads)
+}
+
+fn match_test(
+    column: &ColumnHeader,
+    test: &Test,
+    view: &View,
+    reads: &mut Reads,
+    walk: &mut Walk,
+) -> Result<Found, Halt> {
+    match test {
         Test::Words(words) => text::match_words(column, words, view, reads),
         Test::Phrase(phrase) => text::match_phrase(column, phrase, view, reads),
-        Test::Text { words, text } => values::match_text(column, words, text, view, reads),
+        Test::Text { words, text } => values::match_text(column, words, text, view, reads, walk),
         Test::Number(test) => number::match_numbers(column, test, view, reads),
-        Test::Value(test) => values::match_values(column, test, view, reads),
+        Test::Value(test) => values::match_values(column, test, view, reads, walk),
         Test::Weighted(test) => weighted::match_weighted(column, test, view, reads),
         Test::Position(test) => number::match_positions(column, *test, view, reads),
         Test::Elements => Ok(Found::Documents(Vec::new())),
-    };
-    match &target.within {
-        None => found,
-        Some(within) => {
-            // What is missing of both is noted before it halts.
-            let chosen = chosen_elements(within, view, reads);
-            elements::confine(target, column, found?, chosen?, view, reads)
-        }
     }
 }
 

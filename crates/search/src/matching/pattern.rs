@@ -6,7 +6,7 @@ use brooklet_task::{Code, Rejection};
 use regex_lite::{Regex, RegexBuilder};
 
 /// Bytes a compiled expression may take; it bounds repetitions of repetitions.
-const COMPILED_BYTES: usize = 1 << 20;
+const COMPILED_BYTES: usize = 1 << 18;
 /// Groups inside of groups.
 const NESTING: u32 = 50;
 
@@ -17,6 +17,8 @@ pub(crate) struct Pattern {
     lowers: bool,
     /// Whether case counts.
     pub(crate) cased: bool,
+    /// Bytes of the expression.
+    pub(crate) length: usize,
     /// A run of letters that stands in every value the expression is found in, whatever their case.
     pub(crate) literal: Option<String>,
 }
@@ -27,6 +29,17 @@ impl Pattern {
     /// # Errors
     /// If it is not one, or too large.
     pub(crate) fn new(pattern: &str, cased: bool) -> Result<Pattern, Rejection> {
+        let refuse = |reason: &str| {
+            let pattern = Rejection::quote(pattern);
+            let message = format!("'{pattern}' is not a regular expression: {reason}");
+            Rejection::new(Code::InvalidQueryParameter, message)
+        };
+        if let Some(at) = unicode_class(pattern) {
+            let at = pattern[..at].chars().count() + 1;
+            return Err(refuse(&format!(
+                "classes of characters by their Unicode property (\\p, at character {at}) are not supported"
+            )));
+        }
         let lowers = !cased && !pattern.is_ascii();
         let text = if lowers { lowered(pattern) } else { pattern.to_owned() };
         let compiled = RegexBuilder::new(&unquoted(&text))
@@ -34,11 +47,8 @@ impl Pattern {
             .size_limit(COMPILED_BYTES)
             .nest_limit(NESTING)
             .build();
-        let regex = compiled.map_err(|error| {
-            let pattern = Rejection::quote(pattern);
-            Rejection::new(Code::InvalidQueryParameter, format!("'{pattern}' is not a regular expression: {error}"))
-        })?;
-        Ok(Pattern { regex, lowers, cased, literal: literal_of(pattern) })
+        let regex = compiled.map_err(|error| refuse(&error.to_string()))?;
+        Ok(Pattern { regex, lowers, cased, length: pattern.len(), literal: literal_of(pattern) })
     }
 
     /// Whether it is found in a value.
@@ -121,6 +131,22 @@ fn unquoted(pattern: &str) -> String {
     out
 }
 
+/// Where a class by Unicode property stands: `\\p` or `\\P`, not escaped and not quoted.
+fn unicode_class(pattern: &str) -> Option<usize> {
+    let (mut at, bytes) = (0, pattern.as_bytes());
+    while let Some(found) = pattern[at..].find('\\') {
+        let slash = at + found;
+        at = match bytes.get(slash + 1)? {
+            b'p' | b'P' => return Some(slash),
+            b'Q' => slash + 2 + pattern[slash + 2..].find("\\E")? + 2,
+            byte if byte.is_ascii() => slash + 2,
+            // Behind a character of several bytes.
+            _ => slash + 1,
+        };
+    }
+    None
+}
+
 /// Where `\Q` stands that is not itself escaped.
 fn find_quote(pattern: &str) -> Option<usize> {
     let mut bytes = pattern.bytes().enumerate();
@@ -172,6 +198,10 @@ mod tests {
         assert!(!finds(r"\Qa.b\E", false, "axb"));
         assert!(finds(r"\\Q", false, r"a\Q"));
         assert!(finds("", false, ""));
+        let message = |pattern: &str| Pattern::new(pattern, false).unwrap_err().message;
+        assert!(message(r"aé\\\p{L}").contains("at character 5"), "{}", message(r"aé\\\p{L}"));
+        assert!(message(r"\Qp\E\PL").contains("at character 6"));
+        assert!(finds(r"\Q\p{L}\E", false, r"\p{L}") && finds(r"\\p", false, r"\p"));
         for wrong in ["(", "a{2,1}", "[z-a]", "(?<n", r"\8", "((((((((((((a{99}){99}){99}){99}))))))))"] {
             assert!(Pattern::new(wrong, false).is_err(), "{wrong}");
         }

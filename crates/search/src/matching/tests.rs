@@ -56,7 +56,8 @@ fn view(deployed: &Deployed, documents: &[Document]) -> View {
 
 /// What the core finds: documents, and the leaves of the plan.
 fn run(plan: &SchemaPlan, view: &View, reads: &mut Reads) -> (Bitmap, ViewMatch) {
-    let matched = plan.leaves.iter().map(|leaf| match_leaf(leaf, view, reads).expect("all blocks are there"));
+    let matched =
+        plan.leaves.iter().map(|leaf| match_leaf(leaf, view, reads, &mut Vec::new()).expect("all blocks are there"));
     let mut leaves: Vec<LeafMatch> = matched.collect();
     let settled = settle(plan, view, &mut leaves, reads).expect("all blocks are there");
     let matches = ViewMatch { leaves, settled };

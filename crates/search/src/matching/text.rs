@@ -5,6 +5,7 @@ use brooklet_segment::column::text::{self, Text, read_postings};
 use brooklet_segment::{BlockSource, ColumnHeader, Halt};
 
 use super::Found;
+use super::walk::Walk;
 use super::words::{StoredWords, WordReader};
 use crate::partition::View;
 use crate::plan::{How, PhraseTest, WordTest};
@@ -15,7 +16,8 @@ use brooklet_text::Stems;
 const PLACES_AT_ONCE: usize = 64;
 
 /// A word of the dictionary that a test holds for: its number, how often the test's text is in it, its postings.
-struct Word {
+#[derive(Clone)]
+pub(super) struct Word {
     number: u32,
     times: u32,
     entry: Entry,
@@ -34,24 +36,31 @@ pub(crate) fn match_words(
     Ok(Found::Words { postings, numbers: words.iter().map(|word| (word.number, word.times)).collect() })
 }
 
-/// Documents with a word for which `accept` holds.
+/// Documents with a word for which `accept` holds. A byte of a word is so much work.
 pub(super) fn match_words_where(
     column: &ColumnHeader,
     view: &View,
     reads: &mut Reads,
-    mut accept: impl FnMut(&[u8]) -> bool,
+    walk: &mut Walk,
+    (work, mut accept): (usize, impl FnMut(&[u8]) -> bool),
 ) -> Result<Found, Halt> {
     let text = Text::of(column)?;
     let part = text.part(text::DICTIONARY);
-    let mut words = Vec::new();
     let mut missing = false;
-    for index in 0..part.blocks() {
+    for index in walk.words_block..part.blocks() {
+        if !missing && reads.is_tired() {
+            return Err(Halt::Missing);
+        }
         match reads.of(&view.segment).block(part.first_block + index) {
+            // What follows a missing block is looked at when that is there.
+            Ok(_) if missing => {}
             Ok(block) => {
                 let (dictionary, first) = (DictionaryBlock::read(block.bytes())?, part.span_of(index).0);
                 let accepted = (0..dictionary.len()).filter(|at| accept(dictionary.word(*at)));
                 let word = |at: usize| Word { number: first + at as u32, times: 1, entry: dictionary.entry(at) };
-                words.extend(accepted.map(word));
+                walk.words.extend(accepted.map(word));
+                walk.words_block = index + 1;
+                reads.work(block.len().saturating_mul(work));
             }
             Err(Halt::Missing) => missing = true,
             Err(halt) => return Err(halt),
@@ -60,8 +69,8 @@ pub(super) fn match_words_where(
     if missing {
         return Err(Halt::Missing);
     }
-    let postings = postings_of(&text, &words, view, reads)?;
-    Ok(Found::Words { postings, numbers: words.iter().map(|word| (word.number, word.times)).collect() })
+    let postings = postings_of(&text, &walk.words, view, reads)?;
+    Ok(Found::Words { postings, numbers: walk.words.iter().map(|word| (word.number, word.times)).collect() })
 }
 
 /// The words any of the tests holds for, by number, each once.

@@ -12,8 +12,9 @@ use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part, ValuePlace, each_v
 use brooklet_task::Rejection;
 use brooklet_text::Fuzzy;
 
+use super::walk::Walk;
 use super::words::WordReader;
-use super::{Found, Kept, number};
+use super::{Found, number};
 use crate::partition::View;
 use crate::plan::{NumberTest, PhraseTest, ValueTest, WordTest};
 use crate::reads::Reads;
@@ -27,14 +28,15 @@ pub(crate) fn match_values(
     test: &ValueTest,
     view: &View,
     reads: &mut Reads,
+    walk: &mut Walk,
 ) -> Result<Found, Halt> {
     let text = Text::of(column)?;
+    let work = work_per_byte(test);
     if let (ValueTest::Fuzzy { fuzzy, .. }, true) = (test, text.whole) {
         let mut fuzzy = fuzzy.clone();
         // Words of such a column are whole values, in lower case unless it is cased: as fuzzy comparison has them.
-        return super::text::match_words_where(column, view, reads, |word| {
-            std::str::from_utf8(word).is_ok_and(|word| fuzzy.matches(word))
-        });
+        let accept = |word: &[u8]| std::str::from_utf8(word).is_ok_and(|word| fuzzy.matches(word));
+        return super::text::match_words_where(column, view, reads, walk, (work, accept));
     }
     let max_bytes = max_bytes(column);
     let strings =
@@ -43,24 +45,15 @@ pub(crate) fn match_values(
         });
     let mut asks = Asks::of(test);
     if let Some(strings) = strings {
-        let accepted = accepted_strings(strings, view, reads, |value| asks.about(cut(value, max_bytes)))?;
-        if let Some(accepted) = accepted {
-            return strings_in(strings, accepted, view, reads);
+        let accept = |value: &str| asks.about(cut(value, max_bytes));
+        if accept_strings(strings, view, reads, walk, (work, accept))? {
+            return strings_in(strings, walk.strings.clone(), view, reads);
         }
     }
-    let words_max = match test {
-        ValueTest::Fuzzy { words_max, .. } => *words_max,
-        ValueTest::Pattern(_) => None,
-    };
-    let literal = match test {
-        ValueTest::Pattern(pattern) => pattern.literal.as_deref().filter(|_| pattern.cased == is_cased(column)),
-        ValueTest::Fuzzy { .. } => None,
-    };
-    let candidates = match literal {
-        Some(literal) => documents_with(column, literal, view, reads)?,
-        None => short_documents(&text, words_max, view, reads)?,
-    };
-    scan(column, candidates, view, reads, &mut |value, place, out| {
+    if walk.candidates.is_none() {
+        walk.candidates = Some(candidates(column, test, view, reads, walk)?);
+    }
+    scan(column, (work, walk), view, reads, &mut |value, place, out| {
         if asks.about(cut(value, max_bytes)) {
             out.push(Occurrence {
                 element: place.element,
@@ -71,6 +64,31 @@ pub(crate) fn match_values(
         }
         1
     })
+}
+
+/// The documents whose values must be looked at.
+fn candidates(
+    column: &ColumnHeader,
+    test: &ValueTest,
+    view: &View,
+    reads: &mut Reads,
+    walk: &mut Walk,
+) -> Result<Vec<u32>, Halt> {
+    match test {
+        ValueTest::Fuzzy { words_max, .. } => short_documents(&Text::of(column)?, *words_max, view, reads),
+        ValueTest::Pattern(pattern) => match &pattern.literal {
+            Some(literal) if pattern.cased == is_cased(column) => documents_with(column, literal, view, reads, walk),
+            _ => Ok(view.alive.ones().map(|ordinal| ordinal as u32).collect()),
+        },
+    }
+}
+
+/// How much work a byte of a value is. Of an expression it grows with its length: each of its places may be where it is.
+fn work_per_byte(test: &ValueTest) -> usize {
+    match test {
+        ValueTest::Fuzzy { .. } => 1,
+        ValueTest::Pattern(pattern) => 4 + pattern.length / 4,
+    }
 }
 
 /// A test with the memory it works in.
@@ -114,30 +132,32 @@ pub(super) fn match_strings(column: &ColumnHeader, key: &str, view: &View, reads
     strings_in(column, accepted.into_iter().collect(), view, reads)
 }
 
-/// Numbers of the strings of a column for which `accept` holds, ascending; nothing if some were too long to be kept
-/// whole.
-fn accepted_strings(
+/// Collects the numbers of the strings of a column for which `accept` holds, ascending. A byte of a string is so much
+/// work. `false` if some were too long to be kept whole: then the strings do not tell.
+fn accept_strings(
     column: &ColumnHeader,
     view: &View,
     reads: &mut Reads,
-    mut accept: impl FnMut(&str) -> bool,
-) -> Result<Option<Vec<i64>>, Halt> {
-    let Some(dictionary) = column.parts.first() else { return Ok(None) };
-    let mut accepted = Vec::new();
-    for (index, block) in blocks_of(dictionary, view, reads)?.iter().enumerate() {
+    walk: &mut Walk,
+    (work, mut accept): (usize, impl FnMut(&str) -> bool),
+) -> Result<bool, Halt> {
+    let Some(dictionary) = column.parts.first() else { return Ok(false) };
+    let blocks = blocks_of(dictionary, view, reads)?;
+    for (index, block) in blocks.iter().enumerate().skip(walk.strings_block as usize) {
         let words = DictionaryBlock::read(block.bytes())?;
         let first = i64::from(dictionary.span_of(index as u32).0);
-        for at in 0..words.len() {
-            let word = words.word(at);
-            if word.len() + 4 > WORD_BYTES {
-                return Ok(None);
-            }
-            if accept(&String::from_utf8_lossy(word)) {
-                accepted.push(first + at as i64);
-            }
+        if (0..words.len()).any(|at| words.word(at).len() + 4 > WORD_BYTES) {
+            return Ok(false);
         }
+        if reads.is_tired() {
+            return Err(Halt::Missing);
+        }
+        let accepted = (0..words.len()).filter(|at| accept(&String::from_utf8_lossy(words.word(*at))));
+        walk.strings.extend(accepted.map(|at| first + at as i64));
+        walk.strings_block = index as u32 + 1;
+        reads.work(block.len().saturating_mul(work));
     }
-    Ok(Some(accepted))
+    Ok(true)
 }
 
 /// All blocks of a part; those that are missing are noted before it halts.
@@ -172,12 +192,19 @@ fn is_cased(column: &ColumnHeader) -> bool {
 
 /// The documents with a word that holds these letters, as the column has its words. Of very long words only the
 /// beginning is known: they may hold anything.
-fn documents_with(column: &ColumnHeader, letters: &str, view: &View, reads: &mut Reads) -> Result<Vec<u32>, Halt> {
+fn documents_with(
+    column: &ColumnHeader,
+    letters: &str,
+    view: &View,
+    reads: &mut Reads,
+    walk: &mut Walk,
+) -> Result<Vec<u32>, Halt> {
     let ColumnKind::Text { normalizing, .. } = column.spec.kind else { return Ok(Vec::new()) };
     let needle = brooklet_kernel::Needle::new(text::normalise(letters, normalizing).as_bytes());
     let holds = |word: &[u8]| word.len() > WORD_BYTES || needle.find(word).is_some();
     let mut documents = Vec::new();
-    super::text::match_words_where(column, view, reads, holds)?.for_each_document(|ordinal| documents.push(ordinal));
+    let found = super::text::match_words_where(column, view, reads, walk, (0, holds))?;
+    found.for_each_document(|ordinal| documents.push(ordinal));
     documents.retain(|ordinal| view.alive.get(*ordinal as usize));
     Ok(documents)
 }
@@ -204,20 +231,23 @@ pub(crate) fn match_text(
     needle: &str,
     view: &View,
     reads: &mut Reads,
+    walk: &mut Walk,
 ) -> Result<Found, Halt> {
-    let candidates: Vec<u32> = if words.is_empty() {
-        view.alive.ones().map(|ordinal| ordinal as u32).collect()
-    } else {
-        let words = words.iter().map(|word| vec![word.clone()]).collect();
-        let phrase = PhraseTest { words, starts: false, ends: false };
-        let mut ordinals = Vec::new();
-        super::text::match_phrase(column, &phrase, view, reads)?.for_each_document(|ordinal| ordinals.push(ordinal));
-        ordinals.dedup();
-        ordinals
-    };
+    if walk.candidates.is_none() {
+        let mut ordinals: Vec<u32> = view.alive.ones().map(|ordinal| ordinal as u32).collect();
+        if !words.is_empty() {
+            let words = words.iter().map(|word| vec![word.clone()]).collect();
+            let phrase = PhraseTest { words, starts: false, ends: false };
+            let found = super::text::match_phrase(column, &phrase, view, reads)?;
+            ordinals.clear();
+            found.for_each_document(|ordinal| ordinals.push(ordinal));
+            ordinals.dedup();
+        }
+        walk.candidates = Some(ordinals);
+    }
     let max_bytes = max_bytes(column);
     let finder = brooklet_kernel::Needle::new(needle.as_bytes());
-    scan(column, candidates, view, reads, &mut |value, place, out| {
+    scan(column, (1, walk), view, reads, &mut |value, place, out| {
         let visible: String = cut(value, max_bytes).chars().filter(|c| *c >= ' ' || matches!(c, '\n' | '\t')).collect();
         let folded = text::normalise(&visible, Normalizing::LowercaseAndFold);
         let runs = separator_runs(&folded);
@@ -246,35 +276,52 @@ fn separator_runs(text: &str) -> Vec<usize> {
 }
 
 /// Asks `each` about every text of the candidates' field, as the source has it: it adds occurrences and says how long
-/// the element is.
+/// the element is. A byte of a text is so much work.
 fn scan(
     column: &ColumnHeader,
-    candidates: Vec<u32>,
+    (work, walk): (usize, &mut Walk),
     view: &View,
     reads: &mut Reads,
     each: &mut dyn FnMut(&str, ValuePlace, &mut Vec<Occurrence>) -> u32,
 ) -> Result<Found, Halt> {
     let path = &column.spec.field;
     let field = path.split('.').next().unwrap_or(path);
-    let mut kept = Kept::default();
-    let mut missing = false;
-    for ordinal in candidates {
-        match read_document(&view.segment.header, ordinal, &|name| name == field, &mut reads.of(&view.segment)) {
-            Ok(document) => {
-                let (mut occurrences, mut length) = (Vec::new(), 0);
-                each_value(&document, path, &mut |value, place| {
-                    if let brooklet_document::Value::String(text) = value {
-                        length += each(text, place, &mut occurrences);
-                    }
-                });
-                kept.push(ordinal, occurrences, length);
-            }
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+    let read = |ordinal: u32, reads: &mut Reads| {
+        read_document(&view.segment.header, ordinal, &|name| name == field, &mut reads.of(&view.segment))
+    };
+    let Some(candidates) = &walk.candidates else { return Ok(Found::Documents(Vec::new())) };
+    while let Some(ordinal) = candidates.get(walk.next) {
+        if reads.is_tired() {
+            return Err(Halt::Missing);
         }
+        let document = match read(*ordinal, reads) {
+            Ok(document) => document,
+            Err(Halt::Missing) => break,
+            Err(halt) => return Err(halt),
+        };
+        let (mut occurrences, mut length, mut bytes) = (Vec::new(), 0, 0);
+        each_value(&document, path, &mut |value, place| {
+            if let brooklet_document::Value::String(text) = value {
+                length += each(text, place, &mut occurrences);
+                bytes += text.len();
+            }
+        });
+        reads.work(bytes.saturating_mul(work));
+        walk.kept.push(*ordinal, occurrences, length);
+        walk.next += 1;
+    }
+    if walk.next == candidates.len() {
+        return Ok(Found::Kept(std::mem::take(&mut walk.kept)));
+    }
+    // What others will need is asked for at once.
+    for ordinal in &candidates[walk.next + 1..] {
         if reads.missing() > SOURCES_AHEAD {
             break;
         }
+        match read(*ordinal, reads) {
+            Ok(_) | Err(Halt::Missing) => {}
+            Err(halt) => return Err(halt),
+        }
     }
-    if missing { Err(Halt::Missing) } else { Ok(Found::Kept(kept)) }
+    Err(Halt::Missing)
 }

@@ -340,6 +340,20 @@ impl Host {
         Box::new(search).finish()
     }
 
+    /// The same, where the clock jumps to `late_ms` after so many wants.
+    pub fn search_part_late(&self, key: &str, query: &[u8], steps: usize, late_ms: f64) -> Vec<u8> {
+        let mut writer = Writer::new();
+        writer.bytes(&[]);
+        self.place(key).write(&mut writer);
+        writer.u64(1_790_000_000);
+        writer.raw(query);
+        let mut search = Search::open_part(self.deployed.clone(), self.residency.clone(), &writer.finish()).unwrap();
+        self.drive_for(key, &mut search, steps).unwrap_or_else(|rejection| panic!("{rejection}"));
+        search.elapsed(late_ms);
+        self.drive(key, &mut search).unwrap_or_else(|rejection| panic!("{rejection}"));
+        Box::new(search).finish().unwrap()
+    }
+
     /// What partitions found, merged: as one result with its floor, or as the answer.
     pub fn merge(&self, query: &[u8], floor: &[u8], parts: &[Vec<u8>], whole: bool) -> Result<Vec<u8>, Rejection> {
         let mut writer = Writer::new();
@@ -474,7 +488,7 @@ pub fn write_query(parameters: &[(&str, &str)], body: &str, accept: &str, writer
 }
 
 /// An answer that was rendered.
-fn rendered(result: &[u8]) -> Answer {
+pub fn rendered(result: &[u8]) -> Answer {
     let mut reader = Reader::new(result);
     let status = reader.u16().unwrap();
     let content_type = reader.text().unwrap();
