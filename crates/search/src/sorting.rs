@@ -146,7 +146,8 @@ fn bind_attribute(
 /// How texts compare. Without a locale anywhere the Unicode collation falls back to lowercase, as in the reference.
 fn text_order(key: &SortKey, field: &brooklet_schema::Field) -> Result<TextOrder, Rejection> {
     let unsupported = || {
-        let message = format!("Sorting '{}' by the Unicode collation of a locale is not supported yet", field.name);
+        let message =
+            format!("Sorting '{}' by the Unicode collation (uca) is not supported: use raw or lowercase", field.name);
         Rejection::new(Code::Unsupported, message)
     };
     match (&key.function, field.sorting.function) {

@@ -24,9 +24,8 @@ export type ArrayField<Element extends Field> = Collection<
 
 /** A list. A condition on it is fulfilled when one of its elements fulfils it. */
 export function array<Element extends Field>(element: Element): ArrayField<Element> {
-  const { type, indexing, settings, members } = element.definition;
-  const definition = { type: { kind: "array", element: type } as const, indexing, settings };
-  return makeField(members === undefined ? definition : { ...definition, members }, arrayCodec(element.codec));
+  const { type, ...rest } = element.definition;
+  return makeField({ ...rest, type: { kind: "array", element: type } }, arrayCodec(element.codec));
 }
 
 /** Values with a weight each, as an object of weights. */

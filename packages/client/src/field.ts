@@ -2,6 +2,7 @@
  * The fields of a schema: what each is in a schema file, how its values travel, and what it is to the type checker.
  * Lists, sets, maps and structs are in `collection.ts`, vectors in `vector.ts`.
  */
+
 import { BOOL, BYTE, type Codec, INT, LONG, NUMBER, POSITION, type Position, RAW, TEXT, TIMESTAMP } from "./codec.ts";
 import type { DataType, PrimitiveName } from "./data-type.ts";
 import type {
@@ -12,6 +13,7 @@ import type {
   StringConditions,
   TextConditions,
 } from "./field-condition.ts";
+import type { Stemming } from "./language.ts";
 
 /** What a field is to the type checker. */
 export interface FieldShape {
@@ -35,6 +37,10 @@ export interface FieldDefinition {
   readonly indexing: readonly ("summary" | "index" | "attribute")[];
   /** Lines in the field's block beside its indexing. */
   readonly settings: readonly string[];
+  /** Languages in which its words are stemmed. */
+  readonly stemming?: Stemming;
+  /** Whether it is matched by n-grams. */
+  readonly hasGrams?: boolean;
   /** What is said of the members of a struct or map. */
   readonly members?: Readonly<Record<string, FieldDefinition>>;
 }
@@ -86,8 +92,15 @@ export function makeField<F extends Field>(definition: FieldDefinition, codec: C
 
 /** How a searched text is read. */
 export interface TextOptions {
-  /** Which part of a word a word of the query has to be; the whole word by default. */
-  readonly match?: "word" | "prefix" | "suffix" | "substring";
+  /**
+   * Which part of a word a word of the query has to be; the whole word by default. With `gram` all pieces of a word of
+   * the query (of `gramSize` characters) have to be somewhere in the text.
+   */
+  readonly match?: "word" | "prefix" | "suffix" | "substring" | "gram";
+  /** Characters of a gram; 2 by default. */
+  readonly gramSize?: number;
+  /** Languages in which forms of a word are equal, if they are others than the schema's. */
+  readonly stemming?: Stemming;
   /** What hits show: the whole text, the whole text with the query's words marked, or a teaser around them. */
   readonly show?: "full" | "bold" | "teaser";
 }
@@ -95,10 +108,14 @@ export interface TextOptions {
 /** A text that is searched by its words, and ranked. */
 export function text(options: TextOptions = {}): Plain<"text", string, TextConditions> {
   const settings = ["index: enable-bm25"];
-  if (options.match !== undefined && options.match !== "word") settings.push(`match: ${options.match}`);
+  const { match, gramSize = 2, stemming } = options;
+  if (match === "gram") settings.push("match: gram", `match { gram-size: ${gramSize} }`);
+  else if (match !== undefined && match !== "word") settings.push(`match: ${match}`);
   if (options.show === "bold") settings.push("bolding: on");
   if (options.show === "teaser") settings.push("summary: dynamic");
-  return makeField({ type: primitive("string"), indexing: ["summary", "index"], settings }, TEXT);
+  const definition = { type: primitive("string"), indexing: ["summary", "index"], settings } as const;
+  const analysis = { ...(stemming === undefined ? {} : { stemming }), ...(match === "gram" ? { hasGrams: true } : {}) };
+  return makeField({ ...definition, ...analysis }, TEXT);
 }
 
 /** A text that is one value: a name, a label, an address. It is compared as a whole, and not ranked. */

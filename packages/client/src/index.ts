@@ -12,6 +12,7 @@ export {
   type TokenCounter,
   tokensAtMost,
 } from "@brooklet/answers";
+export type { AnalysisOptions } from "./analysis.ts";
 export { Answer, type AskOptions } from "./answer.ts";
 export { type ApplicationOptions, applicationFiles } from "./application.ts";
 export {
@@ -140,6 +141,7 @@ export {
   type Quantile,
 } from "./grouping-expression.ts";
 export type { ConditionsOf, DocumentInputOf, DocumentOf, HitFieldsOf } from "./infer.ts";
+export type { Language, Stemming } from "./language.ts";
 export {
   alternatives,
   equiv,

@@ -2,6 +2,7 @@
  * How hits are scored. A profile is written as one in a schema file is; those of a schema that says nothing are made
  * here: words by bm25, vectors by closeness, both by their sum.
  */
+import { type AnalysisOptions, analysisOf } from "./analysis.ts";
 import { type CellType, type DataType, tensorTypeText } from "./data-type.ts";
 import type { FieldMap } from "./field.ts";
 
@@ -48,7 +49,11 @@ export function nearProfileName(field: string): string {
  * The profiles of a schema: what it says itself, and for what it does not say, the made ones. `default` declares the
  * query vectors, so that whatever inherits from it can be used with `near`.
  */
-export function profilesOf(fields: FieldMap, own: Readonly<Record<string, Profile>>): ReadonlyMap<string, Profile> {
+export function profilesOf(
+  fields: FieldMap,
+  own: Readonly<Record<string, Profile>>,
+  analysis: AnalysisOptions = {},
+): ReadonlyMap<string, Profile> {
   const words = textFieldsOf(fields);
   const vectors = Object.entries(fields).flatMap(([name, field]) => vectorOf(name, field.definition.type));
   const profiles = new Map<string, Profile>([["default", defaultProfile(words, vectors)]]);
@@ -58,8 +63,9 @@ export function profilesOf(fields: FieldMap, own: Readonly<Record<string, Profil
     if (words.length > 0) profiles.set(hybridProfileName(name), hybridProfile(words, closeness));
   }
   for (const [name, profile] of Object.entries(own)) profiles.set(name, profile);
+  const settings = analysisOf(fields, words.length > 0, analysis);
   for (const [name, profile] of profiles)
-    if (parentsOf(name, profile).length === 0) profiles.set(name, counted(profile));
+    if (parentsOf(name, profile).length === 0) profiles.set(name, withSettings(profile, settings));
   return profiles;
 }
 
@@ -69,9 +75,12 @@ export function parentsOf(name: string, profile: Profile): readonly string[] {
   return typeof inherits === "string" ? [inherits] : inherits;
 }
 
-/** bm25 counts the group's own documents, unless it is told not to. Those that inherit it do so too. */
-function counted(profile: Profile): Profile {
-  return { ...profile, properties: { "brooklet.statistics": "group", ...profile.properties } };
+/**
+ * bm25 counts the group's own documents, unless it is told not to, and words are understood as the schema says. Profiles
+ * that inherit from this one do so too.
+ */
+function withSettings(profile: Profile, settings: Readonly<Record<string, string>>): Profile {
+  return { ...profile, properties: { "brooklet.statistics": "group", ...settings, ...profile.properties } };
 }
 
 function defaultProfile(words: readonly string[], vectors: readonly Vector[]): Profile {

@@ -1,5 +1,7 @@
 /** A schema: fields, how they are ranked, and everything that follows from them. */
+
 import type * as z from "zod/v4";
+import type { AnalysisOptions } from "./analysis.ts";
 import { type Codec, objectCodec } from "./codec.ts";
 import { invalidArgument, suggestion } from "./error.ts";
 import type { FieldMap } from "./field.ts";
@@ -10,7 +12,7 @@ import type { CheckedProfiles, ProfileMap } from "./ranking.ts";
 import { writeSchema } from "./sd.ts";
 
 /** What a schema may say beside its fields. */
-export interface SchemaOptions<Fields extends FieldMap, Profiles extends ProfileMap> {
+export interface SchemaOptions<Fields extends FieldMap, Profiles extends ProfileMap> extends AnalysisOptions {
   /** First part of document ids; the schema's name by default. */
   readonly namespace?: string;
   /** Ranking other than the made one. A profile inherits `default` unless it says otherwise. */
@@ -87,7 +89,7 @@ export function schema<
 ): Schema<Name, Fields, keyof Profiles & string, Profiles> {
   checkNames(name, fields);
   const own: ProfileMap = options.profiles ?? {};
-  const profiles = profilesOf(fields, own);
+  const profiles = profilesOf(fields, own, options);
   const fieldsets = fieldsetsOf(fields, options.fieldsets ?? {});
   const codec = objectCodec(fields);
   const conditions = Object.entries(fields).map(([field, { definition }]) => [

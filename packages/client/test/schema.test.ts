@@ -123,6 +123,7 @@ describe("the schema file", () => {
           }
           rank-properties {
             brooklet.statistics: group
+            brooklet.segmentation: cjk
           }
           first-phase {
             expression: bm25(subject) + bm25(body) + bm25(notes)
@@ -227,11 +228,41 @@ describe("the schema file", () => {
       },
     );
     expect(String(both)).toContain(
-      "rank-profile base {\n    constants {\n      k: 2\n    }\n    rank-properties {\n      brooklet.statistics: group\n    }\n  }",
+      "rank-profile base {\n    constants {\n      k: 2\n    }\n    rank-properties {\n      brooklet.statistics: group\n      brooklet.segmentation: cjk\n    }\n  }",
     );
     expect(String(both)).toContain(
       "rank-profile best-of inherits base, default {\n    function twice(x) {\n      expression: x * k\n    }\n    match-features {}\n  }",
     );
+  });
+
+  test("says how words are understood", () => {
+    const person = struct({ about: text({ stemming: "none" }) }, { name: "person" });
+    const note = schema(
+      "note",
+      {
+        title: text({ match: "gram", gramSize: 3 }),
+        body: text({ stemming: ["german", "english"] }),
+        lines: array(text({ stemming: "french" })),
+        people: array(person),
+      },
+      { stemming: "english", segmentation: "none" },
+    );
+    expect(String(note)).toContain(`
+      match: gram
+      match { gram-size: 3 }
+`);
+    expect(String(note)).toContain(`
+    rank-properties {
+      brooklet.statistics: group
+      brooklet.stemming: english
+      brooklet.grams(title): true
+      brooklet.stemming(body): "german, english"
+      brooklet.stemming(lines): french
+      brooklet.stemming(people.about): none
+    }
+`);
+    const plain = schema("plain", { year: int() });
+    expect(String(plain)).not.toContain("segmentation");
   });
 
   test("goes into an application package", () => {
