@@ -68,7 +68,8 @@ pub fn documents(application: &Application) -> Vec<Document> {
     let documents = bodies().into_iter().enumerate().map(|(number, body)| {
         let id = format!("id:ns:mail:g=a:{number}");
         let request = OperationRequest { kind: 1, id: &id, create: false, condition: "", body: &body, embeddings: &[] };
-        let encoded = encode(application, &request).unwrap_or_else(|rejection| panic!("{id}: {rejection}"));
+        let encoded = encode(application, &request, 1_790_000_000_000_000)
+            .unwrap_or_else(|rejection| panic!("{id}: {rejection}"));
         match StoredOperation::decode(KEY, &encoded.operation).expect("just encoded").operation {
             Operation::Put(document) => document,
             Operation::Remove(id) => panic!("{id} was put"),
@@ -84,6 +85,6 @@ pub fn segment() -> BuiltSegment {
     let application = mail();
     let schema = mail_schema();
     let mut builder = SegmentBuilder::new(&schema.name, &layout::columns(&schema));
-    documents(&application).iter().for_each(|document| builder.add(document));
+    documents(&application).iter().for_each(|document| builder.add(document, 0));
     builder.finish()
 }

@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use brooklet_segment::{Manifest, Operation, StoredOperation, StoredSegment};
+use brooklet_segment::{Manifest, Operation, REMOVED, StoredOperation, StoredSegment};
 use brooklet_task::{Rejection, limits};
 
 use crate::Reason;
@@ -22,6 +22,14 @@ pub(crate) fn last_operations(key: &str, manifest: &Manifest) -> Result<BTreeMap
     Ok(last)
 }
 
+/// The schema of the segments an operation's document goes to.
+pub(crate) fn segment_schema(operation: &StoredOperation) -> &str {
+    match operation.operation {
+        Operation::Put(_) => &operation.schema,
+        Operation::Remove(_) => REMOVED,
+    }
+}
+
 /// One merge: the segments of a schema that become new ones, together with what the tail puts.
 pub(crate) struct Merge {
     pub(crate) schema: String,
@@ -34,15 +42,15 @@ pub(crate) fn choose(
     segments: &[Rc<StoredSegment>],
     last: &BTreeMap<String, StoredOperation>,
     schemas: &[(String, u64)],
+    forget_before: u64,
 ) -> Vec<Merge> {
     let mut merges = Vec::new();
     for (schema, fingerprint) in schemas {
-        let puts = last.values().filter(|operation| operation.schema == *schema);
-        let puts = puts.filter(|operation| matches!(operation.operation, Operation::Put(_))).count();
+        let puts = last.values().filter(|operation| segment_schema(operation) == *schema).count();
         let of_schema: Vec<_> = segments.iter().filter(|segment| segment.header.schema == *schema).cloned().collect();
         let inputs = match reason {
             Reason::Rewrite => of_schema.into_iter().filter(|s| s.header.fingerprint != *fingerprint).collect(),
-            Reason::Settle => settled(of_schema, puts),
+            Reason::Settle => settled(of_schema, puts, forget_before),
             Reason::Fold => by_tiers(of_schema, puts, *fingerprint),
         };
         if puts > 0 || !inputs.is_empty() {
@@ -86,9 +94,12 @@ fn is_full(segment: &StoredSegment) -> bool {
     large && alive(segment) * 4 >= documents * 3
 }
 
-/// All segments that are not full or have dead documents, if there is more than one or the one has dead documents.
-fn settled(segments: Vec<Rc<StoredSegment>>, puts: usize) -> Vec<Rc<StoredSegment>> {
-    let has_dead = |segment: &Rc<StoredSegment>| alive(segment) < segment.header.documents as usize;
+/// All segments that are not full or have dead documents (or removed ones to forget), if there is more than one or the one has dead documents.
+fn settled(segments: Vec<Rc<StoredSegment>>, puts: usize, forget_before: u64) -> Vec<Rc<StoredSegment>> {
+    let has_dead = |segment: &Rc<StoredSegment>| {
+        let is_forgotten = segment.header.is_of_removed() && segment.header.earliest() < forget_before;
+        is_forgotten || alive(segment) < segment.header.documents as usize
+    };
     let chosen: Vec<_> = segments.into_iter().filter(|segment| !is_full(segment) || has_dead(segment)).collect();
     let any_dead = chosen.iter().any(has_dead);
     if chosen.len() + usize::from(puts > 0) > 1 || any_dead { chosen } else { Vec::new() }

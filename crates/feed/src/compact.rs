@@ -2,22 +2,25 @@
 //!
 //! Operations that arrive while it runs are not seen: they stay in the tail, whose operations hide documents by id,
 //! whatever segment these are in then. So a fold needs no lock; there is only ever one of a partition at a time.
+//!
+//! What is removed leaves its id and the time in segments of their own, for visits that ask for removes, until it is old
+//! enough to be forgotten.
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use brooklet_document::Document;
 use brooklet_kernel::Bitmap;
 use brooklet_schema::Application;
-use brooklet_segment::layout::{ColumnSpec, columns, fingerprint};
+use brooklet_segment::layout::{ColumnSpec, columns, fingerprint, removed_columns};
 use brooklet_segment::{
-    Change, Halt, Manifest, NewSegment, Operation, Place, SegmentBuilder, StoredOperation, StoredSegment,
+    Change, Halt, Manifest, NewSegment, Operation, Place, REMOVED, SegmentBuilder, StoredOperation, StoredSegment,
     write_liveness,
 };
 use brooklet_task::bytes::Reader;
 use brooklet_task::{Block, BlockRef, Rejection, Task, Want, limits};
 
-use crate::change::{Merge, choose, last_operations};
-use crate::cursor::{Cursor, Fetched, find};
+use crate::change::{Merge, choose, last_operations, segment_schema};
+use crate::cursor::{Cursor, Dated, Fetched, find};
 
 /// Why a partition is compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +45,8 @@ pub struct Compact {
     next_segment: u32,
     /// Operations that are not in the tail and come after all that is.
     given: BTreeMap<String, StoredOperation>,
+    /// Removes before this are forgotten, µs since the epoch.
+    forget_before: u64,
     schemas: Vec<(String, Vec<ColumnSpec>)>,
     state: State,
     asked: VecDeque<BlockRef>,
@@ -74,8 +79,10 @@ struct Merging {
 struct Running {
     schema: String,
     specs: Vec<ColumnSpec>,
-    cursors: Vec<(Cursor, Option<Document>)>,
-    puts: VecDeque<Document>,
+    cursors: Vec<(Cursor, Option<Dated>)>,
+    puts: VecDeque<Dated>,
+    /// Documents that were written before this are left out.
+    from: u64,
     builder: SegmentBuilder,
     finishing: bool,
 }
@@ -94,7 +101,9 @@ impl Compact {
             _ => Reason::Settle,
         };
         let next_segment = reader.u32()?;
-        Ok(Compact::new(place, reason, next_segment, columns_of(application), BTreeMap::new()))
+        let forget_before = reader.u64()?;
+        let columns = columns_of(application);
+        Ok(Compact { forget_before, ..Compact::new(place, reason, next_segment, columns, BTreeMap::new()) })
     }
 
     /// Folds the tail together with operations that were never in it: the last on each document, by its id.
@@ -119,6 +128,7 @@ impl Compact {
             reason,
             next_segment,
             given,
+            forget_before: 0,
             schemas,
             state: State::Manifest,
             asked: VecDeque::new(),
@@ -171,7 +181,7 @@ impl Compact {
     fn begin_merges(&mut self) {
         let State::Hide(hide) = std::mem::replace(&mut self.state, State::Done) else { return };
         let schemas: Vec<_> = self.schemas.iter().map(|(name, specs)| (name.clone(), fingerprint(specs))).collect();
-        let merges = choose(self.reason, &hide.segments, &hide.last, &schemas);
+        let merges = choose(self.reason, &hide.segments, &hide.last, &schemas, self.forget_before);
         let merged = |number: u32| merges.iter().any(|merge| merge.inputs.iter().any(|input| input.number == number));
         for segment in &hide.segments {
             let empty = segment.liveness.count() == 0;
@@ -195,7 +205,7 @@ impl Compact {
                 self.state = State::Done;
                 return Ok(None);
             };
-            merging.current = begin(merge, &mut merging.last, &self.schemas);
+            merging.current = begin(merge, &mut merging.last, &self.schemas, self.forget_before);
         }
         let Some(running) = &mut merging.current else { return Ok(None) };
         if !running.finishing {
@@ -231,9 +241,14 @@ impl Compact {
     }
 }
 
-/// The columns of each schema.
+fn id_of(held: &Option<Dated>) -> Option<&str> {
+    held.as_ref().map(|held| held.document.id.as_str())
+}
+
+/// The columns of each schema, and of what is left of removed documents.
 pub(crate) fn columns_of(application: &Application) -> Vec<(String, Vec<ColumnSpec>)> {
-    application.schemas.iter().map(|schema| (schema.name.clone(), columns(schema))).collect()
+    let schemas = application.schemas.iter().map(|schema| (schema.name.clone(), columns(schema)));
+    schemas.chain([(REMOVED.to_owned(), removed_columns())]).collect()
 }
 
 fn find_everywhere(segments: &[Rc<StoredSegment>], id: &str, fetched: &mut Fetched) -> Result<Vec<(usize, u32)>, Halt> {
@@ -253,19 +268,24 @@ fn begin(
     merge: Merge,
     last: &mut BTreeMap<String, StoredOperation>,
     schemas: &[(String, Vec<ColumnSpec>)],
+    forget_before: u64,
 ) -> Option<Running> {
     let specs = schemas.iter().find(|(name, _)| *name == merge.schema)?.1.clone();
     // There is one merge of a schema, so it takes the documents themselves.
     let (of_schema, others) =
-        std::mem::take(last).into_iter().partition(|(_, operation)| operation.schema == merge.schema);
+        std::mem::take(last).into_iter().partition(|(_, operation)| segment_schema(operation) == merge.schema);
     *last = others;
     let of_schema: BTreeMap<String, StoredOperation> = of_schema;
-    let puts = of_schema.into_values().filter_map(|operation| match operation.operation {
-        Operation::Put(document) => Some(document),
-        Operation::Remove(_) => None,
+    let puts = of_schema.into_values().map(|StoredOperation { time, operation, .. }| {
+        let document = match operation {
+            Operation::Put(document) => document,
+            Operation::Remove(id) => Document { id, fields: Vec::new() },
+        };
+        Dated { document, time }
     });
     Some(Running {
         puts: puts.collect(),
+        from: if merge.schema == REMOVED { forget_before } else { 0 },
         cursors: merge.inputs.into_iter().map(|segment| (Cursor::new(segment), None)).collect(),
         builder: SegmentBuilder::new(&merge.schema, &specs),
         schema: merge.schema,
@@ -280,11 +300,14 @@ impl Running {
         let bytes_before = self.builder.source_bytes();
         for _ in 0..STEP_DOCUMENTS {
             self.fill(fetched)?;
-            let Some(document) = self.take_least() else {
+            let Some(Dated { document, time }) = self.take_least() else {
                 self.finishing = true;
                 return Ok(());
             };
-            self.builder.add(&document);
+            if time < self.from {
+                continue;
+            }
+            self.builder.add(&document, time);
             let full = self.builder.documents() >= limits::SEGMENT_DOCUMENTS
                 || self.builder.source_bytes() >= limits::SEGMENT_SOURCE_BYTES;
             if full {
@@ -316,11 +339,11 @@ impl Running {
         if missing { Err(Halt::Missing) } else { Ok(()) }
     }
 
-    fn take_least(&mut self) -> Option<Document> {
+    fn take_least(&mut self) -> Option<Dated> {
         let least = self.cursors.iter_mut().filter(|(_, held)| held.is_some());
-        let least = least.min_by(|a, b| a.1.as_ref().map(|d| &d.id).cmp(&b.1.as_ref().map(|d| &d.id)));
+        let least = least.min_by(|(_, a), (_, b)| id_of(a).cmp(&id_of(b)));
         let from_tail = match (&least, self.puts.front()) {
-            (Some((_, Some(document))), Some(put)) => put.id < document.id,
+            (Some((_, Some(held))), Some(put)) => put.document.id < held.document.id,
             (_, put) => put.is_some(),
         };
         if from_tail {

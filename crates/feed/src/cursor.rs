@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use brooklet_document::Document;
-use brooklet_segment::{BlockSource, Halt, StoredSegment, find_id, open, read_document};
+use brooklet_segment::{BlockSource, Halt, StoredSegment, find_id, open, read_document, read_time};
 use brooklet_task::{Block, BlockRef, Rejection};
 
 /// Blocks fetched for a merge: payloads by place. What was read stays until the cursor has passed it.
@@ -56,6 +56,12 @@ impl BlockSource for Of<'_> {
     }
 }
 
+/// A document and when it was last written (µs since the epoch; 0: that is not known).
+pub(crate) struct Dated {
+    pub(crate) document: Document,
+    pub(crate) time: u64,
+}
+
 /// Walks the living documents of a segment.
 pub(crate) struct Cursor {
     segment: Rc<StoredSegment>,
@@ -72,8 +78,8 @@ impl Cursor {
         Cursor { segment, next: 0, used: Vec::new(), blocks_forgotten_at: 0 }
     }
 
-    /// The next living document without stepping over it; nothing at the end.
-    pub(crate) fn peek(&mut self, fetched: &mut Fetched) -> Result<Option<Document>, Halt> {
+    /// The next living document and when it was written, without stepping over it; nothing at the end.
+    pub(crate) fn peek(&mut self, fetched: &mut Fetched) -> Result<Option<Dated>, Halt> {
         let documents = self.segment.header.documents;
         while self.next < documents && !self.segment.liveness.get(self.next as usize) {
             self.next += 1;
@@ -84,12 +90,15 @@ impl Cursor {
         }
         self.used.clear();
         let mut blocks = Of { fetched, segment: self.segment.number, used: &mut self.used };
+        // Both were asked for before either may halt, so that all blocks come at once.
+        let time = read_time(&self.segment.header, self.next, &mut blocks);
         let document = read_document(&self.segment.header, self.next, &|_| true, &mut blocks)?;
+        let time = time?;
         if self.next >= self.blocks_forgotten_at + FORGET_EVERY {
             self.blocks_forgotten_at = self.next;
             fetched.forget(self.segment.number, &self.used);
         }
-        Ok(Some(document))
+        Ok(Some(Dated { document, time }))
     }
 
     /// Steps over the document last peeked at.

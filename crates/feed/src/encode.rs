@@ -56,20 +56,20 @@ impl<'a> OperationRequest<'a> {
     }
 }
 
-/// Checks an operation against its schema and encodes it.
+/// Checks an operation against its schema and encodes it; it happened at `time`, µs since the epoch.
 ///
 /// # Errors
 /// If the id, the type, the body or a value is not what the schema allows.
-pub fn encode(application: &Application, request: &OperationRequest<'_>) -> Result<Encoded, Rejection> {
+pub fn encode(application: &Application, request: &OperationRequest<'_>, time: u64) -> Result<Encoded, Rejection> {
     let id = DocumentId::parse(request.id)?;
     let schema = schema_of(application, &id)?;
     let operation = match request.kind {
-        1 => return put(application, schema, &id, request),
+        1 => return put(application, schema, &id, request, time),
         3 if request.condition.is_empty() => Operation::Remove(id.as_str().to_owned()),
         3 => return Err(needs_document("A condition on a remove")),
         _ => return Err(needs_document("A partial update")),
     };
-    Ok(seal(schema, &id, operation, Vec::new()))
+    Ok(seal(schema, &id, (operation, time), Vec::new()))
 }
 
 fn put(
@@ -77,6 +77,7 @@ fn put(
     schema: &Schema,
     id: &DocumentId,
     request: &OperationRequest<'_>,
+    time: u64,
 ) -> Result<Encoded, Rejection> {
     let body = read_fields(schema, id, request.body, options(application))?;
     let conditional = !request.condition.is_empty() || body.condition.is_some_and(|condition| !condition.is_empty());
@@ -88,7 +89,7 @@ fn put(
     let mut fields = body.fields;
     fields.extend(made(schema, id, &fields, request.embeddings)?);
     let document = Document { id: id.as_str().to_owned(), fields };
-    let encoded = seal(schema, id, Operation::Put(document), body.ignored);
+    let encoded = seal(schema, id, (Operation::Put(document), time), body.ignored);
     let limit = application
         .cluster_of(&schema.name)
         .and_then(|cluster| cluster.max_document_bytes)
@@ -142,8 +143,8 @@ pub(crate) fn options(application: &Application) -> ReadOptions {
     ReadOptions { ignore_undefined_fields: application.ignore_undefined_fields, ..ReadOptions::default() }
 }
 
-fn seal(schema: &Schema, id: &DocumentId, operation: Operation, ignored: Vec<String>) -> Encoded {
-    let operation = StoredOperation { schema: schema.name.clone(), operation };
+fn seal(schema: &Schema, id: &DocumentId, (operation, time): (Operation, u64), ignored: Vec<String>) -> Encoded {
+    let operation = StoredOperation { schema: schema.name.clone(), time, operation };
     Encoded { schema: schema.name.clone(), operation: operation.encode(&id.partition_key()), ignored }
 }
 

@@ -18,7 +18,7 @@ use brooklet_task::{Block, Code, Rejection, Task, Want};
 
 use crate::compact::{Compact, columns_of};
 use crate::encode::{made, no_type, options};
-use crate::mutate::Target;
+use crate::mutate::{MICROS_PER_SECOND, Target};
 use crate::split::write_rejection;
 
 /// Bytes of JSON read before the thread is given back.
@@ -27,7 +27,8 @@ const STEP_BYTES: usize = 256 << 10;
 /// The task.
 pub struct Load {
     place: Place,
-    now: i64,
+    /// µs since the epoch.
+    now: u64,
     /// The first segment number that is free, if segments are to be written.
     first_segment: Option<u32>,
     types: Vec<Type>,
@@ -72,7 +73,7 @@ impl Load {
     pub fn open(application: &Application, request: Vec<u8>) -> Result<Load, Rejection> {
         let mut reader = Reader::new(&request);
         let place = Place::read(&mut reader)?;
-        let now = reader.u64()? as i64;
+        let now = reader.u64()?;
         let first_segment = Some(reader.u32()?).filter(|number| *number > 0);
         let left = reader.varint()?;
         let at = reader.position();
@@ -192,7 +193,7 @@ fn read(
     key: &str,
     types: &[Type],
     options: ReadOptions,
-    now: i64,
+    now: u64,
     left_for_later: &HashSet<String>,
 ) -> Result<Read, Rejection> {
     let (kind, id) = operation_target(object)?;
@@ -211,7 +212,7 @@ fn read(
         return Ok(Read::Later(kind, id, condition.unwrap_or_default()));
     }
     if kind == OperationKind::Remove {
-        return Ok(Read::Write(of.stored(Operation::Remove(id.as_str().to_owned())), false));
+        return Ok(Read::Write(of.stored(Operation::Remove(id.as_str().to_owned()), now), false));
     }
     let body = read_feed_put(&*of.target.schema, &id, object, options)?;
     if body.condition.is_some_and(|condition| !condition.is_empty()) {
@@ -220,11 +221,11 @@ fn read(
     let mut fields = body.fields;
     fields.extend(made(&of.target.schema, &id, &fields, &[])?);
     let ignored = !body.ignored.is_empty();
-    if !of.target.stores(&id, &fields, now)? {
+    if !of.target.stores(&id, &fields, (now / MICROS_PER_SECOND) as i64)? {
         return Ok(Read::NotStored(ignored));
     }
     let bytes_at_most = id.as_str().len() + name.len() + bytes_at_most(&fields);
-    let operation = of.stored(Operation::Put(Document { id: id.as_str().to_owned(), fields }));
+    let operation = of.stored(Operation::Put(Document { id: id.as_str().to_owned(), fields }), now);
     if bytes_at_most > of.target.bytes_max {
         of.target.check_size(&id, operation.encode(key).len())?;
     }
@@ -232,8 +233,8 @@ fn read(
 }
 
 impl Type {
-    fn stored(&self, operation: Operation) -> StoredOperation {
-        StoredOperation { schema: self.target.schema.name.clone(), operation }
+    fn stored(&self, operation: Operation, time: u64) -> StoredOperation {
+        StoredOperation { schema: self.target.schema.name.clone(), time, operation }
     }
 }
 

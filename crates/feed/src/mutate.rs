@@ -23,6 +23,8 @@ use crate::cursor::{Fetched, Of, find};
 use crate::encode::{OperationRequest, made, options, schema_of};
 use crate::indexing::make_fields;
 
+pub(crate) const MICROS_PER_SECOND: u64 = 1_000_000;
+
 /// The task.
 pub struct Mutate {
     key: String,
@@ -32,7 +34,8 @@ pub struct Mutate {
     condition: Option<Selection>,
     create: bool,
     ignored: bool,
-    now: i64,
+    /// µs since the epoch.
+    now: u64,
     state: State,
     asked: VecDeque<BlockRef>,
     fetched: Fetched,
@@ -78,7 +81,7 @@ impl Mutate {
     pub fn open(application: &Application, request: &[u8]) -> Result<Mutate, Rejection> {
         let mut reader = Reader::new(request);
         let place = Place::read(&mut reader)?;
-        let now = reader.u64()? as i64;
+        let now = reader.u64()?;
         let pending = reader.bytes()?;
         let request = OperationRequest::read(reader.raw(reader.remaining())?)?;
         let id = DocumentId::parse(request.id)?;
@@ -187,7 +190,7 @@ impl Mutate {
                 document
             }
         };
-        if !self.target.stores(&self.id, &changed.fields, self.now)? {
+        if !self.target.stores(&self.id, &changed.fields, self.now_seconds())? {
             return Ok(Written::NotStored);
         }
         Ok(Written::Operation(Operation::Put(changed)))
@@ -200,7 +203,7 @@ impl Mutate {
             None if self.create => return Ok(()),
             None => "Document does not exist",
             Some(document) => {
-                let subject = Subject { id: &self.id, fields: &document.fields, now: self.now };
+                let subject = Subject { id: &self.id, fields: &document.fields, now: self.now_seconds() };
                 if condition.selects(&subject)? {
                     return Ok(());
                 }
@@ -209,6 +212,11 @@ impl Mutate {
         };
         let message = format!("ReturnCode(TEST_AND_SET_CONDITION_FAILED, {reason} nodeIndex=0)");
         Err(Rejection::new(Code::ConditionNotMet, message))
+    }
+
+    /// `now()` of selections.
+    fn now_seconds(&self) -> i64 {
+        (self.now / MICROS_PER_SECOND) as i64
     }
 
     fn want_missing(&mut self) -> Want {
@@ -223,7 +231,7 @@ impl Mutate {
         writer.u8(u8::from(self.ignored) | u8::from(matches!(written, Written::NotStored)) << 1);
         let operation = match written {
             Written::Operation(operation) => {
-                let operation = StoredOperation { schema: self.target.schema.name.clone(), operation };
+                let operation = StoredOperation { schema: self.target.schema.name.clone(), time: self.now, operation };
                 let is_put = matches!(operation.operation, Operation::Put(_));
                 let bytes = operation.encode(&self.key);
                 if is_put {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use brooklet_document::Value;
 use brooklet_segment::layout::{columns, fingerprint};
 use brooklet_task::{Block, Task, Want, limits};
-use host::{Host, application};
+use host::{Host, SECOND, application};
 
 const FOLD: u8 = 1;
 const REWRITE: u8 = 2;
@@ -50,6 +50,32 @@ fn a_fold_makes_a_segment_of_what_the_tail_says_at_last() {
     assert_eq!(host.content(), before);
     assert_eq!(host.content()[&id(4)].field("year"), Some(&Value::Int(2)));
     assert!(!host.compact(FOLD), "nothing to do again");
+}
+
+#[test]
+fn removes_are_known_until_they_are_forgotten_or_the_document_is_put_again() {
+    let mut host = notes();
+    host.forget_before = 0;
+    put_range(&mut host, 0..10, 1);
+    host.remove(&id(7));
+    host.remove(&id(3));
+    assert!(host.compact(FOLD));
+    assert_eq!(host.removed(), [(id(3), 12), (id(7), 11)]);
+    host.put(&id(3), "{}");
+    host.remove(&id(99));
+    assert!(host.compact(FOLD));
+    assert_eq!(host.removed(), [(id(7), 11), (id(99), 14)]);
+    assert!(host.compact(SETTLE), "two segments of each kind become one");
+    assert_eq!((host.removed(), host.shape()), (vec![(id(7), 11), (id(99), 14)], vec![(9, 9), (2, 2)]));
+    assert!(!host.compact(SETTLE), "nothing is old enough");
+    host.forget_before = 12 * SECOND;
+    assert!(host.compact(SETTLE));
+    assert_eq!(host.removed(), [(id(99), 14)]);
+    host.forget_before = u64::MAX;
+    let before = host.content();
+    assert!(host.compact(SETTLE));
+    assert_eq!((host.removed(), host.shape()), (vec![], vec![(9, 9)]));
+    assert_eq!(host.content(), before);
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn a_put_is_encoded_with_its_embeddings_or_refused() {
     let request =
         |embeddings| OperationRequest { kind: 1, id: "id:n:t::1", create: false, condition: "", body, embeddings };
     assert_eq!(embeddings_wanted(&application, &request(&[])), Ok(vec![wanted("hello", 2)]));
-    let refused = encode(&application, &request(&[])).unwrap_err();
+    let refused = encode(&application, &request(&[]), 0).unwrap_err();
     assert!(refused.message.contains("no embedder is configured"), "{}", refused.message);
     let mut answer = Writer::new();
     answer.varint(1);
@@ -151,7 +151,7 @@ fn a_put_is_encoded_with_its_embeddings_or_refused() {
     answer.f32(1.0);
     answer.f32(2.0);
     let answer = answer.finish();
-    assert!(encode(&application, &request(&answer)).is_ok());
-    assert!(encode(&application, &request(&answer[..answer.len() - 1])).is_err());
+    assert!(encode(&application, &request(&answer), 0).is_ok());
+    assert!(encode(&application, &request(&answer[..answer.len() - 1]), 0).is_err());
     assert!(application.warnings.iter().any(|warning| warning.contains("the embedder 'e' is no component")));
 }

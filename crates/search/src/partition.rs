@@ -7,12 +7,13 @@ use std::rc::Rc;
 
 use brooklet_document::Document;
 use brooklet_kernel::Bitmap;
+use brooklet_segment::layout::{ColumnSpec, removed_columns};
 use brooklet_segment::{
-    Halt, Header, Manifest, Operation, Place, SegmentBuilder, StoredOperation, StoredSegment, find_id,
+    Halt, Header, Manifest, Operation, Place, REMOVED, SegmentBuilder, StoredOperation, StoredSegment, find_id,
 };
 use brooklet_task::{Block, Rejection, Want, limits};
 
-use crate::deployed::{Deployed, DeployedSchema};
+use crate::deployed::Deployed;
 use crate::reads::Reads;
 
 /// A segment that can be read: stored, or of the tail and all in memory.
@@ -30,7 +31,8 @@ pub(crate) struct View {
     pub(crate) alive: Rc<Bitmap>,
 }
 
-/// Operations that came after all older ones, as segments: for each schema one, or some full ones before it.
+/// Operations that came after all older ones, as segments: for each schema one, or some full ones before it; and one of
+/// what was removed.
 struct Batch {
     operations: Vec<StoredOperation>,
     segments: Vec<(Rc<ResidentSegment>, Vec<String>, Bitmap)>,
@@ -48,6 +50,8 @@ pub struct ResidentPartition {
     batches: Vec<Rc<Batch>>,
     /// Visible bits of the batches' segments, in order.
     pub(crate) views: Vec<View>,
+    /// The documents that were removed, as segments of their ids and times.
+    pub(crate) removed: Vec<View>,
     pub(crate) bytes: usize,
 }
 
@@ -92,6 +96,7 @@ impl Loading {
             stored: Vec::new(),
             batches: Vec::new(),
             views: Vec::new(),
+            removed: Vec::new(),
             bytes: 0,
         }
     }
@@ -184,13 +189,15 @@ impl Batch {
         for schema in &deployed.schemas {
             let of_schema = operations.iter().filter(|operation| operation.schema == schema.schema.name);
             let puts = of_schema.filter_map(|operation| match &operation.operation {
-                Operation::Put(document) => Some(document),
+                Operation::Put(document) => Some((document, operation.time)),
                 Operation::Remove(_) => None,
             });
-            let puts: Vec<&Document> = puts.collect();
+            let puts: Vec<(&Document, u64)> = puts.collect();
             // Columns are read as those of stored segments, which have so many documents at most.
-            segments.extend(puts.chunks(limits::SEGMENT_DOCUMENTS).map(|documents| in_memory(schema, documents)));
+            let chunks = puts.chunks(limits::SEGMENT_DOCUMENTS);
+            segments.extend(chunks.map(|documents| in_memory(&schema.schema.name, &schema.columns, documents)));
         }
+        segments.extend(removed(&operations));
         Batch { operations, segments }
     }
 
@@ -200,13 +207,27 @@ impl Batch {
     }
 }
 
-/// A segment of some documents, all in memory, with their ids.
-fn in_memory(schema: &DeployedSchema, documents: &[&Document]) -> (Rc<ResidentSegment>, Vec<String>, Bitmap) {
-    let mut builder = SegmentBuilder::new(&schema.schema.name, &schema.columns);
-    documents.iter().for_each(|document| builder.add(document));
+/// Segments of what some operations remove.
+fn removed(operations: &[StoredOperation]) -> Vec<(Rc<ResidentSegment>, Vec<String>, Bitmap)> {
+    let removes = operations.iter().filter(|operation| matches!(operation.operation, Operation::Remove(_)));
+    let left = removes.map(|remove| (Document { id: remove.id().to_owned(), fields: Vec::new() }, remove.time));
+    let left: Vec<(Document, u64)> = left.collect();
+    let left: Vec<(&Document, u64)> = left.iter().map(|(document, time)| (document, *time)).collect();
+    let columns = removed_columns();
+    left.chunks(limits::SEGMENT_DOCUMENTS).map(|documents| in_memory(REMOVED, &columns, documents)).collect()
+}
+
+/// A segment of some documents and their times, all in memory, with their ids.
+fn in_memory(
+    schema: &str,
+    columns: &[ColumnSpec],
+    documents: &[(&Document, u64)],
+) -> (Rc<ResidentSegment>, Vec<String>, Bitmap) {
+    let mut builder = SegmentBuilder::new(schema, columns);
+    documents.iter().for_each(|(document, time)| builder.add(document, *time));
     let built = builder.finish();
     let memory = built.payloads.iter().map(|payload| Block::copy_of(payload)).collect();
-    let ids = documents.iter().map(|document| document.id.clone()).collect();
+    let ids = documents.iter().map(|(document, _)| document.id.clone()).collect();
     let segment = ResidentSegment { number: None, header: built.header, memory };
     (Rc::new(segment), ids, Bitmap::all(documents.len()))
 }
@@ -250,7 +271,8 @@ impl ResidentPartition {
         let tail = self.batches.iter().flat_map(|batch| &batch.segments);
         let tail = tail.map(|(segment, _, alive)| (segment.clone(), alive.clone()));
         let all = views.chain(tail).filter(|(_, alive)| alive.count() > 0);
-        self.views = all.map(|(segment, alive)| View { segment, alive: Rc::new(alive) }).collect();
+        let views = all.map(|(segment, alive)| View { segment, alive: Rc::new(alive) });
+        (self.removed, self.views) = views.partition(|view| view.segment.header.is_of_removed());
         let headers: usize = self.stored.iter().map(|(segment, _)| 64 * segment.header.columns.len() + 2_048).sum();
         self.bytes = headers + self.batches.iter().map(|batch| batch.bytes()).sum::<usize>() + 512;
     }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
 use brooklet_document::selection::{Selection, Subject};
 use brooklet_document::{DocumentId, Value};
-use brooklet_segment::{Halt, Place, ordinal_after, read_document, read_id};
+use brooklet_segment::{Halt, Place, ordinal_after, read_document, read_id, read_time};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
@@ -48,6 +48,12 @@ struct Request {
     format: PageFormat,
     documents_max: u32,
     bytes_max: usize,
+    /// Documents last written from here on, µs since the epoch.
+    from: u64,
+    /// And before here; 0: until now.
+    to: u64,
+    /// Whether removed documents are shown too.
+    includes_removes: bool,
 }
 
 impl Request {
@@ -70,6 +76,7 @@ impl Request {
             other => return Err(Rejection::new(Code::BadRequest, format!("Unknown format {other} of a visit"))),
         };
         let (documents_max, bytes_max) = (reader.u32()?, reader.u32()? as usize);
+        let (from, to, includes_removes) = (reader.u64()?, reader.u64()?, reader.u8()? == 1);
         let render = Render::document(tensors);
         Ok(Request {
             after,
@@ -82,6 +89,9 @@ impl Request {
             format,
             documents_max,
             bytes_max,
+            from,
+            to,
+            includes_removes,
         })
     }
 
@@ -95,6 +105,16 @@ impl Request {
     fn includes_type(&self, name: &str) -> bool {
         let types = self.selection.as_ref().and_then(|selection| selection.scope().types.as_ref());
         self.types.iter().any(|of| of == name) && types.is_none_or(|types| types.contains(name))
+    }
+
+    /// Whether documents are chosen by when they were last written.
+    fn has_period(&self) -> bool {
+        self.from > 0 || self.to > 0
+    }
+
+    /// Whether a document last written then is visited.
+    fn includes_time(&self, time: u64) -> bool {
+        self.from <= time && (self.to == 0 || time < self.to)
     }
 
     /// Whether the selection looks at the field of that name.
@@ -120,9 +140,7 @@ fn read_selection(text: &str, deployed: &Deployed) -> Result<Option<Selection>, 
     if text.is_empty() {
         return Ok(None);
     }
-    let context = format!("Exception parsing document selector '{}'", Rejection::quote(text));
-    let selection = Selection::parse(text, &deployed.application, Code::BadRequest);
-    selection.map(Some).map_err(|rejection| rejection.within(&context))
+    Selection::parse(text, &deployed.application, Code::BadRequest).map(Some)
 }
 
 /// A place in one view: the next document of it that is alive.
@@ -193,6 +211,10 @@ impl Visit {
             let Some(schema) = self.deployed.schema(name) else { continue };
             let fields = self.request.field_set.of(schema);
             cursors.push(Cursor { view: view.clone(), fields, ordinal: 0 });
+        }
+        if self.request.includes_removes {
+            let removed = partition.removed.iter().cloned();
+            cursors.extend(removed.map(|view| Cursor { view, fields: FieldChoice::None, ordinal: 0 }));
         }
         Ok(cursors)
     }
@@ -273,18 +295,22 @@ impl Visit {
         let header = &view.segment.header;
         let mut blocks = self.reads.of(&view.segment);
         let request = &self.request;
-        let shown = request.namespace.is_empty() || namespace_of(id) == request.namespace;
+        let removed = header.is_of_removed();
+        let mut shown = request.namespace.is_empty() || namespace_of(id) == request.namespace;
+        shown &= !removed || request.includes_type(DocumentId::parse(id)?.document_type());
+        let time = (shown && request.has_period()).then(|| read_time(header, *ordinal, &mut blocks));
         let needed = shown && !request.needs_only_id(fields);
         let keep = |name: &str| fields.has(name) || request.selects_by(name);
         let document = needed.then(|| read_document(header, *ordinal, &keep, &mut blocks));
         let next = view.alive.next_set(*ordinal as usize + 1).map(|ordinal| ordinal as u32);
         let following = next.map(|next| read_id(header, next, &mut blocks));
-        // Both were asked for before either may halt, so that both blocks come at once.
-        let (document, following) = (document.transpose()?, following.transpose()?);
+        // All were asked for before any may halt, so that all blocks come at once.
+        let (time, document, following) = (time.transpose()?, document.transpose()?, following.transpose()?);
+        shown &= time.is_none_or(|time| request.includes_time(time));
         let mut read = document.map_or_else(Vec::new, |document| document.fields);
         if shown && request.selects(id, &read)? {
             read.retain(|(name, _)| fields.has(name));
-            self.page.show(id, &read, request);
+            if removed { self.page.show_remove(id, request) } else { self.page.show(id, &read, request) }
         }
         if let (Some(next), Some(following)) = (next, following) {
             *ordinal = next;
@@ -307,6 +333,21 @@ impl Page {
         self.text.string(id);
         self.text.key("fields");
         render_fields(fields, &request.render, &mut self.text);
+        self.text.end_object();
+        if request.format == PageFormat::JsonLines {
+            self.text.end_line();
+        }
+    }
+
+    /// Says that a document was removed.
+    fn show_remove(&mut self, id: &str, request: &Request) {
+        self.documents += 1;
+        if request.format == PageFormat::Ids {
+            return self.ids.text(id);
+        }
+        self.text.begin_object();
+        self.text.key("remove");
+        self.text.string(id);
         self.text.end_object();
         if request.format == PageFormat::JsonLines {
             self.text.end_line();

@@ -272,3 +272,68 @@ proptest! {
         }
     }
 }
+
+/// The last thing that happened to an id: its value, or nothing if it was removed; and when.
+type Lasts = BTreeMap<String, (Option<u8>, u64)>;
+
+/// What a visit of a period shows of them.
+fn expected(lasts: &Lasts, request: &VisitRequest) -> Vec<(String, Option<u8>)> {
+    let within = |time: u64| request.from <= time && (request.to == 0 || time < request.to);
+    let shown =
+        lasts.iter().filter(|(_, (value, time))| within(*time) && (value.is_some() || request.includes_removes));
+    shown.map(|(id, (value, _))| (id.clone(), *value)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
+
+    #[test]
+    fn a_period_shows_what_was_written_in_it_and_removes_if_they_are_asked_for(
+        steps in prop::collection::vec((between(), 0u64..3), 1..80),
+        periods in prop::collection::vec((0u64..100, 0u64..100, any::<bool>(), 1u32..9), 1..6),
+    ) {
+        let start = 1_790_000_000_000_000;
+        let mut host = deployed();
+        let mut twin = BTreeMap::new();
+        let mut lasts = Lasts::new();
+        host.now = start;
+        for (step, later) in &steps {
+            // Time stands still at times, and runs backwards once in a while.
+            host.now = if host.now % 7 == 5 { host.now - 3 } else { host.now + later };
+            if let Some(id) = apply(&mut host, &mut twin, step) {
+                lasts.insert(id.clone(), (twin.get(&id).copied(), host.now));
+            }
+        }
+        for (from, length, includes_removes, documents_max) in periods {
+            let to = if length % 4 == 0 { 0 } else { start + from + length };
+            let from = if from % 5 == 0 { 0 } else { start + from };
+            let request = VisitRequest { from, to, includes_removes, documents_max, ..VisitRequest::default() };
+            let seen: Vec<_> = all(&host, &request).iter().map(|entry| match entry["remove"].as_str() {
+                Some(id) => (id.to_owned(), None),
+                None => (entry["id"].as_str().unwrap().to_owned(), Some(value_of(entry))),
+            }).collect();
+            prop_assert_eq!(seen, expected(&lasts, &request));
+        }
+    }
+}
+
+#[test]
+fn a_removed_document_is_selected_by_its_id_alone() {
+    let mut host = deployed();
+    for local in ["a", "b"] {
+        host.put(&note(local), r#"{"n":1}"#).unwrap();
+        host.remove(&note(local)).unwrap();
+    }
+    host.remove("id:other:mail:g=alice:c").unwrap();
+    let removed = |selection, types: &[&str], namespace| {
+        let request = VisitRequest { selection, types, namespace, includes_removes: true, ..VisitRequest::default() };
+        let page = host.visit(KEY, &request).unwrap();
+        assert_eq!(page.documents as usize, page.json().len());
+        page.json().iter().map(|entry| entry["remove"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(removed("", &["mail", "note"], ""), [note("a"), note("b"), "id:other:mail:g=alice:c".to_owned()]);
+    assert_eq!(removed("id.specific == 'b'", &["mail", "note"], ""), [note("b")]);
+    assert_eq!(removed("", &["mail"], ""), ["id:other:mail:g=alice:c"]);
+    assert_eq!(removed("", &["mail", "note"], "ns"), [note("a"), note("b")]);
+    assert_eq!(removed("note.n == 1", &["mail", "note"], ""), [String::new(); 0], "its fields are gone");
+}

@@ -8,7 +8,7 @@ use crate::column::number::NumberWriter;
 use crate::column::stored::StoredWriter;
 use crate::column::text::TextWriter;
 use crate::column::vector::VectorWriter;
-use crate::column::{dictionary, ids};
+use crate::column::{dictionary, ids, times};
 use crate::header::{ColumnHeader, Header};
 use crate::layout::{Collection, ColumnKind, ColumnSpec, NumberKind, fingerprint, position_bits};
 use crate::values::each_value;
@@ -20,6 +20,7 @@ enum Column {
     Vectors(Box<VectorWriter>),
     Tensors(ColumnSpec, StoredWriter),
     Ids,
+    Times(Vec<u64>),
     Source(StoredWriter),
 }
 
@@ -81,17 +82,21 @@ impl SegmentBuilder {
         self.source_bytes
     }
 
-    /// Adds a document.
+    /// Adds a document that was last written at `time` (µs since the epoch; 0: that is not known).
     ///
     /// # Panics
     /// If its id is not greater than the last one's.
-    pub fn add(&mut self, document: &Document) {
+    pub fn add(&mut self, document: &Document, time: u64) {
         assert!(
             self.ids.last().is_none_or(|last| *last < document.id),
             "documents are added in the order of their ids"
         );
         for (column, spec) in self.columns.iter_mut().zip(&self.specs) {
-            add_to(column, spec, document, &self.specs);
+            if let Column::Times(times) = column {
+                times.push(time);
+            } else {
+                add_to(column, spec, document, &self.specs);
+            }
         }
         self.ids.push(document.id.clone());
         self.source_bytes =
@@ -130,6 +135,7 @@ impl SegmentBuilder {
 fn column_of(spec: &ColumnSpec) -> Column {
     match spec.kind {
         ColumnKind::Ids => Column::Ids,
+        ColumnKind::Times => Column::Times(Vec::new()),
         ColumnKind::Source => Column::Source(StoredWriter::default()),
         ColumnKind::Text { .. } => Column::Text(TextWriter::new(spec.clone())),
         ColumnKind::Strings { collection } => Column::Strings(spec.clone(), StringsWriter::new(collection)),
@@ -152,7 +158,7 @@ fn add_to(column: &mut Column, spec: &ColumnSpec, document: &Document, specs: &[
         });
     };
     match column {
-        Column::Ids => {}
+        Column::Ids | Column::Times(_) => {}
         Column::Source(writer) => {
             let mut bytes = Writer::new();
             let elsewhere = |name: &str| specs.iter().any(|spec| spec.field == name && spec.replaces_source());
@@ -269,6 +275,7 @@ impl StringsWriter {
 fn finish_column(column: Column, document_ids: &[String], sink: &mut BlockSink) -> ColumnHeader {
     match column {
         Column::Ids => ids::write(document_ids, sink),
+        Column::Times(times) => times::write(&times, sink),
         Column::Source(writer) => {
             let parameters = vec![writer.len() as u32];
             ColumnHeader { spec: ColumnSpec::source(), parameters, parts: vec![writer.finish(sink)] }

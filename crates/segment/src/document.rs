@@ -8,6 +8,7 @@ use brooklet_task::{Block, Rejection};
 
 use crate::column::ids::Ids;
 use crate::column::stored;
+use crate::column::times::Times;
 use crate::column::vector::{self, Vectors};
 use crate::header::{ColumnHeader, Header};
 use crate::layout::{ColumnKind, ColumnSpec};
@@ -70,6 +71,17 @@ pub fn ordinal_after(header: &Header, id: &str, blocks: &mut dyn BlockSource) ->
     Ok(ids.after(id, index, block.bytes())?)
 }
 
+/// When a document was last written, µs since the epoch; 0 if that is not known.
+///
+/// # Errors
+/// If a block is missing or damaged.
+pub fn read_time(header: &Header, ordinal: u32, blocks: &mut dyn BlockSource) -> Result<u64, Halt> {
+    let Some(column) = header.column(&ColumnSpec::times()) else { return Ok(0) };
+    let times = Times::of(column)?;
+    let block = blocks.block(times.part().first_block + times.index_of(ordinal))?;
+    Ok(times.time(ordinal, block.bytes())?)
+}
+
 /// The fields of a document for which `keep` holds. All missing blocks are asked for before it halts.
 ///
 /// # Errors
@@ -108,6 +120,9 @@ fn read_source(
     keep: &dyn Fn(&str) -> bool,
     blocks: &mut dyn BlockSource,
 ) -> Result<Vec<(String, Value)>, Halt> {
+    if header.is_of_removed() {
+        return Ok(Vec::new());
+    }
     let part = column(header, &ColumnSpec::source())?.parts.first().ok_or_else(|| Rejection::corrupt("no source"))?;
     let mut held = Vec::new();
     let mut missing = false;

@@ -2,10 +2,16 @@
 use brooklet_task::Rejection;
 use brooklet_task::bytes::{Reader, Writer};
 
+use crate::column::times::Times;
 use crate::layout::ColumnSpec;
 
-/// Version of the segment format. Readers refuse others.
-const VERSION: u8 = 1;
+/// Version of the segment format. Readers read all up to it, and refuse later ones.
+const VERSION: u8 = 2;
+/// The first version; it had no times.
+const FIRST_VERSION: u8 = 1;
+
+/// The schema of segments of removed documents: of their ids, and when each was removed.
+pub const REMOVED: &str = "";
 
 /// A run of consecutive blocks that hold rows `0..rows` of something, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -133,6 +139,19 @@ impl Header {
         self.columns.iter().find(|column| column.spec == *spec)
     }
 
+    /// Whether its documents are removed ones.
+    #[must_use]
+    pub fn is_of_removed(&self) -> bool {
+        self.schema == REMOVED
+    }
+
+    /// When the document that was not written for the longest time was written; 0 if that is not known.
+    #[must_use]
+    pub fn earliest(&self) -> u64 {
+        let times = self.column(&ColumnSpec::times()).and_then(|column| Times::of(column).ok());
+        times.map_or(0, |times| times.earliest)
+    }
+
     /// Bytes of its documents' source.
     #[must_use]
     pub fn source_bytes(&self) -> usize {
@@ -167,9 +186,9 @@ impl Header {
     pub fn decode(bytes: &[u8]) -> Result<Header, Rejection> {
         let mut reader = Reader::new(bytes);
         let version = reader.u8()?;
-        if version != VERSION {
+        if !(FIRST_VERSION..=VERSION).contains(&version) {
             return Err(Rejection::corrupt(format!(
-                "The segment has format version {version}, this release reads version {VERSION}"
+                "The segment has format version {version}, this release reads versions {FIRST_VERSION} to {VERSION}"
             )));
         }
         let mut header = Header {

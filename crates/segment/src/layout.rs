@@ -116,6 +116,8 @@ pub enum ColumnKind {
     },
     /// Any other tensor field.
     Tensors,
+    /// When the documents were last written.
+    Times,
     /// A position field: as [`NumberKind::Int64`], the latitude above the longitude ([`position_bits`]).
     Positions {
         /// Values of a document.
@@ -157,6 +159,12 @@ impl ColumnSpec {
         ColumnSpec { field: String::new(), kind: ColumnKind::Source }
     }
 
+    /// The times of every segment.
+    #[must_use]
+    pub fn times() -> ColumnSpec {
+        ColumnSpec { field: String::new(), kind: ColumnKind::Times }
+    }
+
     /// Whether the field's value is found here and nowhere else.
     #[must_use]
     pub fn replaces_source(&self) -> bool {
@@ -196,6 +204,7 @@ impl ColumnSpec {
                 writer.u8(u8::from(*mapped));
             }
             ColumnKind::Tensors => writer.u8(6),
+            ColumnKind::Times => writer.u8(8),
             ColumnKind::Positions { collection } => {
                 writer.u8(7);
                 writer.u8(*collection as u8);
@@ -224,6 +233,7 @@ impl ColumnSpec {
             },
             6 => ColumnKind::Tensors,
             7 => ColumnKind::Positions { collection: collection(reader)? },
+            8 => ColumnKind::Times,
             other => return Err(Rejection::corrupt(format!("unknown kind of column {other}"))),
         };
         Ok(ColumnSpec { field, kind })
@@ -251,10 +261,10 @@ fn pick<T: Copy>(reader: &mut Reader<'_>, among: &[T]) -> Result<T, Rejection> {
     among.get(index as usize).copied().ok_or_else(|| Rejection::corrupt(format!("unknown choice {index}")))
 }
 
-/// The columns of a schema, in the order of its fields, each with those of its parts; ids first, source last.
+/// The columns of a schema, in the order of its fields, each with those of its parts; ids and times first, source last.
 #[must_use]
 pub fn columns(schema: &Schema) -> Vec<ColumnSpec> {
-    let mut specs = vec![ColumnSpec::ids()];
+    let mut specs = removed_columns();
     for field in &schema.fields {
         specs.extend(field_columns(field, false));
         for part in &field.parts {
@@ -272,6 +282,12 @@ pub fn columns(schema: &Schema) -> Vec<ColumnSpec> {
     }
     specs.push(ColumnSpec::source());
     specs
+}
+
+/// The columns of a segment of removed documents ([`crate::REMOVED`]): what is left of each is its id and when.
+#[must_use]
+pub fn removed_columns() -> Vec<ColumnSpec> {
+    vec![ColumnSpec::ids(), ColumnSpec::times()]
 }
 
 /// Whether a part of a type is inside an array or map, so that a document has it several times.
@@ -292,11 +308,13 @@ fn is_key_of_map(of: &DataType, part: &Field) -> bool {
     text_key && part.indexing.searchable() && part.name.split('.').skip(1).eq(["key"])
 }
 
-/// Changes when [`columns`] does: a segment with another fingerprint is rewritten before it is searched.
+/// Changes when [`columns`] does: a segment with another fingerprint is rewritten before it is searched. Times do not
+/// count: no search looks at them, and the segments of earlier releases have none.
 #[must_use]
 pub fn fingerprint(specs: &[ColumnSpec]) -> u64 {
     let mut writer = Writer::new();
-    specs.iter().for_each(|spec| spec.write(&mut writer));
+    let counted = specs.iter().filter(|spec| spec.kind != ColumnKind::Times);
+    counted.for_each(|spec| spec.write(&mut writer));
     brooklet_kernel::checksum(0, &writer.finish())
 }
 

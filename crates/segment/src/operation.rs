@@ -7,7 +7,9 @@ use brooklet_task::bytes::{Reader, Writer};
 use crate::block::{open, seal};
 
 /// Version of the form.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// The first version; it did not say when.
+const FIRST_VERSION: u8 = 1;
 /// The place operations are sealed for: in no segment. Their order is the database's.
 const NO_SEGMENT: u32 = u32::MAX;
 const NO_BLOCK: u32 = u32::MAX;
@@ -26,6 +28,8 @@ pub enum Operation {
 pub struct StoredOperation {
     /// The schema.
     pub schema: String,
+    /// When, in µs since the epoch; 0: that is not known.
+    pub time: u64,
     /// What happened.
     pub operation: Operation,
 }
@@ -45,6 +49,7 @@ impl StoredOperation {
     pub fn encode(&self, key: &str) -> Vec<u8> {
         let mut writer = Writer::new();
         writer.u8(VERSION);
+        writer.u64(self.time);
         writer.text(&self.schema);
         writer.text(self.id());
         match &self.operation {
@@ -66,9 +71,11 @@ impl StoredOperation {
             .map_err(|_| Rejection::corrupt("An operation of the tail is damaged"))?;
         let mut reader = Reader::new(payload);
         let version = reader.u8()?;
-        if version != VERSION {
-            return Err(Rejection::corrupt(format!("an operation of version {version}")));
-        }
+        let time = match version {
+            FIRST_VERSION => 0,
+            VERSION => reader.u64()?,
+            other => return Err(Rejection::corrupt(format!("an operation of version {other}"))),
+        };
         let schema = reader.text()?.to_owned();
         let id = reader.text()?.to_owned();
         if DocumentId::parse(&id)?.partition_key() != key {
@@ -78,6 +85,6 @@ impl StoredOperation {
             1 => Operation::Put(Document { id, fields: decode_fields(&mut reader)? }),
             _ => Operation::Remove(id),
         };
-        Ok(StoredOperation { schema, operation })
+        Ok(StoredOperation { schema, time, operation })
     }
 }

@@ -7,11 +7,12 @@ use brooklet_segment::column::dictionary::{DictionaryBlock, key_of};
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock, Values};
 use brooklet_segment::column::text::{self, Element, Text, cut, normalise, read_postings};
 use brooklet_segment::column::vector::{self, Vectors, code_stride};
-use brooklet_segment::layout::{Collection, ColumnKind, NumberKind, position_bits};
+use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind, position_bits};
 use brooklet_segment::{
-    BlockSource, BuiltSegment, ColumnHeader, Header, find_id, open, read_array, read_document, read_id, vector_rows,
+    BlockSource, BuiltSegment, ColumnHeader, Header, SegmentBuilder, find_id, open, read_array, read_document, read_id,
+    read_time, vector_rows,
 };
-use fixture::{Payloads, build, config, dense, documents};
+use fixture::{Payloads, build, config, dense, documents, specs};
 use proptest::prelude::*;
 
 /// A segment being read.
@@ -80,7 +81,7 @@ fn check(documents: &[Document]) {
                 check_numbers(&mut reading, column, NumberKind::Int64, *collection, documents);
             }
             ColumnKind::Vectors { .. } => check_vectors(&mut reading, column, documents),
-            ColumnKind::Ids | ColumnKind::Source | ColumnKind::Tensors => {}
+            ColumnKind::Ids | ColumnKind::Times | ColumnKind::Source | ColumnKind::Tensors => {}
         }
     }
 }
@@ -321,6 +322,26 @@ fn vectors_of_unusual_numbers_come_back() {
         let mut reading = Reading::of(&segment);
         let read = reading.document(1);
         assert_eq!(read.field("coded"), Some(&dense(CellType::Float, 40, || unusual)));
+    }
+}
+
+#[test]
+fn times_are_what_was_given_in_as_few_bytes_as_they_take() {
+    let documents = documents(7, 40);
+    let start = 1_790_000_000_000_000;
+    for (spread, bytes) in [(0, 0), (1, 1), (255, 1), (256, 2), (1 << 23, 3), (1 << 24, 4), (u64::MAX - start, 8)] {
+        let mut builder = SegmentBuilder::new("all", &specs());
+        let of = |number: usize| if number % 3 == 1 { start + spread } else { start };
+        documents.iter().enumerate().for_each(|(number, document)| builder.add(document, of(number)));
+        let segment = builder.finish();
+        let mut payloads = Payloads::of(&segment);
+        for number in 0..documents.len() {
+            let read = read_time(&segment.header, number as u32, &mut payloads).expect("a time");
+            assert_eq!(read, of(number), "spread {spread}");
+        }
+        assert_eq!(segment.header.earliest(), start);
+        let part = &segment.header.column(&ColumnSpec::times()).expect("times").parts[0];
+        assert_eq!(segment.payloads[part.first_block as usize].len(), bytes * documents.len(), "spread {spread}");
     }
 }
 

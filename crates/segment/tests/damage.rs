@@ -89,7 +89,7 @@ fn read_column(column: &ColumnHeader, documents: u32, blocks: &mut Payloads) -> 
                 seen += usize::from(vectors.codes(part.span_of(index).1, block.bytes()).is_ok());
             }
         }
-        ColumnKind::Tensors | ColumnKind::Source | ColumnKind::Ids => {
+        ColumnKind::Tensors | ColumnKind::Times | ColumnKind::Source | ColumnKind::Ids => {
             let part = column.parts.first()?;
             for row in 0..documents {
                 let numbers = stored::blocks_of(part, row).take(ROWS_MAX as usize);

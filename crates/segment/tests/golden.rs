@@ -2,10 +2,10 @@
 //! version of the format gets a folder of its own beside them.
 mod fixture;
 
-use brooklet_segment::{BlockSource, HEADER_BLOCK, Halt, Header, open, read_document};
+use brooklet_segment::{BlockSource, HEADER_BLOCK, Halt, Header, open, read_document, read_time};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Rejection};
-use fixture::{build, documents};
+use fixture::{build, documents, time_of};
 
 const KEY: &str = "g:u";
 const NUMBER: u32 = 7;
@@ -49,14 +49,30 @@ fn written() -> Vec<u8> {
     writer.finish()
 }
 
-fn golden() -> Vec<u8> {
-    let path = format!("{}/testdata/v1/all.segment", env!("CARGO_MANIFEST_DIR"));
+fn golden(version: u8) -> Vec<u8> {
+    let path = format!("{}/testdata/v{version}/all.segment", env!("CARGO_MANIFEST_DIR"));
     std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 #[test]
 fn a_file_of_version_1_is_read() {
-    let mut file = File::read(&golden()).expect("a segment file");
+    let file = read(1);
+    assert_eq!((file.header.earliest(), read_time(&file.header.clone(), 5, &mut { file }).expect("no time")), (0, 0));
+}
+
+#[test]
+fn a_file_of_version_2_is_read() {
+    let mut file = read(2);
+    let header = file.header.clone();
+    assert_eq!(header.earliest(), time_of(0));
+    for number in 0..header.documents {
+        assert_eq!(read_time(&header, number, &mut file).expect("a time"), time_of(number as usize));
+    }
+}
+
+/// Reads the file of a version and compares its documents.
+fn read(version: u8) -> File {
+    let mut file = File::read(&golden(version)).expect("a segment file");
     let expected = expected();
     assert_eq!(file.header.documents as usize, expected.len());
     let sorted = |document: &brooklet_document::Document| {
@@ -69,12 +85,16 @@ fn a_file_of_version_1_is_read() {
         let document = read_document(&header, ordinal as u32, &|_| true, &mut file).expect("a document");
         assert_eq!((&document.id, sorted(&document)), (&expected.id, sorted(expected)));
     }
+    file
 }
 
 #[test]
 fn the_same_documents_are_written_as_the_same_bytes() {
-    let (golden, written) = (golden(), written());
+    if let Some(path) = std::env::var_os("BROOKLET_WRITE_SEGMENT") {
+        std::fs::write(path, written()).expect("a place for the file of a new version");
+    }
+    let (golden, written) = (golden(2), written());
     let differs = golden.iter().zip(&written).position(|(a, b)| a != b);
-    assert_eq!(differs, None, "version 1 is written differently now: that is another version");
+    assert_eq!(differs, None, "version 2 is written differently now: that is another version");
     assert_eq!(golden.len(), written.len());
 }

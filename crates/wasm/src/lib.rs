@@ -148,8 +148,10 @@ impl Core {
         let request = &request[..];
         let inner = match kind {
             1 => {
-                let request = OperationRequest::read(request)?;
-                Inner::Done(encode(&deployed.application, &request)?.to_bytes())
+                let mut reader = Reader::new(request);
+                let time = reader.u64()?;
+                let request = OperationRequest::read(reader.raw(reader.remaining())?)?;
+                Inner::Done(encode(&deployed.application, &request, time)?.to_bytes())
             }
             12 => Inner::Done(query_embeddings(&deployed, request)?),
             11 => {

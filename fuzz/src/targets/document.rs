@@ -47,7 +47,7 @@ fn json() -> Target {
     Target::new("document-json", corpus::bodies(), move |body| {
         let request =
             OperationRequest { kind: 1, id: "id:ns:mail:g=a:1", create: false, condition: "", body, embeddings: &[] };
-        let _ = black_box(encode(&application, &request));
+        let _ = black_box(encode(&application, &request, 0));
     })
 }
 
@@ -152,7 +152,7 @@ fn encode_request() -> Target {
     corpus.push(request(2, "id:ns:mail:g=a:1", "mail.year > 3", b"{\"fields\":{\"year\":{\"assign\":1}}}"));
     Target::new("encode-request", corpus, move |bytes| {
         if let Ok(request) = OperationRequest::read(bytes) {
-            let _ = black_box(encode(&application, &request));
+            let _ = black_box(encode(&application, &request, 0));
         }
     })
 }

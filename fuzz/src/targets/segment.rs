@@ -6,6 +6,7 @@ use brooklet_kernel::Bitmap;
 use brooklet_segment::column::dictionary::DictionaryBlock;
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock};
 use brooklet_segment::column::text::{Text, read_postings};
+use brooklet_segment::column::times::Times;
 use brooklet_segment::column::vector::Vectors;
 use brooklet_segment::layout::{Collection, ColumnKind, NumberKind};
 use brooklet_segment::{
@@ -134,6 +135,10 @@ fn read_column(column: &ColumnHeader, payload: &[u8]) {
             let _ = black_box(vectors.codes(8, payload).is_ok());
             let _ = black_box(vectors.exact(7, payload));
         }
+        ColumnKind::Times => {
+            let times = Times::of(column).expect("a column of a built segment");
+            let _ = black_box(times.time(7, payload));
+        }
         _ => {}
     }
 }
@@ -142,7 +147,8 @@ fn operation() -> Target {
     let documents = corpus::documents(&corpus::mail());
     let stored = documents.iter().map(|document| {
         let operation = brooklet_segment::Operation::Put(document.clone());
-        let mut sealed = StoredOperation { schema: "mail".to_owned(), operation }.encode(KEY);
+        let mut sealed =
+            StoredOperation { schema: "mail".to_owned(), time: 1_790_000_000_000_000, operation }.encode(KEY);
         sealed.truncate(sealed.len() - 8);
         sealed
     });

@@ -27,6 +27,8 @@ export interface ServeOptions {
   readonly threads?: number;
   /** Memory for what was read before; 256 MiB by default. */
   readonly cacheBytes?: number;
+  /** How long visits that ask for removes are told of one, seconds; two weeks by default. 0: not at all. */
+  readonly keepRemovesSeconds?: number;
   /** Embedders, and where the models of the application are. */
   readonly models?: ModelOptions;
   /** Told of failures that no request sees. */
@@ -59,7 +61,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningService>
   }
   const cluster = openCluster({
     ...given({ path: options.path, threads: options.threads, cacheBytes: options.cacheBytes }),
-    ...given({ models: options.models, onProblem }),
+    ...given({ keepRemovesSeconds: options.keepRemovesSeconds, models: options.models, onProblem }),
   });
   try {
     if (options.application !== undefined) await deploy(cluster, options.application);

@@ -115,6 +115,47 @@ test("pages, groups, types, namespaces, selections and slices show what they sho
   expect(global).toEqual({ pathId: "/document/v1/", documents: [], documentCount: 0 });
 });
 
+interface Change {
+  readonly id?: string;
+  readonly remove?: string;
+}
+
+test("a period shows what was written in it, and removes, after a restart too", { timeout: TEST_MS }, async () => {
+  const data = folder();
+  const first = await fed(data);
+  const pathOf = (number: number): string => `/document/v1/ns/mail/group/bob/${String(number).padStart(2, "0")}`;
+  const between = Date.now() * 1_000;
+  while (Date.now() * 1_000 <= between) await new Promise((resolve) => setTimeout(resolve, 1));
+  expect((await ask(first, "PUT", pathOf(3), '{"fields":{"n":{"increment":1}}}')).status).toBe(200);
+  for (const number of [5, 7]) expect((await ask(first, "DELETE", pathOf(number))).status).toBe(200);
+  await ask(first, "POST", pathOf(7), '{"fields":{"n":7}}');
+  const path = "/document/v1/ns/mail/docid?wantedDocumentCount=1000";
+  const changes = async (served: Served, more: string): Promise<string[]> => {
+    const { text } = await ask(served, "GET", `${path}${more}`);
+    const { documents, documentCount } = JSON.parse(text) as { documents: Change[]; documentCount: number };
+    expect(documents).toHaveLength(documentCount);
+    return documents.map(({ id, remove }) => (remove === undefined ? `${id}` : `removed ${remove}`));
+  };
+  const look = async (served: Served): Promise<void> => {
+    const later = [idOf("bob", 3), idOf("bob", 7)];
+    expect(await changes(served, `&fromTimestamp=${between + 1}`)).toEqual(later);
+    const removed = `removed ${idOf("bob", 5)}`;
+    const all = await changes(served, `&fromTimestamp=${between + 1}&includeRemoves=true`);
+    expect(all).toEqual([idOf("bob", 3), removed, idOf("bob", 7)]);
+    const earlier = ALL.filter((id) => ![...later, idOf("bob", 5)].includes(id));
+    expect((await changes(served, `&toTimestamp=${between + 1}`)).sort()).toEqual([...earlier].sort());
+    expect(await changes(served, "&fromTimestamp=18446744073709551615")).toEqual([]);
+    const lines = await ask(served, "GET", `${path}&stream=true&includeRemoves=true&fromTimestamp=${between + 1}`, "", {
+      accept: "application/jsonl",
+    });
+    expect(lines.text).toContain(`{"remove":"${idOf("bob", 5)}"}\n`);
+  };
+  await look(first);
+  first.process.kill("SIGKILL");
+  await first.ended;
+  await look(await started(data));
+});
+
 test("a stream shows everything, as JSON or as lines", { timeout: TEST_MS }, async () => {
   const served = await fed();
   const json = await ask(served, "GET", "/document/v1/ns/mail/docid?stream=true&concurrency=3&fieldSet=mail:n");

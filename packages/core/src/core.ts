@@ -16,6 +16,7 @@ import { Instance, type RawInstance, type RawTask } from "./instance.ts";
 import { type Change, decodeChange } from "./manifest.ts";
 import type { ServiceError } from "./service-error.ts";
 import type {
+  CompactBounds,
   CompactReason,
   DocumentRequest,
   EncodedOperation,
@@ -142,8 +143,8 @@ export class Core implements Engine {
     return { ...statistics, memoryBytes: instance.memoryBytes };
   }
 
-  encode(request: EncodeRequest): Task<EncodedOperation> {
-    return this.#open(KIND.encode, writeOperation(new Writer(), request), (result) => {
+  encode(request: EncodeRequest, nowMicros: number): Task<EncodedOperation> {
+    return this.#open(KIND.encode, writeOperation(new Writer().u64(nowMicros), request), (result) => {
       const reader = new Reader(result);
       return { schema: reader.text(), operation: asOperation(reader.bytes()) };
     });
@@ -173,9 +174,9 @@ export class Core implements Engine {
     });
   }
 
-  mutate(place: Place, nowSeconds: number, queued: OperationBytes | undefined, request: EncodeRequest): Task<Mutation> {
+  mutate(place: Place, nowMicros: number, queued: OperationBytes | undefined, request: EncodeRequest): Task<Mutation> {
     const writer = writePlace(place)
-      .u64(nowSeconds)
+      .u64(nowMicros)
       .bytes(queued ?? NOTHING);
     return this.#open(KIND.mutate, writeOperation(writer, request), (result) => {
       const reader = new Reader(result);
@@ -220,6 +221,7 @@ export class Core implements Engine {
     for (const name of request.types) writer.text(name);
     writer.text(request.namespace).text(request.selection).text(request.fieldSet).text(request.tensorFormat);
     writer.u8(PAGE_FORMAT[request.format]).u32(bounds.documentsMax).u32(bounds.bytesMax);
+    writer.u64(request.fromMicros ?? 0).u64(request.toMicros ?? 0).u8(request.includeRemoves === true ? 1 : 0);
     return this.#open(KIND.visit, writer, (result) => {
       const reader = new Reader(result);
       const [complete, last, documents, bytesRead] = [reader.u8() === 1, reader.text(), reader.u32(), reader.u64()];
@@ -227,8 +229,8 @@ export class Core implements Engine {
     });
   }
 
-  compact(place: Place, reason: CompactReason, firstFreeSegment: number): Task<Change | undefined> {
-    const writer = writePlace(place).u8(REASON[reason]).u32(firstFreeSegment);
+  compact(place: Place, reason: CompactReason, bounds: CompactBounds): Task<Change | undefined> {
+    const writer = writePlace(place).u8(REASON[reason]).u32(bounds.firstFreeSegment).u64(bounds.forgetBeforeMicros);
     return this.#open(KIND.compact, writer, decodeChange);
   }
 

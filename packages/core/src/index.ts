@@ -40,6 +40,7 @@ export {
 export { internalError, isServiceError, ServiceError, type ServiceErrorFields } from "./service-error.ts";
 export {
   type BlockRef,
+  type CompactBounds,
   type CompactReason,
   type DocumentRequest,
   type EncodedOperation,

@@ -114,6 +114,12 @@ export interface VisitRequest {
   readonly fieldSet: string;
   readonly tensorFormat: string;
   readonly format: PageFormat;
+  /** Documents last written from here on, µs since the epoch. */
+  readonly fromMicros?: number;
+  /** And before here; nothing or 0: until now. */
+  readonly toMicros?: number;
+  /** Whether removed documents are shown too. */
+  readonly includeRemoves?: boolean;
 }
 
 /** Where a page begins and how long it may become. */
@@ -163,15 +169,22 @@ export interface Merged {
 /** Why a partition is compacted. */
 export type CompactReason = "fold" | "schema" | "settle";
 
+/** What a compaction may write and forget. */
+export interface CompactBounds {
+  readonly firstFreeSegment: number;
+  /** Removes before this are forgotten, µs since the epoch. */
+  readonly forgetBeforeMicros: number;
+}
+
 /** What a partition asks of the core. */
 export interface Engine {
   /** The texts that must be embedded before an operation is encoded. */
   embeddings(request: EncodeRequest): Task<readonly EmbeddingWanted[]>;
   /** The texts that must be embedded before a query is asked. */
   queryEmbeddings(request: QueryRequest): Task<readonly EmbeddingWanted[]>;
-  encode(request: EncodeRequest): Task<EncodedOperation>;
+  encode(request: EncodeRequest, nowMicros: number): Task<EncodedOperation>;
   /** `queued`: the newest operation on the document that is not committed yet. */
-  mutate(place: Place, nowSeconds: number, queued: OperationBytes | undefined, request: EncodeRequest): Task<Mutation>;
+  mutate(place: Place, nowMicros: number, queued: OperationBytes | undefined, request: EncodeRequest): Task<Mutation>;
   search(place: Place, nowSeconds: number, request: QueryRequest): Task<Rendered>;
   scope(request: QueryRequest): Task<QueryScope>;
   searchPart(place: Place, nowSeconds: number, request: QueryRequest, floor: FloorBytes): Task<PartialBytes>;
@@ -180,5 +193,5 @@ export interface Engine {
   answer(request: QueryRequest, partials: readonly PartialBytes[]): Task<Rendered>;
   get(place: Place, request: DocumentRequest): Task<Rendered>;
   visit(place: Place, nowSeconds: number, request: VisitRequest, bounds: PageBounds): Task<PartitionPage>;
-  compact(place: Place, reason: CompactReason, firstFreeSegment: number): Task<Change | undefined>;
+  compact(place: Place, reason: CompactReason, bounds: CompactBounds): Task<Change | undefined>;
 }

@@ -6,6 +6,7 @@ import { Reader, Writer } from "../src/frame.ts";
 import type { RawInstance, RawTask } from "../src/instance.ts";
 import { isServiceError, ServiceError } from "../src/service-error.ts";
 
+const BOUNDS = { firstFreeSegment: 1, forgetBeforeMicros: 1_700_000_000_000_000 };
 const PLACE = { partition: 3, key: "g:a", layout: 7, operation: 2 ** 33 };
 const REQUEST = { properties: [["yql", "x"]], body: Uint8Array.of(1) } as const;
 const REJECTION = '{"code":"ILLEGAL_QUERY","number":3,"status":400,"message":"no","line":1,"column":5}';
@@ -97,7 +98,7 @@ test("wants are read, and answers written to memory as it is after the core took
     },
     give: () => given.push([...new Uint8Array(memory.buffer, 100, 3)]),
   }));
-  const task = core.compact(PLACE, "fold", 1);
+  const task = core.compact(PLACE, "fold", BOUNDS);
   expect([task.wants(), task.wants(), task.wants(), task.wants(), task.wants()]).toEqual([
     { kind: "pause" },
     { kind: "manifest", layout: 4, operation: 5 },
@@ -135,13 +136,13 @@ test("a trap fails its request with a reference, and the next finds a fresh inst
     },
   }));
   core.deploy(asPackage(new TextEncoder().encode("one")));
-  const other = core.compact(PLACE, "fold", 1);
-  const task = core.compact(PLACE, "fold", 1);
+  const other = core.compact(PLACE, "fold", BOUNDS);
+  const task = core.compact(PLACE, "fold", BOUNDS);
   expect(() => task.wants()).toThrow(/^Internal error, reference [0-9a-f]{6}-\d+$/);
   expect(() => other.finish()).toThrow(expect.objectContaining({ code: "INTERNAL", status: 500 }));
   task[Symbol.dispose]();
   broken = false;
-  expect(core.compact(PLACE, "fold", 1).wants()).toBeUndefined();
+  expect(core.compact(PLACE, "fold", BOUNDS).wants()).toBeUndefined();
   expect(deployed).toEqual(["1:one", "2:one"]);
   expect(memories).toHaveLength(2);
   expect(traps).toHaveLength(1);
@@ -154,7 +155,7 @@ test("a package that is refused, or traps, leaves the one before", () => {
   deploy("one");
   expect(() => deploy("bad")).toThrow(expect.objectContaining({ code: "ILLEGAL_QUERY" }));
   expect(() => deploy("trap")).toThrow(expect.objectContaining({ code: "INTERNAL" }));
-  core.compact(PLACE, "fold", 1);
+  core.compact(PLACE, "fold", BOUNDS);
   expect(deployed).toEqual(["1:one", "2:one"]);
 });
 

@@ -47,7 +47,7 @@ function put(title: string): EncodeRequest {
 }
 
 function encode(core: Core, request: EncodeRequest): string {
-  const task = core.encode(request);
+  const task = core.encode(request, 0);
   try {
     return task.finish().schema;
   } finally {
@@ -73,7 +73,7 @@ function exhaust(memory: WebAssembly.Memory | undefined): void {
 
 /** Keeps requests under way until they need more than the instance reserved for its cache and its work. */
 function crowd(core: Core, title: string): void {
-  for (let requests = 0; requests < 64; requests += 1) core.encode(put(title));
+  for (let requests = 0; requests < 64; requests += 1) core.encode(put(title), 0);
 }
 
 test.each([
@@ -83,7 +83,7 @@ test.each([
   const { core, memories, traps } = trapping();
   expect(encode(core, put("before"))).toBe("note");
   const fingerprint = core.application()?.fingerprint;
-  const started = core.encode(put("of the instance that will end"));
+  const started = core.encode(put("of the instance that will end"), 0);
   harm(memories[0]);
   expect(() => use(core, title)).toThrow(expect.objectContaining({ code: "INTERNAL", status: 500 }));
   expect(traps).toHaveLength(1);

@@ -53,9 +53,10 @@ export class DocumentParameters {
     return this.text(name);
   }
 
-  /** How often a parameter was given. */
-  count(name: string): number {
-    return this.#all.filter((parameter) => parameter[0] === name).length;
+  /** The value of a parameter that was given once, even an empty one; else nothing. */
+  only(name: string): string {
+    const given = this.#all.filter((parameter) => parameter[0] === name);
+    return given.length === 1 ? (given[0]?.[1] ?? "") : "";
   }
 
   /** True only for `true`, in any case: `yes` and `1` are false. */

@@ -25,13 +25,14 @@ export function readDocumentSet(
   path: DocumentPath,
   parameters: DocumentParameters,
   context: GatewayContext,
-  shown: Pick<Visit, "fieldSet" | "tensorFormat" | "format"> & { readonly concurrency: number },
+  shown: Pick<Visit, "fieldSet" | "tensorFormat" | "format" | "includeRemoves"> & { readonly concurrency: number },
 ): DocumentSet {
   const cluster = clusterOf(path, parameters.text("cluster"), context);
   const selection = effectiveSelection(parameters.unambiguous("selection"), path);
-  const space = readBucketSpace(parameters);
+  // A document type is in one space, which is that of all types here; what is asked for is not even looked at then.
+  const space = path.type === undefined ? readBucketSpace(parameters) : "default";
   const slice = readSlice(parameters);
-  refuseTimestamps(parameters);
+  const period = readPeriod(parameters);
   const key = path.group?.partition;
   const { concurrency, ...form } = shown;
   const visit: Visit = {
@@ -39,10 +40,9 @@ export function readDocumentSet(
     namespace: path.namespace ?? "",
     selection,
     ...form,
+    ...period,
   };
-  // Documents of all types here are in the default space; one that has a type in its path is in the space of that.
-  const isEmpty = space === "global" && path.type === undefined;
-  const buckets = isEmpty ? [] : bucketsOf(context, key).filter((bucket) => bucket % slice.slices === slice.sliceId);
+  const buckets = space === "global" ? [] : bucketsOf(context, key).filter((bucket) => bucket % slice.slices === slice.sliceId);
   const scope = JSON.stringify([cluster.name, path.type, path.namespace, key, slice.slices, slice.sliceId]);
   return { plan: { visit, key, buckets, concurrency }, scope };
 }
@@ -112,18 +112,19 @@ function readSlice(parameters: DocumentParameters): { readonly slices: number; r
   return { slices, sliceId };
 }
 
-/** Documents are stored without the time of their last change; removed ones are not kept. */
-function refuseTimestamps(parameters: DocumentParameters): void {
+/** When the documents were last written: from a time on, and before another; 0: unbounded. */
+function readPeriod(parameters: DocumentParameters): Pick<Visit, "fromMicros" | "toMicros"> {
   const from = parameters.unsigned("fromTimestamp") ?? 0n;
   const to = parameters.unsigned("toTimestamp") ?? 0n;
   if (to !== 0n && to < from) {
     throw new ServiceError("BAD_REQUEST", "toTimestamp must be greater than, or equal to, fromTimestamp");
   }
-  const name = from !== 0n ? "fromTimestamp" : to !== 0n ? "toTimestamp" : undefined;
-  if (name !== undefined) throw new ServiceError("UNSUPPORTED", `Visiting with '${name}' is not supported yet`);
-  if (parameters.flag("includeRemoves")) {
-    throw new ServiceError("UNSUPPORTED", "Visiting with 'includeRemoves' is not supported yet");
-  }
+  return { ...(from !== 0n && { fromMicros: exact(from) }), ...(to !== 0n && { toMicros: exact(to) }) };
+}
+
+/** A time as a number. Those that would lose digits are centuries ahead of all that is stored. */
+function exact(micros: bigint): number {
+  return micros > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(micros);
 }
 
 function bucketsOf(context: GatewayContext, key: PartitionKey | undefined): number[] {

@@ -8,7 +8,7 @@ import { Bucket, bucketOf, type SqlConnection, type StoredApplication } from "@b
 import { searchBucket } from "./bucket-search.ts";
 import { applyToSelected, visitBucket } from "./bucket-visit.ts";
 import type { MassOperation, MassOutcome, SearchRequest, SearchStep, Visit, VisitPage, VisitStep } from "./cluster.ts";
-import { SWEEP_MS } from "./limits.ts";
+import { KEEP_REMOVES_SECONDS, SWEEP_MS } from "./limits.ts";
 import { Maintenance } from "./maintenance.ts";
 import { Partition } from "./partition.ts";
 
@@ -24,6 +24,8 @@ export interface BucketHostOptions {
   readonly buckets: number;
   readonly openBucket: (bucket: number) => SqlConnection;
   readonly application: StoredApplication | undefined;
+  /** How long it is known that a document was removed; two weeks by default. */
+  readonly keepRemovesSeconds?: number;
   /** Told of every failure that no caller sees, for the operator's log. */
   readonly onProblem: (error: unknown) => void;
 }
@@ -37,11 +39,11 @@ export class BucketHost {
   #application: number;
 
   constructor(options: BucketHostOptions) {
-    const { engine, application, onProblem } = options;
+    const { engine, application, keepRemovesSeconds = KEEP_REMOVES_SECONDS, onProblem } = options;
     this.#options = options;
     this.#application = application?.number ?? 0;
     if (application !== undefined) engine.deploy(asPackage(application.bytes));
-    this.#maintenance = new Maintenance({ engine, turn, onProblem });
+    this.#maintenance = new Maintenance({ engine, keepRemovesSeconds, turn, onProblem });
     this.#sweeping = setInterval(() => this.#maintenance.sweep(), SWEEP_MS);
     // Maintenance alone keeps no process alive.
     this.#sweeping.unref();

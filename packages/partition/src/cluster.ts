@@ -64,6 +64,12 @@ export interface Visit {
   readonly tensorFormat: string;
   /** JSON with commas between documents, or JSON lines. */
   readonly format: "json" | "jsonl";
+  /** Documents last written from here on, µs since the epoch. */
+  readonly fromMicros?: number;
+  /** And before here; nothing or 0: until now. */
+  readonly toMicros?: number;
+  /** Whether removed documents are shown too. */
+  readonly includeRemoves?: boolean;
 }
 
 /** Where a visit of a bucket stands: partitions come in the order of their numbers, documents in that of their ids. */

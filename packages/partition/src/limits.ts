@@ -27,6 +27,11 @@ export const SETTLE_MS = 20_000;
 /** Partitions of a bucket that an earlier process left, looked at in one sweep. */
 export const SETTLE_PARTITIONS = 16;
 
+/** What was removed is known to visits that ask for removes for so long: two weeks. */
+export const KEEP_REMOVES_SECONDS: number = 14 * 24 * 3_600;
+/** How often all partitions are looked through for removes that are old enough to be forgotten. */
+export const FORGET_MS: number = 24 * 3_600_000;
+
 /** How often tails are looked at. */
 export const SWEEP_MS = 1_000;
 /** How many of a bucket in one look. */

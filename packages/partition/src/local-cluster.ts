@@ -33,6 +33,8 @@ export interface LocalClusterOptions {
   readonly modelRunner?: ModelRunner;
   /** Makes a core; one serves, and one more validates each package before it is deployed. */
   readonly makeEngine: () => DeployableEngine;
+  /** How long it is known that a document was removed; two weeks by default. */
+  readonly keepRemovesSeconds?: number;
   /** Told of every failure that no caller sees, and of the cause of those they see as `INTERNAL`. */
   readonly onProblem?: (error: unknown) => void;
 }
@@ -46,7 +48,7 @@ export class LocalCluster implements Cluster {
   #report: ApplicationReport | undefined;
 
   constructor(options: LocalClusterOptions) {
-    const { storage, makeEngine, onProblem } = options;
+    const { storage, makeEngine, keepRemovesSeconds, onProblem } = options;
     const application = storage.readApplication();
     this.#options = options;
     this.#engine = makeEngine();
@@ -55,6 +57,7 @@ export class LocalCluster implements Cluster {
       buckets: storage.buckets,
       openBucket: (bucket) => storage.openBucket(bucket),
       application: undefined,
+      ...(keepRemovesSeconds !== undefined && { keepRemovesSeconds }),
       onProblem: onProblem ?? (() => undefined),
     });
     if (application !== undefined) this.#report = this.#host.deploy(application);

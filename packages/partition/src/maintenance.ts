@@ -11,6 +11,8 @@ import { placeOf, sourceOf } from "./place.ts";
 /** How maintenance is done. */
 export interface MaintenanceOptions {
   readonly engine: Engine;
+  /** How long it is known that a document was removed. */
+  readonly keepRemovesSeconds: number;
   /** Gives everyone else a turn. */
   readonly turn: () => Promise<void>;
   /** Told of every failure, for the operator's log. */
@@ -52,6 +54,8 @@ interface Attention {
   tailCursor: number;
   /** Next partition to be settled that an earlier process may have left; `undefined`: all were seen. */
   settleCursor: number | undefined;
+  /** When all partitions were looked through the last time. */
+  settledMs: number;
   /** Next partition to compare with the deployed application; `undefined`: all are as it wants them. */
   applicationCursor: number | undefined;
   checkpointMs: number;
@@ -135,6 +139,7 @@ export class Maintenance {
       const cursors = {
         tailCursor: 0,
         settleCursor: 0,
+        settledMs: performance.now(),
         applicationCursor: 0,
         checkpointMs: performance.now(),
         checkpointDue: false,
@@ -190,7 +195,9 @@ export class Maintenance {
     const reason: CompactReason = state.application === bucket.application ? job.reason : "schema";
     const startMs = performance.now();
     const application = bucket.application;
-    const task = this.#options.engine.compact(placeOf(state), reason, store.firstFreeSegment);
+    const forgetBeforeMicros = (Date.now() - this.#options.keepRemovesSeconds * 1_000) * 1_000;
+    const bounds = { firstFreeSegment: store.firstFreeSegment, forgetBeforeMicros: Math.max(forgetBeforeMicros, 0) };
+    const task = this.#options.engine.compact(placeOf(state), reason, bounds);
     const change = await driveInSlices(task, sourceOf(store, key), {
       sliceMs: limits.SLICE_MS,
       turn: this.#options.turn,
@@ -266,8 +273,11 @@ export class Maintenance {
     }
   }
 
-  /** Takes note of what an earlier process may have left, a few partitions at a time. */
+  /** Takes note of what an earlier process may have left, or time made old, a few partitions at a time. */
   #findUnsettled(attention: Attention): void {
+    if (attention.settleCursor === undefined && performance.now() - attention.settledMs >= limits.FORGET_MS) {
+      [attention.settleCursor, attention.settledMs] = [0, performance.now()];
+    }
     const { unsettled, settleCursor, bucket } = attention;
     if (settleCursor === undefined || unsettled.size >= limits.SWEEP_PARTITIONS) return;
     const page = bucket.store.from(settleCursor, limits.SETTLE_PARTITIONS);

@@ -55,10 +55,10 @@ export class Partition implements PartitionHandle {
   /** What a write comes to. Its caller queues that in the same turn: nothing may come in between. */
   #decide(request: OperationRequest, deadline: Deadline): Mutation {
     const store = this.#bucket.store;
-    const nowSeconds = Math.floor(Date.now() / 1_000);
+    const nowMicros = Date.now() * 1_000;
     const queued = this.#bucket.queued(this.#key, request.id);
     const newest = queued === undefined ? undefined : asOperation(queued);
-    const task = this.#engine.mutate(placeOf(store.state(this.#key)), nowSeconds, newest, request);
+    const task = this.#engine.mutate(placeOf(store.state(this.#key)), nowMicros, newest, request);
     return drive(task, sourceOf(store, this.#key), deadline);
   }
 

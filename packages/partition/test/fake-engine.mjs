@@ -52,7 +52,7 @@ export class FakeEngine {
     });
   }
 
-  mutate(_place, _nowSeconds, _queued, request) {
+  mutate(_place, _nowMicros, _queued, request) {
     return this.#task(function* () {
       yield { kind: "pause" };
       if (request.id === "") throw refused("INVALID_DOCUMENT", 400, "no id");
@@ -90,7 +90,7 @@ export class FakeEngine {
     });
   }
 
-  compact(place, reason, firstFreeSegment) {
+  compact(place, reason, { firstFreeSegment }) {
     const engine = this;
     this.compactions.push({ key: place.key, reason });
     return this.#task(function* () {

@@ -5,8 +5,13 @@
 import type { Sql } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
 
-/** Version of the tables; `PRAGMA user_version` of every bucket. */
-export const FORMAT_VERSION = 1;
+/**
+ * Version of what a bucket holds; `PRAGMA user_version` of every bucket. 2 is 1 with operations and segments that say
+ * when their documents were written; what 1 wrote is read as it is.
+ */
+export const FORMAT_VERSION = 2;
+/** The oldest version that is read; a bucket of it becomes one of `FORMAT_VERSION` when it is opened. */
+export const OLDEST_VERSION = 1;
 
 /** `PRAGMA application_id` of every bucket: "brkl". */
 export const APPLICATION_ID = 0x62726b6c;
@@ -91,8 +96,9 @@ export function configureFile(sql: Sql): void {
 /** Refuses a file that is not ours or of another version, by the two numbers in its header. */
 export function refuseVersion(applicationId: number, version: number): void {
   if (applicationId !== APPLICATION_ID) throw new StoreError("refused", "not a brooklet bucket");
-  if (version !== FORMAT_VERSION) {
-    throw new StoreError("refused", `format version ${version}; this release reads version ${FORMAT_VERSION}`);
+  if (!isRead(version)) {
+    const read = `this release reads versions ${OLDEST_VERSION} to ${FORMAT_VERSION}`;
+    throw new StoreError("refused", `format version ${version}; ${read}`);
   }
 }
 
@@ -108,11 +114,32 @@ export function checkTables(sql: Sql, identity: BucketIdentity): void {
     expected.delete(name);
   }
   if (expected.size > 0) throw new StoreError("refused", `tampered: ${[...expected.keys()].join(", ")} missing`);
-  const about = { format_version: FORMAT_VERSION, bucket: identity.bucket, buckets: identity.buckets };
-  for (const [name, value] of Object.entries(about)) {
-    const stored = sql.all<{ value: number }>("SELECT value FROM about WHERE name = ?", name)[0]?.value;
+  const version = readAbout(sql, "format_version");
+  // The header of a file whose log was not emptied may be of the version before.
+  if (version === undefined || !isRead(version)) {
+    throw new StoreError("refused", `format_version is ${version}, not ${FORMAT_VERSION}`);
+  }
+  for (const [name, value] of Object.entries({ bucket: identity.bucket, buckets: identity.buckets })) {
+    const stored = readAbout(sql, name);
     if (stored !== value) throw new StoreError("refused", `${name} is ${stored}, not ${value}`);
   }
+}
+
+/** Makes a bucket of an earlier version one of this: an earlier release must not read what is written from here on. */
+export function upgradeTables(sql: Sql): void {
+  if (readAbout(sql, "format_version") === FORMAT_VERSION) return;
+  sql.transaction(() => {
+    sql.run("UPDATE about SET value = ? WHERE name = 'format_version'", FORMAT_VERSION);
+    sql.run(`PRAGMA user_version = ${FORMAT_VERSION}`);
+  });
+}
+
+function isRead(version: number): boolean {
+  return version >= OLDEST_VERSION && version <= FORMAT_VERSION;
+}
+
+function readAbout(sql: Sql, name: string): number | undefined {
+  return sql.all<{ value: number }>("SELECT value FROM about WHERE name = ?", name)[0]?.value;
 }
 
 function pragma(sql: Sql, name: string): unknown {

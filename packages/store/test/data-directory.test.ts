@@ -119,12 +119,12 @@ describe("a bucket file is refused, and not changed, if it", () => {
     [
       "is newer (E2)",
       (path) => change(path, "PRAGMA user_version = 9"),
-      `format version 9; this release reads version ${FORMAT_VERSION}`,
+      `format version 9; this release reads versions 1 to ${FORMAT_VERSION}`,
     ],
     [
       "is older (E2)",
       (path) => change(path, "PRAGMA user_version = 0"),
-      `format version 0; this release reads version ${FORMAT_VERSION}`,
+      `format version 0; this release reads versions 1 to ${FORMAT_VERSION}`,
     ],
     [
       "has a trigger (E8)",

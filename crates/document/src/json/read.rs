@@ -12,7 +12,6 @@ mod number;
 mod position;
 mod tensor;
 mod update;
-mod uri;
 mod value;
 
 pub(crate) use update::read_update_fields;

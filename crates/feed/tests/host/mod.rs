@@ -7,15 +7,18 @@ use brooklet_document::{Document, DocumentId};
 use brooklet_feed::{Compact, Load, OperationRequest, encode};
 use brooklet_schema::Application;
 use brooklet_segment::{
-    BlockSource, HEADER_BLOCK, Halt, Header, Operation, Place, StoredOperation, open, read_document, read_liveness,
+    BlockSource, HEADER_BLOCK, Halt, Header, Operation, Place, REMOVED, StoredOperation, open, read_document, read_id,
+    read_liveness, read_time,
 };
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, BlockRef, Rejection, Task, Want};
 
 pub const KEY: &str = "g:u";
 
-/// The time of everything that is loaded.
-pub const NOW: u64 = 1_700_000_000;
+/// The time of everything that is loaded, µs.
+pub const NOW: u64 = 1_700_000_000_000_000;
+/// Other operations are a second apart, the first at one second after the epoch: µs.
+pub const SECOND: u64 = 1_000_000;
 
 /// What came of an operation of a feed.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +47,8 @@ pub struct Host {
     pub segments: BTreeMap<u32, Segment>,
     pub operations: BTreeMap<u64, Vec<u8>>,
     pub layout: u32,
+    /// Removes before this are forgotten by the next compaction, µs since the epoch. The tests begin with all.
+    pub forget_before: u64,
     next_operation: u64,
     next_segment: u32,
 }
@@ -77,6 +82,7 @@ impl Host {
             segments: BTreeMap::new(),
             operations: BTreeMap::new(),
             layout: 1,
+            forget_before: u64::MAX,
             next_operation: 1,
             next_segment: 1,
         }
@@ -93,7 +99,8 @@ impl Host {
     fn operation(&mut self, kind: u8, id: &str, body: &str) {
         let request =
             OperationRequest { kind, id, create: false, condition: "", body: body.as_bytes(), embeddings: &[] };
-        let encoded = encode(&self.application, &request).unwrap_or_else(|rejection| panic!("{rejection}"));
+        let encoded = encode(&self.application, &request, self.next_operation * SECOND)
+            .unwrap_or_else(|rejection| panic!("{rejection}"));
         self.operations.insert(self.next_operation, encoded.operation);
         self.next_operation += 1;
     }
@@ -104,6 +111,7 @@ impl Host {
         Place { partition: 1, key: KEY.into(), layout: self.layout, operation }.write(&mut writer);
         writer.u8(reason);
         writer.u32(self.next_segment);
+        writer.u64(self.forget_before);
         Compact::open(&self.application, &writer.finish()).unwrap_or_else(|rejection| panic!("{rejection}"))
     }
 
@@ -259,10 +267,26 @@ impl Host {
         self.segments.keys().map(of).collect()
     }
 
+    /// The ids that segments know as removed, each with the second of its remove.
+    pub fn removed(&self) -> Vec<(String, u64)> {
+        let mut removed = Vec::new();
+        for (number, segment) in self.segments.iter().filter(|(_, segment)| segment.schema == REMOVED) {
+            let header = self.header(*number);
+            let alive = read_liveness(KEY, *number, header.documents, &segment.liveness).expect("liveness");
+            for ordinal in alive.ones() {
+                let mut blocks = Blocks(*number, segment);
+                let id = read_id(&header, ordinal as u32, &mut blocks).expect("an id");
+                removed.push((id, read_time(&header, ordinal as u32, &mut blocks).expect("a time") / SECOND));
+            }
+        }
+        removed.sort();
+        removed
+    }
+
     /// What the partition holds: living documents of segments, then the tail over them. No id lives in two segments.
     pub fn content(&self) -> BTreeMap<String, Document> {
         let mut content = BTreeMap::new();
-        for (number, segment) in &self.segments {
+        for (number, segment) in self.segments.iter().filter(|(_, segment)| segment.schema != REMOVED) {
             let header = self.header(*number);
             let alive = read_liveness(KEY, *number, header.documents, &segment.liveness).expect("liveness");
             for ordinal in alive.ones() {

@@ -47,7 +47,7 @@ fn deployed() -> Deployed {
 
 fn view(deployed: &Deployed, documents: &[Document]) -> View {
     let mut builder = SegmentBuilder::new("t", &deployed.schemas[0].columns);
-    documents.iter().for_each(|document| builder.add(document));
+    documents.iter().for_each(|document| builder.add(document, 0));
     let built = builder.finish();
     let memory = built.payloads.iter().map(|payload| Block::copy_of(payload)).collect();
     let segment = ResidentSegment { number: None, header: built.header, memory };

@@ -62,6 +62,10 @@ pub struct VisitRequest<'a> {
     pub format: u8,
     pub documents_max: u32,
     pub bytes_max: u32,
+    /// µs since the epoch.
+    pub from: u64,
+    pub to: u64,
+    pub includes_removes: bool,
 }
 
 impl Default for VisitRequest<'_> {
@@ -76,6 +80,9 @@ impl Default for VisitRequest<'_> {
             format: 0,
             documents_max: 1_000,
             bytes_max: 1 << 20,
+            from: 0,
+            to: 0,
+            includes_removes: false,
         }
     }
 }
@@ -126,6 +133,10 @@ pub struct Host {
     next_operation: u64,
     next_segment: u32,
     next_layout: u32,
+    /// The time of writes, µs since the epoch.
+    pub now: u64,
+    /// Removes before this are forgotten by the next compaction.
+    pub forget_before: u64,
 }
 
 impl Host {
@@ -146,6 +157,8 @@ impl Host {
             next_operation: 1,
             next_segment: 1,
             next_layout: 1,
+            now: 1_790_000_000_000_000,
+            forget_before: 0,
         }
     }
 
@@ -169,7 +182,7 @@ impl Host {
         let key = brooklet_document::DocumentId::parse(write.id)?.partition_key();
         let mut writer = Writer::new();
         self.place(&key).write(&mut writer);
-        writer.u64(1_790_000_000);
+        writer.u64(self.now);
         writer.bytes(&[]);
         writer.u8(write.kind);
         writer.text("/document/v1/x");
@@ -407,6 +420,9 @@ impl Host {
         writer.u8(request.format);
         writer.u32(request.documents_max);
         writer.u32(request.bytes_max);
+        writer.u64(request.from);
+        writer.u64(request.to);
+        writer.u8(u8::from(request.includes_removes));
         let mut visit = Visit::open(self.deployed.clone(), self.residency.clone(), &writer.finish())?;
         self.drive_for(key, &mut visit, steps)?;
         Ok(VisitPage::read(&Box::new(visit).finish()?))
@@ -421,6 +437,7 @@ impl Host {
         self.place(key).write(&mut writer);
         writer.u8(reason);
         writer.u32(self.next_segment);
+        writer.u64(self.forget_before);
         let mut compact = Compact::open(&self.deployed.application, &writer.finish()).unwrap();
         self.drive(key, &mut compact).unwrap_or_else(|rejection| panic!("{rejection}"));
         let change = Box::new(compact).finish().unwrap();

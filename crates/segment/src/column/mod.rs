@@ -4,6 +4,7 @@ pub mod ids;
 pub mod number;
 pub mod stored;
 pub mod text;
+pub mod times;
 pub mod vector;
 
 /// Bytes at which columns that are read whole are cut into blocks.

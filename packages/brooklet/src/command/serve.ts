@@ -12,6 +12,7 @@ export interface ServeCommand {
   readonly allowHost?: readonly string[];
   readonly threads?: number;
   readonly cacheMb?: number;
+  readonly keepRemoves?: number;
   readonly models?: string;
   readonly modelCache?: string;
   readonly insecureAllowAnonymous?: boolean;
@@ -21,7 +22,7 @@ const BYTES_PER_MB = 2 ** 20;
 
 /** Serves. When it says where, it answers. */
 export async function runServe(command: ServeCommand, surroundings: Surroundings): Promise<void> {
-  const { app, data, port, configPort, host, allowHost, threads, cacheMb, models, modelCache, insecureAllowAnonymous } =
+  const { app, data, port, configPort, host, allowHost, threads, cacheMb, keepRemoves, models, modelCache, insecureAllowAnonymous } =
     command;
   const service = await serve({
     path: data,
@@ -34,6 +35,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     ...(allowHost === undefined ? {} : { allowedHosts: allowHost }),
     ...(threads === undefined ? {} : { threads }),
     ...(cacheMb === undefined ? {} : { cacheBytes: cacheMb * BYTES_PER_MB }),
+    ...(keepRemoves === undefined ? {} : { keepRemovesSeconds: keepRemoves }),
     models: {
       onNotice: (notice) => surroundings.print(notice),
       ...(models === undefined ? {} : { modelFolder: models }),

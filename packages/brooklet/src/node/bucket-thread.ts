@@ -8,7 +8,7 @@ import type { BucketThreadData } from "./threads.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("bucket-thread.js is the script of a worker thread");
-const { directory, buckets, cacheBytes, sealKey, application } = workerData as BucketThreadData;
+const { directory, buckets, cacheBytes, sealKey, application, keepRemovesSeconds } = workerData as BucketThreadData;
 
 serveBuckets({
   port: {
@@ -24,6 +24,7 @@ serveBuckets({
       buckets,
       openBucket: (bucket) => openBucket(directory, { bucket, buckets }, openDatabase),
       application,
+      ...(keepRemovesSeconds !== undefined && { keepRemovesSeconds }),
       onProblem,
     }),
   onClosed: () => port.close(),

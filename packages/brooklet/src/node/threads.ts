@@ -20,6 +20,8 @@ export interface OpenClusterOptions {
   readonly buckets?: number;
   /** Budget of resident blocks, for all threads together. */
   readonly cacheBytes?: number;
+  /** How long visits that ask for removes are told of one, seconds; two weeks by default. 0: not at all. */
+  readonly keepRemovesSeconds?: number;
   /** Embedders, and where the models of the application are. */
   readonly models?: ModelOptions;
   /** Told of every failure that no caller sees, for the operator's log. */
@@ -33,6 +35,7 @@ export interface BucketThreadData {
   readonly cacheBytes: number;
   readonly sealKey: Uint8Array;
   readonly application: StoredApplication | undefined;
+  readonly keepRemovesSeconds?: number;
 }
 
 const CACHE_BYTES = 256 << 20;
@@ -42,11 +45,12 @@ const SEAL_KEY_BYTES = 16;
 
 /** Opens a cluster. The directory is locked until it is closed. */
 export function openCluster(options: OpenClusterOptions = {}): Cluster {
-  const { path, cacheBytes = CACHE_BYTES, onProblem = () => undefined } = options;
+  const { path, cacheBytes = CACHE_BYTES, keepRemovesSeconds, onProblem = () => undefined } = options;
   const embedder = new ApplicationEmbedders(options.models ?? {});
   const { onNotice } = options.models ?? {};
   const modelRunner = new ApplicationModels(onNotice === undefined ? {} : { onNotice });
-  const given = { onProblem, embedder, modelRunner };
+  const removes = keepRemovesSeconds === undefined ? {} : { keepRemovesSeconds };
+  const given = { onProblem, embedder, modelRunner, ...removes };
   if (path === undefined) {
     const storage = memoryStorage(openDatabase);
     return new LocalCluster({ storage, makeEngine: coreOf(storage, cacheBytes, onProblem), ...given });
@@ -61,6 +65,7 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
       buckets: storage.buckets,
       cacheBytes: Math.floor(cacheBytes / threads),
       sealKey: sealKeyOf(storage),
+      ...removes,
     };
     const startThread = (application: StoredApplication | undefined): BucketThread =>
       startBucketThread({ ...data, application });

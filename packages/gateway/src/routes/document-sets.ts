@@ -43,8 +43,10 @@ async function answerVisit(
   parameters.integer("tracelevel", { min: 0, max: 9 });
   const timeoutMs = Math.min(parameters.timeSpanMs("timeout") ?? limits.documentTimeoutMs, limits.documentTimeoutMs);
   const format = isStream && prefersJsonLines(call.header("accept")) ? "jsonl" : "json";
-  const tensorFormat = parameters.count("format.tensors") === 1 ? (parameters.text("format.tensors") ?? "") : "";
-  const shown = { fieldSet: parameters.text("fieldSet") ?? "", tensorFormat, format, concurrency } as const;
+  const tensorFormat = parameters.only("format.tensors");
+  const fieldSet = parameters.text("fieldSet") ?? "";
+  const includeRemoves = parameters.flag("includeRemoves");
+  const shown = { fieldSet, tensorFormat, format, concurrency, includeRemoves } as const;
   const set = readDocumentSet(path, parameters, context, shown);
   const from = await readContinuation(parameters, set, context);
   await context.cluster.checkVisit(set.plan.visit);

@@ -67,7 +67,7 @@ async function get(request: DocumentRequest, context: GatewayContext): Promise<R
   const timeout = readTimeout(parameters, context.limits.documentTimeoutMs);
   parameters.integer("tracelevel", { min: 0, max: 9 });
   const fieldSet = parameters.text("fieldSet") ?? "";
-  const tensorFormat = parameters.count("format.tensors") === 1 ? (parameters.text("format.tensors") ?? "") : "";
+  const tensorFormat = parameters.only("format.tensors");
   const cluster = parameters.text("cluster");
   if (cluster !== undefined) demandContentCluster(context.cluster, cluster);
   const group = groupOf(path, context);

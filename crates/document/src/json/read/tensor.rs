@@ -177,7 +177,7 @@ impl TensorReader {
                 }
                 "cells" if !is_primitive(json)? => Form::Cells,
                 "values" if !self.has_mapped => Form::Values,
-                "blocks" => Form::Blocks,
+                "blocks" if self.has_indexed || !is_primitive(json)? => Form::Blocks,
                 _ => Form::Direct,
             };
             if form.is_some_and(|form| form != here) || (form == Some(here) && here != Form::Direct) {

@@ -9,7 +9,6 @@ use brooklet_task::limits::ELEMENTS;
 use super::number::{parse_byte, parse_int, parse_long};
 use super::position::{read_position, read_position_object};
 use super::tensor::{TensorSource, read_tensor};
-use super::uri::check_uri;
 use super::{ReadOptions, check_key, refused};
 use crate::encode::encode_value;
 use crate::json::base64::decode_base64;
@@ -325,7 +324,6 @@ fn check_text(data_type: &DataType, text: &str) -> Reads<()> {
         return Err(refused(&format!("The string field value contains illegal code point 0x{code:X}")));
     }
     match data_type {
-        DataType::Uri => check_uri(text),
         DataType::Reference(target) if !text.is_empty() => {
             let id = DocumentId::parse(text)?;
             if id.document_type() == target {
