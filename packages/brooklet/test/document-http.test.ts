@@ -24,6 +24,12 @@ interface Step {
   readonly expect: Answer;
 }
 
+/** What differs on purpose: conversations by name, with the statuses that are answered to their steps. */
+interface Differing {
+  readonly reason: string;
+  readonly conversations: Readonly<Record<string, readonly number[]>>;
+}
+
 interface Recorded {
   readonly conversations: readonly { readonly name: string; readonly steps: readonly Step[] }[];
 }
@@ -35,14 +41,14 @@ interface Difference {
   readonly status: number;
 }
 
-const isUpdate = ({ method, expect: { status } }: Step, recorded: number): boolean =>
-  method === "PUT" && status === recorded;
+const isOfMissing = ({ method, expect: { body } }: Step): boolean =>
+  method === "PUT" && body?.["message"] === "Document not found.";
 const isOfUnknownType = ({ target }: Step): boolean => target.startsWith("/document/v1/ns/nosuch/");
 
 const DIFFERENCES: readonly Difference[] = [
   {
     reason: "document-ids-and-feed §2: the content layer takes an update of a missing document for done",
-    about: (step) => isUpdate(step, 404),
+    about: isOfMissing,
     status: 200,
   },
   {
@@ -62,6 +68,7 @@ const vectors = fileURLToPath(new URL("../../../test-vectors", import.meta.url))
 const conversations = ["document-v1.json", "document-v1-more.json"].flatMap(
   (name) => (JSON.parse(readFileSync(join(vectors, "http", name), "utf8")) as Recorded).conversations,
 );
+const differing = JSON.parse(readFileSync(join(vectors, "http/differences.json"), "utf8")) as readonly Differing[];
 const cluster = openCluster({ threads: 0 });
 const gateway = createGateway({ cluster });
 
@@ -106,10 +113,19 @@ async function send({ method, target, body, headers }: Step): Promise<Answer> {
 test("there are enough of them", () => {
   const steps = conversations.flatMap((conversation) => conversation.steps);
   expect(steps.length).toBeGreaterThanOrEqual(2_800);
+  const names = new Set(conversations.map(({ name }) => name));
+  expect(differing.flatMap((of) => Object.keys(of.conversations)).filter((name) => !names.has(name))).toEqual([]);
   for (const { reason, about } of DIFFERENCES) expect([reason, steps.some(about)]).toEqual([reason, true]);
 });
 
-test.each(conversations)("$name", async ({ steps }) => {
+test.each(conversations)("$name", async ({ name, steps }) => {
+  const statuses = differing.find((of) => Object.hasOwn(of.conversations, name))?.conversations[name];
+  if (statuses !== undefined) {
+    const seen: number[] = [];
+    for (const step of steps) seen.push((await send(step)).status);
+    expect(seen).toEqual(statuses);
+    return;
+  }
   for (const step of steps) {
     const told = `${step.method} ${step.target} ${step.body ?? ""}`;
     const answer = await send(step);
@@ -123,7 +139,6 @@ test.each(conversations)("$name", async ({ steps }) => {
       statusOf(step.expect),
       promised(step.expect.body),
     ]);
-    if (process.env["BROOKLET_COMPARE"]) continue;
     if (step.expect.headers?.["allow"] !== undefined && step.method === "OPTIONS") {
       expect([told, answer.headers?.["allow"]]).toEqual([told, step.expect.headers["allow"]]);
     }

@@ -221,7 +221,10 @@ export class Core implements Engine {
     for (const name of request.types) writer.text(name);
     writer.text(request.namespace).text(request.selection).text(request.fieldSet).text(request.tensorFormat);
     writer.u8(PAGE_FORMAT[request.format]).u32(bounds.documentsMax).u32(bounds.bytesMax);
-    writer.u64(request.fromMicros ?? 0).u64(request.toMicros ?? 0).u8(request.includeRemoves === true ? 1 : 0);
+    writer
+      .u64(request.fromMicros ?? 0)
+      .u64(request.toMicros ?? 0)
+      .u8(request.includeRemoves === true ? 1 : 0);
     return this.#open(KIND.visit, writer, (result) => {
       const reader = new Reader(result);
       const [complete, last, documents, bytesRead] = [reader.u8() === 1, reader.text(), reader.u32(), reader.u64()];

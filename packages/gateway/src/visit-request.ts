@@ -42,7 +42,8 @@ export function readDocumentSet(
     ...form,
     ...period,
   };
-  const buckets = space === "global" ? [] : bucketsOf(context, key).filter((bucket) => bucket % slice.slices === slice.sliceId);
+  const buckets =
+    space === "global" ? [] : bucketsOf(context, key).filter((bucket) => bucket % slice.slices === slice.sliceId);
   const scope = JSON.stringify([cluster.name, path.type, path.namespace, key, slice.slices, slice.sliceId]);
   return { plan: { visit, key, buckets, concurrency }, scope };
 }

@@ -69,7 +69,11 @@ function addServe(program: Command, surroundings: Surroundings): void {
     .option("--threads <count>", "threads that read and write", whole)
     .option("--models <dir>", "folder that the paths of models in services.xml begin in")
     .option("--model-cache <dir>", "folder for models that services.xml gives the address of")
-    .option("--keep-removes <seconds>", "how long visits that ask for removes are told of one (default: two weeks)", whole)
+    .option(
+      "--keep-removes <seconds>",
+      "how long visits that ask for removes are told of one (default: two weeks)",
+      whole,
+    )
     .option("--cache-mb <megabytes>", "memory for what was read before", positive)
     .option("--insecure-allow-anonymous", "listen where others can reach it, although nobody is asked for a key")
     .action((options: Parameters<typeof runServe>[0]) => runServe(options, surroundings));

@@ -22,8 +22,20 @@ const BYTES_PER_MB = 2 ** 20;
 
 /** Serves. When it says where, it answers. */
 export async function runServe(command: ServeCommand, surroundings: Surroundings): Promise<void> {
-  const { app, data, port, configPort, host, allowHost, threads, cacheMb, keepRemoves, models, modelCache, insecureAllowAnonymous } =
-    command;
+  const {
+    app,
+    data,
+    port,
+    configPort,
+    host,
+    allowHost,
+    threads,
+    cacheMb,
+    keepRemoves,
+    models,
+    modelCache,
+    insecureAllowAnonymous,
+  } = command;
   const service = await serve({
     path: data,
     port,

@@ -70,6 +70,7 @@ function checkMassParameters(method: string, parameters: DocumentParameters, con
   if (method === "PUT") then();
   first();
   if (method !== "PUT") then();
+  parameters.integer("tracelevel", { min: 0, max: 9 });
   if (parameters.flag("stream")) {
     throw new ServiceError("UNSUPPORTED", "Streaming the outcome of an operation on many documents is not supported");
   }
