@@ -1,6 +1,6 @@
 /** A database in this process: the gateway without its port. Every call goes the way it would go over HTTP. */
 /// <reference lib="esnext.disposable" preserve="true" />
-import { type AnySchema, type ChatEndpoint, type Client, connect } from "@brooklet/client";
+import { type AnySchema, type ApplicationOptions, type ChatEndpoint, type Client, connect } from "@brooklet/client";
 import { createGateway } from "@brooklet/gateway";
 import type { ModelOptions } from "./node/application-embedders.ts";
 import { secret } from "./node/secret.ts";
@@ -16,7 +16,11 @@ export interface OpenOptions {
   readonly threads?: number | false;
   /** Memory for what was read before; 256 MiB by default. */
   readonly cacheBytes?: number;
-  /** Embedders, and where the models of the schemas are. */
+  /** Embedders that are configured, by the name that schemas have for them; their files are below `models.modelFolder`. */
+  readonly embedders?: ApplicationOptions["embedders"];
+  /** Files beside the schemas, by their path: models that rank, constants. */
+  readonly files?: ApplicationOptions["files"];
+  /** Embedders of this process, and where the files of models are. */
   readonly models?: ModelOptions;
   /** The language model that `ask` asks. */
   readonly languageModel?: ChatEndpoint;
@@ -37,7 +41,7 @@ const NOWHERE = "http://brooklet.invalid";
 
 /** Opens a database, and deploys the schemas. */
 export async function open(options: OpenOptions): Promise<Database> {
-  const { path, schemas, threads, cacheBytes, models, languageModel, onProblem } = options;
+  const { path, schemas, threads, cacheBytes, models, languageModel, embedders, files, onProblem } = options;
   const cluster = openCluster({
     threads: threads === undefined || threads === false ? 0 : threads,
     ...(path === undefined ? {} : { path }),
@@ -58,7 +62,10 @@ export async function open(options: OpenOptions): Promise<Database> {
     return closing;
   };
   try {
-    const { warnings } = await client.deploy(schemas);
+    const { warnings } = await client.deploy(schemas, {
+      ...(embedders === undefined ? {} : { embedders }),
+      ...(files === undefined ? {} : { files }),
+    });
     return { ...client, warnings, close, [Symbol.asyncDispose]: close };
   } catch (error) {
     await close();

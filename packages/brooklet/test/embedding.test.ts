@@ -6,11 +6,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { embedding, schema, text } from "@brooklet/client";
 import { Writer } from "@brooklet/core";
 import { HashEmbedder } from "@brooklet/models";
 import type { Cluster } from "@brooklet/partition";
 import { afterEach, describe, expect, test } from "vitest";
 import type { ModelOptions } from "../src/node/application-embedders.ts";
+import { open as openDatabase } from "../src/open.ts";
 
 /** What was built: threads are started from there. */
 const built = new URL("../dist/node/threads.js", import.meta.url).href;
@@ -135,6 +137,29 @@ test("an embedder that fails fails the document", async () => {
   }
   const cluster = await open(0, { embedders: [new Failing("e")] }, applicationPackage(SCHEMA));
   expect(await put(cluster, 1, { title: "a" })).toMatchObject({ status: 500 });
+});
+
+test("a schema of the SDK has a field that an embedder of the process makes, and is searched near to by text", async () => {
+  const note = schema("note", {
+    title: text(),
+    body: text().optional(),
+    vec: embedding({ from: ["title", "body"], model: "words", dimensions: 64 }),
+  });
+  const notices: string[] = [];
+  const models: ModelOptions = {
+    embedders: [new HashEmbedder("words")],
+    onNotice: (notice) => void notices.push(notice),
+  };
+  await using db = await openDatabase({ schemas: [note], models });
+  const alice = db.group("alice");
+  await alice.put(note, "1", { title: "Deposit", body: "It is paid back." });
+  await alice.put(note, "2", { title: "Bicycle" });
+  const near = { field: "vec", text: "is it paid back" } as const;
+  const { hits } = await alice.search(note, { near, fields: ["title", "vec"], limit: 1 });
+  expect(hits[0]?.fields.title).toBe("Deposit");
+  expect(hits[0]?.fields.vec).toHaveLength(64);
+  expect(await alice.get(note, "1")).toEqual({ title: "Deposit", body: "It is paid back." });
+  expect(notices).toHaveLength(1);
 });
 
 const minilm = process.env["BROOKLET_MINILM"];

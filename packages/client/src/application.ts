@@ -1,4 +1,5 @@
 /** The application package of some schemas: what a server is deployed with, this one as well as a Vespa. */
+import { componentsXml, type EmbedderComponent } from "./embedder-component.ts";
 import { invalidArgument } from "./error.ts";
 import type { AnySchema } from "./schema.ts";
 
@@ -6,19 +7,24 @@ import type { AnySchema } from "./schema.ts";
 export interface ApplicationOptions {
   /** Name of the content cluster; `documents` by default. */
   readonly cluster?: string;
+  /** Embedders by the name that schemas and queries have for them. */
+  readonly embedders?: Readonly<Record<string, EmbedderComponent>>;
+  /** Files beside the schemas, by their path: models, constants. */
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
 }
 
 /** The files of an application, by path. */
 export function applicationFiles(
   schemas: readonly AnySchema[],
   options: ApplicationOptions = {},
-): ReadonlyMap<string, string> {
+): ReadonlyMap<string, string | Uint8Array> {
   const names = schemas.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw invalidArgument(`two schemas are called '${twice}'`);
   if (schemas.length === 0) throw invalidArgument("an application needs at least one schema");
-  return new Map([
-    ["services.xml", servicesXml(names, options.cluster ?? "documents")],
+  return new Map<string, string | Uint8Array>([
+    ...Object.entries(options.files ?? {}),
+    ["services.xml", servicesXml(names, options.cluster ?? "documents", componentsXml(options.embedders ?? {}))],
     ["hosts.xml", HOSTS_XML],
     ...schemas.map((schema): [string, string] => [`schemas/${schema.name}.sd`, String(schema)]),
   ]);
@@ -30,14 +36,14 @@ const HOSTS_XML = `<?xml version="1.0" encoding="utf-8" ?>
 </hosts>
 `;
 
-function servicesXml(types: readonly string[], cluster: string): string {
+function servicesXml(types: readonly string[], cluster: string, components: string): string {
   const documents = types.map((type) => `      <document type="${type}" mode="streaming"/>`).join("\n");
   return `<?xml version="1.0" encoding="utf-8" ?>
 <services version="1.0">
   <container id="default" version="1.0">
     <search/>
     <document-api/>
-    <nodes><node hostalias="node1"/></nodes>
+${components}    <nodes><node hostalias="node1"/></nodes>
   </container>
   <content id="${cluster}" version="1.0">
     <redundancy>1</redundancy>

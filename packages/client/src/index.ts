@@ -37,6 +37,14 @@ export {
 } from "./collection.ts";
 export { allOf, anyOf, Condition, everything, type Literal, not, nothing } from "./condition.ts";
 export type { CellType, DataType, Dimensions, PrimitiveName, StructType } from "./data-type.ts";
+export type {
+  EmbedderComponent,
+  HuggingFaceComponent,
+  ModelFile,
+  OpenAiComponent,
+  Prepend,
+  TokenizerComponent,
+} from "./embedder-component.ts";
 export { BrookletError, type BrookletErrorCode, type BrookletErrorOptions } from "./error.ts";
 export type { Fetch, RetryOptions } from "./exchange.ts";
 export type {
@@ -158,7 +166,7 @@ export {
   weakAnd,
   word,
 } from "./operator.ts";
-export type { Expression, Profile } from "./profile.ts";
+export type { Expression, OnnxModel, Profile } from "./profile.ts";
 export {
   type CommonSearchOptions,
   type GroupedAnswer,
@@ -208,5 +216,14 @@ export {
 } from "./selection.ts";
 export type { Numbers, TensorBlock, TensorCell, TensorValue } from "./tensor.ts";
 export type { Assign, Calculate, ChangeOf, PathChanges, UpdateOf } from "./update.ts";
-export { type DistanceMetric, tensor, type VectorField, type VectorOptions, vector } from "./vector.ts";
+export {
+  type DistanceMetric,
+  type EmbeddingField,
+  type EmbeddingOptions,
+  embedding,
+  tensor,
+  type VectorField,
+  type VectorOptions,
+  vector,
+} from "./vector.ts";
 export type { SelectedOptions, SelectedSummary, VisitedDocument, VisitOptions } from "./visit.ts";

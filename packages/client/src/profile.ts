@@ -9,6 +9,18 @@ import type { FieldMap } from "./field.ts";
 /** A formula of the ranking language, as in `"bm25(subject) + 2 * bm25(body)"`. */
 export type Expression = string;
 
+/** An ONNX model that ranks. */
+export interface OnnxModel {
+  /** Its file in the application (`deploy(…, { files })`). */
+  readonly file: string;
+  /** What each input of the model is. One that is not listed is the function, field or query input of its name. */
+  readonly inputs?: Readonly<Record<string, Expression>>;
+  /** Names for outputs of the model: `{ logits: "score" }` is `onnx(name).score`. The first one needs none. */
+  readonly outputs?: Readonly<Record<string, string>>;
+  /** Threads of a run; unless it is said, they adapt to the load. */
+  readonly threads?: number;
+}
+
 /** A profile. Every name in it means what it means in a schema file. */
 export interface Profile {
   /** Profiles to take everything else from; `default` unless said otherwise, `[]` for none. */
@@ -22,6 +34,10 @@ export interface Profile {
   readonly functions?: Readonly<Record<string, Expression>>;
   readonly firstPhase?: Expression;
   readonly secondPhase?: Expression;
+  /** Scores the best hits anew, once those of all are known: the place for models. The best 100, unless it is said. */
+  readonly globalPhase?: Expression | { readonly expression: Expression; readonly rerankCount?: number };
+  /** ONNX models by name, `onnx(name)` in expressions. */
+  readonly onnxModels?: Readonly<Record<string, OnnxModel>>;
   /** Numbers to return with every hit, in `matchFeatures`. */
   readonly matchFeatures?: readonly string[];
   /** Numbers to return with every hit, in `summaryFeatures`. */

@@ -25,7 +25,7 @@ export interface NearQuery<VectorName extends string = string> {
   readonly vector?: Numbers;
   /** A text, of which an embedder of the server makes the vector. */
   readonly text?: string;
-  /** Which embedder, where the server has several. */
+  /** Which embedder; that of the field, where one makes it, or the only one of the server. */
   readonly embedder?: string;
   /** How many of the nearest to find at least; 100 by default, more when the page needs more. */
   readonly targetHits?: number;
@@ -296,7 +296,9 @@ function nearParameters(schema: AnySchema, near: NearQuery): Readonly<Record<str
   if (embedder !== undefined && !/^[\w.-]+$/.test(embedder)) {
     throw invalidArgument(`${JSON.stringify(embedder)} cannot be the name of an embedder`);
   }
-  return { [inputName(field)]: `embed(${embedder === undefined ? "" : `${embedder}, `}@nearText)`, nearText: text };
+  // A vector that was made by an embedder is compared with what the same one makes.
+  const by = embedder ?? schema.fields[field]?.definition.made?.embedder;
+  return { [inputName(field)]: `embed(${by === undefined ? "" : `${by}, `}@nearText)`, nearText: text };
 }
 
 function vectorOf(schema: AnySchema, { field, vector = [] }: NearQuery): readonly number[] {

@@ -4,7 +4,7 @@ import type * as z from "zod/v4";
 import type { AnalysisOptions } from "./analysis.ts";
 import { type Codec, objectCodec } from "./codec.ts";
 import { invalidArgument, suggestion } from "./error.ts";
-import type { FieldMap } from "./field.ts";
+import type { Field, FieldMap } from "./field.ts";
 import { conditionsOf } from "./field-condition.ts";
 import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./infer.ts";
 import { type Profile, profilesOf, textFieldsOf } from "./profile.ts";
@@ -88,10 +88,12 @@ export function schema<
   options: SchemaOptions<Fields, Profiles> = {},
 ): Schema<Name, Fields, keyof Profiles & string, Profiles> {
   checkNames(name, fields);
+  checkSources(name, fields);
   const own: ProfileMap = options.profiles ?? {};
   const profiles = profilesOf(fields, own, options);
   const fieldsets = fieldsetsOf(fields, options.fieldsets ?? {});
-  const codec = objectCodec(fields);
+  const documentFields = Object.fromEntries(Object.entries(fields).filter(([, field]) => !isMade(field)));
+  const codec = objectCodec(documentFields);
   const conditions = Object.entries(fields).map(([field, { definition }]) => [
     field,
     conditionsOf(field, definition.type),
@@ -117,6 +119,22 @@ function checkNames(name: string, fields: FieldMap): void {
     if (!IDENTIFIER.test(field))
       throw invalidArgument(`'${field}' cannot be the name of a field: use letters, digits and '_'`);
     if (RESERVED.has(field)) throw invalidArgument(`'${field}' cannot be the name of a field: the word is reserved`);
+  }
+}
+
+function isMade({ definition }: Field): boolean {
+  return definition.made !== undefined;
+}
+
+/** What a field is made of must be texts of the document. */
+function checkSources(name: string, fields: FieldMap): void {
+  const isText = ({ definition: { type } }: Field): boolean => type.kind === "primitive" && type.name === "string";
+  const texts = Object.keys(fields).filter((source) => fields[source] !== undefined && isText(fields[source]));
+  for (const [field, { definition }] of Object.entries(fields)) {
+    const stranger = definition.made?.from.find((source) => !texts.includes(source));
+    if (stranger === undefined) continue;
+    const reason = `'${field}' of schema ${name} is made from '${stranger}', which is no text`;
+    throw invalidArgument(`${reason}${suggestion(stranger, texts)}`);
   }
 }
 

@@ -2,7 +2,7 @@
 import { type DataType, dataTypeText, type StructType, structsOf } from "./data-type.ts";
 import { invalidArgument } from "./error.ts";
 import type { FieldDefinition, FieldMap } from "./field.ts";
-import { type Profile, parentsOf } from "./profile.ts";
+import { type OnnxModel, type Profile, parentsOf } from "./profile.ts";
 
 /** What stands in a schema file. */
 export interface SchemaText {
@@ -16,12 +16,14 @@ export interface SchemaText {
 export function writeSchema(schema: SchemaText): string {
   const names = nameStructs(schema.fields);
   const nameOf = (struct: StructType): string => names.get(struct) ?? "";
+  const fields = Object.entries(schema.fields).map(([name, { definition }]) => [name, definition] as const);
   const document = [
     ...[...names].flatMap(([struct, name]) => structLines(struct, name, nameOf)),
-    ...Object.entries(schema.fields).flatMap(([name, field]) => fieldLines(name, field.definition, nameOf)),
+    ...fields.filter(([, { made }]) => made === undefined).flatMap(([name, of]) => fieldLines(name, of, nameOf)),
   ];
   const body = [
     ...block(`document ${schema.name}`, document),
+    ...fields.filter(([, { made }]) => made !== undefined).flatMap(([name, of]) => fieldLines(name, of, nameOf)),
     ...Object.entries(schema.fieldsets).map(([name, fields]) => `fieldset ${name} { fields: ${fields.join(", ")} }`),
     ...[...schema.profiles].flatMap(([name, profile]) => profileLines(name, profile)),
   ];
@@ -57,10 +59,18 @@ function structLines(struct: StructType, name: string, nameOf: (struct: StructTy
 
 function fieldLines(name: string, definition: FieldDefinition, nameOf: (struct: StructType) => string): string[] {
   return block(`field ${name} type ${dataTypeText(definition.type, nameOf)}`, [
-    `indexing: ${definition.indexing.join(" | ")}`,
+    `indexing: ${[...madeBy(definition), ...definition.indexing].join(" | ")}`,
     ...definition.settings,
     ...memberLines(definition),
   ]);
+}
+
+/** The beginning of a script that makes a value: the texts one after another, embedded. A text that is not set is empty. */
+function madeBy({ made }: FieldDefinition): string[] {
+  if (made === undefined) return [];
+  const [only, ...more] = made.from;
+  const texts = made.from.map((source) => `(input ${source} || "")`).join(' . " " . ');
+  return [more.length === 0 ? `input ${only}` : texts, `embed ${made.embedder}`];
 }
 
 /** Members of structs and maps are searched as values, or by word, as they would be outside. */
@@ -87,6 +97,7 @@ function profileLines(name: string, profile: Profile): string[] {
     ([property, value]) => `${property}: ${quoted(value)}`,
   );
   return block(head, [
+    ...Object.entries(profile.onnxModels ?? {}).flatMap(([model, said]) => modelLines(model, said)),
     ...(inputs.length === 0 ? [] : block("inputs", inputs)),
     ...(constants.length === 0 ? [] : block("constants", constants)),
     ...(properties.length === 0 ? [] : block("rank-properties", properties)),
@@ -95,6 +106,7 @@ function profileLines(name: string, profile: Profile): string[] {
     ),
     ...phaseLines("first-phase", profile.firstPhase),
     ...phaseLines("second-phase", profile.secondPhase),
+    ...globalPhaseLines(profile.globalPhase),
     ...featureLines("match-features", profile.matchFeatures),
     ...featureLines("summary-features", profile.summaryFeatures),
   ]);
@@ -107,6 +119,22 @@ function quoted(value: string): string {
 
 function phaseLines(phase: string, expression: string | undefined): string[] {
   return expression === undefined ? [] : block(phase, [`expression: ${oneLine(expression)}`]);
+}
+
+function globalPhaseLines(phase: Profile["globalPhase"]): string[] {
+  if (phase === undefined) return [];
+  const { expression, rerankCount } = typeof phase === "string" ? { expression: phase } : phase;
+  const count = rerankCount === undefined ? [] : [`rerank-count: ${rerankCount}`];
+  return block("global-phase", [...count, `expression: ${oneLine(expression)}`]);
+}
+
+function modelLines(name: string, { file, inputs = {}, outputs = {}, threads }: OnnxModel): string[] {
+  return block(`onnx-model ${name}`, [
+    `file: ${file}`,
+    ...Object.entries(inputs).map(([input, expression]) => `input ${JSON.stringify(input)}: ${oneLine(expression)}`),
+    ...Object.entries(outputs).map(([output, known]) => `output ${JSON.stringify(output)}: ${known}`),
+    ...(threads === undefined ? [] : [`intraop-threads: ${threads}`]),
+  ]);
 }
 
 /** An expression ends with its line. */

@@ -60,6 +60,7 @@ function operandOf(
   { codec, isOptional, definition }: Field,
   refuse: (reason: string) => Error,
 ): unknown {
+  if (definition.made !== undefined) throw refuse("the server makes it of other fields");
   if (CALCULATIONS.includes(operation)) {
     if (typeof operand === "number" && Number.isFinite(operand)) return operand;
     throw refuse(`${operation} takes a finite number`);

@@ -1,5 +1,6 @@
 /** Fields of tensors: vectors to search near to, and tensors for ranking. Hits leave them out unless they are asked for. */
 import type { CellType, Dimensions } from "./data-type.ts";
+import { checkEmbedderName } from "./embedder-component.ts";
 import { invalidArgument } from "./error.ts";
 import { type Field, makeField } from "./field.ts";
 import type { VectorConditions } from "./field-condition.ts";
@@ -38,6 +39,42 @@ export interface VectorOptions {
 export function vector(dimensions: number, options: VectorOptions = {}): VectorField {
   const { cell = "float", metric = "angular" } = options;
   return tensorField(cell, { x: dimensions }, [`attribute { distance-metric: ${metric} }`]);
+}
+
+/** A field of vectors that the server makes. Hits have it if it is asked for; documents do not. */
+export type EmbeddingField = Field<{
+  readonly kind: "vector";
+  readonly output: readonly number[];
+  readonly input: never;
+  readonly optional: true;
+  readonly inHits: false;
+  readonly conditions: VectorConditions;
+}>;
+
+/** What a vector is made of, and by which embedder. */
+export interface EmbeddingOptions extends VectorOptions {
+  /** The text or string field that is embedded; of several, their texts one after another. */
+  readonly from: string | readonly string[];
+  /** The embedder, by its name in the application. */
+  readonly model: string;
+  /** How many numbers the vector has: as many as the model gives, or fewer if it is made for that. 384 by default. */
+  readonly dimensions?: number;
+}
+
+/** Numbers of a vector of most small models for sentences. */
+const DIMENSIONS_DEFAULT = 384;
+
+/**
+ * A vector that an embedder makes of other fields when a document is put, to search near to by text:
+ * `near: { field: "vec", text: "unpaid invoice" }`.
+ */
+export function embedding(options: EmbeddingOptions): EmbeddingField {
+  const { from, model, dimensions = DIMENSIONS_DEFAULT, cell = "float", metric = "angular" } = options;
+  checkEmbedderName(model);
+  const sources = typeof from === "string" ? [from] : from;
+  if (sources.length === 0) throw invalidArgument("embedding needs a field to be made from");
+  const plain = tensorField(cell, { x: dimensions }, [`attribute { distance-metric: ${metric} }`]);
+  return makeField({ ...plain.definition, made: { from: sources, embedder: model } }, plain.codec, true);
 }
 
 /**

@@ -19,13 +19,13 @@ interface Entry {
   readonly offset: number;
 }
 
-/** A zip of texts by path. */
-export function zip(files: ReadonlyMap<string, string>): Uint8Array<ArrayBuffer> {
+/** A zip of files by path. */
+export function zip(files: ReadonlyMap<string, string | Uint8Array>): Uint8Array<ArrayBuffer> {
   const encoder = new TextEncoder();
   const entries: Entry[] = [];
   let size = 0;
-  for (const [path, text] of files) {
-    const [name, content] = [encoder.encode(path), encoder.encode(text)];
+  for (const [path, file] of files) {
+    const [name, content] = [encoder.encode(path), typeof file === "string" ? encoder.encode(file) : file];
     entries.push({ name, content, checksum: crc32(content), offset: size });
     size += LOCAL_BYTES + name.length + content.length;
   }

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, existsSync } from "node:fs";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -26,6 +26,15 @@ export interface ModelFilesOptions {
   readonly bytesMax?: number;
   readonly onProgress?: (progress: PullProgress) => void;
   readonly fetch?: typeof fetch;
+}
+
+/** A file that was downloaded. */
+export interface PulledFile {
+  /** Where it came from; nothing for files of an earlier release. */
+  readonly url?: string;
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
 }
 
 /** A progress report for each so many bytes. */
@@ -59,6 +68,25 @@ export class ModelFiles {
     return pulling.finally(() => this.#pulling.delete(path));
   }
 
+  /** Every file that is here. */
+  async list(): Promise<readonly PulledFile[]> {
+    const { folder } = this.#options;
+    const names = existsSync(folder) ? await readdir(folder, { recursive: true }) : [];
+    const isFile = (name: string): boolean =>
+      /^[0-9a-f]{16}[/\\][^/\\]+$/.test(name) && !/\.(sha256|url|part)$/.test(name);
+    return await Promise.all(
+      names
+        .filter(isFile)
+        .sort()
+        .map(async (name) => {
+          const path = join(folder, name);
+          const [{ size }, sha256] = await Promise.all([stat(path), kept(path)]);
+          const url = existsSync(`${path}.url`) ? { url: await readFile(`${path}.url`, "utf8") } : {};
+          return { ...url, path, bytes: size, sha256 };
+        }),
+    );
+  }
+
   /** Named after the digest of the address; the end of the name is kept, since runtimes look at it. */
   #path(url: string): string {
     const { protocol, pathname } = new URL(url);
@@ -83,6 +111,7 @@ export class ModelFiles {
       const digest = await this.#download(url, part, signal);
       if (sha256 !== undefined) expectDigest(url, digest, sha256);
       await writeFile(`${path}.sha256`, digest);
+      await writeFile(`${path}.url`, url);
       await rename(part, path);
       return path;
     } finally {

@@ -6,6 +6,7 @@ import { runExport } from "./export.ts";
 import { runFeed } from "./feed.ts";
 import { runImport } from "./import.ts";
 import { runMcp } from "./mcp.ts";
+import { runModelList, runModelPull } from "./model.ts";
 import { runQuery } from "./query.ts";
 import { runServe } from "./serve.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
@@ -53,6 +54,7 @@ function makeProgram(surroundings: Surroundings): Command {
   addExport(program, surroundings);
   addImport(program, surroundings);
   addMcp(program, surroundings);
+  addModel(program, surroundings);
   return program;
 }
 
@@ -157,6 +159,26 @@ function addMcp(program: Command, surroundings: Surroundings): void {
     .option("--url <url>", "the server", URL_DEFAULT)
     .option("--http <port>", "listen on this port of the loopback address instead of the standard input", port)
     .action((options: Parameters<typeof runMcp>[0]) => runMcp(options, surroundings));
+}
+
+function addModel(program: Command, surroundings: Surroundings): void {
+  const model = program.command("model").description("files of models: download them, or list what was downloaded");
+  const cache = ["--model-cache <dir>", "the folder that serve is given as --model-cache", "./model-cache"] as const;
+  model
+    .command("pull")
+    .description("download files of models, with their checksums; what is there already is not downloaded again")
+    .argument("[url...]", "addresses of files")
+    .option("--app <dir>", "also what this application package names")
+    .option("--sha256 <digest>", "what the file must be")
+    .option(...cache)
+    .option("--json", "print what came of it as lines of JSON")
+    .action((urls: string[], options: Parameters<typeof runModelPull>[1]) => runModelPull(urls, options, surroundings));
+  model
+    .command("list")
+    .description("list what was downloaded")
+    .option(...cache)
+    .option("--json", "print lines of JSON")
+    .action((options: Parameters<typeof runModelList>[0]) => runModelList(options, surroundings));
 }
 
 function whole(text: string): number {

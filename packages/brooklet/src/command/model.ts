@@ -1,0 +1,96 @@
+/** `brooklet model pull` and `brooklet model list`: the files of models that are downloaded, before anything needs them. */
+import { basename } from "node:path";
+import { Core, instantiate } from "@brooklet/core";
+import { readPackageDirectory } from "@brooklet/gateway/node";
+import type { ModelFiles, PullProgress } from "@brooklet/models/node";
+import { ServiceError } from "@brooklet/wire";
+import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
+
+/** Options of both commands. */
+export interface ModelCommand {
+  readonly modelCache: string;
+  readonly json?: boolean;
+}
+
+/** Options of `pull`. */
+export interface PullCommand extends ModelCommand {
+  readonly app?: string;
+  readonly sha256?: string;
+}
+
+const BYTES_PER_MB = 1_000_000;
+const KEY_BYTES = 16;
+
+/** Downloads addresses, or those that an application names; what is there already is checked only. */
+export async function runModelPull(
+  addresses: readonly string[],
+  { modelCache, app, sha256, json }: PullCommand,
+  surroundings: Surroundings,
+): Promise<void> {
+  const urls = [...new Set([...addresses, ...(app === undefined ? [] : addressesOf(app))])];
+  if (urls.length === 0) throw new UsageError(nothingToPull(app));
+  if (sha256 !== undefined && urls.length > 1) throw new UsageError("--sha256 is of one file: give one address");
+  if (sha256 !== undefined && !/^[0-9a-f]{64}$/i.test(sha256)) {
+    throw new UsageError("--sha256 takes the 64 hexadecimal digits of a SHA-256 digest");
+  }
+  const files = await filesIn(modelCache, (progress) => surroundings.progress(told(progress)));
+  let failed = 0;
+  for (const url of urls) {
+    try {
+      const path = await files.pull(url, sha256);
+      const [file] = (await files.list()).filter((known) => known.path === path);
+      surroundings.progress("");
+      surroundings.print(json === true ? JSON.stringify(file) : `${url}\n  ${path} (sha256 ${file?.sha256 ?? "?"})`);
+    } catch (error) {
+      if (!ServiceError.is(error)) throw error;
+      failed += 1;
+      surroundings.progress("");
+      surroundings.warn(error.message);
+    }
+  }
+  if (failed > 0) throw new CommandFailed(`${failed} of ${urls.length} files could not be had`);
+}
+
+/** Lists what was downloaded. */
+export async function runModelList({ modelCache, json }: ModelCommand, surroundings: Surroundings): Promise<void> {
+  const found = await (await filesIn(modelCache)).list();
+  if (found.length === 0 && json !== true) surroundings.print(`No models have been downloaded into ${modelCache}`);
+  for (const file of found) {
+    const { url, path, bytes, sha256 } = file;
+    const size = `${(bytes / BYTES_PER_MB).toFixed(1)} MB`;
+    surroundings.print(
+      json === true ? JSON.stringify(file) : `${url ?? basename(path)}\n  ${path} (${size}, sha256 ${sha256})`,
+    );
+  }
+}
+
+async function filesIn(folder: string, onProgress?: (progress: PullProgress) => void): Promise<ModelFiles> {
+  const { ModelFiles } = await import("@brooklet/models/node");
+  return new ModelFiles({ folder, ...(onProgress === undefined ? {} : { onProgress }) });
+}
+
+/** The addresses of models that the components of an application name. */
+function addressesOf(application: string): readonly string[] {
+  const core = new Core({
+    instantiate,
+    cacheBytes: 1 << 20,
+    sealKey: new Uint8Array(KEY_BYTES),
+    onTrap: () => undefined,
+  });
+  const { embedders = [] } = core.deploy(readPackageDirectory(application) as Parameters<Core["deploy"]>[0]);
+  const settings = embedders.flatMap((embedder) => embedder.settings);
+  return settings.filter(([name]) => name.endsWith("@url")).map(([, url]) => url);
+}
+
+function nothingToPull(app: string | undefined): string {
+  return app === undefined
+    ? "Give the address of a file, or --app with an application that names addresses"
+    : `The application in ${app} names no addresses of models`;
+}
+
+function told({ url, bytes, totalBytes }: PullProgress): string {
+  const of = (count: number): string => (count / BYTES_PER_MB).toFixed(1);
+  const share =
+    totalBytes === undefined ? "" : ` of ${of(totalBytes)} MB (${Math.floor((bytes * 100) / totalBytes)} %)`;
+  return `${basename(new URL(url).pathname)}: ${of(bytes)}${totalBytes === undefined ? " MB" : share}`;
+}
