@@ -3,7 +3,10 @@
  * (b) sessions on one core each, (c) the pool that adapts. Each client asks for one text after another. The three take
  * turns at every number of clients, so that what else the machine does hits all; medians over the rounds are printed.
  *
- *     npm run bench:models                 BROOKLET_MINILM: the model's folder, if it is not to be made
+ *     npm run bench -- --models            (or npm run bench:models)
+ *
+ * BROOKLET_MINILM: the model's folder, if it is not to be made. BROOKLET_BENCH_ROUND_MS, BROOKLET_BENCH_ROUNDS: how long each
+ * round is, and how many there are.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -15,7 +18,7 @@ import { deadlineIn } from "../packages/models/dist/index.js";
 import { OnnxEmbedder } from "../packages/models/dist/node.js";
 
 const CLIENTS = [1, 2, 4, 8, 16, 32];
-const ROUNDS = 3;
+const ROUNDS = Number(process.env["BROOKLET_BENCH_ROUNDS"] ?? 3);
 const ROUND_MS = Number(process.env["BROOKLET_BENCH_ROUND_MS"] ?? 4000);
 const MODES = ["wide", "narrow", "adaptive"];
 const DIMENSIONS = 384;

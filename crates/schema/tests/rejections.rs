@@ -364,10 +364,13 @@ fn services_xml_ignores_nothing_silently() {
         &with("<pooling-strategy>max</pooling-strategy>"),
         "services.xml:3:1: <pooling-strategy> must be mean, cls, none, not 'max'",
     );
-    invalid(
+    unsupported(
         &with("<transformer-model model-id='e5'/>"),
-        "services.xml:3:1: <transformer-model> needs the attribute 'path' or 'url'",
+        "services.xml:3:1: model-id='e5' in <transformer-model> (it names models of Vespa's cloud: give 'path' or 'url') is \
+         not supported yet",
     );
+    invalid(&with("<transformer-model/>"), "services.xml:3:1: <transformer-model> needs the attribute 'path' or 'url'");
+    invalid(&with("<batching max-size='0'/>"), "services.xml:3:1: max-size of <batching> must be 1 to 2048, not '0'");
     invalid(&container("<search a='b'/>"), "services.xml:2:1: unknown attribute 'a' of <search>");
     let content = |what: &str| {
         services(&format!("<services><content id='c'><documents>\n{what}</documents></content></services>"))

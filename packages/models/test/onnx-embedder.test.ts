@@ -59,6 +59,12 @@ describe("formulas", () => {
     const [one] = await embed(recipe(MEAN, { tokensMax: 4 }), ["due due due due due due"]);
     expect([...(one?.values ?? [])]).toEqual(mean([2, 9, 9, 3]));
   });
+  test("BERT: the tokens of the component begin and end a sequence, which is cut before its end", async () => {
+    const frame = { start: 4, end: 9 };
+    const [short, long] = await embed(recipe(MEAN, { frame, tokensMax: 4 }), ["reset", "reset reset reset reset"]);
+    expect([...(short?.values ?? [])]).toEqual(mean([4, 5, 9]));
+    expect([...(long?.values ?? [])]).toEqual(mean([4, 5, 5, 9]));
+  });
   test("instructions are put before texts as they are", async () => {
     const prepend = { document: "", query: "invoice " };
     const [one] = await embed(recipe(MEAN, { prepend }), ["due"], "query");

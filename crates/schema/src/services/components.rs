@@ -28,6 +28,8 @@ enum Kind {
     OneOf(&'static [&'static str]),
     /// Attributes `path`, `url` or `model-id`; the first two are served.
     Model,
+    /// Attributes `max-size` and `max-delay`: how texts are put into requests.
+    Batching,
 }
 
 type Setting = (&'static str, Kind);
@@ -37,7 +39,7 @@ const ONNX: &[Setting] = &[
     ("onnx-interop-threads", Kind::Whole),
     ("onnx-intraop-threads", Kind::Whole),
     ("onnx-gpu-device", Kind::Whole),
-    ("batching", Kind::Text),
+    ("batching", Kind::Batching),
     ("concurrency", Kind::Text),
 ];
 
@@ -93,7 +95,7 @@ const OPENAI: &[Setting] = &[
     ("dimensions", Kind::Whole),
     ("api-key-secret-ref", Kind::Text),
     ("endpoint", Kind::Text),
-    ("batching", Kind::Text),
+    ("batching", Kind::Batching),
     ("prepend/query", Kind::Text),
     ("prepend/document", Kind::Text),
 ];
@@ -145,7 +147,10 @@ fn read_settings(
         let path = format!("{prefix}{}", name(child));
         let known = || tables.iter().flat_map(|table| table.iter());
         if let Some((_, kind)) = known().find(|(setting, _)| *setting == path) {
-            settings.push(setting(file, child, &path, *kind)?);
+            match kind {
+                Kind::Batching => settings.extend(batching(file, child)?),
+                _ => settings.push(setting(file, child, &path, *kind)?),
+            }
         } else if known().any(|(setting, _)| setting.starts_with(&format!("{path}/"))) {
             read_settings(file, child, &format!("{path}/"), tables, settings)?;
         } else {
@@ -157,18 +162,39 @@ fn read_settings(
     Ok(())
 }
 
+/// `<batching max-size="16" max-delay="20ms"/>`: the size is honoured where texts are sent away, and the delay nowhere:
+/// what waits for a model becomes a batch by itself.
+fn batching(file: &XmlFile<'_>, node: Node<'_, '_>) -> Result<Vec<(String, String)>, Rejection> {
+    let Some(size) = node.attribute("max-size") else { return Ok(Vec::new()) };
+    match size.trim().parse::<u32>() {
+        Ok(1..=2048) => Ok(vec![("batching@max-size".to_owned(), size.trim().to_owned())]),
+        _ => {
+            let shown = Rejection::quote(size);
+            Err(file.place(node).reject(format!("max-size of <batching> must be 1 to 2048, not '{shown}'")))
+        }
+    }
+}
+
 fn setting(file: &XmlFile<'_>, node: Node<'_, '_>, path: &str, kind: Kind) -> Result<(String, String), Rejection> {
     if kind == Kind::Model {
         let where_ = ["url", "path"].into_iter().find_map(|attribute| Some((attribute, node.attribute(attribute)?)));
         return match where_ {
             Some((attribute, value)) => Ok((format!("{path}@{attribute}"), value.to_owned())),
-            None => Err(file.place(node).reject(format!("<{path}> needs the attribute 'path' or 'url'"))),
+            None => Err(match node.attribute("model-id") {
+                Some(id) => {
+                    let id = Rejection::quote(id);
+                    file.place(node).unsupported(format!(
+                        "model-id='{id}' in <{path}> (it names models of Vespa's cloud: give 'path' or 'url')"
+                    ))
+                }
+                None => file.place(node).reject(format!("<{path}> needs the attribute 'path' or 'url'")),
+            }),
         };
     }
     // An instruction keeps its blanks: models were trained with them.
     let value = if path.starts_with("prepend/") { node.text().unwrap_or("") } else { text(node) };
     let (fits, what) = match kind {
-        Kind::Text | Kind::Model => (true, String::new()),
+        Kind::Text | Kind::Model | Kind::Batching => (true, String::new()),
         Kind::Whole => (value.parse::<i32>().is_ok(), "a whole number".to_owned()),
         Kind::Number => (value.parse::<f64>().is_ok_and(f64::is_finite), "a number".to_owned()),
         Kind::Truth => (value == "true" || value == "false", "true or false".to_owned()),

@@ -49,6 +49,7 @@ function openAi(settings: Settings): Embedder {
     prepend: { document: settings.text("prepend/document", ""), query: settings.text("prepend/query", "") },
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(settings.has("dimensions") ? { sendDimensions: true } : {}),
+    ...(settings.has("batching@max-size") ? { batch: settings.number("batching@max-size", 0) } : {}),
   });
 }
 
@@ -77,6 +78,14 @@ async function recipeOf(settings: Settings): Promise<Recipe> {
     ...(usesTypes ? { tokenTypeIds: types } : {}),
     output: settings.text("transformer-output", output),
     reduction: reductionOf(settings),
+    ...(isBert ? { frame: frameOf(settings) } : {}),
+  };
+}
+
+function frameOf(settings: Settings): { readonly start: number; readonly end: number } {
+  return {
+    start: settings.number("transformer-start-sequence-token", 101),
+    end: settings.number("transformer-end-sequence-token", 102),
   };
 }
 

@@ -32,6 +32,8 @@ export interface Recipe {
   readonly tokenizer: string;
   /** Tokens at most, special ones included. */
   readonly tokensMax: number;
+  /** The tokens that begin and end a sequence, where they are not those that the tokenizer says. */
+  readonly frame?: { readonly start: number; readonly end: number };
   /** Text put before a text, as it is. */
   readonly prepend: Readonly<Record<Purpose, string>>;
   readonly inputIds: string;
