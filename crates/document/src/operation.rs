@@ -105,11 +105,21 @@ pub fn read_operation(
 /// # Errors
 /// If it is broken before that, or names no document.
 pub fn operation_target(object: &[u8]) -> Result<(OperationKind, DocumentId), Rejection> {
-    let mut json = Lexer::from_bytes(object, Code::InvalidDocument).map_err(broken)?;
-    let target = find_target(&mut json).map_err(broken)?;
+    // It nearly always stands at the beginning, and then nothing else is looked at.
+    let beginning = &object[..object.len().min(BEGINNING_BYTES)];
+    let valid = std::str::from_utf8(beginning).map_or_else(|error| error.valid_up_to(), str::len);
+    let mut json = Lexer::from_bytes(&beginning[..valid], Code::InvalidDocument).map_err(broken)?;
+    let mut target = find_target(&mut json);
+    if !matches!(target, Ok(Some(_))) {
+        target = Lexer::from_bytes(object, Code::InvalidDocument).and_then(|mut json| find_target(&mut json));
+    }
+    let target = target.map_err(broken)?;
     let (kind, id) = target.ok_or_else(nothing_done)?;
     Ok((kind, DocumentId::parse(&id)?))
 }
+
+/// Where the id of a document is looked for first.
+const BEGINNING_BYTES: usize = 256;
 
 fn find_target(json: &mut Lexer) -> Result<Option<(OperationKind, String)>, Rejection> {
     json.begin_object()?;

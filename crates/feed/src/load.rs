@@ -34,8 +34,8 @@ pub struct Load {
     types: Vec<Type>,
     columns: Vec<(String, Vec<ColumnSpec>)>,
     options: ReadOptions,
-    request: Vec<u8>,
-    /// Where the next operation begins in the request, and how many are left.
+    operations: Vec<u8>,
+    /// Where the next of them begins, and how many are left.
     at: usize,
     left: u64,
     outcomes: Vec<Outcome>,
@@ -70,13 +70,13 @@ impl Load {
     ///
     /// # Errors
     /// If it is malformed.
-    pub fn open(application: &Application, request: Vec<u8>) -> Result<Load, Rejection> {
-        let mut reader = Reader::new(&request);
+    pub fn open(application: &Application, request: &[u8], operations: Vec<u8>) -> Result<Load, Rejection> {
+        let mut reader = Reader::new(request);
         let place = Place::read(&mut reader)?;
         let now = reader.u64()?;
         let first_segment = Some(reader.u32()?).filter(|number| *number > 0);
         let left = reader.varint()?;
-        let at = reader.position();
+        reader.end()?;
         let types = application.schemas.iter().map(|schema| {
             let embeds = schema.made_fields().any(|field| !field.script.embed_calls().is_empty());
             Ok(Type { target: Target::of(application, schema)?, embeds })
@@ -88,9 +88,9 @@ impl Load {
             types: types.collect::<Result<_, Rejection>>()?,
             columns: columns_of(application),
             options: options(application),
-            at,
+            at: 0,
             left,
-            request,
+            operations,
             outcomes: Vec::new(),
             last: BTreeMap::new(),
             left_for_later: HashSet::new(),
@@ -102,7 +102,7 @@ impl Load {
     fn read_some(&mut self) -> Result<(), Rejection> {
         let end = self.at + STEP_BYTES;
         while self.left > 0 && self.at < end {
-            let mut reader = Reader::new(&self.request[self.at..]);
+            let mut reader = Reader::new(&self.operations[self.at..]);
             let object = reader.bytes()?;
             let read = read(object, &self.place.key, &self.types, self.options, self.now, &self.left_for_later);
             self.at += reader.position();
@@ -126,7 +126,7 @@ impl Load {
 
     fn begin_writing(&mut self, first_segment: u32) {
         let (last, columns) = (std::mem::take(&mut self.last), std::mem::take(&mut self.columns));
-        self.request = Vec::new();
+        self.operations = Vec::new();
         self.writing = Some(Box::new(Compact::with_operations(self.place.clone(), first_segment, columns, last)));
     }
 

@@ -67,12 +67,12 @@ impl Core {
         self.deployed.as_ref().map_or_else(String::new, |deployed| deployed.application.report())
     }
 
-    /// Begins a task (docs/abi.md, task kinds).
+    /// Begins a task (docs/abi.md, task kinds). `input` is what a task keeps that is large.
     ///
     /// # Errors
     /// A rejection as JSON.
-    pub fn open(&mut self, kind: u32, request: Vec<u8>) -> Result<Task, JsValue> {
-        self.try_open(kind, request).map_err(|rejection| thrown(&rejection))
+    pub fn open(&mut self, kind: u32, request: &[u8], input: Option<Vec<u8>>) -> Result<Task, JsValue> {
+        self.try_open(kind, request, input.unwrap_or_default()).map_err(|rejection| thrown(&rejection))
     }
 
     /// Numbers for the operator, and the limits the host must know, as JSON.
@@ -135,17 +135,16 @@ impl Core {
         Ok((deployed, report))
     }
 
-    fn try_open(&self, kind: u32, request: Vec<u8>) -> Result<Task, Rejection> {
+    fn try_open(&self, kind: u32, request: &[u8], input: Vec<u8>) -> Result<Task, Rejection> {
+        if kind == 13 {
+            // Nothing of the application is asked for it.
+            let inner = Inner::Done(split(&input)?);
+            return Ok(Task { inner: Some(inner), incoming: None, timeout_ms: 0 });
+        }
         let nothing = || Rejection::new(Code::BadRequest, "No application is deployed");
         let deployed = self.deployed.clone().ok_or_else(nothing)?;
         let residency = self.residency.clone();
         let mut timeout_ms = 0;
-        if kind == 14 {
-            // It keeps its request, which is large: many operations.
-            let inner = Inner::Running(Box::new(Load::open(&deployed.application, request)?));
-            return Ok(Task { inner: Some(inner), incoming: None, timeout_ms });
-        }
-        let request = &request[..];
         let inner = match kind {
             1 => {
                 let mut reader = Reader::new(request);
@@ -170,7 +169,7 @@ impl Core {
             7 => Inner::Done(scope(&deployed, request)?),
             8 => Inner::Running(Box::new(Merge::open(&deployed, request)?)),
             10 => Inner::Running(Box::new(Search::open_part(deployed, residency, request)?)),
-            13 => Inner::Done(split(request)?),
+            14 => Inner::Running(Box::new(Load::open(&deployed.application, request, input)?)),
             other => return Err(Rejection::new(Code::BadRequest, format!("Unknown kind of task {other}"))),
         };
         Ok(Task { inner: Some(inner), incoming: None, timeout_ms })

@@ -13,6 +13,7 @@ import {
 import { decodeWanted, type EmbeddingWanted } from "./embedding.ts";
 import { Reader, Writer } from "./frame.ts";
 import { Instance, type RawInstance, type RawTask } from "./instance.ts";
+import { decodeLoad, decodeSplit, type Load, type LoadResult, type SplitChunk } from "./load.ts";
 import { type Change, decodeChange } from "./manifest.ts";
 import type { ServiceError } from "./service-error.ts";
 import type {
@@ -47,6 +48,8 @@ const KIND = {
   searchPart: 10,
   embeddings: 11,
   queryEmbeddings: 12,
+  split: 13,
+  load: 14,
 } as const;
 const PAGE_FORMAT = { json: 0, jsonl: 1, ids: 2 } as const;
 const OPERATION = { put: 1, update: 2, remove: 3 } as const;
@@ -189,6 +192,15 @@ export class Core implements Engine {
     });
   }
 
+  split(chunk: Uint8Array): Task<SplitChunk> {
+    return this.#open(KIND.split, new Writer(), decodeSplit, chunk);
+  }
+
+  load(place: Place, nowSeconds: number, firstFreeSegment: number, load: Load): Task<LoadResult> {
+    const writer = writePlace(place).u64(nowSeconds).u32(firstFreeSegment).varint(load.count);
+    return this.#open(KIND.load, writer, decodeLoad, load.operations);
+  }
+
   searchPart(place: Place, nowSeconds: number, request: QueryRequest, floor: FloorBytes): Task<PartialBytes> {
     const writer = appendPlace(new Writer().bytes(floor), place).u64(nowSeconds);
     return this.#open(KIND.searchPart, writeQuery(writer, request), (result) => result as PartialBytes);
@@ -237,9 +249,15 @@ export class Core implements Engine {
     return this.#open(KIND.compact, writer, decodeChange);
   }
 
-  #open<Output>(kind: number, request: Writer, decode: (result: Uint8Array) => Output): Task<Output> {
+  /** `input` is what is large, and goes in as it is. */
+  #open<Output>(
+    kind: number,
+    request: Writer,
+    decode: (result: Uint8Array) => Output,
+    input?: Uint8Array,
+  ): Task<Output> {
     const instance = this.#live();
-    const raw = instance.call(() => instance.core.open(kind, request.finish()));
+    const raw = instance.call(() => instance.core.open(kind, request.finish(), input));
     return new CoreTask(instance, raw, decode);
   }
 

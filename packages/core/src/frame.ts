@@ -121,6 +121,11 @@ export class Reader {
     return decoder.decode(this.bytes());
   }
 
+  /** All that is left: a view into what is read. */
+  rest(): Uint8Array {
+    return this.#bytes.subarray(this.#skip(this.#bytes.length - this.#at));
+  }
+
   /** A count, then that many things. */
   list<Item>(item: (reader: Reader) => Item): Item[] {
     const items: Item[] = [];

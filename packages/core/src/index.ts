@@ -19,6 +19,15 @@ export {
 export { type Embedding, type EmbeddingWanted, encodeEmbeddings } from "./embedding.ts";
 export { Reader, Writer } from "./frame.ts";
 export type { RawCore, RawInstance, RawTask } from "./instance.ts";
+export type {
+  LaterOperation,
+  Load,
+  LoadedOperation,
+  LoadResult,
+  RefusedOperation,
+  SplitChunk,
+  SplitOperation,
+} from "./load.ts";
 export {
   type Change,
   encodeManifest,

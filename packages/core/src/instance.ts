@@ -19,7 +19,7 @@ export interface RawTask {
 export interface RawCore {
   deploy(applicationPackage: Uint8Array): string;
   application(): string;
-  open(kind: number, request: Uint8Array): RawTask;
+  open(kind: number, request: Uint8Array, input?: Uint8Array): RawTask;
   statistics(): string;
 }
 

@@ -5,6 +5,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { FloorBytes, OperationBytes, PartialBytes } from "./bytes.ts";
 import type { EmbeddingWanted } from "./embedding.ts";
+import type { Load, LoadResult, SplitChunk } from "./load.ts";
 import type { Change } from "./manifest.ts";
 
 /** One block of a segment. */
@@ -185,6 +186,10 @@ export interface Engine {
   encode(request: EncodeRequest, nowMicros: number): Task<EncodedOperation>;
   /** `queued`: the newest operation on the document that is not committed yet. */
   mutate(place: Place, nowMicros: number, queued: OperationBytes | undefined, request: EncodeRequest): Task<Mutation>;
+  /** The operations that stand whole in a chunk of a feed. */
+  split(chunk: Uint8Array): Task<SplitChunk>;
+  /** `firstFreeSegment`: from which number on to write segments; 0: make operations for the tail. */
+  load(place: Place, nowMicros: number, firstFreeSegment: number, load: Load): Task<LoadResult>;
   search(place: Place, nowSeconds: number, request: QueryRequest): Task<Rendered>;
   scope(request: QueryRequest): Task<QueryScope>;
   searchPart(place: Place, nowSeconds: number, request: QueryRequest, floor: FloorBytes): Task<PartialBytes>;

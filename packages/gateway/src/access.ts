@@ -8,6 +8,8 @@
 import type {
   Answer,
   Cluster,
+  FedOperation,
+  FeedOptions,
   MassOperation,
   MassOutcome,
   PartitionHandle,
@@ -70,6 +72,14 @@ export class Access {
   /** The partition of a group. */
   partition(key: PartitionKey): PartitionHandle {
     return this.#cluster.partition(key);
+  }
+
+  /** Writes documents of whatever groups a feed names. */
+  feed(
+    input: AsyncIterable<Uint8Array>,
+    options: FeedOptions,
+  ): AsyncGenerator<readonly FedOperation[], void, undefined> {
+    return this.#cluster.feed(input, options);
   }
 
   /** Documents of all groups of a bucket, or of one. */

@@ -5,7 +5,7 @@
 import { ServiceError } from "@brooklet/wire";
 import { BodyLimit, type Call } from "./call.ts";
 import { echo } from "./echo.ts";
-import { type Gunzip, inflationFailure } from "./inflate.ts";
+import { type Gunzip, inflated, inflationFailure } from "./inflate.ts";
 import type { GatewayLimits } from "./limits.ts";
 
 /** What a body without a length is taken to need until it is read. */
@@ -55,6 +55,11 @@ export class Bodies {
       this.#giveBack(held);
       throw error instanceof BodyLimit ? tooLarge(error.receivedBytes, kind) : error;
     }
+  }
+
+  /** The body part by part, inflated. It is held by nobody here: whoever takes the parts limits what it holds of them. */
+  stream(call: Call): AsyncIterable<Uint8Array> {
+    return compressed(call.header("content-encoding")) ? inflated(call.stream()) : call.stream();
   }
 
   async #inflate(sent: Uint8Array, limitBytes: number): Promise<Uint8Array> {

@@ -15,6 +15,8 @@ export interface Call {
   body(limitBytes: number): Promise<Uint8Array>;
   /** Aborted when the client goes away before it has its answer. */
   readonly gone: AbortSignal;
+  /** The body as sent, part by part as it is taken. Throws if the client goes away before its end. */
+  stream(): AsyncIterable<Uint8Array>;
   /** Sends an answer by itself, where the platform has a shorter way than a `Response`. */
   readonly send?: (reply: Reply) => void;
 }
@@ -68,11 +70,14 @@ export function callFromRequest(request: Request, rawTarget?: string): Call {
     header: (name) => request.headers.get(name) ?? (name === "host" ? new URL(request.url).host : undefined),
     gone: request.signal,
     body: (limitBytes) => (request.body === null ? Promise.resolve(NO_BYTES) : collect(request.body, limitBytes)),
+    stream: () => request.body ?? nothing(),
   };
 }
 
 /** No bytes. */
 export const NO_BYTES: Uint8Array = new Uint8Array(0);
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 async function collect(stream: ReadableStream<Uint8Array>, limitBytes: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];

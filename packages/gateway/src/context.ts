@@ -16,6 +16,7 @@ export interface GatewayContext {
   readonly access: Access;
   readonly bodies: Bodies;
   readonly documents: Admission;
+  readonly feeds: Admission;
   readonly visits: Admission;
   readonly continuations: Continuations;
   readonly searches: Admission;

@@ -27,6 +27,7 @@ import { DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
 import { answerDeploy } from "./routes/deploy.ts";
 import { answerDocument } from "./routes/document.ts";
 import { answerRetrieval } from "./routes/retrieval.ts";
+import { answerFeed } from "./routes/feed.ts";
 import { answerSearch } from "./routes/search.ts";
 import { STATUS_ROUTES } from "./routes/status.ts";
 import { splitTarget } from "./target.ts";
@@ -77,6 +78,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     access: new Access(options.cluster, limits, options),
     bodies: new Bodies(limits, options.gunzip ?? webGunzip),
     documents: new Admission(limits.documents),
+    feeds: new Admission(limits.feeds),
     visits: new Admission(limits.visits),
     continuations: new Continuations(options.cluster.secret),
     searches: new Admission(limits.searches),
@@ -94,6 +96,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     app.all(path, (honoContext) => respond(honoContext, kind, context, answer));
   };
   mount("/document/v1/*", "document", (call) => answerDocument(call, context, onDefect));
+  mount("/feed/v1/*", "document", (call) => answerFeed(call, context, onDefect));
   mount("/search/*", "search", (call) => answerSearch(call, context, onDefect));
   mount("/brooklet/v1/retrieve", "search", (call) => answerRetrieval(call, context, onDefect));
   mount("/application/v2/*", "deploy", (call) => answerDeploy(call, context, deployment, onDefect));

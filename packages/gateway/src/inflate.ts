@@ -32,6 +32,26 @@ export async function inflateWithin(
 /** `Gunzip` on any platform. */
 export const webGunzip: Gunzip = (compressed, limitBytes) => inflateWithin("gzip", compressed, limitBytes);
 
+/** Inflates gzip as it comes: what goes in is asked for when what came out was taken. */
+export async function* inflated(compressed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const source = compressed[Symbol.asyncIterator]();
+  const sent = new ReadableStream<Uint8Array<ArrayBuffer>>({
+    pull: async (controller) => {
+      const { done, value } = await source.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value as Uint8Array<ArrayBuffer>);
+    },
+    cancel: async () => {
+      await source.return?.();
+    },
+  });
+  try {
+    yield* sent.pipeThrough(new DecompressionStream("gzip"));
+  } catch (cause) {
+    throw ServiceError.is(cause) ? cause : new ServiceError("BAD_REQUEST", "Invalid gzip body", { cause });
+  }
+}
+
 /** What to tell a client whose body did not inflate. */
 export function inflationFailure(cause: unknown, compressedBytes: number, limitBytes: number): ServiceError {
   if (!(cause instanceof InflationLimit)) return new ServiceError("BAD_REQUEST", "Invalid gzip body", { cause });

@@ -37,6 +37,9 @@ export interface GatewayLimits {
   readonly searchTimeoutMs: number;
   /** Operations on documents, in all (L-conc). */
   readonly documents: AdmissionLimits;
+  /** Feeds in bulk, in all, and bytes of each that are held until they are stored (L-mem). */
+  readonly feeds: AdmissionLimits;
+  readonly feedHeldBytes: number;
   /** Visits and operations on many documents, in all; documents and bytes of one answer or page (L-visit). */
   readonly visits: AdmissionLimits;
   readonly visitDocuments: number;
@@ -78,6 +81,8 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   documentTimeoutMs: 180_000,
   searchTimeoutMs: 60_000,
   documents: { running: 1_024, queued: 256, waitMs: 3_000 },
+  feeds: { running: 4, queued: 64, waitMs: 30_000 },
+  feedHeldBytes: 32 * MIB,
   visits: { running: 16, queued: 64, waitMs: 3_000 },
   visitDocuments: 1_000,
   visitBytes: 16 * MIB,

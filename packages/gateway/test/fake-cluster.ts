@@ -54,6 +54,20 @@ export function fakeCluster(): FakeCluster {
       cluster.asked.push({ partition: undefined, request, timeoutMs });
       return answer(400, '{"root":{"errors":[{"code":3}]}}');
     },
+    feed: async function* (input) {
+      let number = 0;
+      for await (const bytes of input) {
+        for (const line of new TextDecoder().decode(bytes).split("\n")) {
+          if (line === "broken")
+            throw new ServiceError("INVALID_DOCUMENT", "'b' stands where an operation should begin");
+          if (line === "") continue;
+          const { put: id = "" } = JSON.parse(line) as { put?: string };
+          const failed = { status: 400, code: "INVALID_DOCUMENT", message: "no", outcome: "not_applied" } as const;
+          yield [{ number, id, outcome: id === "" ? failed : { status: 200 } }];
+          number += 1;
+        }
+      }
+    },
     buckets: 4,
     bucketOf: () => 0,
     secret: new Uint8Array(32),

@@ -50,6 +50,8 @@ function answer(host: BucketHost, call: ThreadCall): Promise<CallResult<CallName
   switch (call.name) {
     case "apply":
       return host.partition(keyOf(call)).apply(call.request, leftMs);
+    case "load":
+      return host.partition(keyOf(call)).load(call.request, leftMs);
     case "get":
       return host.partition(keyOf(call)).get(call.request, leftMs);
     case "search":

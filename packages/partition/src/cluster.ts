@@ -4,7 +4,13 @@
  * A `Cluster` is a process that answers itself (`LocalCluster`), worker threads (`ThreadCluster`), or objects elsewhere.
  * Everything that means something (documents, queries, answers) passes as the bytes it came in, or leaves as.
  */
-import type { EmbedderConfig, FloorBytes, LanguageModelConfig, SearchChainConfig } from "@brooklet/core";
+import type {
+  EmbedderConfig,
+  FloorBytes,
+  LanguageModelConfig,
+  LaterOperation,
+  SearchChainConfig,
+} from "@brooklet/core";
 
 /**
  * The key of a partition: the `g=` group or the `n=` number of its documents, exactly as in the id. All documents
@@ -132,6 +138,28 @@ export interface Outcome {
   readonly ignoredOperation?: boolean;
 }
 
+/** What came of one operation of a load that is not simply done. */
+export type LoadOutcome =
+  | { readonly index: number; readonly outcome: Outcome }
+  | { readonly index: number; readonly later: LaterOperation };
+
+/** What came of one operation of a feed. */
+export interface FedOperation {
+  /** Which of the feed it is, from 0. */
+  readonly number: number;
+  /** The id of its document; empty if it names none. */
+  readonly id: string;
+  readonly outcome: Outcome;
+}
+
+/** How to feed. */
+export interface FeedOptions {
+  /** The longest that an operation may take once it was read. */
+  readonly timeoutMs: number;
+  /** Bytes of operations that were read and are not answered yet; no more is read meanwhile. */
+  readonly heldBytes?: number;
+}
+
 /** A rendered answer. */
 export interface Answer {
   readonly status: number;
@@ -186,6 +214,15 @@ export interface Cluster {
   bucketOf(key: PartitionKey): number;
   /** Random bytes that stay the same as long as the data: continuations are sealed with them. */
   readonly secret: Uint8Array;
+  /**
+   * Does the operations of a feed: JSON objects one after the other, on a line each or not, or in one list. Tells what
+   * came of each, in no order; those on one document are done in the order they stand. Iterating slowly slows the feed
+   * down. Throws, after everything before it was told, where the feed is no list of objects.
+   */
+  feed(
+    input: AsyncIterable<Uint8Array>,
+    options: FeedOptions,
+  ): AsyncGenerator<readonly FedOperation[], void, undefined>;
   /** Throws what is wrong with a visit, and with what is to be done to its documents, whatever there is to visit. */
   checkVisit(visit: Visit, operation?: MassOperation): Promise<void>;
   /** Documents of a bucket from a position on, until the step is full or its time is over. */

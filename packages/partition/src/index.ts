@@ -6,6 +6,8 @@ export type {
   Answer,
   Cluster,
   DeployReport,
+  FedOperation,
+  FeedOptions,
   GetRequest,
   MassOperation,
   MassOutcome,

@@ -74,3 +74,20 @@ export const EXPIRY_LOOK_MS = 1_000;
 export const EXPIRY_FIRST_MS = 10_000;
 /** Longest step of expiry through a bucket; within it requests are served in turns. */
 export const EXPIRY_STEP_MS = 1_000;
+
+/** Bytes of a feed that are split at a time. */
+export const SPLIT_BYTES: number = 256 << 10;
+/** Bytes, or operations, of one partition that are loaded at a time: about what a segment has. */
+export const LOAD_BYTES: number = 8 << 20;
+/** Operations of one partition that are loaded at a time. */
+export const LOAD_OPERATIONS = 16_384;
+/** Bytes of a feed that may be held at a time, unless it says so. The more, the fewer and larger the segments. */
+export const FEED_HELD_BYTES: number = 32 << 20;
+/** What an operation takes beside its bytes while it is held, about. */
+export const FEED_OPERATION_BYTES = 256;
+/** Outcomes that nobody took yet, after which no more of a feed is read. */
+export const FEED_TOLD = 65_536;
+/** A source that brings nothing for so long has what it brought loaded; longer while a long operation is on its way. */
+export const FEED_PATIENCE_MS = 20;
+/** Operations of one load that are written by their own at a time. */
+export const FEED_APART = 256;

@@ -7,6 +7,8 @@ import type {
   Answer,
   Cluster,
   DeployReport,
+  FedOperation,
+  FeedOptions,
   MassOperation,
   MassOutcome,
   PartitionHandle,
@@ -22,6 +24,7 @@ import { type EmbeddingSetting, embeddedOperation, embeddedSearch, embedding, ty
 import { Expiry } from "./expiry.ts";
 import { serviceError } from "./failure.ts";
 import { type ModelRunner, type ModelSetting, modelledSearch, modelling } from "./modelling.ts";
+import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
 import { searchWidely, type WideSearchPlace } from "./wide-search.ts";
 
 /** What a cluster needs. */
@@ -84,6 +87,18 @@ export class LocalCluster implements Cluster {
 
   #embedding(): EmbeddingSetting {
     return { engine: this.#engine, embedder: this.#options.embedder, application: this.#report };
+  }
+
+  feed(
+    input: AsyncIterable<Uint8Array>,
+    options: FeedOptions,
+  ): AsyncGenerator<readonly FedOperation[], void, undefined> {
+    const place: FeedPlace = {
+      split: (chunk) => splitChunk(this.#engine, chunk),
+      load: (key, load, timeoutMs) => this.#host.partition(key).load(load, timeoutMs),
+      apply: (key, request, timeoutMs) => this.partition(key).apply(request, timeoutMs),
+    };
+    return feedPlace(place, input, options);
   }
 
   search(request: SearchRequest, timeoutMs: number, allow: (scope: SearchScope) => void): Promise<Answer> {

@@ -70,6 +70,8 @@ export class Maintenance {
   readonly #options: MaintenanceOptions;
   readonly #attention = new Map<Bucket, Attention>();
   #queue: Job[] = [];
+  /** Work that is done alone, and waited for. */
+  readonly #awaited: (() => Promise<void>)[] = [];
   #running: Promise<void> | undefined;
   #stopped = false;
 
@@ -100,6 +102,29 @@ export class Maintenance {
     const job = this.#schedule(attention, key);
     if (job !== undefined) return job.done;
     return Promise.reject(attention.retries.get(key)?.error ?? new Error("maintenance was stopped"));
+  }
+
+  /** Whether nothing is begun any more. */
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
+  /** Gives everyone else a turn. */
+  get turn(): () => Promise<void> {
+    return this.#options.turn;
+  }
+
+  /** Does work that takes numbers of segments, or changes them: nothing else that does runs meanwhile. */
+  alone<Result>(work: () => Promise<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#awaited.push(() => work().then(resolve, reject));
+      this.#running ??= this.#run();
+    });
+  }
+
+  /** Commits the segments that a load wrote for a partition. */
+  commit(bucket: Bucket, key: string, change: Change, startMs: number): void {
+    this.#commit(this.#of(bucket), key, change, { reason: "fold", wholly: false, startMs });
   }
 
   /** Compares every partition of `bucket` with the application deployed now. */
@@ -165,7 +190,12 @@ export class Maintenance {
 
   async #run(): Promise<void> {
     await this.#options.turn();
-    for (let job = this.#queue.shift(); job !== undefined; job = this.#queue.shift()) {
+    while (this.#awaited.length > 0 || this.#queue.length > 0) {
+      // One of each in turn, so that a feed does not keep long tails from being folded.
+      await this.#awaited.shift()?.();
+      await this.#options.turn();
+      const job = this.#queue.shift();
+      if (job === undefined) continue;
       const attention = this.#of(job.bucket);
       try {
         const isChanged = !this.#stopped && (await this.#compact(attention, job));
@@ -207,14 +237,25 @@ export class Maintenance {
     // A deployment in between: what was written is of the application before, and stays marked so.
     const wholly = reason === "schema" && application === bucket.application;
     if (change !== undefined) {
-      const bytes = change.newSegments.flatMap(({ blocks }) => blocks).reduce((sum, block) => sum + block.length, 0);
-      bucket.change((it) => it.commit(key, change, wholly), bytes);
-    } else if (wholly) {
-      bucket.change((it) => it.markCurrent(key), 0);
+      this.#commit(attention, key, change, { reason, wholly, startMs });
+      return true;
     }
+    if (wholly) bucket.change((it) => it.markCurrent(key), 0);
+    this.#compacted(attention, key, { reason, startMs, change });
+    return false;
+  }
+
+  #commit(
+    attention: Attention,
+    key: string,
+    change: Change,
+    { reason, wholly, startMs }: { reason: CompactReason; wholly: boolean; startMs: number },
+  ): void {
+    const { bucket } = attention;
+    const bytes = change.newSegments.flatMap(({ blocks }) => blocks).reduce((sum, block) => sum + block.length, 0);
+    bucket.change((it) => it.commit(key, change, wholly), bytes);
     this.#compacted(attention, key, { reason, startMs, change });
     if (bucket.logBytes >= limits.LOG_BYTES) this.#checkpoint(attention, false);
-    return change !== undefined;
   }
 
   /** Notes what a compaction left to be done. */

@@ -2,11 +2,20 @@
  * Everything stored for one group: the isolation and ordering unit. Reads are one uninterrupted turn between the core
  * and the store; a write is decided and queued in one turn, and acknowledged after the commit that holds it.
  */
-import { asOperation, type Engine, type Mutation, type PartialBytes, type Place, type Task } from "@brooklet/core";
+import {
+  asOperation,
+  type Engine,
+  type Load,
+  type Mutation,
+  type PartialBytes,
+  type Place,
+  type Task,
+} from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
 import type {
   Answer,
   GetRequest,
+  LoadOutcome,
   OperationRequest,
   Outcome,
   PartitionHandle,
@@ -17,6 +26,7 @@ import { Deadline } from "./deadline.ts";
 import { drive } from "./drive.ts";
 import { failedOutcome, serviceError, tailFull, tooLate } from "./failure.ts";
 import { TAIL_BYTES_MAX, TAIL_OPERATIONS_MAX } from "./limits.ts";
+import { loadPartition } from "./loading.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { placeOf, sourceOf } from "./place.ts";
 
@@ -50,6 +60,13 @@ export class Partition implements PartitionHandle {
     } catch (error) {
       return failedOutcome(error);
     }
+  }
+
+  /** Loads operations of a feed; what comes of each, but for those that are simply done. Never rejects. */
+  load(load: Load, timeoutMs: number): Promise<readonly LoadOutcome[]> {
+    const deadline = Deadline.in(timeoutMs);
+    const [key, bucket, engine, maintenance] = [this.#key, this.#bucket, this.#engine, this.#maintenance];
+    return loadPartition({ key, bucket, engine, maintenance, room: () => this.#room(deadline) }, load, deadline);
   }
 
   /** What a write comes to. Its caller queues that in the same turn: nothing may come in between. */

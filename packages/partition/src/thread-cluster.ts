@@ -10,6 +10,8 @@ import type {
   Answer,
   Cluster,
   DeployReport,
+  FedOperation,
+  FeedOptions,
   MassOperation,
   MassOutcome,
   PartitionHandle,
@@ -24,6 +26,7 @@ import { deploymentUnderWay, prepareDeployment } from "./deployment.ts";
 import { type EmbeddingSetting, embeddedOperation, embeddedSearch, embedding, type TextEmbedder } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
+import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
 import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
 import { type ModelRunner, type ModelSetting, modelledSearch, modelling } from "./modelling.ts";
 import {
@@ -121,6 +124,22 @@ export class ThreadCluster implements Cluster {
 
   #embedding(): EmbeddingSetting {
     return { engine: this.#engine, embedder: this.#options.embedder, application: this.#report };
+  }
+
+  feed(
+    input: AsyncIterable<Uint8Array>,
+    options: FeedOptions,
+  ): AsyncGenerator<readonly FedOperation[], void, undefined> {
+    const place: FeedPlace = {
+      split: (chunk) => splitChunk(this.#engine, chunk),
+      load: (key, load, timeoutMs) => {
+        // Made for this and held by nobody else: it is handed over as it is.
+        const operations = load.operations as Uint8Array<ArrayBuffer>;
+        return this.#threadOf(this.bucketOf(key)).call("load", load, [operations], key, timeoutMs);
+      },
+      apply: (key, request, timeoutMs) => this.partition(key).apply(request, timeoutMs),
+    };
+    return feedPlace(place, input, options);
   }
 
   search(request: SearchRequest, timeoutMs: number, allow: (scope: SearchScope) => void): Promise<Answer> {

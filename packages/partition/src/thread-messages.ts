@@ -2,11 +2,12 @@
  * What passes between the thread of the gateway and the threads of the buckets. Messages of one turn travel together,
  * and bytes are copied once and then handed over.
  */
-import { type Merged, ServiceError, type ServiceErrorFields } from "@brooklet/core";
+import { type Load, type Merged, ServiceError, type ServiceErrorFields } from "@brooklet/core";
 import type { StoredApplication } from "@brooklet/store";
 import type {
   Answer,
   GetRequest,
+  LoadOutcome,
   MassOperation,
   MassOutcome,
   OperationRequest,
@@ -21,6 +22,7 @@ import type {
 
 interface Calls {
   readonly apply: { readonly request: OperationRequest; readonly result: Outcome };
+  readonly load: { readonly request: Load; readonly result: readonly LoadOutcome[] };
   readonly get: { readonly request: GetRequest; readonly result: Answer };
   readonly search: { readonly request: SearchRequest; readonly result: Answer };
   readonly searchBucket: {

@@ -12,6 +12,8 @@ export declare class FakeEngine implements DeployableEngine {
   queryEmbeddings: DeployableEngine["queryEmbeddings"];
   encode: DeployableEngine["encode"];
   visit: DeployableEngine["visit"];
+  split: DeployableEngine["split"];
+  load: DeployableEngine["load"];
   mutate: DeployableEngine["mutate"];
   search: DeployableEngine["search"];
   scope: DeployableEngine["scope"];

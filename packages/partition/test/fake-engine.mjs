@@ -52,6 +52,42 @@ export class FakeEngine {
     });
   }
 
+  /** Chunks end where lines do, and all documents are in one partition. */
+  split(chunk) {
+    return this.#task(function* () {
+      yield { kind: "pause" };
+      const operations = [];
+      for (let begin = 0, end = chunk.indexOf(10); end >= 0; begin = end + 1, end = chunk.indexOf(10, begin)) {
+        const { put: id } = fromBytes(chunk.subarray(begin, end));
+        operations.push({ number: operations.length, id, begin, length: end - begin });
+      }
+      const consumed = chunk.lastIndexOf(10) + 1;
+      return { consumed, partitions: [{ key: "g:a", operations }], refused: [] };
+    });
+  }
+
+  /** Everything goes to the tail. */
+  load(_place, _nowMicros, _firstFreeSegment, { count, operations }) {
+    return this.#task(function* () {
+      yield { kind: "pause" };
+      const made = [];
+      let at = 0;
+      for (let left = count; left > 0; left -= 1) {
+        let length = 0;
+        for (let scale = 1; ; scale *= 0x80) {
+          const byte = operations[at++];
+          length += (byte & 0x7f) * scale;
+          if (byte < 0x80) break;
+        }
+        const { put: id, fields } = fromBytes(operations.subarray(at, at + length));
+        made.push({ id, bytes: toBytes({ id, value: fields }) });
+        at += length;
+      }
+      const done = { kind: "done", ignoredFields: false, ignoredOperation: false };
+      return { outcomes: made.map(() => done), change: undefined, operations: made };
+    });
+  }
+
   mutate(_place, _nowMicros, _queued, request) {
     return this.#task(function* () {
       yield { kind: "pause" };

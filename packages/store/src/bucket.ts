@@ -112,6 +112,11 @@ export class Bucket {
     return this.#newest.get(placeOf(key, id))?.bytes;
   }
 
+  /** Whether a write on `key` is queued and not committed. */
+  hasQueued(key: string): boolean {
+    return this.#queue.some((waiting) => waiting.key === key);
+  }
+
   /** Changes the store outside the queue (compaction), with the same care for failures. */
   change<Result>(work: (store: PartitionStore) => Result, bytes: number): Result {
     const store = this.store;

@@ -186,11 +186,14 @@ export class PartitionStore {
     }
   }
 
-  /** Puts the result of compaction in place, in one transaction. The layout changes with it. */
+  /**
+   * Puts the result of compaction in place, or the segments that a load wrote, in one transaction; makes the partition if
+   * it does not exist. The layout changes with it.
+   */
   commit(key: string, change: StoredChange, wholly: boolean): void {
-    const { number } = this.state(key);
     const nextSegment = Math.max(this.#nextSegment, ...change.newSegments.map((segment) => segment.number + 1));
     this.#sql.transaction(() => {
+      const { number } = this.#known(key) ?? this.#create(key);
       this.#sql.run("DELETE FROM operation WHERE partition = ? AND number <= ?", number, change.folded);
       for (const segment of change.removedSegments) this.#removeSegment(number, segment);
       for (const { segment, liveness } of change.liveness) {

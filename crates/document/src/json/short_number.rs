@@ -25,8 +25,41 @@ const ROOM: [u64; 9] = {
 pub(super) fn short_number(bytes: &[u8], start: usize) -> Option<(f64, usize)> {
     let negative = *bytes.get(start)? == b'-';
     let at = start + usize::from(negative);
+    let window = bytes.get(at..).and_then(|rest| rest.first_chunk());
+    let (mantissa, fraction, end) = match window.and_then(one_digit_and_fraction) {
+        Some((mantissa, fraction)) => (mantissa, fraction, at + 2 + fraction),
+        None => any_number(bytes, at)?,
+    };
+    if matches!(bytes.get(end)?, b'e' | b'E') {
+        return None;
+    }
+    let value = divided(mantissa, fraction);
+    Some((if negative { -value } else { value }, end))
+}
+
+/// Mantissa and digits of the fraction of `d.ddd`, with less than 24 of the latter: what nearly all cells are. All of it
+/// stands in one window, so nothing has to be looked for.
+#[inline]
+fn one_digit_and_fraction(window: &[u8; 32]) -> Option<(u64, usize)> {
+    let whole = window[0].wrapping_sub(b'0');
+    if whole > 9 || window[1] != b'.' {
+        return None;
+    }
+    let mut mantissa = u64::from(whole);
+    let mut fraction = append(window[2..10].first_chunk()?, &mut mantissa)?;
+    if fraction == 8 {
+        fraction += append(window[10..18].first_chunk()?, &mut mantissa)?;
+        if fraction == 16 {
+            fraction += append(window[18..26].first_chunk()?, &mut mantissa)?;
+        }
+    }
+    (fraction > 0 && fraction < 24).then_some((mantissa, fraction))
+}
+
+/// Mantissa, digits of the fraction, and the end of any plain number at `at`.
+fn any_number(bytes: &[u8], at: usize) -> Option<(u64, usize, usize)> {
     let mut mantissa = 0;
-    let whole = digits(bytes, at, &mut mantissa)?;
+    let whole = append(bytes.get(at..)?.first_chunk()?, &mut mantissa)?;
     // A leading zero stands alone.
     if whole == 0 || whole == 8 || (whole > 1 && bytes[at] == b'0') {
         return None;
@@ -36,7 +69,7 @@ pub(super) fn short_number(bytes: &[u8], start: usize) -> Option<(f64, usize)> {
     if *bytes.get(end)? == b'.' {
         end += 1;
         loop {
-            let more = digits(bytes, end, &mut mantissa)?;
+            let more = append(bytes.get(end..)?.first_chunk()?, &mut mantissa)?;
             end += more;
             fraction += more;
             if more < 8 || fraction > FRACTION_MAX {
@@ -47,18 +80,13 @@ pub(super) fn short_number(bytes: &[u8], start: usize) -> Option<(f64, usize)> {
             return None;
         }
     }
-    if matches!(bytes.get(end)?, b'e' | b'E') {
-        return None;
-    }
-    let value = divided(mantissa, fraction);
-    Some((if negative { -value } else { value }, end))
+    Some((mantissa, fraction, end))
 }
 
-/// Appends the digits at `at`, at most eight, to the mantissa; says how many. Nothing if they make it too large, or the
-/// text is too close to its end.
+/// Appends the digits at the beginning of eight bytes to the mantissa; says how many. Nothing if they make it too large.
 #[inline]
-fn digits(bytes: &[u8], at: usize, mantissa: &mut u64) -> Option<usize> {
-    let word = u64::from_le_bytes(*bytes.get(at..)?.first_chunk::<8>()?);
+fn append(bytes: &[u8; 8], mantissa: &mut u64) -> Option<usize> {
+    let word = u64::from_le_bytes(*bytes);
     let ones = word ^ 0x3030_3030_3030_3030;
     // The high bit of each byte that is no digit; those after the first such byte may be false.
     let others = (ones.wrapping_add(0x7676_7676_7676_7676) | ones) & 0x8080_8080_8080_8080;
@@ -94,7 +122,7 @@ fn divided_wide(mantissa: u64, fraction: usize) -> f64 {
     let mut product = u128::from(shifted) * (five >> 64);
     // Only where the bits below could carry into those that count are the other 64 looked at.
     if (product >> 64) as u64 & (u64::MAX >> (MANTISSA_BITS + 3)) == u64::MAX >> (MANTISSA_BITS + 3) {
-        product = product.wrapping_add(u128::from(shifted) * (five & u128::from(u64::MAX)) >> 64);
+        product = product.wrapping_add((u128::from(shifted) * (five & u128::from(u64::MAX))) >> 64);
     }
     let (low, high) = (product as u64, (product >> 64) as u64);
     let upper = (high >> 63) as u32;

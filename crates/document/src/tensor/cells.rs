@@ -9,15 +9,20 @@ const NAN_F64: u64 = 0x7ff8_0000_0000_0000;
 
 /// Appends `cells`, which are rounded to `cell` on the way.
 pub fn cells_to_bytes(cell: CellType, cells: &[f64], out: &mut Vec<u8>) {
-    out.reserve(cells.len() * cell.bytes());
+    let start = out.len();
+    out.resize(start + cells.len() * cell.bytes(), 0);
+    let room = &mut out[start..];
     match cell {
-        CellType::Double => cells.iter().for_each(|&value| out.extend_from_slice(&bits_f64(value).to_le_bytes())),
-        CellType::Float => cells.iter().for_each(|&value| out.extend_from_slice(&bits_f32(value).to_le_bytes())),
-        CellType::Bfloat16 => {
-            cells.iter().for_each(|&value| out.extend_from_slice(&((bits_f32(value) >> 16) as u16).to_le_bytes()));
-        }
-        CellType::Int8 => out.extend(cells.iter().map(|&value| value as i64 as u8)),
+        CellType::Double => write_cells(cells, room, |value| bits_f64(value).to_le_bytes()),
+        CellType::Float => write_cells(cells, room, |value| bits_f32(value).to_le_bytes()),
+        CellType::Bfloat16 => write_cells(cells, room, |value| ((bits_f32(value) >> 16) as u16).to_le_bytes()),
+        CellType::Int8 => write_cells(cells, room, |value| [value as i64 as u8]),
     }
+}
+
+/// Each cell as so many bytes. The room is made before, so that nothing is asked for each of them.
+fn write_cells<const N: usize>(cells: &[f64], room: &mut [u8], bytes: impl Fn(f64) -> [u8; N]) {
+    room.as_chunks_mut().0.iter_mut().zip(cells).for_each(|(place, cell)| *place = bytes(*cell));
 }
 
 /// Reads cells that [`cells_to_bytes`] wrote.

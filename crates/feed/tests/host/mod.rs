@@ -145,8 +145,10 @@ impl Host {
         writer.u64(NOW);
         writer.u32(if into_segments { self.next_segment } else { 0 });
         writer.varint(operations.len() as u64);
-        operations.iter().for_each(|operation| writer.text(operation));
-        let mut task = Load::open(&self.application, writer.finish()).unwrap_or_else(|rejection| panic!("{rejection}"));
+        let mut input = Writer::new();
+        operations.iter().for_each(|operation| input.text(operation));
+        let task = Load::open(&self.application, &writer.finish(), input.finish());
+        let mut task = task.unwrap_or_else(|rejection| panic!("{rejection}"));
         assert!(self.drive(&mut task, usize::MAX).unwrap_or_else(|rejection| panic!("{rejection}")));
         let result = Box::new(task).finish().unwrap_or_else(|rejection| panic!("{rejection}"));
         self.take_loaded(&result).unwrap_or_else(|rejection| panic!("{rejection}"))

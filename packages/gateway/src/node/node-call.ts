@@ -38,6 +38,7 @@ export function callFromNode(incoming: Incoming, outgoing: Outgoing, surrounding
       return gone;
     },
     body: (limitBytes) => readBody(incoming, outgoing, limitBytes),
+    stream: () => streamBody(incoming, outgoing),
     send: (reply) => send(outgoing, reply, surroundings),
   };
 }
@@ -80,6 +81,16 @@ function readBody(incoming: Incoming, outgoing: Outgoing, limitBytes: number): P
       if (!incoming.readableEnded) reject(disconnected());
     });
   });
+}
+
+async function* streamBody(incoming: Incoming, outgoing: Outgoing): AsyncGenerator<Uint8Array> {
+  if (incoming.headers.expect?.toLowerCase() === "100-continue") outgoing.writeContinue();
+  try {
+    // Whoever stops reading may still want to answer, for which the connection must live.
+    yield* incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+  } catch (cause) {
+    throw disconnected(cause as Error);
+  }
 }
 
 function disconnected(cause?: Error): ServiceError {

@@ -1,0 +1,126 @@
+/**
+ * `POST /feed/v1/`, an interface of our own: many operations in one request, in the form of Vespa's feeds, done in bulk.
+ * They are done while the body arrives, and what comes of each is told while they are done, in no order: as JSON lines if
+ * the client accepts those, else at the end as one JSON document with the failures. A client that does not read its
+ * answers is read no further.
+ */
+import type { FedOperation } from "@brooklet/partition";
+import { ServiceError } from "@brooklet/wire";
+import { prefersJsonLines } from "../accept.ts";
+import type { Call, Reply } from "../call.ts";
+import { demandApplication, type GatewayContext } from "../context.ts";
+import { echo } from "../echo.ts";
+import { type DefectListener, jsonReply, plainFailure, serviceErrorOf } from "../failure.ts";
+import { DocumentParameters, parseParameters } from "../parameters.ts";
+import { splitTarget } from "../target.ts";
+
+const JSON_LINES = "application/jsonl; charset=UTF-8";
+/** Failures that an answer in one document tells; those beyond are counted. */
+const FAILURES_TOLD = 10_000;
+const encoder = new TextEncoder();
+
+/** What came of a feed as a whole. */
+interface Summary {
+  operations: number;
+  applied: number;
+  failed: number;
+}
+
+/** Answers a request to `/feed/v1/`. Does not throw. */
+export async function answerFeed(call: Call, context: GatewayContext, onDefect: DefectListener): Promise<Reply> {
+  try {
+    const { path, query } = splitTarget(call.target);
+    if (path !== "/feed/v1/" && path !== "/feed/v1") throw new ServiceError("NOT_FOUND", `Nothing at '${echo(path)}'`);
+    if (call.method !== "POST") return onlyPost(call);
+    const parameters = new DocumentParameters(parseParameters(query, context.limits.parameterCount), path);
+    const timeoutMs = parameters.timeSpanMs("timeout") ?? context.limits.documentTimeoutMs;
+    const isLines = prefersJsonLines(call.header("accept"));
+    demandApplication(context.cluster);
+    const input = context.bodies.stream(call);
+    await context.feeds.enter();
+    const told = feed(input, context, Math.min(timeoutMs, context.limits.documentTimeoutMs));
+    if (!isLines) return await document(told, onDefect);
+    return { status: 200, headers: { "content-type": JSON_LINES }, body: lines(told, onDefect) };
+  } catch (error) {
+    return plainFailure(serviceErrorOf(error, onDefect));
+  }
+}
+
+function onlyPost(call: Call): Reply {
+  const error = new ServiceError("METHOD_NOT_ALLOWED", `'${echo(call.method)}' is not supported here, only POST`);
+  const reply = plainFailure(error);
+  return { ...reply, headers: { ...reply.headers, allow: "POST" } };
+}
+
+/** The outcomes of a feed; its place is given back when it ends, however it ends. */
+async function* feed(
+  input: AsyncIterable<Uint8Array>,
+  context: GatewayContext,
+  timeoutMs: number,
+): AsyncGenerator<readonly FedOperation[], void, undefined> {
+  try {
+    yield* context.access.feed(input, { timeoutMs, heldBytes: context.limits.feedHeldBytes });
+  } finally {
+    context.feeds.leave();
+  }
+}
+
+/** Every outcome on a line, and the summary on the last. Without that one the feed was not done to its end. */
+async function* lines(
+  told: AsyncGenerator<readonly FedOperation[]>,
+  onDefect: DefectListener,
+): AsyncGenerator<Uint8Array> {
+  const summary: Summary = { operations: 0, applied: 0, failed: 0 };
+  let fault: ServiceError | undefined;
+  try {
+    for await (const operations of told) {
+      let text = "";
+      for (const operation of operations) {
+        count(summary, operation);
+        text += lineOf(operation);
+      }
+      yield encoder.encode(text);
+    }
+  } catch (error) {
+    fault = serviceErrorOf(error, onDefect);
+  }
+  yield encoder.encode(`${JSON.stringify(fault === undefined ? summary : { ...summary, ...toldOf(fault) })}\n`);
+}
+
+function lineOf({ number, id, outcome }: FedOperation): string {
+  // Nearly all are such.
+  if (outcome.status === 200 && outcome.ignoredFields !== true && outcome.ignoredOperation !== true) {
+    return `{"operation":${number},"id":${JSON.stringify(id)},"status":200}\n`;
+  }
+  return `${JSON.stringify({ operation: number, id, ...outcome })}\n`;
+}
+
+/** The summary with the failures. */
+async function document(told: AsyncGenerator<readonly FedOperation[]>, onDefect: DefectListener): Promise<Reply> {
+  const summary: Summary = { operations: 0, applied: 0, failed: 0 };
+  const failures: object[] = [];
+  try {
+    for await (const operations of told) {
+      for (const operation of operations) {
+        count(summary, operation);
+        const { number, id, outcome } = operation;
+        if (outcome.status === 200 || failures.length === FAILURES_TOLD) continue;
+        failures.push({ operation: number, id, ...outcome });
+      }
+    }
+    return jsonReply(200, { ...summary, failures });
+  } catch (error) {
+    const fault = serviceErrorOf(error, onDefect);
+    // What is left of the body is not read.
+    return { ...jsonReply(fault.status, { ...summary, failures, ...toldOf(fault) }), close: true };
+  }
+}
+
+function count(summary: Summary, { outcome }: FedOperation): void {
+  summary.operations += 1;
+  summary[outcome.status === 200 ? "applied" : "failed"] += 1;
+}
+
+function toldOf({ code, message, status }: ServiceError): object {
+  return { status, code, message };
+}

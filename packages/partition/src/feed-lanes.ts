@@ -1,0 +1,114 @@
+/** Operations of a feed while they wait, by the partition they are for; in the form in which they are loaded. */
+import type { Load } from "@brooklet/core";
+import type { PartitionKey } from "./cluster.ts";
+import { FEED_OPERATION_BYTES } from "./limits.ts";
+
+/** Operations that are loaded together. */
+export interface Taken {
+  readonly load: Load;
+  readonly numbers: readonly number[];
+  readonly ids: readonly string[];
+  /** What they counted while they waited. */
+  readonly bytes: number;
+}
+
+const NOTHING: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+/** The longest length that an array can have, as a varint. */
+const LENGTH_BYTES = 6;
+const FIRST_BYTES = 16 << 10;
+
+/** The operations of one partition. */
+export class Lane {
+  readonly key: PartitionKey;
+  /** Some of them are under way. */
+  isLoading = false;
+  /** Those that wait are to be loaded next, few as they are. */
+  isDue = false;
+  #numbers: number[] = [];
+  #ids: string[] = [];
+  #buffer: Uint8Array<ArrayBuffer> = NOTHING;
+  #length = 0;
+  /** Room that the next buffer is made with: as much as the last one needed. */
+  #firstBytes = FIRST_BYTES;
+
+  constructor(key: PartitionKey) {
+    this.key = key;
+  }
+
+  /** What waits takes about so many bytes. */
+  get bytes(): number {
+    return this.#length + this.#numbers.length * FEED_OPERATION_BYTES;
+  }
+
+  get count(): number {
+    return this.#numbers.length;
+  }
+
+  /** Adds an operation; how many bytes more wait now. */
+  add(number: number, id: string, object: Uint8Array): number {
+    const before = this.bytes;
+    this.#makeRoom(object.length + LENGTH_BYTES);
+    let rest = object.length;
+    for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) this.#buffer[this.#length++] = (rest % 0x80) | 0x80;
+    this.#buffer[this.#length++] = rest;
+    this.#buffer.set(object, this.#length);
+    this.#length += object.length;
+    this.#numbers.push(number);
+    this.#ids.push(id);
+    return this.bytes - before;
+  }
+
+  /** All that waits; nothing does afterwards. */
+  take(): Taken {
+    const load = { count: this.count, operations: this.#buffer.subarray(0, this.#length) };
+    const taken = { load, numbers: this.#numbers, ids: this.#ids, bytes: this.bytes };
+    this.#firstBytes = Math.max(this.#length, FIRST_BYTES);
+    [this.#numbers, this.#ids, this.#buffer, this.#length] = [[], [], NOTHING, 0];
+    this.isDue = false;
+    return taken;
+  }
+
+  #makeRoom(bytes: number): void {
+    const end = this.#length + bytes;
+    if (end <= this.#buffer.length) return;
+    const larger = new Uint8Array(Math.max(end, 2 * this.#buffer.length, this.#firstBytes));
+    larger.set(this.#buffer.subarray(0, this.#length));
+    this.#buffer = larger;
+  }
+}
+
+/** All lanes that hold something. */
+export class Lanes {
+  readonly #lanes = new Map<PartitionKey, Lane>();
+
+  /** The lane of a partition. */
+  of(key: PartitionKey): Lane {
+    const known = this.#lanes.get(key);
+    if (known !== undefined) return known;
+    const lane = new Lane(key);
+    this.#lanes.set(key, lane);
+    return lane;
+  }
+
+  delete(lane: Lane): void {
+    this.#lanes.delete(lane.key);
+  }
+
+  /** The longest that may be loaded now, as many as must be for the others to take at most `bytes`. */
+  longest(bytes: number): Lane[] {
+    const sorted = [...this.#lanes.values()].sort((left, right) => right.bytes - left.bytes);
+    let waiting = sorted.reduce((sum, lane) => sum + lane.bytes, 0);
+    const chosen: Lane[] = [];
+    for (const lane of sorted) {
+      if (waiting <= bytes) break;
+      if (lane.isLoading) continue;
+      waiting -= lane.bytes;
+      chosen.push(lane);
+    }
+    return chosen;
+  }
+
+  [Symbol.iterator](): IterableIterator<Lane> {
+    return [...this.#lanes.values()][Symbol.iterator]();
+  }
+}

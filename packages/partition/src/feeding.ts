@@ -1,0 +1,271 @@
+/**
+ * A feed through a cluster. Its bytes are split by the core; operations gather by partition until there are enough of
+ * them for segments, or the source has nothing more at the moment; a partition has one load under way at a time, so that
+ * operations on one document stay in order. What has to look at its document is written by its own after the load it
+ * came with.
+ */
+import { type Engine, type LaterOperation, type Load, ServiceError, type SplitChunk } from "@brooklet/core";
+import type { FedOperation, FeedOptions, LoadOutcome, OperationRequest, Outcome, PartitionKey } from "./cluster.ts";
+import { Deadline } from "./deadline.ts";
+import { drive, NOWHERE } from "./drive.ts";
+import { failedOutcome, serviceError } from "./failure.ts";
+import { type Lane, Lanes, type Taken } from "./feed-lanes.ts";
+import * as limits from "./limits.ts";
+
+/** What a feed needs of a cluster. */
+export interface FeedPlace {
+  /** Throws where the chunk is no list of objects. */
+  split(chunk: Uint8Array): SplitChunk;
+  /** Takes the bytes over: they may be gone afterwards. */
+  load(key: PartitionKey, load: Load, timeoutMs: number): Promise<readonly LoadOutcome[]>;
+  apply(key: PartitionKey, request: OperationRequest, timeoutMs: number): Promise<Outcome>;
+}
+
+/** An operation that has to be written by its own. */
+interface Apart extends LaterOperation {
+  readonly number: number;
+  readonly id: string;
+}
+
+const DONE: Outcome = { status: 200 };
+const NOTHING: Uint8Array = new Uint8Array(0);
+
+/** The operations of a chunk. */
+export function splitChunk(engine: Engine, chunk: Uint8Array): SplitChunk {
+  return drive(engine.split(chunk), NOWHERE, Deadline.in(Number.POSITIVE_INFINITY));
+}
+
+/** Feeds `input`. */
+export async function* feedPlace(
+  place: FeedPlace,
+  input: AsyncIterable<Uint8Array>,
+  options: FeedOptions,
+): AsyncGenerator<readonly FedOperation[], void, undefined> {
+  const run = new FeedRun(place, options);
+  void run.read(input);
+  try {
+    for (let told = await run.next(); told !== undefined; told = await run.next()) yield told;
+  } finally {
+    run.stop();
+  }
+}
+
+/** The state of a feed. */
+class FeedRun {
+  readonly #place: FeedPlace;
+  readonly #options: Required<FeedOptions>;
+  readonly #lanes = new Lanes();
+  /** Bytes that came and do not end an operation yet. */
+  #pieces: Uint8Array[] = [];
+  #pieceBytes = 0;
+  /** How many there must be before they are looked at again. */
+  #enough: number = limits.SPLIT_BYTES;
+  #operations = 0;
+  /** Bytes that wait or are under way. */
+  #held = 0;
+  #loading = 0;
+  #told: FedOperation[] = [];
+  #hasEnded = false;
+  #isStopped = false;
+  #fault: { readonly reason: unknown } | undefined;
+  /** Those who wait for anything to happen. */
+  #waiting: (() => void)[] = [];
+
+  constructor(place: FeedPlace, options: FeedOptions) {
+    this.#place = place;
+    this.#options = { heldBytes: limits.FEED_HELD_BYTES, ...options };
+  }
+
+  /** What came of some operations; nothing at the end, which may be an error. */
+  async next(): Promise<readonly FedOperation[] | undefined> {
+    for (;;) {
+      if (this.#told.length > 0) {
+        const told = this.#told;
+        this.#told = [];
+        this.#ring();
+        return told;
+      }
+      if (this.#hasEnded && this.#loading === 0) {
+        if (this.#fault !== undefined) throw serviceError(this.#fault.reason);
+        return undefined;
+      }
+      await this.#heard();
+    }
+  }
+
+  /** Nobody listens any more: what was begun is finished, nothing else is. */
+  stop(): void {
+    this.#isStopped = true;
+    this.#ring();
+  }
+
+  /** Reads the input to its end. Never rejects: what is wrong is told after all outcomes. */
+  async read(input: AsyncIterable<Uint8Array>): Promise<void> {
+    const iterator = input[Symbol.asyncIterator]();
+    try {
+      while (!this.#isStopped && this.#fault === undefined) {
+        const { done, value } = await this.#soon(iterator.next());
+        if (done === true) break;
+        this.#pieces.push(value);
+        this.#pieceBytes += value.length;
+        if (this.#pieceBytes >= this.#enough) this.#splitPieces();
+        while (this.#isFull() && !this.#isStopped) await this.#heard();
+      }
+      if (!this.#isStopped && this.#fault === undefined) this.#endInput();
+    } catch (reason) {
+      this.#fault ??= { reason };
+    }
+    // Not waited for: a source that never ends its last wait must not hold up the feed.
+    if (this.#isStopped || this.#fault !== undefined) iterator.return?.()?.catch(() => undefined);
+    this.#hasEnded = true;
+    for (const lane of this.#lanes) this.#load(lane);
+    this.#ring();
+  }
+
+  /** The next piece of the input. When it does not come soon, what waits is loaded meanwhile. */
+  async #soon<Piece>(next: Promise<Piece>): Promise<Piece> {
+    const patienceMs = limits.FEED_PATIENCE_MS * (1 + this.#pieceBytes / limits.SPLIT_BYTES);
+    const timer = setTimeout(() => {
+      try {
+        this.#splitPieces();
+      } catch (reason) {
+        this.#fault ??= { reason };
+      }
+      for (const lane of this.#lanes) this.#load(lane);
+    }, patienceMs);
+    try {
+      return await next;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #endInput(): void {
+    while (this.#splitPieces() > 0);
+    if (this.#pieceBytes === 0) return;
+    const message = `Operation ${this.#operations + 1} does not end: a '}' is missing`;
+    throw new ServiceError({ code: "INVALID_DOCUMENT", status: 400, number: 18, message, outcome: "not_applied" });
+  }
+
+  /** Splits what came; how many bytes of it are done with. */
+  #splitPieces(): number {
+    if (this.#pieceBytes === 0) return 0;
+    const chunk = joined(this.#pieces, this.#pieceBytes);
+    const { consumed, partitions, refused } = this.#place.split(chunk);
+    let count = refused.length;
+    for (const { key, operations } of partitions) {
+      const lane = this.#lanes.of(key as PartitionKey);
+      for (const { number, id, begin, length } of operations) {
+        this.#held += lane.add(this.#operations + number, id, chunk.subarray(begin, begin + length));
+      }
+      count += operations.length;
+      if (lane.bytes >= limits.LOAD_BYTES || lane.count >= limits.LOAD_OPERATIONS) this.#load(lane);
+    }
+    for (const { number, status, code, message } of refused) {
+      this.#told.push({
+        number: this.#operations + number,
+        id: "",
+        outcome: { status, code, message, outcome: "not_applied" },
+      });
+    }
+    this.#operations += count;
+    const rest = chunk.subarray(consumed);
+    this.#pieces = rest.length === 0 ? [] : [rest];
+    this.#pieceBytes = rest.length;
+    // A long operation is not looked at again with every piece of it.
+    this.#enough = Math.max(limits.SPLIT_BYTES, 2 * rest.length);
+    if (refused.length > 0) this.#ring();
+    return consumed;
+  }
+
+  /** Whether reading has to wait. Then the longest lanes are loaded, so that half of what is held at most waits. */
+  #isFull(): boolean {
+    const { heldBytes } = this.#options;
+    if (this.#held >= heldBytes) for (const lane of this.#lanes.longest(heldBytes / 2)) this.#load(lane);
+    return this.#held >= heldBytes || this.#told.length >= limits.FEED_TOLD;
+  }
+
+  /** Loads what waits in a lane, now or after what is under way. */
+  #load(lane: Lane): void {
+    if (lane.isLoading) lane.isDue = true;
+    if (lane.isLoading || lane.count === 0 || this.#isStopped) return;
+    lane.isLoading = true;
+    this.#loading += 1;
+    const taken = lane.take();
+    const told = this.#loadNow(lane.key, taken).catch((error: unknown) => this.#tellAll(taken, failedOutcome(error)));
+    void told.then(() => {
+      this.#held -= taken.bytes;
+      this.#loading -= 1;
+      lane.isLoading = false;
+      if (lane.isDue || this.#hasEnded) this.#load(lane);
+      if (lane.count === 0 && !lane.isLoading) this.#lanes.delete(lane);
+      this.#ring();
+    });
+  }
+
+  async #loadNow(key: PartitionKey, { load, numbers, ids }: Taken): Promise<void> {
+    const outcomes = new Map<number, LoadOutcome>();
+    for (const outcome of await this.#place.load(key, load, this.#options.timeoutMs)) {
+      outcomes.set(outcome.index, outcome);
+    }
+    const apart: Apart[] = [];
+    numbers.forEach((number, index) => {
+      const id = ids[index] ?? "";
+      const told = outcomes.get(index);
+      if (told !== undefined && "later" in told) apart.push({ number, id, ...told.later });
+      else this.#told.push({ number, id, outcome: told?.outcome ?? DONE });
+    });
+    this.#ring();
+    await this.#applyApart(key, apart);
+  }
+
+  /** Writes each by its own: those on one document one after the other, others side by side. */
+  async #applyApart(key: PartitionKey, apart: readonly Apart[]): Promise<void> {
+    const byDocument = new Map<string, Apart[]>();
+    for (const one of apart) {
+      const others = byDocument.get(one.id);
+      if (others === undefined) byDocument.set(one.id, [one]);
+      else others.push(one);
+    }
+    const documents = byDocument.values();
+    const applyNext = async (): Promise<void> => {
+      for (const document of documents) {
+        for (const { number, id, kind, condition, body } of document) {
+          const request = { kind, rawPath: "", id, create: false, condition, body };
+          const outcome = await this.#place.apply(key, request, this.#options.timeoutMs).catch(failedOutcome);
+          this.#told.push({ number, id, outcome });
+        }
+        this.#ring();
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(limits.FEED_APART, byDocument.size) }, applyNext));
+  }
+
+  #tellAll({ numbers, ids }: Taken, outcome: Outcome): void {
+    numbers.forEach((number, index) => {
+      this.#told.push({ number, id: ids[index] ?? "", outcome });
+    });
+  }
+
+  #ring(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const wake of waiting) wake();
+  }
+
+  /** Settles when anything happens that somebody may wait for. */
+  #heard(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+}
+
+function joined(pieces: readonly Uint8Array[], bytes: number): Uint8Array {
+  if (pieces.length === 1) return pieces[0] ?? NOTHING;
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for (const piece of pieces) {
+    whole.set(piece, at);
+    at += piece.length;
+  }
+  return whole;
+}

@@ -1,0 +1,128 @@
+/**
+ * Many operations of a feed on one partition in one go. When they are many, the core writes the segments of them that
+ * folding would have written later; when they are few, they go to the tail like any others. Either way what was loaded is
+ * acknowledged after the commit that holds it. What has to look at its document is left to whoever feeds.
+ *
+ * Segments are written in slices between which requests run. A write on the partition that comes meanwhile might have
+ * been decided on a document that the load replaces; then nothing is committed, and the load is done again.
+ */
+import type { Engine, Load, LoadedOperation, LoadResult, Place } from "@brooklet/core";
+import type { Bucket, PartitionStore, StoredManifest } from "@brooklet/store";
+import type { LoadOutcome } from "./cluster.ts";
+import type { Deadline } from "./deadline.ts";
+import { driveInSlices } from "./drive.ts";
+import { failedOutcome, tooLate } from "./failure.ts";
+import { FOLD_BYTES, FOLD_OPERATIONS, SLICE_MS } from "./limits.ts";
+import type { Maintenance } from "./maintenance.ts";
+import { placeOf, sourceOf } from "./place.ts";
+
+/** Where a load works. */
+export interface LoadPlace {
+  readonly key: string;
+  readonly bucket: Bucket;
+  readonly engine: Engine;
+  readonly maintenance: Maintenance;
+  /** Waits until the tail takes more. */
+  readonly room: () => Promise<void>;
+}
+
+/** A load that others disturb so often goes to the tail instead, which nothing can disturb. */
+const ATTEMPTS = 3;
+
+/** Loads operations; what comes of each, but for those that are simply done. Never rejects. */
+export async function loadPartition(place: LoadPlace, load: Load, deadline: Deadline): Promise<readonly LoadOutcome[]> {
+  try {
+    const isWorthSegments = load.count >= FOLD_OPERATIONS || load.operations.length >= FOLD_BYTES;
+    for (let attempt = 0; isWorthSegments && attempt < ATTEMPTS; attempt += 1) {
+      const loaded = await place.maintenance.alone(() => intoSegments(place, load, deadline));
+      if (loaded !== undefined) return outcomesOf(loaded.outcomes);
+    }
+    return await intoTail(place, load, deadline);
+  } catch (error) {
+    const failed = failedOutcome(error);
+    return Array.from({ length: load.count }, (_, index) => ({ index, outcome: failed }));
+  }
+}
+
+/** Writes segments and commits them. Nothing: something else was written meanwhile. */
+async function intoSegments(place: LoadPlace, load: Load, deadline: Deadline): Promise<LoadResult | undefined> {
+  const { bucket, key, maintenance } = place;
+  if (deadline.passed || maintenance.stopped) throw tooLate();
+  const { store, application } = bucket;
+  const startMs = performance.now();
+  let seen: StoredManifest | undefined;
+  const source = {
+    ...sourceOf(store, key),
+    manifest: (layout: number, operation: number): StoredManifest => {
+      seen = store.manifest(key, layout, operation);
+      return seen;
+    },
+  };
+  const task = place.engine.load(placeOf(store.state(key)), nowSeconds(), store.firstFreeSegment, load);
+  const isSame = (): boolean => bucket.isOpen && bucket.store === store && bucket.application === application;
+  const stop = (): boolean => maintenance.stopped || !isSame();
+  const loaded = await driveInSlices(task, source, { sliceMs: SLICE_MS, turn: maintenance.turn, stop });
+  if (maintenance.stopped) throw tooLate();
+  if (loaded === undefined || !isSame() || !isUndisturbed(store, place, seen)) return undefined;
+  if (loaded.change !== undefined) maintenance.commit(bucket, key, loaded.change, startMs);
+  return loaded;
+}
+
+/** Whether the partition is still what the core saw of it. */
+function isUndisturbed(store: PartitionStore, { bucket, key }: LoadPlace, seen: StoredManifest | undefined): boolean {
+  if (seen === undefined) return true;
+  const { layout, lastOperation } = store.state(key);
+  return layout === seen.layout && lastOperation === (seen.operations.at(-1)?.number ?? 0) && !bucket.hasQueued(key);
+}
+
+/** Makes operations of the tail and commits them. */
+async function intoTail(place: LoadPlace, load: Load, deadline: Deadline): Promise<readonly LoadOutcome[]> {
+  const { bucket, key, maintenance } = place;
+  await place.room();
+  for (;;) {
+    if (deadline.passed) throw tooLate();
+    const { application } = bucket;
+    const nowhere: Place = { partition: 0, key, layout: 0, operation: 0 };
+    const task = place.engine.load(nowhere, nowSeconds(), 0, load);
+    const stop = (): boolean => bucket.application !== application;
+    const loaded = await driveInSlices(task, sourceOf(bucket.store, key), {
+      sliceMs: SLICE_MS,
+      turn: maintenance.turn,
+      stop,
+    });
+    // Another application was deployed meanwhile.
+    if (loaded === undefined || stop()) continue;
+    try {
+      await Promise.all(loaded.operations.map(({ id, bytes }) => bucket.write(key, bytes, { id, decided: true })));
+    } catch (error) {
+      return outcomesOf(loaded.outcomes, error);
+    }
+    maintenance.written(bucket, key);
+    return outcomesOf(loaded.outcomes);
+  }
+}
+
+/** What came of operations that is worth telling; `failure` is what came of the commit that should have held them. */
+function outcomesOf(loaded: readonly LoadedOperation[], failure?: unknown): readonly LoadOutcome[] {
+  const failed = failure === undefined ? undefined : failedOutcome(failure);
+  const outcomes: LoadOutcome[] = [];
+  loaded.forEach((operation, index) => {
+    if (operation.kind === "later") outcomes.push({ index, later: operation.later });
+    else if (operation.kind === "refused") {
+      const { status, code, message } = operation;
+      outcomes.push({ index, outcome: { status, code, message, outcome: "not_applied" } });
+    } else {
+      const { ignoredFields, ignoredOperation } = operation;
+      if (failed !== undefined && !ignoredOperation) outcomes.push({ index, outcome: failed });
+      else if (ignoredFields || ignoredOperation) {
+        const passedOver = { ...(ignoredFields && { ignoredFields }), ...(ignoredOperation && { ignoredOperation }) };
+        outcomes.push({ index, outcome: { status: 200, ...passedOver } });
+      }
+    }
+  });
+  return outcomes;
+}
+
+function nowSeconds(): number {
+  return Math.floor(Date.now() / 1_000);
+}
