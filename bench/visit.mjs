@@ -78,7 +78,7 @@ async function fill() {
     for (let group = 0; group < GROUPS; group += 1) {
       const partition = cluster.partition(`g:g${group}`);
       await Promise.all(Array.from({ length: DOCUMENTS }, (_, number) => put(partition, group, number)));
-      await partition.maintain();
+      await cluster.maintain(`g:g${group}`);
     }
   });
 }

@@ -64,7 +64,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningService>
     ...given({ keepRemovesSeconds: options.keepRemovesSeconds, models: options.models, onProblem }),
   });
   try {
-    if (options.application !== undefined) await deploy(cluster, options.application);
+    if (options.application !== undefined) await deployDirectory(cluster, options.application);
     const server = await startServer(cluster, {
       host,
       port,
@@ -94,7 +94,8 @@ export async function serve(options: ServeOptions = {}): Promise<RunningService>
   }
 }
 
-async function deploy(cluster: Cluster, directory: string): Promise<void> {
+/** Deploys the application package of a directory. */
+export async function deployDirectory(cluster: Cluster, directory: string): Promise<void> {
   try {
     await cluster.deploy(readPackageDirectory(directory));
   } catch (error) {

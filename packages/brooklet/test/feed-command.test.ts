@@ -1,5 +1,8 @@
 /** `brooklet feed` and `brooklet export` against a server in this process. */
+import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -110,6 +113,61 @@ test("what could not be sent is not done, what was refused is", async () => {
   const refused = '{"put":"id:note:note:g=alice:x","fields":{"nosuch":1}}\n';
   await run(["feed", "-", "--checkpoint", checkpoint, "--url", service.url], refused + put(2));
   expect(JSON.parse(readFileSync(checkpoint, "utf8"))).toEqual({ operations: 2 });
+});
+
+test("a data directory is fed without a server, and served afterwards", async () => {
+  const data = join(folder(), "data");
+  const all = Array.from({ length: 600 }, (_, number) => put(number)).join("");
+  expect(await run(["feed", "-", "--threads", "0", "--data", data], all, 10_000)).toMatchObject({ code: 2 });
+  const words = ["feed", "-", "--threads", "0", "--data", data, "--app", packageOf(), "--json"];
+  const { code, printed, warned } = await run(words, all, 10_000);
+  expect(warned).toBe("");
+  expect([code, JSON.parse(printed[0] ?? "")]).toMatchObject([0, { applied: 600, failed: 0 }]);
+  // What was deployed once is there the next time.
+  const more = await run(
+    ["feed", "-", "--threads", "0", "--data", data, "--results"],
+    `${put(7, "other")}{"put":"id:no:no::1","fields":{}}`,
+  );
+  expect(more.code).toBe(1);
+  expect(more.printed.map((line) => line.slice(0, 42))).toContain('{"id":"id:note:note:g=alice:7","ok":true}');
+  const service = await serve({ path: data, port: 0, threads: 0 });
+  onTestFinished(() => service.close());
+  const alice = connect({ url: service.url }).group("alice");
+  expect([await alice.get(note, "7"), await alice.get(note, "599")]).toEqual([
+    { title: "other" },
+    { title: "Note 599" },
+  ]);
+});
+
+test("a server that knows nothing of feeds is sent operation by operation", async () => {
+  const service = await served();
+  const paths: string[] = [];
+  // What a Vespa, or a release before, answers.
+  const front = createServer((asked, answer) => {
+    paths.push(`${asked.method} ${asked.url}`);
+    if (asked.url?.startsWith("/feed/") === true) {
+      answer.writeHead(404).end("{}");
+      return;
+    }
+    const to = request(`${service.url}${asked.url}`, {
+      method: asked.method,
+      headers: { "content-type": "application/json" },
+    });
+    asked.pipe(to);
+    to.once("response", (came) => {
+      answer.writeHead(came.statusCode ?? 500);
+      came.pipe(answer);
+    });
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void front.close());
+  await once(front, "listening");
+  const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
+  expect(await run(["feed", "-", "--url", url], put(1) + put(2))).toMatchObject({ code: 0 });
+  expect(paths).toEqual([
+    "GET /feed/v1/",
+    expect.stringContaining("POST /document/v1/note/note/group/alice/"),
+    expect.stringContaining("POST /document/v1/note/note/group/alice/"),
+  ]);
 });
 
 test("what is exported deploys and feeds again, document by document", { timeout: 60_000 }, async () => {

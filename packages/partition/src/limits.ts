@@ -86,7 +86,7 @@ export const FEED_HELD_BYTES: number = 32 << 20;
 /** What an operation takes beside its bytes while it is held, about. */
 export const FEED_OPERATION_BYTES = 256;
 /** Outcomes that nobody took yet, after which no more of a feed is read. */
-export const FEED_TOLD = 65_536;
+export const FEED_TOLD = 16_384;
 /** A source that brings nothing for so long has what it brought loaded; longer while a long operation is on its way. */
 export const FEED_PATIENCE_MS = 20;
 /** Operations of one load that are written by their own at a time. */

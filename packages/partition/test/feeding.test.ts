@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { FedOperation, PartitionKey } from "../src/cluster.ts";
+import { FEED_TOLD } from "../src/limits.ts";
 import type { LocalCluster } from "../src/local-cluster.ts";
 import { getNote, openCore, packageOf, putNote, searchNotes } from "./core-setting.ts";
 import { folder } from "./setting.ts";
@@ -200,6 +201,28 @@ test("who stops listening ends the feed, and its source is told", async () => {
     if (seen > 100) break;
   }
   await expect.poll(() => isTold).toBe(true);
+});
+
+test("who does not take outcomes is read no further", { timeout: MINUTE_MS }, async () => {
+  const cluster = await open();
+  let pulled = 0;
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      pulled += 500;
+      yield encoder.encode(lines(Array.from({ length: 500 }, (_, number) => ({ remove: id("a", number) }))));
+    }
+  }
+  for await (const some of cluster.feed(endless(), { timeoutMs: MINUTE_MS, heldBytes: 100_000 })) {
+    expect(some.length).toBeGreaterThan(0);
+    let before = -1;
+    while (pulled > before) {
+      before = pulled;
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    }
+    // The outcomes that may wait, and about what was read meanwhile.
+    expect(pulled).toBeLessThan(3 * FEED_TOLD);
+    break;
+  }
 });
 
 /** A generator of pseudo-random numbers below `end`, the same for the same seed (mulberry32). */

@@ -1,6 +1,6 @@
 /**
- * Feeds the data directory given until it is killed, with the built core (`core`) or the stand-in (`fake`). Each
- * document has one writer; what it issues (`+`) and what was acknowledged (`=`) is written to standard output at once,
+ * Feeds the data directory given until it is killed, with the built core (`core`; in bulk: `bulk`) or the stand-in
+ * (`fake`). Each document has one writer; what it issues (`+`) and what was acknowledged (`=`) is written to standard output at once,
  * so that nothing of it is lost with the process.
  */
 import { writeSync } from "node:fs";
@@ -29,7 +29,7 @@ const engines = {
     bodyOf: (value, padding) => ({ fields: { value, padding } }),
   },
 };
-const { make, idOf, bodyOf } = engines[kind];
+const { make, idOf, bodyOf } = engines[kind === "bulk" ? "core" : kind];
 const cluster = new LocalCluster({ storage, makeEngine: make, onProblem });
 
 async function feed(key, name) {
@@ -47,5 +47,35 @@ async function feed(key, name) {
   }
 }
 
+/** Feeds in bulk: rounds of many operations on one partition, which become segments, and of few, which do not. */
+async function feedInBulk(key) {
+  for (let step = 0; ; step += 1) {
+    const count = step % 3 === 0 ? 20 : 300;
+    const values = new Map();
+    async function* operations() {
+      const lines = [];
+      for (let at = 0; at < count; at += 1) {
+        const name = `d${(step * 7 + at) % 350}`;
+        const isRemove = (step + at) % 7 === 6;
+        const value = isRemove ? "-" : `${round}-${step * 400 + at}`;
+        values.set(name, value);
+        const id = idOf(key, name);
+        const put = { put: id, ...bodyOf(value, value.repeat((step * 400 + at) % 400)) };
+        lines.push(JSON.stringify(isRemove ? { remove: id } : put));
+      }
+      say([...values].map(([name, value]) => `+ ${key} ${name} ${value}`).join("\n"));
+      yield encoder.encode(lines.join("\n"));
+    }
+    for await (const told of cluster.feed(operations(), { timeoutMs: 60_000 })) {
+      const lines = told.map(({ id, outcome }) => {
+        const name = id.slice(id.lastIndexOf(":") + 1);
+        return outcome.status === 200 ? `= ${key} ${name} ${values.get(name)}` : `! ${JSON.stringify(outcome)}`;
+      });
+      say(lines.join("\n"));
+    }
+  }
+}
+
 say("ready");
-for (const key of ["g:a", "g:b", "n:7"]) for (let at = 0; at < 40; at += 1) void feed(key, `d${at}`);
+if (kind === "bulk") for (const key of ["g:a", "g:b", "n:7"]) void feedInBulk(key);
+else for (const key of ["g:a", "g:b", "n:7"]) for (let at = 0; at < 40; at += 1) void feed(key, `d${at}`);

@@ -467,7 +467,7 @@ impl<'a> Lexer<'a> {
 }
 
 /// Bytes up to the next quote, backslash or control character, eight at a time.
-fn plain_length(bytes: &[u8]) -> usize {
+pub(super) fn plain_length(bytes: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = 0x8080_8080_8080_8080;
     // The lowest byte that is zero after `word ^ pattern` gets its high bit set; higher ones may be false alarms, which

@@ -1,4 +1,5 @@
 //! Writes JSON; commas come by themselves. Bytes are those of the reference implementation's writer.
+use super::lex::plain_length;
 use super::number::{print_double, print_float};
 use crate::ValueWriter;
 
@@ -188,7 +189,11 @@ impl ValueWriter for JsonWriter {
 fn quote(text: &str, out: &mut String) {
     out.push('"');
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)) {
+    loop {
+        let at = plain_length(rest.as_bytes());
+        if at == rest.len() {
+            break;
+        }
         out.push_str(&rest[..at]);
         match rest.as_bytes()[at] {
             b'"' => out.push_str("\\\""),

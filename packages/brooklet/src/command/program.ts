@@ -87,7 +87,15 @@ function addFeed(program: Command, surroundings: Surroundings): void {
     .description("put, update and remove the documents of a file (JSON, one operation after the other; also gzip)")
     .argument("<file>", "the file; - for the standard input")
     .option("--url <url>", "the server", URL_DEFAULT)
-    .option("--concurrency <count>", "operations under way at a time", positive, CONCURRENCY_DEFAULT)
+    .option("--data <dir>", "a data directory that is fed without a server, instead")
+    .option("--app <dir>", "application package to deploy there before")
+    .option("--threads <count>", "threads that write there", whole)
+    .option(
+      "--concurrency <count>",
+      "operations under way at a time, where the server takes them one by one",
+      positive,
+      CONCURRENCY_DEFAULT,
+    )
     .option("--json", "print the result as JSON")
     .option("--results", "print what came of every operation, as a line of JSON each")
     .option("--checkpoint <file>", "keep in this file how far the feed came, and go on there if there is one")

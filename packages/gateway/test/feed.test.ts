@@ -1,0 +1,78 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { createGateway, type GatewayLimits } from "../src/index.ts";
+import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
+
+const URL_OF_FEED = "http://localhost/feed/v1/";
+const JSON_LINES = { accept: "application/jsonl" };
+const TWO = '{"put":"id:a:mail::1"}\n{"nothing":1}\n';
+
+async function send(
+  init: RequestInit,
+  { target = URL_OF_FEED, cluster = fakeCluster(), limits = {} as Partial<GatewayLimits> } = {},
+): Promise<{ status: number; headers: Headers; text: string; cluster: FakeCluster }> {
+  const response = await createGateway({ cluster, limits }).fetch(target, { method: "POST", ...init });
+  return { status: response.status, headers: response.headers, text: await response.text(), cluster };
+}
+
+describe("a feed in one request", () => {
+  test("is answered on lines for who accepts them", async () => {
+    const { status, headers, text } = await send({ body: TWO, headers: JSON_LINES });
+    expect([status, headers.get("content-type")]).toEqual([200, "application/jsonl; charset=UTF-8"]);
+    expect(text.split("\n").map((line) => (line === "" ? "" : JSON.parse(line)))).toEqual([
+      { operation: 0, id: "id:a:mail::1", status: 200 },
+      { operation: 1, id: "", status: 400, code: "INVALID_DOCUMENT", message: "no", outcome: "not_applied" },
+      { operations: 2, applied: 1, failed: 1 },
+      "",
+    ]);
+  });
+
+  test("is answered with its failures otherwise", async () => {
+    const { status, text } = await send({ body: TWO });
+    const failure = { operation: 1, id: "", status: 400, code: "INVALID_DOCUMENT", message: "no" };
+    expect(status).toBe(200);
+    expect(JSON.parse(text)).toEqual({
+      operations: 2,
+      applied: 1,
+      failed: 1,
+      failures: [{ ...failure, outcome: "not_applied" }],
+    });
+  });
+
+  test("may be compressed, and may be empty", async () => {
+    const body = new Uint8Array(gzipSync(TWO));
+    expect(JSON.parse((await send({ body, headers: { "content-encoding": "gzip" } })).text)).toMatchObject({
+      operations: 2,
+    });
+    expect(JSON.parse((await send({})).text)).toEqual({ operations: 0, applied: 0, failed: 0, failures: [] });
+    const broken = await send({ body: TWO, headers: { "content-encoding": "gzip" } });
+    expect([broken.status, JSON.parse(broken.text)]).toEqual([
+      400,
+      expect.objectContaining({ code: "BAD_REQUEST", message: "Invalid gzip body", applied: 0 }),
+    ]);
+    expect((await send({ body: TWO, headers: { "content-encoding": "br" } })).status).toBe(415);
+  });
+
+  test("that breaks off says so, after what was done", async () => {
+    const body = '{"put":"id:a:mail::1"}\nbroken\n';
+    const whole = await send({ body });
+    const said = { status: 400, code: "INVALID_DOCUMENT", message: "'b' stands where an operation should begin" };
+    expect([whole.status, JSON.parse(whole.text)]).toEqual([
+      400,
+      { operations: 1, applied: 1, failed: 0, failures: [], ...said },
+    ]);
+    const lines = (await send({ body, headers: JSON_LINES })).text.trimEnd().split("\n");
+    expect(JSON.parse(lines.at(-1) ?? "")).toEqual({ operations: 1, applied: 1, failed: 0, ...said });
+  });
+
+  test("is refused before anything is read of it", async () => {
+    const cluster = fakeCluster();
+    cluster.report = undefined;
+    expect((await send({ body: TWO }, { cluster })).status).toBe(503);
+    expect((await send({ method: "GET" })).headers.get("allow")).toBe("POST");
+    expect((await send({ body: TWO }, { target: `${URL_OF_FEED}more` })).status).toBe(404);
+    expect((await send({ body: TWO }, { target: `${URL_OF_FEED}?timeout=x` })).status).toBe(400);
+    const limits = { feeds: { running: 0, queued: 0, waitMs: 1 } };
+    expect((await send({ body: TWO }, { limits })).status).toBe(429);
+  });
+});
