@@ -186,7 +186,7 @@ function send(session, number, method, body) {
 
 /** Feeds documents as JSON lines on one stream, and reads what came of each. */
 async function feedStream(session, from, count) {
-  const stream = session.request({ ":method": "POST", ":path": "/feed/v1/", accept: "application/jsonl" });
+  const stream = session.request({ ":method": "POST", ":path": "/brooklet/v1/feed", accept: "application/jsonl" });
   const seen = new Uint8Array(count);
   let last = "";
   const answered = (async () => {

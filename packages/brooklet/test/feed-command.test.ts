@@ -164,7 +164,7 @@ test("a server that knows nothing of feeds is sent operation by operation", asyn
   const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`;
   expect(await run(["feed", "-", "--url", url], put(1) + put(2))).toMatchObject({ code: 0 });
   expect(paths).toEqual([
-    "GET /feed/v1/",
+    "GET /brooklet/v1/feed",
     expect.stringContaining("POST /document/v1/note/note/group/alice/"),
     expect.stringContaining("POST /document/v1/note/note/group/alice/"),
   ]);

@@ -26,8 +26,8 @@ import { type Gunzip, webGunzip } from "./inflate.ts";
 import { DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
 import { answerDeploy } from "./routes/deploy.ts";
 import { answerDocument } from "./routes/document.ts";
-import { answerRetrieval } from "./routes/retrieval.ts";
 import { answerFeed } from "./routes/feed.ts";
+import { answerRetrieval } from "./routes/retrieval.ts";
 import { answerSearch } from "./routes/search.ts";
 import { STATUS_ROUTES } from "./routes/status.ts";
 import { splitTarget } from "./target.ts";
@@ -96,7 +96,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     app.all(path, (honoContext) => respond(honoContext, kind, context, answer));
   };
   mount("/document/v1/*", "document", (call) => answerDocument(call, context, onDefect));
-  mount("/feed/v1/*", "document", (call) => answerFeed(call, context, onDefect));
+  mount("/brooklet/v1/feed", "document", (call) => answerFeed(call, context, onDefect));
   mount("/search/*", "search", (call) => answerSearch(call, context, onDefect));
   mount("/brooklet/v1/retrieve", "search", (call) => answerRetrieval(call, context, onDefect));
   mount("/application/v2/*", "deploy", (call) => answerDeploy(call, context, deployment, onDefect));

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createGateway, type GatewayLimits } from "../src/index.ts";
 import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
 
-const URL_OF_FEED = "http://localhost/feed/v1/";
+const URL_OF_FEED = "http://localhost/brooklet/v1/feed";
 const JSON_LINES = { accept: "application/jsonl" };
 const TWO = '{"put":"id:a:mail::1"}\n{"nothing":1}\n';
 
@@ -70,7 +70,7 @@ describe("a feed in one request", () => {
     cluster.report = undefined;
     expect((await send({ body: TWO }, { cluster })).status).toBe(503);
     expect((await send({ method: "GET" })).headers.get("allow")).toBe("POST");
-    expect((await send({ body: TWO }, { target: `${URL_OF_FEED}more` })).status).toBe(404);
+    expect((await send({ body: TWO }, { target: `${URL_OF_FEED}/more` })).status).toBe(404);
     expect((await send({ body: TWO }, { target: `${URL_OF_FEED}?timeout=x` })).status).toBe(400);
     const limits = { feeds: { running: 0, queued: 0, waitMs: 1 } };
     expect((await send({ body: TWO }, { limits })).status).toBe(429);

@@ -23,8 +23,8 @@ import { prepareDeployment } from "./deployment.ts";
 import { type EmbeddingSetting, embeddedOperation, embeddedSearch, embedding, type TextEmbedder } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { serviceError } from "./failure.ts";
-import { type ModelRunner, type ModelSetting, modelledSearch, modelling } from "./modelling.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
+import { type ModelRunner, type ModelSetting, modelledSearch, modelling } from "./modelling.ts";
 import { searchWidely, type WideSearchPlace } from "./wide-search.ts";
 
 /** What a cluster needs. */

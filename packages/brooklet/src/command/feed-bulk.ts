@@ -1,6 +1,6 @@
 /**
  * Feeds in bulk: the bytes of a file go as they are to a data directory opened here, or on one stream of HTTP/2 to a
- * server that has `/feed/v1/`. What comes of the operations comes back while they are sent.
+ * server that has `/brooklet/v1/feed`. What comes of the operations comes back while they are sent.
  */
 import { once } from "node:events";
 import { type ClientHttp2Stream, connect, constants } from "node:http2";
@@ -13,7 +13,7 @@ import { type Surroundings, UsageError } from "./surroundings.ts";
 
 type Told = AsyncGenerator<readonly FedOperation[], void, undefined>;
 
-const PATH = "/feed/v1/";
+const PATH = "/brooklet/v1/feed";
 const TIMEOUT_MS = 180_000;
 /** Much is held at a time, so that segments become large: nobody else is served meanwhile. */
 const HELD_BYTES = 96 << 20;

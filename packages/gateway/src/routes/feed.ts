@@ -1,6 +1,6 @@
 /**
- * `POST /feed/v1/`, an interface of our own: many operations in one request, in the form of Vespa's feeds, done in bulk.
- * They are done while the body arrives, and what comes of each is told while they are done, in no order: as JSON lines if
+ * `POST /brooklet/v1/feed`, an interface of our own: many operations in one request, in the form of Vespa's feeds, done
+ * in bulk. They are done while the body arrives, and what comes of each is told while they are done, in no order: as JSON lines if
  * the client accepts those, else at the end as one JSON document with the failures. A client that does not read its
  * answers is read no further.
  */
@@ -26,11 +26,10 @@ interface Summary {
   failed: number;
 }
 
-/** Answers a request to `/feed/v1/`. Does not throw. */
+/** Answers a request to `/brooklet/v1/feed`. Does not throw. */
 export async function answerFeed(call: Call, context: GatewayContext, onDefect: DefectListener): Promise<Reply> {
   try {
     const { path, query } = splitTarget(call.target);
-    if (path !== "/feed/v1/" && path !== "/feed/v1") throw new ServiceError("NOT_FOUND", `Nothing at '${echo(path)}'`);
     if (call.method !== "POST") return onlyPost(call);
     const parameters = new DocumentParameters(parseParameters(query, context.limits.parameterCount), path);
     const timeoutMs = parameters.timeSpanMs("timeout") ?? context.limits.documentTimeoutMs;
