@@ -196,8 +196,8 @@ export class Core implements Engine {
     return this.#open(KIND.split, new Writer(), decodeSplit, chunk);
   }
 
-  load(place: Place, nowSeconds: number, firstFreeSegment: number, load: Load): Task<LoadResult> {
-    const writer = writePlace(place).u64(nowSeconds).u32(firstFreeSegment).varint(load.count);
+  load(place: Place, nowMicros: number, firstFreeSegment: number, load: Load): Task<LoadResult> {
+    const writer = writePlace(place).u64(nowMicros).u32(firstFreeSegment).varint(load.count);
     return this.#open(KIND.load, writer, decodeLoad, load.operations);
   }
 

@@ -58,7 +58,7 @@ async function intoSegments(place: LoadPlace, load: Load, deadline: Deadline): P
       return seen;
     },
   };
-  const task = place.engine.load(placeOf(store.state(key)), nowSeconds(), store.firstFreeSegment, load);
+  const task = place.engine.load(placeOf(store.state(key)), nowMicros(), store.firstFreeSegment, load);
   const isSame = (): boolean => bucket.isOpen && bucket.store === store && bucket.application === application;
   const stop = (): boolean => maintenance.stopped || !isSame();
   const loaded = await driveInSlices(task, source, { sliceMs: SLICE_MS, turn: maintenance.turn, stop });
@@ -83,7 +83,7 @@ async function intoTail(place: LoadPlace, load: Load, deadline: Deadline): Promi
     if (deadline.passed) throw tooLate();
     const { application } = bucket;
     const nowhere: Place = { partition: 0, key, layout: 0, operation: 0 };
-    const task = place.engine.load(nowhere, nowSeconds(), 0, load);
+    const task = place.engine.load(nowhere, nowMicros(), 0, load);
     const stop = (): boolean => bucket.application !== application;
     const loaded = await driveInSlices(task, sourceOf(bucket.store, key), {
       sliceMs: SLICE_MS,
@@ -123,6 +123,7 @@ function outcomesOf(loaded: readonly LoadedOperation[], failure?: unknown): read
   return outcomes;
 }
 
-function nowSeconds(): number {
-  return Math.floor(Date.now() / 1_000);
+/** When what is loaded now is written, as documents say it. */
+function nowMicros(): number {
+  return Date.now() * 1_000;
 }
