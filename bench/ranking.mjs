@@ -54,6 +54,12 @@ function dot(a, b) {
   return sum;
 }
 
+/** Milliseconds of processor time of this process: what others do on the machine does not count. */
+function processorTime() {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
 function median(values) {
   return [...values].sort((a, b) => a - b)[values.length >> 1];
 }
@@ -101,7 +107,7 @@ function parsed(body) {
   return answer.root;
 }
 
-/** Medians of several kinds of query, asked in turn so that what disturbs the machine disturbs all of them. */
+/** Medians of the processor time of several kinds of query, asked in turn so that what disturbs one disturbs all. */
 async function inTurn(cluster, kinds, queries, warmMs) {
   const warmUntil = performance.now() + warmMs;
   for (let turn = 0; performance.now() < warmUntil; turn += 1)
@@ -110,9 +116,9 @@ async function inTurn(cluster, kinds, queries, warmMs) {
   for (let turn = 0; turn < queries; turn += 1)
     for (const [at, kind] of kinds.entries()) {
       const properties = kind.properties(turn);
-      const start = performance.now();
+      const start = processorTime();
       const body = await search(cluster, properties);
-      times[at].push(performance.now() - start);
+      times[at].push(processorTime() - start);
       if (turn % 8 === 0) kind.check(parsed(body), turn);
     }
   return times.map(median);
@@ -209,7 +215,7 @@ function bm25(tokens, terms) {
 /** nativeFieldMatch over one field by its formula, with the tables of rank-type `about`. */
 function nativeFieldMatch(tokens, terms) {
   const first = (x) => 8_000 * Math.exp(-x / 12.5);
-  const count = (x) => 1_500 * Math.log(1 + x / 4_000) + 19;
+  const count = (x) => 1_500 * Math.log(1 + x / 19) + 4_000;
   const largest = 0.5 * first(0) + 0.5 * count(255);
   const length = Math.max(6, tokens.length);
   let score = 0;
@@ -246,7 +252,8 @@ function textSimilarity(tokens, terms) {
   }
   const single = taken.length === 1;
   proximity = single ? near(tokens.length) : proximity / (taken.length - 1);
-  order = single ? 1 : order / (taken.length - 1);
+  if (single) order = terms.length === 1 ? 1 : 0;
+  else order /= taken.length - 1;
   const matches = Math.min(tokens.length, taken.length);
   return 0.35 * proximity + 0.15 * order + (0.3 * taken.length) / terms.length + (0.2 * matches) / tokens.length;
 }
@@ -431,9 +438,9 @@ async function kernelRates() {
     if (prepare(kind, TOKEN_CELLS) !== 1) throw new Error("the kernel was not prepared");
     for (const until = performance.now() + 500; performance.now() < until; ) dots(20);
     const rates = Array.from({ length: 9 }, () => {
-      const start = performance.now();
+      const start = processorTime();
       if (!Number.isFinite(dots(200))) throw new Error("a dot product is not finite");
-      return (200 * cellsOfARound()) / ((performance.now() - start) / 1_000);
+      return (200 * cellsOfARound()) / ((processorTime() - start) / 1_000);
     });
     return median(rates);
   };

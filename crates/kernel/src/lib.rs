@@ -42,6 +42,6 @@ pub use checksum::{checksum, hash128};
 pub use code::{CODE_DIMENSIONS_MAX, Code, padded_dimensions, quantise};
 pub use code_query::{CodeQuery, code_dots};
 pub use find::Needle;
-pub use products::{PRODUCT_LANES, sums_of_products};
+pub use products::{NARROW_SUMS, PRODUCT_LANES, sums_of_products};
 pub use query::{Query, cosine, squared_norm};
 pub use top::{TopK, score_key};

@@ -1,7 +1,7 @@
 //! Sums of products as ranking expressions define them, for evaluating many at once: every product is rounded to a
-//! 32-bit float, as the cell it would be, and the sum is made in 64-bit floats: cell `i` goes to lane `i % 8`, and in the
-//! end lanes are added in pairs of neighbours. Unlike the kernels of distances nothing is flushed: these are the bits that
-//! evaluating the expression step by step gives.
+//! 32-bit float, as the cell it would be. Cell `i` goes to lane `i % 8`; of 32 cells that follow each other a lane adds
+//! its four in 32-bit floats, and these sums in 64-bit floats; in the end lanes are added in pairs of neighbours. Unlike
+//! the kernels of distances nothing is flushed: these are the bits that evaluating the expression step by step gives.
 
 use crate::arch::Selected;
 use crate::lanes::Lanes;
@@ -9,6 +9,9 @@ use std::array::from_fn;
 
 /// Cells are taken by so many: rows are padded with zeros, which change no sum, to a multiple of it.
 pub const PRODUCT_LANES: usize = 8;
+
+/// So many cells of a lane are added in 32-bit floats before the sum is widened.
+pub const NARROW_SUMS: usize = 4;
 
 /// Rows that share the loads of the other operand.
 const TOGETHER: usize = 2;
@@ -38,15 +41,13 @@ pub fn sums_of_products(rows: &[f32], row: &[f32], sums: &mut [f64]) {
 #[inline(always)]
 fn together<const M: usize>(rows: [&[[f32; 8]]; M], row: &[[f32; 8]]) -> [f64; M] {
     let mut sums: [[F64; 4]; M] = [[Selected::zero_f64(); 4]; M];
-    for (index, block) in row.iter().enumerate() {
-        let right = read(block);
-        for (sums, row) in sums.iter_mut().zip(&rows) {
-            let left = read(&row[index]);
-            let product = |half: usize| Selected::multiply_f32(left[half], right[half]);
-            let (low, high) = (Selected::widen_f32(product(0)), Selected::widen_f32(product(1)));
-            let widened = [low[0], low[1], high[0], high[1]];
-            *sums = from_fn(|lane| Selected::add_f64(sums[lane], widened[lane]));
-        }
+    let (groups, rest) = row.as_chunks::<NARROW_SUMS>();
+    for (index, group) in groups.iter().enumerate() {
+        let others = rows.map(|row| &row[index * NARROW_SUMS..][..NARROW_SUMS]);
+        add_group(&mut sums, others, group);
+    }
+    if !rest.is_empty() {
+        add_group(&mut sums, rows.map(|row| &row[groups.len() * NARROW_SUMS..][..rest.len()]), rest);
     }
     sums.map(|sums| {
         let pairs = sums.map(|pair| {
@@ -55,6 +56,29 @@ fn together<const M: usize>(rows: [&[[f32; 8]]; M], row: &[[f32; 8]]) -> [f64; M
         });
         (pairs[0] + pairs[1]) + (pairs[2] + pairs[3])
     })
+}
+
+/// Adds the products of some blocks: narrow ones first, then these sums.
+#[inline(always)]
+fn add_group<const M: usize>(sums: &mut [[F64; 4]; M], rows: [&[[f32; 8]]; M], row: &[[f32; 8]]) {
+    let mut narrow: [[F32; 2]; M] = from_fn(|m| products(read(&rows[m][0]), read(&row[0])));
+    for (index, block) in row.iter().enumerate().skip(1) {
+        let right = read(block);
+        for (narrow, row) in narrow.iter_mut().zip(&rows) {
+            let product = products(read(&row[index]), right);
+            *narrow = from_fn(|half| Selected::add_f32(narrow[half], product[half]));
+        }
+    }
+    for (sums, narrow) in sums.iter_mut().zip(narrow) {
+        let (low, high) = (Selected::widen_f32(narrow[0]), Selected::widen_f32(narrow[1]));
+        let widened = [low[0], low[1], high[0], high[1]];
+        *sums = from_fn(|lane| Selected::add_f64(sums[lane], widened[lane]));
+    }
+}
+
+#[inline(always)]
+fn products(left: [F32; 2], right: [F32; 2]) -> [F32; 2] {
+    from_fn(|half| Selected::multiply_f32(left[half], right[half]))
 }
 
 #[inline(always)]
@@ -70,8 +94,12 @@ mod tests {
     /// One cell after the other, from the definition.
     fn naive(a: &[f32], b: &[f32]) -> f64 {
         let mut lanes = [0.0f64; 8];
-        for (at, (a, b)) in a.iter().zip(b).enumerate() {
-            lanes[at % 8] += f64::from((f64::from(*a) * f64::from(*b)) as f32);
+        for (a, b) in a.chunks(32).zip(b.chunks(32)) {
+            let mut narrow = [0.0f32; 8];
+            for (at, (a, b)) in a.iter().zip(b).enumerate() {
+                narrow[at % 8] += (f64::from(*a) * f64::from(*b)) as f32;
+            }
+            lanes.iter_mut().zip(narrow).for_each(|(lane, narrow)| *lane += f64::from(narrow));
         }
         let [a, b, c, d, e, f, g, h] = lanes;
         ((a + b) + (c + d)) + ((e + f) + (g + h))
@@ -90,7 +118,7 @@ mod tests {
                 _ => plain,
             }
         };
-        for length in [8usize, 16, 128, 136] {
+        for length in [8usize, 16, 32, 40, 128, 152] {
             for count in 0..6 {
                 let row: Vec<f32> = (0..length).map(|_| next()).collect();
                 let rows: Vec<f32> = (0..length * count).map(|_| next()).collect();

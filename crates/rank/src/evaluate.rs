@@ -103,7 +103,7 @@ impl<'a> Run<'a> {
                 self.number(body)
             }
             NumberNode::Reduce(aggregator, child) => match self.tensor(child) {
-                Ok(tensor) => aggregate(*aggregator, &tensor.cells),
+                Ok(tensor) => aggregate(*aggregator, tensor.tensor_type.cell, &tensor.cells),
                 Err(failure) => self.fail(failure),
             },
             NumberNode::ReduceProduct(aggregator, product) => self.reduce_product(*aggregator, product),
@@ -378,13 +378,13 @@ impl<'a> Run<'a> {
         let product = |(a, b): (&f64, &f64)| cell.round(a * b);
         if aggregator != Aggregator::Sum {
             let product: Vec<f64> = left.cells.iter().zip(&right.cells).map(product).collect();
-            return aggregate(aggregator, &product);
+            return aggregate(aggregator, cell, &product);
         }
         let size = left.cells.len().min(right.cells.len());
         let (left, right) = (&left.cells[..size], &right.cells[..size]);
         match cell {
-            CellType::Double => sum_of(size, |at| left[at] * right[at]),
-            _ => sum_of(size, |at| f64::from((left[at] * right[at]) as f32)),
+            CellType::Double => sum_of(cell, size, |at| left[at] * right[at]),
+            _ => sum_of(cell, size, |at| f64::from((left[at] * right[at]) as f32)),
         }
     }
 
@@ -467,9 +467,9 @@ impl<'a> Run<'a> {
 }
 
 /// All cells made one number.
-fn aggregate(aggregator: Aggregator, cells: &[f64]) -> f64 {
+fn aggregate(aggregator: Aggregator, cell: CellType, cells: &[f64]) -> f64 {
     if aggregator == Aggregator::Sum {
-        return sum_of(cells.len(), |at| cells[at]);
+        return sum_of(cell, cells.len(), |at| cells[at]);
     }
     let mut accumulator = Accumulator::default();
     cells.iter().for_each(|cell| accumulator.add(aggregator, *cell));

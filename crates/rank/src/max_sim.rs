@@ -88,9 +88,12 @@ impl MaxSim {
     fn take(&mut self, extreme: Binary) {
         self.row.resize(self.size.next_multiple_of(PRODUCT_LANES), 0.0);
         sums_of_products(&self.kept, &self.row, &mut self.sums);
-        for (best, sum) in self.best.iter_mut().zip(&self.sums) {
-            let sum = f64::from(*sum as f32);
-            *best = if self.rows == 0 { sum } else { extreme.apply(*best, sum) };
+        let sums = self.best.iter_mut().zip(&self.sums).map(|(best, sum)| (best, f64::from(*sum as f32)));
+        // The first of equal sums counts, and the first of all if it is no number.
+        match extreme {
+            _ if self.rows == 0 => sums.for_each(|(best, sum)| *best = sum),
+            Binary::Min => sums.for_each(|(best, sum)| *best = if sum < *best { sum } else { *best }),
+            _ => sums.for_each(|(best, sum)| *best = if *best < sum { sum } else { *best }),
         }
         self.rows += 1;
     }
@@ -181,7 +184,7 @@ impl Run<'_> {
 
 /// The same for products of doubles, of which neither they nor their sums are rounded.
 fn max_sim_of_doubles(kept: &Tensor, rows: &Tensor, size: usize, extreme: Binary) -> Vec<f64> {
-    let sum = |row: &[f64], other: &[f64]| sum_of(size, |at| row[at] * other[at]);
+    let sum = |row: &[f64], other: &[f64]| sum_of(CellType::Double, size, |at| row[at] * other[at]);
     let best = |row: &[f64]| {
         let sums = rows.cells.chunks_exact(size).map(|other| sum(row, other));
         sums.reduce(|best, sum| extreme.apply(best, sum))

@@ -16,6 +16,7 @@ use crate::sd::lex::SourceFile;
 use crate::sd::parse::{profile_file, schema_file};
 use crate::sd::tree::SchemaTree;
 use crate::services::{EmbedderConfig, LanguageModelConfig, SearchChain, language};
+use crate::significance::{self, SignificanceModels};
 use crate::suggest::did_you_mean;
 use crate::{constant_files, expression_files, overrides, query_profiles, resolve, services, validate};
 
@@ -42,6 +43,8 @@ pub struct Application {
     pub models: BTreeMap<String, Arc<[u8]>>,
     /// What ONNX files say of themselves, by their path in the package; of a file that is none, why.
     pub onnx_files: BTreeMap<String, Result<Arc<OnnxSignature>, String>>,
+    /// In how many documents of other corpora words stand.
+    pub significance: SignificanceModels,
     /// Named sets of request parameters.
     pub query_profiles: QueryProfiles,
 }
@@ -112,6 +115,7 @@ impl Application {
             None => Vec::new(),
         };
         let (models, onnx_files) = model_files(&package);
+        let significance = significance::read(&services.significance_models, &package)?;
         let mut warnings = package.warnings;
         warnings.extend(services.warnings);
         let query_profiles =
@@ -157,6 +161,7 @@ impl Application {
             overrides,
             models,
             onnx_files,
+            significance,
             query_profiles,
         };
         application.check_selections(&places)?;

@@ -24,6 +24,7 @@ mod resolve;
 mod schema;
 mod sd;
 mod services;
+mod significance;
 mod suggest;
 mod summary_class;
 mod validate;
@@ -41,4 +42,5 @@ pub use rank_profile::{
 };
 pub use schema::Schema;
 pub use services::{EmbedderConfig, LanguageModelConfig, SearchChain};
+pub use significance::{SignificanceModel, SignificanceModels};
 pub use summary_class::{SummaryClass, SummaryField, SummaryTransform};

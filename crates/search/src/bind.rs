@@ -10,7 +10,7 @@ use std::rc::Rc;
 use brooklet_query::annotations::Annotations;
 use brooklet_query::tree::{self, Item, NearestNeighbor, Operator, Place};
 use brooklet_rank::match_data::{DocumentFrequency, FieldId, QueryTerm, QueryTerms};
-use brooklet_schema::Schema;
+use brooklet_schema::{Schema, SignificanceModel};
 use brooklet_segment::layout::{ColumnKind, ColumnSpec};
 use brooklet_task::{Code, Issues, Rejection, Span, limits};
 
@@ -32,12 +32,12 @@ pub(crate) struct Bound {
 }
 
 /// Binds `item` to `schema`. `sole`: whether no other schema is searched. What is refused is found in `statement`, the
-/// text that the places of items are in.
+/// text that the places of items are in. `significance` tells how rare words are.
 pub(crate) fn bind(
     item: &Item,
     (schema, analysis): (&DeployedSchema, &Analysis),
     sole: bool,
-    inputs: &Inputs,
+    (inputs, significance): (&Inputs, Option<&SignificanceModel>),
     statement: Option<&str>,
     issues: &mut Issues,
 ) -> Result<Bound, Rejection> {
@@ -47,6 +47,7 @@ pub(crate) fn bind(
         analysis,
         sole,
         inputs,
+        significance,
         issues,
         scope: None,
         at: Place::default(),
@@ -78,6 +79,7 @@ struct Binder<'a> {
     analysis: &'a Analysis,
     sole: bool,
     inputs: &'a Inputs,
+    significance: Option<&'a SignificanceModel>,
     issues: &'a mut Issues,
     /// The field whose elements are looked at: names are those of its parts.
     scope: Option<String>,
@@ -184,7 +186,8 @@ impl Binder<'_> {
         term.significance = annotations.significance;
         term.document_frequency = annotations
             .document_frequency
-            .map(|of| DocumentFrequency { frequency: of.frequency as f64, count: of.count as f64 });
+            .map(|of| DocumentFrequency { frequency: of.frequency as f64, count: of.count as f64 })
+            .or_else(|| self.modelled(item));
         if let Some(connectivity) = annotations.connectivity {
             term.connectedness = connectivity.weight;
         }
@@ -193,6 +196,14 @@ impl Binder<'_> {
         term.words = words;
         self.terms.push(term);
         Ok(self.terms.len() - 1)
+    }
+
+    /// What the significance model knows of a word of which the query does not say how rare it is.
+    fn modelled(&self, item: &Item) -> Option<DocumentFrequency> {
+        let model = self.significance.filter(|_| item.annotations.significance.is_none())?;
+        let Operator::Term(term) = &item.operator else { return None };
+        let frequency = model.frequency(&term.text.to_lowercase()) as f64;
+        Some(DocumentFrequency { frequency, count: model.documents as f64 })
     }
 
     fn near(&mut self, near: &tree::Near, counts: bool) -> Result<Node, Rejection> {

@@ -5,6 +5,7 @@ use brooklet_document::embedding::Embeddings;
 use brooklet_document::json::TensorFormat;
 use brooklet_query::tree::Query;
 use brooklet_rank::match_data::RankProperties;
+use brooklet_schema::SignificanceModel;
 use brooklet_task::{Code, Issues, Rejection, limits};
 
 use crate::analysis::Analysis;
@@ -37,9 +38,11 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) ->
     let searched = searched(deployed, &query, properties)?;
     let embeddings = embedded_inputs::given(deployed, properties)?;
     let models = Rc::new(GivenOutputs::of(properties)?);
+    let significance = significance_model(deployed, &searched, properties)?;
     for schema in &searched {
         let sole = searched.len() == 1;
-        schemas.push(for_schema(schema, &query, sole, (properties, &embeddings, &models, now), &mut issues)?);
+        let given = (properties, &embeddings, &models, now);
+        schemas.push(for_schema(schema, &query, sole, given, significance, &mut issues)?);
     }
     let timeout_ms = match query.timeout_ms {
         Some(timeout_ms) => timeout_ms.min(limits::TIMEOUT_MAX_MS),
@@ -202,6 +205,7 @@ fn for_schema(
     query: &Query,
     sole: bool,
     (properties, embeddings, models, now): (&Properties, &Embeddings, &Rc<GivenOutputs>, i64),
+    significance: Option<&SignificanceModel>,
     issues: &mut Issues,
 ) -> Result<SchemaPlan, Rejection> {
     let profile_name = properties.value("ranking.profile").unwrap_or("default");
@@ -230,7 +234,7 @@ fn for_schema(
     }
     let analysis = Analysis::of(&rank_properties)?;
     let statement = properties.value("yql").filter(|yql| !yql.trim().is_empty());
-    let bound = bind(&query.item, (schema, &analysis), sole, &inputs, statement, issues)?;
+    let bound = bind(&query.item, (schema, &analysis), sole, (&inputs, significance), statement, issues)?;
     Ok(SchemaPlan {
         schema: schema.clone(),
         root: bound.root,
@@ -249,6 +253,37 @@ fn for_schema(
         models: models.clone(),
         item: query.item.clone(),
     })
+}
+
+/// The significance model for the words of the query, if the request or the rank profile of its schemas wants one.
+fn significance_model<'d>(
+    deployed: &'d Deployed,
+    searched: &[Rc<DeployedSchema>],
+    properties: &Properties,
+) -> Result<Option<&'d SignificanceModel>, Rejection> {
+    const NAME: &str = "ranking.significance.useModel";
+    let profile = properties.value("ranking.profile").unwrap_or("default");
+    let of_schema =
+        |schema: &Rc<DeployedSchema>| schema.profile(profile).is_some_and(|profile| profile.profile.significance_model);
+    let wanted = match properties.value(NAME).filter(|text| !text.is_empty()) {
+        Some(_) => properties.is_on(NAME, false),
+        None => {
+            let wanted = searched.iter().any(of_schema);
+            if wanted && !searched.iter().all(of_schema) {
+                let names: Vec<&str> = searched.iter().map(|schema| schema.schema.name.as_str()).collect();
+                let message = format!(
+                    "Inconsistent 'significance' configuration for the rank profile '{}' in the schemas [{}]. \
+                     Use 'restrict' to limit the query to a subset of schemas",
+                    Rejection::quote(profile),
+                    names.join(", ")
+                );
+                return Err(Rejection::new(Code::IllegalQuery, message));
+            }
+            wanted
+        }
+    };
+    let language = properties.value("model.language").filter(|tag| !tag.is_empty());
+    wanted.then(|| deployed.application.significance.of(language).map(AsRef::as_ref)).transpose()
 }
 
 /// The time `ranking.freshness` gives: seconds since 1970, `now`, or `now-N`.

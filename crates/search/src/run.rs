@@ -32,6 +32,8 @@ const MATCH_AHEAD: usize = 64;
 
 /// Work of a leaf, beside what it says itself.
 const LEAF_WORK: usize = 32 << 10;
+/// Documents of which a scan keeps what it found out about their distance: four megabytes of it.
+const BOUNDS_KEPT: usize = 1 << 18;
 
 /// A document that may be shown.
 #[derive(Clone, Debug)]
@@ -224,7 +226,10 @@ impl Run {
             // Below a `not` the other operators must not narrow it down: what it matches is taken away.
             if below_not { (*self.views[view].alive).clone() } else { self.matching(view) }
         });
-        self.resolving = Some(Resolving::new(nearest, candidates.collect()));
+        let candidates: Vec<Bitmap> = candidates.collect();
+        let documents: usize = candidates.iter().map(Bitmap::len).sum();
+        let keeps = documents <= BOUNDS_KEPT && self.bounds_scores() && self.ranker.nearest_of_score().contains(&index);
+        self.resolving = Some(Resolving::new(nearest, candidates, keeps));
         self.stage = Stage::Nearest;
     }
 

@@ -116,6 +116,8 @@ pub const ONNX_VALUES: usize = 256;
 pub const MODEL_RUNS: usize = 4_096;
 /// Bytes of the inputs of all runs that one query may want, and of what they yield.
 pub const MODEL_RUN_BYTES: usize = 32 << 20;
+/// Bytes of the file of a significance model (L-rank).
+pub const SIGNIFICANCE_MODEL_BYTES: usize = 32 << 20;
 /// Bytes of a model file of decision trees (L-rank).
 pub const MODEL_BYTES: usize = 64 << 20;
 /// Nodes of all trees of one model, leaves included (L-rank).

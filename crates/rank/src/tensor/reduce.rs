@@ -164,7 +164,8 @@ impl ReducePlan {
             match self.run {
                 Some(run) if run > 1 => {
                     for (accumulator, cells) in accumulators.iter_mut().zip(cells.chunks(run)) {
-                        accumulator.add(self.aggregator, sum_of(run, |at| cells[at]));
+                        let sum = sum_of(tensor.tensor_type.cell, run, |at| cells[at]);
+                        accumulator.add(self.aggregator, sum);
                     }
                 }
                 _ => self.walk.each(|from, to| accumulators[to].add(self.aggregator, cells[from])),

@@ -264,9 +264,6 @@ impl Parser<'_> {
                 return Err(parser.unknown(&setting, "setting of significance", &["use-model"]));
             }
             tree.significance_model = Some(parser.switch_value("use-model")?);
-            if tree.significance_model == Some(true) {
-                parser.note(&setting.place, "there is no significance model: use-model has no effect");
-            }
             Ok(())
         })
     }

@@ -25,6 +25,8 @@ pub(crate) struct Services {
     pub(crate) clusters: Vec<Cluster>,
     pub(crate) ignore_undefined_fields: bool,
     pub(crate) embedders: Vec<EmbedderConfig>,
+    /// Paths of significance models, in their order, and where they are named.
+    pub(crate) significance_models: Vec<(String, Place)>,
     pub(crate) language_models: Vec<LanguageModelConfig>,
     pub(crate) chains: Vec<language::ChainTree>,
     pub(crate) warnings: Vec<String>,
@@ -82,8 +84,12 @@ impl<'f, 'a> Reader<'f, 'a> {
         for child in self.children(node, "container", tables::CONTAINER)? {
             match name(child) {
                 "search" => {
-                    for chain in self.children(child, "search", tables::CONTAINER_SEARCH)? {
-                        let chain = language::chain(self.file, chain, &mut self.services.warnings)?;
+                    for part in self.children(child, "search", tables::CONTAINER_SEARCH)? {
+                        if name(part) == "significance" {
+                            self.significance(part)?;
+                            continue;
+                        }
+                        let chain = language::chain(self.file, part, &mut self.services.warnings)?;
                         self.services.chains.push(chain);
                     }
                 }
@@ -94,6 +100,21 @@ impl<'f, 'a> Reader<'f, 'a> {
                 "component" => self.component(child)?,
                 _ => self.document_api(child)?,
             }
+        }
+        Ok(())
+    }
+
+    /// `<significance>`: models by their path in the package; what would have to be fetched is refused.
+    fn significance(&mut self, node: Node<'f, 'a>) -> Read<()> {
+        for model in self.children(node, "significance", tables::SIGNIFICANCE)? {
+            let place = self.file.place(model);
+            let path = match (model.attribute("path"), model.attribute("url"), model.attribute("model-id")) {
+                (Some(path), None, None) => path.to_owned(),
+                (None, Some(_), None) => return Err(place.unsupported("<model url='…'> in <significance>")),
+                (None, None, Some(_)) => return Err(place.unsupported("<model model-id='…'> in <significance>")),
+                _ => return Err(place.reject("<model> in <significance> needs one of path, url and model-id")),
+            };
+            self.services.significance_models.push((path, place));
         }
         Ok(())
     }

@@ -73,9 +73,11 @@ pub(super) const CONTAINER_SEARCH: &[Entry] = &[
     entry("provider", Refuse),
     entry("renderer", JAVA),
     entry("searcher", Refuse),
-    entry("significance", Refuse),
+    entry("significance", Read),
     entry("threadpool", Ignore),
 ];
+
+pub(super) const SIGNIFICANCE: &[Entry] = &[entry("model", Read)];
 
 pub(super) const DOCUMENT_API: &[Entry] = &[
     entry("ignore-undefined-fields", Read),
@@ -154,5 +156,6 @@ pub(super) const ATTRIBUTES: &[(&str, &[&str])] = &[
     ("documents", &["selection", "garbage-collection", "garbage-collection-interval"]),
     ("document", &["type", "mode", "selection", "global"]),
     ("http", &[]),
+    ("significance", &[]),
     ("tuning", &[]),
 ];

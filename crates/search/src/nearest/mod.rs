@@ -74,6 +74,8 @@ pub(crate) struct Resolving {
     high: Vec<f64>,
     /// Interval of the document whose rows go on in the next block.
     carried: Option<(f64, f64)>,
+    /// By view and ordinal, if they are kept: intervals of the documents scanned.
+    bounds: Option<Vec<Vec<(f64, f64)>>>,
 }
 
 /// The rows of a document in one block.
@@ -94,11 +96,12 @@ enum Stage {
 }
 
 impl Resolving {
-    /// Over these candidates, one bitmap for each view.
-    pub(crate) fn new(nearest: &Nearest, candidates: Vec<Bitmap>) -> Resolving {
+    /// Over these candidates, one bitmap for each view. `keeps`: what is known of candidates that do not match is kept.
+    pub(crate) fn new(nearest: &Nearest, candidates: Vec<Bitmap>, keeps: bool) -> Resolving {
         let limit = if nearest.competes { nearest.target_hits } else { usize::MAX };
         Resolving {
             nearest: nearest.clone(),
+            bounds: keeps.then(|| vec![Vec::new(); candidates.len()]),
             candidates,
             stage: Stage::Scan { view: 0, block: 0 },
             best_high: TopK::new(limit),
@@ -132,11 +135,11 @@ impl Resolving {
         matches!(self.stage, Stage::Done)
     }
 
-    /// The documents that match, by view and ordinal, with their distances.
-    pub(crate) fn result(self) -> Vec<Measured> {
+    /// The documents that match, by view and ordinal, with their distances; and what was kept of the others.
+    pub(crate) fn result(self) -> (Vec<Measured>, Vec<Vec<(f64, f64)>>) {
         let mut measured = self.measured;
         measured.sort_unstable_by_key(|document| (document.view, document.ordinal));
-        measured
+        (measured, self.bounds.unwrap_or_default())
     }
 
     /// Whether a distance (or a lower end of one) can still match.
@@ -262,6 +265,10 @@ impl Resolving {
                 high = least(high, row_high);
             }
             let Some((low, high)) = self.whole(&document, low, high) else { continue };
+            if let Some(bounds) = &mut self.bounds {
+                bounds[at].resize(view.segment.header.documents as usize, (f64::NAN, f64::NAN));
+                bounds[at][document.ordinal as usize] = (low, high);
+            }
             if self.promising(low) {
                 self.best_high.push(nearness(high));
                 self.found.push(Candidate { view: at as u32, ordinal: document.ordinal, low });

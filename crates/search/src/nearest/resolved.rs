@@ -8,11 +8,13 @@ use super::Measured;
 pub(crate) struct Resolved {
     /// Its documents of each view: ordinals ascending, with internal distances.
     pub(crate) views: Vec<Vec<(u32, f64)>>,
+    /// By view and ordinal: between which internal distances a document is, as the scan saw it. Empty if nobody asked.
+    bounds: Vec<Vec<(f64, f64)>>,
 }
 
 impl Resolved {
-    pub(crate) fn of(measured: Vec<Measured>, views: usize) -> Resolved {
-        let mut resolved = Resolved { views: vec![Vec::new(); views] };
+    pub(crate) fn of((measured, bounds): (Vec<Measured>, Vec<Vec<(f64, f64)>>), views: usize) -> Resolved {
+        let mut resolved = Resolved { views: vec![Vec::new(); views], bounds };
         for document in measured {
             resolved.views[document.view as usize].push((document.ordinal, document.distance));
         }
@@ -22,6 +24,12 @@ impl Resolved {
     pub(crate) fn distance(&self, view: usize, ordinal: u32) -> Option<f64> {
         let of_view = self.views.get(view)?;
         of_view.binary_search_by_key(&ordinal, |(ordinal, _)| *ordinal).ok().map(|at| of_view[at].1)
+    }
+
+    /// Bounds of the internal distance of a document; nothing if the scan kept none.
+    pub(crate) fn bounds(&self, view: usize, ordinal: u32) -> Option<(f64, f64)> {
+        let bounds = *self.bounds.get(view)?.get(ordinal as usize)?;
+        (bounds.0 <= bounds.1).then_some(bounds)
     }
 
     pub(crate) fn documents(&self, view: usize, length: usize) -> Bitmap {

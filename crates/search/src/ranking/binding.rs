@@ -6,6 +6,7 @@ use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec};
 use brooklet_task::Rejection;
 
 use super::document::{self, DocumentFeature};
+use super::number_column::NumberColumn;
 use super::{Bound, Which};
 use crate::plan::{SchemaPlan, Test};
 
@@ -16,7 +17,7 @@ pub(super) enum Kind {
     /// The query.
     Given(Value),
     /// A numeric attribute.
-    Number(ColumnSpec),
+    Number(NumberColumn),
     /// How many values an attribute has.
     Count(ColumnSpec),
     /// The value at a place of an array attribute.
@@ -36,9 +37,9 @@ pub(super) enum Kind {
     /// A feature of the document's values.
     Document(Box<dyn DocumentFeature>),
     /// Seconds since an attribute.
-    Age(ColumnSpec),
+    Age(NumberColumn),
     /// How fresh that is.
-    Freshness { spec: ColumnSpec, freshness: Freshness, logscale: bool },
+    Freshness { time: NumberColumn, freshness: Freshness, logscale: bool },
 }
 
 /// Items that give raw scores.
@@ -116,12 +117,12 @@ impl Binder<'_> {
             "firstPhaseRank" => Kind::Given(Value::Number(f64::MAX)),
             "age" => self.number_column(parameter).map_or(Kind::Given(Value::Number(1e10)), Kind::Age),
             "freshness" => match self.number_column(parameter) {
-                Some(spec) => {
+                Some(time) => {
                     let profile = &self.plan.profile;
                     let environment =
                         FeatureEnvironment::new(&profile.fields, &self.plan.terms, &self.plan.rank_properties);
                     let freshness = Freshness::from_properties(parameter, &environment)?;
-                    Kind::Freshness { spec, freshness, logscale: name.output.as_deref() == Some("logscale") }
+                    Kind::Freshness { time, freshness, logscale: name.output.as_deref() == Some("logscale") }
                 }
                 None => zero,
             },
@@ -129,9 +130,9 @@ impl Binder<'_> {
         })
     }
 
-    fn number_column(&self, field: &str) -> Option<ColumnSpec> {
+    fn number_column(&self, field: &str) -> Option<NumberColumn> {
         let single = |kind: &ColumnKind| matches!(kind, ColumnKind::Numbers { collection: Collection::Single, .. });
-        self.plan.schema.column(field, single).cloned()
+        self.plan.schema.column(field, single).cloned().map(NumberColumn::new)
     }
 
     fn attribute(&self, name: &FeatureName, feature_type: &FeatureType) -> Kind {
@@ -162,7 +163,7 @@ impl Binder<'_> {
             (Some("count"), None, ..) => Kind::Count(spec),
             (Some(output), ..) if output != "value" => Kind::Given(Value::Number(0.0)),
             (_, Some(index), _, Collection::Array) => Kind::Element(spec, index.parse().unwrap_or(usize::MAX)),
-            (_, None, ColumnKind::Numbers { .. }, Collection::Single) => Kind::Number(spec),
+            (_, None, ColumnKind::Numbers { .. }, Collection::Single) => Kind::Number(NumberColumn::new(spec)),
             (_, None, ColumnKind::Strings { .. }, Collection::Single) => Kind::Text(spec),
             _ => Kind::Given(Value::Number(0.0)),
         }

@@ -6,6 +6,7 @@ mod binding;
 mod counting;
 pub(crate) mod document;
 pub(crate) mod group_statistics;
+mod number_column;
 mod source;
 mod term_scores;
 mod values;

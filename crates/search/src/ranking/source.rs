@@ -16,10 +16,9 @@ use brooklet_segment::{Halt, read_document};
 use super::Spot;
 use super::binding::{KeyOutput, Kind, RawScores};
 use super::document::Document;
+use super::number_column::NumberColumn;
 use super::term_scores::TermScores;
-use super::values::{
-    Item, items, mapped_tensor, show_rows, single_number, single_string, value_weights, vector_tensor,
-};
+use super::values::{Item, items, mapped_tensor, show_rows, single_string, value_weights, vector_tensor};
 use crate::matching::{Found, weighted};
 use crate::model_runs::Models;
 use crate::nearest::{distance_bounds, exact_distance};
@@ -63,7 +62,7 @@ impl Source<'_> {
             }
             Kind::Key { spec, key, output } => self.key(spec, key, *output)?,
             Kind::Stored(field) => self.stored(field)?,
-            Kind::Number(spec) => self.attribute(spec)?,
+            Kind::Number(column) => column.number(self.spot, self.reads)?,
             Kind::Count(spec) => match self.spot.at().segment.header.column(spec) {
                 Some(column) => f64::from(value_weights(column, self.spot, self.reads)?.0),
                 None => 0.0,
@@ -72,9 +71,9 @@ impl Source<'_> {
             Kind::Text(spec) => self.text_hash(spec)?,
             Kind::Closeness { items, as_distance } => self.closeness(items, *as_distance)?,
             Kind::RawScore(items) => self.raw_score(items),
-            Kind::Age(spec) => age(self.now, self.time(spec)?),
-            Kind::Freshness { spec, freshness, logscale } => {
-                let seconds = age(self.now, self.time(spec)?);
+            Kind::Age(column) => age(self.now, self.time(column)?),
+            Kind::Freshness { time, freshness, logscale } => {
+                let seconds = age(self.now, self.time(time)?);
                 if *logscale { freshness.logscale(seconds) } else { freshness.linear(seconds) }
             }
         })
@@ -117,15 +116,9 @@ impl Source<'_> {
         }
     }
 
-    /// A single number of the document; NaN if it has none.
-    fn attribute(&mut self, spec: &ColumnSpec) -> Result<f64, Halt> {
-        let Some(column) = self.spot.at().segment.header.column(spec) else { return Ok(f64::NAN) };
-        single_number(column, self.spot, self.reads)
-    }
-
     /// A time in whole seconds; nothing if it is not set.
-    fn time(&mut self, spec: &ColumnSpec) -> Result<Option<i64>, Halt> {
-        let seconds = self.attribute(spec)?;
+    fn time(&mut self, column: &NumberColumn) -> Result<Option<i64>, Halt> {
+        let seconds = column.number(self.spot, self.reads)?;
         Ok((!seconds.is_nan()).then_some(seconds as i64))
     }
 
@@ -204,9 +197,12 @@ impl Source<'_> {
         if known.is_some() {
             return Ok(Some(Interval::exactly(self.closeness(items, as_distance)?)));
         }
-        let Some((low, high)) = distance_bounds(self.spot.at(), nearest, self.spot.ordinal, self.reads)? else {
-            return Ok(None);
+        let kept = self.spot.resolved.get(*item).and_then(|hits| hits.bounds(self.spot.view, self.spot.ordinal));
+        let bounds = match kept {
+            Some(bounds) => Some(bounds),
+            None => distance_bounds(self.spot.at(), nearest, self.spot.ordinal, self.reads)?,
         };
+        let Some((low, high)) = bounds else { return Ok(None) };
         let may_be_nan = low == f64::NEG_INFINITY || high == f64::INFINITY;
         let internal = Interval { lo: low, hi: high, may_be_nan };
         let scale = &nearest.point.scale;

@@ -19,8 +19,12 @@ impl Run {
             let known: usize = self.resolved[*item].views.iter().map(Vec::len).sum();
             self.documents.len() > known + BOUNDED_MIN
         };
-        let all = self.keeps_all || self.keeps.is_some();
-        self.keys.is_empty() && !all && self.ranker.nearest_of_score().iter().any(unknown)
+        self.bounds_scores() && self.ranker.nearest_of_score().iter().any(unknown)
+    }
+
+    /// Whether bounds of a score can spare documents: those that cannot be shown are not asked for.
+    pub(super) fn bounds_scores(&self) -> bool {
+        self.keys.is_empty() && !self.keeps_all && self.keeps.is_none()
     }
 
     /// Bounds the scores of documents in order, all of them.
