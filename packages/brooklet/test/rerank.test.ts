@@ -2,13 +2,14 @@
  * A cross-encoder of a rank profile, end to end over HTTP and through the SDK, in process and with a thread: texts become
  * tokens when documents are put, the query's text by `embed`, and the global phase runs the model for the best hits.
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { embedding, schema, text } from "@brooklet/client";
 import { Writer } from "@brooklet/core";
 import { createGateway } from "@brooklet/gateway";
 import { afterEach, describe, expect, test } from "vitest";
+import { outlineOf } from "../../models/src/onnx/outline.ts";
 import { crossEncoder, tinyModel } from "../../models/test/tiny-model.ts";
 import { open } from "../src/open.ts";
 
@@ -66,9 +67,14 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-async function served(threads: number, model: Uint8Array = crossEncoder(), sd: string = SCHEMA) {
+async function served(
+  threads: number,
+  model: Uint8Array = crossEncoder(),
+  sd: string = SCHEMA,
+  models: string = vocabulary,
+) {
   const folder = mkdtempSync(join(tmpdir(), "brooklet-rerank-"));
-  const cluster = openCluster({ path: folder, threads, models: { modelFolder: vocabulary } });
+  const cluster = openCluster({ path: folder, threads, models: { modelFolder: models } });
   closing.push(
     () => rmSync(folder, { recursive: true, force: true }),
     () => cluster.close(),
@@ -203,6 +209,21 @@ test("a model whose types do not fit is refused at deploy, one that the runtime 
   const answer = await ask(gateway, { "ranking.profile": "reranked", ...ALICE });
   expect(answer.status).toBe(503);
   expect(JSON.stringify(answer.root.errors)).toContain("Reducible");
+});
+
+test("a model that is not in the package is the one in the folder of models whose outline is", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "brooklet-outline-"));
+  closing.push(() => rmSync(folder, { recursive: true, force: true }));
+  const model = crossEncoder();
+  mkdirSync(join(folder, "models"));
+  writeFileSync(join(folder, "vocab.txt"), readFileSync(join(vocabulary, "vocab.txt")));
+  const gateway = await filled(await served(0, outlineOf(model), SCHEMA, folder));
+  const asked = { "ranking.profile": "reranked", ...ALICE };
+  expect(JSON.stringify((await ask(gateway, asked)).root.errors)).toContain("is not in the folder of models");
+  writeFileSync(join(folder, "models", "cross.onnx"), model.subarray(1));
+  expect(JSON.stringify((await ask(gateway, asked)).root.errors)).toContain("not the one whose outline was deployed");
+  writeFileSync(join(folder, "models", "cross.onnx"), model);
+  expect((await ask(gateway, asked)).status).toBe(200);
 });
 
 test("a query whose time is over before its model has answered is told so, and the next one is answered", async () => {

@@ -4,6 +4,7 @@ export { type Component, openComponent, type Surroundings } from "./onnx/compone
 export type { ModelJob, TensorInput, TensorOutput } from "./onnx/model-job.ts";
 export { OnnxEmbedder, type OnnxEmbedderOptions } from "./onnx/onnx-embedder.ts";
 export { OnnxModel, type OnnxModelOptions } from "./onnx/onnx-model.ts";
+export { outlineOf, pinnedDigest } from "./onnx/outline.ts";
 export type { Recipe, Reduction, SessionThreads } from "./onnx/recipe.ts";
 export { threadsOfModel } from "./onnx/session-threads.ts";
 export { TokenizerEmbedder, type TokenizerEmbedderOptions } from "./onnx/tokenizer-embedder.ts";

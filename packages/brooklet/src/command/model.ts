@@ -1,4 +1,5 @@
 /** `brooklet model pull` and `brooklet model list`: the files of models that are downloaded, before anything needs them. */
+import { readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { Core, instantiate } from "@brooklet/core";
 import { readPackageDirectory } from "@brooklet/gateway/node";
@@ -62,6 +63,14 @@ export async function runModelList({ modelCache, json }: ModelCommand, surroundi
       json === true ? JSON.stringify(file) : `${url ?? basename(path)}\n  ${path} (${size}, sha256 ${sha256})`,
     );
   }
+}
+
+/** Writes the outline of a model: what of it is part of an application package, where the model is too large for that. */
+export async function runModelOutline(model: string, outline: string, surroundings: Surroundings): Promise<void> {
+  const { outlineOf } = await import("@brooklet/models/node");
+  const bytes = outlineOf(readFileSync(model));
+  writeFileSync(outline, bytes);
+  surroundings.print(`${outline}: ${bytes.length} bytes; serve needs the model at the same path below --models`);
 }
 
 async function filesIn(folder: string, onProgress?: (progress: PullProgress) => void): Promise<ModelFiles> {

@@ -6,7 +6,7 @@ import { runExport } from "./export.ts";
 import { runFeed } from "./feed.ts";
 import { runImport } from "./import.ts";
 import { runMcp } from "./mcp.ts";
-import { runModelList, runModelPull } from "./model.ts";
+import { runModelList, runModelOutline, runModelPull } from "./model.ts";
 import { runQuery } from "./query.ts";
 import { runServe } from "./serve.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
@@ -187,6 +187,16 @@ function addModel(program: Command, surroundings: Surroundings): void {
     .option(...cache)
     .option("--json", "print lines of JSON")
     .action((options: Parameters<typeof runModelList>[0]) => runModelList(options, surroundings));
+  addOutline(model, surroundings);
+}
+
+function addOutline(model: Command, surroundings: Surroundings): void {
+  model
+    .command("outline")
+    .description("write the outline of an ONNX model, for the package of an application whose models rank")
+    .argument("<model>", "the model")
+    .argument("<outline>", "the file to write, as in app/models/cross-encoder.onnx")
+    .action((file: string, outline: string) => runModelOutline(file, outline, surroundings));
 }
 
 function whole(text: string): number {

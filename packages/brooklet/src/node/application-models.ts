@@ -1,16 +1,20 @@
 /** The models of the rank profiles of the deployed application, which are opened when they are first needed. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { createReadStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import type { ModelResult, ModelRun } from "@brooklet/core";
 import { deadlineIn } from "@brooklet/models";
 import type { OnnxModel } from "@brooklet/models/node";
 import type { DeployReport, ModelApplication, ModelRunner } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 
-/** What the models say to the operator. */
+/** Where models are, and what they say to the operator. */
 export interface ApplicationModelsOptions {
   readonly onNotice?: (notice: string) => void;
+  /** The folder with the models whose outlines are in the package; the working directory unless it is said. */
+  readonly modelFolder?: string;
 }
 
 /** The models of one deployment. */
@@ -57,6 +61,29 @@ export class ApplicationModels implements ModelRunner {
     this.#folder = undefined;
   }
 
+  /** A file of the package, where the runtime can read it. */
+  #written(content: Uint8Array): string {
+    this.#folder ??= mkdtempSync(join(tmpdir(), "brooklet-models-"));
+    this.#files += 1;
+    const path = join(this.#folder, `${this.#files}.onnx`);
+    writeFileSync(path, content, { mode: 0o600 });
+    return path;
+  }
+
+  /** The model in the folder of models whose outline is in the package. */
+  async #pinned(file: string, digest: string): Promise<string> {
+    const path = join(this.#options.modelFolder ?? ".", file);
+    const hash = createHash("sha256");
+    try {
+      await pipeline(createReadStream(path), hash);
+    } catch (error) {
+      const text = `The package has the outline of ${file} only, and the model is not in the folder of models`;
+      throw new ServiceError("UNAVAILABLE", text, { cause: error });
+    }
+    if (hash.digest("hex") === digest) return path;
+    throw new ServiceError("UNAVAILABLE", `${file} in the folder of models is not the one whose outline was deployed`);
+  }
+
   #of(report: DeployReport): Opened {
     if (this.#opened?.report !== report) {
       // The models of the deployment before end what they are doing.
@@ -90,12 +117,10 @@ export class ApplicationModels implements ModelRunner {
     if (Number(settings.get("gpu-device") ?? -1) >= 0) {
       this.#options.onNotice?.(`model ${run.file}: it runs on the CPU, there is no runtime for graphics cards`);
     }
-    this.#folder ??= mkdtempSync(join(tmpdir(), "brooklet-models-"));
-    this.#files += 1;
-    const path = join(this.#folder, `${this.#files}.onnx`);
-    writeFileSync(path, content, { mode: 0o600 });
     // The runtime is an optional package: who ranks without models need not have it.
-    const { OnnxModel, threadsOfModel } = await import("@brooklet/models/node");
+    const { OnnxModel, pinnedDigest, threadsOfModel } = await import("@brooklet/models/node");
+    const digest = pinnedDigest(content);
+    const path = digest === undefined ? this.#written(content) : await this.#pinned(run.file, digest);
     const threads = threadsOfModel(settings);
     return new OnnxModel({ path, ...(threads === undefined ? {} : { threads }) });
   }

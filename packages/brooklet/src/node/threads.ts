@@ -47,8 +47,7 @@ const SEAL_KEY_BYTES = 16;
 export function openCluster(options: OpenClusterOptions = {}): Cluster {
   const { path, cacheBytes = CACHE_BYTES, keepRemovesSeconds, onProblem = () => undefined } = options;
   const embedder = new ApplicationEmbedders(options.models ?? {});
-  const { onNotice } = options.models ?? {};
-  const modelRunner = new ApplicationModels(onNotice === undefined ? {} : { onNotice });
+  const modelRunner = new ApplicationModels(options.models ?? {});
   const removes = keepRemovesSeconds === undefined ? {} : { keepRemovesSeconds };
   const given = { onProblem, embedder, modelRunner, ...removes };
   if (path === undefined) {
