@@ -40,7 +40,9 @@ fn a_load_writes_segments_and_takes_the_tail_with_it() {
     host.put(&id(2), r#"{"year":2}"#);
     let operations = [put(2, 20), put(3, 30), put(3, 31), remove(1), remove(77)];
     assert_eq!(host.load(&operations, true), vec![DONE; 5]);
-    assert_eq!((host.shape(), host.operations.len()), (vec![(2, 2)], 0));
+    // One of the documents, and one that knows which ids were removed.
+    assert_eq!((host.shape(), host.operations.len()), (vec![(2, 2), (2, 2)], 0));
+    assert_eq!(host.removed().into_iter().map(|(id, _)| id).collect::<Vec<_>>(), [id(1), id(77)]);
     assert_eq!(host.content()[&id(2)].field("year"), Some(&Value::Int(20)));
     assert_eq!(host.content()[&id(3)].field("year"), Some(&Value::Int(31)));
     assert_eq!(host.load(&[put(2, 21), remove(3)], true), vec![DONE; 2]);
@@ -52,7 +54,7 @@ fn a_load_of_removes_alone_hides_what_the_segments_have() {
     let mut host = notes();
     host.load(&(0..10).map(|number| put(number, 1)).collect::<Vec<_>>(), true);
     assert_eq!(host.load(&[remove(4), remove(99)], true), vec![DONE; 2]);
-    assert_eq!(host.shape(), vec![(10, 9)]);
+    assert_eq!(host.shape(), vec![(10, 9), (2, 2)]);
     assert_eq!(host.load(&[remove(99)], true), vec![DONE], "there was nothing to remove");
     assert_eq!(host.content().len(), 9);
 }
