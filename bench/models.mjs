@@ -6,7 +6,7 @@
  *     npm run bench -- --models            (or npm run bench:models)
  *
  * BROOKLET_MINILM: the model's folder, if it is not to be made. BROOKLET_BENCH_ROUND_MS, BROOKLET_BENCH_ROUNDS: how long each
- * round is, and how many there are.
+ * round is, and how many there are. BROOKLET_BENCH_CLIENTS: the numbers of clients, as in 1,32.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -17,7 +17,7 @@ import { fileURLToPath } from "node:url";
 import { deadlineIn } from "../packages/models/dist/index.js";
 import { OnnxEmbedder } from "../packages/models/dist/node.js";
 
-const CLIENTS = [1, 2, 4, 8, 16, 32];
+const CLIENTS = (process.env["BROOKLET_BENCH_CLIENTS"] ?? "1,2,4,8,16,32").split(",").map(Number);
 const ROUNDS = Number(process.env["BROOKLET_BENCH_ROUNDS"] ?? 3);
 const ROUND_MS = Number(process.env["BROOKLET_BENCH_ROUND_MS"] ?? 4000);
 const MODES = ["wide", "narrow", "adaptive"];
