@@ -53,7 +53,8 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) ->
         Some(sorting) if !sorting.trim().is_empty() => brooklet_query::parse_sorting(sorting)?,
         _ => Vec::new(),
     };
-    let order = bind_order(&sorting, &searched, &mut issues)?;
+    let language = ["model.locale", "model.language"].into_iter().find_map(|name| properties.value(name));
+    let order = bind_order(&sorting, &searched, language.filter(|language| !language.is_empty()), &mut issues)?;
     let grouping = grouping::plan(&query.grouping, properties, &searched, deployed.seal_key, now, &mut issues)?;
     if !order.descending.is_empty() {
         // Where hits are not ordered by relevance there are no best ones: the second phase scores them all.

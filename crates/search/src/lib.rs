@@ -8,6 +8,7 @@
 mod analysis;
 mod answer;
 mod bind;
+mod collation;
 mod compile;
 mod deployed;
 mod embed_call;

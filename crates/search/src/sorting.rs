@@ -10,9 +10,13 @@ use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
 use brooklet_segment::{BlockSource, ColumnHeader, Halt};
 use brooklet_task::{Code, Issues, Rejection};
 
+use crate::collation::{self, Collation};
 use crate::deployed::DeployedSchema;
 use crate::ranking::{Spot, single_number, single_string, word_of};
 use crate::reads::Reads;
+
+/// The locale of a collation that is asked for by name, where nothing says another.
+const LOCALE: &str = "en_US";
 
 /// What a document is ordered by in one key. Directions are applied when keys are compared.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,10 +49,11 @@ enum BoundBy {
     Texts(ColumnSpec, TextOrder),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 enum TextOrder {
     Raw,
     Lowercase,
+    Collated(Collation),
 }
 
 /// The keys of a query, bound to each searched schema: the same number of keys for all, with the same directions, so
@@ -65,6 +70,7 @@ pub(crate) struct BoundOrder {
 pub(crate) fn bind_order(
     keys: &[SortKey],
     schemas: &[Rc<DeployedSchema>],
+    language: Option<&str>,
     issues: &mut Issues,
 ) -> Result<BoundOrder, Rejection> {
     let mut order = BoundOrder { keys: vec![Vec::new(); schemas.len()], descending: Vec::new() };
@@ -72,7 +78,7 @@ pub(crate) fn bind_order(
         let mut common = None;
         let mut bound = Vec::with_capacity(schemas.len());
         for schema in schemas {
-            let of_schema = bind_key(key, schema, common, issues)?;
+            let of_schema = bind_key(key, schema, common, language, issues)?;
             common = common.or(of_schema.as_ref().map(|key| key.descending));
             bound.push(of_schema);
         }
@@ -94,13 +100,14 @@ fn bind_key(
     key: &SortKey,
     schema: &DeployedSchema,
     common: Option<bool>,
+    language: Option<&str>,
     issues: &mut Issues,
 ) -> Result<Option<BoundKey>, Rejection> {
     let by = match &key.by {
         SortBy::Relevance => BoundBy::Relevance,
         SortBy::DocumentId => BoundBy::DocumentId,
         SortBy::Source => BoundBy::Source,
-        SortBy::Attribute(name) => return bind_attribute(key, name, schema, common, issues),
+        SortBy::Attribute(name) => return bind_attribute((key, name), schema, common, language, issues),
     };
     let descending = match key.direction {
         Some(direction) => direction == Direction::Descending,
@@ -110,10 +117,10 @@ fn bind_key(
 }
 
 fn bind_attribute(
-    key: &SortKey,
-    name: &str,
+    (key, name): (&SortKey, &str),
     schema: &DeployedSchema,
     common: Option<bool>,
+    language: Option<&str>,
     issues: &mut Issues,
 ) -> Result<Option<BoundKey>, Rejection> {
     let Some(field) = schema.schema.query_field(name) else {
@@ -137,26 +144,29 @@ fn bind_attribute(
     let single = matches!(field.data_type.element(), element if *element == field.data_type);
     let usual = if single && !descending { Missing::First } else { Missing::Last };
     let by = match spec.kind {
-        ColumnKind::Strings { .. } => BoundBy::Texts(spec, text_order(key, field)?),
+        ColumnKind::Strings { .. } => BoundBy::Texts(spec, text_order(key, field, language)?),
         _ => BoundBy::Numbers(spec),
     };
     Ok(Some(BoundKey { by, descending, missing: key.missing.clone().unwrap_or(usual) }))
 }
 
-/// How texts compare. Without a locale anywhere the Unicode collation falls back to lowercase, as in the reference.
-fn text_order(key: &SortKey, field: &brooklet_schema::Field) -> Result<TextOrder, Rejection> {
-    let unsupported = || {
-        let message =
-            format!("Sorting '{}' by the Unicode collation (uca) is not supported: use raw or lowercase", field.name);
-        Rejection::new(Code::Unsupported, message)
+/// How texts compare. A locale comes from the query, the field or the request's language, in this order. Without any, a
+/// key that does not name the Unicode collation falls back to lowercase, and one that does to `en_US` (yql, order by).
+fn text_order(key: &SortKey, field: &brooklet_schema::Field, language: Option<&str>) -> Result<TextOrder, Rejection> {
+    let (asked, strength) = match (&key.function, field.sorting.function) {
+        (Some(SortFunction::Raw), _) | (None, Some(DeclaredFunction::Raw)) => return Ok(TextOrder::Raw),
+        (Some(SortFunction::Lowercase), _) | (None, Some(DeclaredFunction::Lowercase)) => {
+            return Ok(TextOrder::Lowercase);
+        }
+        (Some(SortFunction::Uca { locale, strength }), _) => (locale.as_deref(), strength.map(collation::asked)),
+        (None, _) => (None, None),
     };
-    match (&key.function, field.sorting.function) {
-        (Some(SortFunction::Raw), _) | (None, Some(DeclaredFunction::Raw)) => Ok(TextOrder::Raw),
-        (Some(SortFunction::Lowercase), _) | (None, Some(DeclaredFunction::Lowercase)) => Ok(TextOrder::Lowercase),
-        (Some(SortFunction::Uca { .. }), _) => Err(unsupported()),
-        (None, _) if field.sorting.locale.is_some() => Err(unsupported()),
-        (None, _) => Ok(TextOrder::Lowercase),
-    }
+    let known = asked.or(field.sorting.locale.as_deref()).or(language);
+    let Some(locale) = known.or_else(|| key.function.is_some().then_some(LOCALE)) else {
+        return Ok(TextOrder::Lowercase);
+    };
+    let strength = strength.unwrap_or_else(|| collation::declared(field.sorting.strength));
+    Collation::new(locale, strength).map(TextOrder::Collated)
 }
 
 impl BoundKey {
@@ -180,7 +190,7 @@ impl BoundKey {
                 None => None,
             },
             BoundBy::Texts(spec, order) => match column(spec) {
-                Some(column) => self.text(column, *order, spot, reads)?,
+                Some(column) => self.text(column, order, spot, reads)?,
                 None => None,
             },
         };
@@ -191,7 +201,7 @@ impl BoundKey {
         match (&self.missing, &self.by) {
             (Missing::First, _) => SortValue::First,
             (Missing::Last, _) => SortValue::Last,
-            (Missing::As(text), BoundBy::Texts(_, order)) => SortValue::Text(ordered(text, *order)),
+            (Missing::As(text), BoundBy::Texts(_, order)) => SortValue::Text(ordered(text, order)),
             (Missing::As(text), _) => text.trim().parse().map_or(SortValue::Last, SortValue::Number),
         }
     }
@@ -210,7 +220,7 @@ impl BoundKey {
     fn text(
         &self,
         column: &ColumnHeader,
-        order: TextOrder,
+        order: &TextOrder,
         spot: Spot<'_>,
         reads: &mut Reads,
     ) -> Result<Option<SortValue>, Halt> {
@@ -269,9 +279,11 @@ fn integers_or_floats(
 
 /// A text as it is compared: lowercased and without accents, letter by letter; what folds to several letters is only
 /// lowercased.
-fn ordered(text: &str, order: TextOrder) -> Vec<u8> {
-    if order == TextOrder::Raw {
-        return text.as_bytes().to_vec();
+fn ordered(text: &str, order: &TextOrder) -> Vec<u8> {
+    match order {
+        TextOrder::Raw => return text.as_bytes().to_vec(),
+        TextOrder::Collated(collation) => return collation.key(text),
+        TextOrder::Lowercase => {}
     }
     let mut out = String::with_capacity(text.len());
     let (mut letter, mut folded) = ([0; 4], String::new());
