@@ -1,4 +1,4 @@
-/** Reciprocal rank fusion: several rankings of documents become one. */
+/** Fusion: several rankings of documents become one, by how well each scores in its ranking, or by its ranks alone. */
 
 /** One search's answer: ids from the best to the worst, with their relevance there. */
 export interface Ranking {
@@ -8,6 +8,13 @@ export interface Ranking {
   readonly hits: readonly { readonly documentId: string; readonly relevance: number }[];
 }
 
+/**
+ * How rankings are added up. `relativeScore`: each relevance as its share of the way from the least of the ranking to the
+ * largest, so that a hit far ahead of the others counts as that. `reciprocalRank`: `1 / (60 + rank)`, which looks at no
+ * relevance (Cormack, Clarke and Büttcher, 2009).
+ */
+export type Fusion = "relativeScore" | "reciprocalRank";
+
 /** A document with what the rankings say of it. */
 export interface Fused {
   readonly documentId: string;
@@ -16,20 +23,19 @@ export interface Fused {
   readonly relevances: Readonly<Record<string, number>>;
 }
 
-/** The constant of the formula, as its authors chose it: it keeps the first places from deciding everything. */
-export const RANK_CONSTANT = 60;
+/** The constant of reciprocal ranks, as its authors chose it: it keeps the first places from deciding everything. */
+const RANK_CONSTANT = 60;
 
-/**
- * The documents of all rankings, the best first: each has the sum of `weight / (60 + rank)` over the rankings that have
- * it (Cormack, Clarke and Büttcher, 2009). Equal ones stand in the order of their ids.
- */
-export function fuse(rankings: readonly Ranking[]): Fused[] {
+/** The documents of all rankings, the best first. Equal ones stand in the order of their ids. */
+export function fuse(rankings: readonly Ranking[], fusion: Fusion): Fused[] {
   const found = new Map<string, { score: number; ranks: Record<string, number>; relevances: Record<string, number> }>();
   for (const { name, weight = 1, hits } of rankings) {
+    const scoreOf =
+      fusion === "reciprocalRank" ? reciprocalRank : relativeScore(hits.map(({ relevance }) => relevance));
     hits.forEach(({ documentId, relevance }, index) => {
       const fused = found.get(documentId) ?? { score: 0, ranks: {}, relevances: {} };
       if (Object.hasOwn(fused.ranks, name)) return;
-      fused.score += weight / (RANK_CONSTANT + index + 1);
+      fused.score += weight * scoreOf(relevance, index);
       fused.ranks[name] = index + 1;
       fused.relevances[name] = relevance;
       found.set(documentId, fused);
@@ -38,6 +44,20 @@ export function fuse(rankings: readonly Ranking[]): Fused[] {
   return [...found]
     .map(([documentId, fused]) => ({ documentId, ...fused }))
     .sort((left, right) => right.score - left.score || compareText(left.documentId, right.documentId));
+}
+
+function reciprocalRank(_: number, index: number): number {
+  return 1 / (RANK_CONSTANT + index + 1);
+}
+
+/** 1 for the best; for the worst 0, or 1 if all are as good. */
+function relativeScore(relevances: readonly number[]): (relevance: number) => number {
+  const known = relevances.filter(Number.isFinite);
+  const [least, largest] = [Math.min(...known), Math.max(...known)];
+  return (relevance) => {
+    if (!Number.isFinite(relevance)) return 0;
+    return largest > least ? (relevance - least) / (largest - least) : 1;
+  };
 }
 
 /** By code units: the same everywhere, whatever the language of the machine. */

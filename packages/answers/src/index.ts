@@ -20,7 +20,7 @@ export {
 } from "./chat.ts";
 export { passageRanges, type Range } from "./cutting.ts";
 export { EventStreamError, type ServerEvent, serverEvents } from "./event-stream.ts";
-export { type Fused, fuse, type Ranking } from "./fusion.ts";
+export { type Fused, type Fusion, fuse, type Ranking } from "./fusion.ts";
 export {
   contextOf,
   type Generation,
@@ -42,5 +42,6 @@ export {
   type Retrieved,
   retrieve,
   type StoredText,
+  weightOf,
 } from "./retrieve.ts";
 export { type TokenCounter, tokensAtMost } from "./token-budget.ts";

@@ -2,7 +2,7 @@
 
 /** The scores of a passage. Which there are depends on how it was found. */
 export interface PassageScores {
-  /** Reciprocal ranks of its document in the searches, added up; the best passage of the document has all of it. */
+  /** What the searches say of its document, added up; the best passage of the document has all of it. */
   readonly fused: number;
   /** How good the passage is among those of its document, 0 to 1; 1 for the best. */
   readonly share: number;

@@ -4,7 +4,7 @@
  * tokens are spent. The same documents and the same question give the same passages, whatever comes first over the wire.
  */
 import { passageRanges, type Range, shortened, trimmed } from "./cutting.ts";
-import { compareText, type Fused, fuse } from "./fusion.ts";
+import { compareText, type Fused, type Fusion, fuse } from "./fusion.ts";
 import { type Fingerprint, fingerprint, isNearDuplicate } from "./near-duplicate.ts";
 import type { Passage, PassageScores } from "./passage.ts";
 import { type TokenCounter, tokensAtMost } from "./token-budget.ts";
@@ -26,6 +26,15 @@ export interface FoundTexts {
   readonly documentId: string;
   readonly relevance: number;
   readonly texts: readonly StoredText[];
+}
+
+/**
+ * What searches count by words and by a vector, unless it is said. Relative scores of words are worth less: the best of
+ * poor matches has the largest, too.
+ */
+export function weightOf(search: "text" | "vector", fusion: Fusion = "relativeScore"): number {
+  if (fusion === "reciprocalRank") return 1;
+  return search === "text" ? 0.3 : 0.7;
 }
 
 /** One of the searches that are fused. */
@@ -59,6 +68,8 @@ export interface RetrievalOptions {
   readonly candidates?: number;
   /** About how long passages are that are cut here, in characters; 600 by default. */
   readonly passageLength?: number;
+  /** How the searches become one ranking; by relative scores unless it is said. */
+  readonly fusion?: Fusion;
   /** Orders the best candidates anew. */
   readonly rerank?: Reranker;
   /** How many candidates it is given; 30 by default. */
@@ -84,6 +95,7 @@ const DEFAULTS = {
   candidates: 50,
   passageLength: 600,
   rerankCount: 30,
+  fusion: "relativeScore",
 } as const;
 
 /** Hits of one page, and how deep it is looked, since servers limit both. */
@@ -112,7 +124,7 @@ export async function retrieve(
 ): Promise<Retrieved> {
   const settings: Settings = { ...DEFAULTS, ...defined(options) };
   checkCounts(settings);
-  const gathering = new Gathering(searches, settings.candidates);
+  const gathering = new Gathering(searches, settings);
   for (;;) {
     await gathering.next();
     options.signal?.throwIfAborted();
@@ -137,6 +149,9 @@ function checkCounts(settings: Settings): void {
     const value = settings[name];
     if (!(Number.isInteger(value) && value > 0)) throw new RangeError(`${name} is ${value}: give a positive integer`);
   }
+  if (!["relativeScore", "reciprocalRank"].includes(settings.fusion)) {
+    throw new RangeError(`fusion is '${settings.fusion}': give 'relativeScore' or 'reciprocalRank'`);
+  }
   if (!(settings.tokens >= 0)) throw new RangeError(`tokens is ${settings.tokens}: give a number that is not negative`);
 }
 
@@ -147,10 +162,12 @@ function wanted({ passages, rerank, rerankCount }: Settings): number {
 /** The hits of all searches, page by page. */
 class Gathering {
   readonly #searches: readonly { readonly search: RetrievalSearch; readonly hits: FoundTexts[]; over: boolean }[];
+  readonly #fusion: Fusion;
   #limit: number;
 
-  constructor(searches: readonly RetrievalSearch[], candidates: number) {
+  constructor(searches: readonly RetrievalSearch[], { candidates, fusion }: Settings) {
     this.#searches = searches.map((search) => ({ search, hits: [], over: false }));
+    this.#fusion = fusion;
     this.#limit = Math.min(candidates, PAGE_MAX);
   }
 
@@ -174,13 +191,12 @@ class Gathering {
   }
 
   documents(): readonly Fused[] {
-    return fuse(
-      this.#searches.map(({ search, hits }) => ({
-        name: search.name,
-        hits,
-        ...(search.weight === undefined ? {} : { weight: search.weight }),
-      })),
-    );
+    const rankings = this.#searches.map(({ search: { name, weight }, hits }) => ({
+      name,
+      hits,
+      ...(weight === undefined ? {} : { weight }),
+    }));
+    return fuse(rankings, this.#fusion);
   }
 
   /** The texts of a document, with whatever scores of ranges one of the searches said. */

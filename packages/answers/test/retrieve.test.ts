@@ -15,7 +15,9 @@ function listed(name: string, hits: readonly FoundTexts[]): RetrievalSearch & { 
     pages,
     run: async ({ limit, offset }) => {
       pages.push(limit);
-      return hits.slice(offset, offset + limit);
+      // The relevance falls from 1 to 0, as evenly as the ranks.
+      const ranked = hits.map((hit, index) => ({ ...hit, relevance: 1 - index / Math.max(1, hits.length - 1) }));
+      return ranked.slice(offset, offset + limit);
     },
   };
 }
@@ -36,10 +38,10 @@ describe("passages", () => {
     ]);
     expect(passages.map(({ documentId }) => documentId)).toEqual(["id:a", "id:c", "id:b"]);
     expect(passages[0]?.scores).toEqual({
-      fused: 1 / 61 + 1 / 63,
+      fused: 1 + 0,
       share: 1,
       ranks: { text: 1, vector: 3 },
-      relevances: { text: 1, vector: 1 },
+      relevances: { text: 1, vector: 0 },
     });
     for (const { documentId, start, end, text } of passages) {
       const stored = DOCUMENTS.find((it) => it.documentId === documentId)?.texts[0]?.text ?? "";

@@ -5,6 +5,7 @@ export {
   type ChatEndpoint,
   type ChatMessage,
   type Citation,
+  type Fusion,
   type Passage,
   type PassageScores,
   type Reranker,

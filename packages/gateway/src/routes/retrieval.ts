@@ -10,6 +10,7 @@ import {
   type Retrieved,
   retrieve,
   textsOfHit,
+  weightOf,
 } from "@brooklet/answers";
 import { ServiceError } from "@brooklet/wire";
 import { type Call, NO_BYTES, type Reply } from "../call.ts";
@@ -19,7 +20,7 @@ import { type DefectListener, jsonReply, searchFailure, serviceErrorOf } from ".
 import { searchAnswer } from "../searching.ts";
 
 /** What a request may say. */
-interface RetrievalRequest extends Pick<RetrievalOptions, (typeof COUNTS)[number]> {
+interface RetrievalRequest extends Pick<RetrievalOptions, (typeof CHOICES)[number]> {
   readonly group: string;
   readonly schema: string;
   readonly question: string;
@@ -50,7 +51,7 @@ interface NearRetrieval {
   readonly weight?: number;
 }
 
-const COUNTS = ["passages", "passagesOfDocument", "tokens", "candidates", "passageLength"] as const;
+const CHOICES = ["passages", "passagesOfDocument", "tokens", "candidates", "passageLength", "fusion"] as const;
 const MEMBERS = [
   "group",
   "schema",
@@ -61,7 +62,7 @@ const MEMBERS = [
   "near",
   "elementScores",
   "timeoutMs",
-  ...COUNTS,
+  ...CHOICES,
 ];
 const TIMEOUT_MS = 5_000;
 const TARGET_HITS = 100;
@@ -139,7 +140,7 @@ async function retrieved(request: RetrievalRequest, signal: AbortSignal, context
   }
   const isText = ({ type }: { readonly type: string }): boolean => type === "string" || type === "array<string>";
   const fields = request.from ?? schema.fields.filter(isText).map(({ name }) => name);
-  const chosen = COUNTS.filter((name) => request[name] !== undefined).map((name) => [name, request[name]]);
+  const chosen = CHOICES.filter((name) => request[name] !== undefined).map((name) => [name, request[name]]);
   const options = { ...(Object.fromEntries(chosen) as RetrievalOptions), signal };
   return await retrieve(request.question, searchesOf(request, fields, context), options);
 }
@@ -148,14 +149,14 @@ function searchesOf(request: RetrievalRequest, fields: readonly string[], contex
   const { text = {}, near, question, filter } = request;
   const searches: RetrievalSearch[] = [];
   const add = (
-    name: string,
+    name: "text" | "vector",
     weight: number | undefined,
     asked: (depth: number) => string,
     more: Readonly<Record<string, string | undefined>>,
   ): void => {
     searches.push({
       name,
-      ...(weight === undefined ? {} : { weight }),
+      weight: weight ?? weightOf(name, request.fusion),
       run: async ({ limit, offset }) => {
         const found = `${asked(limit + offset)}${filter === undefined ? "" : ` and (${filter})`}`;
         const shown = [...fields, "matchfeatures", "summaryfeatures"].join(", ");
