@@ -11,7 +11,7 @@ import {
 import type { Condition } from "./condition.ts";
 import { invalidArgument, refuseUnknown, suggestion } from "./error.ts";
 import type { ConditionsOf, NameWith } from "./infer.ts";
-import { textFieldsOf } from "./profile.ts";
+import { nearProfileName, textFieldsOf } from "./profile.ts";
 import { type NearQuery, type Query, query, type TextQuery } from "./query.ts";
 import type { HitFeatures } from "./ranking.ts";
 import type { Hit, SearchResult } from "./result.ts";
@@ -45,8 +45,11 @@ export interface RetrieveOptions<S extends AnySchema = AnySchema> extends Retrie
   readonly from?: readonly TextName<S>[];
   /** How documents are found by words; `false`: they are not. */
   readonly text?: false | TextRetrieval<S["profiles"][number]>;
-  /** Finds documents by a vector too. */
-  readonly near?: NearRetrieval<NameWith<S["fields"], "kind", "vector">, S["profiles"][number]>;
+  /**
+   * Finds documents by a vector too; `false`: it does not. Unless it is said, by the vector that the server makes, if the
+   * schema has one such field.
+   */
+  readonly near?: false | NearRetrieval<NameWith<S["fields"], "kind", "vector">, S["profiles"][number]>;
   /**
    * For a list of texts, the feature that says how good each element is: a tensor with one mapped dimension, whose labels
    * are the numbers of elements, listed among the match or summary features of a profile.
@@ -128,17 +131,25 @@ function searchesOf(
       },
     });
   };
-  const { text = {}, near } = options;
+  const { text = {}, near = madeVector(schema) } = options;
   if (text !== false && question.trim() !== "") {
     const { profile, weight, ...how } = text;
     add("text", weight, { text: { query: question, ...how }, ...given({ profile }) });
   }
-  if (near !== undefined && (near.vector !== undefined || question.trim() !== "")) {
+  if (near !== false && (near.vector !== undefined || question.trim() !== "")) {
     const { profile, weight, vector, ...how } = near;
     const what = vector === undefined ? { text: question } : { vector };
     add("vector", weight, { near: { ...how, ...what }, ...given({ profile }) });
   }
   return searches;
+}
+
+/** The vector that the server makes, of a schema with one. */
+function madeVector(schema: AnySchema): false | NearRetrieval {
+  const isVector = (name: string): boolean => schema.profiles.includes(nearProfileName(name));
+  const made = Object.keys(schema.fields).filter((name) => schema.fields[name]?.definition.made !== undefined);
+  const [field, ...others] = made.filter(isVector);
+  return field === undefined || others.length > 0 ? false : { field };
 }
 
 function given<Members extends object>(

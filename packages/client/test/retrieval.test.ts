@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { array, connect, type Group, schema, text, vector } from "../src/index.ts";
+import { array, connect, embedding, type Group, schema, text, vector } from "../src/index.ts";
 import { type FakeServer, fakeServer } from "./fake-server.ts";
 
 const note = schema("note", {
@@ -82,6 +82,15 @@ describe("retrieve", () => {
     const { passages } = await group.retrieve(teased, "two");
     expect(passages[0]?.text).toBe(BODY);
     expect(server.asked[1]?.url).toBe("http://x/document/v1/note/note/group/a/1");
+  });
+
+  test("uses the vector that the server makes, if there is one", async () => {
+    const made = schema("note", { body: text(), vec: embedding({ from: "body", model: "minilm" }) });
+    const { group, server } = answering([]);
+    await group.retrieve(made, "when");
+    await group.retrieve(made, "when", { near: false });
+    const inputs = server.asked.map(({ body }) => (body as Readonly<Record<string, unknown>>)["input.query(vec)"]);
+    expect(inputs).toEqual([undefined, "embed(minilm, @nearText)", undefined]);
   });
 
   test.each([
