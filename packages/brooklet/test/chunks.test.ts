@@ -9,10 +9,13 @@ import { Writer } from "@brooklet/core";
 import { HashEmbedder } from "@brooklet/models";
 import type { Cluster } from "@brooklet/partition";
 import { afterEach, describe, expect, test } from "vitest";
+import type * as Brooklet from "../src/index.ts";
 
 /** What was built: threads are started from there. */
 const built = new URL("../dist/node/threads.js", import.meta.url).href;
 const { openCluster } = (await import(built)) as typeof import("../src/node/threads.ts");
+
+const builtIndex = new URL("../dist/index.js", import.meta.url).href;
 
 const schema = (chunker: string): string => `schema note {
   document note {
@@ -156,6 +159,33 @@ describe.each([0, 1])("with %i threads", (threads) => {
     expect(all.join("")).toBe(BODY);
     expect(hit).not.toHaveProperty("chunks");
   });
+});
+
+test("the SDK declares chunks, and finds the passages that matched in the text they are of", async () => {
+  const { chunks, embedding, open, schema: makeSchema, text } = (await import(builtIndex)) as typeof Brooklet;
+  const by = { length: 60 } as const;
+  const note = makeSchema("note", {
+    title: text(),
+    body: text(),
+    parts: chunks("body", by),
+    vec: embedding({ from: "body", chunk: by, model: "e", dimensions: 64, metric: "prenormalized-angular" }),
+  });
+  const database = await open({ schemas: [note], models: { embedders: [new HashEmbedder("e")] } });
+  closing.push(() => database.close());
+  const group = database.group("a");
+  await group.put(note, "lease", { title: "Lease", body: BODY });
+  await group.put(note, "walk", { title: "Walk", body: "We walked along the sea. It rained." });
+  const near = { field: "vec", text: "bicycles in the cellar" } as const;
+  const { hits } = await group.search(note, { near, fields: ["parts", "vec"] });
+  const { parts, vec } = hits[0]?.fields ?? {};
+  expect(parts?.join("")).toBe(BODY);
+  expect(Object.keys(vec ?? {})).toEqual(Object.keys(parts ?? []));
+  expect(await group.get(note, "lease")).toEqual({ title: "Lease", body: BODY });
+  const { passages } = await group.retrieve(note, "bicycles in the cellar", { passagesOfDocument: 1 });
+  expect(passages[0]).toMatchObject({ documentId: "id:note:note:g=a:lease", field: "body" });
+  expect(passages[0]?.text).toContain("Bicycles stand in the cellar.");
+  expect(BODY.slice(passages[0]?.start, passages[0]?.end)).toBe(passages[0]?.text);
+  expect(passages[0]?.scores.relevances).toHaveProperty("vector");
 });
 
 test("a profile that does not select shows all elements, and says so", async () => {

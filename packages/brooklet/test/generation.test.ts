@@ -292,7 +292,9 @@ describe("many generations", () => {
     const few = createGateway({ cluster: it.cluster, limits: { generations: { running: 2, queued: 0, waitMs: 10 } } });
     const some = await Promise.all(Array.from({ length: 6 }, () => ask({ ...it, gateway: few }, QUERY)));
     expect(some.filter(({ status }) => status === 200)).toHaveLength(2);
-    expect(some.filter(({ status }) => status === 429 || status === 503)).toHaveLength(4);
+    const refused = some.filter(({ status }) => status === 429 || status === 503);
+    expect(refused).toHaveLength(4);
+    expect(refused.every(({ text }) => /^event: error\ndata: .*\n\nevent: end\n$/.test(text))).toBe(true);
     expect((await ask({ ...it, gateway: few }, QUERY)).status).toBe(200);
     await expect.poll(() => it.server.open.size).toBe(0);
   }, 60_000);

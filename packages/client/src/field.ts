@@ -42,7 +42,12 @@ export interface FieldDefinition {
   /** Whether it is matched by n-grams. */
   readonly hasGrams?: boolean;
   /** How the server makes the value of other fields; documents have no such field. */
-  readonly made?: { readonly from: readonly string[]; readonly embedder: string };
+  readonly made?: {
+    readonly from: readonly string[];
+    /** The expression that cuts the text. */
+    readonly chunker?: string;
+    readonly embedder?: string;
+  };
   /** What is said of the members of a struct or map. */
   readonly members?: Readonly<Record<string, FieldDefinition>>;
 }

@@ -16,6 +16,7 @@ export {
 export type { AnalysisOptions } from "./analysis.ts";
 export { Answer, type AskOptions } from "./answer.ts";
 export { type ApplicationOptions, applicationFiles } from "./application.ts";
+export { type Chunking, type ChunksField, chunks } from "./chunk.ts";
 export {
   type Client,
   type ConnectOptions,
@@ -218,6 +219,8 @@ export {
 export type { Numbers, TensorBlock, TensorCell, TensorValue } from "./tensor.ts";
 export type { Assign, Calculate, ChangeOf, PathChanges, UpdateOf } from "./update.ts";
 export {
+  type ChunkEmbeddingField,
+  type ChunkEmbeddingOptions,
   type DistanceMetric,
   type EmbeddingField,
   type EmbeddingOptions,

@@ -4,7 +4,7 @@
  */
 import { type AnalysisOptions, analysisOf } from "./analysis.ts";
 import { type CellType, type DataType, tensorTypeText } from "./data-type.ts";
-import type { FieldMap } from "./field.ts";
+import type { FieldDefinition, FieldMap } from "./field.ts";
 
 /** A formula of the ranking language, as in `"bm25(subject) + 2 * bm25(body)"`. */
 export type Expression = string;
@@ -49,6 +49,8 @@ interface Vector {
   readonly name: string;
   /** Type of the vector a query gives. */
   readonly inputType: string;
+  /** Whether each piece of a text has one. */
+  readonly isOfChunks: boolean;
 }
 
 /** Name of the profile for words and the nearest of one field. */
@@ -71,18 +73,36 @@ export function profilesOf(
   analysis: AnalysisOptions = {},
 ): ReadonlyMap<string, Profile> {
   const words = textFieldsOf(fields);
-  const vectors = Object.entries(fields).flatMap(([name, field]) => vectorOf(name, field.definition.type));
+  const vectors = Object.entries(fields).flatMap(([name, field]) => vectorOf(name, field.definition));
   const profiles = new Map<string, Profile>([["default", defaultProfile(words, vectors)]]);
-  for (const { name } of vectors) {
+  for (const { name, isOfChunks } of vectors) {
     const closeness = `closeness(field, ${name})`;
-    profiles.set(nearProfileName(name), { firstPhase: closeness, matchFeatures: [closeness] });
-    if (words.length > 0) profiles.set(hybridProfileName(name), hybridProfile(words, closeness));
+    const near = { firstPhase: closeness, matchFeatures: [closeness] };
+    profiles.set(nearProfileName(name), isOfChunks ? withChunks(name, near) : near);
+    if (words.length === 0) continue;
+    const hybrid = hybridProfile(words, closeness);
+    profiles.set(hybridProfileName(name), isOfChunks ? withChunks(name, hybrid) : hybrid);
   }
   for (const [name, profile] of Object.entries(own)) profiles.set(name, profile);
   const settings = analysisOf(fields, words.length > 0, analysis);
   for (const [name, profile] of profiles)
     if (parentsOf(name, profile).length === 0) profiles.set(name, withSettings(profile, settings));
   return profiles;
+}
+
+/** The function of made profiles that says how near each piece of a text is, by its number. */
+export function chunkScoresName(field: string): string {
+  return `${field}_chunks`;
+}
+
+/** Says with every hit how near each piece is: the product of the vectors, which orders those of one length rightly. */
+function withChunks(field: string, profile: Profile): Profile {
+  const scores = chunkScoresName(field);
+  return {
+    ...profile,
+    functions: { ...profile.functions, [scores]: `reduce(query(${field}) * attribute(${field}), sum, x)` },
+    matchFeatures: [...(profile.matchFeatures ?? []), scores],
+  };
 }
 
 /** The profiles a profile takes everything else from. */
@@ -129,16 +149,20 @@ function isText(type: DataType | undefined, indexing: readonly string[] = []): b
   return type.kind === "array" ? isText(type.element, indexing) : type.kind === "primitive" && type.name === "string";
 }
 
-/** Fields of texts that are searched by word. */
+/** Fields of texts that are searched by word, but for those that the server makes of others. */
 export function textFieldsOf(fields: FieldMap): string[] {
-  return Object.keys(fields).filter((name) => isText(fields[name]?.definition.type, fields[name]?.definition.indexing));
+  return Object.keys(fields).filter((name) => {
+    const { type, indexing, made } = fields[name]?.definition ?? {};
+    return made === undefined && isText(type, indexing);
+  });
 }
 
-function vectorOf(name: string, type: DataType): Vector[] {
+function vectorOf(name: string, { type, made }: FieldDefinition): Vector[] {
   if (type.kind !== "tensor") return [];
-  const sizes = Object.values(type.dimensions);
-  if (sizes.length !== 1 || sizes[0] === "mapped") return [];
-  return [{ name, inputType: tensorTypeText(inputCell(type.cell), type.dimensions) }];
+  const isOfChunks = made?.chunker !== undefined;
+  const sized = Object.entries(type.dimensions).filter(([, size]) => !isOfChunks || size !== "mapped");
+  if (sized.length !== 1 || sized[0]?.[1] === "mapped") return [];
+  return [{ name, inputType: tensorTypeText(inputCell(type.cell), Object.fromEntries(sized)), isOfChunks }];
 }
 
 /** A query's vector is at least as precise as the stored ones; bits are compared as they are. */

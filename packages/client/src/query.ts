@@ -1,4 +1,5 @@
 /** Writes a search as YQL and the parameters beside it. What a user typed is a parameter, never part of the YQL. */
+import type { Codec } from "./codec.ts";
 import { type Condition, everything, literal } from "./condition.ts";
 import { invalidArgument, refuseUnknown, suggestion } from "./error.ts";
 import { type Facet, type FacetAnswers, type FacetsOf, facetText } from "./facet.ts";
@@ -7,7 +8,7 @@ import type { ConditionsOf, DocumentOf, HitFieldsOf, NameWith } from "./infer.ts
 import { hybridProfileName, nearProfileName } from "./profile.ts";
 import type { HitFeatures, HitFeaturesOf, InputsOf } from "./ranking.ts";
 import type { AnySchema } from "./schema.ts";
-import { type Numbers, rowJson } from "./tensor.ts";
+import { type Numbers, rowJson, tensorCodec } from "./tensor.ts";
 
 /** What a user typed, with how to take it. */
 export interface TextQuery {
@@ -302,11 +303,19 @@ function nearParameters(schema: AnySchema, near: NearQuery): Readonly<Record<str
 }
 
 function vectorOf(schema: AnySchema, { field, vector = [] }: NearQuery): readonly number[] {
-  const checked = schema.fields[field]?.codec.zod.safeParse(vector);
+  const checked = queryCodec(schema, field)?.zod.safeParse(vector);
   if (checked?.success === true) return rowJson(vector);
   const reason =
     checked?.error.issues[0]?.message ?? `there is no such field${suggestion(field, Object.keys(schema.fields))}`;
   throw invalidArgument(`near '${field}' of schema ${schema.name} cannot be searched: ${reason}`);
+}
+
+/** What a query's vector must be: where each piece of a text has a vector, it is still one. */
+function queryCodec(schema: AnySchema, field: string): Codec | undefined {
+  const { definition, codec } = schema.fields[field] ?? {};
+  if (definition?.made?.chunker === undefined || definition.type.kind !== "tensor") return codec;
+  const sized = Object.entries(definition.type.dimensions).filter(([, size]) => size !== "mapped");
+  return tensorCodec(Object.fromEntries(sized));
 }
 
 function profileFor(

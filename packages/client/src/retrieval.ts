@@ -11,7 +11,7 @@ import {
 import type { Condition } from "./condition.ts";
 import { invalidArgument, refuseUnknown, suggestion } from "./error.ts";
 import type { ConditionsOf, NameWith } from "./infer.ts";
-import { nearProfileName, textFieldsOf } from "./profile.ts";
+import { chunkScoresName, nearProfileName, textFieldsOf } from "./profile.ts";
 import { type NearQuery, type Query, query, type TextQuery } from "./query.ts";
 import type { HitFeatures } from "./ranking.ts";
 import type { Hit, SearchResult } from "./result.ts";
@@ -115,7 +115,8 @@ function searchesOf(
   source: RetrievalSource,
 ): RetrievalSearch[] {
   const fields = textFields(schema, options.from);
-  const reader = new TextReader(schema, fields, options.elementScores ?? {}, source);
+  const scores = { ...madeScores(schema), ...options.elementScores };
+  const reader = new TextReader(schema, fields, scores, source);
   const common = { fields, ...given({ where: options.where, timeoutMs: options.timeoutMs }) };
   const searches: RetrievalSearch[] = [];
   const add = (name: "text" | "vector", weight: number | undefined, asked: object): void => {
@@ -158,6 +159,29 @@ function given<Members extends object>(
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
 }
 
+/** Lists of pieces that the server makes of texts. */
+function madeLists({ fields }: AnySchema): string[] {
+  return Object.keys(fields).filter((name) => {
+    const { made, type } = fields[name]?.definition ?? {};
+    return made?.chunker !== undefined && type?.kind === "array";
+  });
+}
+
+/** The features that score the pieces of each list: those of a vector of the same pieces. */
+function madeScores(schema: AnySchema): Readonly<Record<string, string>> {
+  const sameness = (name: string): string => {
+    const { from, chunker } = schema.fields[name]?.definition.made ?? {};
+    return chunker === undefined ? "" : JSON.stringify([from, chunker]);
+  };
+  const vectors = Object.keys(schema.fields).filter((name) => schema.profiles.includes(nearProfileName(name)));
+  return Object.fromEntries(
+    madeLists(schema).flatMap((list) => {
+      const vector = vectors.find((name) => sameness(name) === sameness(list));
+      return vector === undefined ? [] : [[list, chunkScoresName(vector)]];
+    }),
+  );
+}
+
 function textFields(schema: AnySchema, from: readonly string[] | undefined): string[] {
   const texts = textFieldsOf(schema.fields);
   const known = Object.keys(schema.fields);
@@ -168,7 +192,7 @@ function textFields(schema: AnySchema, from: readonly string[] | undefined): str
   if (from === undefined && texts.length === 0) {
     throw invalidArgument(`schema ${schema.name} has no text to take passages from: declare a text() field`);
   }
-  return [...(from ?? texts)];
+  return [...(from ?? [...texts, ...madeLists(schema)])];
 }
 
 /** Takes the texts out of hits, each as it is stored. */

@@ -65,12 +65,16 @@ function fieldLines(name: string, definition: FieldDefinition, nameOf: (struct: 
   ]);
 }
 
-/** The beginning of a script that makes a value: the texts one after another, embedded. A text that is not set is empty. */
+/** The beginning of a script that makes a value: the texts one after another, cut, embedded. A text that is not set is empty. */
 function madeBy({ made }: FieldDefinition): string[] {
   if (made === undefined) return [];
   const [only, ...more] = made.from;
   const texts = made.from.map((source) => `(input ${source} || "")`).join(' . " " . ');
-  return [more.length === 0 ? `input ${only}` : texts, `embed ${made.embedder}`];
+  return [
+    more.length === 0 ? `input ${only}` : texts,
+    ...(made.chunker === undefined ? [] : [made.chunker]),
+    ...(made.embedder === undefined ? [] : [`embed ${made.embedder}`]),
+  ];
 }
 
 /** Members of structs and maps are searched as values, or by word, as they would be outside. */

@@ -1,4 +1,6 @@
 /** Fields of tensors: vectors to search near to, and tensors for ranking. Hits leave them out unless they are asked for. */
+
+import { type Chunking, chunkerOf } from "./chunk.ts";
 import type { CellType, Dimensions } from "./data-type.ts";
 import { checkEmbedderName } from "./embedder-component.ts";
 import { invalidArgument } from "./error.ts";
@@ -61,20 +63,45 @@ export interface EmbeddingOptions extends VectorOptions {
   readonly dimensions?: number;
 }
 
+/** A vector for each piece of a text, by the number of the piece. */
+export type ChunkEmbeddingField = Field<{
+  readonly kind: "vector";
+  readonly output: Readonly<Record<string, readonly number[]>>;
+  readonly input: never;
+  readonly optional: true;
+  readonly inHits: false;
+  readonly conditions: VectorConditions;
+}>;
+
+/** What the vectors of a text's pieces are made of. */
+export interface ChunkEmbeddingOptions extends EmbeddingOptions {
+  readonly from: string;
+  /** How the text is cut: as in a field of `chunks()`, so that its pieces are found in what hits show. */
+  readonly chunk: Chunking;
+}
+
 /** Numbers of a vector of most small models for sentences. */
 const DIMENSIONS_DEFAULT = 384;
 
 /**
  * A vector that an embedder makes of other fields when a document is put, to search near to by text:
- * `near: { field: "vec", text: "unpaid invoice" }`.
+ * `near: { field: "vec", text: "unpaid invoice" }`. With `chunk` each piece of the text has a vector of its own, and a document
+ * is as near as its nearest piece.
  */
-export function embedding(options: EmbeddingOptions): EmbeddingField {
+export function embedding(options: ChunkEmbeddingOptions): ChunkEmbeddingField;
+export function embedding(options: EmbeddingOptions): EmbeddingField;
+export function embedding(
+  options: EmbeddingOptions & { readonly chunk?: Chunking },
+): EmbeddingField | ChunkEmbeddingField {
   const { from, model, dimensions = DIMENSIONS_DEFAULT, cell = "float", metric = "angular" } = options;
   checkEmbedderName(model);
   const sources = typeof from === "string" ? [from] : from;
   if (sources.length === 0) throw invalidArgument("embedding needs a field to be made from");
-  const plain = tensorField(cell, { x: dimensions }, [`attribute { distance-metric: ${metric} }`]);
-  return makeField({ ...plain.definition, made: { from: sources, embedder: model } }, plain.codec, true);
+  const { chunk } = options;
+  const shape: Dimensions = chunk === undefined ? { x: dimensions } : { chunk: "mapped", x: dimensions };
+  const plain = tensorField(cell, shape, [`attribute { distance-metric: ${metric} }`]);
+  const cut = chunk === undefined ? {} : { chunker: chunkerOf(chunk) };
+  return makeField({ ...plain.definition, made: { from: sources, ...cut, embedder: model } }, plain.codec, true);
 }
 
 /**

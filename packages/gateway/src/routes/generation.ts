@@ -96,7 +96,13 @@ export async function answerGeneration(
   call: Call,
   context: GatewayContext,
 ): Promise<Reply> {
-  const running = await Running.begin(generation, call, context);
+  let running: Running;
+  try {
+    running = await Running.begin(generation, call, context);
+  } catch (error) {
+    if (!ServiceError.is(error) || format === "json") throw error;
+    return eventFailure(searchFailure(error));
+  }
   if (format === "json") return await wholeReply(running);
   if (generation.stream) return streamReply(running.parts());
   // The one completion decides about the status, so it is waited for.

@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { type ChunksField, chunks, embedding, schema, text } from "../src/index.ts";
+
+test("pieces of a text and a vector for each are fields that the server makes", () => {
+  const note = schema("note", {
+    body: text(),
+    parts: chunks("body", { length: 300 }),
+    vec: embedding({ from: "body", chunk: { length: 300 }, model: "minilm", dimensions: 3 }),
+  });
+  expect(String(note)).toBe(`schema note {
+  document note {
+    field body type string {
+      indexing: summary | index
+      index: enable-bm25
+    }
+  }
+  field parts type array<string> {
+    indexing: input body | chunk fixed-length 300 | summary | index
+    index: enable-bm25
+  }
+  field vec type tensor<float>(chunk{},x[3]) {
+    indexing: input body | chunk fixed-length 300 | embed minilm | attribute
+    attribute { distance-metric: angular }
+  }
+  fieldset default { fields: body }
+  rank-profile default {
+    inputs {
+      query(vec) tensor<float>(x[3])
+    }
+    rank-properties {
+      brooklet.statistics: group
+      brooklet.segmentation: cjk
+    }
+    first-phase {
+      expression: bm25(body)
+    }
+    match-features {
+      bm25(body)
+    }
+  }
+  rank-profile near_vec inherits default {
+    function vec_chunks() {
+      expression: reduce(query(vec) * attribute(vec), sum, x)
+    }
+    first-phase {
+      expression: closeness(field, vec)
+    }
+    match-features {
+      closeness(field, vec)
+      vec_chunks
+    }
+  }
+  rank-profile hybrid_vec inherits default {
+    function words() {
+      expression: bm25(body)
+    }
+    function words_scaled() {
+      expression: words / (words + 5)
+    }
+    function vec_chunks() {
+      expression: reduce(query(vec) * attribute(vec), sum, x)
+    }
+    first-phase {
+      expression: words_scaled + closeness(field, vec)
+    }
+    match-features {
+      words
+      closeness(field, vec)
+      vec_chunks
+    }
+  }
+}
+`);
+});
+
+test("a length that is none is refused", () => {
+  expect((): ChunksField => chunks("body", { length: 0 })).toThrow(
+    "the length of chunks is 0: give a positive integer",
+  );
+  expect(() => schema("note", { body: text(), parts: chunks("bdy") })).toThrow(
+    "made from 'bdy', which is no text; did you mean 'body'?",
+  );
+});
