@@ -26,6 +26,15 @@ pub fn targets() -> Vec<Target> {
     ]
 }
 
+/// Language models and search chains.
+const CHAINS: &str = "<services><container id='d' version='1.0'>\
+    <component id='m' class='ai.vespa.llm.clients.OpenAI'><config name='ai.vespa.llm.clients.llm-client'>\
+    <apiKeySecretRef>k</apiKeySecretRef><temperature>0.2</temperature><maxTokens>5</maxTokens></config></component>\
+    <search><chain id='a' inherits='b vespa'><searcher id='x' class='ai.vespa.search.llm.LLMSearcher'/></chain>\
+    <chain id='b'><searcher id='ai.vespa.search.llm.RAGSearcher'><config name='ai.vespa.search.llm.llm-searcher'>\
+    <providerId>m</providerId><stream>true</stream><promptTemplate>f</promptTemplate></config></searcher></chain></search>\
+    </container><content id='t' version='1.0'><documents><document type='t' mode='streaming'/></documents></content></services>";
+
 /// `files` with one of them replaced.
 fn with(files: &[(String, Vec<u8>)], path: &str, content: &[u8]) -> Vec<(String, Vec<u8>)> {
     let others = files.iter().filter(|(name, _)| name != path).cloned();
@@ -153,7 +162,11 @@ fn mail_schema() -> Target {
 
 fn services() -> Target {
     let files = corpus::mail_files();
-    let corpus = vec![corpus::file("applications/mail/services.xml").into_bytes(), SERVICES.as_bytes().to_vec()];
+    let corpus = vec![
+        corpus::file("applications/mail/services.xml").into_bytes(),
+        SERVICES.as_bytes().to_vec(),
+        CHAINS.as_bytes().to_vec(),
+    ];
     Target::new("services", corpus, move |content| {
         let _ = black_box(Application::deploy(&with(&files[1..2], "services.xml", content)));
     })
