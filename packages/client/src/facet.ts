@@ -1,7 +1,7 @@
 /** Facets: how often each value of a field, each month, or each range of numbers is among what a search matches. */
 import { invalidArgument, suggestion } from "./error.ts";
 import type { FieldMap } from "./field.ts";
-import { childrenOf, type GroupValueOf, readerOf, readValue, type WireGroup } from "./grouping.ts";
+import { type GroupValueOf, listOf, readerOf, readValue, type WireGroup } from "./grouping.ts";
 import { buckets, identifier, readNumber } from "./grouping-expression.ts";
 import type { NameWith } from "./infer.ts";
 import type { AnySchema } from "./schema.ts";
@@ -9,7 +9,7 @@ import type { AnySchema } from "./schema.ts";
 /** How an aggregation is computed. */
 export type FacetAggregate = "sum" | "avg" | "min" | "max";
 
-/** Numeric fields of which each value of a facet tells a sum, a mean, the least or the largest. */
+/** Fields of which each value of a facet tells a sum or mean, if they are numbers, or the least or largest value. */
 export type FacetAggregates = { readonly [Name in FacetAggregate]?: string | undefined };
 
 /** What is said of a facet. */
@@ -95,8 +95,20 @@ export type NumericName<Fields extends FieldMap> = NameWith<
 /** Fields with one point in time. */
 type TimeName<Fields extends FieldMap> = NameWith<Fields, "output", Date>;
 
+/** Fields with one value that has an order. */
+type OrderedName<Fields extends FieldMap> = NumericName<Fields> | TimeName<Fields> | SortableTextName<Fields>;
+
+type SortableTextName<Fields extends FieldMap> = NameWith<
+  Pick<Fields, NameWith<Fields, "kind", "sortable">>,
+  "output",
+  string
+>;
+
 type AggregatesOf<Fields extends FieldMap> = {
-  readonly [Name in FacetAggregate]?: NumericName<Fields> | undefined;
+  readonly sum?: NumericName<Fields> | undefined;
+  readonly avg?: NumericName<Fields> | undefined;
+  readonly min?: OrderedName<Fields> | undefined;
+  readonly max?: OrderedName<Fields> | undefined;
 };
 
 /** The facets that fields can have. */
@@ -109,7 +121,13 @@ export type FacetsOf<Fields extends FieldMap> = Readonly<
   >
 >;
 
-type Counted<Aggregates> = { readonly count: number } & { readonly [Name in keyof Aggregates]: number };
+type Counted<Aggregates, Fields extends FieldMap> = { readonly count: number } & {
+  readonly [Name in keyof Aggregates]: Name extends "min" | "max"
+    ? Aggregates[Name] extends keyof Fields
+      ? GroupValueOf<Fields[Aggregates[Name]]>
+      : never
+    : number;
+};
 
 /** One value of a facet, one period by its beginning, or one range. */
 export type FacetValue<F, Fields extends FieldMap> =
@@ -117,7 +135,7 @@ export type FacetValue<F, Fields extends FieldMap> =
     ? (Kind extends "range"
         ? { readonly from: number; readonly to: number }
         : { readonly value: Kind extends "date" ? Date : GroupValueOf<Fields[Name]> }) &
-        Counted<Aggregates>
+        Counted<Aggregates, Fields>
     : never;
 
 /** The answers of facets. */
@@ -195,9 +213,14 @@ function orderText({ kind, field, aggregates, options }: Facet): string {
 
 /** @internal Reads the root group of a facet. */
 export function readFacet(schema: AnySchema, asked: Facet, root: WireGroup): unknown[] {
-  const found = childrenOf(root, "grouplist:", LABEL).filter((group) => group.id !== "group:null");
+  const list = listOf(root, "grouplist:", LABEL)?.children ?? [];
+  const found = list.filter((group) => group.id !== "group:null");
   const values = found.map((group) => {
-    const aggregates = Object.keys(asked.aggregates).map((name) => [name, readNumber(group.fields?.[name])]);
+    const aggregates = Object.entries(asked.aggregates as Readonly<Record<string, string>>).map(([name, of]) => {
+      const field = schema.fields[of];
+      const isValue = (name === "min" || name === "max") && field !== undefined;
+      return [name, (isValue ? readerOf(field) : readNumber)(group.fields?.[name])];
+    });
     return {
       ...facetValue(schema, asked, group),
       count: readNumber(group.fields?.["count()"]) as number,

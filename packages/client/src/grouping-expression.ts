@@ -1,4 +1,5 @@
 /** Expressions and aggregations of Vespa's grouping language, with what their values are in TypeScript. */
+import { epochSeconds } from "./codec.ts";
 import { invalidArgument, unexpectedAnswer } from "./error.ts";
 
 /** Makes a value of what an answer has. */
@@ -271,20 +272,63 @@ const ranges = {
     const floating = options.floating ?? edges.some((value) => Number.isFinite(value) && !Number.isInteger(value));
     return new GroupingExpression(`predefined(${[of, ...buckets(edges, floating)].join(", ")})`, of.read);
   },
+  /** Ranges one by one, in their order, with or without their ends: of numbers, texts or dates. */
+  buckets: <Value extends BucketEnd>(
+    of: GroupingExpression<Value>,
+    ranges: readonly Bucket<NoInfer<Value>>[],
+    options: { readonly floating?: boolean } = {},
+  ): GroupingExpression<GroupingRange<Value>> => {
+    const isFraction = (value: unknown) => typeof value === "number" && !Number.isInteger(value);
+    const floating = options.floating ?? ranges.some(({ from, to }) => isFraction(from) || isFraction(to));
+    if (ranges.length === 0) throw invalidArgument("buckets need at least one range");
+    const texts = ranges.map((range) => bucketText(range, floating));
+    return new GroupingExpression(`predefined(${[of, ...texts].join(", ")})`, of.read);
+  },
 };
+
+/** An end of a bucket. Dates are compared by their second. */
+export type BucketEnd = number | string | Date;
+
+/** A range of values; without an end it is open there. */
+export interface Bucket<Value extends BucketEnd = BucketEnd> {
+  readonly from?: Value;
+  readonly to?: Value;
+  /** `from` itself is not in it. */
+  readonly excludeFrom?: boolean;
+  /** `to` itself is in it. */
+  readonly includeTo?: boolean;
+}
+
+function bucketText({ from, to, excludeFrom = false, includeTo = false }: Bucket, floating: boolean): string {
+  if (from === undefined && to === undefined) throw invalidArgument("a bucket needs an end: give it a from or a to");
+  const end = (value: BucketEnd | undefined, open: string): string => {
+    if (value === undefined) return open;
+    if (typeof value === "string") return quoted(value);
+    if (value instanceof Date) return numeral(epochSeconds(value), false);
+    return edge(value, floating);
+  };
+  return `bucket${excludeFrom ? "<" : "["}${end(from, "-inf")}, ${end(to, "inf")}${includeTo ? "]" : ">"}`;
+}
 
 /** Filters. */
 const filters = {
   /** The whole value matches a regular expression (RE2). */
   regex: (pattern: string, of: GroupingExpression): GroupingFilter =>
     new GroupingFilter(`regex(${quoted(pattern)}, ${of})`),
-  /** From one number up to another, which is not among them. */
-  range: (from: number, to: number, of: GroupingExpression): GroupingFilter => {
+  /** From one number up to another; the first is among them unless it is excluded, the other only if it is included. */
+  range: (
+    from: number,
+    to: number,
+    of: GroupingExpression,
+    options: { readonly excludeFrom?: boolean; readonly includeTo?: boolean } = {},
+  ): GroupingFilter => {
     // The reference implementation's parser has no sign here.
     if (from < 0 || to < 0) {
       throw invalidArgument("a range filter has no negative bounds: shift it, as in g.range(0, 2, g.add(it.size, 1))");
     }
-    return new GroupingFilter(`range(${numeral(from)}, ${numeral(to)}, ${of})`);
+    const { excludeFrom = false, includeTo = false } = options;
+    const bounds = excludeFrom || includeTo ? `, ${!excludeFrom}, ${includeTo}` : "";
+    return new GroupingFilter(`range(${numeral(from)}, ${numeral(to)}, ${of}${bounds})`);
   },
   isTrue: (of: GroupingExpression): GroupingFilter => new GroupingFilter(`istrue(${of})`),
 };

@@ -70,6 +70,8 @@ export interface GroupListOptions<Outputs extends OutputMap, Groups extends Grou
   readonly hits?: Hits;
   /** How many hits of each group at most; 10 by default. */
   readonly hitsMax?: number;
+  /** Whether to count all groups, shown or not: `total` of the list. */
+  readonly total?: boolean;
   /** The summary class of hits. */
   readonly summary?: string;
   /** Operations as text, in the body of the list: for what is missing here. */
@@ -94,6 +96,26 @@ export interface Grouping<out Outputs extends OutputMap = OutputMap, out Groups 
   toString(): string;
 }
 
+/** What is asked of all documents that match. */
+export interface GroupingDefinition<Outputs extends OutputMap, Groups extends GroupListMap> {
+  /** What is computed of all of them. */
+  readonly output?: Outputs;
+  /** Lists of groups. */
+  readonly groups?: Groups;
+  /** Only so many documents are looked at: the first ones in the order of their ids. */
+  readonly first?: number;
+  /** Whether all documents are looked at, those that do not match too. Their groups have no hits. */
+  readonly allDocuments?: boolean;
+}
+
+/** A part of a list that goes on before or after it. What `next` and `previous` are is for `continuations` of a search. */
+export type Page<Element> = readonly Element[] & {
+  readonly next?: string;
+  readonly previous?: string;
+  /** How many groups there are, shown or not, if it was asked for. */
+  readonly total?: number;
+};
+
 /** Values of aggregations. */
 export type OutputsOf<Outputs extends OutputMap> = {
   readonly [Name in keyof Outputs]: Outputs[Name] extends Aggregation<infer Value> ? Value : never;
@@ -107,12 +129,12 @@ export type GroupOf<List, Fields> =
         readonly relevance: number;
         readonly output: OutputsOf<Outputs>;
         readonly groups: GroupListsOf<Groups, Fields>;
-      } & (Hits extends true ? { readonly hits: readonly FoundDocument<Fields>[] } : unknown)
+      } & (Hits extends true ? { readonly hits: Page<FoundDocument<Fields>> } : unknown)
     : never;
 
 /** Lists of groups of an answer. */
 export type GroupListsOf<Groups extends GroupListMap, Fields> = {
-  readonly [Name in keyof Groups]: readonly GroupOf<Groups[Name], Fields>[];
+  readonly [Name in keyof Groups]: Page<GroupOf<Groups[Name], Fields>>;
 };
 
 /** What a grouping answers: aggregations of all documents, and groups of them. */
@@ -128,6 +150,7 @@ export interface WireGroup {
   readonly value?: string;
   readonly limits?: { readonly from: string; readonly to: string };
   readonly relevance: unknown;
+  readonly continuation?: { readonly this?: string; readonly next?: string; readonly prev?: string };
   readonly fields?: Readonly<Record<string, unknown>>;
   readonly children?: readonly WireGroup[];
 }
@@ -159,17 +182,15 @@ export function grouping<
   const Groups extends GroupListMap = Readonly<Record<never, GroupList>>,
 >(
   schema: S,
-  write: (
-    fields: GroupingFieldsOf<S["fields"]>,
-    language: GroupingLanguage,
-  ) => { readonly output?: Outputs; readonly groups?: Groups },
+  write: (fields: GroupingFieldsOf<S["fields"]>, language: GroupingLanguage) => GroupingDefinition<Outputs, Groups>,
 ): Grouping<Outputs, Groups> {
   const fields = Object.entries(schema.fields).map(([name, field]) => [name, groupingField(name, field)]);
   const written = write(Object.fromEntries(fields) as GroupingFieldsOf<S["fields"]>, LANGUAGE);
-  const { output = {} as Outputs, groups = {} as Groups } = written;
+  const { output = {} as Outputs, groups = {} as Groups, first, allDocuments } = written;
   const parts = [...outputText(output), ...listTexts(groups)];
   if (parts.length === 0) throw invalidArgument("a grouping needs an output or groups");
-  const text = `all(${parts.join(" ")})`;
+  if (first !== undefined) parts.unshift(`max(${count("first", first)})`);
+  const text = `all(${parts.join(" ")})${allDocuments === true ? " where(true)" : ""}`;
   return { output, groups, toString: () => text };
 }
 
@@ -186,11 +207,9 @@ export function readerOf({ definition, codec }: Field): ReadValue {
   if (single.name === "string" || single.name === "uri" || single.name === "raw") return readText;
   if (single.name === "bool") return readBool;
   if (single.name === "position") return readScalar;
-  return isDate(type.kind === "array" ? undefined : codec) ? readDate : readNumber;
-}
-
-function isDate(codec: Field["codec"] | undefined): boolean {
-  return codec === undefined ? false : codec.decode(0) instanceof Date;
+  // What a second is decoded as tells a timestamp from an integer.
+  const decoded = type.kind === "array" ? (codec.decode([0]) as readonly unknown[])[0] : codec.decode(0);
+  return decoded instanceof Date ? readDate : readNumber;
 }
 
 function outputText(output: OutputMap): string[] {
@@ -212,9 +231,15 @@ function listText(name: string, { by, options }: GroupList): string {
   if (precision !== undefined) body.push(`precision(${count("precision", precision)})`);
   if (orders.length > 0) body.push(`order(${orders.join(", ")})`);
   if (raw !== undefined) body.push(raw);
+  if (options.total === true) body.push(`output(count() as(${quoted(totalOf(name))}))`);
   const each = [...hitsText(options), ...outputText(output), ...hitsEach(options), ...listTexts(inner)];
   if (each.length === 0) each.push("output(count())");
   return `all(${body.join(" ")} each(${each.join(" ")}) as(${quoted(name)}))`;
+}
+
+/** The label of the number of groups of a list, which stands among the outputs of the group around it. */
+function totalOf(name: string): string {
+  return `${name}: total`;
 }
 
 function hitsText({ hits, hitsMax }: GroupList["options"]): string[] {
@@ -236,7 +261,35 @@ export function readGrouping(
   root: WireGroup,
   readHit: (hit: WireHit) => FoundDocument<unknown>,
 ): GroupingAnswer<Grouping, unknown> {
-  return { output: readOutputs(asked.output, root), groups: readLists(asked.groups, root, readHit) };
+  const reading: Reading = { readHit, here: root.continuation?.this ?? "" };
+  return { output: readOutputs(asked.output, root), groups: readLists(asked.groups, root, reading) };
+}
+
+/** What is needed to read any part of an answer. */
+interface Reading {
+  readonly readHit: (hit: WireHit) => FoundDocument<unknown>;
+  /** The continuation of the answer as it is. */
+  readonly here: string;
+}
+
+/** A list with where it goes on. That is not among its members: a list that is printed or compared is its elements. */
+function pageOf<Element>(
+  elements: readonly Element[],
+  list: WireGroup | undefined,
+  { here }: Reading,
+  total: unknown,
+): Page<Element> {
+  const moved = (to: string | undefined) => (to === undefined ? undefined : `${here} ${to}`.trim());
+  const { next, prev } = list?.continuation ?? {};
+  const properties = {
+    next: moved(next),
+    previous: moved(prev),
+    total: total === undefined ? undefined : Number(total),
+  };
+  for (const [name, value] of Object.entries(properties)) {
+    if (value !== undefined) Object.defineProperty(elements, name, { value });
+  }
+  return elements as Page<Element>;
 }
 
 function readOutputs(output: OutputMap, group: WireGroup): OutputsOf<OutputMap> {
@@ -247,34 +300,35 @@ function readOutputs(output: OutputMap, group: WireGroup): OutputsOf<OutputMap> 
   return Object.fromEntries(values) as OutputsOf<OutputMap>;
 }
 
-function readLists(
-  lists: GroupListMap,
-  parent: WireGroup,
-  readHit: (hit: WireHit) => FoundDocument<unknown>,
-): GroupListsOf<GroupListMap, unknown> {
+function readLists(lists: GroupListMap, parent: WireGroup, reading: Reading): GroupListsOf<GroupListMap, unknown> {
   const read = Object.entries(lists).map(([name, list]) => {
-    const children = childrenOf(parent, "grouplist:", name);
-    return [name, children.map((group) => readGroup(list, group, readHit))];
+    const found = listOf(parent, "grouplist:", name);
+    const groups = (found?.children ?? []).map((group) => readGroup(list, group, reading));
+    return [
+      name,
+      pageOf(groups, found, reading, list.options.total === true ? parent.fields?.[totalOf(name)] : undefined),
+    ];
   });
   return Object.fromEntries(read) as GroupListsOf<GroupListMap, unknown>;
 }
 
-function readGroup(list: GroupList, group: WireGroup, readHit: (hit: WireHit) => FoundDocument<unknown>): unknown {
+function readGroup(list: GroupList, group: WireGroup, reading: Reading): unknown {
   const { output = {}, groups: inner = {}, hits } = list.options;
   const shown = {
     value: readValue(group, list.by.read),
     relevance: Number(group.relevance),
     output: readOutputs(output, group),
-    groups: readLists(inner, group, readHit),
+    groups: readLists(inner, group, reading),
   };
   if (hits !== true) return shown;
-  return { ...shown, hits: childrenOf(group, "hitlist:", "hits").map((hit) => readHit(hit as unknown as WireHit)) };
+  const found = listOf(group, "hitlist:", "hits");
+  const read = (found?.children ?? []).map((hit) => reading.readHit(hit as unknown as WireHit));
+  return { ...shown, hits: pageOf(read, found, reading, undefined) };
 }
 
-/** @internal The members of a list of a group. An empty list is left out of answers. */
-export function childrenOf(parent: WireGroup, kind: string, label: string): readonly WireGroup[] {
-  const list = parent.children?.find((child) => child.id.startsWith(kind) && child.label === label);
-  return list?.children ?? [];
+/** @internal A list of a group. An empty one is left out of answers. */
+export function listOf(parent: WireGroup, kind: string, label: string): WireGroup | undefined {
+  return parent.children?.find((child) => child.id.startsWith(kind) && child.label === label);
 }
 
 /** @internal What a group is the group of: a value, a range, or null for what is in no range. */

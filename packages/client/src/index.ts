@@ -128,6 +128,7 @@ export { type CreateOptions, Group, type RequestOptions, type UpdateOptions, typ
 export {
   type Grouping,
   type GroupingAnswer,
+  type GroupingDefinition,
   type GroupingFieldsOf,
   type GroupingLanguage,
   type GroupList,
@@ -142,6 +143,8 @@ export {
 } from "./grouping.ts";
 export {
   Aggregation,
+  type Bucket,
+  type BucketEnd,
   type CollationStrength,
   type GroupingArgument,
   GroupingExpression,

@@ -100,6 +100,10 @@ export interface SearchOptions<
   readonly facets?: Facets;
   /** Groups of all matches, made by `grouping()`. */
   readonly grouping?: G;
+  /** Where lists of the grouping begin: `next` and `previous` of lists of an answer to the same search. */
+  readonly continuations?: string | readonly string[];
+  /** The time zone of `g.time` in the grouping, such as `Europe/Oslo`, by its distance from UTC now; UTC by default. */
+  readonly timeZone?: string;
 }
 
 /** What a result has beside hits: `facets` and `grouping`, if they were asked for. */
@@ -170,6 +174,8 @@ const SEARCH_OPTIONS = [
     fields: true,
     facets: true,
     grouping: true,
+    continuations: true,
+    timeZone: true,
     signal: true,
   } satisfies Readonly<Record<"signal" | Exclude<keyof AnySearch, keyof CommonSearchOptions<AnySchema>>, true>>),
 ];
@@ -196,6 +202,7 @@ export function query<
   const vector = asked.near === undefined ? {} : nearParameters(schema, asked.near);
   const parameters = { ...commonParameters(schema, asked, profileFor(asked, text)), ...vector };
   if (text !== undefined) parameters["text"] = text.query;
+  if (asked.timeZone !== undefined) parameters["timezone"] = timeZoneOf(asked);
   const hitFields = (asked.fields ?? shownFields(schema)) as (keyof SelectedFields<S, Selected> & string)[];
   const { facets, grouping } = asked;
   return {
@@ -232,6 +239,8 @@ interface AnySearch extends Omit<CommonSearchOptions<AnySchema>, "inputs"> {
   readonly fields?: readonly string[];
   readonly facets?: Readonly<Record<string, Facet>>;
   readonly grouping?: Grouping;
+  readonly continuations?: string | readonly string[];
+  readonly timeZone?: string;
 }
 
 function makeQuery<S extends AnySchema, Fields, Features, Grouped = unknown>(
@@ -259,6 +268,22 @@ function commonParameters(schema: AnySchema, options: AnySearch, profile: string
   if (options.explain === true) parameters["explain"] = true;
   if (options.partialResults === true) parameters["brooklet.partial"] = true;
   return parameters;
+}
+
+function timeZoneOf({ timeZone = "", facets = {} }: AnySearch): string {
+  const histogram = Object.entries(facets).find(([, facet]) => facet.kind === "date");
+  if (histogram === undefined) return timeZone;
+  throw invalidArgument(
+    `the date histogram '${histogram[0]}' is in UTC: leave timeZone out, or write it as a grouping`,
+  );
+}
+
+/** Each is one continuation or several, the first of which says where the answer was that they are of. */
+function continuationsText({ continuations = [] }: AnySearch): string {
+  const texts = [...new Set([continuations].flat().flatMap((text) => text.split(/\s+/)))].filter((text) => text !== "");
+  const stranger = texts.find((text) => !/^[\w-]+$/.test(text));
+  if (stranger !== undefined) throw invalidArgument(`${JSON.stringify(stranger)} is not a continuation of a grouping`);
+  return texts.length === 0 ? "" : `{ 'continuations':[${texts.map((text) => `'${text}'`).join(", ")}] }`;
 }
 
 function inputName(name: string): string {
@@ -349,7 +374,9 @@ function writeYql(schema: AnySchema, options: AnySearch, text: TextQuery | undef
   const orders = Array.isArray(orderBy) ? (orderBy as readonly (string | SortOrder)[]) : [orderBy ?? []].flat();
   const order = orders.length === 0 ? "" : ` order by ${orders.map(sortKey).join(", ")}`;
   const grouped = Object.values(options.facets ?? {}).map((facet) => facetText(schema, facet));
-  if (options.grouping !== undefined) grouped.push(String(options.grouping));
+  if (options.grouping !== undefined) grouped.push(`${continuationsText(options)}${options.grouping}`);
+  else if (options.continuations !== undefined)
+    throw invalidArgument("continuations are those of a grouping: give it too");
   const groupings = grouped.map((text) => ` | ${text}`).join("");
   return `select ${selected} from ${schema.name} where ${condition}${order}${groupings}`;
 }

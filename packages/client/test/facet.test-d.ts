@@ -25,6 +25,19 @@ describe("facets", () => {
     expectTypeOf<Facets["size"][number]["from"]>().toEqualTypeOf<number>();
   });
 
+  test("have the least and largest values of what has an order", () => {
+    const facets = { from: facet("sender", { min: "sentAt", max: "sender", sum: "size" }) };
+    const search = () => alice.search(mail, { facets });
+    type From = Awaited<ReturnType<typeof search>>["facets"]["from"][number];
+    expectTypeOf<From["min"]>().toEqualTypeOf<Date>();
+    expectTypeOf<From["max"]>().toEqualTypeOf<string>();
+    expectTypeOf<From["sum"]>().toEqualTypeOf<number>();
+    // @ts-expect-error a list has no order
+    void (() => alice.search(mail, { facets: { a: facet("year", { max: "recipients" }) } }));
+    // @ts-expect-error a time has no sum
+    void (() => alice.search(mail, { facets: { a: facet("year", { sum: "sentAt" }) } }));
+  });
+
   test("are only of fields that can be", () => {
     // @ts-expect-error vectors are not grouped
     void (() => alice.search(mail, { facets: { a: facet("vec") } }));
@@ -64,6 +77,14 @@ test("groupings have the types of their expressions", () => {
   expectTypeOf<Sender["hits"][number]["fields"]["subject"]>().toEqualTypeOf<string | undefined>();
   expectTypeOf<NonNullable<Sender["groups"]["widths"][number]["value"]>["from"]>().toEqualTypeOf<number>();
   expectTypeOf<Sender["groups"]["widths"][number]>().not.toHaveProperty("hits");
+  expectTypeOf<Answer["groups"]["senders"]["next"]>().toEqualTypeOf<string | undefined>();
+  grouping(mail, (it, g) => {
+    const dates = g.buckets(it.sentAt, [{ from: new Date(0) }]);
+    expectTypeOf<NonNullable<(typeof dates)["valueType"]>["to"]>().toEqualTypeOf<Date>();
+    // @ts-expect-error a text is not in a range of numbers
+    g.buckets(it.sender, [{ from: 1 }]);
+    return { output: { mails: g.count() } };
+  });
   // @ts-expect-error there is no such output
   void ((answer: Answer) => answer.output.sum);
 });

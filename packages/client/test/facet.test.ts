@@ -141,6 +141,22 @@ describe("facets", () => {
     expect(write({ a: ranges("size", [0, 0.5]) })).toThrow("0.5 cannot be in a grouping as an integer");
   });
 
+  test("tell the least and largest of dates and texts", async () => {
+    const facets = { from: facet("sender", { min: "sentAt", max: "sender", avg: "year" }) };
+    const fields = { "count()": 2, min: 1_189_073_401, max: "z", avg: 2006.5 };
+    const group = { id: "group:string:z", relevance: 1, value: "z", fields };
+    const { from } = (await answering({ children: [list("facet", group)] }).alice.search(mail, { facets })).facets;
+    expect(from).toEqual([{ value: "z", count: 2, min: new Date(1_189_073_401_000), max: "z", avg: 2006.5 }]);
+  });
+
+  test("of dates are in UTC, whatever zone a grouping has", () => {
+    const facets = { month: dateHistogram("sentAt", "month") };
+    expect(() => query(mail, { facets, timeZone: "Europe/Oslo" })).toThrow("the date histogram 'month' is in UTC");
+    const year = grouping(mail, (it, g) => ({ groups: { years: g.groups(g.time.year(it.sentAt)) } }));
+    const written = query(mail, { grouping: year, timeZone: "Europe/Oslo" });
+    expect(written.toJSON()).toMatchObject({ timezone: "Europe/Oslo" });
+  });
+
   test("that are not answered are an error, and a whole number that is not exact too", async () => {
     const facets = { a: facet("size") };
     await expect(answering().alice.search(mail, { facets })).rejects.toThrow("no groups of grouping 0");
@@ -202,6 +218,57 @@ describe("groupings", () => {
     expect(negative).toThrow("a range filter has no negative bounds");
     expect(() => grouping(mail, () => ({}))).toThrow("needs an output or groups");
     expect(() => grouping(mail, (it, g) => ({ groups: { a: g.groups(it.people.member("a) b")) } }))).toThrow("no name");
+  });
+
+  test("have buckets of every type, with or without their ends, and filters too", () => {
+    const texts = grouping(mail, (it, g) => ({
+      first: 100,
+      allDocuments: true,
+      output: { mails: g.count() },
+      groups: {
+        a: g.groups(g.buckets(it.sender, [{ to: "m" }, { from: "m", to: "x", excludeFrom: true, includeTo: true }])),
+        b: g.groups(g.buckets(it.sentAt, [{ from: new Date(1_000_999), to: new Date(2_000_000) }])),
+        c: g.groups(g.buckets(it.score, [{ from: 0, to: 0.5 }, { from: 2 }]), { total: true }),
+        d: g.groups(it.year, { filter: g.range(1, 2, it.size, { excludeFrom: true, includeTo: true }) }),
+      },
+    }));
+    expect(String(texts)).toBe(
+      'all(max(100) output(count() as("mails")) ' +
+        'all(group(predefined(sender, bucket[-inf, "m">, bucket<"m", "x"])) max(10) each(output(count())) as("a")) ' +
+        'all(group(predefined(sentAt, bucket[1000, 2000>)) max(10) each(output(count())) as("b")) ' +
+        'all(group(predefined(score, bucket[0.0, 0.5>, bucket[2.0, inf>)) max(10) output(count() as("c: total")) ' +
+        'each(output(count())) as("c")) ' +
+        'all(group(year) filter(range(1, 2, size, false, true)) max(10) each(output(count())) as("d"))) where(true)',
+    );
+    const none = () => grouping(mail, (it, g) => ({ groups: { a: g.groups(g.buckets(it.year, [{}])) } }));
+    expect(none).toThrow("a bucket needs an end");
+    expect(() => grouping(mail, (_, g) => ({ first: 0, output: { a: g.count() } }))).toThrow("first is 0");
+  });
+
+  test("go on from page to page", async () => {
+    const years = grouping(mail, (it, g) => ({
+      groups: { years: g.groups(it.year, { max: 1, total: true, hits: true, hitsMax: 1 }) },
+    }));
+    const hits = { id: "hitlist:hits", relevance: 1, label: "hits", continuation: { next: "N2" }, children: [] };
+    const year = { id: "group:long:2007", relevance: 1, value: "2007", children: [hits] };
+    const { alice, server } = answering({
+      continuation: { this: "T" },
+      fields: { "years: total": 7 },
+      children: [{ ...list("years", year), continuation: { next: "N1", prev: "P1" } }],
+    });
+    const { groups } = (await alice.search(mail, { grouping: years })).grouping;
+    expect(groups.years).toEqual([{ value: 2007, relevance: 1, output: {}, groups: {}, hits: [] }]);
+    expect([groups.years.next, groups.years.previous, groups.years.total]).toEqual(["T N1", "T P1", 7]);
+    const inner = groups.years[0]?.hits;
+    expect([inner?.next, inner?.previous]).toEqual(["T N2", undefined]);
+    await alice.search(mail, { grouping: years, continuations: [groups.years.next ?? "", inner?.next ?? ""] });
+    expect(server.asked[1]?.body).toHaveProperty(
+      "yql",
+      expect.stringContaining(` | { 'continuations':['T', 'N1', 'N2'] }${years}`),
+    );
+    const search = (options: object) => () => query(mail, options);
+    expect(search({ grouping: years, continuations: "a'b" })).toThrow("is not a continuation");
+    expect(search({ continuations: "a" })).toThrow("give it too");
   });
 
   test("are read after facets, with the types of their expressions", async () => {
