@@ -95,6 +95,8 @@ export interface Quantile {
 }
 
 const MS_PER_SECOND = 1000;
+/** A `Date` goes no farther from the epoch. */
+const DATE_MAX_MS = 8.64e15;
 const LONG_MIN = "-9223372036854775808";
 const LONG_MAX = "9223372036854775807";
 
@@ -114,8 +116,11 @@ export const readNumber: ReadValue = (json) => {
   throw unexpectedAnswer(`expected a number of at most 2^53 - 1, got ${JSON.stringify(json)?.slice(0, 80)}`);
 };
 
-/** @internal Seconds since the epoch. */
-export const readDate: ReadValue = (json) => new Date((readNumber(json) as number) * MS_PER_SECOND);
+/** @internal Seconds since the epoch; an open end is the first or last date there is. */
+export const readDate: ReadValue = (json) => {
+  const ms = (readNumber(json) as number) * MS_PER_SECOND;
+  return new Date(Math.min(Math.max(ms, -DATE_MAX_MS), DATE_MAX_MS));
+};
 
 /** @internal What has a type that only the server knows. */
 export const readScalar: ReadValue = (json) => json;
