@@ -90,6 +90,7 @@ check_each! {
     stored_operation = "stored-operation",
     manifest = "manifest",
     text = "text",
+    stem = "stem",
 }
 
 /// Every folder of regressions belongs to a target, and is not empty.
