@@ -158,12 +158,16 @@ fn numbered(number: usize, bytes: &[u8]) -> Vec<u8> {
     [&[number as u8], bytes].concat()
 }
 
+/// Where a partial result says how many hits there are: after its form, application, clock, and that nothing is refused.
+const HITS_BYTE: usize = 1 + 8 + 16 + 1;
+
 fn partial() -> Target {
     let host = host();
     let queries = queries(&host);
     let parts = queries.iter().enumerate().flat_map(|(number, query)| {
-        // The eleventh byte is the count of hits: one that is too small is a lie like any other.
-        let lying = query.parts.iter().map(move |part| numbered(number, &[&part[..10], &[0], &part[11..]].concat()));
+        // This byte is the count of hits: one that is too small is a lie like any other.
+        let lie = |part: &[u8]| [&part[..HITS_BYTE], &[0], &part[HITS_BYTE + 1..]].concat();
+        let lying = query.parts.iter().map(move |part| numbered(number, &lie(part)));
         lying.chain(query.parts.iter().map(move |part| numbered(number, part)))
     });
     Target::new("partial", parts.collect(), move |bytes| {
@@ -179,10 +183,10 @@ fn split(part: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mut reader = Reader::new(part);
     let mut read = || {
         reader.u8()?;
-        reader.u64()?;
-        // No refusal; six numbers; no issues; no hits; one grouping request.
-        let counts = (0..10).map(|_| reader.varint()).collect::<Result<Vec<_>, _>>()?;
-        assert_eq!((counts[0], &counts[7..]), (0, &[0, 0, 1][..]), "only groups");
+        (0..3).try_for_each(|_| reader.u64().map(|_| ()))?;
+        // No refusal; six numbers; no issues; no runs, not too many either; no hits; one grouping request.
+        let counts = (0..12).map(|_| reader.varint()).collect::<Result<Vec<_>, _>>()?;
+        assert_eq!((counts[0], &counts[7..]), (0, &[0, 0, 0, 0, 1][..]), "only groups");
         let before = reader.position();
         Ok::<_, brooklet_task::Rejection>((part[..before].to_vec(), reader.bytes()?.to_vec()))
     };
