@@ -46,6 +46,7 @@ check_each! {
     document_id = "document-id",
     document_json = "document-json",
     feed_operation = "feed-operation",
+    feed_chunk = "feed-chunk",
     tensor_type = "tensor-type",
     tensor_literal = "tensor-literal",
     tensor_json = "tensor-json",

@@ -6,10 +6,11 @@ use brooklet_document::encode::{decode_fields, encode_fields};
 use brooklet_document::json::{FieldTypes, Lexer, ReadOptions, TensorSource, read_query_tensor, read_tensor};
 use brooklet_document::selection::{Outcome, Selection, Subject};
 use brooklet_document::{DataType, DocumentId, DocumentTypes, TensorType, parse_literal, read_operation};
-use brooklet_feed::{OperationRequest, encode};
-use brooklet_schema::Schema;
-use brooklet_task::Code;
+use brooklet_feed::{Load, OperationRequest, encode, split};
+use brooklet_schema::{Application, Schema};
+use brooklet_segment::Place;
 use brooklet_task::bytes::{Reader, Writer};
+use brooklet_task::{Code, Task, Want};
 
 use super::Target;
 use crate::corpus;
@@ -22,6 +23,7 @@ pub fn targets() -> Vec<Target> {
         id(),
         json(),
         operation(),
+        feed(),
         tensor_type(),
         tensor_literal(),
         tensor_json(),
@@ -71,6 +73,44 @@ impl DocumentTypes for Fields {
     fn names(&self) -> Vec<&str> {
         vec!["mail"]
     }
+}
+
+/// A chunk of a feed: what is split from it stands in it, and whatever it is, loading it answers for each operation.
+fn feed() -> Target {
+    let application = corpus::mail();
+    let operations = corpus::members("document-json/feed.jsonl", "op");
+    let chunks = operations.chunks(3).map(|some| some.join(&b"\n"[..])).collect();
+    Target::new("feed-chunk", chunks, move |chunk| {
+        let Ok(split_chunk) = split(chunk) else { return };
+        let mut reader = Reader::new(&split_chunk);
+        assert!(reader.u32().expect("bytes looked at") as usize <= chunk.len());
+        for _ in 0..reader.varint().expect("partitions") {
+            let key = reader.text().expect("a key");
+            let count = reader.varint().expect("operations");
+            reader.text().expect("ids");
+            let mut input = Writer::new();
+            for _ in 0..count {
+                let (_number, _id_length) = (reader.varint().expect("a number"), reader.varint().expect("a length"));
+                let begin = reader.u32().expect("where it begins") as usize;
+                let length = reader.u32().expect("its length") as usize;
+                input.bytes(&chunk[begin..begin + length]);
+            }
+            load(&application, key, count, input.finish());
+        }
+    })
+}
+
+/// Loads operations into the tail of a partition that does not exist.
+fn load(application: &Application, key: &str, count: u64, operations: Vec<u8>) {
+    let mut writer = Writer::new();
+    Place { partition: 0, key: key.to_owned(), layout: 1, operation: 0 }.write(&mut writer);
+    writer.u64(1);
+    writer.u32(0);
+    writer.varint(count);
+    let mut task = Load::open(application, &writer.finish(), operations).expect("a load");
+    while task.wants().expect("operations are refused one by one") != Want::Nothing {}
+    let result = Box::new(task).finish().expect("a result");
+    assert_eq!(Reader::new(&result).varint().ok(), Some(count), "each has an outcome");
 }
 
 fn operation() -> Target {
