@@ -7,6 +7,7 @@ import type { Embedding, EmbeddingWanted } from "@brooklet/core";
 import { deadlineIn, type Embedder, Embedders } from "@brooklet/models";
 import type { DeployReport, TextEmbedder } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
+import { Notices } from "./notices.ts";
 import { secret } from "./secret.ts";
 
 /** Where models and secrets are. */
@@ -17,7 +18,10 @@ export interface ModelOptions {
   readonly modelFolder?: string;
   /** The folder for models that are downloaded. None: an application with addresses of models cannot embed. */
   readonly modelCache?: string;
-  /** Told what an operator should know of an embedder: that texts leave the machine, that it knows no meaning. */
+  /**
+   * Told once what an operator should know of an embedder: that texts leave the machine, that it knows no meaning. A warning
+   * of the process, unless it is given.
+   */
   readonly onNotice?: (notice: string) => void;
 }
 
@@ -30,10 +34,12 @@ interface Opened {
 /** The embedders. */
 export class ApplicationEmbedders implements TextEmbedder {
   readonly #options: ModelOptions;
+  readonly #notices: Notices;
   #opened: Opened | undefined;
 
   constructor(options: ModelOptions) {
     this.#options = options;
+    this.#notices = new Notices(options.onNotice);
   }
 
   async embed(
@@ -96,7 +102,7 @@ export class ApplicationEmbedders implements TextEmbedder {
       }
     }
     for (const { id, notice } of [...own, ...opened]) {
-      if (notice !== undefined) this.#options.onNotice?.(`embedder '${id}': ${notice}`);
+      if (notice !== undefined) this.#notices.tell(`embedder '${id}': ${notice}`);
     }
     return opened;
   }

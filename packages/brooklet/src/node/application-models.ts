@@ -9,6 +9,7 @@ import { deadlineIn } from "@brooklet/models";
 import type { OnnxModel } from "@brooklet/models/node";
 import type { DeployReport, ModelApplication, ModelRunner } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
+import { Notices } from "./notices.ts";
 
 /** Where models are, and what they say to the operator. */
 export interface ApplicationModelsOptions {
@@ -27,6 +28,7 @@ interface Opened {
 /** The models. */
 export class ApplicationModels implements ModelRunner {
   readonly #options: ApplicationModelsOptions;
+  readonly #notices: Notices;
   #opened: Opened | undefined;
   /** Where the files of the package are put for the runtime, which reads them itself. */
   #folder: string | undefined;
@@ -34,6 +36,7 @@ export class ApplicationModels implements ModelRunner {
 
   constructor(options: ApplicationModelsOptions) {
     this.#options = options;
+    this.#notices = new Notices(options.onNotice);
   }
 
   async run(
@@ -115,7 +118,7 @@ export class ApplicationModels implements ModelRunner {
     }
     const settings = new Map(run.settings);
     if (Number(settings.get("gpu-device") ?? -1) >= 0) {
-      this.#options.onNotice?.(`model ${run.file}: it runs on the CPU, there is no runtime for graphics cards`);
+      this.#notices.tell(`model ${run.file}: it runs on the CPU, there is no runtime for graphics cards`);
     }
     // The runtime is an optional package: who ranks without models need not have it.
     const { OnnxModel, pinnedDigest, threadsOfModel } = await import("@brooklet/models/node");
