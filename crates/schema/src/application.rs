@@ -232,7 +232,7 @@ fn check_onnx_models(
             _ if !model.file.ends_with(".onnx") => {
                 return Err(model.place.reject(format!("the file of an onnx-model ends with .onnx: {path}")));
             }
-            None => return Err(model.place.reject(format!("there is no file {path} in the package"))),
+            None => return Err(model.place.reject(format!("Unable to find ONNX model '{path}'"))),
             Some(Err(why)) => return Err(model.place.reject(format!("{path} cannot be used: {why}"))),
             Some(Ok(_)) => {}
         }

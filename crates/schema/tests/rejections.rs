@@ -217,7 +217,7 @@ fn what_is_known_but_not_supported_is_named() {
     says(
         &with("rank-profile p { onnx-model m { file: files/m.onnx } }"),
         Code::InvalidApplication,
-        "schemas/t.sd:2:30: there is no file files/m.onnx in the package",
+        "schemas/t.sd:2:30: Unable to find ONNX model 'files/m.onnx'",
     );
     says(
         &with("onnx-model m { file: m.bin }"),

@@ -19,10 +19,6 @@ const OTHER_MESSAGES: &[OtherMessage] = &[
         reason: "expressions that convert values are refused as not supported yet, before their types are looked at",
         ids: &["schema-045"],
     },
-    OtherMessage {
-        reason: "models are refused as not supported yet, whether the file exists or not",
-        ids: &["schema-210"],
-    },
     OtherMessage { reason: "the reference prints its internal name of the type", ids: &["schema-021"] },
     OtherMessage { reason: "the message is that of our tensor parser", ids: &["schema-156"] },
 ];

@@ -406,7 +406,7 @@ fn what_does_not_fit_is_refused_at_deploy() {
             dot(),
             "where n is 2, and 'tensor<float>(d0[1],d1[3])(d1)' is a tensor<float>(d0[1],d1[3])",
         ),
-        (with("file: models/x.onnx", "sum(onnx(m))"), dot(), "there is no file models/x.onnx"),
+        (with("file: models/x.onnx", "sum(onnx(m))"), dot(), "Unable to find ONNX model 'models/x.onnx'"),
         (with("file: models/m.onnx\n input a: sum(onnx(m))\n input b: 1", "sum(onnx(m))"), dot(), "depend on itself"),
         (with("uri: https://x/m.onnx", "1"), dot(), "an onnx-model from an address"),
         (with("file: models/m.onnx\n execution-mode: wild", "1"), dot(), "not a legal value of execution-mode"),
