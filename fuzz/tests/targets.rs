@@ -76,6 +76,7 @@ check_each! {
     query_profile = "query-profile",
     query_profile_type = "query-profile-type",
     package = "package",
+    significance_model = "significance-model",
     constant_json = "constant-json",
     constant_lz4 = "constant-lz4",
     onnx_signature = "onnx-signature",

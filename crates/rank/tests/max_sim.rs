@@ -188,7 +188,7 @@ fn other_shapes_are_not_taken_for_it() {
 fn work_is_limited_though_no_product_is_kept() {
     let cells = vec![1.0; 4096];
     let query = tensor(CellType::Float, &[("q", None), ("x", Some(1024))], 64, &cells);
-    let rows = tensor(CellType::Float, &[("t", None), ("x", Some(1024))], 1025, &cells);
+    let rows = tensor(CellType::Float, &[("t", None), ("x", Some(1024))], 2049, &cells);
     let text = "sum(reduce(sum(query(a) * attribute(b), x), max, t), q)";
     for are_stored in [false, true] {
         let pair = Pair { tensors: [query.clone(), rows.clone()], are_stored };

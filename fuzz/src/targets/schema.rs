@@ -20,6 +20,7 @@ pub fn targets() -> Vec<Target> {
         query_profile(),
         query_profile_type(),
         package(),
+        significance(),
         constant("json"),
         constant("json.lz4"),
         onnx(),
@@ -48,6 +49,25 @@ fn schema() -> Target {
         let _ = black_box(Application::deploy(&with(&files, "schemas/t.sd", content)));
     })
     .costs(4)
+}
+
+/// A significance model in its file.
+fn significance() -> Target {
+    let services = SERVICES.replace(
+        "<container version='1.0'/>",
+        "<container version='1.0'><search><significance><model path='m.json'/></significance></search></container>",
+    );
+    let schema = b"schema t { document t { field f type string { indexing: index } } }".to_vec();
+    let files = vec![("services.xml".to_owned(), services.into_bytes()), ("schemas/t.sd".to_owned(), schema)];
+    let model = br#"{"version": "1", "id": "m", "languages": {"en,un": {"description": "d", "document-count": 9,
+        "document-frequencies": {"the": 8, "cat": 2}}, "no": {"document-count": 3, "document-frequencies": {}}}}"#;
+    Target::new("significance-model", vec![model.to_vec()], move |content| {
+        let Ok(application) = Application::deploy(&with(&files, "m.json", content)) else { return };
+        for language in [None, Some("en-US"), Some("un"), Some("de")] {
+            let _ = black_box(application.significance.of(language).map(|model| model.frequency("cat")));
+        }
+    })
+    .costs(2)
 }
 
 /// What an ONNX file says of itself: messages in messages, with weights among them.

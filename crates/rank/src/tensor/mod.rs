@@ -102,8 +102,9 @@ impl Budget {
         Ok(())
     }
 
-    /// Accounts for cells that are computed and not kept.
+    /// Accounts for cells that are computed and not kept, which takes less than an eighth of the time.
     pub(crate) fn compute(&self, cells: usize) -> Result<(), Rejection> {
+        let cells = cells / 8;
         if cells > self.left.get() {
             return Err(too_much());
         }
