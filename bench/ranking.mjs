@@ -107,19 +107,24 @@ function parsed(body) {
   return answer.root;
 }
 
-/** Medians of the processor time of several kinds of query, asked in turn so that what disturbs one disturbs all. */
+/** A query of one kind. */
+const ask = (cluster, kind, turn) => search(cluster, kind.properties(turn));
+
+/**
+ * Medians of the processor time of several kinds, in turn, so that what disturbs one disturbs all. A kind is a query, or
+ * something else that is done (`act`).
+ */
 async function inTurn(cluster, kinds, queries, warmMs) {
   const warmUntil = performance.now() + warmMs;
   for (let turn = 0; performance.now() < warmUntil; turn += 1)
-    for (const kind of kinds) await search(cluster, kind.properties(turn % queries));
+    for (const kind of kinds) await (kind.act ?? ask)(cluster, kind, turn % queries);
   const times = kinds.map(() => []);
   for (let turn = 0; turn < queries; turn += 1)
     for (const [at, kind] of kinds.entries()) {
-      const properties = kind.properties(turn);
       const start = processorTime();
-      const body = await search(cluster, properties);
+      const body = await (kind.act ?? ask)(cluster, kind, turn);
       times[at].push(processorTime() - start);
-      if (turn % 8 === 0) kind.check(parsed(body), turn);
+      if (turn % 8 === 0) kind.check(body, turn);
     }
   return times.map(median);
 }
@@ -314,7 +319,8 @@ async function mixed() {
       ["ranking", profile],
       ["input.query(q)", hex(asked[turn].vector)],
     ],
-    check: (root, turn) => {
+    check: (body, turn) => {
+      const root = parsed(body);
       const of = documents.map((document) => features(document, asked[turn].terms, asked[turn].vector));
       const cosines = of.map(({ cosine }) => cosine).sort((a, b) => b - a);
       const matches = (f) => matchesAll(f) || f.cosine >= cosines[targetHits - 1];
@@ -354,6 +360,8 @@ const TOKEN_CELLS = 128;
 const TOKENS = 80;
 const QUERY_TOKENS = 32;
 const TEXTS = quick ? 200 : 500;
+/** Products of cells in one query. */
+const QUERY_CELLS = TEXTS * TOKENS * QUERY_TOKENS * TOKEN_CELLS;
 
 function maxSimSchema(cell) {
   return `schema doc {
@@ -368,7 +376,7 @@ function maxSimSchema(cell) {
 }`;
 }
 
-async function maxSim(cell, kernelRate) {
+async function maxSim(cell, kernel) {
   const next = random(11);
   const texts = Array.from({ length: TEXTS }, () => Array.from({ length: TOKENS }, () => vector(next, TOKEN_CELLS)));
   const digits = cell === "float" ? 8 : 4;
@@ -391,26 +399,34 @@ async function maxSim(cell, kernelRate) {
         ["input.query(qt)", `{${blocks.join(",")}}`],
       ];
     },
-    check: (root, turn) =>
+    check: (body, turn) =>
       checkBest(
-        root,
+        parsed(body),
         texts.map((text) => score(text, asked[turn])),
         "max-sim",
       ),
   };
   await opened(maxSimSchema(cell), TEXTS, bodyOf, async (cluster) => {
-    const [ms] = await inTurn(cluster, [kind], queries, 8_000);
-    const rate = (TEXTS * TOKENS * QUERY_TOKENS * TOKEN_CELLS) / (ms / 1_000);
-    const share = rate / kernelRate;
+    const rounds = Math.ceil(QUERY_CELLS / kernel.cells);
+    const plain = {
+      act: async () => kernel.dots(rounds),
+      check: (dots) => {
+        if (!Number.isFinite(dots)) throw new Error("a dot product is not finite");
+      },
+    };
+    const [ms, plainMs] = await inTurn(cluster, [kind, plain], queries, 8_000);
+    const rate = QUERY_CELLS / (ms / 1_000);
+    const plainRate = (rounds * kernel.cells) / (plainMs / 1_000);
+    const share = rate / plainRate;
     process.stdout.write(
       `max-sim over ${TEXTS} texts of ${TOKENS} tokens, ${cell}: p50 ${ms.toFixed(2)} ms, ${(rate / 1e9).toFixed(2)} G cells/s, ` +
-        `${(100 * share).toFixed(0)} % of the kernel (goal ≥ 60 %: ${share >= 0.6 ? "met" : "MISSED"})\n`,
+        `${(100 * share).toFixed(0)} % of the plain kernel's ${(plainRate / 1e9).toFixed(2)} (goal ≥ 60 %: ${share >= 0.6 ? "met" : "MISSED"})\n`,
     );
   });
 }
 
-/** Cells a second of the plain kernel, compiled to WebAssembly as the core is: one query against rows in the cache. */
-async function kernelRates() {
+/** The plain kernel, compiled to WebAssembly as the core is: one query against rows in the cache, for rows of a cell type. */
+async function plainKernel(kind) {
   const cargo = [
     "build",
     "--release",
@@ -434,21 +450,9 @@ async function kernelRates() {
   const file = artifact.filenames.find((name) => name.endsWith(".wasm"));
   const { instance } = await WebAssembly.instantiate(readFileSync(file), {});
   const { prepare, dots, cells_of_a_round: cellsOfARound } = instance.exports;
-  const rate = (kind) => {
-    if (prepare(kind, TOKEN_CELLS) !== 1) throw new Error("the kernel was not prepared");
-    for (const until = performance.now() + 500; performance.now() < until; ) dots(20);
-    const rates = Array.from({ length: 9 }, () => {
-      const start = processorTime();
-      if (!Number.isFinite(dots(200))) throw new Error("a dot product is not finite");
-      return (200 * cellsOfARound()) / ((processorTime() - start) / 1_000);
-    });
-    return median(rates);
-  };
-  return { bfloat16: rate(0), float: rate(1) };
+  if (prepare(kind, TOKEN_CELLS) !== 1) throw new Error("the kernel was not prepared");
+  return { dots, cells: cellsOfARound() };
 }
 
-const kernel = await kernelRates();
-for (const [cell, rate] of Object.entries(kernel))
-  process.stdout.write(`plain kernel, rows of ${TOKEN_CELLS} ${cell} cells: ${(rate / 1e9).toFixed(2)} G cells/s\n`);
-for (const cell of ["bfloat16", "float"]) await maxSim(cell, kernel[cell]);
+for (const [kind, cell] of ["bfloat16", "float"].entries()) await maxSim(cell, await plainKernel(kind));
 await mixed();
