@@ -384,7 +384,7 @@ async function maxSim(cell, kernel) {
     const blocks = texts[number].map((cells, token) => `"${token}":"${hex(cells, digits)}"`);
     return `{"number":${number},"colbert":{"blocks":{${blocks.join(",")}}}}`;
   };
-  const queries = quick ? 8 : 24;
+  const queries = quick ? 24 : 48;
   const asked = Array.from({ length: queries }, () =>
     Array.from({ length: QUERY_TOKENS }, () => vector(next, TOKEN_CELLS)),
   );
