@@ -90,6 +90,27 @@ async function expectSound(ask: Asking, group: string): Promise<void> {
   expect([got.status, got.text]).toEqual([200, expect.stringContaining(`note 250 of ${group}`)]);
 }
 
+/** What a visit of all documents comes to, request after request. */
+async function visitAll(ask: Asking, stream: boolean) {
+  const [statuses, messages, documents]: [number[], string[], string[]] = [[], [], []];
+  for (let continuation = ""; ; ) {
+    const path = `/document/v1/test/note/docid?wantedDocumentCount=1000&stream=${stream}${continuation}`;
+    const { status, text } = await ask("GET", path);
+    const page = JSON.parse(text) as {
+      documents: { id: string }[];
+      documentCount: number;
+      message?: string;
+      continuation?: string;
+    };
+    expect(page.documents).toHaveLength(page.documentCount);
+    statuses.push(status);
+    if (page.message !== undefined) messages.push(page.message);
+    documents.push(...page.documents.map(({ id }) => id));
+    if (page.continuation === undefined) return { statuses, messages, documents };
+    continuation = `&continuation=${page.continuation}`;
+  }
+}
+
 test("a flipped bit is an error of its group alone, over HTTP", { timeout: 90_000 }, async () => {
   const { served, data } = await filled();
   await stop(served);
@@ -122,6 +143,16 @@ test("a flipped bit is an error of its group alone, over HTTP", { timeout: 90_00
   // The message is for everyone: it names no file, and nothing of what is stored.
   for (const { text } of [found, got]) expect(text).not.toMatch(/sqlite|bucket|note 17|\/tmp/i);
   for (const group of ["neighbour", "sound"]) await expectSound(ask, group);
+
+  // A visit of everything says what it passes over, and where to go on after it.
+  for (const stream of [false, true]) {
+    const { statuses, messages, documents } = await visitAll(ask, stream);
+    expect(statuses.filter((status) => status !== 200)).toEqual(stream ? [] : [500]);
+    expect(messages).toEqual([expect.any(String)]);
+    for (const group of ["neighbour", "sound"]) {
+      expect(documents.filter((id) => id.includes(`g=${group}:`))).toHaveLength(DOCUMENTS);
+    }
+  }
 
   // New documents are still taken, and told the truth about; what was damaged stays damaged.
   const put = await ask("POST", "/document/v1/test/note/group/damaged/new", { fields: { title: "new", size: 1 } });

@@ -9,6 +9,7 @@ import { gzipSync } from "node:zlib";
 import { applicationFiles } from "@brooklet/client";
 import { expect, onTestFinished, test } from "vitest";
 import { runCommandLine } from "../src/command/program.ts";
+import { fieldsOf } from "../src/command/update.ts";
 import { connect, type RunningService, schema, serve, text, vector } from "../src/index.ts";
 
 const note = schema("note", { title: text(), v: vector(2).optional() });
@@ -220,10 +221,47 @@ test("rows and objects become documents", async () => {
   expect(await alice.get(note, "5")).toEqual({ title: "" });
 });
 
+test("a document is updated by words or by JSON", async () => {
+  const service = await served();
+  const alice = connect({ url: service.url }).group("alice");
+  const update = (...words: string[]): Promise<Ran> => run(["update", "--url", service.url, ...words]);
+  const id = "id:note:note:g=alice:1";
+  await alice.put(note, "1", { title: "one" });
+  expect(await update(id, "title=two words")).toMatchObject({ code: 0, printed: [`${id} is updated`] });
+  expect(await update(id, "v=[1,2]", "--condition", "note.title == 'two words'")).toMatchObject({ code: 0 });
+  expect(await alice.get(note, "1")).toEqual({ title: "two words", v: [1, 2] });
+  const failed = await update(id, "title=three", "--condition", "note.title == 'other'");
+  expect([failed.code, failed.warned]).toEqual([1, expect.stringContaining("CONDITION_NOT_MET")]);
+  const made = await update("id:note:note:g=alice:2", '{"title":{"assign":"made"}}', "--create", "--json");
+  expect([made.code, JSON.parse(made.printed[0] ?? "")]).toMatchObject([0, { id: "id:note:note:g=alice:2" }]);
+  expect(await alice.get(note, "2")).toEqual({ title: "made" });
+  expect(await update(id, "title")).toMatchObject({ code: 2, warned: expect.stringContaining("'title' is no change") });
+  expect(fieldsOf(["year+=1", "year*=2", "m{a}=x"])).toEqual({
+    year: { increment: 1, multiply: 2 },
+    "m{a}": { assign: "x" },
+  });
+});
+
+test("messages become documents; what cannot be read is told and counted", async () => {
+  const service = await served();
+  const alice = connect({ url: service.url }).group("alice");
+  const words = ["import", "-", "--from", "mbox", "--schema", "note", "--group", "alice", "--url", service.url];
+  const good = "From a Thu\nMessage-ID: <m1@x>\nFrom: a@x\nSubject: Hello\n\nwords\n\n";
+  expect(await run([...words, "--map", "title=subject"], good)).toMatchObject({ code: 0 });
+  expect(await alice.get(note, "m1@x")).toEqual({ title: "Hello" });
+  const broken = await run([...words, "--map", "title=text"], `${good}From b Thu\n\nnothing\n\n`);
+  expect([broken.code, broken.warned]).toEqual([
+    1,
+    expect.stringMatching(/message 2 .*\n1 messages were passed over$/),
+  ]);
+  expect(await alice.get(note, "m1@x")).toEqual({ title: "words\n" });
+});
+
 test.each([
   [["--from", "csv"], "whose documents?"],
   [["--from", "csv", "--group", "a", "--group-from", "b"], "whose documents?"],
-  [["--from", "mbox", "--group", "a"], "'mbox' cannot be imported"],
+  [["--from", "pst", "--group", "a"], "'pst' cannot be imported"],
+  [["--from", "mbox", "--group", "a"], "say what goes where with --map field=column; mail has the columns id, "],
   [["--from", "csv", "--group", "a", "--map", "x"], "'x' is no mapping"],
   [["--from", "csv", "--group", "a"], "document 1 has no 'id' to be its id"],
 ])("an import of %j makes no sense", async (words, message) => {

@@ -274,6 +274,21 @@ test("documents are updated by selection, each as it is when it is written", { t
   expect([refused.status, refused.text]).toEqual([400, expect.stringContaining("nosuch")]);
 });
 
+test("a copy to the cluster of the documents finds and counts them; streaming changes no such answer", {
+  timeout: TEST_MS,
+}, async () => {
+  const served = await fed();
+  const path = "/document/v1/ns/mail/docid";
+  const query = `cluster=all&selection=${encodeURIComponent("mail.n >= 10")}`;
+  const copied = await ask(served, "POST", `${path}?${query}&destinationCluster=all`);
+  expect([copied.status, JSON.parse(copied.text)]).toEqual([200, { pathId: path, documentCount: 10 }]);
+  const elsewhere = await ask(served, "POST", `${path}?${query}&destinationCluster=nowhere`);
+  const message = "Your Vespa deployment has no content cluster 'nowhere', only 'all'";
+  expect([elsewhere.status, JSON.parse(elsewhere.text)]).toEqual([400, expect.objectContaining({ message })]);
+  const removed = await ask(served, "DELETE", `${path}?${query}&stream=true`);
+  expect([removed.status, JSON.parse(removed.text)]).toEqual([200, { pathId: path, documentCount: 10 }]);
+});
+
 interface RefusalRow {
   readonly target: string;
   readonly status: number;

@@ -1,10 +1,41 @@
 /** Feeding many documents: a bounded number in flight, one outcome for each, and nothing held that nobody asked for. */
 import { BrookletError } from "./error.ts";
 
-/** One document to put, or the id of one to remove. */
-export type FeedOperation<Fields> =
-  | { readonly id: string; readonly fields: Fields; readonly remove?: never }
-  | { readonly id: string; readonly remove: true; readonly fields?: never };
+/** A document to put. */
+export interface FeedPut<Fields> {
+  readonly id: string;
+  readonly fields: Fields;
+  readonly update?: never;
+  readonly remove?: never;
+}
+
+/** Changes to a document. */
+export interface FeedUpdate<Changes> {
+  readonly id: string;
+  readonly update: Changes;
+  /** Make the document if there is none. */
+  readonly create?: boolean;
+  readonly fields?: never;
+  readonly remove?: never;
+}
+
+/** A document to remove. */
+export interface FeedRemove {
+  readonly id: string;
+  readonly remove: true;
+  readonly fields?: never;
+  readonly update?: never;
+}
+
+/** One document to put, one to change, or the id of one to remove. */
+export type FeedOperation<Fields, Changes = never> = FeedPut<Fields> | FeedUpdate<Changes> | FeedRemove;
+
+/** Whether an operation changes a document. */
+export function isFeedUpdate<Fields, Changes>(
+  operation: FeedPut<Fields> | FeedUpdate<Changes>,
+): operation is FeedUpdate<Changes> {
+  return operation.update !== undefined;
+}
 
 /** What came of one operation. */
 export type FeedOutcome =

@@ -7,7 +7,7 @@ import { BrookletError, invalidArgument, suggestion, unexpectedAnswer } from "./
 import { type ExchangeOptions, type ExchangeRequest, exchange, pathSegment } from "./exchange.ts";
 import type { DocumentExplanation } from "./explanation.ts";
 import type { FacetsOf } from "./facet.ts";
-import { Feed, type FeedOperation, type FeedOptions, type FeedSource, feed } from "./feed.ts";
+import { Feed, type FeedOperation, type FeedOptions, type FeedSource, feed, isFeedUpdate } from "./feed.ts";
 import type { FieldMap } from "./field.ts";
 import type { Grouping } from "./grouping.ts";
 import type { DocumentInputOf, DocumentOf } from "./infer.ts";
@@ -133,20 +133,23 @@ export class Group {
     await this.#write("DELETE", schema, id, options);
   }
 
-  /** Puts and removes many documents. Await it to be done, or iterate it for every outcome. */
+  /** Puts, updates and removes many documents. Await it to be done, or iterate it for every outcome. */
   feed<S extends AnySchema>(
     schema: S,
-    operations: FeedSource<FeedOperation<DocumentInputOf<S["fields"]>>>,
+    operations: FeedSource<FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>>,
     options: FeedOptions = {},
   ): Feed {
     const request: RequestOptions = options.signal === undefined ? {} : { signal: options.signal };
     return new Feed(() =>
       feed(
         operations,
-        (operation) =>
-          operation.remove === true
-            ? this.remove(schema, operation.id, request)
-            : this.put(schema, operation.id, operation.fields, request),
+        (operation) => {
+          const { id } = operation;
+          if (operation.remove === true) return this.remove(schema, id, request);
+          if (!isFeedUpdate(operation)) return this.put(schema, id, operation.fields, request);
+          const create = operation.create === true ? { create: true } : {};
+          return this.update(schema, id, operation.update, { ...request, ...create });
+        },
         options,
       ),
     );

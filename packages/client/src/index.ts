@@ -78,8 +78,11 @@ export {
   type FeedOperation,
   type FeedOptions,
   type FeedOutcome,
+  type FeedPut,
+  type FeedRemove,
   type FeedSource,
   type FeedSummary,
+  type FeedUpdate,
   feed,
 } from "./feed.ts";
 export {

@@ -39,6 +39,24 @@ describe("a feed", () => {
     expect(server.asked).toHaveLength(100);
   });
 
+  test("puts, updates and removes", async () => {
+    const server = fakeServer(() => [200, {}]);
+    const operations: FeedOperation<{ readonly body: string }, { readonly body: { readonly assign: string } }>[] = [
+      { id: "1", fields: { body: "x" } },
+      { id: "1", update: { body: { assign: "y" } } },
+      { id: "2", update: { body: { assign: "z" } }, create: true },
+      { id: "1", remove: true },
+    ];
+    expect(await connect({ url, fetch: server.fetch }).group("a").feed(note, operations)).toEqual({ applied: 4 });
+    const asked = server.asked.map(({ method, url: of, body }) => [method, of.split("/").at(-1), body]);
+    expect(asked.sort()).toEqual([
+      ["DELETE", "1", null],
+      ["POST", "1", { fields: { body: "x" } }],
+      ["PUT", "1", { fields: { body: { assign: "y" } } }],
+      ["PUT", "2?create=true", { fields: { body: { assign: "z" } } }],
+    ]);
+  });
+
   test("keeps so many in flight and no more", async () => {
     const { server, seen, waiting } = slowServer();
     const taken = { count: 0 };

@@ -93,8 +93,8 @@ export class Access {
   }
 
   /** The answer of a search, from whatever partitions it names, if it may name those. */
-  search(request: SearchRequest, timeoutMs: number): Promise<Answer> {
-    return this.#cluster.search(request, timeoutMs, (scope) => this.#checkScope(scope));
+  search(request: SearchRequest, timeoutMs: number, gone?: AbortSignal): Promise<Answer> {
+    return this.#cluster.search(request, timeoutMs, (scope) => this.#checkScope(scope), gone);
   }
 
   #checkScope({ keys }: SearchScope): void {

@@ -33,6 +33,8 @@ export interface SessionPage {
   readonly progress: VisitProgress | undefined;
   /** From 0 to 100. */
   readonly percentFinished: number;
+  /** Damaged documents were passed over: the visit has to say so, and may go on after them. */
+  readonly damage: string | undefined;
 }
 
 interface Lane {
@@ -72,8 +74,8 @@ export class VisitSession {
       lane.position = { bucket: lane.position.bucket, ...page.next };
       if (ahead) lane.pending = this.#begin(lane, limits);
     }
-    const { documents, body } = page;
-    return { documents, body, progress: this.progress, percentFinished: this.#percentFinished() };
+    const { documents, body, damage } = page;
+    return { documents, body, damage, progress: this.progress, percentFinished: this.#percentFinished() };
   }
 
   #openLanes(): void {

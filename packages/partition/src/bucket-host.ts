@@ -64,15 +64,15 @@ export class BucketHost {
 
   /** Documents of a bucket, in turns between which others are served. */
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
-    const { engine } = this.#options;
-    return visitBucket({ bucket: this.#bucketAt(step.bucket), engine, turn }, visit, step, timeoutMs);
+    const { engine, onProblem } = this.#options;
+    return visitBucket({ bucket: this.#bucketAt(step.bucket), engine, turn, onProblem }, visit, step, timeoutMs);
   }
 
   /** Applies an operation to the documents that a visit selects. */
   applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
-    const { engine } = this.#options;
+    const { engine, onProblem } = this.#options;
     const partition = (key: string): Partition => this.partition(key);
-    const place = { bucket: this.#bucketAt(step.bucket), engine, turn, partition };
+    const place = { bucket: this.#bucketAt(step.bucket), engine, turn, onProblem, partition };
     return applyToSelected(place, visit, step, operation, timeoutMs);
   }
 

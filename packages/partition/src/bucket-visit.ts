@@ -27,6 +27,8 @@ export interface VisitPlace {
   readonly engine: Engine;
   /** Gives everyone else a turn. */
   readonly turn: () => Promise<void>;
+  /** Told of damage that was passed over, for the operator's log. */
+  readonly onProblem: (error: unknown) => void;
 }
 
 /** Where an operation on many documents works. */
@@ -76,14 +78,19 @@ export async function visitBucket(
   let bytes = 0;
   try {
     const walk = new Walk(place, visit, visit.format, step);
+    let damage: string | undefined;
     while (!walk.done && documents < step.documentsMax && bytes < step.bytesMax && !deadline.passed) {
-      const page = await walk.next(step.documentsMax - documents, step.bytesMax - bytes);
+      const page = await walk.next(step.documentsMax - documents, step.bytesMax - bytes).catch((error: unknown) => {
+        damage = walk.passDamage(error);
+      });
+      if (page === undefined) break;
       documents += page.documents;
       bytes += page.body.length;
       if (page.body.length > 0) bodies.push(page.body);
     }
     const body = joined(bodies, visit.format === "json" ? COMMA : NOTHING);
-    return walk.done ? { documents, body } : { documents, body, next: walk.position };
+    const told = damage === undefined ? {} : { damage };
+    return { documents, body, ...told, ...(!walk.done && { next: walk.position }) };
   } catch (error) {
     throw serviceError(error);
   }
@@ -171,6 +178,19 @@ class Walk {
     if (page.complete) this.#leave(partition.number);
     else this.#position = { partition: partition.number, after: page.last };
     return { ...page, key: partition.key };
+  }
+
+  /**
+   * Leaves a partition whose stored data is damaged: others are no worse for it. What is said of it to the caller; the
+   * operator is told all. Any other failure ends the walk.
+   */
+  passDamage(thrown: unknown): string {
+    const error = serviceError(thrown);
+    const [partition] = this.#partitions;
+    if (error.code !== "STORE_CORRUPT" || partition === undefined) throw error;
+    this.#place.onProblem(thrown);
+    this.#leave(partition.number);
+    return error.message;
   }
 
   /** Goes on to the partition after `number`. */

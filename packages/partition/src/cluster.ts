@@ -103,6 +103,8 @@ export interface VisitPage {
   readonly body: Uint8Array;
   /** Where the next step begins; nothing: the bucket is done. */
   readonly next?: VisitPosition;
+  /** Stored data that is damaged was passed over: what the documents are not. */
+  readonly damage?: string;
 }
 
 /** What is done to each document that a visit selects. */
@@ -206,9 +208,14 @@ export interface Cluster {
   partition(key: PartitionKey): PartitionHandle;
   /**
    * Answers a search of whatever partitions its parameters name; the core finds them. `allow` throws if they may not be
-   * searched, before any is opened.
+   * searched, before any is opened. When `gone` is aborted nobody waits for the answer: no other bucket is begun.
    */
-  search(request: SearchRequest, timeoutMs: number, allow: (scope: SearchScope) => void): Promise<Answer>;
+  search(
+    request: SearchRequest,
+    timeoutMs: number,
+    allow: (scope: SearchScope) => void,
+    gone?: AbortSignal,
+  ): Promise<Answer>;
   /** How many buckets there are. A partition is in `bucketOf` its key, for good. */
   readonly buckets: number;
   bucketOf(key: PartitionKey): number;

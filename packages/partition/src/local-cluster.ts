@@ -101,7 +101,12 @@ export class LocalCluster implements Cluster {
     return feedPlace(place, input, options);
   }
 
-  search(request: SearchRequest, timeoutMs: number, allow: (scope: SearchScope) => void): Promise<Answer> {
+  search(
+    request: SearchRequest,
+    timeoutMs: number,
+    allow: (scope: SearchScope) => void,
+    gone?: AbortSignal,
+  ): Promise<Answer> {
     const place: WideSearchPlace = {
       engine: this.#engine,
       buckets: this.buckets,
@@ -110,7 +115,7 @@ export class LocalCluster implements Cluster {
       searchBucket: (of, step, ofMs) => this.#host.searchBucket(of, step, ofMs),
       bucketsAtOnce: 1,
     };
-    const wide = (of: SearchRequest, ms: number): Promise<Answer> => searchWidely(place, of, ms, allow);
+    const wide = (of: SearchRequest, ms: number): Promise<Answer> => searchWidely(place, of, ms, allow, gone);
     const modelled = (of: SearchRequest, ms: number): Promise<Answer> =>
       modelledSearch(of, ms, this.#modelling(), wide);
     return embeddedSearch(request, timeoutMs, this.#embedding(), modelled);

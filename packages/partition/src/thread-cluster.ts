@@ -142,7 +142,12 @@ export class ThreadCluster implements Cluster {
     return feedPlace(place, input, options);
   }
 
-  search(request: SearchRequest, timeoutMs: number, allow: (scope: SearchScope) => void): Promise<Answer> {
+  search(
+    request: SearchRequest,
+    timeoutMs: number,
+    allow: (scope: SearchScope) => void,
+    gone?: AbortSignal,
+  ): Promise<Answer> {
     const place: WideSearchPlace = {
       engine: this.#engine,
       buckets: this.buckets,
@@ -155,7 +160,7 @@ export class ThreadCluster implements Cluster {
       },
       bucketsAtOnce: this.#threads.length * SEARCH_BUCKETS_OF_THREAD,
     };
-    const wide = (of: SearchRequest, ms: number): Promise<Answer> => searchWidely(place, of, ms, allow);
+    const wide = (of: SearchRequest, ms: number): Promise<Answer> => searchWidely(place, of, ms, allow, gone);
     const modelled = (of: SearchRequest, ms: number): Promise<Answer> =>
       modelledSearch(of, ms, this.#modelling(), wide);
     return embeddedSearch(request, timeoutMs, this.#embedding(), modelled);

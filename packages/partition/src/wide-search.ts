@@ -28,6 +28,7 @@ export async function searchWidely(
   request: SearchRequest,
   timeoutMs: number,
   allow: (scope: SearchScope) => void,
+  gone?: AbortSignal,
 ): Promise<Answer> {
   const start = performance.now();
   try {
@@ -39,7 +40,7 @@ export async function searchWidely(
     const [only] = keys ?? [];
     if (keys?.length === 1 && only !== undefined) return await place.searchPartition(only, request, timeoutMs);
     const deadline = Deadline.in(timeoutMs, start).sooner(scope.timeoutMs, start);
-    const merged = await searchBuckets(place, request, bucketsOf(place, keys), deadline);
+    const merged = await searchBuckets(place, request, bucketsOf(place, keys), { deadline, gone });
     const task = place.engine.answer(request, merged === undefined ? [] : [merged.partial]);
     try {
       task.elapsed(performance.now() - start);
@@ -72,7 +73,7 @@ async function searchBuckets(
   place: WideSearchPlace,
   request: SearchRequest,
   parts: readonly Part[],
-  deadline: Deadline,
+  { deadline, gone }: { readonly deadline: Deadline; readonly gone: AbortSignal | undefined },
 ): Promise<Merged | undefined> {
   const { engine } = place;
   const nowSeconds = Math.floor(Date.now() / 1_000);
@@ -83,6 +84,7 @@ async function searchBuckets(
     for (;;) {
       const part = parts[next];
       if (part === undefined || failed || merged?.over === true) return;
+      gone?.throwIfAborted();
       next += 1;
       const floor = merged?.floor ?? NO_FLOOR;
       const found = await place.searchBucket(request, { ...part, nowSeconds, floor }, deadline.remainingMs);

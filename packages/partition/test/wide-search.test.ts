@@ -85,10 +85,11 @@ function ask(
   parameters: Readonly<Record<string, string>>,
   allow: (scope: SearchScope) => void = () => undefined,
   timeoutMs: number = MINUTE_MS,
+  gone?: AbortSignal,
 ): Promise<Answer> {
   const usual = { yql: "select * from note where true", ranking: "number", timeout: "30s" };
   const properties = Object.entries({ ...usual, ...parameters });
-  return cluster.search({ properties, body: new Uint8Array() }, timeoutMs, allow);
+  return cluster.search({ properties, body: new Uint8Array() }, timeoutMs, allow, gone);
 }
 
 interface Root {
@@ -100,6 +101,16 @@ interface Root {
 
 const rootOf = ({ body }: Answer): Root => (JSON.parse(decoder.decode(body)) as { root: Root }).root;
 const relevances = (root: Root): number[] => (root.children ?? []).map(({ relevance }) => relevance);
+
+test("nothing more is begun when nobody waits for the answer any more", { timeout: MINUTE_MS }, async () => {
+  for (const cluster of await clusters()) {
+    const gone = new AbortController();
+    const allow = (): void => gone.abort(new Error("The reader went away"));
+    const asked = ask(cluster, { "streaming.selection": "true" }, allow, MINUTE_MS, gone.signal);
+    await expect(asked).rejects.toMatchObject({ cause: { message: "The reader went away" } });
+    expect(rootOf(await ask(cluster, { "streaming.selection": "true" })).fields.totalCount).toBe(GROUPS + 2);
+  }
+});
 
 test("everything, a few groups, one group, and none", { timeout: MINUTE_MS }, async () => {
   for (const cluster of await clusters()) {

@@ -1,12 +1,16 @@
 /**
- * `brooklet import`: documents out of files that know nothing of document ids: a row of CSV or an object of JSON lines
- * becomes a document, its columns or members its fields.
+ * `brooklet import`: documents out of files that know nothing of document ids: a row of CSV, an object of JSON lines or a
+ * message of an mbox or a Maildir becomes a document, its columns, members or headers its fields.
  */
+
 import { type CsvRow, readCsv } from "./csv.ts";
 import { type NumberedRequest, sendAll } from "./feed.ts";
 import { openFeed } from "./feed-input.ts";
 import { documentPath, memberText, splitObjects } from "./feed-source.ts";
-import { type Surroundings, UsageError } from "./surroundings.ts";
+import type { Source } from "./import-source.ts";
+import { readMaildir, readMbox } from "./mail-files.ts";
+import { MAIL_COLUMNS, type MailProblems, mailSources } from "./mail-source.ts";
+import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
 
 /** Options of the command. */
 export interface ImportCommand {
@@ -19,7 +23,7 @@ export interface ImportCommand {
   readonly group?: string;
   readonly groupFrom?: string;
   /** The column that has the last part of the id. */
-  readonly idFrom: string;
+  readonly idFrom?: string;
   /** `field=column`, or `field=column[;]` for a list whose elements the text in brackets separates. */
   readonly map?: readonly string[];
   readonly delimiter: string;
@@ -36,24 +40,29 @@ interface Mapping {
   readonly separator?: string;
 }
 
-/** A row or object: the JSON of a value by its name, and all names. */
-interface Source {
-  readonly names: () => readonly string[];
-  /** The value as text, for ids and groups; nothing if there is none. */
-  readonly text: (name: string) => string | undefined;
-  /** The value as JSON; nothing if there is none. */
-  readonly json: (name: string) => string | undefined;
-}
-
 /** Imports `file`, or the standard input if it is `-`. */
 export async function runImport(file: string, command: ImportCommand, surroundings: Surroundings): Promise<void> {
   if ((command.group === undefined) === (command.groupFrom === undefined)) {
     throw new UsageError("whose documents? Say it with --group NAME, or --group-from COLUMN");
   }
   const mappings = command.map?.map(readMapping);
-  const input = openFeed(file, surroundings.input);
-  await sendAll(requests(sourcesOf(input, command), command, mappings), command, surroundings);
+  const isMail = MAIL_FORMATS.includes(command.from);
+  if (isMail && mappings === undefined) {
+    throw new UsageError(
+      `say what goes where with --map field=column; mail has the columns ${MAIL_COLUMNS.join(", ")}`,
+    );
+  }
+  const idFrom = command.idFrom ?? (isMail ? "id" : undefined);
+  if (idFrom === undefined) throw new UsageError("say with --id-from which column has the last part of the id");
+  const problems: MailProblems = { skipped: 0, tell: surroundings.warn };
+  const sources = sourcesOf(file, command, surroundings, problems);
+  await sendAll(requests(sources, { ...command, idFrom }, mappings), command, surroundings);
+  if (problems.skipped === 0) return;
+  surroundings.warn(`${problems.skipped} messages were passed over`);
+  throw new CommandFailed();
 }
+
+const MAIL_FORMATS: readonly string[] = ["mbox", "maildir"];
 
 function readMapping(text: string): Mapping {
   const [, field = "", column = "", separator] = /^([A-Za-z_]\w*)=(.+?)(?:\[(.+)\])?$/.exec(text) ?? [];
@@ -61,10 +70,17 @@ function readMapping(text: string): Mapping {
   return separator === undefined ? { field, column } : { field, column, separator };
 }
 
-function sourcesOf(input: AsyncIterable<Uint8Array>, { from, delimiter }: ImportCommand): AsyncGenerator<Source> {
-  if (from === "csv") return csvSources(readCsv(input, delimiter));
-  if (from === "jsonl") return jsonSources(input);
-  throw new UsageError(`'${from}' cannot be imported: csv and jsonl can`);
+function sourcesOf(
+  file: string,
+  { from, delimiter }: ImportCommand,
+  { input }: Surroundings,
+  problems: MailProblems,
+): AsyncGenerator<Source> {
+  if (from === "csv") return csvSources(readCsv(openFeed(file, input), delimiter));
+  if (from === "jsonl") return jsonSources(openFeed(file, input));
+  if (from === "mbox") return mailSources(readMbox(openFeed(file, input)), problems);
+  if (from === "maildir") return mailSources(readMaildir(file), problems);
+  throw new UsageError(`'${from}' cannot be imported: csv, jsonl, mbox and maildir can`);
 }
 
 async function* csvSources(rows: AsyncIterable<CsvRow>): AsyncGenerator<Source> {
@@ -94,7 +110,7 @@ async function* jsonSources(input: AsyncIterable<Uint8Array>): AsyncGenerator<So
 
 async function* requests(
   sources: AsyncIterable<Source>,
-  command: ImportCommand,
+  command: ImportCommand & { readonly idFrom: string },
   mappings: readonly Mapping[] | undefined,
 ): AsyncGenerator<NumberedRequest> {
   const { schema, namespace = schema, group, groupFrom, idFrom } = command;

@@ -10,6 +10,7 @@ import { runModelList, runModelOutline, runModelPull } from "./model.ts";
 import { runQuery } from "./query.ts";
 import { runServe } from "./serve.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
+import { runUpdate } from "./update.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -50,6 +51,7 @@ function makeProgram(surroundings: Surroundings): Command {
     .showSuggestionAfterError();
   addServe(program, surroundings);
   addFeed(program, surroundings);
+  addUpdate(program, surroundings);
   addQuery(program, surroundings);
   addExport(program, surroundings);
   addImport(program, surroundings);
@@ -102,6 +104,21 @@ function addFeed(program: Command, surroundings: Surroundings): void {
     .action((file: string, options: Parameters<typeof runFeed>[1]) => runFeed(file, options, surroundings));
 }
 
+function addUpdate(program: Command, surroundings: Surroundings): void {
+  program
+    .command("update")
+    .description("change fields of one document, as in: update id:mail:mail:g=alice:1 unread=false 'year+=1'")
+    .argument("<id>", "the document")
+    .argument("<changes...>", "field=value, field+=number (also -=, *=, /=), or the fields of an update as JSON")
+    .option("--create", "make the document if there is none")
+    .option("--condition <selection>", "only if this document selection is true of it")
+    .option("--url <url>", "the server", URL_DEFAULT)
+    .option("--json", "print the answer as it is")
+    .action((id: string, words: string[], options: Parameters<typeof runUpdate>[2]) =>
+      runUpdate(id, words, options, surroundings),
+    );
+}
+
 function addQuery(program: Command, surroundings: Surroundings): void {
   program
     .command("query")
@@ -132,11 +149,11 @@ function addImport(program: Command, surroundings: Surroundings): void {
   const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
   program
     .command("import")
-    .description("put a document for each row of a CSV file, or each object of a file of JSON lines")
-    .argument("<file>", "the file, which may be gzip; - for the standard input")
-    .requiredOption("--from <format>", "csv or jsonl")
+    .description("put a document for each row of a CSV file, object of JSON lines, or message of an mbox or Maildir")
+    .argument("<file>", "the file, which may be gzip, or the Maildir; - for the standard input")
+    .requiredOption("--from <format>", "csv, jsonl, mbox or maildir")
     .requiredOption("--schema <name>", "the schema of the documents")
-    .requiredOption("--id-from <column>", "the column that has the last part of the id")
+    .option("--id-from <column>", "the column that has the last part of the id; that of mail is its message id")
     .option("--group <name>", "whose documents")
     .option("--group-from <column>", "the column that says whose document it is")
     .option("--namespace <name>", "namespace of the ids; the name of the schema unless it is said")

@@ -2,7 +2,6 @@
  * `/document/v1` without a document id: visits, and updates, removals and copies of the documents a selection selects.
  * Parameters are checked in the order of the reference implementation, so that of several mistakes the same is told.
  */
-import { ServiceError } from "@brooklet/wire";
 import { prefersJsonLines } from "../accept.ts";
 import type { Call, Reply } from "../call.ts";
 import { demandContentCluster, type GatewayContext } from "../context.ts";
@@ -71,7 +70,4 @@ function checkMassParameters(method: string, parameters: DocumentParameters, con
   first();
   if (method !== "PUT") then();
   parameters.integer("tracelevel", { min: 0, max: 9 });
-  if (parameters.flag("stream")) {
-    throw new ServiceError("UNSUPPORTED", "Streaming the outcome of an operation on many documents is not supported");
-  }
 }

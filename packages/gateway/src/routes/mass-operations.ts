@@ -11,6 +11,7 @@ import type { DocumentPath } from "../document-path.ts";
 import { DOCUMENT_JSON, jsonReply } from "../failure.ts";
 import type { DocumentParameters } from "../parameters.ts";
 import { type DocumentSet, readContinuation } from "../visit-request.ts";
+import { VisitSession } from "../visit-session.ts";
 import { sessionMs } from "./visit.ts";
 
 const TIME_CHUNK_MS = 60_000;
@@ -30,7 +31,7 @@ export async function answerMassOperation(
   const timeoutMs = Math.min(parameters.timeSpanMs("timeout") ?? documentTimeoutMs, documentTimeoutMs);
   const chunkMs = Math.min(parameters.timeSpanMs("timeChunk") ?? TIME_CHUNK_MS, sessionMs(timeoutMs));
   const from = await readContinuation(parameters, set, context);
-  if (call.method === "POST") refuseCopy(parameters, context);
+  if (call.method === "POST") return await answerCopy(path, parameters, context, { set, from, chunkMs });
   const kind = call.method === "PUT" ? "update" : "remove";
   await context.visits.enter();
   const held = kind === "update" ? await readUpdate(call, context) : undefined;
@@ -49,11 +50,47 @@ export async function answerMassOperation(
   }
 }
 
-/** A document type belongs to one content cluster here, so there is no other to copy its documents to. */
-function refuseCopy(parameters: DocumentParameters, context: GatewayContext): never {
-  demandContentCluster(context.cluster, parameters.demand("destinationCluster"));
-  const message = "Copying documents to another content cluster is not supported: a document type is in one cluster";
-  throw new ServiceError("UNSUPPORTED", message);
+interface Chunk {
+  readonly set: DocumentSet;
+  readonly from: VisitProgress | undefined;
+  readonly chunkMs: number;
+}
+
+/**
+ * Copies documents to a content cluster. A document type is in one cluster here: to that its documents need not be
+ * copied, they are found and counted; in any other nothing knows what they are.
+ */
+async function answerCopy(
+  path: DocumentPath,
+  parameters: DocumentParameters,
+  context: GatewayContext,
+  { set, from, chunkMs }: Chunk,
+): Promise<Reply> {
+  const destination = demandContentCluster(context.cluster, parameters.demand("destinationCluster"));
+  const { plan } = set;
+  const unknown = plan.visit.types.find((type) => !destination.types.includes(type));
+  if (unknown !== undefined) {
+    const known = destination.types.map((type) => `'${type}'`).join(", ");
+    const message = `There is no document type '${unknown}' in cluster '${destination.name}', only ${known}`;
+    throw new ServiceError("BAD_REQUEST", message);
+  }
+  const visit = { ...plan.visit, fieldSet: "[id]" };
+  await context.cluster.checkVisit(visit);
+  await context.visits.enter();
+  try {
+    const session = new VisitSession(context.access, { ...plan, visit }, from);
+    const endMs = performance.now() + chunkMs;
+    let documents = 0;
+    for (let leftMs = chunkMs; session.progress !== undefined && leftMs > 0; leftMs = endMs - performance.now()) {
+      const page = await session.next({ documentsMax: DOCUMENTS_MAX, bytesMax: STEP_BYTES, timeoutMs: leftMs }, false);
+      documents += page.documents;
+    }
+    const { progress } = session;
+    const more = progress && { continuation: await context.continuations.write(set.scope, progress) };
+    return jsonReply(200, { pathId: path.raw, documentCount: documents, ...more }, DOCUMENT_JSON);
+  } finally {
+    context.visits.leave();
+  }
 }
 
 async function readUpdate(call: Call, context: GatewayContext): ReturnType<GatewayContext["bodies"]["read"]> {

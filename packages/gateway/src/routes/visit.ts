@@ -37,9 +37,10 @@ export async function visitOnce(request: VisitRequest, context: GatewayContext):
   const endMs = performance.now() + sessionMs(timeoutMs);
   const bodies: Uint8Array[] = [];
   let [documents, bytes, pages] = [0, 0, 0];
+  let damage: string | undefined;
   await context.visits.enter();
   try {
-    while (session.progress !== undefined && documents < wanted && bytes < limits.visitBytes) {
+    while (session.progress !== undefined && damage === undefined && documents < wanted && bytes < limits.visitBytes) {
       const leftMs = endMs - performance.now();
       if (leftMs <= 0) break;
       const bounds = { documentsMax: wanted - documents, bytesMax: limits.visitBytes - bytes, timeoutMs: leftMs };
@@ -47,6 +48,7 @@ export async function visitOnce(request: VisitRequest, context: GatewayContext):
       documents += page.documents;
       bytes += page.body.length;
       pages += 1;
+      damage = page.damage;
       if (page.body.length > 0) bodies.push(page.body);
     }
   } finally {
@@ -56,8 +58,13 @@ export async function visitOnce(request: VisitRequest, context: GatewayContext):
     const message = `No buckets visited within timeout of ${Math.round(sessionMs(timeoutMs))}ms (request timeout -5s)`;
     throw new ServiceError("TIMED_OUT", message);
   }
-  const tail = { documentCount: documents, ...(await continuationOf(request, session.progress, context)) };
-  return { status: 200, headers: { "content-type": DOCUMENT_JSON }, body: inJson(pathId, bodies, tail) };
+  const message = damage === undefined ? {} : { message: damage };
+  const tail = { documentCount: documents, ...message, ...(await continuationOf(request, session.progress, context)) };
+  return {
+    status: damage === undefined ? 200 : 500,
+    headers: { "content-type": DOCUMENT_JSON },
+    body: inJson(pathId, bodies, tail),
+  };
 }
 
 /** The answer with the documents in it, which are JSON already. */
@@ -189,6 +196,9 @@ class StreamRun {
         const page = await session.next(bounds, wanted === 2 ** 31 - 1);
         this.documents += page.documents;
         yield page;
+        if (page.damage === undefined) continue;
+        this.message = page.damage;
+        return;
       } catch (error) {
         this.message = ServiceError.is(error) ? error.message : "Internal server error";
         return;

@@ -1,0 +1,78 @@
+/** `brooklet update`: changes fields of one document, as `brooklet update id:mail:mail:g=alice:1 unread=false year+=1`. */
+import { connect } from "../node/connect.ts";
+import { documentPath } from "./feed-source.ts";
+import { type Surroundings, UsageError } from "./surroundings.ts";
+
+/** Options of the command. */
+export interface UpdateCommand {
+  readonly url: string;
+  /** The document is made if there is none. */
+  readonly create?: boolean;
+  /** A document selection that must be true of it. */
+  readonly condition?: string;
+  readonly json?: boolean;
+}
+
+/** A change: a field or field path, what is done to it, and a value. */
+const CHANGE = /^([A-Za-z_][^=]*?)(\+|-|\*|\/)?=(.*)$/s;
+const OPERATIONS: Readonly<Record<string, string>> = {
+  "+": "increment",
+  "-": "decrement",
+  "*": "multiply",
+  "/": "divide",
+};
+
+/** Updates a document: by changes as words, or by one word that is the JSON of its `fields`. */
+export async function runUpdate(
+  id: string,
+  words: readonly string[],
+  command: UpdateCommand,
+  surroundings: Surroundings,
+): Promise<void> {
+  const parameters = new URLSearchParams();
+  if (command.create === true) parameters.set("create", "true");
+  if (command.condition !== undefined) parameters.set("condition", command.condition);
+  const query = parameters.size === 0 ? "" : `?${parameters}`;
+  const fields = fieldsOf(words);
+  const target = documentPath(id) + query;
+  const body = JSON.stringify({ fields });
+  // What computes with the stored value may not be done twice.
+  const answer = await connect({ url: command.url }).request({ method: "PUT", target, body, isRepeatable: false });
+  surroundings.print(command.json === true ? JSON.stringify(answer.json) : `${id} is updated`);
+}
+
+/** The `fields` of an update that words of a command line mean. */
+export function fieldsOf(words: readonly string[]): Readonly<Record<string, unknown>> {
+  const [first, ...more] = words;
+  if (first?.trimStart().startsWith("{") && more.length === 0) return objectOf(first);
+  const fields: Record<string, Record<string, unknown>> = {};
+  for (const word of words) {
+    const [, path, operator, value = ""] = CHANGE.exec(word) ?? [];
+    if (path === undefined) {
+      throw new UsageError(`'${word}' is no change: it should look like field=value, or field+=1`);
+    }
+    const operation = operator === undefined ? "assign" : (OPERATIONS[operator] as string);
+    const changes = fields[path] ?? {};
+    fields[path] = changes;
+    if (operation in changes) throw new UsageError(`'${path}' is changed twice in the same way`);
+    changes[operation] = givenValue(value);
+  }
+  return fields;
+}
+
+/** JSON, or else the text itself: `subject=Hello` needs no quotes. */
+function givenValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function objectOf(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return JSON.parse(text) as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    throw new UsageError(`the changes are no JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
