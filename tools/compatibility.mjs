@@ -51,7 +51,7 @@ function differences(source) {
 
 /** The names in a list of the registry. @param {string} list */
 function registered(list) {
-  const body = new RegExp(`const ${list}[^=]*= &\\[([\\s\\S]*?)\\];`).exec(content(registry))?.[1];
+  const body = new RegExp(`const ${list}[^=]*=\\s*&\\[([\\s\\S]*?)\\];`).exec(content(registry))?.[1];
   if (body === undefined) throw new Error(`${registry} has no ${list}`);
   return [...body.matchAll(/"(\w+)"/g)].map(([, name]) => `\`${name}\``).sort();
 }
