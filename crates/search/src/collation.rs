@@ -5,7 +5,8 @@ use std::rc::Rc;
 use brooklet_query::sorting::Strength as Asked;
 use brooklet_schema::SortStrength as Declared;
 use brooklet_task::{Code, Rejection};
-use icu_collator::options::{CollatorOptions, Strength};
+use icu_collator::options::CollatorOptions;
+pub(crate) use icu_collator::options::Strength;
 use icu_collator::{Collator, CollatorBorrowed};
 use icu_locale_core::Locale;
 
@@ -28,7 +29,7 @@ impl Collation {
     /// If it is no locale.
     pub(crate) fn new(locale: &str, strength: Strength) -> Result<Collation, Rejection> {
         let refuse = |reason: &str| {
-            let message = format!("Cannot sort by the locale '{}': {reason}", Rejection::quote(locale));
+            let message = format!("Cannot order by the locale '{}': {reason}", Rejection::quote(locale));
             Rejection::new(Code::InvalidQueryParameter, message)
         };
         let parsed: Locale = locale.replace('_', "-").parse().map_err(|_| refuse("it is not a locale"))?;
@@ -55,6 +56,17 @@ pub(crate) fn asked(strength: Asked) -> Strength {
         Asked::Tertiary => Strength::Tertiary,
         Asked::Quaternary => Strength::Quaternary,
         Asked::Identical => Strength::Identical,
+    }
+}
+
+/// The strength that a grouping names, in capitals; the first of names that are not known.
+pub(crate) fn named(strength: &str) -> Strength {
+    match strength {
+        "SECONDARY" => Strength::Secondary,
+        "TERTIARY" => Strength::Tertiary,
+        "QUATERNARY" => Strength::Quaternary,
+        "IDENTICAL" => Strength::Identical,
+        _ => Strength::Primary,
     }
 }
 

@@ -13,6 +13,7 @@ use super::inputs::{From, InputSpec, Step};
 use super::program::{Node, Program, Type, operator};
 use super::template::{ListTemplate, Template};
 use super::walk::{Walk, type_of};
+use crate::collation::{self, Collation, Strength};
 use crate::deployed::DeployedSchema;
 
 /// Most memory a pattern may take, bytes (L-regex).
@@ -314,9 +315,11 @@ impl Binder<'_> {
                 let point = Box::new([self.program(&point[0])?.node, self.program(&point[1])?.node]);
                 single(Node::Distance(Box::new(places), point, *miles), Type::Double)
             }
-            Kind::Uca(..) => {
-                let message = format!("'{of}': the Unicode collation of a locale is not supported");
-                return Err(self.refuse(of, Code::Unsupported, message));
+            Kind::Uca(inner, locale, strength) => {
+                let strength = strength.as_deref().map_or(Strength::Primary, collation::named);
+                let collation = Collation::new(locale, strength)
+                    .map_err(|rejection| self.refuse(of, rejection.code, rejection.message))?;
+                self.unary(inner, Some(Type::Raw), |node| Node::Collate(collation, node))?
             }
             Kind::FixedWidth(..) | Kind::Predefined(..) => {
                 let message = format!("'{of}' can only be what group(…) groups by");

@@ -7,6 +7,7 @@ use super::datum::{Datum, general};
 use super::inputs::{Inputs, Selection};
 use super::numeric::{self, Operator};
 use super::time;
+use crate::collation::Collation;
 use brooklet_document::selection::md5;
 
 /// What an expression yields, each of its elements.
@@ -65,6 +66,8 @@ pub(crate) enum Node {
     /// Longitude or, if set, latitude of a place on the curve.
     Curve(bool, Box<Node>),
     Md5(usize, Box<Node>),
+    /// What texts are ordered by in a language.
+    Collate(Collation, Box<Node>),
     XorBits(usize, Box<Node>),
     At(Box<Node>, Box<Node>),
     Lookup(Box<Node>, Box<Node>),
@@ -155,6 +158,9 @@ impl Node {
             Node::Curve(latitude, value) => {
                 each(&value.value(of), &|value| Datum::Long(numeric::on_curve(value.long(), *latitude)))
             }
+            Node::Collate(collation, value) => each(&value.value(of), &|value| {
+                Datum::Raw(Rc::from(collation.key(&String::from_utf8_lossy(&value.bytes()))))
+            }),
             Node::Md5(bytes, value) => each(&value.value(of), &|value| {
                 let mut binary = Vec::new();
                 value.binary(&mut binary);
@@ -206,6 +212,7 @@ impl Node {
             | Node::Subject(of)
             | Node::Curve(_, of)
             | Node::Md5(_, of)
+            | Node::Collate(_, of)
             | Node::XorBits(_, of) => vec![of],
         }
     }
