@@ -65,7 +65,7 @@ pub(crate) struct Loading {
 
 enum Stage {
     Manifest,
-    Hide { partition: ResidentPartition, ids: Vec<String>, batch: Batch },
+    Hide { partition: Box<ResidentPartition>, ids: Vec<String>, batch: Batch },
     Done(Rc<ResidentPartition>),
 }
 
@@ -138,7 +138,7 @@ impl Loading {
             return Ok(Want::Blocks(reads.take_missing()));
         }
         let batch = std::mem::replace(batch, Batch { operations: Vec::new(), segments: Vec::new() });
-        let mut settled = partition.clone();
+        let mut settled = (**partition).clone();
         settled.push(batch);
         let partition = Rc::new(settled.joined(deployed));
         reads.residency().keep_partition(&partition);
@@ -167,7 +167,7 @@ impl Loading {
         }
         let batch = Batch::of(operations, deployed);
         let ids = batch.operations.iter().map(|operation| operation.id().to_owned()).collect();
-        self.stage = Stage::Hide { partition, ids, batch };
+        self.stage = Stage::Hide { partition: Box::new(partition), ids, batch };
         Ok(())
     }
 }

@@ -230,13 +230,16 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
+/// A search with some parameters.
+type Search<'a> = &'a dyn Fn(&[(&str, &str)]) -> Answer;
+
 /// Asks until nothing is wanted; the answer, and the runs of each round.
-fn ask(search: &dyn Fn(&[(&str, &str)]) -> Answer, parameters: &[(&str, &str)]) -> (Answer, Vec<Vec<Wanted>>) {
+fn ask(search: Search<'_>, parameters: &[(&str, &str)]) -> (Answer, Vec<Vec<Wanted>>) {
     ask_with(search, parameters, &output)
 }
 
 fn ask_with(
-    search: &dyn Fn(&[(&str, &str)]) -> Answer,
+    search: Search<'_>,
     parameters: &[(&str, &str)],
     of: &dyn Fn(&Wanted, &str) -> Vec<f32>,
 ) -> (Answer, Vec<Vec<Wanted>>) {
