@@ -6,7 +6,7 @@ use crate::row::needed;
 
 /// A row of `tokens`. All of it is asked of every text, whatever was recorded; of a word with its language, the stems.
 pub(crate) fn tokens(row: &Json) -> String {
-    if row.get("stem").is_some() {
+    if row.get("word").is_some() {
         let languages = Languages::named(needed(row, "language")).expect("a known language");
         return format!("{:?}", Stems::of(needed(row, "word"), languages).iter().collect::<Vec<_>>());
     }
