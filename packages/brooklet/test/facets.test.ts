@@ -274,7 +274,7 @@ describe.each(Object.entries(places))("%s", (_name, opened) => {
   });
 
   test("a grouping that cannot be is refused by name", async () => {
-    const collated = grouping(mail, (it, g) => ({ groups: { by: g.groups(g.uca(it.sender, "no")) } }));
-    await expect(place.group.search(mail, { grouping: collated })).rejects.toThrow("collation of a locale");
+    const collated = grouping(mail, (it, g) => ({ groups: { by: g.groups(g.uca(it.sender, "not a locale")) } }));
+    await expect(place.group.search(mail, { grouping: collated })).rejects.toThrow("it is not a locale");
   });
 });
