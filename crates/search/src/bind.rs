@@ -284,7 +284,7 @@ impl Binder<'_> {
             return Err(Rejection::new(Code::InvalidQueryParameter, message));
         };
         let spec = self.deployed.column(&field.name, |kind| matches!(kind, ColumnKind::Vectors { .. }));
-        if self.inputs.value(&nearest.query_tensor).is_none() {
+        if !self.inputs.is_set(&nearest.query_tensor) {
             self.issues.report(Code::ErrorInReply, format!("Could not find query tensor for {name}"));
             return Ok(Node::False);
         }

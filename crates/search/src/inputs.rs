@@ -1,5 +1,5 @@
 //! The query's own features: `query(x)`, with the types and defaults of the rank profile.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use brooklet_document::embedding::Embeddings;
@@ -15,7 +15,11 @@ use crate::request::Properties;
 
 /// Values of `query(x)` by name.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Inputs(BTreeMap<String, Value>);
+pub(crate) struct Inputs {
+    values: BTreeMap<String, Value>,
+    /// Those that only stand for a declared input which nobody set: zero, or a tensor without cells of its own.
+    unset: BTreeSet<String>,
+}
 
 impl Inputs {
     /// Reads what the request gave (name → text as written) for a profile.
@@ -32,7 +36,10 @@ impl Inputs {
                 (None, InputType::Number) => Value::Number(0.0),
                 (None, InputType::Text) => Value::Number(brooklet_rank::text_hash("")),
             };
-            inputs.0.insert(input.name.clone(), value);
+            if input.default.is_none() {
+                inputs.unset.insert(input.name.clone());
+            }
+            inputs.values.insert(input.name.clone(), value);
         }
         for (parameter, name, text) in properties.inputs() {
             let declared = profile.profile.input(&name).map(|input| &input.input_type);
@@ -40,18 +47,30 @@ impl Inputs {
                 && let Some(made) = embedded_inputs::read(&text, of, properties, embeddings)
             {
                 let tensor = made.map_err(|refusal| refusal.within(&format!("query({})", Rejection::quote(&name))))?;
-                inputs.0.insert(name, tensor_value(tensor));
+                inputs.set(name, tensor_value(tensor));
                 continue;
             }
             let value = read(&text, declared)
                 .map_err(|reason| cannot_set(&parameter, &name, &text, declared, profile, reason))?;
-            inputs.0.insert(name, value);
+            inputs.set(name, value);
         }
         Ok(inputs)
     }
 
+    fn set(&mut self, name: String, value: Value) {
+        self.unset.remove(&name);
+        self.values.insert(name, value);
+    }
+
+    /// What an expression sees: what the request gave, the declared default, or nothing's value.
     pub(crate) fn value(&self, name: &str) -> Option<&Value> {
-        self.0.get(name)
+        self.values.get(name)
+    }
+
+    /// Whether the request or a declared default gave a value. Neighbours of a vector that nobody gave would be any
+    /// documents at all.
+    pub(crate) fn is_set(&self, name: &str) -> bool {
+        self.values.contains_key(name) && !self.unset.contains(name)
     }
 
     /// The dense values of a query tensor with exactly the dimension of a field.
