@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { deadlineIn } from "../src/embedder.ts";
 import { AdaptivePool } from "../src/pool/adaptive-pool.ts";
-import type { Lane, PoolMode } from "../src/pool/lane.ts";
+import type { GivenUpRun, Lane, PoolMode } from "../src/pool/lane.ts";
 
 interface Run {
   readonly kind: "wide" | "narrow";
@@ -10,18 +10,30 @@ interface Run {
   readonly end: (failure?: Error) => void;
 }
 
-function setting(mode: PoolMode = "adaptive", changes: { queueJobs?: number } = {}) {
+interface Changes {
+  readonly queueJobs?: number;
+  readonly givenUpAfterMs?: number;
+  readonly narrowMade?: Promise<void>;
+}
+
+function setting(mode: PoolMode = "adaptive", changes: Changes = {}) {
   const runs: Run[] = [];
+  const clock = { ms: 0 };
+  const givenUp: GivenUpRun[] = [];
+  const abandoned: string[] = [];
   const closed: string[] = [];
-  const open = (kind: Run["kind"]) => (): Promise<Lane<number, string>> =>
-    Promise.resolve({
+  const open = (kind: Run["kind"]) => async (): Promise<Lane<number, string>> => {
+    if (kind === "narrow") await changes.narrowMade;
+    return {
       run: (batch) =>
         new Promise((resolve, reject) => {
           const results = batch.map((job) => `${kind} ${job}`);
           runs.push({ kind, batch, end: (failure) => (failure === undefined ? resolve(results) : reject(failure)) });
         }),
+      abandon: () => void abandoned.push(kind),
       close: () => Promise.resolve(void closed.push(kind)),
-    });
+    };
+  };
   const pool = new AdaptivePool<number, string>({
     mode,
     openWide: open("wide"),
@@ -31,32 +43,58 @@ function setting(mode: PoolMode = "adaptive", changes: { queueJobs?: number } = 
     batchJobs: 4,
     batchWeight: 1000,
     queueJobs: changes.queueJobs ?? 100,
+    nowMs: () => clock.ms,
+    onGivenUp: (run) => void givenUp.push(run),
+    ...(changes.givenUpAfterMs === undefined ? {} : { givenUpAfterMs: changes.givenUpAfterMs }),
   });
   const settle = async () => {
     for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
   };
   const run = (job: number, ms = 60_000, signal?: AbortSignal) => pool.run(job, deadlineIn(ms, signal));
-  return { pool, runs, closed, settle, run };
+  return { pool, runs, closed, clock, givenUp, abandoned, settle, run };
 }
 
 describe("adapting", () => {
   test.each([
-    ["wide", 0, 8],
-    ["narrow", 8, 0],
+    ["wide", 5, 8],
+    ["narrow", 8, 5],
   ])("a job alone is %s where that is faster, once both were tried", async (faster, wideMs, narrowMs) => {
-    const { runs, settle, run } = setting();
+    const { runs, settle, run, clock } = setting();
     const kinds: (string | undefined)[] = [];
-    for (let job = 1; job <= 12; job += 1) {
+    for (let job = 1; job <= 32; job += 1) {
       const answer = run(1);
       await settle();
       const under = runs.at(-1);
       kinds.push(under?.kind);
-      await new Promise((resolve) => setTimeout(resolve, under?.kind === "wide" ? wideMs : narrowMs));
+      clock.ms += under?.kind === "wide" ? wideMs : narrowMs;
       under?.end();
       await answer;
     }
-    expect(kinds.slice(0, 6)).toEqual(["wide", "wide", "wide", "narrow", "narrow", "narrow"]);
-    expect(new Set(kinds.slice(6))).toEqual(new Set([faster]));
+    expect(kinds[0]).toBe("wide");
+    expect(kinds.slice(0, 6)).toContain("narrow");
+    expect(kinds.slice(8).filter((kind) => kind === faster).length).toBeGreaterThan(20);
+  });
+
+  test("a job alone does not wait for a session that is made to try another way", async () => {
+    let made = (): void => undefined;
+    const waited = new Promise<void>((resolve) => {
+      made = resolve;
+    });
+    const { runs, settle, run, pool } = setting("adaptive", { narrowMade: waited });
+    const one = async (): Promise<string | undefined> => {
+      const answer = run(1);
+      await settle();
+      runs.at(-1)?.end();
+      await answer;
+      return runs.at(-1)?.kind;
+    };
+    for (let job = 0; job < 10; job += 1) expect(await one()).toBe("wide");
+    made();
+    await settle();
+    expect(pool.statistics().lanes).toBe(2);
+    const kinds: (string | undefined)[] = [];
+    for (let job = 0; job < 4; job += 1) kinds.push(await one());
+    expect(kinds).toContain("narrow");
   });
 
   test("jobs that come while another runs are narrow, in batches, until three in a row came alone", async () => {
@@ -76,14 +114,14 @@ describe("adapting", () => {
     for (const under of runs.slice(1)) under.end();
     await Promise.all(later);
     const kinds: (string | undefined)[] = [];
-    for (let job = 0; job < 4; job += 1) {
+    for (let job = 0; job < 3; job += 1) {
       const alone = run(1);
       await settle();
       kinds.push(runs.at(-1)?.kind);
       runs.at(-1)?.end();
       await alone;
     }
-    expect(kinds).toEqual(["narrow", "narrow", "wide", "wide"]);
+    expect(kinds).toEqual(["narrow", "narrow", "wide"]);
   });
 
   test("jobs given in one go to an idle pool share the cores", async () => {
@@ -127,10 +165,10 @@ describe("bounds", () => {
   });
 
   test("what would come too late is refused before it waits", async () => {
-    const { runs, settle, run } = setting("narrow");
+    const { runs, settle, run, clock } = setting("narrow");
     const slow = run(100);
     await settle();
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    clock.ms += 60;
     runs[0]?.end();
     await slow;
     const busy = [run(100), run(100)];
@@ -169,6 +207,21 @@ describe("bounds", () => {
     await Promise.all(busy);
   });
 
+  test("who waits for a run is told when the time is over, or gone, and the run ends by itself", async () => {
+    const { runs, settle, run, pool } = setting("narrow");
+    const controller = new AbortController();
+    const [late, gone] = [run(1, 10), run(1, 60_000, controller.signal)];
+    await settle();
+    expect(runs).toHaveLength(2);
+    controller.abort(new Error("gone"));
+    await expect(gone).rejects.toThrow("gone");
+    await expect(late).rejects.toMatchObject({ code: "TIMED_OUT", status: 504 });
+    expect(pool.statistics()).toMatchObject({ running: 2, givenUp: 0 });
+    for (const under of runs) under.end();
+    await settle();
+    expect(pool.statistics()).toMatchObject({ running: 0, lanes: 2 });
+  });
+
   test("a batch that fails fails its jobs alone", async () => {
     const { runs, settle, run } = setting();
     const failing = run(1);
@@ -179,6 +232,75 @@ describe("bounds", () => {
     await settle();
     runs[1]?.end();
     expect(await next).toBe("wide 2");
+  });
+});
+
+describe("runs that do not return", () => {
+  const until = async (holds: () => boolean): Promise<void> => {
+    while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
+  };
+
+  test("another session takes the place of one that is given up, and is not one too many when it returns", async () => {
+    const { pool, runs, settle, run, givenUp, abandoned, closed } = setting("narrow", { givenUpAfterMs: 30 });
+    await expect(run(1, 5)).rejects.toMatchObject({ code: "TIMED_OUT" });
+    expect(givenUp).toEqual([]);
+    await until(() => givenUp.length > 0);
+    expect(givenUp).toEqual([{ afterMs: 30, givenUp: 1, isLast: false }]);
+    expect(abandoned).toEqual(["narrow"]);
+    expect(pool.statistics()).toMatchObject({ running: 0, givenUp: 1, lanes: 1 });
+    const both = [run(2), run(3)];
+    await settle();
+    expect(runs.slice(1).map(({ batch }) => batch)).toEqual([[2], [3]]);
+    expect(pool.statistics().lanes).toBe(3);
+    runs[0]?.end();
+    await settle();
+    expect(closed).toEqual(["narrow"]);
+    for (const under of runs.slice(1)) under.end();
+    expect(await Promise.all(both)).toEqual(["narrow 2", "narrow 3"]);
+    expect(pool.statistics()).toMatchObject({ givenUp: 0, lanes: 2 });
+  });
+
+  test("a run that somebody waits for is not given up", async () => {
+    const { runs, settle, run, givenUp } = setting("adaptive", { givenUpAfterMs: 5 });
+    const slow = run(1, 60_000);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    expect(givenUp).toEqual([]);
+    runs[0]?.end();
+    expect(await slow).toBe("wide 1");
+    await settle();
+  });
+
+  test("one job takes the place of the first; after the second nothing more is run, and what waits is refused, until one returns", async () => {
+    const { pool, runs, settle, run, givenUp } = setting("narrow", { givenUpAfterMs: 30 });
+    const late = [run(1, 5), run(1, 5)].map((job) => job.catch((error: { code: string }) => error.code));
+    await settle();
+    // Of different sizes, so that they are no batch.
+    const [first, second] = [run(1), run(500)];
+    const refused = second.catch((error: { code: string; status: number }) => [error.code, error.status]);
+    expect(await Promise.all(late)).toEqual(["TIMED_OUT", "TIMED_OUT"]);
+    await until(() => givenUp.length === 2);
+    expect(givenUp[1]).toMatchObject({ givenUp: 2, isLast: true });
+    expect(await refused).toEqual(["UNAVAILABLE", 503]);
+    await settle();
+    expect(runs).toHaveLength(3);
+    runs[2]?.end();
+    expect(await first).toBe("narrow 1");
+    await expect(run(1)).rejects.toMatchObject({ code: "UNAVAILABLE", status: 503 });
+    runs[0]?.end();
+    await settle();
+    expect(pool.statistics().givenUp).toBe(1);
+    const next = run(7);
+    await settle();
+    runs.at(-1)?.end();
+    expect(await next).toBe("narrow 7");
+  });
+
+  test("closing does not wait for them", async () => {
+    const { pool, run, givenUp, closed } = setting("narrow", { givenUpAfterMs: 10 });
+    await expect(run(1, 5)).rejects.toMatchObject({ code: "TIMED_OUT" });
+    await until(() => givenUp.length > 0);
+    await pool.close();
+    expect(closed).toEqual(["narrow"]);
   });
 });
 

@@ -97,8 +97,9 @@ export class ApplicationEmbedders implements TextEmbedder {
     if (others.length > 0) {
       // The runtime is an optional package: who embeds nothing need not have it.
       const { openComponent } = await import("@brooklet/models/node");
+      const onNotice = (notice: string): void => this.#notices.tell(notice);
       for (const component of others) {
-        opened.push(await openComponent(component, { file: (where) => this.#file(where), secret }));
+        opened.push(await openComponent(component, { file: (where) => this.#file(where), secret, onNotice }));
       }
     }
     for (const { id, notice } of [...own, ...opened]) {

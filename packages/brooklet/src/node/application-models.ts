@@ -125,7 +125,8 @@ export class ApplicationModels implements ModelRunner {
     const digest = pinnedDigest(content);
     const path = digest === undefined ? this.#written(content) : await this.#pinned(run.file, digest);
     const threads = threadsOfModel(settings);
-    return new OnnxModel({ path, ...(threads === undefined ? {} : { threads }) });
+    const onNotice = (notice: string): void => this.#notices.tell(notice);
+    return new OnnxModel({ path, onNotice, ...(threads === undefined ? {} : { threads }) });
   }
 }
 

@@ -20,6 +20,8 @@ export interface Surroundings {
   readonly file: (where: { readonly path: string } | { readonly url: string }) => Promise<string>;
   /** The secret of a name. */
   readonly secret: (name: string) => string | undefined;
+  /** Told what the operator should know while it runs. */
+  readonly onNotice?: (notice: string) => void;
 }
 
 /** Where OpenAI answers. */
@@ -36,7 +38,13 @@ export async function openComponent(component: Component, surroundings: Surround
   if (component.type === "hugging-face-tokenizer") return await tokenizer(settings);
   const threads = settings.threads();
   const recipe = await recipeOf(settings);
-  return new OnnxEmbedder({ id: component.id, recipe, ...(threads === undefined ? {} : { threads }) });
+  const { onNotice } = surroundings;
+  return new OnnxEmbedder({
+    id: component.id,
+    recipe,
+    ...(threads === undefined ? {} : { threads }),
+    ...(onNotice === undefined ? {} : { onNotice }),
+  });
 }
 
 function openAi(settings: Settings): Embedder {

@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import type { Embedder, Embedding, EmbedRequest } from "../embedder.ts";
 import { AdaptivePool, type PoolStatistics } from "../pool/adaptive-pool.ts";
 import type { PoolMode } from "../pool/lane.ts";
+import { tellingGivenUp } from "./given-up.ts";
 import type { Recipe, SessionThreads, TextJob } from "./recipe.ts";
 import { SessionLane } from "./session-lane.ts";
 
@@ -25,6 +26,8 @@ export interface OnnxEmbedderOptions {
   readonly threads?: SessionThreads;
   /** Cores that may be used; all that there are, unless it is given. */
   readonly cores?: number;
+  /** Told what the operator should know: that a run does not return. */
+  readonly onNotice?: (notice: string) => void;
 }
 
 /** The embedder. */
@@ -34,7 +37,7 @@ export class OnnxEmbedder implements Embedder {
   readonly #pool: AdaptivePool<TextJob, Embedding>;
 
   constructor(options: OnnxEmbedderOptions) {
-    const { recipe, threads } = options;
+    const { recipe, threads, onNotice } = options;
     const cores = options.cores ?? availableParallelism();
     const one: SessionThreads = { intraOp: 1, interOp: 1, executionMode: "sequential" };
     this.id = options.id;
@@ -50,6 +53,7 @@ export class OnnxEmbedder implements Embedder {
       batchJobs: BATCH_TEXTS,
       batchWeight: BATCH_TOKENS,
       queueJobs: QUEUE_TEXTS,
+      ...tellingGivenUp(`embedder '${options.id}'`, onNotice),
     });
   }
 

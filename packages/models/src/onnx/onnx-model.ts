@@ -1,8 +1,8 @@
 /** A model of a rank profile on onnxruntime-node: a pool of threads with sessions of it, as embedders have. */
 import { availableParallelism } from "node:os";
-import { ServiceError } from "@brooklet/wire";
 import type { Deadline } from "../embedder.ts";
 import { AdaptivePool, type PoolStatistics } from "../pool/adaptive-pool.ts";
+import { tellingGivenUp } from "./given-up.ts";
 import type { ModelJob, TensorOutput } from "./model-job.ts";
 import type { SessionThreads } from "./recipe.ts";
 import { SessionLane } from "./session-lane.ts";
@@ -22,13 +22,15 @@ export interface OnnxModelOptions {
   readonly threads?: SessionThreads;
   /** Cores that may be used; all that there are, unless it is given. */
   readonly cores?: number;
+  /** Told what the operator should know: that a run does not return. */
+  readonly onNotice?: (notice: string) => void;
 }
 
 /** The model. */
 export class OnnxModel {
   readonly #pool: AdaptivePool<ModelJob, readonly TensorOutput[]>;
 
-  constructor({ path, threads, cores = availableParallelism() }: OnnxModelOptions) {
+  constructor({ path, threads, cores = availableParallelism(), onNotice }: OnnxModelOptions) {
     const one: SessionThreads = { intraOp: 1, interOp: 1, executionMode: "sequential" };
     const open = (of: SessionThreads): Promise<SessionLane<ModelJob, readonly TensorOutput[]>> =>
       SessionLane.open({ kind: "model", path, threads: of });
@@ -41,6 +43,7 @@ export class OnnxModel {
       batchJobs: BATCH_RUNS,
       batchWeight: BATCH_ELEMENTS,
       queueJobs: QUEUE_RUNS,
+      ...tellingGivenUp(`model ${path}`, onNotice),
     });
   }
 
@@ -50,18 +53,7 @@ export class OnnxModel {
    * @throws ServiceError `OVERLOADED` (429) when they would come too late, `TIMED_OUT` (504) when they did.
    */
   async run(jobs: readonly ModelJob[], deadline: Deadline): Promise<readonly (readonly TensorOutput[])[]> {
-    let timer: NodeJS.Timeout | undefined;
-    // The runtime cannot be stopped: what is late ends by itself, and nobody waits for it.
-    const late = new Promise<never>((_, reject) => {
-      const over = (): void => reject(new ServiceError("TIMED_OUT", "The model did not answer in time"));
-      timer = setTimeout(over, Math.max(0, deadline.leftMs()));
-    });
-    try {
-      const all = Promise.all(jobs.map((job) => this.#pool.run(job, deadline)));
-      return await Promise.race([all, late]);
-    } finally {
-      clearTimeout(timer);
-    }
+    return await Promise.all(jobs.map((job) => this.#pool.run(job, deadline)));
   }
 
   /** What its pool has done. */

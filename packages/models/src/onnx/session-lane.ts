@@ -38,6 +38,10 @@ export class SessionLane<Job, Result> implements Lane<Job, Result> {
     }).then((results) => results as readonly Result[]);
   }
 
+  abandon(): void {
+    this.#worker?.unref();
+  }
+
   async close(): Promise<void> {
     const worker = this.#worker;
     if (worker === undefined) return;

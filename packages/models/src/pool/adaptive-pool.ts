@@ -1,6 +1,7 @@
 /**
  * Lanes that adapt: a job that comes alone may use every core; jobs that overlap run on one core each and form batches
- * while they wait. What would come too late is refused before it waits.
+ * while they wait. What would come too late is refused before it waits, and what is late is told so, whether it waits or
+ * runs.
  *
  * A batch on every core ends sooner, but less is done in all, for what is spent on sharing the work out. So the pool is
  * wide only while each job finds it idle, and becomes wide again when a few jobs in a row did; and only as long as that is
@@ -8,7 +9,8 @@
  */
 import { ServiceError } from "@brooklet/wire";
 import type { Deadline } from "../embedder.ts";
-import type { Lane, PoolOptions } from "./lane.ts";
+import type { Lane, LaneKind, PoolOptions } from "./lane.ts";
+import { GIVEN_UP_MAX, Lanes } from "./lanes.ts";
 import { LoneSpeed } from "./lone-speed.ts";
 import { type Outcome, Queue, type Waiting } from "./queue.ts";
 
@@ -16,6 +18,10 @@ import { type Outcome, Queue, type Waiting } from "./queue.ts";
 const CALM_JOBS = 3;
 /** How much the newest batch counts in the measured speed. */
 const SPEED_SHARE = 0.2;
+/** A run that nobody waits for is given up after so many milliseconds, unless the options say otherwise. */
+const GIVEN_UP_AFTER_MS = 60_000;
+/** The longest that a timer can wait. */
+const TIMER_MAX_MS = 2 ** 31 - 1;
 
 /** What a pool has done, for metrics and benches. */
 export interface PoolStatistics {
@@ -25,23 +31,31 @@ export interface PoolStatistics {
   readonly narrowBatches: number;
   readonly jobs: number;
   readonly refused: number;
+  /** Sessions in memory, those that do not return among them. */
   readonly lanes: number;
+  /** Sessions whose run does not return. */
+  readonly givenUp: number;
+}
+
+/** A batch under way. */
+interface Run<Job, Result> {
+  readonly kind: LaneKind;
+  readonly batch: readonly Waiting<Job, Result>[];
+  /** Whether it is one job that came alone. */
+  readonly isLone: boolean;
 }
 
 /** The pool. */
 export class AdaptivePool<Job, Result> {
   readonly #options: PoolOptions<Job, Result>;
+  readonly #nowMs: () => number;
   readonly #queue: Queue<Job, Result> = new Queue();
-  readonly #freeNarrow: Lane<Job, Result>[] = [];
-  readonly #all: Set<Lane<Job, Result>> = new Set();
+  readonly #lanes: Lanes<Job, Result>;
   readonly #lone: LoneSpeed = new LoneSpeed();
-  #wide: Lane<Job, Result> | undefined;
-  #runningWide = 0;
-  #runningNarrow = 0;
+  readonly #running: Record<LaneKind, number> = { wide: 0, narrow: 0 };
+  readonly #batches: Record<LaneKind, number> = { wide: 0, narrow: 0 };
   #calm = CALM_JOBS;
   #msPerWeight = 0;
-  #wideBatches = 0;
-  #narrowBatches = 0;
   #jobs = 0;
   #refused = 0;
   #closing: Promise<void> | undefined;
@@ -49,6 +63,8 @@ export class AdaptivePool<Job, Result> {
 
   constructor(options: PoolOptions<Job, Result>) {
     this.#options = options;
+    this.#nowMs = options.nowMs ?? (() => performance.now());
+    this.#lanes = new Lanes(options);
   }
 
   /** Runs a job when a lane is free. */
@@ -67,14 +83,19 @@ export class AdaptivePool<Job, Result> {
         weight: this.#options.weigh(job),
         deadline,
         settle: (outcome) => {
+          clearTimeout(timer);
           signal?.removeEventListener("abort", onAbort);
           if ("error" in outcome) reject(outcome.error);
           else resolve(outcome.result);
         },
       };
-      const onAbort = (): void => {
-        if (this.#queue.remove(entry)) entry.settle({ error: signal?.reason });
+      // The runtime cannot be stopped: a run that is under way ends by itself, and nobody waits for it.
+      const leave = (error: unknown): void => {
+        this.#queue.remove(entry);
+        entry.settle({ error });
       };
+      const onAbort = (): void => leave(signal?.reason);
+      const timer = setTimeout(() => leave(late()), Math.min(deadline.leftMs(), TIMER_MAX_MS));
       signal?.addEventListener("abort", onAbort, { once: true });
       this.#queue.add(entry);
       // Jobs of one request are given in one go: how many came together is known a moment later.
@@ -86,12 +107,13 @@ export class AdaptivePool<Job, Result> {
   statistics(): PoolStatistics {
     return {
       waiting: this.#queue.length,
-      running: this.#runningWide + this.#runningNarrow,
-      wideBatches: this.#wideBatches,
-      narrowBatches: this.#narrowBatches,
+      running: this.#runningCount(),
+      wideBatches: this.#batches.wide,
+      narrowBatches: this.#batches.narrow,
       jobs: this.#jobs,
       refused: this.#refused,
-      lanes: this.#all.size,
+      lanes: this.#lanes.count,
+      givenUp: this.#lanes.givenUp,
     };
   }
 
@@ -102,17 +124,25 @@ export class AdaptivePool<Job, Result> {
   }
 
   async #close(): Promise<void> {
-    for (const entry of this.#queue.drain()) entry.settle({ error: closing() });
-    if (this.#runningWide + this.#runningNarrow > 0) {
+    this.#refuseWaiting(closing());
+    if (this.#runningCount() > 0) {
       await new Promise<void>((resolve) => {
         this.#idle = resolve;
       });
     }
-    await Promise.all([...this.#all].map((lane) => lane.close()));
+    await this.#lanes.close();
+  }
+
+  #refuseWaiting(error: ServiceError): void {
+    for (const entry of this.#queue.drain()) entry.settle({ error });
+  }
+
+  #runningCount(): number {
+    return this.#running.wide + this.#running.narrow;
   }
 
   #isIdle(): boolean {
-    return this.#queue.length === 0 && this.#runningWide + this.#runningNarrow === 0;
+    return this.#queue.length === 0 && this.#runningCount() === 0;
   }
 
   #refusal(job: Job, deadline: Deadline): unknown {
@@ -120,6 +150,7 @@ export class AdaptivePool<Job, Result> {
     if (deadline.signal?.aborted === true) return deadline.signal.reason;
     const leftMs = deadline.leftMs();
     if (leftMs <= 0) return late();
+    if (this.#lanes.givenUp >= GIVEN_UP_MAX) return stuck(this.#lanes.givenUp);
     if (this.#queue.length >= this.#options.queueJobs) {
       return new ServiceError("OVERLOADED", `The model has ${this.#queue.length} texts waiting; more are refused`);
     }
@@ -136,60 +167,32 @@ export class AdaptivePool<Job, Result> {
     return this.#options.mode === "wide" ? 1 : this.#options.narrowLanes;
   }
 
-  #isWide(): boolean {
-    if (this.#options.mode !== "adaptive") return this.#options.mode === "wide";
-    return this.#isLone() && this.#lone.prefersWide();
-  }
-
   /** Whether there is one job only, and has been for a while. */
   #isLone(): boolean {
-    return this.#queue.length === 1 && this.#runningNarrow === 0 && this.#calm >= CALM_JOBS;
+    return this.#queue.length === 1 && this.#runningCount() === 0 && this.#calm >= CALM_JOBS;
   }
 
   #dispatch(): void {
-    while (this.#queue.length > 0 && this.#runningWide === 0 && this.#closing === undefined) {
+    while (this.#queue.length > 0 && this.#running.wide === 0 && this.#closing === undefined) {
       const isLone = this.#isLone();
-      if (this.#isWide()) this.#startWide();
-      else if (this.#runningNarrow < this.#options.narrowLanes) this.#startNarrow(isLone);
-      else return;
+      const kind = this.#kind(isLone);
+      const free = kind === "wide" ? 1 : this.#options.narrowLanes - this.#running.narrow;
+      if (free <= 0) return;
+      const batch = this.#take(free);
+      if (batch.length > 0) void this.#run({ kind, batch, isLone });
     }
   }
 
-  #startWide(): void {
-    const batch = this.#take(1);
-    if (batch.length === 0) return;
-    this.#runningWide += 1;
-    this.#wideBatches += 1;
-    const lane = async (): Promise<Lane<Job, Result>> => {
-      this.#wide ??= this.#keep(await this.#options.openWide());
-      return this.#wide;
-    };
-    const leave = (): void => {
-      this.#runningWide -= 1;
-    };
-    void this.#runBatch(lane, batch, { cores: this.#laneCount(), isLone: true }, leave);
-  }
-
-  #startNarrow(isLone: boolean): void {
-    const batch = this.#take(this.#options.narrowLanes - this.#runningNarrow);
-    if (batch.length === 0) return;
-    this.#runningNarrow += 1;
-    this.#narrowBatches += 1;
-    let used: Lane<Job, Result> | undefined;
-    const lane = async (): Promise<Lane<Job, Result>> => {
-      used = this.#freeNarrow.pop() ?? this.#keep(await this.#options.openNarrow());
-      return used;
-    };
-    const leave = (): void => {
-      if (used !== undefined) this.#freeNarrow.push(used);
-      this.#runningNarrow -= 1;
-    };
-    void this.#runBatch(lane, batch, { cores: 1, isLone }, leave);
-  }
-
-  #keep(lane: Lane<Job, Result>): Lane<Job, Result> {
-    this.#all.add(lane);
-    return lane;
+  #kind(isLone: boolean): LaneKind {
+    const { mode } = this.#options;
+    if (mode !== "adaptive") return mode;
+    if (!isLone) return "narrow";
+    const isWide = this.#lone.prefersWide(this.#queue.oldestWeight, this.#nowMs());
+    const [wanted, other]: readonly [LaneKind, LaneKind] = isWide ? ["wide", "narrow"] : ["narrow", "wide"];
+    if (this.#lanes.isFree(wanted) || !this.#lanes.isFree(other)) return wanted;
+    // A job that comes alone does not wait for a session to be made while another one can serve it.
+    this.#lanes.prepare(wanted);
+    return other;
   }
 
   /** A batch of jobs that are still waited for. */
@@ -202,40 +205,80 @@ export class AdaptivePool<Job, Result> {
   }
 
   /** Runs a batch; the lane is free again before anybody hears of it, since who hears may ask for more at once. */
-  async #runBatch(
-    open: () => Promise<Lane<Job, Result>>,
-    batch: readonly Waiting<Job, Result>[],
-    how: { readonly cores: number; readonly isLone: boolean },
-    leave: () => void,
-  ): Promise<void> {
+  async #run(run: Run<Job, Result>): Promise<void> {
+    const { kind, batch } = run;
+    this.#running[kind] += 1;
+    this.#batches[kind] += 1;
     this.#jobs += batch.length;
     let outcomes: readonly Outcome<Result>[];
     try {
-      const lane = await open();
-      const began = performance.now();
-      const results = await lane.run(batch.map((entry) => entry.job));
-      if (results.length !== batch.length) throw new Error(`${results.length} results for ${batch.length} jobs`);
-      this.#measure(batch, performance.now() - began, how);
+      const lane = await this.#lanes.take(kind);
+      const results = await this.#watched(run, lane);
+      // It was given up: all that waited for it are gone, and another lane may run in its place.
+      if (results === undefined) return;
       outcomes = results.map((result) => ({ result }));
     } catch (error) {
       outcomes = batch.map(() => ({ error }));
     }
-    leave();
+    this.#running[kind] -= 1;
     batch.forEach((entry, index) => {
       const outcome = outcomes[index];
       if (outcome !== undefined) entry.settle(outcome);
     });
+    this.#goOn();
+  }
+
+  /** What a lane makes of a batch; nothing if it was given up before that. */
+  async #watched(run: Run<Job, Result>, lane: Lane<Job, Result>): Promise<readonly Result[] | undefined> {
+    const { kind, batch } = run;
+    const { givenUpAfterMs = GIVEN_UP_AFTER_MS } = this.#options;
+    const waitedForMs = Math.max(givenUpAfterMs, ...batch.map(({ deadline }) => deadline.leftMs()));
+    let isGivenUp = false;
+    const giveUp = (): void => {
+      isGivenUp = true;
+      this.#giveUp(kind, lane, waitedForMs);
+    };
+    const timer = setTimeout(giveUp, Math.min(waitedForMs, TIMER_MAX_MS));
+    const began = this.#nowMs();
+    try {
+      const results = await lane.run(batch.map((entry) => entry.job));
+      if (isGivenUp) return undefined;
+      if (results.length !== batch.length) throw new Error(`${results.length} results for ${batch.length} jobs`);
+      this.#measure(run, this.#nowMs() - began, this.#lanes.isWarm(lane));
+      return results;
+    } catch (error) {
+      if (isGivenUp) return undefined;
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      if (isGivenUp) this.#lanes.returned(lane);
+      else this.#lanes.give(kind, lane);
+    }
+  }
+
+  #giveUp(kind: LaneKind, lane: Lane<Job, Result>, afterMs: number): void {
+    this.#running[kind] -= 1;
+    this.#lanes.giveUp(lane);
+    const { givenUp } = this.#lanes;
+    this.#options.onGivenUp?.({ afterMs, givenUp, isLast: givenUp >= GIVEN_UP_MAX });
+    if (givenUp >= GIVEN_UP_MAX) this.#refuseWaiting(stuck(givenUp));
+    this.#goOn();
+  }
+
+  #goOn(): void {
     if (this.#closing === undefined) this.#dispatch();
-    else if (this.#runningWide + this.#runningNarrow === 0) this.#idle?.();
+    else if (this.#runningCount() === 0) this.#idle?.();
   }
 
   /** Learns what a unit of cost takes on one core, and how fast a job is alone. */
-  #measure(batch: readonly Waiting<Job, Result>[], ms: number, how: { cores: number; isLone: boolean }): void {
+  #measure({ kind, batch, isLone }: Run<Job, Result>, ms: number, isWarm: boolean): void {
     const weight = batch.reduce((sum, entry) => sum + entry.weight, 0);
-    const seen = (ms * how.cores) / Math.max(1, weight);
+    const cores = kind === "wide" ? this.#laneCount() : 1;
+    const seen = (ms * cores) / Math.max(1, weight);
     this.#msPerWeight = this.#msPerWeight === 0 ? seen : this.#msPerWeight + (seen - this.#msPerWeight) * SPEED_SHARE;
-    // A job that others joined while it ran was not alone.
-    if (how.isLone && this.#calm >= CALM_JOBS) this.#lone.measured(how.cores > 1, weight, ms);
+    // A job that others joined while it ran was not alone, and neither was one beside which a session was made.
+    const wasAlone = isLone && this.#calm >= CALM_JOBS && !this.#lanes.isPreparing;
+    if (wasAlone && isWarm) this.#lone.measured(kind === "wide", weight, ms, this.#nowMs());
   }
 }
 
@@ -244,5 +287,12 @@ function closing(): ServiceError {
 }
 
 function late(): ServiceError {
-  return new ServiceError("TIMED_OUT", "The time was over before the model was asked");
+  return new ServiceError("TIMED_OUT", "The time was over before the model had answered");
+}
+
+function stuck(runs: number): ServiceError {
+  return new ServiceError(
+    "UNAVAILABLE",
+    `${runs} runs of the model do not return, so it is asked nothing more; restart it`,
+  );
 }

@@ -4,15 +4,29 @@
 export interface Lane<Job, Result> {
   /** A result for each job, in order. Rejects when the batch as a whole failed. */
   run(batch: readonly Job[]): Promise<readonly Result[]>;
+  /** Nobody waits for the batch under way any longer: the lane keeps no process alive. */
+  abandon?(): void;
   /** Frees the lane after the batch under way. */
   close(): Promise<void>;
 }
+
+/** A lane with every core, or with one. */
+export type LaneKind = "wide" | "narrow";
 
 /**
  * How lanes are used. `wide`: one lane with every core. `narrow`: as many lanes as cores, each on one core. `adaptive`:
  * wide for a request that comes alone to an idle pool, narrow while requests overlap.
  */
-export type PoolMode = "adaptive" | "wide" | "narrow";
+export type PoolMode = "adaptive" | LaneKind;
+
+/** A run that nobody waits for any longer, and that does not return. */
+export interface GivenUpRun {
+  readonly afterMs: number;
+  /** How many such there are now. */
+  readonly givenUp: number;
+  /** Whether the pool serves nobody until one of them returns. */
+  readonly isLast: boolean;
+}
 
 /** What a pool needs. */
 export interface PoolOptions<Job, Result> {
@@ -31,4 +45,10 @@ export interface PoolOptions<Job, Result> {
   readonly batchWeight: number;
   /** Jobs that may wait at most. */
   readonly queueJobs: number;
+  /** A run that nobody waits for any longer is given up after so many milliseconds; 60,000 unless given. */
+  readonly givenUpAfterMs?: number;
+  /** Told when a run is given up. */
+  readonly onGivenUp?: (run: GivenUpRun) => void;
+  /** Milliseconds that only grow; those of the process unless given. */
+  readonly nowMs?: () => number;
 }

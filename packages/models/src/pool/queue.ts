@@ -30,6 +30,11 @@ export class Queue<Job, Result> {
     return this.#weight;
   }
 
+  /** What the oldest costs; 0 if none waits. */
+  get oldestWeight(): number {
+    return this.#waiting[0]?.weight ?? 0;
+  }
+
   add(entry: Waiting<Job, Result>): void {
     this.#waiting.push(entry);
     this.#weight += entry.weight;
