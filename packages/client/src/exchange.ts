@@ -53,20 +53,29 @@ const UNREACHABLE_ATTEMPTS = 3;
 
 /** Sends a request and reads the answer. Tries again while the server refuses it as too much (429) or absent (503). */
 export async function exchange(options: ExchangeOptions, request: ExchangeRequest): Promise<ExchangeAnswer> {
-  const { attempts, firstWaitMs, longestWaitMs } = options.retry;
+  const { attempts } = options.retry;
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await exchangeOnce(options, request);
     } catch (error) {
       if (!BrookletError.is(error) || attempt >= attempts || !isWorthAnother(error, request, attempt)) throw error;
-      // Somewhere in the second half of the wait, so that those who were refused together do not come back together.
-      const longest = Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1));
-      await pause(longest * (0.5 + Math.random() / 2), request.signal);
+      await pause(waitMs(options.retry, attempt), request.signal);
     }
   }
 }
 
-function isWorthAnother(error: BrookletError, request: ExchangeRequest, attempt: number): boolean {
+/** How long to wait before the try after this one. */
+export function waitMs({ firstWaitMs, longestWaitMs }: Required<RetryOptions>, attempt: number): number {
+  // Somewhere in the second half of the wait, so that those who were refused together do not come back together.
+  return Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
+}
+
+/** Whether what failed may succeed when it is sent once more. */
+export function isWorthAnother(
+  error: BrookletError,
+  request: Pick<ExchangeRequest, "isRepeatable">,
+  attempt: number,
+): boolean {
   if (error.code === "UNREACHABLE") return request.isRepeatable && attempt < UNREACHABLE_ATTEMPTS;
   return error.status === 429 || error.status === 503;
 }
@@ -112,13 +121,19 @@ async function abortable<Result>(work: Promise<Result>, signal: AbortSignal | un
   }
 }
 
-function unreachable(url: string, cause: unknown): BrookletError {
+/** The error of an answer that did not come. */
+export function unreachable(url: string, cause: unknown): BrookletError {
   const inner = (cause as { readonly cause?: { readonly code?: string; readonly message?: string } }).cause;
   const reason = inner?.code ?? inner?.message ?? (cause as Error).message;
   return new BrookletError("UNREACHABLE", `${url} cannot be reached (${reason}): is the server running?`, {
     outcome: inner?.code === "ECONNREFUSED" ? "not_applied" : "unknown",
     cause,
   });
+}
+
+/** The failure that an answer with this status tells about. */
+export function refusal(status: number, text: string): BrookletError {
+  return failure(status, parse(text), text);
 }
 
 function parse(text: string): unknown {
@@ -162,7 +177,8 @@ function codeOf(status: number, number: number | undefined): ErrorCode {
   return numbered ?? CODES[status] ?? (status < 500 ? "BAD_REQUEST" : "INTERNAL");
 }
 
-function pause(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
+/** Waits, but no longer than until the signal. */
+export function pause(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = (): void => {
       clearTimeout(timer);

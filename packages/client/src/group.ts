@@ -2,6 +2,7 @@
 import type { ChatEndpoint, Retrieved } from "@brooklet/answers";
 import type { DocumentFound, SearchResult as WireResult } from "@brooklet/wire";
 import { Answer, type AskOptions, answerParts } from "./answer.ts";
+import { BULK_CONCURRENCY, type BulkOperation, BulkSender, takesFeeds } from "./bulk-feed.ts";
 import { decodeMembers } from "./codec.ts";
 import { BrookletError, invalidArgument, suggestion, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, type ExchangeRequest, exchange, pathSegment } from "./exchange.ts";
@@ -139,20 +140,33 @@ export class Group {
     operations: FeedSource<FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>>,
     options: FeedOptions = {},
   ): Feed {
-    const request: RequestOptions = options.signal === undefined ? {} : { signal: options.signal };
-    return new Feed(() =>
-      feed(
-        operations,
-        (operation) => {
-          const { id } = operation;
-          if (operation.remove === true) return this.remove(schema, id, request);
-          if (!isFeedUpdate(operation)) return this.put(schema, id, operation.fields, request);
-          const create = operation.create === true ? { create: true } : {};
-          return this.update(schema, id, operation.update, { ...request, ...create });
-        },
-        options,
-      ),
-    );
+    return new Feed(() => this.#feed(schema, operations, options));
+  }
+
+  async *#feed<S extends AnySchema>(
+    schema: S,
+    operations: FeedSource<FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>>,
+    options: FeedOptions,
+  ): ReturnType<typeof feed> {
+    const { signal, concurrency = BULK_CONCURRENCY } = options;
+    signal?.throwIfAborted();
+    if (await takesFeeds(this.#exchange)) {
+      const sender = new BulkSender(this.#exchange, signal);
+      const prefix = `id:${schema.namespace}:${schema.name}:g=${this.name}:`;
+      const apply = async (operation: FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>) =>
+        sender.apply(bulkOperation(schema, prefix, operation));
+      yield* feed(operations, apply, { ...options, concurrency });
+      return;
+    }
+    const request: RequestOptions = signal === undefined ? {} : { signal };
+    const apply = (operation: FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>): Promise<void> => {
+      const { id } = operation;
+      if (operation.remove === true) return this.remove(schema, id, request);
+      if (!isFeedUpdate(operation)) return this.put(schema, id, operation.fields, request);
+      const create = operation.create === true ? { create: true } : {};
+      return this.update(schema, id, operation.update, { ...request, ...create });
+    };
+    yield* feed(operations, apply, options);
   }
 
   /**
@@ -312,6 +326,28 @@ export class Group {
   #send(request: ExchangeRequest): ReturnType<typeof exchange> {
     return exchange(this.#exchange, request);
   }
+}
+
+/** An operation as a line of a feed. */
+function bulkOperation<S extends AnySchema>(
+  schema: S,
+  prefix: string,
+  operation: FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>,
+): BulkOperation {
+  const { id } = operation;
+  if (id === "") throw invalidArgument("the id of a document may not be empty");
+  const document = prefix + id;
+  if (operation.remove === true) return { json: JSON.stringify({ remove: document }), isRepeatable: true };
+  if (!isFeedUpdate(operation)) {
+    const fields = encodeDocument(schema, id, operation.fields);
+    return { json: JSON.stringify({ put: document, fields }), isRepeatable: true };
+  }
+  const fields = encodeUpdate(schema, id, operation.update, {});
+  const create = operation.create === true ? { create: true } : {};
+  // Done twice, a change that computes with what is stored counts twice; one that sets fields does not.
+  const changes = Object.values(operation.update as Readonly<Record<string, object | undefined>>);
+  const isRepeatable = changes.every((change) => change === undefined || "assign" in change);
+  return { json: JSON.stringify({ update: document, ...create, fields }), isRepeatable };
 }
 
 /** A document as JSON, checked before it is sent. */

@@ -13,6 +13,9 @@ export interface FakeServer {
   readonly fetch: Fetch;
 }
 
+/** Where a server takes feeds in bulk; this one does not, like a Vespa. */
+const FEEDS = "/brooklet/v1/feed";
+
 /** Answers every request with what `answer` says: a status and JSON. */
 export function fakeServer(
   answer: (
@@ -24,6 +27,7 @@ export function fakeServer(
   return {
     asked,
     fetch: async (url, init) => {
+      if (url.endsWith(FEEDS)) return new Response("{}", { status: 404 });
       const body = typeof init.body === "string" ? (JSON.parse(init.body) as unknown) : init.body;
       const request = { method: init.method ?? "GET", url, body, headers: init.headers as Record<string, string> };
       asked.push(request);

@@ -1,0 +1,203 @@
+/** Feeds in bulk against a server that loses connections, is busy, breaks off its answers, and counts what it did. */
+import { describe, expect, test } from "vitest";
+import { connect, type FeedOperation, type FeedOutcome, type Fetch, int, schema, text } from "../src/index.ts";
+import { AT_ONCE } from "./fake-server.ts";
+
+const note = schema("note", { body: text(), count: int().optional() });
+const url = "http://localhost:8080";
+type Operation = FeedOperation<
+  { readonly body: string; readonly count?: number },
+  { readonly body?: { readonly assign: string }; readonly count?: { readonly increment: number } }
+>;
+
+interface Line {
+  readonly put?: string;
+  readonly update?: string;
+  readonly remove?: string;
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+/** What is to come of an operation that is sent for the n-th time: a status, or nothing at all, done or not. */
+type Fate = 200 | 400 | 429 | 503 | "lost before" | "lost after";
+
+function flaky(fate: (id: string, time: number) => Fate) {
+  const state = { requests: [] as string[][], done: [] as string[], probes: 0 };
+  const times = new Map<string, number>();
+  const fetch: Fetch = async (_, init) => {
+    if (init.method === "GET") {
+      state.probes += 1;
+      return new Response(null, { status: 405, headers: { allow: "POST" } });
+    }
+    const lines = String(init.body).trimEnd().split("\n");
+    const operations = lines.map((line) => JSON.parse(line) as Line);
+    const idOf = ({ put, update, remove }: Line): string => (put ?? update ?? remove ?? "").replace(/^.*:/, "");
+    state.requests.push(operations.map(idOf));
+    const answers: string[] = [];
+    for (const [number, operation] of operations.entries()) {
+      const id = idOf(operation);
+      times.set(id, (times.get(id) ?? 0) + 1);
+      const comes = fate(id, times.get(id) ?? 0);
+      if (comes === 200 || comes === "lost after") state.done.push(id);
+      if (comes === "lost after" || comes === "lost before") {
+        return new Response(broken(answers), { status: 200 });
+      }
+      const failure = {
+        code: comes === 400 ? "INVALID_DOCUMENT" : "UNAVAILABLE",
+        message: "no",
+        outcome: "not_applied",
+      };
+      answers.push(JSON.stringify({ operation: number, id, status: comes, ...(comes === 200 ? {} : failure) }));
+    }
+    return new Response(`${answers.join("\n")}\n{"operations":${operations.length}}\n`, { status: 200 });
+  };
+  return { state, fetch };
+}
+
+/** An answer of which only the first lines come. */
+function broken(answers: readonly string[]): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start(controller) {
+      for (const answer of answers) controller.enqueue(new TextEncoder().encode(`${answer}\n`));
+    },
+    pull(controller) {
+      controller.error(new Error("socket hang up"));
+    },
+  });
+}
+
+async function outcomesOf(fetch: Fetch, operations: Iterable<Operation>): Promise<FeedOutcome[]> {
+  const outcomes: FeedOutcome[] = [];
+  const feeding = connect({ url, fetch, retry: AT_ONCE })
+    .group("a")
+    .feed(note, operations as Iterable<never>);
+  for await (const outcome of feeding) outcomes.push(outcome);
+  return outcomes;
+}
+
+const puts = (count: number): Operation[] =>
+  Array.from({ length: count }, (_, index) => ({ id: `${index}`, fields: { body: "x" } }));
+
+describe("a feed in bulk", () => {
+  test("sends many operations in a request, and asks once whether it may", async () => {
+    const { state, fetch } = flaky(() => 200);
+    const group = connect({ url, fetch }).group("a");
+    expect(await group.feed(note, puts(2_000))).toEqual({ applied: 2_000 });
+    expect(await group.feed(note, puts(1))).toEqual({ applied: 1 });
+    expect([state.probes, state.done.length]).toEqual([1, 2_001]);
+    expect(state.requests.length).toBeLessThan(40);
+    expect(Math.max(...state.requests.map(({ length }) => length))).toBe(512);
+  });
+
+  test("writes operations as lines of a feed", async () => {
+    const bodies: string[] = [];
+    const { fetch } = flaky(() => 200);
+    const watching: Fetch = (of, init) => {
+      if (init.method === "POST") bodies.push(String(init.body));
+      return fetch(of, init);
+    };
+    const operations: Operation[] = [
+      { id: "1", fields: { body: "x" } },
+      { id: "2", update: { body: { assign: "y" } }, create: true },
+      { id: "3", remove: true },
+    ];
+    await outcomesOf(watching, operations);
+    expect(bodies).toEqual([
+      '{"put":"id:note:note:g=a:1","fields":{"body":"x"}}\n' +
+        '{"update":"id:note:note:g=a:2","create":true,"fields":{"body":{"assign":"y"}}}\n' +
+        '{"remove":"id:note:note:g=a:3"}\n',
+    ]);
+  });
+
+  test("does operations on one id one after the other, however often one is sent", async () => {
+    const { state, fetch } = flaky((_, time) => (time % 2 === 1 ? 503 : 200));
+    const operations: Operation[] = ["a", "b", "c"].map((body) => ({ id: "same", fields: { body } }));
+    expect(await outcomesOf(fetch, operations)).toEqual(Array(3).fill({ id: "same", ok: true }));
+    expect(state.requests).toEqual(Array(6).fill(["same"]));
+  });
+
+  test("sends again what was refused as too much, and nothing else", async () => {
+    const { state, fetch } = flaky((id, time) => (id === "3" ? 400 : time < 3 ? (time === 1 ? 429 : 503) : 200));
+    const outcomes = await outcomesOf(fetch, puts(10));
+    expect(outcomes.filter(({ ok }) => !ok)).toMatchObject([{ id: "3", error: { code: "INVALID_DOCUMENT" } }]);
+    expect(state.done.toSorted()).toEqual(["0", "1", "2", "4", "5", "6", "7", "8", "9"]);
+    expect(state.requests.map(({ length }) => length)).toEqual([10, 9, 9]);
+  });
+
+  test("sends puts again when the connection is lost, and not what was told before", async () => {
+    const { state, fetch } = flaky((id, time) => (id === "4" && time === 1 ? "lost after" : 200));
+    expect((await outcomesOf(fetch, puts(8))).every(({ ok }) => ok)).toBe(true);
+    expect(state.requests).toEqual([
+      ["0", "1", "2", "3", "4", "5", "6", "7"],
+      ["4", "5", "6", "7"],
+    ]);
+    expect(state.done.filter((id) => id === "3")).toEqual(["3"]);
+  });
+
+  test("never does a calculation twice: its outcome is not known", async () => {
+    const { state, fetch } = flaky((id, time) => (id === "1" && time === 1 ? "lost after" : 200));
+    const operations: Operation[] = [
+      { id: "1", update: { count: { increment: 1 } } },
+      { id: "2", update: { body: { assign: "y" } } },
+    ];
+    const outcomes = await outcomesOf(fetch, operations);
+    expect(outcomes).toMatchObject([
+      { id: "1", ok: false, error: { code: "UNREACHABLE", outcome: "unknown" } },
+      { id: "2", ok: true },
+    ]);
+    expect(state.done).toEqual(["1", "2"]);
+  });
+
+  test("sends a calculation again that certainly was not done", async () => {
+    const { state, fetch } = flaky((_, time) => (time === 1 ? 503 : 200));
+    expect(await outcomesOf(fetch, [{ id: "1", update: { count: { increment: 1 } } }])).toEqual([
+      { id: "1", ok: true },
+    ]);
+    expect(state.done).toEqual(["1"]);
+  });
+
+  test("gives up after a few tries where nobody answers", async () => {
+    const { state, fetch } = flaky(() => "lost before");
+    const outcomes = await outcomesOf(fetch, puts(2));
+    expect(outcomes).toMatchObject(Array(2).fill({ ok: false, error: { code: "UNREACHABLE" } }));
+    expect(state.requests).toHaveLength(3);
+  });
+
+  test("gives outcomes while the source thinks, and refuses what is no document without sending it", async () => {
+    const { state, fetch } = flaky(() => 200);
+    let goOn = (): void => {};
+    async function* source(): AsyncGenerator<Operation> {
+      yield { id: "1", fields: { body: "x" } };
+      yield { id: "2", fields: { body: 7 as unknown as string } };
+      await new Promise<void>((resolve) => {
+        goOn = resolve;
+      });
+      yield { id: "3", remove: true };
+    }
+    const feeding = connect({ url, fetch })
+      .group("a")
+      .feed(note, source() as AsyncIterable<never>);
+    const outcomes = feeding[Symbol.asyncIterator]();
+    const first = [(await outcomes.next()).value, (await outcomes.next()).value];
+    expect(first).toMatchObject([
+      { id: "2", ok: false, error: { code: "INVALID_ARGUMENT" } },
+      { id: "1", ok: true },
+    ]);
+    goOn();
+    expect((await outcomes.next()).value).toEqual({ id: "3", ok: true });
+    expect((await outcomes.next()).done).toBe(true);
+    expect(state.requests).toEqual([["1"], ["3"]]);
+  });
+
+  test("ends with its signal", async () => {
+    const controller = new AbortController();
+    const { state, fetch } = flaky(() => 200);
+    const feeding = connect({ url, fetch })
+      .group("a")
+      .feed(note, puts(10_000), { concurrency: 10, signal: controller.signal });
+    const taking = async (): Promise<void> => {
+      for await (const { id } of feeding) if (id === "20") controller.abort(new Error("enough"));
+    };
+    await expect(taking()).rejects.toThrow("enough");
+    expect(state.done.length).toBeLessThan(100);
+  });
+});
