@@ -5,7 +5,8 @@ use brooklet_task::{Code, Rejection};
 
 use crate::json::{FieldTypes, Kind, Lexer, PutBody, ReadOptions, UniqueNames};
 use crate::json::{
-    broken, check_key, read_condition, read_create, read_fields_object, read_put, read_update_fields, refused,
+    broken, check_key, nearest_name, read_condition, read_create, read_fields_object, read_put, read_update_fields,
+    refused,
 };
 use crate::update::Update;
 use crate::{DocumentId, Value};
@@ -50,6 +51,15 @@ pub struct Operation {
     pub create: Option<bool>,
 }
 
+/// The refusal of a document of a type that is none of `names`.
+pub fn unknown_type<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Rejection {
+    let hint = match nearest_name(name, names.clone()) {
+        Some(near) => format!("; did you mean '{near}'?"),
+        None => format!("; the application has {}", names.collect::<Vec<_>>().join(", ")),
+    };
+    refused(&format!("Document type {} does not exist{hint}", Rejection::quote(name)))
+}
+
 /// The document types of an application.
 pub trait DocumentTypes {
     /// The fields of a document type, if there is one of that name.
@@ -77,7 +87,7 @@ pub fn read_operation(
     let (kind, id) = envelope.target.ok_or_else(nothing_done)?;
     let id = DocumentId::parse(&id)?;
     let document_type = id.document_type();
-    let missing = || refused(&format!("Document type {} does not exist", Rejection::quote(document_type)));
+    let missing = || unknown_type(document_type, types.names().into_iter());
     let fields_of_type = types.fields_of(document_type).ok_or_else(missing)?;
     let mut update = None;
     let fields = match (kind, envelope.fields) {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use brooklet_document::embedding::{EmbeddingWanted, Embeddings};
-use brooklet_document::json::{ReadOptions, nearest_name, read_fields};
-use brooklet_document::{Document, DocumentId, Value};
+use brooklet_document::json::{ReadOptions, read_fields};
+use brooklet_document::{Document, DocumentId, Value, unknown_type};
 use brooklet_schema::{Application, Schema};
 use brooklet_segment::{Operation, StoredOperation};
 use brooklet_task::bytes::{Reader, Writer};
@@ -150,20 +150,9 @@ fn seal(schema: &Schema, id: &DocumentId, (operation, time): (Operation, u64), i
 
 pub(crate) fn schema_of<'a>(application: &'a Application, id: &DocumentId) -> Result<&'a Arc<Schema>, Rejection> {
     let name = id.document_type();
-    application.schema(name).ok_or_else(|| no_type(name, application.schemas.iter().map(|schema| schema.name.as_str())))
-}
-
-/// The refusal of a document of a type that is none of `names`.
-pub(crate) fn no_type<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Rejection {
-    let hint = match nearest_name(name, names.clone()) {
-        Some(near) => format!("; did you mean '{near}'?"),
-        None => format!("; the application has {}", names.collect::<Vec<_>>().join(", ")),
-    };
-    invalid(format!("Document type {} does not exist{hint}", Rejection::quote(name)))
-}
-
-fn invalid(message: String) -> Rejection {
-    Rejection::new(Code::InvalidDocument, message)
+    application
+        .schema(name)
+        .ok_or_else(|| unknown_type(name, application.schemas.iter().map(|schema| schema.name.as_str())))
 }
 
 fn needs_document(what: &str) -> Rejection {

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use brooklet_document::json::ReadOptions;
 use brooklet_document::{
-    Document, DocumentId, OperationKind, Value, operation_target, read_feed_put, read_feed_remove,
+    Document, DocumentId, OperationKind, Value, operation_target, read_feed_put, read_feed_remove, unknown_type,
 };
 use brooklet_schema::Application;
 use brooklet_segment::layout::ColumnSpec;
@@ -17,7 +17,7 @@ use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
 use crate::compact::{Compact, columns_of};
-use crate::encode::{made, no_type, options};
+use crate::encode::{made, options};
 use crate::mutate::{MICROS_PER_SECOND, Target};
 use crate::split::write_rejection;
 
@@ -204,7 +204,7 @@ fn read(
     let name = id.document_type();
     let known = types.iter().find(|of| of.target.schema.name == name);
     let names = types.iter().map(|of| of.target.schema.name.as_str());
-    let of = known.ok_or_else(|| no_type(name, names))?;
+    let of = known.ok_or_else(|| unknown_type(name, names))?;
     let condition = if kind == OperationKind::Remove { read_feed_remove(object)? } else { None };
     let by_its_own = kind == OperationKind::Update || (kind == OperationKind::Put && of.embeds);
     let condition = condition.filter(|text| !text.is_empty());

@@ -13,6 +13,11 @@ pub trait Parameters {
 pub trait Indexes {
     /// What is known of `name`, or `None` if no searched schema has it. [`crate::tree::DEFAULT_INDEX`] always exists.
     fn index(&self, name: &str) -> Option<Index>;
+
+    /// The names a query is likely to mean, for the hint in a refusal.
+    fn names(&self) -> Vec<&str> {
+        Vec::new()
+    }
 }
 
 /// What a parser must know of a field or field set.

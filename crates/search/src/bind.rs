@@ -294,6 +294,13 @@ impl Binder<'_> {
             self.issues.report(Code::ErrorInReply, format!("Could not create DistanceCalculator for {name}: {reason}"));
             return Ok(Node::False);
         };
+        if values.iter().any(|value| value.is_nan()) {
+            let message = format!(
+                "nearestNeighbor({}, {}): a cell of the query tensor is not a number",
+                nearest.field, nearest.query_tensor
+            );
+            return Err(Rejection::new(Code::InvalidQueryParameter, message));
+        }
         let point = Point::new(metric_of(field), of.cell, values);
         let threshold = nearest.distance_threshold.map_or(f64::INFINITY, |t| point.scale.threshold_to_internal(t));
         self.nearest.push(Nearest {

@@ -63,7 +63,7 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) ->
             return Err(Rejection::new(Code::IllegalQuery, "Sorting is not supported with global phase"));
         }
     }
-    let fields: Vec<String> = query.fields.iter().filter(|field| *field != "*").cloned().collect();
+    let fields = selected(&query.fields);
     schemas.iter().for_each(|of| report_selections(of, &fields, &mut issues));
     let presentation = presentation(properties)?;
     let traced = if presentation.trace_level > 0 { traced(properties, &schemas, (hits, offset)) } else { Vec::new() };
@@ -88,6 +88,17 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) ->
 
 /// Share of the timeout after which a search that takes partial results ends: the rest is for showing what was found.
 const SOFT_TIMEOUT_FACTOR: f64 = 0.7;
+
+/// What the query selects: each field once, however often it names it.
+fn selected(names: &[String]) -> Vec<String> {
+    let mut fields: Vec<String> = Vec::new();
+    for name in names.iter().filter(|name| *name != "*") {
+        if !fields.contains(name) {
+            fields.push(name.clone());
+        }
+    }
+    fields
+}
 
 /// When a search ends with what it has (an extension: streaming mode gives all or nothing).
 fn soft_timeout(properties: &Properties, timeout_ms: u32) -> Result<Option<f64>, Rejection> {
@@ -224,7 +235,13 @@ fn for_schema(
         )
     })?;
     if schema.schema.summary_class(summary).is_none() {
-        let message = format!("Summary '{}' does not exist", Rejection::quote(summary));
+        let names: Vec<&str> = schema.schema.summary_classes.iter().map(|class| class.name.as_str()).collect();
+        let message = format!(
+            "Summary '{}' does not exist (schema '{}' has {})",
+            Rejection::quote(summary),
+            schema.schema.name,
+            names.join(", ")
+        );
         return Err(Rejection::new(Code::IllegalQuery, message));
     }
     let inputs = Inputs::bind(properties, profile, embeddings)?;

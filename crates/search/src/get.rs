@@ -2,8 +2,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use brooklet_document::DocumentId;
 use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
+use brooklet_document::{DocumentId, unknown_type};
 use brooklet_segment::{Halt, Place, find_id, read_document};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
@@ -106,7 +106,7 @@ fn asked_for(
     let name = id.document_type();
     let schema = deployed
         .schema(name)
-        .ok_or_else(|| invalid(format!("Document type {} does not exist", Rejection::quote(name))))?;
+        .ok_or_else(|| unknown_type(name, deployed.schemas.iter().map(|schema| schema.schema.name.as_str())))?;
     let fields = match FieldSet::parse(field_set)? {
         // The type before the whole document is not looked at.
         FieldSet::OfType(_, None) => FieldSet::Document.of(schema),

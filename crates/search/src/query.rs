@@ -86,6 +86,16 @@ impl Indexes for SearchedIndexes<'_> {
             .find_map(|schema| index_of(&schema.schema, name))
             .or_else(|| (name == brooklet_query::tree::DEFAULT_INDEX).then(Index::text))
     }
+
+    fn names(&self) -> Vec<&str> {
+        let schemas = self.0.schemas.iter().map(|schema| &schema.schema);
+        schemas
+            .flat_map(|schema| {
+                let fields = schema.fields.iter().map(|field| field.name.as_str());
+                fields.chain(schema.field_sets.iter().map(|set| set.name.as_str()))
+            })
+            .collect()
+    }
 }
 
 fn index_of(schema: &brooklet_schema::Schema, name: &str) -> Option<Index> {

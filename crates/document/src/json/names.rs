@@ -18,8 +18,8 @@ impl UniqueNames {
     }
 }
 
-/// The one of `names` that `name` is probably meant to be: nearest by insertions, deletions and replacements, and at
-/// most a third of its letters away (at least one). Of equally near ones the first.
+/// The one of `names` that `name` is probably meant to be: nearest by insertions, deletions, replacements and swaps of
+/// neighbours, and at most a third of its letters away (at least one). Of equally near ones the first.
 pub fn nearest_name<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted: Vec<char> = name.chars().take(NAME_CHARACTERS + 1).collect();
     if wanted.len() > NAME_CHARACTERS {
@@ -34,16 +34,22 @@ pub fn nearest_name<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) ->
 /// Names longer than this get no hint.
 const NAME_CHARACTERS: usize = 64;
 
-/// Levenshtein's distance, one row of his table at a time.
+/// Insertions, deletions, replacements and swaps of neighbours between two names, a row of the table at a time.
 fn distance(from: &[char], to: &str) -> usize {
     let mut row: Vec<usize> = (0..=from.len()).collect();
+    let mut row_before = row.clone();
+    let mut letter_before = None;
     for (i, c) in to.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        let mut next = vec![i + 1; row.len()];
         for (j, d) in from.iter().enumerate() {
-            let replaced = diagonal + usize::from(c != *d);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+            let replaced = row[j] + usize::from(c != *d);
+            next[j + 1] = replaced.min(row[j + 1] + 1).min(next[j] + 1);
+            if j > 0 && letter_before == Some(*d) && from[j - 1] == c {
+                next[j + 1] = next[j + 1].min(row_before[j - 1] + 1);
+            }
         }
+        row_before = std::mem::replace(&mut row, next);
+        letter_before = Some(c);
     }
     row[from.len()]
 }
@@ -56,6 +62,8 @@ mod tests {
     fn a_misspelt_name_finds_its_neighbour() {
         let names = ["body", "subject", "sender"];
         assert_eq!(nearest_name("subjct", names), Some("subject"));
+        assert_eq!(nearest_name("sbuject", names), Some("subject"));
+        assert_eq!(nearest_name("boyd", names), Some("body"));
         assert_eq!(nearest_name("Body", names), Some("body"));
         assert_eq!(nearest_name("__proto__", names), None);
         assert_eq!(nearest_name("", names), None);

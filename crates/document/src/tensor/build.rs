@@ -5,7 +5,7 @@ use std::sync::Arc;
 use brooklet_task::limits::{TENSOR_CELLS, TENSOR_LABEL};
 use brooklet_task::{Code, Rejection};
 
-use super::{Tensor, TensorType};
+use super::{Dimension, Tensor, TensorType};
 use crate::update::GivenCell;
 
 /// Collects the cells of one tensor, refuses what its type does not have and what is given twice.
@@ -72,7 +72,7 @@ impl TensorBuilder {
         }
         self.make_room(&address)?;
         if self.subspaces.contains_key(&address) {
-            return Err(self.twice(&address));
+            return Err(self.twice(&self.show(&address)));
         }
         let cell_type = self.tensor_type.cell;
         cells.iter_mut().for_each(|cell| *cell = cell_type.round(*cell));
@@ -85,7 +85,7 @@ impl TensorBuilder {
     /// # Errors
     /// If a label is missing or out of bounds, the cell was given before, or a limit is passed.
     pub(crate) fn cell(&mut self, labels: Labels, value: f64) -> Result<(), Rejection> {
-        let (address, offset) = self.locate(labels)?;
+        let (address, offset) = self.locate(&labels)?;
         if !self.subspaces.contains_key(&address) {
             self.make_room(&address)?;
         }
@@ -94,7 +94,8 @@ impl TensorBuilder {
         let subspace = self.subspaces.entry(address.clone()).or_insert_with(fresh);
         let given_before = |given: &mut bool| std::mem::replace(given, true);
         if subspace.given.get_mut(offset).is_none_or(given_before) {
-            return Err(self.twice(&address));
+            let dimensions = self.tensor_type.dimensions.iter();
+            return Err(self.twice(&shown(dimensions.zip(labels.iter().flatten()))));
         }
         subspace.cells[offset] = self.tensor_type.cell.round(value);
         Ok(())
@@ -133,7 +134,7 @@ impl TensorBuilder {
     }
 
     /// Splits labels into those of mapped dimensions and the offset of the cell in its dense subspace.
-    fn locate(&self, labels: Labels) -> Result<(Vec<String>, usize), Rejection> {
+    fn locate(&self, labels: &Labels) -> Result<(Vec<String>, usize), Rejection> {
         if let Some(missing) = labels.iter().position(Option::is_none) {
             let dimension = &self.tensor_type.dimensions[missing].name;
             return Err(self.refuse(format!("Missing a label for dimension '{dimension}' for {}", self.tensor_type)));
@@ -176,15 +177,19 @@ impl TensorBuilder {
     }
 
     fn show(&self, address: &[String]) -> String {
-        let named = self.tensor_type.mapped().zip(address);
-        let parts: Vec<_> =
-            named.map(|(dimension, label)| format!("{}:{}", dimension.name, Rejection::quote(label))).collect();
-        format!("{{{}}}", parts.join(","))
+        shown(self.tensor_type.mapped().zip(address))
     }
 
-    fn twice(&self, address: &[String]) -> Rejection {
-        self.refuse(format!("Multiple entries with same key: a cell at {} is given more than once", self.show(address)))
+    fn twice(&self, address: &str) -> Rejection {
+        self.refuse(format!("Multiple entries with same key: a cell at {address} is given more than once"))
     }
+}
+
+/// An address as `{x:0,y:a}`.
+fn shown<'a>(named: impl Iterator<Item = (&'a Dimension, &'a String)>) -> String {
+    let parts: Vec<_> =
+        named.map(|(dimension, label)| format!("{}:{}", dimension.name, Rejection::quote(label))).collect();
+    format!("{{{}}}", parts.join(","))
 }
 
 impl Tensor {

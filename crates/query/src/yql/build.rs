@@ -306,7 +306,8 @@ impl<'a> Builder<'a> {
         let expanded = within.expand(name);
         let exists = expanded == DEFAULT_INDEX || self.around.indexes.index(&expanded).is_some();
         if !exists {
-            return Err(fault(node, format!("Field '{}' does not exist.", Rejection::quote(&expanded))));
+            let hint = did_you_mean(&expanded, &self.around.indexes.names());
+            return Err(fault(node, format!("Field '{}' does not exist.{hint}", Rejection::quote(&expanded))));
         }
         Ok(name.to_owned())
     }

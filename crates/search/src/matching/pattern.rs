@@ -2,6 +2,7 @@
 //! unless the field is cased.
 //!
 //! The engine knows the letters of ASCII in both cases. Others are made lower case in expression and value alike.
+use brooklet_task::limits::PATTERN_BYTES;
 use brooklet_task::{Code, Rejection};
 use regex_lite::{Regex, RegexBuilder};
 
@@ -34,6 +35,9 @@ impl Pattern {
             let message = format!("'{pattern}' is not a regular expression: {reason}");
             Rejection::new(Code::InvalidQueryParameter, message)
         };
+        if pattern.len() > PATTERN_BYTES {
+            return Err(refuse(&format!("it has {} bytes, at most {PATTERN_BYTES} are allowed", pattern.len())));
+        }
         if let Some(at) = unicode_class(pattern) {
             let at = pattern[..at].chars().count() + 1;
             return Err(refuse(&format!(

@@ -7,7 +7,7 @@ mod tokens;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use brooklet_document::json::{MapFormat, Render, render_tensor, render_value};
+use brooklet_document::json::{MapFormat, Render, nearest_name, render_tensor, render_value};
 use brooklet_document::{Document, Format, Value, ValueWriter};
 use brooklet_rank::{Program, Value as Feature};
 use brooklet_schema::{Field, MatchMode, Normalizing, Schema, SummaryClass, SummaryField, SummaryTransform};
@@ -42,7 +42,12 @@ pub(crate) fn check_fields(plan: &Plan) -> Result<(), Rejection> {
     match plan.fields.iter().find(|name| !known(name)) {
         None => Ok(()),
         Some(name) => {
-            let message = format!("Field '{}' does not exist", Rejection::quote(name));
+            let fields = plan.schemas.iter().flat_map(|of| of.schema.schema.fields.iter());
+            let hint = match nearest_name(name, fields.map(|field| field.name.as_str())) {
+                Some(near) => format!(". Did you mean '{near}'?"),
+                None => String::new(),
+            };
+            let message = format!("Field '{}' does not exist{hint}", Rejection::quote(name));
             Err(Rejection::new(Code::InvalidQueryParameter, message))
         }
     }
