@@ -5,6 +5,7 @@ import sys
 from urllib.parse import urlsplit
 
 from vespa.application import Vespa
+from vespa.exceptions import VespaError
 
 GROUP = "python"
 DOCUMENTS = 40
@@ -57,6 +58,63 @@ def one_document(app: Vespa):
     ]
 
 
+def updates(app: Vespa):
+    """A document that an update makes, with values and with operations; one in a group whose name wants encoding."""
+    key = {"schema": "mail", "data_id": "a/b c", "namespace": "mail", "groupname": "group 1"}
+    made = app.update_data(fields={"subject": "made", "year": 2001}, create=True, **key)
+    raised = app.update_data(fields={"year": {"increment": 2}}, auto_assign=False, **key)
+    held = app.update_data(fields={"subject": "held"}, condition="mail.year == 2003", **key)
+    try:
+        refused = app.feed_data_point(fields={"subject": "never"}, condition="mail.year < 2003", **key).status_code
+    except VespaError as error:
+        refused = "condition" in str(error).lower() and 412
+    fields = app.get_data(**key).json["fields"]
+    statuses = [*(answer.status_code for answer in (made, raised, held)), refused]
+    app.delete_data(**key)
+    return statuses == [200, 200, 200, 412] and fields == {"subject": "held", "year": 2003}, (statuses, fields)
+
+
+def bulk_of_all_kinds(app: Vespa):
+    key = {"schema": "mail", "namespace": "mail"}
+    batch = [{"id": f"kind{i}", "fields": {"year": i}, "groupname": "kinds"} for i in range(6)]
+    statuses: list[int] = []
+
+    def callback(response, _):
+        statuses.append(response.status_code)
+
+    app.feed_iterable(batch[:4], operation_type="update", create=True, callback=callback, **key)
+    app.feed_iterable(batch[:2], operation_type="delete", callback=callback, **key)
+    app.feed_iterable(batch[4:], callback=callback, **key)
+    body = {"yql": "select * from mail where true order by year", "streaming.groupname": "kinds", "hits": 10}
+    years = [hit["fields"]["year"] for hit in app.query(body=body).hits]
+    app.feed_iterable(batch, operation_type="delete", callback=callback, **key)
+    return years == [2, 3, 4, 5] and statuses == [200] * 14, (years, statuses)
+
+
+def compressed(app: Vespa):
+    key = {"schema": "mail", "data_id": "compressed", "namespace": "mail", "groupname": GROUP}
+    with app.syncio(compress=True) as session:
+        put = session.feed_data_point(fields={"body": "x" * 5_000}, **key)
+        got = session.get_data(**key)
+        gone = session.delete_data(**key)
+    good = [answer.status_code for answer in (put, got, gone)] == [200] * 3
+    return good and got.json["fields"]["body"] == "x" * 5_000, [answer.json for answer in (put, gone)]
+
+
+def ways_to_ask(app: Vespa):
+    """By keywords in the URL, with the group as a word of its own, several at once, and in one session."""
+    yql = "select * from mail where true"
+    by_words = app.query(yql=yql, hits=1, groupname=GROUP)
+    by_body = app.query(body={"yql": yql, "hits": 2}, groupname=GROUP)
+    vector = {"ranking": "bm25", "input.query(q)": [1.0, 2.0, 3.0], "streaming.groupname": GROUP}
+    by_vector = app.query(body={"yql": yql, "hits": 3, **vector})
+    many = app.query_many([{"yql": yql, "hits": hits, "streaming.groupname": GROUP} for hits in (4, 5)])
+    with app.syncio(connections=1) as session:
+        one = session.query(body={"yql": yql, "hits": 6, "streaming.groupname": GROUP})
+    found = [len(answer.hits) for answer in (by_words, by_body, by_vector, *many, one)]
+    return found == [1, 2, 3, 4, 5, 6], found
+
+
 def queries_at_once(app: Vespa):
     async def ask():
         async with app.asyncio(connections=1) as session:
@@ -102,8 +160,13 @@ def main() -> None:
     check("put, get and delete of one document", lambda: one_document(app))
     check(f"feed_iterable of {DOCUMENTS}", lambda: feeds(app.feed_iterable, "sync", max_workers=4))
     check(f"feed_async_iterable of {DOCUMENTS} over HTTP/2", lambda: feeds(app.feed_async_iterable, "asynchronous"))
+    check("the status of the application", lambda: ((got := app.get_application_status()).status_code == 200, got))
+    check("updates, conditions and odd names", lambda: updates(app))
+    check("feed_iterable of updates and deletes", lambda: bulk_of_all_kinds(app))
+    check("compressed bodies", lambda: compressed(app))
     check("a query finds them all", lambda: ((found := counts(app, "lease")) == 2 * DOCUMENTS, found))
     check("a query finds one kind", lambda: ((found := counts(app, "asynchronous")) == DOCUMENTS, found))
+    check("queries in every way there is", lambda: ways_to_ask(app))
     check("queries at once over HTTP/2", lambda: queries_at_once(app))
     check("visit in one slice and in three", lambda: visits(app))
     check("delete_all_docs removes all of a type and namespace", lambda: delete_all(app))

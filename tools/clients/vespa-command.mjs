@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { checkVariants } from "./vespa-variants.mjs";
 
 const COMMAND_MS_MAX = 60_000;
 
@@ -15,9 +16,15 @@ export const DOCUMENTS = 200;
  */
 
 /**
+ * @typedef {((...words: readonly string[]) => Promise<Ran>) & {
+ *   fed: (input: string, ...words: readonly string[]) => Promise<Ran>
+ * }} Command a command line, and one that is given a standard input
+ */
+
+/**
  * @param {string} program
  * @param {string} folder for all it keeps
- * @returns {(...words: readonly string[]) => Promise<Ran>}
+ * @returns {Command}
  */
 export function vespaCommand(program, folder) {
   const home = join(folder, "vespa");
@@ -29,12 +36,14 @@ export function vespaCommand(program, folder) {
     VESPA_CLI_DATA_DIR: home,
     NO_COLOR: "1",
   };
-  return (...words) =>
+  /** @type {Command["fed"]} */
+  const fed = (input, ...words) =>
     new Promise((resolve) => {
       execFile(program, words, { env: { ...env, CI: "true" }, timeout: COMMAND_MS_MAX }, (error, out, warned) => {
         resolve({ code: error === null ? 0 : Number(error.code ?? 1), output: `${out}\n${warned}`.trim() });
-      }).stdin?.end();
+      }).stdin?.end(input);
     });
+  return Object.assign((/** @type {readonly string[]} */ ...words) => fed("", ...words), { fed });
 }
 
 /**
@@ -58,7 +67,7 @@ function documents(group) {
 }
 
 /**
- * @param {ReturnType<typeof vespaCommand>} vespa
+ * @param {Command} vespa
  * @param {import("./gateway.mjs").Gateway} gateway
  * @param {{ folder: string, application: string, group: string }} given
  * @param {(good: boolean, what: string, seen: string) => void} report
@@ -73,10 +82,11 @@ export async function checkVespaCommand(vespa, gateway, { folder, application, g
   await checkDocument(vespa, gateway, { folder, group }, report);
   await checkQueries(vespa, gateway, group, report);
   await checkVisits(vespa, gateway, group, report);
+  await checkVariants(vespa, gateway, { folder, application }, report);
 }
 
 /**
- * @param {ReturnType<typeof vespaCommand>} vespa
+ * @param {Command} vespa
  * @param {import("./gateway.mjs").Gateway} gateway
  * @param {string} group
  * @param {(good: boolean, what: string, seen: string) => void} report
@@ -125,7 +135,7 @@ async function checkVisits(vespa, gateway, group, report) {
 }
 
 /**
- * @param {ReturnType<typeof vespaCommand>} vespa
+ * @param {Command} vespa
  * @param {import("./gateway.mjs").Gateway} gateway
  * @param {{ folder: string, application: string }} given
  * @param {(good: boolean, what: string, seen: string) => void} report
@@ -155,7 +165,7 @@ async function checkDeployment(vespa, gateway, { folder, application }, report) 
 }
 
 /**
- * @param {ReturnType<typeof vespaCommand>} vespa
+ * @param {Command} vespa
  * @param {import("./gateway.mjs").Gateway} gateway
  * @param {{ folder: string, group: string }} given
  * @param {(good: boolean, what: string, seen: string) => void} report
@@ -179,7 +189,7 @@ function statistics(output) {
 }
 
 /**
- * @param {ReturnType<typeof vespaCommand>} vespa
+ * @param {Command} vespa
  * @param {import("./gateway.mjs").Gateway} gateway
  * @param {{ folder: string, group: string }} given
  * @param {(good: boolean, what: string, seen: string) => void} report
@@ -203,7 +213,7 @@ async function checkDocument(vespa, gateway, { folder, group }, report) {
 }
 
 /**
- * @param {ReturnType<typeof vespaCommand>} vespa
+ * @param {Command} vespa
  * @param {import("./gateway.mjs").Gateway} gateway
  * @param {string} group
  * @param {(good: boolean, what: string, seen: string) => void} report

@@ -3,9 +3,13 @@
 import ai.vespa.feed.client.DocumentId;
 import ai.vespa.feed.client.FeedClient;
 import ai.vespa.feed.client.FeedClientBuilder;
+import ai.vespa.feed.client.JsonFeeder;
 import ai.vespa.feed.client.OperationParameters;
 import ai.vespa.feed.client.Result;
+import java.io.ByteArrayInputStream;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -34,11 +38,45 @@ final class FeedMany {
             Result removed = client.remove(DocumentId.of("id:mail:mail:g=" + group + ":0"), none).get(SECONDS, TimeUnit.SECONDS);
             report(removed.type() == Result.Type.success, "java: a remove succeeds (" + removed.type() + ")");
 
+            checkKinds(URI.create(arguments[0]), client, "id:mail:mail:g=" + group + "kinds:");
             String bad = refusal(client, "id:mail:mail:g=" + group + ":bad", "{\"fields\":{\"year\":\"no number\"}}");
             report(bad.contains("400"), "java: a document with a wrong value is refused (" + bad + ")");
             long failures = client.stats().exceptions();
             report(failures == 0, "java: " + failures + " requests were lost on the way");
         }
+    }
+
+    /** Every kind of operation and what decides about it, and the reader of many in one stream. */
+    private static void checkKinds(URI url, FeedClient client, String prefix) throws Exception {
+        OperationParameters none = OperationParameters.empty();
+        OperationParameters creating = none.createIfNonExistent(true).timeout(Duration.ofSeconds(7)).tracelevel(2).route("r");
+        String assign = "{\"fields\":{\"subject\":{\"assign\":\"z\"},\"year\":{\"assign\":2001}}}";
+        Result made = client.update(DocumentId.of(prefix + "1"), assign, creating).get(SECONDS, TimeUnit.SECONDS);
+        report(made.type() == Result.Type.success && made.traceMessage().isPresent(), "java: an update makes a document, and is traced");
+
+        String year = "{\"fields\":{\"year\":{\"increment\":1}}}";
+        OperationParameters conditional = none.testAndSetCondition("mail.year == 2001");
+        Result.Type first = client.update(DocumentId.of(prefix + "1"), year, conditional).get(SECONDS, TimeUnit.SECONDS).type();
+        Result.Type second = client.update(DocumentId.of(prefix + "1"), year, conditional).get(SECONDS, TimeUnit.SECONDS).type();
+        boolean once = first == Result.Type.success && second == Result.Type.conditionNotMet;
+        report(once, "java: a condition holds once (" + first + ", " + second + ")");
+
+        String large = "{\"fields\":{\"subject\":\"" + "x".repeat(3000) + "\"}}";
+        Result odd = client.put(DocumentId.of(prefix + "sp ace/sl%ash?ü"), large, none).get(SECONDS, TimeUnit.SECONDS);
+        Result gone = client.remove(DocumentId.of(prefix + "sp ace/sl%ash?ü"), none.testAndSetCondition("mail.subject == \"" + "x".repeat(3000) + "\""))
+            .get(SECONDS, TimeUnit.SECONDS);
+        report(odd.type() == Result.Type.success && gone.type() == Result.Type.success, "java: an odd id, a large body and a conditional remove");
+
+        String stream = "{\"put\":\"" + prefix + "2\",\"fields\":{\"year\":1}}\n{\"update\":\"" + prefix
+            + "2\",\"condition\":\"mail.year == 1\",\"fields\":{\"year\":{\"assign\":2}}}\n{\"remove\":\"" + prefix + "1\"}";
+        // It closes its client with itself.
+        try (JsonFeeder feeder = JsonFeeder.builder(FeedClientBuilder.create(url).build()).build()) {
+            feeder.feedMany(new ByteArrayInputStream(stream.getBytes(StandardCharsets.UTF_8))).get(SECONDS, TimeUnit.SECONDS);
+        }
+        Result.Type left = client.remove(DocumentId.of(prefix + "2"), none.testAndSetCondition("mail.year == 2")).get(SECONDS, TimeUnit.SECONDS).type();
+        Result.Type removed = client.remove(DocumentId.of(prefix + "1"), conditional).get(SECONDS, TimeUnit.SECONDS).type();
+        boolean streamed = left == Result.Type.success && removed == Result.Type.conditionNotMet;
+        report(streamed, "java: a stream of operations happens in its order (" + left + ", " + removed + ")");
     }
 
     private static String refusal(FeedClient client, String id, String body) throws Exception {
