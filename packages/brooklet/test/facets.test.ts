@@ -175,6 +175,32 @@ describe.each(Object.entries(places))("%s", (_name, opened) => {
     ]);
   });
 
+  test.each([
+    ["Asia/Kathmandu", 345],
+    ["America/Phoenix", -420],
+    ["GMT-3", -180],
+  ])("periods are those of the zone %s", async (timeZone, minutes) => {
+    const intervals = ["year", "quarter", "month", "week", "day", "hour", "minute"] as const;
+    const histograms = Object.fromEntries(intervals.map((interval) => [interval, dateHistogram("sentAt", interval)]));
+    const { facets } = await place.group.search(mail, { ...where, timeZone, facets: histograms });
+    const shift = minutes * 60_000;
+    const begins: Record<(typeof intervals)[number], (local: Date) => number> = {
+      year: (local) => Date.UTC(local.getUTCFullYear(), 0),
+      quarter: (local) => Date.UTC(local.getUTCFullYear(), Math.floor(local.getUTCMonth() / 3) * 3),
+      month: (local) => Date.UTC(local.getUTCFullYear(), local.getUTCMonth()),
+      week: (local) =>
+        Date.UTC(local.getUTCFullYear(), local.getUTCMonth(), local.getUTCDate() - ((local.getUTCDay() + 6) % 7)),
+      day: (local) => Date.UTC(local.getUTCFullYear(), local.getUTCMonth(), local.getUTCDate()),
+      hour: (local) => Math.floor(local.getTime() / 3_600_000) * 3_600_000,
+      minute: (local) => Math.floor(local.getTime() / 60_000) * 60_000,
+    };
+    for (const interval of intervals) {
+      const key = ({ sentAt }: Mail) => [String(begins[interval](new Date(sentAt.getTime() + shift)) - shift)];
+      const wanted = counted(key).map(([value, of]) => ({ value: new Date(Number(value)), count: of.length }));
+      expect(facets[interval], interval).toEqual(wanted.sort((a, b) => a.value.getTime() - b.value.getTime()));
+    }
+  });
+
   test("groups are in groups, with outputs and hits of their types", async () => {
     const written = grouping(mail, (it, g) => ({
       output: { mails: g.count(), last: g.max(it.sentAt), mean: g.avg(it.price), spread: g.stddev(it.size) },

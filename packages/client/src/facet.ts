@@ -20,7 +20,7 @@ export interface FacetOptions {
   readonly orderBy?: "relevance" | `${"count" | FacetAggregate} ${"asc" | "desc"}`;
 }
 
-/** Periods of a date histogram, in UTC. Weeks begin on Monday. */
+/** Periods of a date histogram, in UTC or in the `timeZone` of the search. Weeks begin on Monday. */
 export type DateInterval = "year" | "quarter" | "month" | "week" | "day" | "hour" | "minute";
 
 /** A facet that is asked for. */
@@ -151,15 +151,20 @@ const MONDAY_TO_EPOCH_S = 259_200;
 const LABEL = "facet";
 
 /** Periods of one width, in seconds, and how far before the epoch one of them begins. */
-const WIDTHS: Readonly<Record<string, { readonly width: number; readonly shift: number }>> = {
+interface FixedWidth {
+  readonly width: number;
+  readonly shift: number;
+}
+
+const WIDTHS: Readonly<Record<string, FixedWidth>> = {
   week: { width: 604_800, shift: MONDAY_TO_EPOCH_S },
   day: { width: 86_400, shift: 0 },
   hour: { width: 3_600, shift: 0 },
   minute: { width: 60, shift: 0 },
 };
 
-/** @internal The text of a facet in the grouping language. */
-export function facetText(schema: AnySchema, asked: Facet): string {
+/** @internal The text of a facet in the grouping language, where time is so many minutes ahead of UTC. */
+export function facetText(schema: AnySchema, asked: Facet, zoneMinutes: number): string {
   const { field, aggregates, options } = asked;
   const names = [field, ...Object.values(aggregates as Readonly<Record<string, string>>)];
   const stranger = names.find((name) => schema.fields[name] === undefined);
@@ -173,10 +178,11 @@ export function facetText(schema: AnySchema, asked: Facet): string {
   const max = asked.kind === "range" ? (asked.edges?.length ?? 0) : top;
   const outputs = ["count()", ...Object.entries(aggregates).map(([name, of]) => `${name}(${of}) as(${name})`)];
   const order = orderText(asked);
-  return `all(group(${groupText(schema, asked)}) max(${max})${order} each(output(${outputs.join(", ")})) as(${LABEL}))`;
+  return `all(group(${groupText(schema, asked, zoneMinutes)}) max(${max})${order} each(output(${outputs.join(", ")})) as(${LABEL}))`;
 }
 
-function groupText(schema: AnySchema, { kind, field, interval, edges = [] }: Facet): string {
+function groupText(schema: AnySchema, asked: Facet, zoneMinutes: number): string {
+  const { kind, field, interval, edges = [] } = asked;
   const name = identifier(field);
   if (kind === "range") {
     return `predefined(${[name, ...buckets(edges, isFloating(schema, field))].join(", ")})`;
@@ -184,7 +190,8 @@ function groupText(schema: AnySchema, { kind, field, interval, edges = [] }: Fac
   if (kind === "value" || interval === undefined) return name;
   const fixed = WIDTHS[interval];
   if (fixed !== undefined) {
-    const shifted = fixed.shift === 0 ? name : `add(${name}, ${fixed.shift})`;
+    const shift = shiftOf(fixed, zoneMinutes);
+    const shifted = shift === 0 ? name : `add(${name}, ${shift})`;
     return `fixedwidth(${shifted}, ${fixed.width})`;
   }
   const year = `time.year(${name})`;
@@ -193,6 +200,12 @@ function groupText(schema: AnySchema, { kind, field, interval, edges = [] }: Fac
   // Year and month as one number: 202603.
   const part = interval === "month" ? month : `sub(${month}, mod(sub(${month}, 1), 3))`;
   return `add(mul(${year}, 100), ${part})`;
+}
+
+/** How far before the epoch one of the periods begins in a zone, in seconds. */
+function shiftOf({ width, shift }: FixedWidth, zoneMinutes: number): number {
+  const all = shift + zoneMinutes * 60;
+  return ((all % width) + width) % width;
 }
 
 function isFloating(schema: AnySchema, field: string): boolean {
@@ -211,8 +224,8 @@ function orderText({ kind, field, aggregates, options }: Facet): string {
   return ` order(${direction === "asc" ? "" : "-"}${by}(${of}))`;
 }
 
-/** @internal Reads the root group of a facet. */
-export function readFacet(schema: AnySchema, asked: Facet, root: WireGroup): unknown[] {
+/** @internal Reads the root group of a facet, where time is so many minutes ahead of UTC. */
+export function readFacet(schema: AnySchema, asked: Facet, root: WireGroup, zoneMinutes: number): unknown[] {
   const list = listOf(root, "grouplist:", LABEL)?.children ?? [];
   const found = list.filter((group) => group.id !== "group:null");
   const values = found.map((group) => {
@@ -222,7 +235,7 @@ export function readFacet(schema: AnySchema, asked: Facet, root: WireGroup): unk
       return [name, (isValue ? readerOf(field) : readNumber)(group.fields?.[name])];
     });
     return {
-      ...facetValue(schema, asked, group),
+      ...facetValue(schema, asked, group, zoneMinutes),
       count: readNumber(group.fields?.["count()"]) as number,
       ...Object.fromEntries(aggregates),
     };
@@ -237,18 +250,22 @@ interface ValueOrRange {
   readonly to?: number;
 }
 
-function facetValue(schema: AnySchema, { kind, field, interval }: Facet, group: WireGroup): ValueOrRange {
+function facetValue(schema: AnySchema, asking: Facet, group: WireGroup, zoneMinutes: number): ValueOrRange {
+  const { kind, field, interval } = asking;
   const asked = schema.fields[field];
   if (kind === "value" && asked !== undefined) return { value: readValue(group, readerOf(asked)) };
   const read = readValue(group, readNumber);
   if (kind === "range") return read as ValueOrRange;
-  return { value: periodOf(interval as DateInterval, read) };
+  return { value: periodOf(interval as DateInterval, read, zoneMinutes) };
 }
 
-function periodOf(interval: DateInterval, read: unknown): Date {
+/** When a period begins. */
+function periodOf(interval: DateInterval, read: unknown, zoneMinutes: number): Date {
   const fixed = WIDTHS[interval];
-  if (fixed !== undefined) return new Date(((read as { readonly from: number }).from - fixed.shift) * MS_PER_SECOND);
+  if (fixed !== undefined) {
+    return new Date(((read as { readonly from: number }).from - shiftOf(fixed, zoneMinutes)) * MS_PER_SECOND);
+  }
   const number = read as number;
-  if (interval === "year") return new Date(Date.UTC(number, 0));
-  return new Date(Date.UTC(Math.floor(number / 100), (number % 100) - 1));
+  const [year, month] = interval === "year" ? [number, 0] : [Math.floor(number / 100), (number % 100) - 1];
+  return new Date(Date.UTC(year, month, 1, 0, -zoneMinutes));
 }

@@ -9,6 +9,7 @@ import { hybridProfileName, nearProfileName } from "./profile.ts";
 import type { HitFeatures, HitFeaturesOf, InputsOf } from "./ranking.ts";
 import type { AnySchema } from "./schema.ts";
 import { type Numbers, rowJson, tensorCodec } from "./tensor.ts";
+import { fixedZone, minutesAhead } from "./time-zone.ts";
 
 /** What a user typed, with how to take it. */
 export interface TextQuery {
@@ -102,7 +103,10 @@ export interface SearchOptions<
   readonly grouping?: G;
   /** Where lists of the grouping begin: `next` and `previous` of lists of an answer to the same search. */
   readonly continuations?: string | readonly string[];
-  /** The time zone of `g.time` in the grouping, such as `Europe/Oslo`, by its distance from UTC now; UTC by default. */
+  /**
+   * The time zone of date histograms, and of `g.time` in the grouping, such as `Europe/Oslo`; UTC by default. It is taken
+   * by its distance from UTC now: where clocks change, times of the other half of the year are an hour off.
+   */
   readonly timeZone?: string;
 }
 
@@ -142,6 +146,8 @@ export interface Query<S extends AnySchema = AnySchema, Fields = unknown, Featur
   readonly facets?: Readonly<Record<string, Facet>>;
   /** The grouping asked for, which follows those of facets. */
   readonly grouping?: Grouping;
+  /** @internal How many minutes ahead of UTC the periods of its date histograms are. */
+  readonly zoneMinutes?: number;
   readonly yql: string;
   /** Everything beside the YQL, by the names the server has for it. */
   readonly parameters: Readonly<Record<string, unknown>>;
@@ -202,18 +208,22 @@ export function query<
   const vector = asked.near === undefined ? {} : nearParameters(schema, asked.near);
   const parameters = { ...commonParameters(schema, asked, profileFor(asked, text)), ...vector };
   if (text !== undefined) parameters["text"] = text.query;
-  if (asked.timeZone !== undefined) parameters["timezone"] = timeZoneOf(asked);
+  const zoneMinutes = zoneMinutesOf(asked);
+  // Whatever is read of the answer, and when: the zone that was asked for is told by its distance.
+  const timeZone = zoneMinutes === undefined ? asked.timeZone : fixedZone(zoneMinutes);
+  if (timeZone !== undefined) parameters["timezone"] = timeZone;
   const hitFields = (asked.fields ?? shownFields(schema)) as (keyof SelectedFields<S, Selected> & string)[];
   const { facets, grouping } = asked;
   return {
     ...makeQuery<S, SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>, GroupedAnswer<S, Facets, G>>(
       schema,
-      writeYql(schema, asked, text),
+      writeYql(schema, asked, text, zoneMinutes ?? 0),
       parameters,
       hitFields,
     ),
     ...(facets === undefined ? {} : { facets }),
     ...(grouping === undefined ? {} : { grouping }),
+    ...(zoneMinutes === undefined ? {} : { zoneMinutes }),
   };
 }
 
@@ -270,12 +280,10 @@ function commonParameters(schema: AnySchema, options: AnySearch, profile: string
   return parameters;
 }
 
-function timeZoneOf({ timeZone = "", facets = {} }: AnySearch): string {
-  const histogram = Object.entries(facets).find(([, facet]) => facet.kind === "date");
-  if (histogram === undefined) return timeZone;
-  throw invalidArgument(
-    `the date histogram '${histogram[0]}' is in UTC: leave timeZone out, or write it as a grouping`,
-  );
+/** How many minutes ahead of UTC date histograms are, if there are any in a zone. */
+function zoneMinutesOf({ timeZone, facets = {} }: AnySearch): number | undefined {
+  const hasPeriods = Object.values(facets).some(({ kind }) => kind === "date");
+  return timeZone === undefined || !hasPeriods ? undefined : minutesAhead(timeZone, new Date());
 }
 
 /** Each is one continuation or several, the first of which says where the answer was that they are of. */
@@ -361,7 +369,7 @@ function inputValue(value: unknown): unknown {
   return isRow ? rowJson(value) : value;
 }
 
-function writeYql(schema: AnySchema, options: AnySearch, text: TextQuery | undefined): string {
+function writeYql(schema: AnySchema, options: AnySearch, text: TextQuery | undefined, zoneMinutes: number): string {
   const { near, where, fields, orderBy, limit = LIMIT_DEFAULT, offset = 0 } = options;
   const relevant: string[] = [];
   if (text !== undefined) relevant.push(userInput(text));
@@ -373,7 +381,7 @@ function writeYql(schema: AnySchema, options: AnySearch, text: TextQuery | undef
   const selected = fields === undefined ? "*" : [...fields, "matchfeatures", "summaryfeatures"].join(", ");
   const orders = Array.isArray(orderBy) ? (orderBy as readonly (string | SortOrder)[]) : [orderBy ?? []].flat();
   const order = orders.length === 0 ? "" : ` order by ${orders.map(sortKey).join(", ")}`;
-  const grouped = Object.values(options.facets ?? {}).map((facet) => facetText(schema, facet));
+  const grouped = Object.values(options.facets ?? {}).map((facet) => facetText(schema, facet, zoneMinutes));
   if (options.grouping !== undefined) grouped.push(`${continuationsText(options)}${options.grouping}`);
   else if (options.continuations !== undefined)
     throw invalidArgument("continuations are those of a grouping: give it too");

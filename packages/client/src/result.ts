@@ -61,14 +61,14 @@ export function readResult<Fields, Features, Grouped>(
 
 /** Every grouping has a root, in the order of the request: those of facets first. */
 function readGrouped(query: Query<AnySchema, unknown>, roots: readonly WireGroup[]): Readonly<Record<string, unknown>> {
-  const { schema, facets, grouping } = query;
+  const { schema, facets, grouping, zoneMinutes = 0 } = query;
   const asked = Object.entries(facets ?? {});
   const rootAt = (index: number): WireGroup => {
     const root = roots.find(({ id }) => id === `group:root:${index}`);
     if (root === undefined) throw unexpectedAnswer(`the answer has no groups of grouping ${index}`);
     return root;
   };
-  const read = asked.map(([name, facet], index) => [name, readFacet(schema, facet, rootAt(index))]);
+  const read = asked.map(([name, facet], index) => [name, readFacet(schema, facet, rootAt(index), zoneMinutes)]);
   // Only the server knows which fields a summary class shows.
   const readAny = (hit: WireHit) => readHit({ ...query, hitFields: undefined }, hit);
   return {

@@ -149,12 +149,49 @@ describe("facets", () => {
     expect(from).toEqual([{ value: "z", count: 2, min: new Date(1_189_073_401_000), max: "z", avg: 2006.5 }]);
   });
 
-  test("of dates are in UTC, whatever zone a grouping has", () => {
-    const facets = { month: dateHistogram("sentAt", "month") };
-    expect(() => query(mail, { facets, timeZone: "Europe/Oslo" })).toThrow("the date histogram 'month' is in UTC");
+  test("of dates are in the zone of the search", async () => {
+    const facets = {
+      month: dateHistogram("sentAt", "month"),
+      week: dateHistogram("sentAt", "week"),
+      day: dateHistogram("sentAt", "day"),
+      hour: dateHistogram("sentAt", "hour"),
+    };
+    const group = (from: number) => ({
+      id: `group:long_bucket:${from}:${from + 1}`,
+      relevance: 1,
+      limits: { from: String(from), to: String(from + 1) },
+      fields: { "count()": 1 },
+    });
+    const month = { id: "group:long:202603", relevance: 1, value: "202603", fields: { "count()": 1 } };
+    const { alice, server } = answering(
+      { children: [list("facet", month)] },
+      { children: [list("facet", group(1_773_273_600))] },
+      { children: [list("facet", group(1_773_014_400))] },
+      { children: [list("facet", group(1_773_014_400 - 1_800))] },
+    );
+    // Kathmandu is 5:45 ahead all the year.
+    const result = await alice.search(mail, { facets, timeZone: "Asia/Kathmandu" });
+    expect(server.asked[0]?.body).toMatchObject({ timezone: "GMT+05:45" });
+    const texts = String(query(mail, { facets, timeZone: "Asia/Kathmandu" }));
+    expect(texts).toContain("time.monthofyear(sentAt)");
+    expect(texts).toContain("fixedwidth(add(sentAt, 279900), 604800)");
+    expect(texts).toContain("fixedwidth(add(sentAt, 20700), 86400)");
+    expect(texts).toContain("fixedwidth(add(sentAt, 2700), 3600)");
+    expect(result.facets.month).toEqual([{ value: new Date("2026-02-28T18:15:00Z"), count: 1 }]);
+    expect(result.facets.week).toEqual([{ value: new Date((1_773_273_600 - 279_900) * 1_000), count: 1 }]);
+    expect(result.facets.day).toEqual([{ value: new Date("2026-03-08T18:15:00Z"), count: 1 }]);
+    expect(result.facets.hour[0]?.value).toEqual(new Date((1_773_012_600 - 2_700) * 1_000));
+  });
+
+  test("of dates in zones behind UTC begin later", () => {
+    const facets = { day: dateHistogram("sentAt", "day") };
+    const written = query(mail, { facets, timeZone: "-03:30" });
+    expect(written.toJSON()).toMatchObject({ timezone: "GMT-03:30" });
+    expect(String(written)).toContain("fixedwidth(add(sentAt, 73800), 86400)");
+    expect(() => query(mail, { facets, timeZone: "Mars/Olympus" })).toThrow('"Mars/Olympus" is no time zone');
     const year = grouping(mail, (it, g) => ({ groups: { years: g.groups(g.time.year(it.sentAt)) } }));
-    const written = query(mail, { grouping: year, timeZone: "Europe/Oslo" });
-    expect(written.toJSON()).toMatchObject({ timezone: "Europe/Oslo" });
+    const grouped = query(mail, { grouping: year, timeZone: "Europe/Oslo" });
+    expect(grouped.toJSON()).toMatchObject({ timezone: "Europe/Oslo" });
   });
 
   test("that are not answered are an error, and a whole number that is not exact too", async () => {
