@@ -101,6 +101,7 @@ impl Properties {
             said.insert(name);
         }
         self.substitute(&said)?;
+        self.of_profile = said;
         let has = |name: &str| self.value(&full_name(name)).is_some_and(|value| !value.is_empty());
         if let Some((field, of)) = profiles.missing(profile, &has) {
             let name = &profile.name;

@@ -1,4 +1,6 @@
 //! The parameters of a search: URL (or form) and JSON body together, by their full names.
+use std::collections::BTreeSet;
+
 use brooklet_query::surroundings::Parameters;
 use brooklet_task::bytes::Reader;
 use brooklet_task::{Code, Rejection, limits};
@@ -68,6 +70,8 @@ pub(crate) struct Asked {
 pub(crate) struct Properties {
     /// Full name, name as given, value.
     pub(crate) entries: Vec<(String, String, String)>,
+    /// Full names of those whose values are of the query profile.
+    pub(crate) of_profile: BTreeSet<String>,
 }
 
 impl Properties {

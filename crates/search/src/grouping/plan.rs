@@ -149,9 +149,14 @@ fn defaults(properties: &Properties) -> Result<Defaults, Rejection> {
     if let Some(factor) = properties.number("grouping.defaultPrecisionFactor")? {
         defaults.precision_factor = factor;
     }
-    if properties.value("grouping.globalMaxGroups").is_some() {
+    let global = "grouping.globalMaxGroups";
+    if properties.value(global).is_some() && !properties.of_profile.contains(global) {
         let message = "grouping.globalMaxGroups must be specified in a query profile.";
         return Err(Rejection::new(Code::IllegalQuery, message));
+    }
+    if let Some(number) = properties.number(global)? {
+        // Below zero: what groups take is bounded by memory alone.
+        defaults.global_max_groups = (number >= 0.0).then_some(number as u64);
     }
     Ok(defaults)
 }
