@@ -60,8 +60,9 @@ pub(crate) fn render(plan: &Plan, found: &mut Partial, elapsed_ms: f64, renderin
     if let Some(refusal) = &found.refusal {
         return framed(&render::refusal(refusal, rendering), found.bytes_read, found.bytes_scanned);
     }
-    let sources: Vec<String> = plan.schemas.iter().map(|of| of.schema.cluster.clone()).collect();
-    let groups = match grouping::write(&plan.grouping, &mut found.grouping, &plan.seal, &sources) {
+    let traced = trace(plan, found, elapsed_ms);
+    let sources: Vec<&str> = plan.schemas.iter().map(|of| of.schema.cluster.as_str()).collect();
+    let groups = match grouping::answers(&plan.grouping, &mut found.grouping, &plan.seal) {
         Ok(groups) => groups,
         Err(rejection) => return refuse(&rejection, rendering),
     };
@@ -71,11 +72,12 @@ pub(crate) fn render(plan: &Plan, found: &mut Partial, elapsed_ms: f64, renderin
         total: found.total,
         coverage: Coverage { documents: found.documents, unseen: found.unseen, results: plan.schemas.len() },
         groups: &groups,
+        sources: &sources,
         hits: &shown,
         explanation: found.explanation.as_ref(),
         issues: found.issues.all(),
         timing: plan.presentation.timing.then_some(timing),
-        trace: &trace(plan, found, elapsed_ms),
+        trace: &traced,
     };
     framed(&render::answer(&answer, rendering), found.bytes_read, found.bytes_scanned)
 }

@@ -85,7 +85,7 @@ impl Merge {
             merged.issues = plan.issues.clone();
         }
         for (part, plan) in parts.into_iter().zip(plan.iter().cycle()) {
-            merged.add(Partial::decode(part, plan)?)?;
+            merged.absorb(part, plan)?;
             // At once: what is kept stays small however many are merged.
             plan.keep(&mut merged.hits);
         }

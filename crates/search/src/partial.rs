@@ -61,12 +61,13 @@ pub(crate) struct Partial {
 }
 
 impl Partial {
-    /// Adds what another has. The hits are sorted and cut afterwards, by [`Plan::keep`].
-    pub(crate) fn add(&mut self, other: Partial) -> Result<(), Rejection> {
-        if self.application != other.application {
-            let message = "The application was deployed anew while the query ran; ask again";
-            return Err(Rejection::new(Code::Internal, message));
-        }
+    /// Adds what [`Partial::encode`] wrote of another, for this plan. The hits are sorted and cut afterwards, by
+    /// [`Plan::keep`].
+    ///
+    /// # Errors
+    /// If it is damaged, or was found under another application.
+    pub(crate) fn absorb(&mut self, bytes: &[u8], plan: &Plan) -> Result<(), Rejection> {
+        let other = self.decode(bytes, plan)?;
         self.refusal = self.refusal.take().or(other.refusal);
         self.total += other.total;
         self.documents += other.documents;
@@ -79,11 +80,7 @@ impl Partial {
         }
         self.wanted.merge(other.wanted);
         self.hits.extend(other.hits);
-        if self.grouping.is_empty() {
-            self.grouping = other.grouping;
-            return Ok(());
-        }
-        self.grouping.iter_mut().zip(&other.grouping).try_for_each(|(mine, theirs)| mine.merge(theirs))
+        Ok(())
     }
 
     /// As bytes.
@@ -121,11 +118,15 @@ impl Partial {
         read_clock(&mut reader)
     }
 
-    /// Reads what [`Partial::encode`] wrote, for this plan.
-    pub(crate) fn decode(bytes: &[u8], plan: &Plan) -> Result<Partial, Rejection> {
+    /// Reads another. Its groups are many and become these at once, without being held twice.
+    fn decode(&mut self, bytes: &[u8], plan: &Plan) -> Result<Partial, Rejection> {
         let mut reader = Reader::new(bytes);
         read_form(&mut reader)?;
         let (application, clock) = (reader.u64()?, read_clock(&mut reader)?);
+        if self.application != application {
+            let message = "The application was deployed anew while the query ran; ask again";
+            return Err(Rejection::new(Code::Internal, message));
+        }
         let mut partial = Partial { application, clock, ..Partial::default() };
         read_notes(&mut reader, |code, message| {
             partial.refusal.get_or_insert_with(|| Rejection::new(code, message));
@@ -145,12 +146,14 @@ impl Partial {
         for _ in 0..reader.count(8)? {
             partial.hits.push(read_hit(&mut reader, plan)?);
         }
-        for _ in 0..reader.count(1)? {
-            let number = partial.grouping.len();
+        for number in 0..reader.count(1)? {
             let Some(planned) = plan.grouping.get(number) else {
                 return Err(Rejection::corrupt("groups of another query"));
             };
-            partial.grouping.push(Groups::decode(reader.bytes()?, &planned.templates, plan.schemas.len())?);
+            if number == self.grouping.len() {
+                self.grouping.push(Groups::new(planned.templates.clone()));
+            }
+            self.grouping[number].absorb(reader.bytes()?, plan.schemas.len())?;
         }
         reader.end()?;
         Ok(partial)

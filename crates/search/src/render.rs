@@ -6,6 +6,8 @@ mod tree;
 use brooklet_document::{Format, ValueWriter};
 use brooklet_task::{Issue, Rejection};
 
+use crate::grouping::Writing;
+
 pub(crate) use rendering::{Rendered, Rendering};
 pub(crate) use tree::Tree;
 
@@ -43,7 +45,9 @@ pub(crate) struct Answer<'a> {
     pub(crate) total: u64,
     pub(crate) coverage: Coverage,
     /// Results of grouping, shown after the hits.
-    pub(crate) groups: &'a [Tree],
+    pub(crate) groups: &'a [Writing<'a>],
+    /// Names of the clusters that documents are of, by schema.
+    pub(crate) sources: &'a [&'a str],
     pub(crate) hits: &'a [ShownHit],
     /// What is told of the document that was asked about.
     pub(crate) explanation: Option<&'a Tree>,
@@ -91,7 +95,7 @@ pub(crate) fn answer(answer: &Answer<'_>, rendering: &Rendering) -> Rendered {
             out.key("children");
             out.begin_array();
             answer.hits.iter().for_each(|hit| write_hit(hit, out));
-            answer.groups.iter().for_each(|group| group.write(out));
+            answer.groups.iter().for_each(|group| group.write(answer.sources, out));
             out.end_array();
         }
         out.end_object();

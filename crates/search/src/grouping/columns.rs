@@ -64,17 +64,22 @@ impl Texts {
     fn learn(&mut self, words: &[u32], dictionary: &Part, view: &View, reads: &mut Reads) -> Result<(), Halt> {
         self.0.resize(dictionary.rows as usize, None);
         let mut wanted = vec![0u64; self.0.len().div_ceil(64)];
+        let mut any = false;
         for word in words.iter().filter(|word| **word != NO_WORD) {
             let at = *word as usize;
-            *wanted.get_mut(at / 64).ok_or_else(beyond)? |= 1 << (at % 64);
+            if self.0.get(at).ok_or_else(beyond)?.is_none() {
+                wanted[at / 64] |= 1 << (at % 64);
+                any = true;
+            }
+        }
+        if !any {
+            return Ok(());
         }
         let each = |(at, bits): (usize, &u64)| {
             let bits = *bits;
             (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| (64 * at + bit) as u32)
         };
-        let unknown = |word: &u32| matches!(self.0.get(*word as usize), Some(None));
-        let numbers: Vec<u32> =
-            wanted.iter().enumerate().filter(|(_, bits)| **bits != 0).flat_map(each).filter(unknown).collect();
+        let numbers: Vec<u32> = wanted.iter().enumerate().filter(|(_, bits)| **bits != 0).flat_map(each).collect();
         by_block(dictionary, view, &numbers, reads, |bytes, first, _, numbers| {
             let block = DictionaryBlock::read(bytes)?;
             for number in numbers {

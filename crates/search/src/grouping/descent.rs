@@ -15,6 +15,7 @@ use super::groups::{Groups, HeldHit};
 use super::inputs::{Inputs, Selection};
 use super::known::Known;
 use super::program::{Document, Node, Program, matched_text};
+use super::totals::Totals;
 
 /// Rows that go down together at most, and elements of fields that are looked at together.
 const ROWS: usize = 16_384;
@@ -121,9 +122,15 @@ impl Descent<'_> {
     /// The rank of a group is the greatest score in it.
     fn rank(&mut self, table: usize, rows: &[Row<'_>]) {
         let ranks = &mut self.groups.tables[table].ranks;
-        for row in rows {
-            let rank = &mut ranks[row.group as usize];
-            *rank = rank.max(self.batch.score(row));
+        let mut raise = |group: u32, score: f64| {
+            let rank = &mut ranks[group as usize];
+            if score > *rank {
+                *rank = score;
+            }
+        };
+        match self.batch.scores {
+            [] => rows.iter().for_each(|row| raise(row.group, 0.0)),
+            scores => rows.iter().for_each(|row| raise(row.group, scores[row.at as usize])),
         }
     }
 
@@ -141,31 +148,31 @@ impl Descent<'_> {
         program: Option<&Program>,
         rows: &[Row<'_>],
     ) -> Result<(), Rejection> {
-        let mut states = std::mem::take(&mut self.groups.tables[table].totals[total]);
         let column = match program.map(|program| &program.node) {
             Some(Node::Input(input)) => Some(self.batch.inputs.column(*input)),
             _ => None,
         };
+        // Taken out, as expressions look at all else.
+        let none = Totals::Counts(Vec::new());
+        let mut totals = std::mem::replace(&mut self.groups.tables[table].totals[total], none);
         let mut more = 0;
         match (program, column) {
-            (None, _) => rows.iter().for_each(|row| states[row.group as usize].count()),
+            (None, _) => totals.count(rows.iter().map(|row| row.group)),
             (_, Some(Column::Longs(values))) => {
-                for row in rows {
-                    more += states[row.group as usize].add(&Datum::Long(values[row.at as usize]));
-                }
+                more += totals.add_longs(rows.iter().map(|row| (row.group, values[row.at as usize])));
             }
             (_, Some(Column::Doubles(values))) => {
                 for row in rows {
-                    more += states[row.group as usize].add(&Datum::Double(values[row.at as usize]));
+                    more += totals.add(row.group, &Datum::Double(values[row.at as usize]));
                 }
             }
             (Some(program), _) => {
                 for row in rows {
-                    more += states[row.group as usize].add(&program.node.value(&self.document(row)));
+                    more += totals.add(row.group, &program.node.value(&self.document(row)));
                 }
             }
         }
-        self.groups.tables[table].totals[total] = states;
+        self.groups.tables[table].totals[total] = totals;
         self.groups.take(more)
     }
 
@@ -208,15 +215,22 @@ impl Descent<'_> {
         Ok(())
     }
 
-    fn group_of_word(&mut self, table: usize, parent: u32, input: usize, word: u32) -> Result<u32, Rejection> {
+    /// The group of a word that did not lead to one before.
+    #[cold]
+    fn learn_word(&mut self, table: usize, parent: u32, input: usize, word: u32) -> Result<u32, Rejection> {
         let texts = self.batch.inputs.texts(input);
-        if let Some(group) = self.known[table].of_word(parent, word, texts.len()) {
-            return Ok(group);
-        }
         let key = Key::of(&texts.of(word)).unwrap_or(Key::Null);
         let group = self.groups.group(table, parent, &key)?;
         self.known[table].set_word(parent, word, texts.len(), group);
         Ok(group)
+    }
+
+    #[inline]
+    fn group_of_word(&mut self, table: usize, parent: u32, input: usize, word: u32) -> Result<u32, Rejection> {
+        match self.known[table].of_word(parent, word, self.batch.inputs.texts(input).len()) {
+            Some(group) => Ok(group),
+            None => self.learn_word(table, parent, input, word),
+        }
     }
 
     /// By the words of a column.

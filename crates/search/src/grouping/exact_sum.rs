@@ -7,54 +7,55 @@ use brooklet_task::bytes::{Reader, Writer};
 /// Most doubles that do not overlap: the exponents of doubles span that much.
 const PARTS_MAX: usize = 64;
 
-/// A sum.
+/// A sum: that of all its parts, exactly.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExactSum {
-    /// Of rising size.
-    parts: Vec<f64>,
+    /// The sum as it is rounded from term to term, what that lost, and what adding up the losses lost.
+    near: [f64; 3],
+    /// What was lost beyond, of rising size: nothing for numbers of one scale.
+    rest: Vec<f64>,
     /// Terms that are infinite or no number, added up.
     special: Option<f64>,
 }
 
 impl ExactSum {
     /// Adds a term.
+    #[inline]
     pub(crate) fn add(&mut self, term: f64) {
-        if let [part] = self.parts[..] {
-            let sum = part + term;
-            // Most sums are exact in one double: whole numbers, and quarters.
-            if sum.is_finite() && error(part, term, sum) == 0.0 {
-                self.parts[0] = sum;
-                return;
-            }
+        let [high, middle, low] = &mut self.near;
+        let sum = *high + term;
+        if !sum.is_finite() {
+            return self.add_special(term);
         }
-        self.add_parts(term);
-    }
-
-    fn add_parts(&mut self, mut term: f64) {
-        if !term.is_finite() {
-            self.special = Some(self.special.unwrap_or(0.0) + term);
+        let lost = error(*high, term, sum);
+        *high = sum;
+        // Sums of whole numbers, and of quarters, lose nothing.
+        if lost == 0.0 {
             return;
         }
-        let mut kept = 0;
-        for index in 0..self.parts.len() {
-            let part = self.parts[index];
-            let sum = term + part;
-            if !sum.is_finite() {
-                self.special = Some(self.special.unwrap_or(0.0) + sum);
-                return;
-            }
-            let low = error(term, part, sum);
-            if low != 0.0 {
-                self.parts[kept] = low;
-                kept += 1;
-            }
-            term = sum;
+        let sum = *middle + lost;
+        let lost = error(*middle, lost, sum);
+        *middle = sum;
+        if lost == 0.0 {
+            return;
         }
-        self.parts.truncate(kept);
-        self.parts.push(term);
+        let sum = *low + lost;
+        let lost = error(*low, lost, sum);
+        *low = sum;
+        if lost != 0.0 {
+            grow(&mut self.rest, lost);
+        }
+    }
+
+    /// Adds a term that makes the sum infinite, or is so itself.
+    #[cold]
+    fn add_special(&mut self, term: f64) {
+        let of_term = if term.is_finite() { self.near[0] + term } else { term };
+        self.special = Some(self.special.unwrap_or(0.0) + of_term);
     }
 
     /// Adds the square of a term, exactly.
+    #[inline]
     pub(crate) fn add_square(&mut self, term: f64) {
         let square = term * term;
         self.add(square);
@@ -65,22 +66,28 @@ impl ExactSum {
 
     /// Multiplies the sum, exactly.
     pub(crate) fn scale(&mut self, by: f64) {
-        for part in std::mem::take(&mut self.parts) {
+        let whole = std::mem::take(self);
+        for part in whole.parts() {
             let product = part * by;
             self.add(product);
             if product.is_finite() {
                 self.add(libm::fma(part, by, -product));
             }
         }
-        self.special = self.special.map(|special| special * by);
+        self.special = whole.special.map(|special| special * by).or(self.special);
     }
 
     /// Adds another sum.
     pub(crate) fn merge(&mut self, other: &ExactSum) {
-        other.parts.iter().for_each(|part| self.add(*part));
+        other.parts().for_each(|part| self.add(part));
         if let Some(special) = other.special {
             self.special = Some(self.special.unwrap_or(0.0) + special);
         }
+    }
+
+    /// What it is the sum of.
+    fn parts(&self) -> impl Iterator<Item = f64> {
+        self.rest.iter().chain(self.near.iter().rev()).copied().filter(|part| *part != 0.0)
     }
 
     /// The double nearest to the sum.
@@ -88,33 +95,19 @@ impl ExactSum {
         if let Some(special) = self.special {
             return special;
         }
-        let mut parts = self.parts.iter().rev();
-        let mut sum = parts.next().copied().unwrap_or(0.0);
-        let mut low = 0.0;
-        for part in parts.by_ref() {
-            let next = sum + part;
-            low = part - (next - sum);
-            sum = next;
-            if low != 0.0 {
-                break;
-            }
+        let [high, middle, low] = self.near;
+        if low == 0.0 && self.rest.is_empty() {
+            // Of two numbers the sum is rounded once.
+            return high + middle + 0.0;
         }
-        // Half way between two doubles the rest decides.
-        if let Some(next) = parts.next()
-            && (low < 0.0) == (*next < 0.0)
-        {
-            let twice = low * 2.0;
-            let other = sum + twice;
-            if other - sum == twice {
-                sum = other;
-            }
-        }
-        sum + 0.0
+        let mut apart = Vec::with_capacity(self.rest.len() + 3);
+        self.parts().for_each(|part| grow(&mut apart, part));
+        nearest(&apart)
     }
 
     pub(crate) fn write(&self, writer: &mut Writer) {
-        writer.u8(self.parts.len() as u8);
-        self.parts.iter().for_each(|part| writer.f64(*part));
+        writer.u8(self.parts().count() as u8);
+        self.parts().for_each(|part| writer.f64(part));
         writer.u8(u8::from(self.special.is_some()));
         if let Some(special) = self.special {
             writer.f64(special);
@@ -135,6 +128,51 @@ impl ExactSum {
         }
         Ok(sum)
     }
+}
+
+/// Adds a number to ones of rising size that do not overlap, and leaves such ones.
+fn grow(parts: &mut Vec<f64>, mut term: f64) {
+    let mut kept = 0;
+    for index in 0..parts.len() {
+        let part = parts[index];
+        let sum = term + part;
+        let low = error(term, part, sum);
+        if low != 0.0 {
+            parts[kept] = low;
+            kept += 1;
+        }
+        term = sum;
+    }
+    parts.truncate(kept);
+    if term != 0.0 {
+        parts.push(term);
+    }
+}
+
+/// The double nearest to the sum of ones of rising size that do not overlap.
+fn nearest(parts: &[f64]) -> f64 {
+    let mut parts = parts.iter().rev();
+    let mut sum = parts.next().copied().unwrap_or(0.0);
+    let mut low = 0.0;
+    for part in parts.by_ref() {
+        let next = sum + part;
+        low = part - (next - sum);
+        sum = next;
+        if low != 0.0 {
+            break;
+        }
+    }
+    // Half way between two doubles the rest decides.
+    if let Some(next) = parts.next()
+        && (low < 0.0) == (*next < 0.0)
+    {
+        let twice = low * 2.0;
+        let other = sum + twice;
+        if other - sum == twice {
+            sum = other;
+        }
+    }
+    sum + 0.0
 }
 
 /// What is lost where `square` is the rounded `term · term`. Away from the ends of the range the halves of the term have
@@ -176,6 +214,30 @@ mod tests {
         assert_eq!(sum(&[]), 0.0);
         assert_eq!(sum(&[f64::INFINITY, 1.0]), f64::INFINITY);
         assert!(sum(&[f64::INFINITY, f64::NEG_INFINITY]).is_nan());
+    }
+
+    #[test]
+    fn any_split_of_terms_of_all_scales_has_the_same_bits() {
+        let mut state = 1u64;
+        let mut next = |limit: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % limit
+        };
+        for _ in 0..2_000 {
+            let mut term = || {
+                let scale = libm::scalbn(1.0, next(120) as i32 - 60);
+                (next(1 << 31) as f64 - f64::from(1 << 30)) * scale + next(1_000) as f64 / 7.0
+            };
+            let terms: Vec<f64> = (0..40).map(|_| term()).collect();
+            // What Shewchuk's algorithm makes of all of them, without any short cut.
+            let mut parts = Vec::new();
+            terms.iter().for_each(|term| grow(&mut parts, *term));
+            let mut halves = [ExactSum::default(), ExactSum::default()];
+            terms.iter().for_each(|term| halves[next(2) as usize].add(*term));
+            let [mut whole, other] = halves;
+            whole.merge(&other);
+            assert_eq!(whole.value().to_bits(), nearest(&parts).to_bits(), "{terms:?}");
+        }
     }
 
     #[test]

@@ -4,12 +4,12 @@ use std::rc::Rc;
 use brooklet_kernel::score_key;
 use brooklet_query::grouping::What;
 use brooklet_task::{Code, Rejection, limits};
-use rustc_hash::FxHashMap;
 
 use super::datum::Key;
 use super::firsts::First;
+use super::index::{Index, hash_of};
 use super::template::Template;
-use super::total::State;
+use super::totals::Totals;
 
 /// Bytes of a group beside what it adds up: its place in the tables and in the index.
 const GROUP_BYTES: usize = 112;
@@ -22,11 +22,11 @@ pub(crate) struct Table {
     pub(crate) keys: Vec<Key>,
     /// The greatest score of its documents.
     pub(crate) ranks: Vec<f64>,
-    /// For each total the state of every group.
-    pub(crate) totals: Vec<Vec<State>>,
+    /// For each total what was added up in every group.
+    pub(crate) totals: Vec<Totals>,
     /// For each list of hits the hits of every group.
     pub(crate) hits: Vec<Vec<Held>>,
-    index: FxHashMap<(u32, Key), u32>,
+    index: Index,
 }
 
 /// The hits of one list that can be shown.
@@ -67,7 +67,7 @@ impl Groups {
         let tables = vec![Table::default(); templates.len()];
         let mut groups = Groups { tables, templates, firsts: Vec::new(), bytes: 0 };
         for (table, template) in groups.tables.iter_mut().zip(groups.templates.iter()) {
-            table.totals = vec![Vec::new(); template.totals.len()];
+            table.totals = template.totals.iter().map(|total| Totals::new(&total.what)).collect();
             table.hits = vec![Vec::new(); template.hits.len()];
         }
         groups.push(0, 0, Key::Null);
@@ -76,26 +76,44 @@ impl Groups {
 
     /// The group of this id in a group of the table before, made if there is none.
     pub(crate) fn group(&mut self, table: usize, parent: u32, key: &Key) -> Result<u32, Rejection> {
+        let hash = key_hash(parent, key);
         let of = &mut self.tables[table];
-        let entry = (parent, key.clone());
-        if let Some(group) = of.index.get(&entry) {
-            return Ok(*group);
+        let is_it = |group: u32| of.parents[group as usize] == parent && of.keys[group as usize] == *key;
+        if let Some(group) = of.index.find(hash, is_it) {
+            return Ok(group);
         }
         let group = of.keys.len() as u32;
-        of.index.insert(entry, group);
+        of.index.insert(hash, group);
         self.push(table, parent, key.clone());
         self.check()?;
         Ok(group)
     }
 
+    /// The group of a text in a group of the table before, if there is one.
+    pub(super) fn of_text(&self, table: usize, parent: u32, text: &[u8]) -> Option<u32> {
+        let of = &self.tables[table];
+        of.index.find(text_hash(parent, text), |group| {
+            let (of_parent, key) = (of.parents[group as usize], &of.keys[group as usize]);
+            of_parent == parent && matches!(key, Key::Text(of_key) if **of_key == *text)
+        })
+    }
+
     fn push(&mut self, table: usize, parent: u32, key: Key) {
         let (of, template) = (&mut self.tables[table], &self.templates[table]);
-        self.bytes += GROUP_BYTES + 2 * key.heap_bytes() + 64 * template.totals.len() + 32 * template.hits.len();
+        self.bytes += GROUP_BYTES + key.heap_bytes() + 64 * template.totals.len() + 32 * template.hits.len();
         of.parents.push(parent);
         of.keys.push(key);
         of.ranks.push(f64::NEG_INFINITY);
-        of.totals.iter_mut().zip(&template.totals).for_each(|(states, total)| states.push(State::new(&total.what)));
+        of.totals.iter_mut().for_each(Totals::push);
         of.hits.iter_mut().for_each(|hits| hits.push(Held::default()));
+    }
+
+    /// Leaves the first documents of each schema when those of another part were added.
+    pub(super) fn settle_firsts(&mut self) {
+        let bytes = |firsts: &[First]| firsts.iter().map(First::bytes).sum::<usize>();
+        let before = bytes(&self.firsts);
+        self.keep_firsts();
+        self.bytes -= before - bytes(&self.firsts);
     }
 
     /// Notes bytes that are taken.
@@ -133,57 +151,11 @@ impl Groups {
         self.take(more * size_of::<HeldHit>())
     }
 
-    /// Adds the groups of another part.
-    pub(crate) fn merge(&mut self, other: &Groups) -> Result<(), Rejection> {
-        if self.templates != other.templates {
-            return Err(Rejection::corrupt("groups of another grouping"));
-        }
-        let mut places: Vec<Vec<u32>> = vec![Vec::new(); self.tables.len()];
-        for table in 0..other.tables.len() {
-            let above = self.parent_table(table);
-            for group in 0..other.tables[table].keys.len() {
-                let of = &other.tables[table];
-                let to = match above {
-                    None => 0,
-                    Some(above) => {
-                        let parent = places[above][of.parents[group] as usize];
-                        self.group(table, parent, &of.keys[group])?
-                    }
-                };
-                places[table].push(to);
-                self.merge_group(table, to, of, group)?;
-            }
-        }
-        self.firsts.extend_from_slice(&other.firsts);
-        self.take(other.firsts.iter().map(First::bytes).sum())?;
-        let before: usize = self.firsts.iter().map(First::bytes).sum();
-        self.keep_firsts();
-        self.bytes -= before - self.firsts.iter().map(First::bytes).sum::<usize>();
-        Ok(())
-    }
-
     /// Adds a document that may be among the first.
     pub(super) fn add_first(&mut self, first: First) -> Result<(), Rejection> {
         self.take(first.bytes())?;
         self.firsts.push(first);
         Ok(())
-    }
-
-    fn merge_group(&mut self, table: usize, to: u32, other: &Table, group: usize) -> Result<(), Rejection> {
-        let of = &mut self.tables[table];
-        let to = to as usize;
-        of.ranks[to] = of.ranks[to].max(other.ranks[group]);
-        let mut more = 0;
-        for (mine, theirs) in of.totals.iter_mut().zip(&other.totals) {
-            mine[to].merge(&theirs[group])?;
-            more += if let State::Values(values) = &theirs[group] { 8 * values.len() } else { 0 };
-        }
-        for (mine, theirs) in of.hits.iter_mut().zip(&other.hits) {
-            mine[to].hits.extend_from_slice(&theirs[group].hits);
-            let fields = |hit: &HeldHit| hit.fields.iter().flatten().map(|fields| fields.len()).sum::<usize>();
-            more += theirs[group].hits.iter().map(|hit| size_of::<HeldHit>() + fields(hit)).sum::<usize>();
-        }
-        self.take(more)
     }
 
     /// The table of the groups that groups of this one are in.
@@ -199,10 +171,27 @@ impl Groups {
                 let of = self.templates[table].lists[list].table;
                 let mut counts = vec![0u64; self.tables[table].keys.len()];
                 self.tables[of].parents.iter().for_each(|parent| counts[*parent as usize] += 1);
-                let states = &mut self.tables[table].totals[total];
-                states.iter_mut().zip(counts).for_each(|(state, count)| *state = State::Count(count));
+                self.tables[table].totals[total].set_counts(counts);
             }
         }
+    }
+}
+
+fn key_hash(parent: u32, key: &Key) -> u32 {
+    match key {
+        Key::Text(text) => text_hash(parent, text),
+        key => hash_of(&(parent, key)),
+    }
+}
+
+fn text_hash(parent: u32, text: &[u8]) -> u32 {
+    hash_of(&(parent, text))
+}
+
+impl HeldHit {
+    /// Bytes it takes, about.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<HeldHit>() + self.fields.iter().flatten().map(|fields| fields.len()).sum::<usize>()
     }
 }
 

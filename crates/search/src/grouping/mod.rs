@@ -2,8 +2,8 @@
 //!
 //! A request becomes [`template`]s, tables of groups; [`bind`] finds their fields in a schema; [`collect`] takes documents
 //! view by view and in batches, reads [`columns`] and other [`inputs`], and adds a batch to all groups ([`descent`]), level
-//! by level and column by column, evaluating expressions ([`program`]); [`groups`] holds what was added up, merges it and
-//! carries it as bytes ([`partial`], [`firsts`]); [`result`] sorts, cuts and shows it.
+//! by level and column by column, evaluating expressions ([`program`]); [`groups`] holds what was added up ([`totals`]) and
+//! carries it as bytes that are merged ([`partial`], [`firsts`]); [`page`] sorts and cuts it, [`result`] shows it.
 mod bind;
 mod classify;
 mod collect;
@@ -14,9 +14,11 @@ mod descent;
 mod exact_sum;
 mod firsts;
 mod groups;
+mod index;
 mod inputs;
 mod known;
 mod numeric;
+mod page;
 mod partial;
 mod plan;
 mod program;
@@ -25,6 +27,7 @@ mod stage;
 mod template;
 mod time;
 mod total;
+mod totals;
 mod walk;
 mod zone;
 
@@ -38,7 +41,8 @@ pub(crate) use collect::Kept;
 pub(crate) use continuation::Seal;
 pub(crate) use groups::Groups;
 pub(crate) use plan::plan;
-pub(crate) use stage::{Found, Grouping, write};
+pub(crate) use result::Writing;
+pub(crate) use stage::{Found, Grouping, answers};
 pub(crate) use zone::{Clock, unknown, zone_offset};
 
 /// A request of a query, bound to the schemas that are searched.
@@ -72,6 +76,11 @@ impl PlannedGrouping {
 
     /// How many hits of a list are kept while all are looked at: those shown, and one that tells whether there are more.
     pub(crate) fn kept_hits(&self, max: Option<u32>) -> Option<usize> {
-        max.map(|max| max as usize + self.offsets.largest() + 1)
+        self.shown_hits(max).map(|shown| shown + 1)
+    }
+
+    /// How many hits of a list are shown or come before those that are.
+    pub(crate) fn shown_hits(&self, max: Option<u32>) -> Option<usize> {
+        max.map(|max| max as usize + self.offsets.largest())
     }
 }

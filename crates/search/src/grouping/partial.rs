@@ -6,8 +6,6 @@ use brooklet_task::bytes::{Reader, Writer};
 
 use super::datum::{Datum, End, Key, Sortable};
 use super::groups::{Groups, HeldHit};
-use super::template::Template;
-use super::total::State;
 
 impl Groups {
     /// As bytes. Hits must have their ids and fields.
@@ -21,7 +19,7 @@ impl Groups {
                     write_key(&table.keys[group], &mut writer);
                 }
                 writer.f64(table.ranks[group]);
-                table.totals.iter().for_each(|states| states[group].write(&mut writer));
+                table.totals.iter().for_each(|totals| totals.write(group, &mut writer));
                 for hits in &table.hits {
                     writer.varint(hits[group].hits.len() as u64);
                     hits[group].hits.iter().for_each(|hit| write_hit(hit, &mut writer));
@@ -32,62 +30,78 @@ impl Groups {
         writer.finish()
     }
 
-    /// Reads what [`Groups::encode`] wrote, of the same request.
+    /// Adds what [`Groups::encode`] wrote of another part, of the same request.
     ///
     /// # Errors
-    /// If it is not that, or takes more memory than groups may.
-    pub(crate) fn decode(bytes: &[u8], templates: &Rc<[Template]>, schemas: usize) -> Result<Groups, Rejection> {
+    /// If it is not that, or all takes more memory than groups may.
+    pub(crate) fn absorb(&mut self, bytes: &[u8], schemas: usize) -> Result<(), Rejection> {
         let mut reader = Reader::new(bytes);
-        let mut groups = Groups::new(templates.clone());
-        for index in 0..templates.len() {
-            let above = groups.parent_table(index);
-            // Of the root there is one.
-            for _ in 0..reader.count(8)? {
+        // For each table where its groups are.
+        let mut places: Vec<Vec<u32>> = Vec::with_capacity(self.tables.len());
+        for table in 0..self.tables.len() {
+            let above = self.parent_table(table);
+            let count = reader.count(8)?;
+            let mut of_table = Vec::with_capacity(count);
+            for _ in 0..count {
                 let group = match above {
+                    // Of the root there is one.
                     None => 0,
                     Some(above) => {
-                        let parent = reader.varint()?;
-                        if parent >= groups.tables[above].keys.len() as u64 {
-                            return Err(Rejection::corrupt("a group in a group that is not there"));
-                        }
-                        let key = read_key(&mut reader)?;
-                        groups.group(index, parent as u32, &key)?
+                        let parent = usize::try_from(reader.varint()?).ok().and_then(|at| places[above].get(at));
+                        let parent =
+                            *parent.ok_or_else(|| Rejection::corrupt("a group in a group that is not there"))?;
+                        self.read_key_of(table, parent, &mut reader)?
                     }
                 };
-                read_group(&mut groups, index, group as usize, schemas, &mut reader)?;
+                self.absorb_group(table, group as usize, schemas, &mut reader)?;
+                of_table.push(group);
+            }
+            places.push(of_table);
+        }
+        self.read_firsts(schemas, &mut reader)?;
+        self.settle_firsts();
+        reader.end()
+    }
+
+    /// Finds the group of the id that comes, or makes it.
+    fn read_key_of(&mut self, table: usize, parent: u32, reader: &mut Reader<'_>) -> Result<u32, Rejection> {
+        let kind = reader.u8()?;
+        if kind == TEXT {
+            let text = reader.bytes()?;
+            return match self.of_text(table, parent, text) {
+                Some(group) => Ok(group),
+                None => self.group(table, parent, &Key::Text(Rc::from(text))),
+            };
+        }
+        let key = read_key(kind, reader)?;
+        self.group(table, parent, &key)
+    }
+
+    fn absorb_group(
+        &mut self,
+        table: usize,
+        group: usize,
+        schemas: usize,
+        reader: &mut Reader<'_>,
+    ) -> Result<(), Rejection> {
+        let of = &mut self.tables[table];
+        let rank = reader.f64()?;
+        if rank > of.ranks[group] {
+            of.ranks[group] = rank;
+        }
+        let mut more = 0;
+        for totals in &mut of.totals {
+            more += totals.read(group, reader)?;
+        }
+        for hits in &mut of.hits {
+            for _ in 0..reader.count(11)? {
+                let hit = read_hit(schemas, reader)?;
+                more += hit.bytes();
+                hits[group].hits.push(hit);
             }
         }
-        groups.read_firsts(schemas, &mut reader)?;
-        reader.end()?;
-        Ok(groups)
+        self.take(more)
     }
-}
-
-fn read_group(
-    groups: &mut Groups,
-    table: usize,
-    group: usize,
-    schemas: usize,
-    reader: &mut Reader<'_>,
-) -> Result<(), Rejection> {
-    let templates = groups.templates.clone();
-    let template = &templates[table];
-    let rank = reader.f64()?;
-    groups.tables[table].ranks[group] = if rank.is_nan() { f64::NEG_INFINITY } else { rank };
-    for (index, total) in template.totals.iter().enumerate() {
-        let (state, taken) = State::read(&total.what, reader)?;
-        groups.take(taken)?;
-        groups.tables[table].totals[index][group] = state;
-    }
-    for list in 0..template.hits.len() {
-        for _ in 0..reader.count(11)? {
-            let hit = read_hit(schemas, reader)?;
-            groups
-                .take(size_of::<HeldHit>() + hit.fields.iter().flatten().map(|fields| fields.len()).sum::<usize>())?;
-            groups.tables[table].hits[list][group].hits.push(hit);
-        }
-    }
-    Ok(())
 }
 
 fn write_hit(hit: &HeldHit, writer: &mut Writer) {
@@ -207,8 +221,8 @@ fn write_key(key: &Key, writer: &mut Writer) {
     }
 }
 
-fn read_key(reader: &mut Reader<'_>) -> Result<Key, Rejection> {
-    let kind = reader.u8()?;
+/// The rest of an id of this kind.
+fn read_key(kind: u8, reader: &mut Reader<'_>) -> Result<Key, Rejection> {
     Ok(match kind {
         NOTHING => Key::Null,
         BOOL => Key::Bool(reader.u8()? == 1),

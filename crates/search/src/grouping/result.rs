@@ -1,149 +1,14 @@
-//! The answer of a request: its lists sorted, cut to what is shown, and written as the tree that goes over the wire.
-use std::cmp::Ordering;
-use std::collections::BTreeMap;
-
+//! The answer of a request as it goes over the wire, written of the groups and hits that are shown.
+use brooklet_document::ValueWriter;
 use brooklet_document::json::{encode_base64, print_double};
 use brooklet_kernel::score_key;
 use brooklet_query::grouping::What;
-use brooklet_task::Rejection;
 
 use super::PlannedGrouping;
-use super::bind::bind_order;
 use super::continuation::{ListPath, Offsets, Seal};
 use super::datum::{Datum, End, Key};
 use super::groups::{Groups, HeldHit};
-use super::inputs::Inputs;
-use super::program::{Document, Type};
-use super::template::ListTemplate;
-use super::zone::Clock;
-use crate::render::Tree;
-
-/// What is shown of the lists of groups: for each list of each shown group its groups in order.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Page {
-    /// By table of the list and group around it.
-    lists: BTreeMap<(usize, u32), Shown>,
-    /// The groups that are shown, the root first, each with the path to it.
-    pub(crate) groups: Vec<(usize, u32, ListPath)>,
-}
-
-/// A window of a list.
-#[derive(Clone, Debug, Default)]
-struct Shown {
-    elements: Vec<u32>,
-    offset: usize,
-    total: usize,
-}
-
-impl Page {
-    /// Sorts the lists and cuts out what is shown.
-    ///
-    /// # Errors
-    /// If an order cannot be evaluated.
-    pub(crate) fn new(planned: &PlannedGrouping, groups: &Groups) -> Result<Page, Rejection> {
-        let mut sorted = Vec::with_capacity(groups.tables.len());
-        for table in 0..groups.tables.len() {
-            sorted.push(sorted_groups(groups, table, planned.clock)?);
-        }
-        let mut page = Page::default();
-        page.add(planned, groups, &sorted, (0, 0, Vec::new()));
-        Ok(page)
-    }
-
-    fn add(
-        &mut self,
-        planned: &PlannedGrouping,
-        groups: &Groups,
-        sorted: &[BTreeMap<u32, Vec<u32>>],
-        (table, group, path): (usize, u32, ListPath),
-    ) {
-        self.groups.push((table, group, path.clone()));
-        let template = &groups.templates[table];
-        for (index, list) in template.lists.iter().enumerate().filter(|(_, list)| list.label.is_some()) {
-            let mut path = path.clone();
-            path.push((template.hits.len() + index) as u32);
-            let Some(all) = sorted[list.table].get(&group) else { continue };
-            let offset = planned.offsets.of(&path).min(all.len());
-            let end = list.max.map_or(all.len(), |max| (offset + max as usize).min(all.len()));
-            let elements = all[offset..end].to_vec();
-            for (at, group) in elements.iter().enumerate() {
-                let mut path = path.clone();
-                path.push((offset + at) as u32);
-                self.add(planned, groups, sorted, (list.table, *group, path));
-            }
-            self.lists.insert((list.table, group), Shown { elements, offset, total: all.len() });
-        }
-    }
-}
-
-/// The groups of a table by the group they are in, each list in its order.
-fn sorted_groups(groups: &Groups, table: usize, clock: Clock) -> Result<BTreeMap<u32, Vec<u32>>, Rejection> {
-    let list = groups.templates.iter().flat_map(|template| &template.lists).find(|list| list.table == table);
-    let Some(list) = list.filter(|list| list.label.is_some()) else { return Ok(BTreeMap::new()) };
-    let keys = order_keys(groups, list, clock)?;
-    let of = &groups.tables[table];
-    let compare = |a: &u32, b: &u32| {
-        let (a, b) = (*a as usize, *b as usize);
-        let by_keys = keys.iter().map(|(values, descending)| {
-            let order = values[a].compare(&values[b]);
-            if *descending { order.reverse() } else { order }
-        });
-        by_keys
-            .fold(Ordering::Equal, Ordering::then)
-            .then_with(|| score_key(of.ranks[b]).cmp(&score_key(of.ranks[a])))
-            .then_with(|| of.keys[a].cmp(&of.keys[b]))
-    };
-    let mut sorted: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    of.parents.iter().enumerate().for_each(|(group, parent)| sorted.entry(*parent).or_default().push(group as u32));
-    sorted.values_mut().for_each(|list| list.sort_unstable_by(compare));
-    Ok(sorted)
-}
-
-type OrderKeys = Vec<(Vec<Datum>, bool)>;
-
-/// The keys of an order for all groups of a list.
-fn order_keys(groups: &Groups, list: &ListTemplate, clock: Clock) -> Result<OrderKeys, Rejection> {
-    if list.order.is_empty() {
-        return Ok(Vec::new());
-    }
-    let (template, of) = (&groups.templates[list.table], &groups.tables[list.table]);
-    let values: Vec<Vec<Datum>> = of
-        .totals
-        .iter()
-        .zip(&template.totals)
-        .map(|(states, total)| states.iter().map(|state| state.result(&total.what)).collect())
-        .collect();
-    let types: Vec<Type> = values.iter().map(|values| type_of(values)).collect();
-    let inputs = Inputs::of_values(values, Vec::new());
-    let keys = list.order.iter().map(|order| {
-        let program = bind_order(template, &types, &order.by, clock.now)?;
-        let of_group = |at: usize| {
-            let document = Document { inputs: &inputs, at, score: 0.0, zone: clock.zone, selection: None };
-            program.node.value(&document)
-        };
-        Ok(((0..of.keys.len()).map(of_group).collect(), order.descending))
-    });
-    keys.collect()
-}
-
-/// The type that holds all values.
-fn type_of(values: &[Datum]) -> Type {
-    let of = |value: &Datum| match value {
-        Datum::Double(_) => Type::Double,
-        Datum::Text(_) => Type::Text,
-        Datum::Raw(_) => Type::Raw,
-        Datum::Several(_) => Type::Double,
-        _ => Type::Long,
-    };
-    let types = || values.iter().map(of);
-    types().find(|of| *of != Type::Long).unwrap_or(Type::Long)
-}
-
-/// Where a hit list begins, and what is shown of it.
-pub(crate) fn window(hits: usize, max: Option<u32>, offset: usize) -> std::ops::Range<usize> {
-    let start = offset.min(hits);
-    start..max.map_or(hits, |max| (start + max as usize).min(hits))
-}
+use super::page::{Page, window};
 
 /// Sorts the hits of a list, once their ids are known, and leaves those that are needed to show a window.
 pub(crate) fn settle_hits(hits: &mut Vec<HeldHit>, kept: Option<usize>) {
@@ -151,192 +16,298 @@ pub(crate) fn settle_hits(hits: &mut Vec<HeldHit>, kept: Option<usize>) {
     hits.truncate(kept.unwrap_or(usize::MAX));
 }
 
-/// Writes the answers of a request.
+/// The answer of a request.
 pub(crate) struct Writing<'a> {
     pub(crate) planned: &'a PlannedGrouping,
     pub(crate) groups: &'a Groups,
-    pub(crate) page: &'a Page,
+    pub(crate) page: Page,
     pub(crate) seal: &'a Seal,
-    /// Names of the clusters hits are of, by schema.
-    pub(crate) sources: &'a [String],
+    /// Number of the request.
+    pub(crate) number: usize,
 }
 
 impl Writing<'_> {
-    /// The root of the answer of the request with this number.
-    pub(crate) fn root(&self, number: usize) -> Tree {
-        let this = self.planned.offsets.this(number, self.seal);
-        let mut members = vec![
-            ("id", Tree::Text(format!("group:root:{number}"))),
-            ("relevance", Tree::Double(1.0)),
-            ("continuation", Tree::object([("this", Tree::Text(this))])),
-        ];
-        members.extend(self.contents(number, 0, 0, &[]));
-        Tree::object(members)
+    /// Writes it. `sources` are the names of the clusters hits are of, by schema.
+    pub(crate) fn write(&self, sources: &[&str], out: &mut dyn ValueWriter) {
+        out.begin_object();
+        out.key("id");
+        out.string(&format!("group:root:{}", self.number));
+        out.key("relevance");
+        out.double(1.0);
+        out.key("continuation");
+        out.begin_object();
+        out.key("this");
+        out.string(&self.planned.offsets.this(self.number, self.seal));
+        out.end_object();
+        Walker { of: self, sources, path: Vec::new(), text: String::new() }.contents(0, 0, out);
+        out.end_object();
     }
+}
 
+/// On the way through what is shown.
+struct Walker<'a> {
+    of: &'a Writing<'a>,
+    sources: &'a [&'a str],
+    /// To the list or group that is written.
+    path: ListPath,
+    /// The id that is written.
+    text: String,
+}
+
+impl Walker<'_> {
     /// The fields and lists of a group.
-    fn contents(&self, number: usize, table: usize, group: u32, path: &[u32]) -> Vec<(&'static str, Tree)> {
-        let template = &self.groups.templates[table];
-        let mut children = Vec::new();
-        for (index, list) in template.hits.iter().enumerate() {
-            let mut path = path.to_vec();
-            path.push(index as u32);
-            let hits = &self.groups.tables[table].hits[index][group as usize].hits;
-            if hits.is_empty() {
-                continue;
-            }
-            let shown = window(hits.len(), list.max, self.planned.offsets.of(&path));
-            let (offset, total) = (shown.start, hits.len());
-            let written = hits[shown].iter().map(|hit| self.hit(hit)).collect();
-            let turn = self.turn(number, &path, list.max, offset, total);
-            children.push(list_of("hitlist", &list.label, turn, written));
-        }
-        for (index, list) in template.lists.iter().enumerate() {
-            let (Some(label), Some(shown)) = (&list.label, self.page.lists.get(&(list.table, group))) else { continue };
-            let mut path = path.to_vec();
-            path.push((template.hits.len() + index) as u32);
-            let written = shown.elements.iter().enumerate().map(|(at, group)| {
-                let mut path = path.clone();
-                path.push((shown.offset + at) as u32);
-                let relevance = match list.order.is_empty() {
-                    true => self.groups.tables[list.table].ranks[*group as usize],
-                    false => (shown.elements.len() - at) as f64 / shown.elements.len() as f64,
-                };
-                self.group(number, list.table, *group, relevance, &path)
-            });
-            let written = written.collect();
-            let turn = self.turn(number, &path, list.max, shown.offset, shown.total);
-            children.push(list_of("grouplist", label, turn, written));
-        }
-        let mut members = Vec::new();
+    fn contents(&mut self, table: usize, group: u32, out: &mut dyn ValueWriter) {
+        let Writing { groups, page, .. } = self.of;
+        let (template, of) = (&groups.templates[table], &groups.tables[table]);
         if !template.shown.is_empty() {
-            let fields = template.shown.iter().map(|(label, total)| {
-                let state = &self.groups.tables[table].totals[*total][group as usize];
-                (label.clone(), output(&state.result(&template.totals[*total].what), &template.totals[*total].what))
-            });
-            members.push(("fields", Tree::named(fields)));
+            out.key("fields");
+            out.begin_object();
+            for (label, total) in &template.shown {
+                out.key(label);
+                let what = &template.totals[*total].what;
+                output(&of.totals[*total].result(group as usize, what), what, out);
+            }
+            out.end_object();
         }
-        if !children.is_empty() {
-            members.push(("children", Tree::List(children)));
+        let has_hits = |list: usize| !of.hits[list][group as usize].hits.is_empty();
+        let shown = |list: usize| page.list(template.lists[list].table, group);
+        if !(0..template.hits.len()).any(has_hits) && !(0..template.lists.len()).any(|list| shown(list).is_some()) {
+            return;
         }
-        members
+        out.key("children");
+        out.begin_array();
+        for list in (0..template.hits.len()).filter(|list| has_hits(*list)) {
+            self.path.push(list as u32);
+            self.hits(table, list, group, out);
+            self.path.pop();
+        }
+        for list in 0..template.lists.len() {
+            self.path.push((template.hits.len() + list) as u32);
+            self.groups(table, list, group, out);
+            self.path.pop();
+        }
+        out.end_array();
     }
 
-    fn group(&self, number: usize, table: usize, group: u32, relevance: f64, path: &[u32]) -> Tree {
-        let key = &self.groups.tables[table].keys[group as usize];
-        let named = name_of(key);
-        let mut members =
-            vec![("id", Tree::Text(format!("group:{}", named.id))), ("relevance", Tree::Double(relevance))];
-        members.extend(named.shown);
-        members.extend(self.contents(number, table, group, path));
-        Tree::object(members)
+    fn hits(&mut self, table: usize, list: usize, group: u32, out: &mut dyn ValueWriter) {
+        let groups = self.of.groups;
+        let hits = &groups.tables[table].hits[list][group as usize].hits;
+        let list = &groups.templates[table].hits[list];
+        let shown = window(hits.len(), list.max, self.of.planned.offsets.of(&self.path));
+        self.begin_list("hitlist", &list.label, list.max, (shown.start, hits.len()), out);
+        if !shown.is_empty() {
+            out.key("children");
+            out.begin_array();
+            hits[shown].iter().for_each(|hit| self.hit(hit, out));
+            out.end_array();
+        }
+        out.end_object();
     }
 
-    fn hit(&self, hit: &HeldHit) -> Tree {
-        let mut members = vec![
-            ("id", Tree::from(hit.id.as_deref().unwrap_or_default())),
-            ("relevance", Tree::Double(hit.score)),
-            ("source", Tree::from(self.sources[hit.schema as usize].as_str())),
-        ];
+    fn groups(&mut self, table: usize, list: usize, group: u32, out: &mut dyn ValueWriter) {
+        let list = &self.of.groups.templates[table].lists[list];
+        let (Some(label), Some(shown)) = (&list.label, self.of.page.list(list.table, group)) else { return };
+        self.begin_list("grouplist", label, list.max, (shown.offset, shown.total), out);
+        if !shown.elements.is_empty() {
+            out.key("children");
+            out.begin_array();
+            let length = shown.elements.len();
+            for (at, group) in shown.elements.iter().enumerate() {
+                let relevance = match list.order.is_empty() {
+                    true => self.of.groups.tables[list.table].ranks[*group as usize],
+                    false => (length - at) as f64 / length as f64,
+                };
+                self.path.push((shown.offset + at) as u32);
+                self.group(list.table, *group, relevance, out);
+                self.path.pop();
+            }
+            out.end_array();
+        }
+        out.end_object();
+    }
+
+    fn group(&mut self, table: usize, group: u32, relevance: f64, out: &mut dyn ValueWriter) {
+        out.begin_object();
+        out.key("id");
+        self.text.clear();
+        let shown = name(&self.of.groups.tables[table].keys[group as usize], &mut self.text);
+        out.string(&self.text);
+        out.key("relevance");
+        out.double(relevance);
+        match shown {
+            Parts::None => {}
+            Parts::Value(from) => {
+                out.key("value");
+                out.string(&self.text[from..]);
+            }
+            Parts::Limits(from, to) => {
+                out.key("limits");
+                out.begin_object();
+                out.key("from");
+                out.string(&self.text[from..to - 1]);
+                out.key("to");
+                out.string(&self.text[to..]);
+                out.end_object();
+            }
+        }
+        self.contents(table, group, out);
+        out.end_object();
+    }
+
+    fn hit(&self, hit: &HeldHit, out: &mut dyn ValueWriter) {
+        out.begin_object();
+        out.key("id");
+        out.string(hit.id.as_deref().unwrap_or_default());
+        out.key("relevance");
+        out.double(hit.score);
+        out.key("source");
+        out.string(self.sources[hit.schema as usize]);
         if let Some(Some(fields)) = &hit.fields {
-            members.push(("fields", Tree::Written(fields.to_vec())));
+            out.key("fields");
+            out.fragment(fields);
         }
-        Tree::object(members)
+        out.end_object();
     }
 
-    /// The continuations before and after a window.
-    fn turn(&self, number: usize, path: &[u32], max: Option<u32>, offset: usize, total: usize) -> Option<Tree> {
-        let max = max? as usize;
-        let moved = |offset: usize| Tree::Text(Offsets::moved(path, offset, number, self.seal));
-        let mut members = Vec::new();
-        if offset + max < total {
-            members.push(("next", moved(offset + max)));
+    /// Begins a list with what is told of it, and the continuations before and after its window.
+    fn begin_list(
+        &self,
+        kind: &str,
+        label: &str,
+        max: Option<u32>,
+        (offset, total): (usize, usize),
+        out: &mut dyn ValueWriter,
+    ) {
+        out.begin_object();
+        out.key("id");
+        out.string(&format!("{kind}:{label}"));
+        out.key("relevance");
+        out.double(1.0);
+        out.key("label");
+        out.string(label);
+        let Some(max) = max.map(|max| max as usize) else { return };
+        let next = (offset + max < total).then_some(("next", offset + max));
+        let before = (offset > 0).then_some(("prev", offset.saturating_sub(max)));
+        if next.is_none() && before.is_none() {
+            return;
         }
-        if offset > 0 {
-            members.push(("prev", moved(offset.saturating_sub(max))));
+        out.key("continuation");
+        out.begin_object();
+        for (key, offset) in next.into_iter().chain(before) {
+            out.key(key);
+            out.string(&Offsets::moved(&self.path, offset, self.of.number, self.of.seal));
         }
-        (!members.is_empty()).then(|| Tree::object(members))
+        out.end_object();
     }
 }
 
-fn list_of(kind: &str, label: &str, turn: Option<Tree>, children: Vec<Tree>) -> Tree {
-    let mut members = vec![
-        ("id", Tree::Text(format!("{kind}:{label}"))),
-        ("relevance", Tree::Double(1.0)),
-        ("label", Tree::from(label)),
-    ];
-    members.extend(turn.map(|turn| ("continuation", turn)));
-    if !children.is_empty() {
-        members.push(("children", Tree::List(children)));
-    }
-    Tree::object(members)
+/// Where in the id of a group stands what is shown beside it.
+enum Parts {
+    None,
+    /// From here on.
+    Value(usize),
+    /// From the first to before the second, and from there on.
+    Limits(usize, usize),
 }
 
-/// What is shown of the id of a group.
-struct Named {
-    id: String,
-    shown: Option<(&'static str, Tree)>,
-}
-
-fn name_of(key: &Key) -> Named {
-    let value =
-        |kind: &str, text: String| Named { id: format!("{kind}:{text}"), shown: Some(("value", Tree::Text(text))) };
-    let limits = |kind: &str, from: String, to: String| Named {
-        id: format!("{kind}:{from}:{to}"),
-        shown: Some(("limits", Tree::object([("from", Tree::Text(from)), ("to", Tree::Text(to))]))),
+/// Writes the id of a group.
+fn name(key: &Key, out: &mut String) -> Parts {
+    use std::fmt::Write;
+    out.push_str("group:");
+    let kind = match key {
+        Key::Null => {
+            out.push_str("null");
+            return Parts::None;
+        }
+        Key::Bool(_) => "bool:",
+        Key::Long(_) => "long:",
+        Key::Double(_) => "double:",
+        Key::Text(_) => "string:",
+        Key::Raw(_) => "raw:",
+        Key::LongBucket(..) => "long_bucket:",
+        Key::DoubleBucket(..) => "double_bucket:",
+        Key::TextBucket(..) => "string_bucket:",
+        Key::RawBucket(..) => "raw_bucket:",
     };
-    let double = |value: f64| {
-        let mut out = String::new();
-        print_double(value, &mut out);
-        out
+    out.push_str(kind);
+    let from = out.len();
+    let text = |bytes: &[u8], out: &mut String| out.push_str(&String::from_utf8_lossy(bytes));
+    let raw = |bytes: &[u8], out: &mut String| out.push_str(&encode_base64(bytes));
+    let mut ends = |write_from: &dyn Fn(&mut String), write_to: &dyn Fn(&mut String)| {
+        write_from(out);
+        out.push(':');
+        let to = out.len();
+        write_to(out);
+        Parts::Limits(from, to)
     };
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     match key {
-        Key::Null => Named { id: "null".to_owned(), shown: None },
-        Key::Bool(flag) => value("bool", flag.to_string()),
-        Key::Long(number) => value("long", number.to_string()),
-        Key::Double(number) => value("double", double(number.value())),
-        Key::Text(bytes) => value("string", text(bytes)),
-        Key::Raw(bytes) => value("raw", encode_base64(bytes)),
-        Key::LongBucket(from, to) => limits("long_bucket", from.to_string(), to.to_string()),
-        Key::DoubleBucket(from, to) => limits("double_bucket", double(from.value()), double(to.value())),
-        Key::TextBucket(from, to) => limits("string_bucket", lower(from.as_deref(), &text), upper(to, &text)),
-        Key::RawBucket(from, to) => {
-            limits("raw_bucket", lower(from.as_deref(), &encode_base64), upper(to, &encode_base64))
+        Key::LongBucket(from, to) => {
+            let long = |number: i64, out: &mut String| {
+                let _ = write!(out, "{number}");
+            };
+            return ends(&|out| long(*from, out), &|out| long(*to, out));
         }
+        Key::DoubleBucket(from, to) => {
+            return ends(&|out| print_double(from.value(), out), &|out| print_double(to.value(), out));
+        }
+        Key::TextBucket(from, to) => {
+            return ends(&|out| lower(from.as_deref(), &text, out), &|out| upper(to, &text, out));
+        }
+        Key::RawBucket(from, to) => {
+            return ends(&|out| lower(from.as_deref(), &raw, out), &|out| upper(to, &raw, out));
+        }
+        Key::Null => {}
+        Key::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
+        Key::Long(number) => {
+            let _ = write!(out, "{number}");
+        }
+        Key::Double(number) => print_double(number.value(), out),
+        Key::Text(bytes) => text(bytes, out),
+        Key::Raw(bytes) => raw(bytes, out),
+    }
+    Parts::Value(from)
+}
+
+fn lower(from: Option<&[u8]>, print: &dyn Fn(&[u8], &mut String), out: &mut String) {
+    match from {
+        Some(from) => print(from, out),
+        None => out.push_str("-inf"),
     }
 }
 
-fn lower(from: Option<&[u8]>, print: &dyn Fn(&[u8]) -> String) -> String {
-    from.map_or_else(|| "-inf".to_owned(), print)
-}
-
-fn upper(to: &End<std::rc::Rc<[u8]>>, print: &dyn Fn(&[u8]) -> String) -> String {
+fn upper(to: &End<std::rc::Rc<[u8]>>, print: &dyn Fn(&[u8], &mut String), out: &mut String) {
     match to {
-        End::At(to) => print(to),
-        End::Infinite => "inf".to_owned(),
+        End::At(to) => print(to, out),
+        End::Infinite => out.push_str("inf"),
     }
 }
 
 /// A value of a group as it is shown.
-fn output(value: &Datum, what: &What) -> Tree {
-    match (value, what) {
-        (Datum::Several(values), What::Quantiles(quantiles, _)) => Tree::List(
-            quantiles
-                .iter()
-                .zip(values.iter())
-                .filter(|(_, value)| !matches!(value, Datum::Nothing))
-                .map(|(quantile, value)| {
-                    Tree::object([("quantile", Tree::Double(*quantile)), ("value", output(value, &What::Count))])
-                })
-                .collect(),
-        ),
-        (Datum::Nothing, _) => Tree::Null,
-        (Datum::Bool(flag), _) => Tree::Boolean(*flag),
-        (Datum::Long(number), _) => Tree::Integer(*number),
-        (Datum::Double(number), _) => Tree::Double(*number),
-        (Datum::Text(bytes), _) => Tree::Text(String::from_utf8_lossy(bytes).into_owned()),
-        (Datum::Raw(bytes), _) => Tree::Text(encode_base64(bytes)),
-        (Datum::Several(values), _) => Tree::List(values.iter().map(|value| output(value, what)).collect()),
+fn output(value: &Datum, what: &What, out: &mut dyn ValueWriter) {
+    match value {
+        Datum::Nothing => out.null(),
+        Datum::Bool(flag) => out.boolean(*flag),
+        Datum::Long(number) => out.integer(*number),
+        Datum::Double(number) => out.double(*number),
+        Datum::Text(bytes) => out.string(&String::from_utf8_lossy(bytes)),
+        Datum::Raw(bytes) => out.string(&encode_base64(bytes)),
+        Datum::Several(values) => {
+            out.begin_array();
+            match what {
+                What::Quantiles(quantiles, _) => {
+                    let known = |(_, value): &(&f64, &Datum)| !matches!(value, Datum::Nothing);
+                    for (quantile, value) in quantiles.iter().zip(values.iter()).filter(known) {
+                        out.begin_object();
+                        out.key("quantile");
+                        out.double(*quantile);
+                        out.key("value");
+                        output(value, what, out);
+                        out.end_object();
+                    }
+                }
+                _ => values.iter().for_each(|value| output(value, what, out)),
+            }
+            out.end_array();
+        }
     }
 }

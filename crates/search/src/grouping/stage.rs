@@ -9,11 +9,11 @@ use super::collect::{Collector, Kept, Progress};
 use super::continuation::ListPath;
 use super::firsts::classes;
 use super::groups::{Groups, HeldHit};
-use super::result::{Page, Writing, settle_hits, window};
+use super::page::{Page, window};
+use super::result::{Writing, settle_hits};
 use super::{PlannedGrouping, Seal};
 use crate::partition::View;
 use crate::reads::Reads;
-use crate::render::Tree;
 
 /// Hits whose ids and fields are read between looks at the deadline.
 const HITS_BATCH: usize = 128;
@@ -169,9 +169,7 @@ impl Grouping {
                 (0..of.keys.len()).for_each(|group| add(table, group as u32, &Vec::new()));
             }
         } else {
-            for (table, group, path) in &Page::new(&planned[request], groups)?.groups {
-                add(*table, *group, path);
-            }
+            Page::new(&planned[request], groups)?.walk(groups, &mut add);
         }
         self.step = Step::Ids { request, lists, next: 0 };
         Ok(Want::Pause)
@@ -207,8 +205,11 @@ impl Grouping {
             let max = groups.templates[of.table].hits[of.list].max;
             let hits = &mut groups.tables[of.table].hits[of.list][of.group as usize].hits;
             settle_hits(hits, planned.kept_hits(max));
-            let window =
-                if self.is_part { 0..hits.len() } else { window(hits.len(), max, planned.offsets.of(&of.path)) };
+            let window = match self.is_part {
+                // Whatever others add, no hit comes nearer to the first.
+                true => 0..planned.shown_hits(max).map_or(hits.len(), |shown| shown.min(hits.len())),
+                false => window(hits.len(), max, planned.offsets.of(&of.path)),
+            };
             let (table, list, group) = (of.table, of.list, of.group);
             shown.extend(window.map(|at| HitAt { table, list, group, at }));
         }
@@ -295,17 +296,16 @@ fn every(views: &[View]) -> Kept {
     Kept { documents: views.iter().enumerate().flat_map(of_view).collect(), scores: Vec::new() }
 }
 
-/// The answers of all requests, as trees. `sources` are the names of the clusters hits are of, by schema.
+/// The answers of all requests.
 ///
 /// # Errors
 /// If an order cannot be evaluated.
-pub(crate) fn write(
-    planned: &[PlannedGrouping],
-    groups: &mut [Groups],
-    seal: &Seal,
-    sources: &[String],
-) -> Result<Vec<Tree>, Rejection> {
-    let mut trees = Vec::with_capacity(planned.len());
+pub(crate) fn answers<'a>(
+    planned: &'a [PlannedGrouping],
+    groups: &'a mut [Groups],
+    seal: &'a Seal,
+) -> Result<Vec<Writing<'a>>, Rejection> {
+    let mut answers = Vec::with_capacity(planned.len());
     for (number, (planned, groups)) in planned.iter().zip(groups).enumerate() {
         // A request that fits no schema has no answer.
         if planned.bound.iter().all(Option::is_none) {
@@ -320,7 +320,7 @@ pub(crate) fn write(
             }
         }
         let page = Page::new(planned, groups)?;
-        trees.push(Writing { planned, groups, page: &page, seal, sources }.root(number));
+        answers.push(Writing { planned, groups, page, seal, number });
     }
-    Ok(trees)
+    Ok(answers)
 }

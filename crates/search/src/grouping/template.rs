@@ -77,6 +77,14 @@ impl Template {
         })
     }
 
+    /// The indices of the totals that an order is made of.
+    pub(crate) fn totals_of(&self, order: &Expression) -> Vec<usize> {
+        match self.total_of(order) {
+            Some(total) => vec![total],
+            None => order.children().into_iter().flat_map(|child| self.totals_of(child)).collect(),
+        }
+    }
+
     /// The index of the total an aggregate of an order is.
     pub(crate) fn total_of(&self, aggregate: &Expression) -> Option<usize> {
         let total = Total { what: what_of(aggregate)?, top: None };

@@ -2,7 +2,6 @@
 use std::cmp::Ordering;
 
 use brooklet_query::grouping::What;
-use brooklet_query::grouping::tree::Aggregator;
 use brooklet_task::Rejection;
 use brooklet_task::bytes::{Reader, Writer};
 
@@ -13,7 +12,6 @@ use super::partial::{read_datum, write_datum};
 /// The state of one total of one group.
 #[derive(Clone, Debug)]
 pub(crate) enum State {
-    Count(u64),
     /// Whole numbers, as they wrap around.
     Longs(i64),
     /// Numbers of which one at least had a fraction, in its type.
@@ -39,30 +37,6 @@ pub(crate) struct Deviation {
 }
 
 impl State {
-    /// Nothing added yet.
-    pub(crate) fn new(what: &What) -> State {
-        match what {
-            What::Count | What::CountGroups(_) => State::Count(0),
-            What::Quantiles(..) => State::Values(Vec::new()),
-            What::Aggregate(aggregator, _) => match aggregator {
-                Aggregator::Sum => State::Longs(0),
-                Aggregator::Avg => State::Mean { longs: 0, doubles: None, count: 0 },
-                Aggregator::Min => State::Least(Datum::Nothing),
-                Aggregator::Max => State::Greatest(Datum::Nothing),
-                Aggregator::Xor => State::Xor(0),
-                Aggregator::StdDev => State::Deviation(Box::default()),
-            },
-        }
-    }
-
-    /// Counts a document.
-    #[inline]
-    pub(super) fn count(&mut self) {
-        if let State::Count(count) = self {
-            *count += 1;
-        }
-    }
-
     /// Adds a value, every element of it. Returns bytes it takes more.
     #[inline]
     pub(crate) fn add(&mut self, value: &Datum) -> usize {
@@ -74,7 +48,6 @@ impl State {
     #[inline]
     fn add_one(&mut self, value: &Datum) {
         match self {
-            State::Count(count) => *count += 1,
             State::Longs(sum) => match value {
                 Datum::Double(value) => {
                     // The first of a type with fractions; all of one expression have it, so nothing was added before.
@@ -107,10 +80,9 @@ impl State {
         }
     }
 
-    /// Adds what another of its kind has.
-    pub(crate) fn merge(&mut self, other: &State) -> Result<(), Rejection> {
+    /// Adds what another of its kind has. Returns bytes it takes more.
+    pub(crate) fn merge(&mut self, other: &State) -> Result<usize, Rejection> {
         match (&mut *self, other) {
-            (State::Count(a), State::Count(b)) => *a = a.saturating_add(*b),
             (State::Longs(a), State::Longs(b)) => *a = a.wrapping_add(*b),
             (State::Doubles(a), State::Doubles(b)) => a.merge(b),
             // Schemas may have another type for the field of one name.
@@ -135,16 +107,18 @@ impl State {
                 a.sum.merge(&b.sum);
                 a.squares.merge(&b.squares);
             }
-            (State::Values(a), State::Values(b)) => a.extend_from_slice(b),
+            (State::Values(a), State::Values(b)) => {
+                a.extend_from_slice(b);
+                return Ok(8 * b.len());
+            }
             _ => return Err(Rejection::corrupt("totals of another grouping")),
         }
-        Ok(())
+        Ok(0)
     }
 
     /// What is shown, and ordered by.
     pub(crate) fn result(&self, what: &What) -> Datum {
         match self {
-            State::Count(count) => Datum::Long(*count as i64),
             State::Longs(sum) | State::Xor(sum) => Datum::Long(*sum),
             State::Doubles(sum) => Datum::Double(sum.value()),
             State::Mean { count: 0, .. } => Datum::Double(0.0),
@@ -165,7 +139,6 @@ impl State {
 
     pub(crate) fn write(&self, writer: &mut Writer) {
         match self {
-            State::Count(count) => writer.varint(*count),
             State::Longs(sum) => {
                 writer.u8(0);
                 writer.u64(*sum as u64);
@@ -194,13 +167,13 @@ impl State {
         }
     }
 
-    /// Reads the state of this total, and says what it takes beside its own size, bytes.
-    pub(crate) fn read(what: &What, reader: &mut Reader<'_>) -> Result<(State, usize), Rejection> {
-        let mut taken = 0;
-        let state = match State::new(what) {
-            State::Count(_) => State::Count(reader.varint()?),
-            State::Longs(_) if reader.u8()? == 0 => State::Longs(reader.u64()? as i64),
-            State::Longs(_) | State::Doubles(_) => State::Doubles(Box::new(ExactSum::read(reader)?)),
+    /// Reads what one of its kind wrote.
+    pub(crate) fn read(&self, reader: &mut Reader<'_>) -> Result<State, Rejection> {
+        Ok(match self {
+            State::Longs(_) | State::Doubles(_) => match reader.u8()? {
+                0 => State::Longs(reader.u64()? as i64),
+                _ => State::Doubles(Box::new(ExactSum::read(reader)?)),
+            },
             State::Mean { .. } => {
                 let count = reader.varint()?;
                 let mut bytes = [0; 16];
@@ -218,11 +191,9 @@ impl State {
             }
             State::Values(_) => {
                 let count = reader.count(8)?;
-                taken = 8 * count;
                 State::Values((0..count).map(|_| reader.f64()).collect::<Result<_, _>>()?)
             }
-        };
-        Ok((state, taken))
+        })
     }
 }
 
