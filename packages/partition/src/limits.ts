@@ -48,6 +48,8 @@ export const SEARCH_PARTITIONS = 64;
 export const MERGE_PARTIALS = 16;
 /** Bytes of them after which they are merged earlier. */
 export const MERGE_BYTES: number = 1 << 20;
+/** A partial result below this is merged as soon as it is there. */
+export const MERGED_AT_ONCE_BYTES: number = 16 << 10;
 /** Buckets that one search looks at in each thread at a time: one is searched while the other's result is merged. */
 export const SEARCH_BUCKETS_OF_THREAD = 2;
 

@@ -1,13 +1,14 @@
 /**
  * A query over as many partitions as it addresses: a bucket at a time in each thread, and what they find is merged as it
- * comes. What is held is one merged result and those of the buckets under way, however many partitions there are; and
+ * comes. What is held is one merged result and a few of buckets, however many partitions there are; and
  * whoever is asked later is told what is not worth finding any more.
  */
-import { type Engine, type Merged, NO_FLOOR } from "@brooklet/core";
+import { type Engine, type FloorBytes, type Merged, NO_FLOOR, type PartialBytes } from "@brooklet/core";
 import type { Answer, PartitionKey, SearchRequest, SearchScope, SearchStep } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
 import { drive, NOWHERE } from "./drive.ts";
 import { serviceError } from "./failure.ts";
+import { MERGE_BYTES, MERGE_PARTIALS, MERGED_AT_ONCE_BYTES } from "./limits.ts";
 
 /** What a query over many partitions is asked of. */
 export interface WideSearchPlace {
@@ -40,8 +41,8 @@ export async function searchWidely(
     const [only] = keys ?? [];
     if (keys?.length === 1 && only !== undefined) return await place.searchPartition(only, request, timeoutMs);
     const deadline = Deadline.in(timeoutMs, start).sooner(scope.timeoutMs, start);
-    const merged = await searchBuckets(place, request, bucketsOf(place, keys), { deadline, gone });
-    const task = place.engine.answer(request, merged === undefined ? [] : [merged.partial]);
+    const found = await searchBuckets(place, request, bucketsOf(place, keys), { deadline, gone });
+    const task = place.engine.answer(request, found);
     try {
       task.elapsed(performance.now() - start);
       return task.finish();
@@ -68,28 +69,28 @@ function bucketsOf(place: WideSearchPlace, keys: readonly PartitionKey[] | undef
   return Array.from(byBucket, ([bucket, of]) => ({ bucket, keys: of }));
 }
 
-/** Searches buckets, some at a time. After a failure, and when nothing can change the answer, no other is begun. */
+/**
+ * Searches buckets, some at a time, for the partial results that are the answer together. After a failure, and when
+ * nothing can change the answer, no other is begun.
+ */
 async function searchBuckets(
   place: WideSearchPlace,
   request: SearchRequest,
   parts: readonly Part[],
   { deadline, gone }: { readonly deadline: Deadline; readonly gone: AbortSignal | undefined },
-): Promise<Merged | undefined> {
-  const { engine } = place;
+): Promise<readonly PartialBytes[]> {
   const nowSeconds = Math.floor(Date.now() / 1_000);
-  let merged: Merged | undefined;
+  const found = new Found(place.engine, request);
   let failed = false;
   let next = 0;
   const work = async (): Promise<void> => {
     for (;;) {
       const part = parts[next];
-      if (part === undefined || failed || merged?.over === true) return;
+      if (part === undefined || failed || found.over) return;
       gone?.throwIfAborted();
       next += 1;
-      const floor = merged?.floor ?? NO_FLOOR;
-      const found = await place.searchBucket(request, { ...part, nowSeconds, floor }, deadline.remainingMs);
-      const partials = merged === undefined ? [found.partial] : [merged.partial, found.partial];
-      merged = drive(engine.merge(request, merged?.floor ?? NO_FLOOR, partials), NOWHERE, forever());
+      const step = { ...part, nowSeconds, floor: found.floor };
+      found.add(await place.searchBucket(request, step, deadline.remainingMs));
     }
   };
   const working = Array.from({ length: Math.min(place.bucketsAtOnce, parts.length) }, () =>
@@ -99,7 +100,48 @@ async function searchBuckets(
     }),
   );
   await Promise.all(working);
-  return merged;
+  return found.partials;
+}
+
+/**
+ * What was found so far. Small partial results are merged as they come, so that the floor rises; large ones, which are so
+ * by their groups, when there are some, as each merge reads and writes all that was merged before.
+ */
+class Found {
+  readonly #engine: Engine;
+  readonly #request: SearchRequest;
+  #merged: Merged | undefined;
+  #waiting: PartialBytes[] = [];
+  #waitingBytes = 0;
+
+  constructor(engine: Engine, request: SearchRequest) {
+    this.#engine = engine;
+    this.#request = request;
+  }
+
+  /** Below which nothing is wanted any more. */
+  get floor(): FloorBytes {
+    return this.#merged?.floor ?? NO_FLOOR;
+  }
+
+  /** Whether nothing more can change the answer. */
+  get over(): boolean {
+    return this.#merged?.over === true;
+  }
+
+  /** All of it. */
+  get partials(): readonly PartialBytes[] {
+    return this.#merged === undefined ? this.#waiting : [this.#merged.partial, ...this.#waiting];
+  }
+
+  add({ partial, over }: Merged): void {
+    this.#waiting.push(partial);
+    this.#waitingBytes += partial.length;
+    const isLarge = partial.length >= MERGED_AT_ONCE_BYTES && !over;
+    if (isLarge && this.#waiting.length < MERGE_PARTIALS && this.#waitingBytes < MERGE_BYTES) return;
+    this.#merged = drive(this.#engine.merge(this.#request, this.floor, this.partials), NOWHERE, forever());
+    [this.#waiting, this.#waitingBytes] = [[], 0];
+  }
 }
 
 function forever(): Deadline {
