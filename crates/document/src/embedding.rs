@@ -48,6 +48,21 @@ impl Embeddings {
         self.0.insert(wanted, embedding);
     }
 
+    /// Reads what the host knows, as an update takes it: as often as it asked, the texts that were wanted and their
+    /// embeddings.
+    ///
+    /// # Errors
+    /// As [`Embeddings::read`].
+    pub fn read_known(known: &[u8]) -> Result<Embeddings, Rejection> {
+        let mut embeddings = Embeddings::default();
+        let mut reader = Reader::new(known);
+        while reader.remaining() > 0 {
+            let wanted = read_wanted(reader.bytes()?)?;
+            embeddings.0.extend(Embeddings::read(&wanted, reader.bytes()?)?.0);
+        }
+        Ok(embeddings)
+    }
+
     /// Reads what the host answers to `wanted`: an embedding for each, in that order. Nothing at all is no embeddings.
     ///
     /// # Errors
@@ -81,6 +96,19 @@ pub fn write_wanted(wanted: &[EmbeddingWanted]) -> Vec<u8> {
         writer.text(&one.text);
     }
     writer.finish()
+}
+
+fn read_wanted(bytes: &[u8]) -> Result<Vec<EmbeddingWanted>, Rejection> {
+    let mut reader = Reader::new(bytes);
+    let count = reader.count(7)?;
+    let wanted = (0..count).map(|_| {
+        let embedder = reader.text()?.to_owned();
+        let (is_query, values) = (reader.u8()? == 1, reader.u32()?);
+        Ok(EmbeddingWanted { embedder, is_query, values, text: reader.text()?.to_owned() })
+    });
+    let wanted = wanted.collect::<Result<_, Rejection>>()?;
+    reader.end()?;
+    Ok(wanted)
 }
 
 fn read_embedding(reader: &mut Reader<'_>) -> Result<Embedding, Rejection> {

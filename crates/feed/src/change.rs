@@ -9,6 +9,9 @@ use crate::Reason;
 
 /// Segments of one tier are merged when there are this many, so each document is rewritten about once per tier.
 const FAN: usize = 8;
+/// The same for what a feed loads in bulk: its segments are larger, and one of them reaches the highest tier by one merge.
+/// In the end they are settled like all others.
+const FAN_OF_LOADS: usize = 16;
 /// Documents of a segment of the lowest tier: about what a tail has when it is folded.
 const LOWEST: usize = 256;
 
@@ -51,7 +54,8 @@ pub(crate) fn choose(
         let inputs = match reason {
             Reason::Rewrite => of_schema.into_iter().filter(|s| s.header.fingerprint != *fingerprint).collect(),
             Reason::Settle => settled(of_schema, puts, forget_before),
-            Reason::Fold => by_tiers(of_schema, puts, *fingerprint),
+            Reason::Fold => by_tiers(of_schema, puts, *fingerprint, FAN),
+            Reason::Load => by_tiers(of_schema, puts, *fingerprint, FAN_OF_LOADS),
         };
         if puts > 0 || !inputs.is_empty() {
             merges.push(Merge { schema: schema.clone(), inputs });
@@ -66,7 +70,7 @@ fn tier(documents: usize) -> u32 {
 
 /// The segments to merge with `puts` documents: a whole tier when it is full, and whatever is mostly dead. Segments as
 /// large as segments get are left alone: merging them would only copy.
-fn by_tiers(segments: Vec<Rc<StoredSegment>>, puts: usize, fingerprint: u64) -> Vec<Rc<StoredSegment>> {
+fn by_tiers(segments: Vec<Rc<StoredSegment>>, puts: usize, fingerprint: u64, fan: usize) -> Vec<Rc<StoredSegment>> {
     let (mut chosen, rest): (Vec<_>, Vec<_>) = segments.into_iter().partition(|segment| {
         segment.header.fingerprint != fingerprint || alive(segment) * 2 < segment.header.documents as usize
     });
@@ -74,7 +78,7 @@ fn by_tiers(segments: Vec<Rc<StoredSegment>>, puts: usize, fingerprint: u64) -> 
     for level in 0..=tier(limits::SEGMENT_DOCUMENTS) {
         let of_tier = rest.iter().filter(|segment| tier(alive(segment)) == level && !is_full(segment));
         let of_tier: Vec<_> = of_tier.cloned().collect();
-        if tier(documents) >= level && of_tier.len() + 1 >= FAN {
+        if tier(documents) >= level && of_tier.len() + 1 >= fan {
             documents += of_tier.iter().map(|segment| alive(segment)).sum::<usize>();
             chosen.extend(of_tier);
         }

@@ -16,7 +16,7 @@ use brooklet_segment::{
     Change, Halt, Manifest, NewSegment, Operation, Place, REMOVED, SegmentBuilder, StoredOperation, StoredSegment,
     write_liveness,
 };
-use brooklet_task::bytes::Reader;
+use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, BlockRef, Rejection, Task, Want, limits};
 
 use crate::change::{Merge, choose, last_operations, segment_schema};
@@ -27,6 +27,8 @@ use crate::cursor::{Cursor, Dated, Fetched, find};
 pub enum Reason {
     /// Its tail is long.
     Fold,
+    /// Operations that were never in the tail are loaded.
+    Load,
     /// The schema stores other columns now.
     Rewrite,
     /// It is idle: one large segment is faster to search than several small ones.
@@ -113,7 +115,7 @@ impl Compact {
         schemas: Vec<(String, Vec<ColumnSpec>)>,
         given: BTreeMap<String, StoredOperation>,
     ) -> Compact {
-        Compact::new(place, Reason::Fold, next_segment, schemas, given)
+        Compact::new(place, Reason::Load, next_segment, schemas, given)
     }
 
     fn new(
@@ -153,9 +155,11 @@ impl Compact {
         let State::Hide(hide) = &mut self.state else { return Ok(None) };
         let mut found = Vec::new();
         let mut missing = false;
+        // The ids come in their order: each is looked for in a segment behind the one before.
+        let mut near = vec![u32::MAX; hide.segments.len()];
         for _ in 0..hide.ids.len() {
             let Some(id) = hide.ids.pop_front() else { break };
-            match find_everywhere(&hide.segments, &id, &mut self.fetched) {
+            match find_everywhere(&hide.segments, &id, &mut self.fetched, &mut near) {
                 Ok(places) => found.extend(places),
                 Err(Halt::Missing) => {
                     missing = true;
@@ -234,6 +238,13 @@ impl Compact {
         Ok(Some(Want::Pause))
     }
 
+    /// What is to be committed; nothing if nothing is, or the end was not reached.
+    pub(crate) fn into_change(self) -> Option<Change> {
+        let Change { operation, removed, liveness, segments } = &self.change;
+        let nothing = *operation == 0 && removed.is_empty() && liveness.is_empty() && segments.is_empty();
+        (!nothing && matches!(self.state, State::Done)).then_some(self.change)
+    }
+
     fn want_missing(&mut self) -> Want {
         let missing = self.fetched.take_missing();
         self.asked.extend(&missing);
@@ -251,11 +262,16 @@ pub(crate) fn columns_of(application: &Application) -> Vec<(String, Vec<ColumnSp
     schemas.chain([(REMOVED.to_owned(), removed_columns())]).collect()
 }
 
-fn find_everywhere(segments: &[Rc<StoredSegment>], id: &str, fetched: &mut Fetched) -> Result<Vec<(usize, u32)>, Halt> {
+fn find_everywhere(
+    segments: &[Rc<StoredSegment>],
+    id: &str,
+    fetched: &mut Fetched,
+    near: &mut [u32],
+) -> Result<Vec<(usize, u32)>, Halt> {
     let mut places = Vec::new();
     let mut missing = false;
-    for (index, segment) in segments.iter().enumerate() {
-        match find(segment, id, fetched) {
+    for (index, (segment, near)) in segments.iter().zip(near).enumerate() {
+        match find(segment, id, fetched, near) {
             Ok(ordinal) => places.extend(ordinal.map(|ordinal| (index, ordinal))),
             Err(Halt::Missing) => missing = true,
             Err(halt) => return Err(halt),
@@ -383,11 +399,10 @@ impl Task for Compact {
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<u8>, Rejection> {
-        let Change { operation, removed, liveness, segments } = &self.change;
-        let nothing = *operation == 0 && removed.is_empty() && liveness.is_empty() && segments.is_empty();
-        if nothing || !matches!(self.state, State::Done) {
-            return Ok(Vec::new());
+        let mut writer = Writer::new();
+        if let Some(change) = self.into_change() {
+            change.write(&mut writer);
         }
-        Ok(self.change.encode())
+        Ok(writer.finish())
     }
 }

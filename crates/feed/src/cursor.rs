@@ -3,7 +3,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use brooklet_document::Document;
-use brooklet_segment::{BlockSource, Halt, StoredSegment, find_id, open, read_document, read_time};
+use brooklet_segment::{BlockSource, Halt, StoredSegment, find_id_near, open, read_document, read_time};
 use brooklet_task::{Block, BlockRef, Rejection};
 
 /// Blocks fetched for a merge: payloads by place. What was read stays until the cursor has passed it.
@@ -107,9 +107,14 @@ impl Cursor {
     }
 }
 
-/// The ordinal of `id` in a segment, if it is there (alive or not).
-pub(crate) fn find(segment: &StoredSegment, id: &str, fetched: &mut Fetched) -> Result<Option<u32>, Halt> {
+/// The ordinal of `id` in a segment, if it is there (alive or not). `near`: as of [`find_id_near`].
+pub(crate) fn find(
+    segment: &StoredSegment,
+    id: &str,
+    fetched: &mut Fetched,
+    near: &mut u32,
+) -> Result<Option<u32>, Halt> {
     let mut used = Vec::new();
     let mut blocks = Of { fetched, segment: segment.number, used: &mut used };
-    find_id(&segment.header, id, &mut blocks)
+    find_id_near(&segment.header, id, &mut blocks, near)
 }

@@ -144,9 +144,11 @@ impl Load {
             }
             return Ok(writer.finish());
         };
-        let change = writing.finish()?;
-        writer.u8(u8::from(!change.is_empty()));
-        writer.raw(&change);
+        let change = writing.into_change();
+        writer.u8(u8::from(change.is_some()));
+        if let Some(change) = change {
+            change.write(&mut writer);
+        }
         Ok(writer.finish())
     }
 }

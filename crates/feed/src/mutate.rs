@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use brooklet_document::embedding::Embeddings;
+use brooklet_document::embedding::{EmbeddingWanted, Embeddings, write_wanted};
 use brooklet_document::json::{ReadOptions, read_fields, read_update};
 use brooklet_document::selection::{Outcome, Selection, Subject};
 use brooklet_document::update::Update;
@@ -51,7 +51,8 @@ pub(crate) struct Target {
 
 enum Change {
     Put(Vec<(String, Value)>),
-    Update(Update),
+    /// With the embeddings that are known.
+    Update(Update, Embeddings),
     Remove,
 }
 
@@ -71,6 +72,8 @@ enum Written {
     Nothing,
     /// The application does not store such documents.
     NotStored,
+    /// Nothing before these texts are embedded.
+    Wanted(Vec<EmbeddingWanted>),
 }
 
 impl Mutate {
@@ -95,7 +98,7 @@ impl Mutate {
         let condition = from_url.or(body.condition.as_deref().filter(|text| !text.is_empty()));
         let condition = condition.map(|text| Selection::parse(text, application, Code::InvalidDocument)).transpose();
         let condition = condition.map_err(|error| error.within("Failed to parse test and set condition"))?;
-        let blind = condition.is_none() && !matches!(body.change, Change::Update(_));
+        let blind = condition.is_none() && !matches!(body.change, Change::Update(..));
         let state = match (blind, pending.is_empty()) {
             (true, _) => State::Found(None),
             (false, false) => State::Found(document_of(StoredOperation::decode(&place.key, pending)?)),
@@ -145,7 +148,8 @@ impl Mutate {
                 let mut found = None;
                 let mut missing = false;
                 for segment in &segments {
-                    match find(segment, self.id.as_str(), &mut self.fetched) {
+                    let mut anywhere = u32::MAX;
+                    match find(segment, self.id.as_str(), &mut self.fetched, &mut anywhere) {
                         Ok(Some(ordinal)) if segment.liveness.get(ordinal as usize) => found = Some((segment, ordinal)),
                         Ok(_) => {}
                         Err(Halt::Missing) => missing = true,
@@ -181,12 +185,15 @@ impl Mutate {
         let changed = match change {
             Change::Remove => return Ok(Written::Operation(Operation::Remove(id))),
             Change::Put(fields) => Document { id, fields },
-            Change::Update(_) if !exists && !self.create => return Ok(Written::Nothing),
-            Change::Update(update) if exists && update.is_empty() => return Ok(Written::Nothing),
-            Change::Update(update) => {
+            Change::Update(..) if !exists && !self.create => return Ok(Written::Nothing),
+            Change::Update(update, _) if exists && update.is_empty() => return Ok(Written::Nothing),
+            Change::Update(update, embeddings) => {
                 let mut document = document.unwrap_or(Document { id, fields: Vec::new() });
                 update.apply(&mut document)?;
-                self.target.make_again(&self.id, &mut document, &update)?;
+                let wanted = self.target.make_again(&mut document, exists.then_some(&update), &embeddings)?;
+                if !wanted.is_empty() {
+                    return Ok(Written::Wanted(wanted));
+                }
                 document
             }
         };
@@ -225,11 +232,12 @@ impl Mutate {
         Want::Blocks(missing)
     }
 
-    /// The bytes to store, or nothing; with what was ignored.
+    /// The bytes to store, or nothing, or the texts to embed; with what was ignored.
     fn encode(&self, written: Written) -> Result<Vec<u8>, Rejection> {
         let mut writer = Writer::new();
-        writer.u8(u8::from(self.ignored) | u8::from(matches!(written, Written::NotStored)) << 1);
-        let operation = match written {
+        let (not_stored, wanted) = (matches!(written, Written::NotStored), matches!(written, Written::Wanted(_)));
+        writer.u8(u8::from(self.ignored) | u8::from(not_stored) << 1 | u8::from(wanted) << 2);
+        let bytes = match written {
             Written::Operation(operation) => {
                 let operation = StoredOperation { schema: self.target.schema.name.clone(), time: self.now, operation };
                 let is_put = matches!(operation.operation, Operation::Put(_));
@@ -240,8 +248,9 @@ impl Mutate {
                 bytes
             }
             Written::Nothing | Written::NotStored => Vec::new(),
+            Written::Wanted(texts) => write_wanted(&texts),
         };
-        writer.bytes(&operation);
+        writer.bytes(&bytes);
         Ok(writer.finish())
     }
 }
@@ -273,7 +282,8 @@ impl Body {
             2 => {
                 let body = read_update(schema, id, request.body, options)?;
                 let (create, ignored) = (body.create.unwrap_or(false), !body.ignored.is_empty());
-                Ok(Body { change: Change::Update(body.update), condition: body.condition, create, ignored })
+                let change = Change::Update(body.update, Embeddings::read_known(request.embeddings)?);
+                Ok(Body { change, condition: body.condition, create, ignored })
             }
             3 => Ok(Body { change: Change::Remove, condition: None, create: false, ignored: false }),
             other => Err(Rejection::new(Code::BadRequest, format!("Unknown kind of operation {other}"))),
@@ -290,29 +300,30 @@ impl Target {
         Ok(Target { schema: schema.clone(), stored, bytes_max })
     }
 
-    /// Makes the fields outside the document again whose inputs an update changed.
-    fn make_again(&self, id: &DocumentId, document: &mut Document, update: &Update) -> Result<(), Rejection> {
-        let schema = &self.schema;
-        let changed = |field: &str| {
-            update.fields.iter().any(|of| of.field == field) || update.paths.iter().any(|of| of.path.field == field)
+    /// Makes the fields outside the document again: those that are made of what an update changed, or all of them of a
+    /// document that was not there. The texts that must be embedded before, if there are any; then nothing is made.
+    fn make_again(
+        &self,
+        document: &mut Document,
+        changed: Option<&Update>,
+        embeddings: &Embeddings,
+    ) -> Result<Vec<EmbeddingWanted>, Rejection> {
+        let is_updated = |field: &str| {
+            changed.is_some_and(|update| {
+                let mut paths = update.paths.iter().map(|of| &of.path.field);
+                update.fields.iter().any(|of| of.field == field) || paths.any(|of| of == field)
+            })
         };
-        if schema.made_fields().next().is_none() {
-            return Ok(());
+        // All is made again where that is cheap.
+        let embeds = self.schema.made_fields().any(|field| !field.script.embed_calls().is_empty());
+        let only: Option<&dyn Fn(&str) -> bool> = if embeds && changed.is_some() { Some(&is_updated) } else { None };
+        let made = make_fields(&self.schema, &document.id, &document.fields, embeddings, only)?;
+        if made.wanted.is_empty() {
+            // What nothing is made of any more is gone.
+            document.fields.retain(|(name, _)| !made.ran.contains(name));
+            document.fields.extend(made.fields);
         }
-        let embeds = schema.made_fields().any(|field| !field.script.embed_calls().is_empty());
-        if !embeds {
-            document.fields.retain(|(name, _)| schema.made_fields().all(|field| field.name != *name));
-        }
-        let only: Option<&dyn Fn(&str) -> bool> = if embeds { Some(&changed) } else { None };
-        let made = make_fields(schema, id.as_str(), &document.fields, &Embeddings::default(), only)?;
-        if !made.wanted.is_empty() {
-            let message =
-                format!("An update of '{id}' changes a text that is embedded: put the whole document instead");
-            return Err(Rejection::new(Code::Unsupported, message));
-        }
-        document.fields.retain(|(name, _)| made.fields.iter().all(|(of, _)| of != name));
-        document.fields.extend(made.fields);
-        Ok(())
+        Ok(made.wanted)
     }
 
     /// Whether the application stores a document with these fields.

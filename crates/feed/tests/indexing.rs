@@ -93,16 +93,20 @@ fn what_cannot_be_made_names_its_statement() {
 }
 
 #[test]
-fn updates_run_what_reads_an_updated_field() {
+fn updates_make_again_what_reads_an_updated_field() {
     let application = application(
         "field f type string { indexing: input a | index }\n field g type string { indexing: \"x\" | index }\n\
          field h type string { indexing: (input a || \"\") . (input b || \"\") | index }",
     );
-    let update = [("b".to_owned(), text("new"))];
-    let is_updated = |name: &str| name == "b";
-    let schema = &application.schemas[0];
-    let made = make_fields(schema, "id:n:t::1", &update, &Embeddings::default(), Some(&is_updated)).unwrap();
-    assert_eq!(made.fields, [("g".to_owned(), text("x")), ("h".to_owned(), text("new"))]);
+    let document = [("a".to_owned(), text("old ")), ("b".to_owned(), text("new"))];
+    let made = |updated: &str| {
+        let is_updated = |name: &str| name == updated;
+        let schema = &application.schemas[0];
+        make_fields(schema, "id:n:t::1", &document, &Embeddings::default(), Some(&is_updated)).unwrap()
+    };
+    assert_eq!((made("b").fields, made("b").ran), (vec![("h".to_owned(), text("old new"))], vec!["h".to_owned()]));
+    assert_eq!(made("a").ran, ["f", "h"]);
+    assert_eq!((made("l").fields, made("l").ran), (vec![], Vec::<String>::new()));
 }
 
 fn wanted(of: &str, values: u32) -> EmbeddingWanted {

@@ -8,7 +8,7 @@ pub const HEADER_BLOCK: u32 = u32::MAX;
 pub const LIVENESS_BLOCK: u32 = u32::MAX - 1;
 
 /// Bytes of the checksum at the end of a block.
-const CHECKSUM_BYTES: usize = 8;
+pub(crate) const CHECKSUM_BYTES: usize = 8;
 
 fn checksum(key: &str, segment: u32, block: u32, payload: &[u8]) -> u64 {
     let place = u64::from(segment) << 32 | u64::from(block);
@@ -46,6 +46,16 @@ impl BlockSink {
     #[must_use]
     pub fn next(&self) -> u32 {
         self.blocks.len() as u32
+    }
+
+    /// Adds a block of these bytes, in memory that its checksum fits into as well.
+    ///
+    /// # Panics
+    /// As [`BlockSink::push`].
+    pub fn push_copy(&mut self, payload: &[u8]) {
+        let mut block = Vec::with_capacity(payload.len() + CHECKSUM_BYTES);
+        block.extend_from_slice(payload);
+        self.push(block);
     }
 
     /// Adds a block.

@@ -53,10 +53,24 @@ pub fn read_id(header: &Header, ordinal: u32, blocks: &mut dyn BlockSource) -> R
 /// # Errors
 /// If a block is missing or damaged.
 pub fn find_id(header: &Header, id: &str, blocks: &mut dyn BlockSource) -> Result<Option<u32>, Halt> {
+    let mut anywhere = u32::MAX;
+    find_id_near(header, id, blocks, &mut anywhere)
+}
+
+/// The same for one of many ids in their order; `near` is where the one before was, or would be.
+///
+/// # Errors
+/// As [`find_id`].
+pub fn find_id_near(
+    header: &Header,
+    id: &str,
+    blocks: &mut dyn BlockSource,
+    near: &mut u32,
+) -> Result<Option<u32>, Halt> {
     let ids = Ids::of(column(header, &ColumnSpec::ids())?)?;
     let Some(index) = ids.block_of_id(id) else { return Ok(None) };
     let block = blocks.block(ids.part().first_block + index)?;
-    Ok(ids.find(id, index, block.bytes())?)
+    Ok(ids.find(id, index, block.bytes(), near)?)
 }
 
 /// The first ordinal whose id is greater than `id`, alive or not; the number of documents if there is none.

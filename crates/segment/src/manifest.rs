@@ -141,10 +141,9 @@ pub struct Change {
 }
 
 impl Change {
-    /// The bytes for the host.
-    #[must_use]
-    pub fn encode(&self) -> Vec<u8> {
-        let mut writer = Writer::new();
+    /// Appends the bytes for the host.
+    pub fn write(self, writer: &mut Writer) {
+        writer.reserve(self.bytes_at_most());
         writer.u64(self.operation);
         writer.varint(self.removed.len() as u64);
         self.removed.iter().for_each(|segment| writer.u32(*segment));
@@ -154,15 +153,26 @@ impl Change {
             writer.bytes(liveness);
         }
         writer.varint(self.segments.len() as u64);
-        for segment in &self.segments {
+        for segment in self.segments {
             writer.u32(segment.number);
             writer.text(&segment.schema);
             writer.u32(segment.documents);
             writer.bytes(&segment.header);
             writer.bytes(&segment.liveness);
             writer.varint(segment.blocks.len() as u64);
-            segment.blocks.iter().for_each(|block| writer.bytes(block));
+            // Each is let go when it is written: a large segment is not in memory twice.
+            segment.blocks.into_iter().for_each(|block| writer.bytes(&block));
         }
-        writer.finish()
+    }
+
+    /// The longest that the numbers beside `bytes` can make it.
+    fn bytes_at_most(&self) -> usize {
+        const OF_NUMBERS: usize = 64;
+        let of_segment = |segment: &NewSegment| {
+            let blocks: usize = segment.blocks.iter().map(|block| block.len() + OF_NUMBERS).sum();
+            segment.schema.len() + segment.header.len() + segment.liveness.len() + blocks + OF_NUMBERS
+        };
+        let liveness: usize = self.liveness.iter().map(|(_, bytes)| bytes.len() + OF_NUMBERS).sum();
+        OF_NUMBERS * (1 + self.removed.len()) + liveness + self.segments.iter().map(of_segment).sum::<usize>()
     }
 }

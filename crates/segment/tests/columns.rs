@@ -9,8 +9,8 @@ use brooklet_segment::column::text::{self, Element, Text, cut, normalise, read_p
 use brooklet_segment::column::vector::{self, Vectors, code_stride};
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind, position_bits};
 use brooklet_segment::{
-    BlockSource, BuiltSegment, ColumnHeader, Header, SegmentBuilder, find_id, open, read_array, read_document, read_id,
-    read_time, vector_rows,
+    BlockSource, BuiltSegment, ColumnHeader, Header, SegmentBuilder, find_id, find_id_near, open, read_array,
+    read_document, read_id, read_time, vector_rows,
 };
 use fixture::{Payloads, build, config, dense, documents, specs};
 use proptest::prelude::*;
@@ -59,6 +59,8 @@ fn check(documents: &[Document]) {
     let segment = build(documents);
     assert_eq!(segment.header.blocks as usize, segment.payloads.len());
     let mut reading = Reading::of(&segment);
+    // Kept from one to the next, whatever came of it.
+    let mut near = documents.len() as u32 / 2;
     for (ordinal, document) in documents.iter().enumerate() {
         let ordinal = ordinal as u32;
         let read = reading.document(ordinal);
@@ -67,6 +69,10 @@ fn check(documents: &[Document]) {
         assert_eq!(find_id(&reading.header, &document.id, &mut reading.blocks).expect("a search"), Some(ordinal));
         for other in [format!("{}0", document.id), document.id.replace("u:", "u:!"), "id:a:all:g=u:".to_owned()] {
             assert_eq!(find_id(&reading.header, &other, &mut reading.blocks).expect("a search"), None);
+            let found = find_id_near(&reading.header, &other, &mut reading.blocks, &mut near);
+            assert_eq!(found.expect("a search"), None);
+            let found = find_id_near(&reading.header, &document.id, &mut reading.blocks, &mut near);
+            assert_eq!((found.expect("a search"), near), (Some(ordinal), ordinal));
         }
     }
     let columns = reading.header.columns.clone();

@@ -26,6 +26,10 @@ impl Writer {
     pub fn finish(self) -> Vec<u8> {
         self.0
     }
+    /// Makes room for so many bytes more, which are then written without the buffer being moved.
+    pub fn reserve(&mut self, bytes: usize) {
+        self.0.reserve(bytes);
+    }
     /// One byte.
     pub fn u8(&mut self, value: u8) {
         self.0.push(value);

@@ -57,6 +57,7 @@ const REASON = { fold: 1, schema: 2, settle: 3 } as const;
 const FLAG_CREATE = 1;
 const FLAG_IGNORED_FIELDS = 1;
 const FLAG_IGNORED_OPERATION = 2;
+const FLAG_WANTS_EMBEDDINGS = 4;
 const NOTHING = new Uint8Array();
 
 /** An embedder of services.xml: `prepend/query`, `transformer-model@path` and their kin, each with its value. */
@@ -183,11 +184,13 @@ export class Core implements Engine {
       .bytes(queued ?? NOTHING);
     return this.#open(KIND.mutate, writeOperation(writer, request), (result) => {
       const reader = new Reader(result);
-      const [flags, operation] = [reader.u8(), reader.bytes()];
+      const [flags, bytes] = [reader.u8(), reader.bytes()];
+      const wants = (flags & FLAG_WANTS_EMBEDDINGS) !== 0;
       return {
-        operation: operation.length === 0 ? undefined : asOperation(operation),
+        operation: wants || bytes.length === 0 ? undefined : asOperation(bytes),
         ignoredFields: (flags & FLAG_IGNORED_FIELDS) !== 0,
         ignoredOperation: (flags & FLAG_IGNORED_OPERATION) !== 0,
+        wanted: wants ? bytes : undefined,
       };
     });
   }

@@ -1,6 +1,9 @@
 /** Texts that the core wants embedded, and the embeddings it is given for them (docs/abi.md, embeddings). */
 import { Reader, Writer } from "./frame.ts";
 
+/** The status of an outcome that is none yet: texts have to be embedded before. */
+export const WANTS_EMBEDDINGS = 0;
+
 /** A text to be embedded, and how. */
 export interface EmbeddingWanted {
   /** The component that embeds; nothing if the only one there is is meant. */
@@ -32,6 +35,15 @@ export function decodeWanted(bytes: Uint8Array): readonly EmbeddingWanted[] {
 export function encodeEmbeddings(embeddings: readonly Embedding[]): Uint8Array {
   const writer = new Writer().varint(embeddings.length);
   for (const embedding of embeddings) writeEmbedding(writer, embedding);
+  return writer.finish();
+}
+
+/** What is known of texts that updates wanted: each time what was wanted, as it came, and the embeddings of it. */
+export function encodeKnown(
+  known: readonly { readonly wanted: Uint8Array; readonly embeddings: Uint8Array }[],
+): Uint8Array {
+  const writer = new Writer();
+  for (const { wanted, embeddings } of known) writer.bytes(wanted).bytes(embeddings);
   return writer.finish();
 }
 

@@ -16,7 +16,14 @@ export {
   type LanguageModelConfig,
   type SearchChainConfig,
 } from "./core.ts";
-export { type Embedding, type EmbeddingWanted, encodeEmbeddings } from "./embedding.ts";
+export {
+  decodeWanted,
+  type Embedding,
+  type EmbeddingWanted,
+  encodeEmbeddings,
+  encodeKnown,
+  WANTS_EMBEDDINGS,
+} from "./embedding.ts";
 export { Reader, Writer } from "./frame.ts";
 export type { RawCore, RawInstance, RawTask } from "./instance.ts";
 export type {

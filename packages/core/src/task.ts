@@ -83,6 +83,8 @@ export interface Mutation {
   readonly ignoredFields: boolean;
   /** The application does not store such a document. */
   readonly ignoredOperation: boolean;
+  /** Texts that have to be embedded before (`decodeWanted`); then nothing is written. */
+  readonly wanted: Uint8Array | undefined;
 }
 
 /** A query as it came over the wire. */

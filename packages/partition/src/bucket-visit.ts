@@ -3,13 +3,14 @@
  * done in short turns between which others are served, and ends when the page is full or its time is over; the position
  * it gives back is one that folding, compaction and a restart keep. What is selected and shown is the core's business.
  */
-import { type Engine, type PageFormat, type PartitionPage, Reader } from "@brooklet/core";
+import { type Engine, type PageFormat, type PartitionPage, Reader, WANTS_EMBEDDINGS } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
 import type {
   MassOperation,
   MassOutcome,
   OperationRequest,
   Outcome,
+  PartitionKey,
   Visit,
   VisitPage,
   VisitPosition,
@@ -51,17 +52,14 @@ export function visitNowhere(engine: Engine, visit: Visit, operation?: MassOpera
   try {
     drive(engine.visit(nowhere, 0, visit, bounds), EMPTY, deadline);
     if (operation?.kind !== "update") return;
-    const request = sampleRequest(visit, operation);
-    // One with texts to embed is looked at when they are.
-    if (drive(engine.embeddings(request), EMPTY, deadline).length > 0) return;
-    drive(engine.mutate(nowhere, 0, undefined, request), EMPTY, deadline);
+    drive(engine.mutate(nowhere, 0, undefined, sampleRequest(visit, operation)), EMPTY, deadline);
   } catch (error) {
     throw serviceError(error);
   }
 }
 
 /** The operation on a document that is made for it. */
-export function sampleRequest({ namespace, types: [type = ""] }: Visit, operation: MassOperation): OperationRequest {
+function sampleRequest({ namespace, types: [type = ""] }: Visit, operation: MassOperation): OperationRequest {
   return { ...operation, id: `id:${namespace}:${type}::x`, create: true, condition: "" };
 }
 
@@ -105,26 +103,37 @@ export async function applyToSelected(
   timeoutMs: number,
 ): Promise<MassOutcome> {
   const deadline = Deadline.in(timeoutMs);
+  const apart: { key: PartitionKey; id: string }[] = [];
   let documents = 0;
   try {
     const walk = new Walk(place, visit, "ids", step);
-    while (!walk.done && documents < step.documentsMax && !deadline.passed) {
+    // What is left apart takes time: the step ends with the page that has some.
+    while (!walk.done && documents < step.documentsMax && apart.length === 0 && !deadline.passed) {
       const before = walk.position;
       const page = await walk.next(Math.min(MASS_DOCUMENTS, step.documentsMax - documents), step.bytesMax);
+      const ids = idsOf(page);
       const outcomes = await Promise.all(
-        idsOf(page).map((id) => {
+        ids.map((id) => {
           const request = { ...operation, id, create: false, condition: visit.selection };
           return place.partition(page.key).apply(request, Math.max(deadline.remainingMs, VISIT_TURN_MS));
         }),
       );
-      const failure = outcomes.find(({ status }) => status !== 200 && status !== 404 && status !== 412);
-      if (failure !== undefined) return { documents, next: before, failure };
+      ids.forEach((id, index) => {
+        if (outcomes[index]?.status === WANTS_EMBEDDINGS) apart.push({ key: page.key as PartitionKey, id });
+      });
+      const failure = outcomes.find(({ status }) => isFailure(status) && status !== WANTS_EMBEDDINGS);
+      if (failure !== undefined) return { documents, next: before, apart, failure };
       documents += page.documents;
     }
-    return walk.done ? { documents } : { documents, next: walk.position };
+    return walk.done ? { documents, apart } : { documents, apart, next: walk.position };
   } catch (error) {
     throw serviceError(error);
   }
+}
+
+/** Whether a status says more than that a document was gone, or not selected any more. */
+export function isFailure(status: number): boolean {
+  return status !== 200 && status !== 404 && status !== 412;
 }
 
 /** A page, and the partition it is of. */

@@ -112,8 +112,6 @@ export interface MassOperation {
   readonly kind: "update" | "remove";
   readonly rawPath: string;
   readonly body: Uint8Array;
-  /** The embeddings of the texts in it, which are the same for every document. */
-  readonly embeddings?: Uint8Array;
 }
 
 /** What came of a step of an operation on many documents. */
@@ -121,6 +119,8 @@ export interface MassOutcome {
   /** Documents that were selected, whatever came of the operation. */
   readonly documents: number;
   readonly next?: VisitPosition;
+  /** Those of them whose texts have to be embedded: nothing was done to them yet, and no cluster leaves them so. */
+  readonly apart?: readonly { readonly key: PartitionKey; readonly id: string }[];
   /** Why it stopped before a document: neither that it was gone, nor that it was not selected any more. */
   readonly failure?: Outcome;
 }
@@ -138,6 +138,8 @@ export interface Outcome {
   readonly ignoredFields?: boolean;
   /** The application does not store such documents: nothing was written. */
   readonly ignoredOperation?: boolean;
+  /** With the status `WANTS_EMBEDDINGS`, which no cluster gives away: the texts, as the core wrote them. */
+  readonly wanted?: Uint8Array;
 }
 
 /** What came of one operation of a load that is not simply done. */

@@ -1,22 +1,35 @@
 /**
  * Documents are embedded before they come to their partition: models take their time, and a partition never waits.
  */
-import { type Embedding, type EmbeddingWanted, type Engine, encodeEmbeddings } from "@brooklet/core";
+import {
+  decodeWanted,
+  type Embedding,
+  type EmbeddingWanted,
+  type Engine,
+  encodeEmbeddings,
+  encodeKnown,
+  ServiceError,
+  WANTS_EMBEDDINGS,
+} from "@brooklet/core";
 import { base64 } from "./base64.ts";
-import { sampleRequest } from "./bucket-visit.ts";
+import { isFailure } from "./bucket-visit.ts";
 import type {
   Answer,
   DeployReport,
   MassOperation,
+  MassOutcome,
   OperationRequest,
   Outcome,
   PartitionHandle,
+  PartitionKey,
   SearchRequest,
   Visit,
+  VisitStep,
 } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
 import { drive, NOWHERE } from "./drive.ts";
-import { failedOutcome, serviceError } from "./failure.ts";
+import { failedOutcome, serviceError, tooLate } from "./failure.ts";
+import { FEED_APART } from "./limits.ts";
 
 /** What embeds texts for a cluster. */
 export interface TextEmbedder {
@@ -37,15 +50,27 @@ export interface EmbeddingSetting {
   readonly application: DeployReport | undefined;
 }
 
+/** How long an update of a step through many documents may take whose texts are embedded: the step is over for the others. */
+const EMBEDDED_MS = 60_000;
+
+type Embed = (wanted: readonly EmbeddingWanted[], timeoutMs: number) => Promise<readonly Embedding[]>;
+
+function noEmbedder(id: string): ServiceError {
+  const message = `Document '${id}' has texts to embed, and no embedder is configured`;
+  return new ServiceError({ code: "UNSUPPORTED", status: 400, number: 4, message, outcome: "not_applied" });
+}
+
 /** A partition whose writes and queries are embedded first, where they ask for it. */
 export function embedding(partition: PartitionHandle, how: EmbeddingSetting): PartitionHandle {
   const { embedder, application, engine } = how;
   const embeds = application?.schemas.some((schema) => schema.embeds === true) ?? false;
   return {
     apply: (request, timeoutMs) => {
-      if (embedder === undefined || application === undefined || !embeds) return partition.apply(request, timeoutMs);
-      const embed = (wanted: readonly EmbeddingWanted[], ms: number): Promise<readonly Embedding[]> =>
-        embedder.embed(wanted, application, ms);
+      if (application === undefined || !embeds) return partition.apply(request, timeoutMs);
+      const embed: Embed = async (wanted, ms) => {
+        if (embedder === undefined) throw noEmbedder(request.id);
+        return await embedder.embed(wanted, application, ms);
+      };
       return applyEmbedded(partition, request, timeoutMs, engine, embed);
     },
     get: (request, timeoutMs) => partition.get(request, timeoutMs),
@@ -53,21 +78,34 @@ export function embedding(partition: PartitionHandle, how: EmbeddingSetting): Pa
   };
 }
 
-/** An operation on many documents with the embeddings of its texts, which are the same for every one of them. */
-export async function embeddedOperation(
+/**
+ * An operation on many documents, in steps; those whose texts have to be embedded are written by their own after the step
+ * that met them.
+ */
+export async function applyWhereEmbedded(
   visit: Visit,
+  step: VisitStep,
   operation: MassOperation,
-  { engine, embedder, application }: EmbeddingSetting,
   timeoutMs: number,
-): Promise<MassOperation> {
-  if (operation.kind !== "update" || embedder === undefined || application === undefined) return operation;
-  try {
-    const wanted = drive(engine.embeddings(sampleRequest(visit, operation)), NOWHERE, Deadline.in(timeoutMs));
-    if (wanted.length === 0) return operation;
-    return { ...operation, embeddings: encodeEmbeddings(await embedder.embed(wanted, application, timeoutMs)) };
-  } catch (error) {
-    throw serviceError(error);
-  }
+  place: {
+    applyWhere(step: VisitStep, timeoutMs: number): Promise<MassOutcome>;
+    partition(key: PartitionKey): PartitionHandle;
+  },
+): Promise<MassOutcome> {
+  const { apart = [], ...outcome } = await place.applyWhere(step, timeoutMs);
+  const left = apart.values();
+  let failure: Outcome | undefined;
+  const applyNext = async (): Promise<void> => {
+    for (const { key, id } of left) {
+      const request = { ...operation, id, create: false, condition: visit.selection };
+      const applied = await place.partition(key).apply(request, EMBEDDED_MS);
+      if (isFailure(applied.status)) failure ??= applied;
+      if (failure !== undefined) return;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(FEED_APART, apart.length) }, applyNext));
+  if (failure === undefined || outcome.failure !== undefined) return outcome;
+  return { documents: outcome.documents - apart.length, next: step.from, failure };
 }
 
 /** The parameter of a query that has its embeddings. */
@@ -112,10 +150,12 @@ async function applyEmbedded(
   request: OperationRequest,
   timeoutMs: number,
   engine: Engine,
-  embed: (wanted: readonly EmbeddingWanted[], timeoutMs: number) => Promise<readonly Embedding[]>,
+  embed: Embed,
 ): Promise<Outcome> {
   const start = performance.now();
   try {
+    if (request.kind === "update")
+      return await updateEmbedded(partition, request, Deadline.in(timeoutMs, start), embed);
     const wanted = drive(engine.embeddings(request), NOWHERE, Deadline.in(timeoutMs));
     if (wanted.length === 0) return await partition.apply(request, timeoutMs);
     const embeddings = encodeEmbeddings(await embed(wanted, timeoutMs));
@@ -123,4 +163,25 @@ async function applyEmbedded(
   } catch (error) {
     return failedOutcome(error);
   }
+}
+
+/**
+ * An update says which texts it makes of the document as it is then. It is decided anew with their embeddings; should
+ * others have changed the document meanwhile, it may make other texts of it, which are embedded in their turn.
+ */
+async function updateEmbedded(
+  partition: PartitionHandle,
+  request: OperationRequest,
+  deadline: Deadline,
+  embed: Embed,
+): Promise<Outcome> {
+  const known: { wanted: Uint8Array; embeddings: Uint8Array }[] = [];
+  let outcome = await partition.apply(request, deadline.remainingMs);
+  while (outcome.status === WANTS_EMBEDDINGS && outcome.wanted !== undefined) {
+    const { wanted } = outcome;
+    known.push({ wanted, embeddings: encodeEmbeddings(await embed(decodeWanted(wanted), deadline.remainingMs)) });
+    if (deadline.passed) throw tooLate();
+    outcome = await partition.apply({ ...request, embeddings: encodeKnown(known) }, deadline.remainingMs);
+  }
+  return outcome;
 }

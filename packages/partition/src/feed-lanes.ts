@@ -5,7 +5,7 @@ import { FEED_OPERATION_BYTES } from "./limits.ts";
 
 /** Operations that are loaded together. */
 export interface Taken {
-  readonly load: Load;
+  readonly load: Load & { readonly operations: Uint8Array<ArrayBuffer> };
   readonly numbers: readonly number[];
   readonly ids: readonly string[];
   /** What they counted while they waited. */
@@ -31,8 +31,11 @@ export class Lane {
   /** Room that the next buffer is made with: as much as the last one needed. */
   #firstBytes = FIRST_BYTES;
 
-  constructor(key: PartitionKey) {
+  readonly #spare: Spare;
+
+  constructor(key: PartitionKey, spare: Spare) {
     this.key = key;
+    this.#spare = spare;
   }
 
   /** What waits takes about so many bytes. */
@@ -71,23 +74,51 @@ export class Lane {
   #makeRoom(bytes: number): void {
     const end = this.#length + bytes;
     if (end <= this.#buffer.length) return;
-    const larger = new Uint8Array(Math.max(end, 2 * this.#buffer.length, this.#firstBytes));
+    const wanted = Math.max(end, 2 * this.#buffer.length, this.#firstBytes);
+    const larger = this.#spare.take(wanted) ?? new Uint8Array(wanted);
     larger.set(this.#buffer.subarray(0, this.#length));
     this.#buffer = larger;
+  }
+}
+
+/** How many buffers are kept. */
+const SPARE_MAX = 4;
+
+/** Buffers that were loaded and can be filled again: new memory is paid for with every page of it. */
+class Spare {
+  readonly #buffers: Uint8Array<ArrayBuffer>[] = [];
+
+  /** One with so much room and not much more, if there is one. */
+  take(bytes: number): Uint8Array<ArrayBuffer> | undefined {
+    const at = this.#buffers.findIndex(({ length }) => length >= bytes && length <= 4 * bytes);
+    return at < 0 ? undefined : this.#buffers.splice(at, 1)[0];
+  }
+
+  /** Keeps one, unless it was handed over to another thread. */
+  give({ buffer }: Uint8Array<ArrayBuffer>): void {
+    if (buffer.byteLength === 0) return;
+    this.#buffers.push(new Uint8Array(buffer));
+    if (this.#buffers.length > SPARE_MAX) this.#buffers.shift();
   }
 }
 
 /** All lanes that hold something. */
 export class Lanes {
   readonly #lanes = new Map<PartitionKey, Lane>();
+  readonly #spare = new Spare();
 
   /** The lane of a partition. */
   of(key: PartitionKey): Lane {
     const known = this.#lanes.get(key);
     if (known !== undefined) return known;
-    const lane = new Lane(key);
+    const lane = new Lane(key, this.#spare);
     this.#lanes.set(key, lane);
     return lane;
+  }
+
+  /** What was taken is loaded: its memory is used for what comes. */
+  giveBack({ load }: Taken): void {
+    this.#spare.give(load.operations);
   }
 
   delete(lane: Lane): void {

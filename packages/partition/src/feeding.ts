@@ -9,6 +9,7 @@ import type { FedOperation, FeedOptions, LoadOutcome, OperationRequest, Outcome,
 import { Deadline } from "./deadline.ts";
 import { drive, NOWHERE } from "./drive.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
+import { FeedBuffer } from "./feed-buffer.ts";
 import { type Lane, Lanes, type Taken } from "./feed-lanes.ts";
 import * as limits from "./limits.ts";
 
@@ -27,8 +28,9 @@ interface Apart extends LaterOperation {
   readonly id: string;
 }
 
+/** The part of what is held that waits at most once reading had to. */
+const WAITING = 0.75;
 const DONE: Outcome = { status: 200 };
-const NOTHING: Uint8Array = new Uint8Array(0);
 
 /** The operations of a chunk. */
 export function splitChunk(engine: Engine, chunk: Uint8Array): SplitChunk {
@@ -55,9 +57,7 @@ class FeedRun {
   readonly #place: FeedPlace;
   readonly #options: Required<FeedOptions>;
   readonly #lanes = new Lanes();
-  /** Bytes that came and do not end an operation yet. */
-  #pieces: Uint8Array[] = [];
-  #pieceBytes = 0;
+  readonly #buffer = new FeedBuffer();
   /** How many there must be before they are looked at again. */
   #enough: number = limits.SPLIT_BYTES;
   #operations = 0;
@@ -106,9 +106,8 @@ class FeedRun {
       while (!this.#isStopped && this.#fault === undefined) {
         const { done, value } = await this.#soon(iterator.next());
         if (done === true) break;
-        this.#pieces.push(value);
-        this.#pieceBytes += value.length;
-        if (this.#pieceBytes >= this.#enough) this.#splitPieces();
+        this.#buffer.add(value);
+        if (this.#buffer.length >= this.#enough) this.#split();
         while (this.#isFull() && !this.#isStopped) await this.#heard();
       }
       if (!this.#isStopped && this.#fault === undefined) this.#endInput();
@@ -124,10 +123,10 @@ class FeedRun {
 
   /** The next piece of the input. When it does not come soon, what waits is loaded meanwhile. */
   async #soon<Piece>(next: Promise<Piece>): Promise<Piece> {
-    const patienceMs = limits.FEED_PATIENCE_MS * (1 + this.#pieceBytes / limits.SPLIT_BYTES);
+    const patienceMs = limits.FEED_PATIENCE_MS * (1 + this.#buffer.length / limits.SPLIT_BYTES);
     const timer = setTimeout(() => {
       try {
-        this.#splitPieces();
+        this.#split();
       } catch (reason) {
         this.#fault ??= { reason };
       }
@@ -141,16 +140,16 @@ class FeedRun {
   }
 
   #endInput(): void {
-    while (this.#splitPieces() > 0);
-    if (this.#pieceBytes === 0) return;
+    while (this.#split() > 0);
+    if (this.#buffer.length === 0) return;
     const message = `Operation ${this.#operations + 1} does not end: a '}' is missing`;
     throw new ServiceError({ code: "INVALID_DOCUMENT", status: 400, number: 18, message, outcome: "not_applied" });
   }
 
   /** Splits what came; how many bytes of it are done with. */
-  #splitPieces(): number {
-    if (this.#pieceBytes === 0) return 0;
-    const chunk = joined(this.#pieces, this.#pieceBytes);
+  #split(): number {
+    if (this.#buffer.length === 0) return 0;
+    const chunk = this.#buffer.bytes;
     const { consumed, partitions, refused } = this.#place.split(chunk);
     let count = refused.length;
     for (const { key, operations } of partitions) {
@@ -169,19 +168,17 @@ class FeedRun {
       });
     }
     this.#operations += count;
-    const rest = chunk.subarray(consumed);
-    this.#pieces = rest.length === 0 ? [] : [rest];
-    this.#pieceBytes = rest.length;
+    this.#buffer.pass(consumed);
     // A long operation is not looked at again with every piece of it.
-    this.#enough = Math.max(limits.SPLIT_BYTES, 2 * rest.length);
+    this.#enough = Math.max(limits.SPLIT_BYTES, 2 * this.#buffer.length);
     if (refused.length > 0) this.#ring();
     return consumed;
   }
 
-  /** Whether reading has to wait. Then the longest lanes are loaded, so that half of what is held at most waits. */
+  /** Whether reading has to wait. Then the longest lanes are loaded: few at a time, so that the others grow long too. */
   #isFull(): boolean {
     const { heldBytes } = this.#options;
-    if (this.#held >= heldBytes) for (const lane of this.#lanes.longest(heldBytes / 2)) this.#load(lane);
+    if (this.#held >= heldBytes) for (const lane of this.#lanes.longest(heldBytes * WAITING)) this.#load(lane);
     return this.#held >= heldBytes || this.#told.length >= limits.FEED_TOLD;
   }
 
@@ -195,6 +192,7 @@ class FeedRun {
     const told = this.#loadNow(lane.key, taken).catch((error: unknown) => this.#tellAll(taken, failedOutcome(error)));
     void told.then(() => {
       this.#held -= taken.bytes;
+      this.#lanes.giveBack(taken);
       this.#loading -= 1;
       lane.isLoading = false;
       if (lane.isDue || this.#hasEnded) this.#load(lane);
@@ -257,15 +255,4 @@ class FeedRun {
   #heard(): Promise<void> {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
-}
-
-function joined(pieces: readonly Uint8Array[], bytes: number): Uint8Array {
-  if (pieces.length === 1) return pieces[0] ?? NOTHING;
-  const whole = new Uint8Array(bytes);
-  let at = 0;
-  for (const piece of pieces) {
-    whole.set(piece, at);
-    at += piece.length;
-  }
-  return whole;
 }

@@ -20,7 +20,13 @@ import type {
   VisitStep,
 } from "./cluster.ts";
 import { prepareDeployment } from "./deployment.ts";
-import { type EmbeddingSetting, embeddedOperation, embeddedSearch, embedding, type TextEmbedder } from "./embedding.ts";
+import {
+  applyWhereEmbedded,
+  type EmbeddingSetting,
+  embeddedSearch,
+  embedding,
+  type TextEmbedder,
+} from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
@@ -142,8 +148,10 @@ export class LocalCluster implements Cluster {
   }
 
   async applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
-    const embedded = await embeddedOperation(visit, operation, this.#embedding(), timeoutMs);
-    return await this.#host.applyWhere(visit, step, embedded, timeoutMs);
+    return await applyWhereEmbedded(visit, step, operation, timeoutMs, {
+      applyWhere: (of, ms) => this.#host.applyWhere(visit, of, operation, ms),
+      partition: (key) => this.partition(key),
+    });
   }
 
   async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {

@@ -35,6 +35,7 @@ interface Retry {
 }
 
 interface Unsettled {
+  /** When the segments changed: the first time that left removed documents in them, or else the last time. */
   readonly sinceMs: number;
   /** Segments hold documents that were removed or replaced: their bytes have to go, whether or not it is quiet. */
   readonly hasDead: boolean;
@@ -269,9 +270,11 @@ export class Maintenance {
     if (reason === "settle") {
       unsettled.delete(key);
     } else if (change !== undefined) {
-      const before = unsettled.get(key);
-      const hasDead = change.liveness.length > 0;
-      if (before === undefined || (hasDead && !before.hasDead)) unsettled.set(key, { sinceMs: startMs, hasDead });
+      // What is removed has to go in time. All else waits for the last of a feed's loads: joining what the next ones
+      // would be joined with again is work for nothing.
+      if (unsettled.get(key)?.hasDead === true) return;
+      unsettled.delete(key);
+      unsettled.set(key, { sinceMs: startMs, hasDead: change.liveness.length > 0 });
     }
   }
 

@@ -10,6 +10,7 @@ import {
   type PartialBytes,
   type Place,
   type Task,
+  WANTS_EMBEDDINGS,
 } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
 import type {
@@ -51,7 +52,8 @@ export class Partition implements PartitionHandle {
     const deadline = Deadline.in(timeoutMs);
     try {
       await this.#room(deadline);
-      const { operation, ignoredFields, ignoredOperation } = this.#decide(request, deadline);
+      const { operation, ignoredFields, ignoredOperation, wanted } = this.#decide(request, deadline);
+      if (wanted !== undefined) return { status: WANTS_EMBEDDINGS, wanted };
       if (operation !== undefined) {
         await this.#bucket.write(this.#key, operation, { id: request.id, decided: true });
         this.#maintenance.written(this.#bucket, this.#key);

@@ -23,7 +23,13 @@ import type {
   VisitStep,
 } from "./cluster.ts";
 import { deploymentUnderWay, prepareDeployment } from "./deployment.ts";
-import { type EmbeddingSetting, embeddedOperation, embeddedSearch, embedding, type TextEmbedder } from "./embedding.ts";
+import {
+  applyWhereEmbedded,
+  type EmbeddingSetting,
+  embeddedSearch,
+  embedding,
+  type TextEmbedder,
+} from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
@@ -187,11 +193,13 @@ export class ThreadCluster implements Cluster {
   }
 
   async applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
-    const how = this.#embedding();
-    const embedded = await embeddedOperation(visit, operation, how, timeoutMs);
-    const body = handOver(operation.body);
-    const request = { visit, step, operation: { ...embedded, body } };
-    return await this.#threadOf(step.bucket).call("applyWhere", request, [body], step.key, timeoutMs);
+    const inThread = (of: VisitStep, ms: number): Promise<MassOutcome> => {
+      const body = handOver(operation.body);
+      const request = { visit, step: of, operation: { ...operation, body } };
+      return this.#threadOf(of.bucket).call("applyWhere", request, [body], of.key, ms);
+    };
+    const partition = (key: PartitionKey): PartitionHandle => this.partition(key);
+    return await applyWhereEmbedded(visit, step, operation, timeoutMs, { applyWhere: inThread, partition });
   }
 
   async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {

@@ -93,7 +93,12 @@ export class FakeEngine {
       yield { kind: "pause" };
       if (request.id === "") throw refused("INVALID_DOCUMENT", 400, "no id");
       const value = request.kind === "remove" ? undefined : fromBytes(request.body);
-      return { operation: toBytes({ id: request.id, value }), ignoredFields: false, ignoredOperation: false };
+      return {
+        operation: toBytes({ id: request.id, value }),
+        ignoredFields: false,
+        ignoredOperation: false,
+        wanted: undefined,
+      };
     });
   }
 

@@ -218,18 +218,15 @@ impl<'a> Lexer<'a> {
     pub fn plain_numbers(&mut self, most: usize, out: &mut Vec<f64>) {
         let bytes = self.text.as_bytes();
         for _ in 0..most {
-            self.skip_space();
             let mut at = self.at;
             if !self.at_first {
+                at = after_space(bytes, at);
                 if bytes.get(at) != Some(&b',') {
                     return;
                 }
                 at += 1;
             }
-            while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(at) {
-                at += 1;
-            }
-            let Some((number, end)) = short_number(bytes, at) else { return };
+            let Some((number, end)) = short_number(bytes, after_space(bytes, at)) else { return };
             out.push(number);
             self.at = end;
             self.at_first = false;
@@ -464,6 +461,15 @@ impl<'a> Lexer<'a> {
         });
         value.ok_or_else(|| self.error_at(at, "Expected four hexadecimal digits after \\u"))
     }
+}
+
+/// The first place from `at` on where no space is. Mostly it is there at once.
+#[inline]
+fn after_space(bytes: &[u8], mut at: usize) -> usize {
+    while bytes.get(at).is_some_and(|byte| *byte <= b' ' && matches!(byte, b' ' | b'\n' | b'\r' | b'\t')) {
+        at += 1;
+    }
+    at
 }
 
 /// Bytes up to the next quote, backslash or control character, eight at a time.

@@ -30,11 +30,12 @@ pub(super) fn short_number(bytes: &[u8], start: usize) -> Option<(f64, usize)> {
         Some((mantissa, fraction)) => (mantissa, fraction, at + 2 + fraction),
         None => any_number(bytes, at)?,
     };
-    if matches!(bytes.get(end)?, b'e' | b'E') {
+    if *bytes.get(end)? | 0x20 == b'e' {
         return None;
     }
-    let value = divided(mantissa, fraction);
-    Some((if negative { -value } else { value }, end))
+    // Half of the cells are negative, and nobody can guess which: no jump depends on it.
+    let sign = u64::from(negative) << 63;
+    Some((f64::from_bits(divided(mantissa, fraction).to_bits() ^ sign), end))
 }
 
 /// Mantissa and digits of the fraction of `d.ddd`, with less than 24 of the latter: what nearly all cells are. All of it

@@ -15,6 +15,8 @@ use run::Run;
 /// What the scripts of a schema made of a document.
 #[derive(Debug, Default)]
 pub struct Made {
+    /// The fields whose scripts were run, whether they have a value or not.
+    pub ran: Vec<String>,
     /// Values of the fields outside the document that have one.
     pub fields: Vec<(String, Value)>,
     /// Texts whose embeddings were missing; the fields they belong to have no value yet.
@@ -23,8 +25,7 @@ pub struct Made {
 
 /// Runs the scripts of all fields outside the document.
 ///
-/// `is_updated`: of a partial update the fields it sets; then a statement that reads fields is run only if it reads one of
-/// them, and the others read as nothing.
+/// `is_updated`: the fields of the document that an update changed; then only what is made of one of them is made again.
 ///
 /// # Errors
 /// If a value cannot be converted, or grows beyond its limit; the message names the statement.
@@ -37,14 +38,16 @@ pub fn make_fields(
 ) -> Result<Made, Rejection> {
     let mut made = Made::default();
     for field in schema.made_fields() {
+        let reads_updated =
+            |is_updated: &dyn Fn(&str) -> bool| field.script.statements.iter().flat_map(inputs).any(is_updated);
+        if is_updated.is_some_and(|is_updated| !reads_updated(is_updated)) {
+            continue;
+        }
         let mut run = Run::new(id, field, fields, embeddings);
         for statement in &field.script.statements {
-            let inputs = inputs(statement);
-            if is_updated.is_some_and(|is_updated| !inputs.is_empty() && !inputs.iter().any(|of| is_updated(of))) {
-                continue;
-            }
             run.statement(statement, None).map_err(|rejection| in_statement(id, field, statement, &rejection))?;
         }
+        made.ran.push(field.name.clone());
         made.wanted.append(&mut run.wanted);
         made.fields.extend(run.output.map(|value| (field.name.clone(), value)));
     }

@@ -68,22 +68,33 @@ impl<'a> Ids<'a> {
         String::from_utf8([self.prefix, &rest].concat()).map_err(|_| Rejection::corrupt("an id is not UTF-8"))
     }
 
-    /// The ordinal of `id`, if it is in the block at `index` with this payload.
+    /// The ordinal of `id`, if it is in the block at `index` with this payload. Where `near` is in that block, it is looked
+    /// for there first, and then further and further behind; afterwards `near` is its place, or that of the next id. Who
+    /// asks for many ids in their order keeps it in between.
     ///
     /// # Errors
     /// If the block is not one of ids.
-    pub fn find(&self, id: &str, index: u32, payload: &[u8]) -> Result<Option<u32>, Rejection> {
+    pub fn find(&self, id: &str, index: u32, payload: &[u8], near: &mut u32) -> Result<Option<u32>, Rejection> {
         let Some(rest) = id.as_bytes().strip_prefix(self.prefix) else { return Ok(None) };
         let (first, count) = self.part.span_of(index);
         let (mut low, mut high) = (first, first + count);
+        let (mut probe, mut step) = if (low..high).contains(near) { (*near, 1) } else { ((low + high) / 2, count) };
         while low < high {
-            let middle = (low + high) / 2;
-            match stored::row(self.part, middle, &[payload])?.as_ref().cmp(rest) {
-                std::cmp::Ordering::Equal => return Ok(Some(middle)),
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
+            match stored::row(self.part, probe, &[payload])?.as_ref().cmp(rest) {
+                std::cmp::Ordering::Equal => {
+                    *near = probe;
+                    return Ok(Some(probe));
+                }
+                std::cmp::Ordering::Less => low = probe + 1,
+                std::cmp::Ordering::Greater => {
+                    high = probe;
+                    step = count;
+                }
             }
+            probe = (low + step - 1).min((low + high) / 2);
+            step = step.saturating_mul(2).min(count);
         }
+        *near = low;
         Ok(None)
     }
 

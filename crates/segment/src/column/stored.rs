@@ -5,7 +5,7 @@
 use brooklet_task::{Block, Rejection};
 
 use super::POINT_BLOCK_BYTES;
-use crate::block::{BlockSink, read_array};
+use crate::block::{BlockSink, CHECKSUM_BYTES, read_array};
 use crate::header::Part;
 
 /// Longest piece of a row that is cut.
@@ -64,7 +64,7 @@ impl StoredWriter {
 }
 
 fn block_of(ends: &[u32], start: u32, bytes: &[u8]) -> Vec<u8> {
-    let mut payload = Vec::with_capacity(8 + 4 * ends.len() + bytes.len());
+    let mut payload = Vec::with_capacity(8 + 4 * ends.len() + bytes.len() + CHECKSUM_BYTES);
     payload.extend_from_slice(&(ends.len() as u32).to_le_bytes());
     payload.extend_from_slice(&0u32.to_le_bytes());
     ends.iter().for_each(|end| payload.extend_from_slice(&(end - start).to_le_bytes()));

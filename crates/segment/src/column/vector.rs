@@ -13,7 +13,7 @@ use brooklet_task::bytes::Writer;
 
 use super::SCAN_BLOCK_BYTES;
 use super::stored::StoredWriter;
-use crate::block::{BlockSink, read_array};
+use crate::block::{BlockSink, CHECKSUM_BYTES, read_array};
 use crate::header::{ColumnHeader, Part};
 use crate::layout::{ColumnKind, ColumnSpec};
 
@@ -170,7 +170,7 @@ impl VectorWriter {
         let part = Part { first_block: sink.next(), rows, rows_per_block, ..Part::default() };
         for first in (0..rows as usize).step_by(rows_per_block as usize) {
             let range = first..(first + rows_per_block as usize).min(rows as usize);
-            let mut payload = Vec::with_capacity(range.len() * (16 + stride));
+            let mut payload = Vec::with_capacity(range.len() * (16 + stride) + CHECKSUM_BYTES);
             payload.extend_from_slice(bytemuck::cast_slice(&self.scales[range.clone()]));
             payload.extend_from_slice(bytemuck::cast_slice(&self.residuals[range.clone()]));
             payload.extend_from_slice(bytemuck::cast_slice(&self.norms[range.clone()]));
@@ -186,7 +186,7 @@ impl VectorWriter {
         let target = if has_codes(self.cell, self.size) { EXACT_BLOCK_BYTES } else { SCAN_BLOCK_BYTES };
         let rows_per_block = (target / stride).max(1) as u32;
         let part = Part { first_block: sink.next(), rows, rows_per_block, ..Part::default() };
-        self.exact.chunks(rows_per_block as usize * stride).for_each(|chunk| sink.push(chunk.to_vec()));
+        self.exact.chunks(rows_per_block as usize * stride).for_each(|chunk| sink.push_copy(chunk));
         part
     }
 }
