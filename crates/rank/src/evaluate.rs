@@ -26,9 +26,7 @@ type Made = Result<Rc<Tensor>, Rejection>;
 
 impl<'a> Run<'a> {
     pub(crate) fn begin(program: &'a Program, source: &'a mut dyn FeatureSource, scratch: &'a mut Scratch) -> Run<'a> {
-        scratch.evaluation += 1;
-        scratch.failure = None;
-        scratch.budget.refill();
+        scratch.begin();
         Run { program, source, scratch }
     }
 
@@ -44,12 +42,15 @@ impl<'a> Run<'a> {
         let program = self.program;
         let score = match &program.root {
             Node::Number(root) => self.number(root),
-            Node::Tensor(root) => {
-                let tensor = self.tensor(root)?;
-                if let [cell] = tensor.cells.as_slice() { *cell } else { f64::NAN }
-            }
+            Node::Tensor(root) => self.tensor_score(root)?,
         };
         self.scratch.failure.take().map_or(Ok(score), Err)
+    }
+
+    /// A tensor as a score: its only cell.
+    pub(crate) fn tensor_score(&mut self, root: &TensorNode) -> Result<f64, Rejection> {
+        let tensor = self.tensor(root)?;
+        Ok(if let [cell] = tensor.cells.as_slice() { *cell } else { f64::NAN })
     }
 
     fn node(&mut self, node: &Node) -> Result<Value, Rejection> {
@@ -61,7 +62,7 @@ impl<'a> Run<'a> {
 
     /// A number. If a tensor in it fails, the failure is kept, and the number is NaN.
     #[inline]
-    fn number(&mut self, node: &NumberNode) -> f64 {
+    pub(crate) fn number(&mut self, node: &NumberNode) -> f64 {
         match node {
             NumberNode::Constant(value) => *value,
             NumberNode::Feature(feature) => self.source.number(*feature),

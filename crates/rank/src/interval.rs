@@ -28,9 +28,9 @@ pub trait IntervalSource {
 }
 
 impl Interval {
-    const NOTHING: Interval = Interval { lo: f64::INFINITY, hi: f64::NEG_INFINITY, may_be_nan: false };
+    pub(crate) const NOTHING: Interval = Interval { lo: f64::INFINITY, hi: f64::NEG_INFINITY, may_be_nan: false };
     const NAN: Interval = Interval { may_be_nan: true, ..Interval::NOTHING };
-    const ANYTHING: Interval = Interval { lo: f64::NEG_INFINITY, hi: f64::INFINITY, may_be_nan: true };
+    pub(crate) const ANYTHING: Interval = Interval { lo: f64::NEG_INFINITY, hi: f64::INFINITY, may_be_nan: true };
 
     /// Exactly this number.
     #[must_use]
@@ -73,11 +73,11 @@ impl Interval {
     }
 
     /// Whether the value can count as true: anything but zero does.
-    fn can_be_true(&self) -> bool {
+    pub(crate) fn can_be_true(&self) -> bool {
         self.may_be_nan || self.lo < 0.0 || self.hi > 0.0
     }
 
-    fn can_be_false(&self) -> bool {
+    pub(crate) fn can_be_false(&self) -> bool {
         self.contains(0.0)
     }
 
@@ -100,6 +100,28 @@ impl Interval {
         let lo = if can_be_false { 0.0 } else { 1.0 };
         let hi = if can_be_true { 1.0 } else { 0.0 };
         Interval::between(lo, hi)
+    }
+
+    /// Whether it is true, as a number.
+    pub(crate) fn as_truth(&self) -> Interval {
+        Interval::truth(self.can_be_true(), self.can_be_false())
+    }
+
+    /// Whether it is one of these numbers.
+    pub(crate) fn is_in(&self, set: &[f64]) -> Interval {
+        let can_be_in = set.iter().any(|element| !element.is_nan() && self.contains(*element));
+        let is_in = !self.may_be_nan && self.lo == self.hi && set.contains(&self.lo);
+        Interval::truth(can_be_in, !is_in)
+    }
+
+    /// Whether it is no more than one value.
+    pub(crate) fn is_exact(&self) -> bool {
+        if self.may_be_nan { self.is_nothing() } else { self.lo.to_bits() == self.hi.to_bits() }
+    }
+
+    /// Itself if its ends are numbers; otherwise nothing is known.
+    pub(crate) fn or_anything(self) -> Interval {
+        if self.lo.is_nan() || self.hi.is_nan() { Interval::ANYTHING } else { self }
     }
 
     /// The smallest interval with all of these; NaNs among them are left out.
@@ -130,10 +152,7 @@ impl<'a> Bounding<'a> {
     pub(crate) fn number(&mut self, node: &NumberNode) -> Option<Interval> {
         Some(match node {
             NumberNode::Constant(value) => Interval::exactly(*value),
-            NumberNode::Feature(feature) => match self.source.interval(*feature)? {
-                bounds if bounds.lo.is_nan() || bounds.hi.is_nan() => Interval::ANYTHING,
-                bounds => bounds,
-            },
+            NumberNode::Feature(feature) => self.source.interval(*feature)?.or_anything(),
             NumberNode::Memo(slot) => return self.memo(*slot),
             NumberNode::Unary(function, operand) => unary(*function, self.number(operand)?),
             NumberNode::Binary(function, operands) => {
@@ -147,12 +166,7 @@ impl<'a> Bounding<'a> {
                 }
                 left
             }
-            NumberNode::In(value, set) => {
-                let value = self.number(value)?;
-                let can_be_in = set.iter().any(|element| !element.is_nan() && value.contains(*element));
-                let is_in = !value.may_be_nan && value.lo == value.hi && set.contains(&value.lo);
-                Interval::truth(can_be_in, !is_in)
-            }
+            NumberNode::In(value, set) => self.number(value)?.is_in(set),
             NumberNode::If(branches) => {
                 let condition = self.number(&branches[0])?;
                 let mut reached = Interval::NOTHING;
@@ -207,7 +221,7 @@ impl<'a> Bounding<'a> {
 }
 
 /// Bounds of a function of one number.
-fn unary(function: Unary, x: Interval) -> Interval {
+pub(crate) fn unary(function: Unary, x: Interval) -> Interval {
     match function {
         Unary::Not => return Interval::truth(x.can_be_false(), x.can_be_true()),
         Unary::IsNan => return Interval::truth(x.may_be_nan, !x.is_nothing()),
@@ -287,7 +301,7 @@ fn finite(function: Binary, a: &Interval, b: &Interval) -> Option<Interval> {
 }
 
 /// Bounds of a function of two numbers.
-fn binary(function: Binary, a: Interval, b: Interval) -> Interval {
+pub(crate) fn binary(function: Binary, a: Interval, b: Interval) -> Interval {
     if let Some(bounds) = finite(function, &a, &b) {
         return bounds;
     }

@@ -1,7 +1,7 @@
 //! Ranking: expressions compiled into programs, tensor evaluation, and the rank features they are made of.
 //!
 //! * [`expression`]: the text of a ranking expression, its tree, its canonical form, and what it needs of its surroundings.
-//! * [`program`]: a compiled expression that is evaluated once per document.
+//! * [`program`]: a compiled expression that is evaluated once per document; [`block`]: the same for many at once.
 //! * [`interval`]: bounds of a program over bounds of its features.
 //! * [`tensor`]: the functions of tensor algebra over [`brooklet_document::Tensor`].
 //! * [`match_data`]: what matching found in one document; [`features`]: the rank features computed from it.
@@ -10,6 +10,8 @@
 //! Where a feature's value comes from is the caller's: it answers [`FeatureSource`].
 #![forbid(unsafe_code)]
 
+pub mod block;
+mod block_bounds;
 pub mod distance;
 mod evaluate;
 mod forest;
@@ -25,6 +27,7 @@ pub mod match_data;
 pub mod program;
 pub mod tensor;
 
+pub use block::{BlockScratch, BlockSource};
 pub use expression::{Environment, Expression, FeatureName, FeatureType, Function, text_hash};
 pub use interval::{Interval, IntervalSource};
 pub use model_output::{ModelCall, ModelInput, ModelOutput};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use brooklet_document::{CellType, Tensor};
 use brooklet_task::Rejection;
 
+use crate::block::{BlockScratch, BlockSource, Blocks, is_worth_it};
 use crate::evaluate::Run;
 use crate::expression::{Compiled, Environment, Expression, FeatureName, FeatureType, compile};
 use crate::interval::{Bounding, Interval, IntervalSource};
@@ -95,6 +96,21 @@ pub struct Program {
     locals: usize,
     features: Vec<(FeatureName, FeatureType)>,
     result: FeatureType,
+    suits_blocks: bool,
+}
+
+impl Scratch {
+    /// Begins an evaluation.
+    pub(crate) fn begin(&mut self) {
+        self.evaluation += 1;
+        self.failure = None;
+        self.budget.refill();
+    }
+
+    /// Whether a memo was made in the present evaluation.
+    pub(crate) fn has(&self, slot: usize) -> bool {
+        self.made[slot] == self.evaluation
+    }
 }
 
 impl Program {
@@ -108,7 +124,8 @@ impl Program {
             Node::Number(_) => FeatureType::Number,
             Node::Tensor(tensor) => FeatureType::Tensor(tensor.tensor_type.clone()),
         };
-        Ok(Program { root, memos, locals, features, result })
+        let suits_blocks = is_worth_it(&root, &memos);
+        Ok(Program { root, memos, locals, features, result, suits_blocks })
     }
 
     /// The distinct features it needs, each with its type, in the order of their first use.
@@ -161,6 +178,37 @@ impl Program {
     /// As [`Program::evaluate`].
     pub fn score(&self, source: &mut dyn FeatureSource, scratch: &mut Scratch) -> Result<f64, Rejection> {
         Run::begin(self, source, scratch).score()
+    }
+
+    /// Whether documents are better evaluated a block at a time ([`Program::scores`]).
+    #[must_use]
+    pub fn suits_blocks(&self) -> bool {
+        self.suits_blocks
+    }
+
+    /// What [`Program::score`] yields for each document of a block, bit by bit. There are at most
+    /// [`BLOCK`](crate::block::BLOCK) of them.
+    ///
+    /// # Errors
+    /// As [`Program::evaluate`].
+    pub fn scores(
+        &self,
+        source: &mut dyn BlockSource,
+        scratch: &mut BlockScratch,
+        scores: &mut [f64],
+    ) -> Result<(), Rejection> {
+        Blocks::begin(self, source, scratch, scores.len()).scores(scores)
+    }
+
+    /// Bounds as of [`Program::interval`] for each document of a block. False: some are not known.
+    #[must_use]
+    pub fn intervals(
+        &self,
+        source: &mut dyn BlockSource,
+        scratch: &mut BlockScratch,
+        intervals: &mut [Interval],
+    ) -> bool {
+        Blocks::begin(self, source, scratch, intervals.len()).intervals(intervals)
     }
 
     /// Bounds of the value: for every choice of feature values within the bounds `source` knows, [`Program::evaluate`]

@@ -189,7 +189,7 @@ fn model(mut written: Written) -> Reads<Model> {
         let message = "a node splits by a feature that feature_names does not have";
         return Err(Rejection::new(Code::InvalidApplication, message));
     }
-    Ok(Model { forest, inputs: written.names, sigmoid })
+    Ok(Model { forest: forest.grown(), inputs: written.names, sigmoid })
 }
 
 /// The inputs that some node tests for categories, in order: the k-th of them has the k-th list of values.

@@ -1,16 +1,18 @@
 //! Sums of decision trees, made of what LightGBM and XGBoost dump as JSON, flattened for speed.
 //!
-//! [`lightgbm`] and [`xgboost`] read the dumps; [`Forest::predict`] walks each tree for all rows of a batch before the
-//! next, so that its nodes stay near; [`Forest::bounds`] tells between which sums the trees can yield, when inputs are
+//! [`lightgbm`] and [`xgboost`] read the dumps; [`Forest::predict`] adds each tree to all rows of a block before the next,
+//! small ones without a walk ([`quick`]); [`Forest::bounds`] tells between which sums the trees can yield, when inputs are
 //! only known to lie between two numbers.
 mod grown;
 mod lightgbm;
+mod quick;
 mod xgboost;
 
 use brooklet_task::Rejection;
 
 use crate::interval::Interval;
 use grown::Grown;
+use quick::Quick;
 
 /// A model as it was read.
 #[derive(Debug)]
@@ -90,6 +92,8 @@ pub(crate) struct Forest {
     start: f64,
     /// The sum is divided by this.
     divisor: f64,
+    /// The same trees for many rows at a time.
+    quick: Quick,
 }
 
 /// What LightGBM takes for zero.
@@ -105,6 +109,7 @@ impl Forest {
             categories: Vec::new(),
             start,
             divisor: 1.0,
+            quick: Quick::default(),
         }
     }
 
@@ -159,16 +164,29 @@ impl Forest {
         root
     }
 
-    /// The sums for rows of `width` inputs, one after the other in `rows`.
+    /// To be called when all trees are planted.
+    fn grown(mut self) -> Forest {
+        self.quick = Quick::of(&self);
+        self
+    }
+
+    /// The sums for rows of `width` inputs, one after the other in `rows`: a tree at a time for all of them.
     pub(crate) fn predict(&self, rows: &[f64], width: usize, sums: &mut [f64]) {
         sums.fill(self.start);
-        for root in &self.roots {
-            for (row, sum) in rows.chunks_exact(width.max(1)).zip(sums.iter_mut()) {
-                *sum = self.add(*sum, self.leaves[self.leaf(*root, row)]);
-            }
+        if Quick::is_worth_it(sums.len()) {
+            self.quick.add_leaves(self, rows, width, sums);
+        } else {
+            self.roots.iter().for_each(|root| self.walk(*root, rows, width, sums));
         }
         if self.divisor != 1.0 {
             sums.iter_mut().for_each(|sum| *sum /= self.divisor);
+        }
+    }
+
+    /// Adds the leaves that rows end in.
+    fn walk(&self, root: i32, rows: &[f64], width: usize, sums: &mut [f64]) {
+        for (number, sum) in sums.iter_mut().enumerate() {
+            *sum = self.add(*sum, self.leaves[self.leaf(root, &rows[number * width..][..width])]);
         }
     }
 

@@ -28,7 +28,7 @@ pub(super) fn read(text: &[u8]) -> Reads<Model> {
         forest.plant(node(&mut json, &mut names, &mut room)?.1);
     }
     json.end()?;
-    Ok(Model { forest, inputs: names, sigmoid: None })
+    Ok(Model { forest: forest.grown(), inputs: names, sigmoid: None })
 }
 
 /// What is written at a node.
