@@ -1,6 +1,7 @@
 /**
  * `npm run bench:ranking [-- --quick]`: what ranking costs. A hybrid profile and one of ten features over 10,000 documents beside
- * the nearest-neighbour query alone, and max-sim over the vectors of tokens beside the plain kernel of dot products.
+ * the nearest-neighbour query alone, a model of decision trees beside the sum of its inputs, and max-sim over the vectors of
+ * tokens beside the plain kernel of dot products.
  * Every figure is a ratio within one run; every answer is compared with formulas written here.
  */
 import { execFileSync } from "node:child_process";
@@ -65,13 +66,15 @@ function median(values) {
 }
 
 /** Opens a cluster of one schema, feeds it, and opens it anew once its documents are folded. */
-async function opened(schema, documents, bodyOf, run) {
+async function opened(schema, documents, bodyOf, run, models = []) {
   const path = mkdtempSync(join(tmpdir(), "brooklet-bench-"));
   const onProblem = (problem) => process.stderr.write(`${problem?.stack ?? problem}\n`);
   const open = () => openCluster({ path, threads: 0, cacheBytes: 200 << 20, onProblem });
   let cluster = open();
   try {
-    const writer = new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/doc.sd").text(schema);
+    const files = [["services.xml", SERVICES], ["schemas/doc.sd", schema], ...models];
+    const writer = new Writer().varint(files.length);
+    for (const [path, text] of files) writer.text(path).text(text);
     await cluster.deploy(writer.finish());
     for (let first = 0; first < documents; first += 256) {
       const numbers = Array.from({ length: Math.min(256, documents - first) }, (_, at) => first + at);
@@ -354,6 +357,73 @@ async function mixed() {
   });
 }
 
+// ---------------------------------------------------------------------------------------------------------- trees
+
+const TREES = 200;
+const LEAVES = 31;
+const INPUTS = 20;
+const INPUT_NAMES = Array.from({ length: INPUTS }, (_, at) => `attribute(a${at})`);
+const FOREST = `schema doc {
+  document doc {
+    field number type int { indexing: summary | attribute }
+${INPUT_NAMES.map((_, at) => `    field a${at} type float { indexing: attribute }`).join("\n")}
+  }
+  rank-profile sum { first-phase { expression: ${INPUT_NAMES.join(" + ")} } }
+  rank-profile trees { first-phase { expression: lightgbm("trees.json") } }
+}`;
+
+/** A tree as LightGBM dumps it, which grew leaf by leaf. */
+function tree(next) {
+  const root = { leaf_value: next() - 0.5 };
+  const leaves = [root];
+  while (leaves.length < LEAVES) {
+    const [split] = leaves.splice(Math.floor(next() * leaves.length), 1);
+    delete split.leaf_value;
+    split.split_feature = Math.floor(next() * INPUTS);
+    split.threshold = next();
+    split.decision_type = "<=";
+    split.left_child = { leaf_value: next() - 0.5 };
+    split.right_child = { leaf_value: next() - 0.5 };
+    leaves.push(split.left_child, split.right_child);
+  }
+  return { tree_structure: root };
+}
+
+function leafOf(node, inputs) {
+  if (node.leaf_value !== undefined) return node.leaf_value;
+  return leafOf(inputs[node.split_feature] <= node.threshold ? node.left_child : node.right_child, inputs);
+}
+
+async function forest() {
+  const next = random(7);
+  const model = { feature_names: INPUT_NAMES, tree_info: Array.from({ length: TREES }, () => tree(next)) };
+  const documents = Array.from({ length: DOCUMENTS }, () => Array.from({ length: INPUTS }, () => Math.fround(next())));
+  const bodyOf = (number) =>
+    JSON.stringify({ number, ...Object.fromEntries(documents[number].map((value, at) => [`a${at}`, value])) });
+  const scores = {
+    sum: documents.map((inputs) => inputs.reduce((sum, value) => sum + value, 0)),
+    trees: documents.map((inputs) =>
+      model.tree_info.reduce((sum, { tree_structure: root }) => sum + leafOf(root, inputs), 0),
+    ),
+  };
+  const kinds = ["sum", "trees"].map((profile) => ({
+    properties: () => [
+      ["yql", "select number from doc where true"],
+      ["ranking", profile],
+    ],
+    check: (body) => checkBest(parsed(body), scores[profile], profile),
+  }));
+  const measure = async (cluster) => {
+    const [sum, trees] = await inTurn(cluster, kinds, quick ? 24 : 48, 6_000);
+    const steps = (1e6 * (trees - sum)) / (DOCUMENTS * TREES);
+    process.stdout.write(
+      `a model of ${TREES} trees of ${LEAVES} leaves over ${DOCUMENTS} documents: p50 ${trees.toFixed(2)} ms, ` +
+        `${(trees / sum).toFixed(1)} × the sum of its ${INPUTS} inputs; ${steps.toFixed(1)} ns for a tree and a document\n`,
+    );
+  };
+  await opened(FOREST, DOCUMENTS, bodyOf, measure, [["models/trees.json", JSON.stringify(model)]]);
+}
+
 // -------------------------------------------------------------------------------------------------------- max-sim
 
 const TOKEN_CELLS = 128;
@@ -456,3 +526,4 @@ async function plainKernel(kind) {
 
 for (const [kind, cell] of ["bfloat16", "float"].entries()) await maxSim(cell, await plainKernel(kind));
 await mixed();
+await forest();

@@ -40,6 +40,8 @@ pub trait BlockSource {
 pub struct BlockScratch {
     /// What belongs to each place.
     pub(crate) places: Vec<Scratch>,
+    /// Documents of the latest block.
+    documents: usize,
     columns: Vec<Vec<f64>>,
     lists: Vec<Vec<u32>>,
 }
@@ -47,35 +49,36 @@ pub struct BlockScratch {
 /// Whether evaluating blocks is worth it: there are trees, or nothing but numbers.
 pub(crate) fn is_worth_it(root: &Node, memos: &[Node]) -> bool {
     let (mut has_trees, mut has_more) = (false, false);
+    let mut open = Vec::new();
     for node in memos.iter().chain([root]) {
         match node {
-            Node::Number(number) => look(number, &mut has_trees, &mut has_more),
+            Node::Number(number) => open.push(number),
             Node::Tensor(_) => has_more = true,
         }
+    }
+    while let Some(node) = open.pop() {
+        use NumberNode as N;
+        has_trees |= matches!(node, N::Forest(_));
+        has_more |= matches!(
+            node,
+            N::Local(_)
+                | N::Apply(..)
+                | N::Reduce(..)
+                | N::ReduceProduct(..)
+                | N::MaxSim(_)
+                | N::Cell(_)
+                | N::ModelOutput(_)
+        );
+        node.for_each_part(&mut |part| open.push(part));
     }
     has_trees || !has_more
 }
 
-/// Looks for trees, and for more than numbers.
-fn look(node: &NumberNode, has_trees: &mut bool, has_more: &mut bool) {
-    use NumberNode as N;
-    let mut look =
-        |nodes: &mut dyn Iterator<Item = &NumberNode>| nodes.for_each(|node| look(node, has_trees, has_more));
-    match node {
-        N::Constant(_) | N::Feature(_) | N::Memo(_) => {}
-        N::Unary(_, operand) | N::In(operand, _) => look(&mut [&**operand].into_iter()),
-        N::Binary(_, operands) => look(&mut operands.iter()),
-        N::Chain(first, rest) => look(&mut rest.iter().map(|(_, operand)| operand).chain([&**first])),
-        N::If(branches) => look(&mut branches.iter()),
-        N::Switch(switch) => {
-            look(&mut switch.cases.iter().flat_map(|(case, result)| [case, result]));
-            look(&mut [&switch.value, &switch.default].into_iter());
-        }
-        N::Forest(forest) => {
-            look(&mut forest.inputs.iter());
-            *has_trees = true;
-        }
-        _ => *has_more = true,
+impl BlockScratch {
+    /// How much was done for the latest block, in cells of tensors ([`Scratch::cells`]).
+    #[must_use]
+    pub fn cells(&self) -> usize {
+        self.places.iter().take(self.documents).map(Scratch::cells).sum()
     }
 }
 
@@ -100,6 +103,7 @@ impl<'a> Blocks<'a> {
         for place in &mut scratch.places[..documents] {
             place.begin();
         }
+        scratch.documents = documents;
         Blocks { program, source, scratch }
     }
 

@@ -309,10 +309,13 @@ impl<'a> Run<'a> {
         match function {
             CellFunction::Unary(function) => map(tensor, result, &budget, |cell| function.apply(cell)),
             CellFunction::In(set) => map(tensor, result, &budget, |cell| truth(set.contains(&cell))),
-            CellFunction::Lambda(local, body) => map(tensor, result, &budget, |cell| {
-                self.scratch.local_numbers[*local] = cell;
-                self.number(body)
-            }),
+            CellFunction::Lambda(local, body) => {
+                let weight = body.weight();
+                map(tensor, result, &budget, |cell| {
+                    self.scratch.local_numbers[*local] = cell;
+                    self.of_cell(body, weight)
+                })
+            }
         }
     }
 
@@ -324,23 +327,36 @@ impl<'a> Run<'a> {
         function: &PairFunction,
         is_first: bool,
     ) -> Result<Tensor, Rejection> {
-        let budget = self.scratch.budget.clone();
+        let (budget, weight) = (self.scratch.budget.clone(), function.weight());
         match (function, is_first) {
-            (function, true) => map(tensor, result, &budget, |cell| self.pair(function, number, cell)),
+            (function, true) => map(tensor, result, &budget, |cell| self.pair(function, weight, number, cell)),
             (PairFunction::Binary(Binary::Multiply), _) => map(tensor, result, &budget, |cell| cell * number),
-            (function, false) => map(tensor, result, &budget, |cell| self.pair(function, cell, number)),
+            (function, false) => map(tensor, result, &budget, |cell| self.pair(function, weight, cell, number)),
         }
     }
 
-    fn pair(&mut self, function: &PairFunction, left: f64, right: f64) -> f64 {
+    fn pair(&mut self, function: &PairFunction, weight: usize, left: f64, right: f64) -> f64 {
         match function {
             PairFunction::Binary(function) => function.apply(left, right),
             PairFunction::Lambda([first, second], body) => {
                 self.scratch.local_numbers[*first] = left;
                 self.scratch.local_numbers[*second] = right;
-                self.number(body)
+                self.of_cell(body, weight)
             }
         }
+    }
+
+    /// The body of a function that is evaluated for each cell: one that is long takes as long as several cells.
+    fn of_cell(&mut self, body: &NumberNode, weight: usize) -> f64 {
+        if weight > 0 {
+            if self.scratch.failure.is_some() {
+                return f64::NAN;
+            }
+            if let Err(failure) = self.scratch.budget.spend(weight) {
+                return self.fail(failure);
+            }
+        }
+        self.number(body)
     }
 
     fn join(
@@ -350,12 +366,12 @@ impl<'a> Run<'a> {
         right: &Tensor,
         function: &PairFunction,
     ) -> Result<Tensor, Rejection> {
-        let budget = self.scratch.budget.clone();
+        let (budget, weight) = (self.scratch.budget.clone(), function.weight());
         match function {
             PairFunction::Binary(Binary::Multiply) => plan.run(left, right, &budget, |a, b| a * b),
             PairFunction::Binary(Binary::Add) => plan.run(left, right, &budget, |a, b| a + b),
             PairFunction::Binary(Binary::Subtract) => plan.run(left, right, &budget, |a, b| a - b),
-            function => plan.run(left, right, &budget, |a, b| self.pair(function, a, b)),
+            function => plan.run(left, right, &budget, |a, b| self.pair(function, weight, a, b)),
         }
     }
 
@@ -366,8 +382,8 @@ impl<'a> Run<'a> {
         right: &Tensor,
         function: &PairFunction,
     ) -> Result<Tensor, Rejection> {
-        let budget = self.scratch.budget.clone();
-        plan.run(left, right, &budget, |a, b| self.pair(function, a, b))
+        let (budget, weight) = (self.scratch.budget.clone(), function.weight());
+        plan.run(left, right, &budget, |a, b| self.pair(function, weight, a, b))
     }
 
     fn reduce_product(&mut self, aggregator: Aggregator, node: &ProductNode) -> f64 {
@@ -451,6 +467,7 @@ impl<'a> Run<'a> {
         let size = result.dense_size();
         self.scratch.budget.take(1, size)?;
         let mut tensor = Tensor::empty(result.clone());
+        let weight = body.weight();
         for place in 0..size {
             let mut rest = place;
             for (dimension, local) in result.dimensions.iter().zip(locals).rev() {
@@ -458,7 +475,7 @@ impl<'a> Run<'a> {
                 self.scratch.local_numbers[*local] = (rest % size) as f64;
                 rest /= size;
             }
-            tensor.cells[place] = result.cell.round(self.number(body));
+            tensor.cells[place] = result.cell.round(self.of_cell(body, weight));
             if let Some(failure) = &self.scratch.failure {
                 return Err(failure.clone());
             }

@@ -283,13 +283,16 @@ fn within_domain(function: Unary, x: Interval, lowest: f64, highest: f64) -> Int
 /// Bounds of a sum, difference or product of finite numbers, which is most of what is bounded; nothing for others.
 #[inline]
 fn finite(function: Binary, a: &Interval, b: &Interval) -> Option<Interval> {
-    let are_finite = a.lo <= a.hi && b.lo <= b.hi && a.magnitude() < f64::INFINITY && b.magnitude() < f64::INFINITY;
-    if !are_finite {
+    let are_finite = |of: &Interval| of.lo <= of.hi && of.lo.is_finite() && of.hi.is_finite();
+    if !are_finite(a) || !are_finite(b) {
         return None;
     }
     let (lo, hi) = match function {
         Binary::Add => (a.lo + b.lo, a.hi + b.hi),
         Binary::Subtract => (a.lo - b.hi, a.hi - b.lo),
+        // By a number that is known, which is most of it: no comparisons.
+        Binary::Multiply if b.lo == b.hi => in_order(a.lo * b.lo, a.hi * b.lo, b.lo < 0.0),
+        Binary::Multiply if a.lo == a.hi => in_order(a.lo * b.lo, a.lo * b.hi, a.lo < 0.0),
         Binary::Multiply => {
             let products = [a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi];
             let lo = products[0].min(products[1]).min(products[2].min(products[3]));
@@ -298,6 +301,12 @@ fn finite(function: Binary, a: &Interval, b: &Interval) -> Option<Interval> {
         _ => return None,
     };
     Some(Interval { lo, hi, may_be_nan: a.may_be_nan || b.may_be_nan })
+}
+
+/// Two ends, in turned order if so told.
+#[inline]
+fn in_order(low: f64, high: f64, are_turned: bool) -> (f64, f64) {
+    if are_turned { (high, low) } else { (low, high) }
 }
 
 /// Bounds of a function of two numbers.

@@ -73,6 +73,48 @@ pub(crate) enum NumberNode {
     ModelOutput(Box<ModelNode>),
 }
 
+/// Nodes that take as long as a cell of a tensor.
+const NODES_OF_A_CELL: usize = 4;
+
+impl NumberNode {
+    /// How long evaluating it takes, in cells of tensors; what it makes of tensors is not counted.
+    pub(crate) fn weight(&self) -> usize {
+        let mut nodes = 0;
+        let mut open = vec![self];
+        while let Some(node) = open.pop() {
+            nodes += 1;
+            node.for_each_part(&mut |part| open.push(part));
+        }
+        nodes / NODES_OF_A_CELL
+    }
+
+    /// Calls `each` with the numbers it is made of.
+    pub(crate) fn for_each_part<'n>(&'n self, each: &mut dyn FnMut(&'n NumberNode)) {
+        use NumberNode as N;
+        match self {
+            N::Constant(_) | N::Feature(_) | N::Local(_) | N::Memo(_) => {}
+            N::Unary(_, operand) | N::In(operand, _) => each(operand),
+            N::Binary(_, operands) => operands.iter().for_each(each),
+            N::Chain(first, rest) => {
+                each(first);
+                rest.iter().for_each(|(_, operand)| each(operand));
+            }
+            N::If(branches) => branches.iter().for_each(each),
+            N::Switch(switch) => {
+                each(&switch.value);
+                switch.cases.iter().flat_map(|(case, result)| [case, result]).for_each(&mut *each);
+                each(&switch.default);
+            }
+            N::Apply(arguments, body) => {
+                arguments.iter().for_each(|(_, argument)| each(argument));
+                each(body);
+            }
+            N::Forest(forest) => forest.inputs.iter().for_each(each),
+            N::Reduce(..) | N::ReduceProduct(..) | N::MaxSim(_) | N::Cell(_) | N::ModelOutput(_) => {}
+        }
+    }
+}
+
 /// The first case that equals the value decides.
 #[derive(Clone, Debug)]
 pub(crate) struct SwitchNode {
@@ -201,6 +243,16 @@ pub(crate) enum PairFunction {
     Binary(Binary),
     /// Of two local variables.
     Lambda([usize; 2], Box<NumberNode>),
+}
+
+impl PairFunction {
+    /// How long a function that is written out takes for a pair of cells: [`NumberNode::weight`].
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            PairFunction::Binary(_) => 0,
+            PairFunction::Lambda(_, body) => body.weight(),
+        }
+    }
 }
 
 /// A part of a tensor.

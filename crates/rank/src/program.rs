@@ -107,6 +107,12 @@ impl Scratch {
         self.budget.refill();
     }
 
+    /// How much was done in the latest evaluation, in cells of tensors: numbers alone count for nothing.
+    #[must_use]
+    pub fn cells(&self) -> usize {
+        self.budget.spent()
+    }
+
     /// Whether a memo was made in the present evaluation.
     pub(crate) fn has(&self, slot: usize) -> bool {
         self.made[slot] == self.evaluation

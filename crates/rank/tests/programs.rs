@@ -241,6 +241,32 @@ fn intermediate_tensors_are_bounded() {
 }
 
 #[test]
+fn functions_of_cells_are_bounded_by_their_length() {
+    let profile = Profile::default();
+    let long = "+ x * x ".repeat(400);
+    let outcome = |text: &str| {
+        let program = compiled(&profile, text).unwrap();
+        let mut scratch = program.scratch();
+        (program.score(&mut Counting::default(), &mut scratch), scratch.cells())
+    };
+    // Some 400 cells each: 10,000 of them are within the limit, 100,000 are not.
+    for text in [
+        "sum(tensor(x[SIZE])(x LONG))",
+        "sum(map(tensor(y[SIZE])(y), f(x)(x LONG)))",
+        "sum(join(tensor(y[SIZE])(y), tensor(y[SIZE])(y), f(x,z)(x LONG)))",
+        "sum(join(tensor(y[SIZE])(y), 2, f(x,z)(x LONG)))",
+        "sum(merge(tensor(y[SIZE])(y), tensor(y[SIZE])(y), f(x,z)(x LONG)))",
+    ] {
+        let with = |size: &str| outcome(&text.replace("LONG", &long).replace("SIZE", size));
+        let (score, cells) = with("10000");
+        assert!(score.is_ok() && cells > 3_000_000, "{text}: {score:?}, {cells}");
+        assert_eq!(with("100000").0.unwrap_err().code, Code::TooLarge, "{text}");
+    }
+    // Short ones cost what their tensors have.
+    assert_eq!(outcome("sum(map(tensor(y[1000])(y), f(x)(x * 2)))").1, 2_000);
+}
+
+#[test]
 fn features_of_a_list_have_their_canonical_texts() {
     let features =
         Expression::parse_features("bm25(title)  closeness(field, e)\n fieldMatch(title).completeness foo").unwrap();

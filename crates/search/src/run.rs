@@ -1,5 +1,6 @@
 //! A plan run over the views of one schema: match, resolve neighbours, rank. What comes out are candidates for the
 //! answer, at most as many for each view as the answer can show.
+mod blocks;
 mod bounded;
 
 use std::cmp::Reverse;
@@ -289,26 +290,14 @@ impl Run {
         }
         let batch = if self.ranker.knows_sums() { SUMMED_BATCH } else { RANK_BATCH };
         let end = (self.next + batch).min(self.documents.len());
-        let mut missing = false;
-        for index in self.next..end {
-            if self.scores[index].is_some() {
-                continue;
-            }
-            match self.score(index, reads) {
-                Ok(score) => self.scores[index] = Some(score),
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
-            }
-        }
-        if missing {
-            return Err(Halt::Missing);
-        }
+        self.score_batch(end, reads)?;
         if self.keys.is_empty() {
             (self.next..end).for_each(|index| self.admit(index, Vec::new()));
             self.ranked(end, reads);
             return Ok(());
         }
         // Nothing is admitted before all of the batch can be: a batch that halts is begun again.
+        let mut missing = false;
         let mut sort_values = Vec::with_capacity(end - self.next);
         for index in self.next..end {
             match self.sort_values(index, reads) {

@@ -75,7 +75,8 @@ pub const EXPRESSION_DEPTH: usize = 128;
 pub const PROGRAM_NODES: usize = 100_000;
 /// Nesting of one compiled ranking expression, through the functions it calls.
 pub const PROGRAM_DEPTH: usize = 512;
-/// Cells all tensors of one evaluation of a ranking expression may have together: about a tenth of a second.
+/// Cells all tensors of one evaluation of a ranking expression may have together, functions of cells counting by their
+/// length: about a tenth of a second.
 pub const EVALUATION_CELLS: usize = 16 << 20;
 /// Functions of one rank profile (L-rank).
 pub const FUNCTIONS: usize = 1_000;

@@ -7,8 +7,8 @@ use brooklet_document::{Tensor, TensorType};
 use brooklet_rank::features::{FeatureEnvironment, prepare};
 use brooklet_rank::match_data::{FieldId, FieldInfo, FieldKind, MatchData, QueryTerm, QueryTerms, RankProperties};
 use brooklet_rank::{
-    Environment, Expression, FeatureName, FeatureSource, FeatureType, Function, Interval, IntervalSource, Program,
-    Value,
+    BlockScratch, BlockSource, Environment, Expression, FeatureName, FeatureSource, FeatureType, Function, Interval,
+    IntervalSource, Program, Value,
 };
 use brooklet_task::Rejection;
 
@@ -38,7 +38,10 @@ pub fn targets() -> Vec<Target> {
     ]
 }
 
-/// Models of decision trees, compiled, evaluated and bounded.
+/// Documents of a block: enough for trees not to be walked.
+const DOCUMENTS: usize = 9;
+
+/// Models of decision trees, compiled, evaluated and bounded; for a block of documents that are all the same, too.
 fn model(library: &'static str, names: &[&str]) -> Target {
     let corpus = names.iter().map(|name| corpus::file(&format!("model/{library}-{name}.json")).into_bytes()).collect();
     let expression = Expression::parse(&format!("{library}(\"m.json\")")).expect("an expression");
@@ -49,8 +52,15 @@ fn model(library: &'static str, names: &[&str]) -> Target {
         let _ = black_box(program.evaluate(&mut source, &mut program.scratch()));
         let bounds = program.interval(&mut source, &mut program.scratch());
         let value = program.score(&mut source, &mut program.scratch());
-        if let (Some(bounds), Ok(value)) = (bounds, value) {
-            assert!(bounds.contains(value), "{value} is not within {bounds:?}");
+        if let (Some(bounds), Ok(value)) = (bounds, &value) {
+            assert!(bounds.contains(*value), "{value} is not within {bounds:?}");
+        }
+        let mut scores = [0.0; DOCUMENTS];
+        let scored = program.scores(&mut source, &mut BlockScratch::default(), &mut scores);
+        assert_eq!(scored.is_ok(), value.is_ok());
+        if let Ok(value) = value {
+            let same = |score: &f64| score.to_bits() == value.to_bits() || score.is_nan() && value.is_nan();
+            assert!(scores.iter().all(same), "{scores:?} are not all {value}");
         }
     })
     .costs(20)
@@ -116,6 +126,16 @@ impl Environment for Profile {
 
     fn model(&self, _path: &str) -> Option<Arc<[u8]>> {
         Some(self.model.clone())
+    }
+}
+
+impl BlockSource for Source<'_> {
+    fn numbers(&mut self, feature: usize, _places: &[u32], values: &mut [f64]) {
+        values.fill(self.number(feature));
+    }
+
+    fn document(&mut self, _place: u32) -> &mut dyn FeatureSource {
+        self
     }
 }
 

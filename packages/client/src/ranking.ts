@@ -59,6 +59,7 @@ type FieldFeature =
 type OtherFeature =
   | "closeness"
   | "constant"
+  | "customTokenInputIds"
   | "distance"
   | "elementwise"
   | "firstPhase"
@@ -77,6 +78,7 @@ type OtherFeature =
   | "now"
   | "num_docs"
   | "num_docs_indexed"
+  | "onnx"
   | "query"
   | "queryTermCount"
   | "random"
@@ -91,6 +93,9 @@ type OtherFeature =
   | "tensorFromStructs"
   | "tensorFromWeightedSet"
   | "term"
+  | "tokenAttentionMask"
+  | "tokenInputIds"
+  | "tokenTypeIds"
   | "value"
   | "xgboost";
 

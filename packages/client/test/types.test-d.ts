@@ -197,6 +197,18 @@ describe("ranking", () => {
     // @ts-expect-error there is no such function
     void (() => schema("x", fields, { profiles: { p: { functions: { f: "1" }, summaryFeatures: ["g"] } } }));
     void (() => schema("x", fields, { profiles: { p: { functions: { f: "1" }, summaryFeatures: ["f"] } } }));
+    void (() => schema("x", fields, { profiles: { p: { matchFeatures: ["onnx(judge).score", "term(0).weight"] } } }));
+    // @ts-expect-error there is no such feature without parameters
+    void (() => schema("x", fields, { profiles: { p: { summaryFeatures: ["nativeRang"] } } }));
+  });
+
+  test("inputs are inherited, and those of a parent are checked too", () => {
+    // @ts-expect-error the parent says that it is a number
+    void (() => query(ranked, { profile: "child", inputs: { now: [1] } }));
+    // @ts-expect-error three cells are wanted, not four
+    void (() => query(ranked, { profile: "child", inputs: { q: { values: [1, 2, 3, 4] } } }));
+    // @ts-expect-error labels are no places
+    void (() => query(ranked, { profile: "plain", inputs: { words: { cells: [{ address: { x: "a" }, value: 1 }] } } }));
   });
 });
 

@@ -23,15 +23,27 @@ pub struct FeatureRequest<'a> {
 struct Entry {
     prepared: Prepared,
     first_value: usize,
-    is_computed: bool,
-    tensor: Option<Rc<Tensor>>,
+}
+
+/// What is known of one document.
+#[derive(Debug, Default)]
+struct Computed {
+    /// By entry: whether its values stand in `values`.
+    entries: Vec<bool>,
+    values: Vec<f64>,
+    /// By entry.
+    tensors: Vec<Option<Rc<Tensor>>>,
 }
 
 /// The features a program needs, made ready for one query.
 #[derive(Debug, Default)]
 pub struct FeatureSet {
     entries: Vec<Entry>,
-    values: Vec<f64>,
+    /// How many values the entries have.
+    width: usize,
+    /// By place: several documents can be asked about in turn.
+    computed: Vec<Computed>,
+    place: usize,
     /// For each request: its entry and its place in `values`.
     requests: Vec<(usize, usize)>,
 }
@@ -60,13 +72,14 @@ impl FeatureSet {
             let entry = &set.entries[index];
             set.requests.push((index, entry.first_value + entry.prepared.output(request.output)?));
         }
+        set.next_document(0);
         Ok(set)
     }
 
     fn add(&mut self, prepared: Prepared) -> usize {
-        let first_value = self.values.len();
-        self.values.resize(first_value + prepared.outputs.len(), 0.0);
-        self.entries.push(Entry { prepared, first_value, is_computed: false, tensor: None });
+        let first_value = self.width;
+        self.width += prepared.outputs.len();
+        self.entries.push(Entry { prepared, first_value });
         self.entries.len() - 1
     }
 
@@ -84,12 +97,24 @@ impl FeatureSet {
         self.entries[self.requests[request].0].prepared.executor.bm25()
     }
 
-    /// Forgets the previous document's values. To be called whenever the match data changes.
-    pub fn next_document(&mut self) {
-        for entry in &mut self.entries {
-            entry.is_computed = false;
-            entry.tensor = None;
+    /// Forgets the values of the document at this place, which is asked about from now on. To be called whenever its match
+    /// data changes, and before it is asked about for the first time.
+    pub fn next_document(&mut self, place: usize) {
+        if self.computed.len() <= place {
+            self.computed.resize_with(place + 1, Computed::default);
         }
+        let computed = &mut self.computed[place];
+        computed.entries.clear();
+        computed.entries.resize(self.entries.len(), false);
+        computed.values.resize(self.width, 0.0);
+        computed.tensors.clear();
+        computed.tensors.resize(self.entries.len(), None);
+        self.place = place;
+    }
+
+    /// The document at this place, which [`FeatureSet::next_document`] knows, is asked about from now on.
+    pub fn turn_to(&mut self, place: usize) {
+        self.place = place;
     }
 
     /// The value of request number `request` if that is a tensor; a number is a tensor without dimensions.
@@ -98,12 +123,12 @@ impl FeatureSet {
     /// If there is no such request.
     pub fn tensor(&mut self, request: usize, data: &MatchData) -> Rc<Tensor> {
         let (index, _) = self.requests[request];
-        if let Some(known) = &self.entries[index].tensor {
+        if let Some(known) = &self.computed[self.place].tensors[index] {
             return known.clone();
         }
         let made = self.entries[index].prepared.executor.tensor(data);
         let made = Rc::new(made.unwrap_or_else(|| Tensor::scalar(self.number(request, data))));
-        self.entries[index].tensor = Some(made.clone());
+        self.computed[self.place].tensors[index] = Some(made.clone());
         made
     }
 
@@ -113,12 +138,11 @@ impl FeatureSet {
     /// If there is no such request.
     pub fn number(&mut self, request: usize, data: &MatchData) -> f64 {
         let (index, value) = self.requests[request];
-        let entry = &mut self.entries[index];
-        if !entry.is_computed {
-            let outputs = &mut self.values[entry.first_value..entry.first_value + entry.prepared.outputs.len()];
+        let (entry, computed) = (&mut self.entries[index], &mut self.computed[self.place]);
+        if !std::mem::replace(&mut computed.entries[index], true) {
+            let outputs = &mut computed.values[entry.first_value..entry.first_value + entry.prepared.outputs.len()];
             entry.prepared.executor.execute(data, outputs);
-            entry.is_computed = true;
         }
-        self.values[value]
+        computed.values[value]
     }
 }

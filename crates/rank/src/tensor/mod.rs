@@ -104,7 +104,16 @@ impl Budget {
 
     /// Accounts for cells that are computed and not kept, which takes less than an eighth of the time.
     pub(crate) fn compute(&self, cells: usize) -> Result<(), Rejection> {
-        let cells = cells / 8;
+        self.spend(cells / 8)
+    }
+
+    /// Cells that were accounted for.
+    pub(crate) fn spent(&self) -> usize {
+        limits::EVALUATION_CELLS - self.left.get()
+    }
+
+    /// Accounts for work that takes as long as so many cells.
+    pub(crate) fn spend(&self, cells: usize) -> Result<(), Rejection> {
         if cells > self.left.get() {
             return Err(too_much());
         }
@@ -114,7 +123,8 @@ impl Budget {
 }
 
 fn too_much() -> Rejection {
-    let message = format!("the tensors of one evaluation may have {} cells together", limits::EVALUATION_CELLS);
+    let cells = limits::EVALUATION_CELLS;
+    let message = format!("the tensors of one evaluation may have {cells} cells together, or take as long as these");
     Rejection::new(Code::TooLarge, message)
 }
 

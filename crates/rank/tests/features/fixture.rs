@@ -115,7 +115,7 @@ impl Fixture {
         let (name, parameters, output) = split(feature);
         let request = FeatureRequest { name, parameters: &parameters, output };
         let mut set = FeatureSet::prepare([request], &environment)?;
-        set.next_document();
+        set.next_document(0);
         Ok(set.number(0, data))
     }
 }

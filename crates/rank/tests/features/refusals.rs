@@ -149,7 +149,7 @@ fn a_set_prepares_each_feature_once_and_computes_it_for_each_document() {
     assert_eq!(set.counted_attributes().collect::<Vec<_>>(), [fixture.field("labels").id]);
     for (field, head, tail) in [("x a", 1.0, 0.0), ("a x x", 0.0, 2.0), ("x", 0.0, 0.0)] {
         let data = fixture.match_document(&[("title", vec![(field, 1)])]);
-        set.next_document();
+        set.next_document(0);
         assert_eq!((set.number(0, &data), set.number(1, &data)), (head, tail), "{field}");
     }
 }

@@ -1,10 +1,13 @@
 //! Ranking, document at a time: fills the match data of a document and lets the profile's programs ask about it.
 //!
-//! [`binding`] finds out where each feature comes from, [`source`] answers a program, [`values`] reads columns;
-//! [`term_scores`] knows what needs no walk over documents.
+//! [`binding`] finds out where each feature comes from, [`filling`] makes match data, [`source`] answers a program,
+//! [`blocks`] answers it for many documents at once, [`values`] reads columns; [`term_scores`] knows what needs no walk
+//! over documents.
 mod binding;
+mod blocks;
 mod counting;
 pub(crate) mod document;
+mod filling;
 pub(crate) mod group_statistics;
 mod number_column;
 mod source;
@@ -14,33 +17,32 @@ mod values;
 use std::rc::Rc;
 
 use brooklet_rank::features::{FeatureEnvironment, FeatureRequest, FeatureSet};
-use brooklet_rank::match_data::{AttributeContent, FieldId, MatchData, NoStatistics, Occurrence, Statistics};
-use brooklet_rank::{FeatureName, Interval, Program, Scratch, Value};
+use brooklet_rank::match_data::{FieldId, MatchData, NoStatistics, Occurrence, Statistics};
+use brooklet_rank::{BlockScratch, FeatureName, Interval, Program, Scratch, Value};
 use brooklet_segment::Halt;
-use brooklet_segment::layout::ColumnKind;
 use brooklet_task::Rejection;
 
 use crate::deployed::DeployedProfile;
+use crate::matching::LeafMatch;
 use crate::matching::composite::Settled;
-use crate::matching::occurrences::{leaf_hits, occurrences};
-use crate::matching::weighted::raw_score;
-use crate::matching::{Found, LeafMatch};
 use crate::model_runs::{Models, WantedRuns};
 use crate::nearest::Resolved;
 use crate::partition::View;
 use crate::phases::Later;
-use crate::plan::{Leaf, SchemaPlan, Scoring, Test};
+use crate::plan::SchemaPlan;
 use crate::reads::Reads;
 use binding::{Binder, Kind};
 use counting::Counting;
 pub(crate) use group_statistics::GroupStatistics;
 use source::Source;
 use term_scores::TermScores;
-use values::value_weights;
 pub(crate) use values::{single_number, single_string, vector_tensor, word_of};
 
 /// Features that need no more than how often a term occurs and how long the field is.
 const COUNTING: [&str; 5] = ["bm25", "matches", "matchCount", "queryTermCount", "term"];
+
+/// Work that making a cell of a tensor is, in bytes looked at.
+const CELL_WORK: usize = 8;
 
 /// Rank property: the time ranking goes by, in seconds since 1970.
 pub(crate) const NOW: &str = "vespa.now";
@@ -109,8 +111,10 @@ pub(crate) struct Ranker {
     requests: Vec<FeatureName>,
     set: FeatureSet,
     statistics: Option<Rc<GroupStatistics>>,
-    data: MatchData,
+    /// By place in a block; a document on its own is at the first.
+    data: Vec<MatchData>,
     models: Models,
+    of_blocks: BlockScratch,
     uses_match_data: bool,
     score_uses_match_data: bool,
     counts_only: bool,
@@ -201,7 +205,8 @@ impl Ranker {
             counts_only: binder.requests.iter().all(|name| COUNTING.contains(&name.name.as_str())),
             kinds: binder.kinds,
             requests: binder.requests,
-            data: MatchData::new(&plan.terms),
+            data: vec![MatchData::new(&plan.terms)],
+            of_blocks: BlockScratch::default(),
             models: Models::new(&plan.models),
             plan: plan.clone(),
             now,
@@ -253,21 +258,20 @@ impl Ranker {
     /// Makes ready what the score asks of matching. Whether its sums over terms are known: the document is not looked at
     /// then.
     fn ready(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<bool, Halt> {
-        if let (Some(sums), Some(documents)) = (&mut self.term_scores, self.expected.get(spot.view))
-            && sums.prepare(
-                (spot.view, spot.at()),
-                *documents,
-                &self.plan,
-                (&self.set, &spot.matches[spot.view]),
-                reads,
-            )?
-        {
-            return Ok(true);
+        let summed = self.ready_sums(spot, reads)?;
+        if !summed && self.score_uses_match_data {
+            self.fill(0, spot, reads)?;
         }
-        if self.score_uses_match_data {
-            self.fill(spot, reads)?;
-        }
-        Ok(false)
+        Ok(summed)
+    }
+
+    /// Whether the score's sums over terms are known in a view.
+    fn ready_sums(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<bool, Halt> {
+        let (Some(sums), Some(documents)) = (&mut self.term_scores, self.expected.get(spot.view)) else {
+            return Ok(false);
+        };
+        let of_view = (&self.set, &spot.matches[spot.view]);
+        sums.prepare((spot.view, spot.at()), *documents, &self.plan, of_view, reads)
     }
 
     /// The score of a document: NaN and infinities are −∞.
@@ -286,7 +290,7 @@ impl Ranker {
                 bound: &score.kinds,
                 types: score.which.of(&plan.profile).features(),
                 set,
-                data,
+                data: &data[0],
                 models,
                 sums: term_scores.as_ref().filter(|_| summed),
                 spot,
@@ -295,6 +299,7 @@ impl Ranker {
             };
             (score.which.of(&plan.profile).score(&mut source, &mut score.scratch), source.halted)
         };
+        reads.work(CELL_WORK * self.score.scratch.cells());
         if let Some(halt) = halted {
             return Err(halt);
         }
@@ -318,7 +323,7 @@ impl Ranker {
             bound: &score.kinds,
             types: score.which.of(&plan.profile).features(),
             set,
-            data,
+            data: &data[0],
             models,
             sums: term_scores.as_ref().filter(|_| summed),
             spot,
@@ -381,7 +386,7 @@ impl Ranker {
 
     fn listed(&mut self, list: List, spot: Spot<'_>, reads: &mut Reads) -> Result<Vec<Value>, Halt> {
         if self.uses_match_data {
-            self.fill(spot, reads)?;
+            self.fill(0, spot, reads)?;
         }
         let Ranker { plan, now, kinds, second, inputs, match_features, summary_features, set, data, models, .. } = self;
         let listed: Vec<&mut Bound> = match list {
@@ -399,7 +404,7 @@ impl Ranker {
                 bound: &bound.kinds,
                 types: bound.which.of(&plan.profile).features(),
                 set,
-                data,
+                data: &data[0],
                 models,
                 sums: None,
                 spot,
@@ -414,86 +419,5 @@ impl Ranker {
             }
         }
         if missing { Err(Halt::Missing) } else { Ok(values) }
-    }
-
-    /// Tells the features which terms matched the document, and where.
-    fn fill(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<(), Halt> {
-        self.data.reset();
-        self.set.next_document();
-        let plan = self.plan.clone();
-        let mut first_target = 0;
-        for (leaf, matched) in plan.leaves.iter().zip(&spot.matches[spot.view].leaves) {
-            if matched.documents.get(spot.ordinal as usize) {
-                self.fill_leaf(leaf, matched, first_target, spot, reads)?;
-            }
-            first_target += leaf.targets.len();
-        }
-        for field in self.counted.clone() {
-            if let Some(content) = self.content(field, spot, reads)? {
-                self.data.record_content(field, content);
-            }
-        }
-        Ok(())
-    }
-
-    /// Tells what a leaf found in the document.
-    fn fill_leaf(
-        &mut self,
-        leaf: &Leaf,
-        matched: &LeafMatch,
-        first_target: usize,
-        spot: Spot<'_>,
-        reads: &mut Reads,
-    ) -> Result<(), Halt> {
-        let (view, ordinal) = (spot.at(), spot.ordinal);
-        let blind = |field: FieldId| !leaf.positions || self.plan.profile.fields[field.0 as usize].is_filter;
-        if leaf.shares_fields {
-            for hits in leaf_hits(leaf, matched, view, ordinal, reads)? {
-                let Some(slot) = self.plan.terms.slot(leaf.term, hits.field) else { continue };
-                let shown = if blind(hits.field) { &[][..] } else { &hits.occurrences[..] };
-                self.data.record(slot, shown, hits.length);
-            }
-            return Ok(());
-        }
-        for (place, (target, found)) in leaf.targets.iter().zip(&matched.found).enumerate() {
-            let Some(slot) = self.plan.terms.slot(leaf.term, target.field) else { continue };
-            let blind = blind(target.field);
-            if let (true, Found::Words { postings, .. }) = (self.counts_only || blind, found) {
-                let counting = &mut self.counting[first_target + place];
-                if let Some((count, length)) = counting.count(&target.spec, postings, spot, reads)? {
-                    let shown = if blind { 0 } else { count as usize };
-                    if self.somewhere.len() < shown {
-                        self.somewhere.resize(shown, SOMEWHERE);
-                    }
-                    self.data.record(slot, &self.somewhere[..shown], length);
-                }
-                continue;
-            }
-            let column = view.segment.header.column(&target.spec);
-            self.occurrences.clear();
-            let length = occurrences(column, found, view, ordinal, reads, &mut self.occurrences)?;
-            let Some(length) = length else { continue };
-            let shows = match &target.test {
-                Test::Weighted(test) => test.scoring == Scoring::Weights,
-                Test::Position(_) => false,
-                _ => true,
-            };
-            let shown = if blind || !shows { &[][..] } else { &self.occurrences[..] };
-            self.data.record(slot, shown, length);
-            if let (Test::Weighted(test), Found::Weighted(hits)) = (&target.test, found) {
-                self.data.record_raw_score(slot, raw_score(test, hits, ordinal).unwrap_or(0.0));
-            }
-        }
-        Ok(())
-    }
-
-    /// How many values an attribute of the document has, and their weights.
-    fn content(&self, field: FieldId, spot: Spot<'_>, reads: &mut Reads) -> Result<Option<AttributeContent>, Halt> {
-        let name = &self.plan.profile.fields[field.0 as usize].name;
-        let schema = &self.plan.schema;
-        let spec = schema.column(name, |kind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. }));
-        let Some(column) = spec.and_then(|spec| spot.at().segment.header.column(spec)) else { return Ok(None) };
-        let (values, weights) = value_weights(column, spot, reads)?;
-        Ok(Some(AttributeContent { values, weights }))
     }
 }

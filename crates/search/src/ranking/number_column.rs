@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use brooklet_segment::column::number::SingleBlock;
 use brooklet_segment::layout::{ColumnKind, ColumnSpec, NumberKind};
 use brooklet_segment::{BlockSource, Halt};
-use brooklet_task::Block;
+use brooklet_task::{Block, Rejection};
 
 use super::Spot;
 use crate::reads::Reads;
@@ -25,6 +25,15 @@ struct Held {
     block: Option<Block>,
 }
 
+impl Held {
+    /// The row of a document in the block, if it is there.
+    #[inline]
+    fn row(&self, spot: Spot<'_>) -> Option<usize> {
+        let row = spot.ordinal.checked_sub(self.first).filter(|row| *row < self.rows && self.view == spot.view);
+        row.map(|row| row as usize)
+    }
+}
+
 impl NumberColumn {
     pub(super) fn new(spec: ColumnSpec) -> NumberColumn {
         NumberColumn { spec, held: RefCell::new(None) }
@@ -32,19 +41,43 @@ impl NumberColumn {
 
     /// The number of a document; NaN if it has none, and for the smallest long, which stands for none.
     pub(super) fn number(&self, spot: Spot<'_>, reads: &mut Reads) -> Result<f64, Halt> {
+        let mut value = [0.0];
+        self.numbers(&[spot], &[0], reads, &mut value)?;
+        Ok(value[0])
+    }
+
+    /// The numbers of some documents, which go by their places in `spots`.
+    pub(super) fn numbers(
+        &self,
+        spots: &[Spot<'_>],
+        places: &[u32],
+        reads: &mut Reads,
+        values: &mut [f64],
+    ) -> Result<(), Halt> {
         let mut held = self.held.borrow_mut();
-        let at_hand = held.take().filter(|held| {
-            held.view == spot.view && spot.ordinal.checked_sub(held.first).is_some_and(|row| row < held.rows)
-        });
-        let of = held.insert(match at_hand {
-            Some(of) => of,
-            None => self.find(spot, reads)?,
-        });
-        let Some(block) = &of.block else { return Ok(f64::NAN) };
-        let block = SingleBlock::read(block.bytes(), of.rows, of.number)?;
-        let at = (spot.ordinal - of.first) as usize;
-        let unset = !block.has(at) || (of.number == NumberKind::Int64 && block.values.integer(at) == i64::MIN);
-        Ok(if unset { f64::NAN } else { block.values.float(at) })
+        let mut documents = places.iter().map(|place| spots[*place as usize]).zip(values).peekable();
+        while let Some((spot, _)) = documents.peek() {
+            let at_hand = held.take().filter(|held| held.row(*spot).is_some());
+            let of = held.insert(match at_hand {
+                Some(of) => of,
+                None => self.find(*spot, reads)?,
+            });
+            if of.row(*spot).is_none() {
+                return Err(Rejection::corrupt("a document beyond a column of numbers").into());
+            }
+            let block = of.block.as_ref().map(|block| SingleBlock::read(block.bytes(), of.rows, of.number));
+            let block = block.transpose()?;
+            while let Some((spot, value)) = documents.next_if(|(spot, _)| of.row(*spot).is_some()) {
+                let (Some(block), Some(row)) = (&block, of.row(spot)) else {
+                    *value = f64::NAN;
+                    continue;
+                };
+                let unset =
+                    !block.has(row) || (of.number == NumberKind::Int64 && block.values.integer(row) == i64::MIN);
+                *value = if unset { f64::NAN } else { block.values.float(row) };
+            }
+        }
+        Ok(())
     }
 
     fn find(&self, spot: Spot<'_>, reads: &mut Reads) -> Result<Held, Halt> {

@@ -190,7 +190,7 @@ impl Source<'_> {
         })
     }
 
-    fn closeness_bounds(&mut self, items: &[usize], as_distance: bool) -> Result<Option<Interval>, Halt> {
+    pub(super) fn closeness_bounds(&mut self, items: &[usize], as_distance: bool) -> Result<Option<Interval>, Halt> {
         let [item] = items else { return Ok(None) };
         let nearest = &self.plan.nearest[*item];
         let known = self.spot.resolved.get(*item).and_then(|hits| hits.distance(self.spot.view, self.spot.ordinal));
@@ -242,7 +242,7 @@ impl Source<'_> {
         })
     }
 
-    fn note(&mut self, halt: Halt) {
+    pub(super) fn note(&mut self, halt: Halt) {
         // A rejection outweighs a missing block: there is no point in fetching it.
         if !matches!((&self.halted, &halt), (Some(Halt::Rejected(_)), _)) {
             self.halted = Some(halt);

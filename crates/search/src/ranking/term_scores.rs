@@ -94,9 +94,15 @@ impl TermScores {
     /// The value of a request in a document of a view that was made ready.
     #[inline]
     pub(super) fn score(&self, request: usize, view: usize, ordinal: u32) -> f64 {
+        self.of_view(request, view).get(ordinal as usize).copied().unwrap_or(0.0)
+    }
+
+    /// The values of a request in the documents of a view that was made ready, by ordinal.
+    #[inline]
+    pub(super) fn of_view(&self, request: usize, view: usize) -> &[f64] {
         let place = self.requests.iter().position(|of| *of == request);
         let sums = self.views.get(view).and_then(Option::as_ref);
-        place.zip(sums).map_or(0.0, |(place, sums)| sums[place][ordinal as usize])
+        place.zip(sums).map_or(&[], |(place, sums)| &sums[place])
     }
 }
 

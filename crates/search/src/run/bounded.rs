@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use brooklet_kernel::{TopK, score_key};
+use brooklet_rank::Interval;
 use brooklet_segment::Halt;
 
 use super::{RANK_BATCH, Run, Stage};
@@ -32,12 +33,21 @@ impl Run {
         let end = (self.next + RANK_BATCH).min(self.documents.len());
         let mut bounds = Vec::with_capacity(end - self.next);
         let mut missing = false;
-        for index in self.next..end {
-            match self.bounds_of(index, reads) {
-                Ok(of_document) => bounds.push(of_document),
+        let suits_blocks = self.ranker.suits_blocks();
+        let mut index = self.next;
+        while index < end {
+            let after = if suits_blocks { self.block_end(index, end) } else { index + 1 };
+            let bounded = if suits_blocks {
+                self.bounds_of_block(index, after, &mut bounds, reads)
+            } else {
+                self.bounds_of(index, reads).map(|of_document| bounds.push(of_document))
+            };
+            match bounded {
+                Ok(()) => {}
                 Err(Halt::Missing) => missing = true,
                 Err(halt) => return Err(halt),
             }
+            index = after;
         }
         if missing {
             return Err(Halt::Missing);
@@ -61,18 +71,43 @@ impl Run {
         let (view, ordinal) = self.documents[index];
         let Run { ranker, views, matches, resolved, .. } = self;
         let spot = Spot { views, matches, resolved, view: view as usize, ordinal };
-        match ranker.bounds(spot, reads)? {
+        let interval = ranker.bounds(spot, reads)?;
+        self.within(index, interval, reads)
+    }
+
+    /// Between which scores a document is whose score has these bounds. It is scored if that does not follow from them.
+    fn within(&mut self, index: usize, interval: Option<Interval>, reads: &mut Reads) -> Result<(f64, f64), Halt> {
+        match interval {
             Some(interval) if interval.lo <= interval.hi && interval.hi < f64::INFINITY => {
                 let low = if interval.may_be_nan { f64::NEG_INFINITY } else { interval.lo };
                 Ok((low, interval.hi))
             }
             // A score that may be infinite may be −∞; one that is not bounded may be anything.
             _ => {
-                let score = ranker.score(spot, reads)?;
+                let score = self.score(index, reads)?;
                 self.scores[index] = Some(score);
                 Ok((score, score))
             }
         }
+    }
+
+    /// The same for the documents from one number to another, which are a block.
+    fn bounds_of_block(
+        &mut self,
+        from: usize,
+        to: usize,
+        bounds: &mut Vec<(f64, f64)>,
+        reads: &mut Reads,
+    ) -> Result<(), Halt> {
+        let Some(intervals) = self.bound_block(from, to, reads)? else {
+            self.score_block(from, to, reads)?;
+            bounds.extend(self.scores[from..to].iter().flatten().map(|score| (*score, *score)));
+            return Ok(());
+        };
+        for (index, interval) in (from..to).zip(intervals) {
+            bounds.push(self.within(index, Some(interval), reads)?);
+        }
+        Ok(())
     }
 
     fn begin_rescoring(&mut self) {
@@ -111,8 +146,12 @@ impl Run {
         let end = (self.next + BOUNDED_MIN).min(self.order.len());
         let batch: Vec<usize> = self.order[self.next..end].iter().map(|index| *index as usize).collect();
         let mut missing = false;
+        reads.begin_step();
         for index in &batch {
             if self.scores[*index].is_none() {
+                if reads.is_tired() {
+                    return Err(Halt::Missing);
+                }
                 match self.score(*index, reads) {
                     Ok(score) => self.scores[*index] = Some(score),
                     Err(Halt::Missing) => missing = true,
