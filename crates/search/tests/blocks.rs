@@ -160,7 +160,7 @@ fn first_phases_and_match_features_agree() {
             }
         }
         for _ in 0..8 {
-            let yql = format!("select documentid from t where {}", query(&mut random));
+            let yql = format!("select * from t where {}", query(&mut random));
             let point: Vec<String> = (0..4).map(|_| format!("{:.3}", random.gaussian())).collect();
             for (name, _) in PROFILES {
                 let profile = if random.once_in(4) { format!("{name}_second") } else { name.to_owned() };

@@ -59,7 +59,7 @@ fn host() -> Host {
 }
 
 fn asked(host: &Host, condition: &str, parameters: &[(&str, &str)]) -> Value {
-    let yql = format!("select documentid from t where {condition}");
+    let yql = format!("select * from t where {condition}");
     let mut all = vec![("yql", yql.as_str()), ("ranking.freshness", "100")];
     all.extend(parameters);
     let answer = host.search("g:u", &all);
