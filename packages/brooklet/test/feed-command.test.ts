@@ -71,6 +71,26 @@ test("a feed may be compressed, wherever its bytes are cut", async () => {
   expect(cut.code).not.toBe(0);
 });
 
+test("what cannot be begun is said once, and nothing is sent", async () => {
+  const nobody = await run(["feed", "-", "--url", "http://127.0.0.1:9"], put(1) + put(2));
+  const reason = /^http:\/\/127.0.0.1:9 cannot be reached \(.*\): is the server running\? Nothing was sent/;
+  expect([nobody.code, nobody.printed, nobody.warned]).toEqual([1, [], expect.stringMatching(reason)]);
+  const { url } = await served();
+  const missing = await run(["feed", join(folder(), "no.jsonl"), "--url", url]);
+  expect([missing.code, missing.warned]).toEqual([
+    2,
+    expect.stringMatching(/no\.jsonl cannot be read: there is no such file/),
+  ]);
+  const directory = await run(["feed", folder(), "--url", url]);
+  expect([directory.code, directory.warned]).toEqual([2, expect.stringMatching(/cannot be read: it is a directory/)]);
+});
+
+test("an operation that names no document is told by its number", async () => {
+  const { url } = await served();
+  const { code, warned } = await run(["feed", "-", "--url", url], `${put(1)}{"fields":{}}\n${put(2)}`);
+  expect([code, warned]).toEqual([1, expect.stringMatching(/^operation 2: Missing a document operation/)]);
+});
+
 test("every operation has its result, and failures are counted by kind", async () => {
   const service = await served();
   const wrong = '{"put":"id:note:note:g=alice:x","fields":{"nosuch":1}}\n{"put":"id:no:no:g=a:1","fields":{}}\n';
@@ -107,8 +127,18 @@ test("an interrupted feed goes on where it was", async () => {
 
 test("what could not be sent is not done, what was refused is", async () => {
   const checkpoint = join(folder(), "checkpoint");
-  const nobody = "http://127.0.0.1:1";
-  const { code } = await run(["feed", "-", "--checkpoint", checkpoint, "--url", nobody], put(1) + put(2));
+  const nobody = ["feed", "-", "--checkpoint", checkpoint, "--url", "http://127.0.0.1:9"];
+  expect(await run(nobody, put(1) + put(2))).toMatchObject({ code: 1 });
+  expect(existsSync(checkpoint)).toBe(false);
+  // One that is there when it is looked for, and loses every operation.
+  const losing = createServer((asked, answer) => {
+    if (asked.method === "GET") answer.writeHead(404).end("{}");
+    else asked.socket.destroy();
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void losing.close());
+  await once(losing, "listening");
+  const url = `http://127.0.0.1:${(losing.address() as AddressInfo).port}`;
+  const { code } = await run(["feed", "-", "--checkpoint", checkpoint, "--url", url], put(1) + put(2));
   expect([code, JSON.parse(readFileSync(checkpoint, "utf8"))]).toEqual([1, { operations: 0 }]);
   const service = await served();
   const refused = '{"put":"id:note:note:g=alice:x","fields":{"nosuch":1}}\n';

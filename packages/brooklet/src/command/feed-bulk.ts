@@ -43,14 +43,17 @@ export async function* feedDirectory(
   }
 }
 
-/** Whether there is a server that takes feeds in bulk. */
+/** Whether the server takes feeds in bulk. Throws where there is none: a whole feed would fail operation by operation. */
 export async function takesFeeds(url: string): Promise<boolean> {
   try {
     const { status, headers, body } = await fetch(url + PATH);
     await body?.cancel();
     return status === 405 && headers.get("allow") === "POST";
-  } catch {
-    return false;
+  } catch (cause) {
+    const inner = (cause as { readonly cause?: { readonly code?: string; readonly message?: string } }).cause;
+    const reason = inner?.code ?? inner?.message ?? (cause as Error).message;
+    const message = `${url} cannot be reached (${reason}): is the server running? Nothing was sent`;
+    throw new BrookletError("UNREACHABLE", message, { cause });
   }
 }
 

@@ -2,6 +2,7 @@
 import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
+import { UsageError } from "./surroundings.ts";
 
 const GZIP_MAGIC = [0x1f, 0x8b];
 
@@ -12,13 +13,21 @@ export async function* openFeed(file: string, input: AsyncIterable<Uint8Array>):
   // A pipe may bring its first bytes one by one.
   let first: Uint8Array = new Uint8Array(0);
   for (let ended = false; !ended && first.length < GZIP_MAGIC.length; ) {
-    const { done, value } = await chunks.next();
+    const { done, value } = await chunks.next().catch((cause: unknown) => {
+      throw unreadable(file, cause);
+    });
     ended = done === true;
     if (!ended) first = Buffer.concat([first, value]);
   }
   const all = startingWith(first, chunks);
   const isGzip = GZIP_MAGIC.every((byte, at) => first[at] === byte);
   yield* isGzip ? inflated(all) : all;
+}
+
+function unreadable(file: string, cause: unknown): Error {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  const reasons: Readonly<Record<string, string>> = { ENOENT: "there is no such file", EISDIR: "it is a directory" };
+  return new UsageError(`${file} cannot be read: ${reasons[code ?? ""] ?? message}`, { cause });
 }
 
 async function* startingWith(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {

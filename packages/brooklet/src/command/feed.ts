@@ -62,7 +62,9 @@ async function tellAll(
         if (status === 200) report.take({ id, ok: true });
         else {
           const about = applied === undefined ? { status } : { status, outcome: applied };
-          report.take({ id, ok: false, error: new BrookletError(code as BrookletError["code"], message, about) });
+          const error = new BrookletError(code as BrookletError["code"], message, about);
+          // What names no document is found by its place.
+          report.take({ id: id === "" ? `operation ${options.skipped + number + 1}` : id, ok: false, error });
         }
       }
     }
