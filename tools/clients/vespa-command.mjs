@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { checkLanguageModel } from "./language-model.mjs";
 import { checkVariants } from "./vespa-variants.mjs";
 
 const COMMAND_MS_MAX = 60_000;
@@ -83,6 +84,7 @@ export async function checkVespaCommand(vespa, gateway, { folder, application, g
   await checkQueries(vespa, gateway, group, report);
   await checkVisits(vespa, gateway, group, report);
   await checkVariants(vespa, gateway, { folder, application }, report);
+  await checkLanguageModel(vespa, gateway, { folder, application, group }, report);
 }
 
 /**

@@ -30,6 +30,8 @@ pub enum Embedding {
     Rows(usize, Vec<f32>),
     /// Weights of labels.
     Weights(Vec<(String, f32)>),
+    /// What a language model answered.
+    Text(String),
 }
 
 /// Embeddings by what was wanted.
@@ -73,14 +75,23 @@ impl Embeddings {
             return Ok(embeddings);
         }
         let mut reader = Reader::new(answer);
-        if reader.count(2)? != wanted.len() {
-            return Err(Rejection::new(Code::BadRequest, "More or fewer embeddings than texts"));
-        }
-        for wanted in wanted {
-            embeddings.insert(wanted.clone(), read_embedding(&mut reader)?);
-        }
+        embeddings.add(wanted, &mut reader)?;
         reader.end()?;
         Ok(embeddings)
+    }
+
+    /// Adds the next answer that `answers` has, to `wanted`.
+    ///
+    /// # Errors
+    /// As [`Embeddings::read`].
+    pub fn add(&mut self, wanted: &[EmbeddingWanted], answers: &mut Reader<'_>) -> Result<(), Rejection> {
+        if answers.count(2)? != wanted.len() {
+            return Err(Rejection::new(Code::BadRequest, "More or fewer embeddings than texts"));
+        }
+        wanted.iter().try_for_each(|wanted| {
+            self.insert(wanted.clone(), read_embedding(answers)?);
+            Ok(())
+        })
     }
 }
 
@@ -132,6 +143,7 @@ fn read_embedding(reader: &mut Reader<'_>) -> Result<Embedding, Rejection> {
             let weights = (0..count).map(|_| Ok((reader.text()?.to_owned(), reader.f32()?)));
             weights.collect::<Result<_, Rejection>>().map(Embedding::Weights)
         }
+        4 => reader.text().map(|text| Embedding::Text(text.to_owned())),
         other => Err(Rejection::new(Code::BadRequest, format!("An embedding of unknown kind {other}"))),
     }
 }
@@ -203,6 +215,7 @@ fn add(
         (Embedding::Vector(_), _) => Err(misfit(target, "the embedder gives one vector for a text")),
         (Embedding::Rows(..), _) => Err(misfit(target, "the embedder gives a vector for each token")),
         (Embedding::Weights(_), _) => Err(misfit(target, "the embedder gives weights of labels")),
+        (Embedding::Text(_), _) => Err(misfit(target, "it is a text that was generated")),
     }
 }
 

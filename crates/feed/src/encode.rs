@@ -10,7 +10,7 @@ use brooklet_segment::{Operation, StoredOperation};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Code, Rejection, limits};
 
-use crate::indexing::make_fields;
+use crate::indexing::{Made, make_fields};
 
 /// A put, update or remove as it came in.
 #[derive(Clone, Debug)]
@@ -107,21 +107,37 @@ pub(crate) fn made(
     schema: &Schema,
     id: &DocumentId,
     fields: &[(String, Value)],
-    answer: &[u8],
+    answers: &[u8],
 ) -> Result<Vec<(String, Value)>, Rejection> {
-    let first = make_fields(schema, id.as_str(), fields, &Embeddings::default(), None)?;
-    if first.wanted.is_empty() {
-        return Ok(first.fields);
+    let made = made_so_far(schema, id, fields, answers)?;
+    if made.wanted.is_empty() {
+        return Ok(made.fields);
     }
-    if answer.is_empty() {
-        let message = format!("Document '{}' has texts to embed, and no embedder is configured", id.as_str());
-        return Err(Rejection::new(Code::Unsupported, message));
-    }
-    let embeddings = Embeddings::read(&first.wanted, answer)?;
-    Ok(make_fields(schema, id.as_str(), fields, &embeddings, None)?.fields)
+    let message = format!("Document '{}' has texts to embed, and no embedder is configured", id.as_str());
+    Err(Rejection::new(Code::Unsupported, message))
 }
 
-/// The texts that must be embedded before an operation can be encoded; the host answers with their embeddings.
+/// What is made with the answers that there are: texts that are generated may be embedded in their turn.
+fn made_so_far(
+    schema: &Schema,
+    id: &DocumentId,
+    fields: &[(String, Value)],
+    answers: &[u8],
+) -> Result<Made, Rejection> {
+    let mut reader = Reader::new(answers);
+    let mut known = Embeddings::default();
+    loop {
+        let made = make_fields(schema, id.as_str(), fields, &known, None)?;
+        if made.wanted.is_empty() || reader.remaining() == 0 {
+            reader.end()?;
+            return Ok(made);
+        }
+        known.add(&made.wanted, &mut reader)?;
+    }
+}
+
+/// The texts that must be embedded before an operation can be encoded, after the answers that it has; the host answers
+/// with their embeddings.
 ///
 /// # Errors
 /// As [`encode`].
@@ -131,11 +147,11 @@ pub fn embeddings_wanted(
 ) -> Result<Vec<EmbeddingWanted>, Rejection> {
     let id = DocumentId::parse(request.id)?;
     let schema = schema_of(application, &id)?;
-    if request.kind != 1 || schema.made_fields().all(|field| field.script.embed_calls().is_empty()) {
+    if request.kind != 1 || schema.made_fields().all(|field| !field.script.asks_models()) {
         return Ok(Vec::new());
     }
     let body = read_fields(&**schema, &id, request.body, options(application))?;
-    Ok(make_fields(schema, id.as_str(), &body.fields, &Embeddings::default(), None)?.wanted)
+    Ok(made_so_far(schema, &id, &body.fields, request.embeddings)?.wanted)
 }
 
 /// How strictly the application reads documents.

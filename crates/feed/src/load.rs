@@ -78,7 +78,7 @@ impl Load {
         let left = reader.varint()?;
         reader.end()?;
         let types = application.schemas.iter().map(|schema| {
-            let embeds = schema.made_fields().any(|field| !field.script.embed_calls().is_empty());
+            let embeds = schema.made_fields().any(|field| field.script.asks_models());
             Ok(Type { target: Target::of(application, schema)?, embeds })
         });
         Ok(Load {

@@ -315,7 +315,7 @@ impl Target {
             })
         };
         // All is made again where that is cheap.
-        let embeds = self.schema.made_fields().any(|field| !field.script.embed_calls().is_empty());
+        let embeds = self.schema.made_fields().any(|field| field.script.asks_models());
         let only: Option<&dyn Fn(&str) -> bool> = if embeds && changed.is_some() { Some(&is_updated) } else { None };
         let made = make_fields(&self.schema, &document.id, &document.fields, embeddings, only)?;
         if made.wanted.is_empty() {

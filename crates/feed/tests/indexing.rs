@@ -13,6 +13,29 @@ const DOCUMENT: &str = "document t {
   struct person { field name type string {} } field p type person {}
 }";
 
+/// The application with a language model and field generators: `one` has a template and answers with JSON, `plain` answers
+/// with texts, `strict` fails on answers of another form.
+fn generating(fields: &str) -> Application {
+    let component = |id: &str, config: &str| {
+        format!(
+            "<component id='{id}' class='ai.vespa.llm.generation.LanguageModelFieldGenerator'>
+             <config name='ai.vespa.llm.generation.language-model-field-generator'>{config}</config></component>"
+        )
+    };
+    let services = format!(
+        "<services><container id='default' version='1.0'>
+         <component id='llm' class='ai.vespa.llm.clients.OpenAI'/>{}{}{}</container>
+         <content id='c'><documents><document type='t' mode='streaming'/></documents></content></services>",
+        component("one", "<promptTemplate>Of {input} as {jsonSchema}: {input}.</promptTemplate>"),
+        component("plain", "<responseFormatType>TEXT</responseFormatType>"),
+        component("strict", "<invalidResponseFormatPolicy>FAIL</invalidResponseFormatPolicy>"),
+    );
+    let schema = format!("schema t {{ {DOCUMENT}\n{fields} }}");
+    let files = [("services.xml", services), ("schemas/t.sd", schema)];
+    let files: Vec<_> = files.into_iter().map(|(path, text)| (path.to_owned(), text.into_bytes())).collect();
+    Application::deploy(&files).unwrap_or_else(|rejection| panic!("{rejection}"))
+}
+
 fn application(fields: &str) -> Application {
     host::application(&[("t", &format!("schema t {{ {DOCUMENT}\n{fields} }}"))])
 }
@@ -158,4 +181,104 @@ fn a_put_is_encoded_with_its_embeddings_or_refused() {
     assert!(encode(&application, &request(&answer), 0).is_ok());
     assert!(encode(&application, &request(&answer[..answer.len() - 1]), 0).is_err());
     assert!(application.warnings.iter().any(|warning| warning.contains("the embedder 'e' is no component")));
+}
+
+#[test]
+fn a_put_is_asked_again_for_what_was_generated() {
+    let application =
+        generating("field v type tensor<float>(x[2]) { indexing: input a | generate plain | embed e | attribute }");
+    let wants = |embeddings: &[u8]| {
+        let body = br#"{"fields":{"a":"hello"}}"#;
+        let request = OperationRequest { kind: 1, id: "id:n:t::1", create: false, condition: "", body, embeddings };
+        (embeddings_wanted(&application, &request).unwrap(), encode(&application, &request, 0).is_ok())
+    };
+    assert_eq!(wants(&[]), (vec![generation("plain", "", "hello")], false));
+    let mut answers = Writer::new();
+    answers.varint(1);
+    answers.u8(4);
+    answers.text("a greeting");
+    let first = answers.finish();
+    assert_eq!(wants(&first), (vec![wanted("a greeting", 2)], false));
+    let mut answers = Writer::new();
+    answers.varint(1);
+    answers.u8(1);
+    answers.varint(2);
+    answers.f32(1.0);
+    answers.f32(2.0);
+    assert_eq!(wants(&[first, answers.finish()].concat()), (vec![], true));
+}
+
+fn generation(generator: &str, json_schema: &str, prompt: &str) -> EmbeddingWanted {
+    let text = format!("{json_schema}\n{prompt}");
+    EmbeddingWanted { embedder: generator.to_owned(), is_query: false, values: 0, text }
+}
+
+/// What is made of the document when every generation is answered so.
+fn generated(application: &Application, answer: &str) -> Result<Made, String> {
+    let mut known = Embeddings::default();
+    loop {
+        let made = make(application, &known)?;
+        if made.wanted.is_empty() {
+            return Ok(made);
+        }
+        for wanted in made.wanted {
+            let answer = if wanted.embedder == "e" {
+                Embedding::Vector(vec![wanted.text.len() as f32, 0.0])
+            } else {
+                Embedding::Text(answer.to_owned())
+            };
+            known.insert(wanted, answer);
+        }
+    }
+}
+
+#[test]
+fn values_are_generated_of_texts() {
+    let schema = |of: &str| {
+        let object =
+            "{\"type\":\"object\",\"properties\":{\"t.f\":T},\"required\":[\"t.f\"],\"additionalProperties\":false}";
+        object.replace('T', of)
+    };
+    let list = schema("{\"type\":\"array\",\"items\":{\"type\":\"string\"}}");
+    let lists = generating("field f type array<string> { indexing: input p.name | generate one | summary | index }");
+    let wanted = make(&lists, &Embeddings::default()).unwrap().wanted;
+    assert_eq!(wanted, [generation("one", &list, &format!("Of Ada as {list}: Ada."))]);
+    let value =
+        |answer: &str| generated(&lists, answer).map(|made| made.fields.into_iter().next().map(|(_, value)| value));
+    let both = Value::Array(vec![text("a"), text("b")]);
+    assert_eq!(value(r#"{"t.f":["a","b"]}"#), Ok(Some(both.clone())));
+    assert_eq!(value(r#" {"other":1,"t.f":["a","b"]} "#), Ok(Some(both)));
+    for nothing in [r#"{"t.f":[]}"#, r#"{"t.f":null}"#, r#"{"t.f":7}"#, "{}", "", "Ada", r#"{"t.f":["a"]} and more"#] {
+        assert_eq!(value(nothing), Ok(None), "{nothing}");
+    }
+    for (data_type, kind, answer, expected) in [
+        ("bool", "boolean", "true", Value::Bool(true)),
+        ("int", "integer", "7", Value::Int(7)),
+        ("double", "number", "0.5", Value::Double(0.5)),
+    ] {
+        let one =
+            generating(&format!("field f type {data_type} {{ indexing: input a | generate strict | attribute }}"));
+        let wanted = make(&one, &Embeddings::default()).unwrap().wanted;
+        let json_schema = schema(&format!("{{\"type\":\"{kind}\"}}"));
+        assert_eq!(wanted, [generation("strict", &json_schema, " Hello. World! ")]);
+        let made = generated(&one, &format!("{{\"t.f\":{answer}}}")).unwrap();
+        assert_eq!(made.fields, [("f".to_owned(), expected)]);
+        let refused = generated(&one, "no").unwrap_err();
+        assert!(refused.contains("the answer of the generator 'strict' is no value"), "{refused}");
+    }
+}
+
+#[test]
+fn what_was_generated_goes_on_through_the_script() {
+    let application = generating(
+        "field f type string { indexing: input b || (input a | generate plain) | trim | lowercase | index }\n\
+         field v type tensor<float>(x[2]) { indexing: input a | generate plain | embed e | attribute }\n\
+         field w type array<string> { indexing: input l | for_each { generate plain } | index }",
+    );
+    let made = generated(&application, " Ja! ").unwrap();
+    let [(_, f), (_, Value::Tensor(v)), (_, w)] = &made.fields[..] else { panic!("{made:?}") };
+    assert_eq!((f, &v.cells), (&text("ja!"), &vec![5.0, 0.0]));
+    assert_eq!(*w, Value::Array(vec![text(" Ja! "), text(" Ja! ")]));
+    // One question for the two fields that ask the same.
+    assert_eq!(make(&application, &Embeddings::default()).unwrap().wanted.len(), 3);
 }

@@ -15,7 +15,7 @@ use crate::schema::Schema;
 use crate::sd::lex::SourceFile;
 use crate::sd::parse::{profile_file, schema_file};
 use crate::sd::tree::SchemaTree;
-use crate::services::{EmbedderConfig, LanguageModelConfig, SearchChain, language};
+use crate::services::{EmbedderConfig, GeneratorConfig, LanguageModelConfig, SearchChain, generators, language};
 use crate::significance::{self, SignificanceModels};
 use crate::suggest::did_you_mean;
 use crate::{constant_files, expression_files, overrides, query_profiles, resolve, services, validate};
@@ -33,6 +33,8 @@ pub struct Application {
     pub embedders: Vec<EmbedderConfig>,
     /// The language models of services.xml.
     pub language_models: Vec<LanguageModelConfig>,
+    /// The field generators of services.xml.
+    pub generators: Vec<Arc<GeneratorConfig>>,
     /// The search chains of services.xml, with what they inherit.
     pub search_chains: Vec<SearchChain>,
     /// Everything the deploy warned about, each once.
@@ -140,6 +142,9 @@ impl Application {
             check_onnx_models(schema, &onnx_files)?;
             warnings.extend(check_embedders(schema, &services.embedders)?);
         }
+        let generators =
+            generators::resolve(services.generators, &services.language_models, &package.files, &mut warnings)?;
+        generators::give(&mut schemas, &generators)?;
         schemas.sort_by(|a, b| a.name.cmp(&b.name));
         let mut seen = BTreeSet::new();
         warnings.retain(|warning| seen.insert(warning.clone()));
@@ -156,6 +161,7 @@ impl Application {
             ignore_undefined_fields,
             embedders,
             language_models,
+            generators,
             search_chains,
             warnings,
             overrides,

@@ -41,6 +41,6 @@ pub use rank_profile::{
     Constant, ElementGap, FieldRanking, Function, Input, InputType, InputValue, OnnxModel, Phase, RankProfile,
 };
 pub use schema::Schema;
-pub use services::{EmbedderConfig, LanguageModelConfig, SearchChain};
+pub use services::{EmbedderConfig, GeneratorConfig, LanguageModelConfig, SearchChain};
 pub use significance::{SignificanceModel, SignificanceModels};
 pub use summary_class::{SummaryClass, SummaryField, SummaryTransform};

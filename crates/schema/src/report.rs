@@ -16,7 +16,7 @@ impl Application {
             let fields = list(&schema.fields, |field| {
                 format!("{{\"name\":{},\"type\":{}}}", quoted(&field.name), quoted(&field.data_type.to_string()))
             });
-            let embeds = schema.made_fields().any(|field| !field.script.embed_calls().is_empty());
+            let embeds = schema.made_fields().any(|field| field.script.asks_models());
             let expiry = self.expiry(&schema.name).map_or_else(String::new, |(selection, seconds)| {
                 let selection = quoted(&selection);
                 format!(",\"garbageCollection\":{{\"selection\":{selection},\"intervalSeconds\":{seconds}}}")
@@ -37,6 +37,9 @@ impl Application {
         let models = list(&self.language_models, |model| {
             format!("{{\"id\":{},\"settings\":{}}}", quoted(&model.id), pairs(&model.settings))
         });
+        let generators = list(&self.generators, |generator| {
+            format!("{{\"id\":{},\"provider\":{}}}", quoted(&generator.id), quoted(&generator.provider))
+        });
         let chains = list(&self.search_chains, |chain| {
             let searcher =
                 chain.searcher.as_ref().map_or_else(String::new, |kind| format!(",\"searcher\":{}", quoted(kind)));
@@ -45,7 +48,7 @@ impl Application {
         let fingerprint = self.fingerprint();
         format!(
             "{{\"schemas\":{schemas},\"clusters\":{clusters},\"embedders\":{embedders},\
-             \"languageModels\":{models},\"searchChains\":{chains},\"warnings\":{warnings},\"fingerprint\":\"{fingerprint:016x}\"}}"
+             \"languageModels\":{models},\"generators\":{generators},\"searchChains\":{chains},\"warnings\":{warnings},\"fingerprint\":\"{fingerprint:016x}\"}}"
         )
     }
 

@@ -6,6 +6,7 @@ use brooklet_document::{DataType, StructType};
 
 use crate::field::{Field, FieldSet};
 use crate::rank_profile::RankProfile;
+use crate::services::GeneratorConfig;
 use crate::summary_class::SummaryClass;
 
 /// A document type and how it is searched, ranked and shown.
@@ -25,6 +26,8 @@ pub struct Schema {
     pub summary_classes: Vec<SummaryClass>,
     /// Document types whose fields were inherited, nearest first: a selection by their name selects this type too.
     pub document_inherits: Vec<String>,
+    /// The field generators of the application, if a script calls one.
+    pub generators: Vec<Arc<GeneratorConfig>>,
     /// `raw` fields are shown as base64 (always, unless the schema says otherwise).
     pub raw_as_base64_in_summary: bool,
     /// Only a document: it can be stored and got, not queried.

@@ -332,6 +332,91 @@ fn chains_and_language_models_are_checked() {
 }
 
 #[test]
+fn field_generators_are_checked() {
+    let model = "<component id='m' class='ai.vespa.llm.clients.OpenAI'/>";
+    let generator = |id: &str, config: &str| {
+        format!(
+            "\n<component id='{id}' class='ai.vespa.llm.generation.LanguageModelFieldGenerator'>\
+             <config name='ai.vespa.llm.generation.language-model-field-generator'>{config}</config></component>"
+        )
+    };
+    let with = |components: &str, field: &str| {
+        let services = format!(
+            "<services><container id='default' version='1.0'>{components}</container>\
+             <content id='c'><documents><document type='t' mode='streaming'/></documents></content></services>"
+        );
+        let sd = format!(
+            "schema t {{ document t {{ field a type string {{}} field l type array<string> {{}} }}\n{field} }}"
+        );
+        deploy(&[("services.xml", &services), ("schemas/t.sd", &sd)])
+    };
+    let field = |of: &str, script: &str| format!("field f type {of} {{ indexing: {script} }}");
+    let refused = |components: &str, field: &str| with(components, field).unwrap_err();
+    let plain = field("string", "input a | generate | index");
+    let one = format!("{model}{}", generator("g", ""));
+    let two = format!("{one}{}", generator("texts", "<responseFormatType>TEXT</responseFormatType>"));
+    assert!(with(&one, &plain).is_ok());
+    let report = with(&two, &field("string", "input a | generate texts | index")).unwrap().report();
+    assert!(report.contains(r#""generators":[{"id":"g","provider":"m"},{"id":"texts","provider":"m"}]"#), "{report}");
+    assert!(report.contains(r#""embeds":true"#), "{report}");
+
+    let about = "For schema 't', field 'f'";
+    invalid(&refused(&generator("g", ""), &plain), "services.xml:2:1: No language models were found");
+    invalid(
+        &refused(&format!("{model}{}", generator("g", "<providerId>n</providerId>")), &plain),
+        "services.xml:2:1: No component with id 'n' was found. Available LLM components are: m",
+    );
+    let of = |config: &str| refused(&format!("{model}{}", generator("g", config)), &plain);
+    invalid(
+        &of("\n<responseFormatTyp>JSON</responseFormatTyp>"),
+        "services.xml:3:1: unknown setting <responseFormatTyp> of ai.vespa.llm.generation.language-model-field-generator; \
+         did you mean 'responseFormatType'?",
+    );
+    invalid(
+        &of("<responseFormatType>XML</responseFormatType>"),
+        "services.xml:2:1: <responseFormatType> must be one of JSON, TEXT, not 'XML'",
+    );
+    invalid(
+        &of("<promptTemplateFile>files/p.txt</promptTemplateFile>"),
+        "services.xml:2:1: the template 'files/p.txt' is no file of the package",
+    );
+    invalid(
+        &refused(&format!("{one}{}", generator("g", "")), &plain),
+        "services.xml:3:1: two components have the id 'g'",
+    );
+    invalid(
+        &refused(model, &plain),
+        &format!("schemas/t.sd:2:43: {about}: services.xml has no component of a field generator"),
+    );
+    invalid(
+        &refused(&two, &plain),
+        &format!("schemas/t.sd:2:43: {about}: there are several field generators, one must be named: g, texts"),
+    );
+    invalid(
+        &refused(&two, &field("string", "input a | generate text | index")),
+        &format!(
+            "schemas/t.sd:2:43: {about}: there is no field generator 'text'; did you mean 'texts'?; there are g, texts"
+        ),
+    );
+    invalid(
+        &refused(&two, &field("int", "input a | generate texts | attribute")),
+        &format!(
+            "schemas/t.sd:2:40: {about}: the generator 'texts' answers with texts, which are no values of type int"
+        ),
+    );
+    invalid(
+        &refused(&one, &field("string", "input l | generate | index")),
+        &format!("schemas/t.sd:2:43: {about}: generate needs a value of type string, not array<string>"),
+    );
+    let warned =
+        format!("{model}{}", generator("g", "<invalidResponseFormatPolicy>WARN</invalidResponseFormatPolicy>"));
+    assert_eq!(
+        with(&warned, &plain).unwrap().warnings,
+        ["services.xml:2:1: answers of the wrong form are passed over without a warning, as by DISCARD"]
+    );
+}
+
+#[test]
 fn services_xml_ignores_nothing_silently() {
     let container = |what: &str| {
         services(&format!("<services><container id='default' version='1.0'>\n{what}</container></services>"))
@@ -339,8 +424,8 @@ fn services_xml_ignores_nothing_silently() {
     invalid(&container("<serch/>"), "services.xml:2:1: unknown element <serch> in <container>; did you mean 'search'?");
     unsupported(
         &container("<component id='m' class='ai.vespa.llm.clients.LocalLLM'/>"),
-        "services.xml:2:1: the component 'm' of class ai.vespa.llm.clients.LocalLLM; serve the model with the OpenAI \
-         interface is not supported yet",
+        "services.xml:2:1: the component 'm' of class ai.vespa.llm.clients.LocalLLM (no model runs in this process: serve it \
+         with the OpenAI interface, and name it by 'endpoint') is not supported yet",
     );
     unsupported(
         &container("<component id='e5' type='hugging-face-embeder'/>"),

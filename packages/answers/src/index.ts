@@ -18,6 +18,7 @@ export {
   chat,
   completionsUrl,
 } from "./chat.ts";
+export { type ConfiguredModel, configuredModel, secretNameOf, structuredOutput } from "./configured-model.ts";
 export { passageRanges, type Range } from "./cutting.ts";
 export { EventStreamError, type ServerEvent, serverEvents } from "./event-stream.ts";
 export { type Fused, type Fusion, fuse, type Ranking } from "./fusion.ts";

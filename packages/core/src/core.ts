@@ -73,6 +73,12 @@ export interface LanguageModelConfig {
   readonly settings: readonly (readonly [name: string, value: string])[];
 }
 
+/** A field generator of services.xml, and the id of its language model. */
+export interface GeneratorConfig {
+  readonly id: string;
+  readonly provider: string;
+}
+
 /** A search chain of services.xml. */
 export interface SearchChainConfig {
   readonly id: string;
@@ -97,6 +103,8 @@ export interface ApplicationReport {
   readonly embedders?: readonly EmbedderConfig[];
   /** The language models of services.xml. */
   readonly languageModels?: readonly LanguageModelConfig[];
+  /** The field generators of services.xml, each with the language model that it asks. */
+  readonly generators?: readonly GeneratorConfig[];
   /** The search chains of services.xml. */
   readonly searchChains?: readonly SearchChainConfig[];
   readonly warnings: readonly string[];

@@ -18,7 +18,16 @@ export interface EmbeddingWanted {
 export type Embedding =
   | { readonly shape: "vector"; readonly values: Float32Array }
   | { readonly shape: "rows"; readonly width: number; readonly values: Float32Array }
-  | { readonly shape: "weights"; readonly labels: readonly string[]; readonly values: Float32Array };
+  | { readonly shape: "weights"; readonly labels: readonly string[]; readonly values: Float32Array }
+  /** What a language model answered, where the text is for a field generator. */
+  | { readonly shape: "text"; readonly text: string };
+
+/** What a field generator is asked: the JSON schema of the answer, if it is to have one, and the prompt. */
+export function generationOf(text: string): { readonly jsonSchema?: string; readonly prompt: string } {
+  const end = text.indexOf("\n");
+  const prompt = text.slice(end + 1);
+  return end <= 0 ? { prompt } : { prompt, jsonSchema: text.slice(0, end) };
+}
 
 /** Reads what is wanted. */
 export function decodeWanted(bytes: Uint8Array): readonly EmbeddingWanted[] {
@@ -60,6 +69,9 @@ function writeEmbedding(writer: Writer, embedding: Embedding): void {
       embedding.labels.forEach((label, index) => {
         writer.text(label).f32(embedding.values[index] ?? 0);
       });
+      return;
+    case "text":
+      writer.u8(4).text(embedding.text);
       return;
   }
   writer.varint(embedding.values.length);

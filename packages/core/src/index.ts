@@ -13,6 +13,7 @@ export {
   Core,
   type CoreOptions,
   type EmbedderConfig,
+  type GeneratorConfig,
   type LanguageModelConfig,
   type SearchChainConfig,
 } from "./core.ts";
@@ -22,6 +23,7 @@ export {
   type EmbeddingWanted,
   encodeEmbeddings,
   encodeKnown,
+  generationOf,
   WANTS_EMBEDDINGS,
 } from "./embedding.ts";
 export { Reader, Writer } from "./frame.ts";

@@ -2,7 +2,7 @@
  * Search chains of services.xml, and the parameters of those with a language model. The core knows none of them: it is asked
  * for the plain search, and the chain is this file's business.
  */
-import type { ChatEndpoint } from "@brooklet/answers";
+import { type ChatEndpoint, configuredModel, secretNameOf, structuredOutput } from "@brooklet/answers";
 import type { LanguageModelConfig, SearchChainConfig, SearchRequest } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import type { Call } from "./call.ts";
@@ -88,8 +88,6 @@ const MODEL_PROPERTIES: readonly (readonly [property: string, member: string, ki
   ["reasoningEffort", "reasoning_effort", "text"],
 ];
 
-const ENDPOINT_DEFAULT = "https://api.openai.com/v1/";
-const MODEL_DEFAULT = "gpt-4o-mini";
 const PREFIX_DEFAULT = "llm";
 
 type Settings = ReadonlyMap<string, string>;
@@ -168,12 +166,13 @@ function modelOf(settings: Settings, said: (name: string) => string | undefined,
   const config = languageModels.find(({ id }) => provider === "" || id === provider);
   if (config === undefined) throw new ServiceError("UNAVAILABLE", "No language models were found");
   const configured: Settings = new Map(config.settings);
-  const { model, ...parameters } = modelParameters(configured, said, prefix);
+  const component = configuredModel(configured);
+  const { model, ...parameters } = { ...component.parameters, ...modelParameters(said, prefix) };
   const apiKey =
     call.header(`${prefix.toLowerCase()}.x-llm-api-key`) ?? call.header("x-llm-api-key") ?? secretOf(config, context);
   return {
-    url: configured.get("endpoint") || ENDPOINT_DEFAULT,
-    model: String(model ?? (configured.get("model") || MODEL_DEFAULT)),
+    url: component.url,
+    model: String(model ?? component.model),
     parameters,
     timeoutMs: context.limits.generationTimeoutMs,
     idleTimeoutMs: context.limits.generationIdleMs,
@@ -182,28 +181,16 @@ function modelOf(settings: Settings, said: (name: string) => string | undefined,
 }
 
 function secretOf({ settings }: LanguageModelConfig, context: GatewayContext): string | undefined {
-  const names = new Map(settings);
-  const name = names.get("apiKeySecretRef") || names.get("apiKeySecretName");
-  return name === undefined || name === "" ? undefined : context.secret(name);
+  const name = secretNameOf(new Map(settings));
+  return name === undefined ? undefined : context.secret(name);
 }
 
-/** Members of the endpoint's request: those of the configuration, and over them those of the request. */
+/** What a request says of the members of the endpoint's request; it counts more than what is configured. */
 function modelParameters(
-  configured: Settings,
   said: (name: string) => string | undefined,
   prefix: string,
 ): Readonly<Record<string, unknown>> {
   const parameters: Record<string, unknown> = {};
-  for (const [setting, member] of [
-    ["temperature", "temperature"],
-    ["maxTokens", "max_completion_tokens"],
-  ] as const) {
-    // -1 stands for nothing.
-    const value = Number(configured.get(setting) ?? -1);
-    if (value !== -1) parameters[member] = value;
-  }
-  const effort = configured.get("reasoningEffort");
-  if (effort !== undefined && effort !== "") parameters["reasoning_effort"] = effort;
   for (const [property, member, kind] of MODEL_PROPERTIES) {
     const value = said(property);
     if (value !== undefined)
@@ -222,8 +209,7 @@ function numeric(name: string, value: string, kind: Kind): number {
 
 function responseFormat(text: string): unknown {
   try {
-    const schema = JSON.parse(text) as unknown;
-    return { type: "json_schema", json_schema: { name: "structured-output", schema } };
+    return structuredOutput(JSON.parse(text) as unknown);
   } catch {
     throw generationFailed(`Failed to parse JSON schema:\n${echo(text)}`);
   }

@@ -7,6 +7,7 @@
 import type {
   EmbedderConfig,
   FloorBytes,
+  GeneratorConfig,
   LanguageModelConfig,
   LaterOperation,
   SearchChainConfig,
@@ -200,6 +201,8 @@ export interface DeployReport {
   /** The language models and search chains of services.xml. */
   readonly languageModels?: readonly LanguageModelConfig[];
   readonly searchChains?: readonly SearchChainConfig[];
+  /** The field generators of services.xml, each with the language model that it asks. */
+  readonly generators?: readonly GeneratorConfig[];
   readonly warnings: readonly string[];
   readonly fingerprint: string;
 }

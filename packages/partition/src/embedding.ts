@@ -152,14 +152,18 @@ async function applyEmbedded(
   engine: Engine,
   embed: Embed,
 ): Promise<Outcome> {
-  const start = performance.now();
+  const deadline = Deadline.in(timeoutMs);
+  const answers: Uint8Array[] = [];
+  let embedded = request;
   try {
-    if (request.kind === "update")
-      return await updateEmbedded(partition, request, Deadline.in(timeoutMs, start), embed);
-    const wanted = drive(engine.embeddings(request), NOWHERE, Deadline.in(timeoutMs));
-    if (wanted.length === 0) return await partition.apply(request, timeoutMs);
-    const embeddings = encodeEmbeddings(await embed(wanted, timeoutMs));
-    return await partition.apply({ ...request, embeddings }, timeoutMs - (performance.now() - start));
+    if (request.kind === "update") return await updateEmbedded(partition, request, deadline, embed);
+    // A text that is generated may be embedded in its turn.
+    for (;;) {
+      const wanted = drive(engine.embeddings(embedded), NOWHERE, deadline);
+      if (wanted.length === 0) return await partition.apply(embedded, deadline.remainingMs);
+      answers.push(encodeEmbeddings(await embed(wanted, deadline.remainingMs)));
+      embedded = { ...request, embeddings: joined(answers) };
+    }
   } catch (error) {
     return failedOutcome(error);
   }
@@ -184,4 +188,14 @@ async function updateEmbedded(
     outcome = await partition.apply({ ...request, embeddings: encodeKnown(known) }, deadline.remainingMs);
   }
   return outcome;
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
 }

@@ -1,5 +1,5 @@
 /** Partitions: the loop between a task of the core and a store, and the clusters in which they are reached. */
-export type { LanguageModelConfig, SearchChainConfig } from "@brooklet/core";
+export type { GeneratorConfig, LanguageModelConfig, SearchChainConfig } from "@brooklet/core";
 export { BucketHost, type BucketHostOptions, type DeployableEngine } from "./bucket-host.ts";
 export { type BucketServerOptions, serveBuckets } from "./bucket-server.ts";
 export type {

@@ -65,7 +65,22 @@ pub fn read_fields(
     read_put(types, id, body, options).map(|(body, _)| body)
 }
 
-/// The same, and how many members name a document, as those of an operation in a feed do.
+/// Reads values from an object with a member for each, as it stands in the `fields` of a put.
+///
+/// # Errors
+/// As [`read_fields`].
+pub fn read_values(
+    types: &dyn FieldTypes,
+    id: &DocumentId,
+    object: &[u8],
+    options: ReadOptions,
+) -> Result<Vec<(String, Value)>, Rejection> {
+    let mut json = start(object)?;
+    let values = BodyReader::new(types, id, options).fields(&mut json);
+    values.and_then(|values| json.end().map(|()| values)).map_err(broken)
+}
+
+/// The same as [`read_fields`], and how many members name a document, as those of an operation in a feed do.
 pub(crate) fn read_put(
     types: &dyn FieldTypes,
     id: &DocumentId,

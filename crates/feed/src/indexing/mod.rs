@@ -43,7 +43,7 @@ pub fn make_fields(
         if is_updated.is_some_and(|is_updated| !reads_updated(is_updated)) {
             continue;
         }
-        let mut run = Run::new(id, field, fields, embeddings);
+        let mut run = Run::new((id, schema), field, fields, embeddings);
         for statement in &field.script.statements {
             run.statement(statement, None).map_err(|rejection| in_statement(id, field, statement, &rejection))?;
         }

@@ -1,12 +1,13 @@
 //! The run of one field's script. A value flows from expression to expression; nothing stays nothing.
 use std::collections::BTreeMap;
 
-use brooklet_document::embedding::{EmbeddingWanted, Embeddings, embedded, embedded_array, values_wanted};
-use brooklet_document::{DataType, TensorType, Value};
-use brooklet_schema::Field;
-use brooklet_schema::indexing::embed_arguments;
+use brooklet_document::embedding::{Embedding, EmbeddingWanted, Embeddings, embedded, embedded_array, values_wanted};
+use brooklet_document::json::{FieldTypes, ReadOptions, read_values};
+use brooklet_document::{DataType, DocumentId, TensorType, Value};
 use brooklet_schema::indexing::{Argument, Condition, Constant, Expression, ExpressionKind, Script, Statement};
-use brooklet_task::{Rejection, limits};
+use brooklet_schema::indexing::{embed_arguments, generate_argument, generated_type};
+use brooklet_schema::{Field, GeneratorConfig, Schema};
+use brooklet_task::{Code, Rejection, limits};
 use brooklet_text::{CHUNK_LENGTH, fixed_length, sentences};
 
 use super::convert::{arithmetic, compares, converted, epoch_second, invalid, text_of};
@@ -16,6 +17,7 @@ type Flow = Result<Option<Value>, Rejection>;
 /// The run.
 pub(super) struct Run<'a> {
     id: &'a str,
+    schema: &'a Schema,
     field: &'a Field,
     fields: &'a [(String, Value)],
     embeddings: &'a Embeddings,
@@ -28,20 +30,51 @@ pub(super) struct Run<'a> {
 
 impl<'a> Run<'a> {
     pub(super) fn new(
-        id: &'a str,
+        (id, schema): (&'a str, &'a Schema),
         field: &'a Field,
         fields: &'a [(String, Value)],
         embeddings: &'a Embeddings,
     ) -> Run<'a> {
         let (variables, output, wanted) = (BTreeMap::new(), None, Vec::new());
-        Run { id, field, fields, embeddings, variables, output, wanted }
+        Run { id, schema, field, fields, embeddings, variables, output, wanted }
     }
 
     pub(super) fn statement(&mut self, statement: &Statement, mut value: Option<Value>) -> Flow {
-        for expression in &statement.expressions {
-            value = self.expression(expression, value)?;
+        for (index, expression) in statement.expressions.iter().enumerate() {
+            value = match (&expression.kind, value) {
+                (ExpressionKind::Function("generate", arguments), Some(input)) => {
+                    let target = generated_type(&self.field.data_type, &statement.expressions[index + 1..]);
+                    self.generate(generate_argument(arguments), &text_of(&input), target)?
+                }
+                (_, value) => self.expression(expression, value)?,
+            };
         }
         Ok(value)
+    }
+
+    /// What a language model makes of a text; nothing as long as it has not answered, or if its answer is no such value.
+    fn generate(&mut self, id: &str, input: &str, target: &DataType) -> Flow {
+        let Some(generator) = GeneratorConfig::find(&self.schema.generators, id) else { return Ok(None) };
+        let member = format!("{}.{}", self.schema.name, self.field.name);
+        let json_schema = generator.answer_schema(&member, target);
+        let text = format!("{json_schema}\n{}", generator.prompt(input, &json_schema));
+        let wanted = EmbeddingWanted { embedder: generator.id.clone(), is_query: false, values: 0, text };
+        match self.embeddings.get(&wanted) {
+            None => {
+                self.wanted.push(wanted);
+                Ok(None)
+            }
+            Some(Embedding::Text(answer)) if !generator.answers_json => self.text(answer.clone()).map(Some),
+            Some(Embedding::Text(answer)) => match generated_value(self.id, &member, target, answer) {
+                Err(rejection) if generator.fails => {
+                    let text =
+                        format!("the answer of the generator '{}' is no value: {}", generator.id, rejection.message);
+                    Err(Rejection::new(Code::Internal, text))
+                }
+                read => Ok(read.ok().flatten()),
+            },
+            Some(_) => Err(invalid(format!("'{}' is no generator", generator.id))),
+        }
     }
 
     fn script(&mut self, script: &Script, value: &Option<Value>) -> Result<(), Rejection> {
@@ -235,6 +268,22 @@ impl<'a> Run<'a> {
         }
         Some(value.clone())
     }
+}
+
+/// The member of an answer, an object, that is the value; nothing if it is null.
+fn generated_value(id: &str, member: &str, target: &DataType, answer: &str) -> Flow {
+    struct Member<'m>(&'m str, &'m DataType);
+    impl FieldTypes for Member<'_> {
+        fn data_type(&self, field: &str) -> Option<&DataType> {
+            (field == self.0).then_some(self.1)
+        }
+        fn names(&self) -> Vec<&str> {
+            vec![self.0]
+        }
+    }
+    let options = ReadOptions { ignore_undefined_fields: true, ..ReadOptions::default() };
+    let values = read_values(&Member(member, target), &DocumentId::parse(id)?, answer.as_bytes(), options)?;
+    Ok(values.into_iter().next().map(|(_, value)| value))
 }
 
 /// The dimension an `embed` names for the elements of an array, or the only mapped one.

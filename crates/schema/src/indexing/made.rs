@@ -9,6 +9,7 @@ use super::analyze::WITHOUT_EFFECT;
 use super::{Argument, Condition, Constant, Expression, ExpressionKind, Script, Statement};
 use crate::field::Field;
 use crate::place::Place;
+use crate::services::generators::can_be_generated;
 use crate::suggest::did_you_mean;
 
 /// Characters with a meaning in a regular expression: `split` takes a plain text only.
@@ -40,8 +41,12 @@ impl MadeField<'_> {
 
     fn statement(&self, statement: &Statement, mut value: Kind) -> Checked {
         for (index, expression) in statement.expressions.iter().enumerate() {
+            let rest = &statement.expressions[index + 1..];
+            if let ExpressionKind::Function("generate", _) = expression.kind {
+                value = Some(self.generate(&expression.place, generated_type(&self.field.data_type, rest), &value)?);
+                continue;
+            }
             if let ExpressionKind::Function("embed", _) = expression.kind {
-                let rest = &statement.expressions[index + 1..];
                 if let Some(other) = rest.iter().find(|next| !matches!(next.kind, ExpressionKind::Output(..))) {
                     return Err(self.unsupported(&other.place, &format!("{other}' after 'embed")));
                 }
@@ -134,6 +139,15 @@ impl MadeField<'_> {
             "documentid" => Ok(Some(DataType::String)),
             other => Err(self.unsupported(place, other)),
         }
+    }
+
+    /// The type a language model is asked for.
+    fn generate(&self, place: &Place, target: &DataType, value: &Kind) -> Result<DataType, Rejection> {
+        self.expect(place, "generate", value, &DataType::String)?;
+        if !can_be_generated(target) {
+            return Err(self.reject(place, &format!("a language model generates no value of type {target}")));
+        }
+        Ok(target.clone())
     }
 
     /// The type an embedder makes: that of the field, which must fit what it is given.
@@ -298,24 +312,89 @@ pub struct EmbedCall {
     pub place: Place,
 }
 
+/// A generating expression of a script: `generate [component]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GenerateCall {
+    /// The component that generates; empty if the only one is meant.
+    pub generator: String,
+    /// The type of the value it is to generate.
+    pub target: DataType,
+    /// Where it was written.
+    pub place: Place,
+}
+
+/// The type of the value that `generate` makes, given what follows it in its statement: that of the field if it is put
+/// out, otherwise a text.
+#[must_use]
+pub fn generated_type<'t>(field: &'t DataType, rest: &[Expression]) -> &'t DataType {
+    match rest.first().map(|next| &next.kind) {
+        Some(ExpressionKind::Output(..)) => field,
+        _ => &DataType::String,
+    }
+}
+
+/// The component that a `generate` names; empty where it names none.
+#[must_use]
+pub fn generate_argument(arguments: &[Argument]) -> &str {
+    embed_arguments(arguments).0
+}
+
 impl Script {
+    /// Whether a model has to be asked before its value can be made.
+    #[must_use]
+    pub fn asks_models(&self) -> bool {
+        !self.embed_calls().is_empty() || !self.generate_calls(&DataType::String).is_empty()
+    }
+
+    /// All generating expressions, at any depth, of the script of a field of that type.
+    #[must_use]
+    pub fn generate_calls(&self, field: &DataType) -> Vec<GenerateCall> {
+        let mut calls = Vec::new();
+        self.each_expression(&mut |expression, rest| {
+            if let ExpressionKind::Function("generate", arguments) = &expression.kind {
+                let (generator, target) =
+                    (generate_argument(arguments).to_owned(), generated_type(field, rest).clone());
+                calls.push(GenerateCall { generator, target, place: expression.place.clone() });
+            }
+        });
+        calls
+    }
+
+    /// Shows every expression, at any depth, and what follows it in its statement.
+    fn each_expression<'s>(&'s self, visit: &mut dyn FnMut(&'s Expression, &'s [Expression])) {
+        self.statements.iter().for_each(|statement| walk(&statement.expressions, visit));
+    }
+
     /// All embedding expressions, at any depth.
     #[must_use]
     pub fn embed_calls(&self) -> Vec<EmbedCall> {
         let mut calls = Vec::new();
-        self.statements.iter().for_each(|statement| add_calls(statement, &mut calls));
+        self.each_expression(&mut |expression, _| {
+            if let ExpressionKind::Function("embed", arguments) = &expression.kind {
+                let embedder = embed_arguments(arguments).0.to_owned();
+                calls.push(EmbedCall { embedder, place: expression.place.clone() });
+            }
+        });
         calls
     }
 }
 
-fn add_calls(statement: &Statement, calls: &mut Vec<EmbedCall>) {
-    for expression in &statement.expressions {
-        if let ExpressionKind::Function("embed", arguments) = &expression.kind {
-            let embedder = embed_arguments(arguments).0.to_owned();
-            calls.push(EmbedCall { embedder, place: expression.place.clone() });
-        }
-        for inner in expression.kind.statements() {
-            add_calls(inner, calls);
+/// Shows every expression of a statement, at any depth, and what follows it in its own statement.
+fn walk<'s>(expressions: &'s [Expression], visit: &mut dyn FnMut(&'s Expression, &'s [Expression])) {
+    for (index, expression) in expressions.iter().enumerate() {
+        visit(expression, &expressions[index + 1..]);
+        expression.kind.statements().into_iter().for_each(|inner| walk(&inner.expressions, visit));
+        match &expression.kind {
+            ExpressionKind::Choice(of) | ExpressionKind::Concatenate(of) => {
+                of.iter().for_each(|one| walk(std::slice::from_ref(one), visit));
+            }
+            ExpressionKind::Arithmetic(_, left, right) => {
+                [left, right].into_iter().for_each(|one| walk(std::slice::from_ref(one), visit));
+            }
+            ExpressionKind::If(condition) => {
+                [&condition.left, &condition.right].into_iter().for_each(|one| walk(std::slice::from_ref(one), visit));
+            }
+            _ => {}
         }
     }
 }

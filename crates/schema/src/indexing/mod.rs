@@ -12,7 +12,7 @@ mod display;
 mod functions;
 mod lex;
 
-pub use made::{EmbedCall, embed_arguments};
+pub use made::{EmbedCall, GenerateCall, embed_arguments, generate_argument, generated_type};
 
 /// A field's indexing script, or a `{ … }` inside one.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use brooklet_task::Rejection;
 use roxmltree::Node;
 
+use super::generators::{GeneratorTree, template};
 use super::xml::{XmlFile, name, text};
 use crate::place::Place;
 use crate::suggest::did_you_mean;
@@ -48,6 +49,15 @@ struct SearcherTree {
 
 type Read<T> = Result<T, Rejection>;
 
+/// Settings that were given, in the order of the file.
+pub(super) type SettingPairs = Vec<(String, String)>;
+
+/// A component of services.xml that is Java in Vespa, and known here.
+pub(super) enum Component {
+    Model(LanguageModelConfig),
+    Generator(GeneratorTree),
+}
+
 /// What a setting may be.
 #[derive(Clone, Copy)]
 enum Kind {
@@ -79,6 +89,16 @@ const SEARCHER_SETTINGS: Settings = &[
     ("promptTemplate", Kind::Text),
 ];
 
+const GENERATOR: &str = "ai.vespa.llm.generation.language-model-field-generator";
+const GENERATOR_SETTINGS: Settings = &[
+    ("providerId", Kind::Text),
+    ("promptTemplate", Kind::Text),
+    ("promptTemplateFile", Kind::Text),
+    ("responseFormatType", Kind::Text),
+    ("responseJsonSchema", Kind::Text),
+    ("invalidResponseFormatPolicy", Kind::Text),
+];
+
 /// Chains that are always there.
 const BUILT_IN: [&str; 2] = ["vespa", "native"];
 
@@ -94,21 +114,22 @@ fn class_of<'n>(node: Node<'n, '_>) -> &'n str {
 ///
 /// # Errors
 /// If a setting is unknown or malformed, or the class is known and cannot be served.
-pub(super) fn component(
-    file: &XmlFile<'_>,
-    node: Node<'_, '_>,
-    warnings: &mut Vec<String>,
-) -> Read<Option<LanguageModelConfig>> {
+pub(super) fn component(file: &XmlFile<'_>, node: Node<'_, '_>, warnings: &mut Vec<String>) -> Read<Option<Component>> {
     let place = file.place(node);
     let id = file.required(node, "id")?;
     match class_of(node) {
-        "ai.vespa.llm.clients.OpenAI" => Ok(Some(LanguageModelConfig {
+        "ai.vespa.llm.clients.OpenAI" => Ok(Some(Component::Model(LanguageModelConfig {
             id: id.to_owned(),
             settings: settings(file, node, CLIENT, CLIENT_SETTINGS)?,
-        })),
-        class @ ("ai.vespa.llm.clients.LocalLLM" | "ai.vespa.llm.generation.LanguageModelFieldGenerator") => {
-            let hint = if class.ends_with("LocalLLM") { "; serve the model with the OpenAI interface" } else { "" };
-            Err(place.unsupported(format!("the component '{}' of class {class}{hint}", Rejection::quote(id))))
+        }))),
+        "ai.vespa.llm.generation.LanguageModelFieldGenerator" => Ok(Some(Component::Generator(GeneratorTree {
+            id: id.to_owned(),
+            settings: settings(file, node, GENERATOR, GENERATOR_SETTINGS)?,
+            place,
+        }))),
+        class @ "ai.vespa.llm.clients.LocalLLM" => {
+            let hint = "no model runs in this process: serve it with the OpenAI interface, and name it by 'endpoint'";
+            Err(place.unsupported(format!("the component '{}' of class {class} ({hint})", Rejection::quote(id))))
         }
         _ => {
             let id = Rejection::quote(id);
@@ -242,7 +263,7 @@ pub(crate) fn resolve(
             let Some(searcher) = inherited(chain, chains, &mut Vec::new(), &mut done)? else {
                 return Ok(SearchChain { id: chain.id.clone(), searcher: None, settings: Vec::new() });
             };
-            check_provider(&searcher, models)?;
+            provider(&searcher.settings, models, &searcher.place)?;
             let settings = with_template(&searcher, files)?;
             Ok(SearchChain { id: chain.id.clone(), searcher: Some(searcher.kind.to_owned()), settings })
         })
@@ -284,22 +305,19 @@ fn inherited<'c>(
     Ok(found)
 }
 
-fn check_provider(searcher: &SearcherTree, models: &[LanguageModelConfig]) -> Read<()> {
-    let provider = setting(&searcher.settings, "providerId");
-    if models.is_empty() {
-        return Err(searcher.place.reject("No language models were found"));
-    }
-    if provider.is_empty() || models.iter().any(|model| model.id == provider) {
-        return Ok(());
+/// The id of the model that settings name; of the first there is, if they name none.
+pub(super) fn provider(settings: &[(String, String)], models: &[LanguageModelConfig], place: &Place) -> Read<String> {
+    let wanted = setting(settings, "providerId");
+    let Some(first) = models.first() else { return Err(place.reject("No language models were found")) };
+    if wanted.is_empty() || models.iter().any(|model| model.id == wanted) {
+        return Ok(if wanted.is_empty() { first.id.clone() } else { wanted.to_owned() });
     }
     let known = models.iter().map(|model| model.id.as_str()).collect::<Vec<_>>().join(",");
-    let shown = Rejection::quote(provider);
-    Err(searcher
-        .place
-        .reject(format!("No component with id '{shown}' was found. Available LLM components are: {known}")))
+    let shown = Rejection::quote(wanted);
+    Err(place.reject(format!("No component with id '{shown}' was found. Available LLM components are: {known}")))
 }
 
-fn setting<'s>(settings: &'s [(String, String)], wanted: &str) -> &'s str {
+pub(super) fn setting<'s>(settings: &'s [(String, String)], wanted: &str) -> &'s str {
     settings.iter().rev().find(|(name, _)| name == wanted).map_or("", |(_, value)| value)
 }
 
@@ -311,15 +329,9 @@ fn with_template(searcher: &SearcherTree, files: &BTreeMap<&str, &[u8]>) -> Read
     if path.is_empty() {
         return Ok(settings);
     }
-    let Some(content) = files.get(path.as_str()) else {
-        let (shown, hint) = (Rejection::quote(&path), did_you_mean(&path, files.keys().copied()));
-        return Err(searcher.place.reject(format!("the template '{shown}' is no file of the package{hint}")));
-    };
-    let Ok(template) = std::str::from_utf8(content) else {
-        return Err(searcher.place.reject(format!("the template '{}' is not UTF-8", Rejection::quote(&path))));
-    };
+    let template = template(&path, files, &searcher.place)?;
     if setting(&settings, "prompt").is_empty() {
-        settings.push(("prompt".to_owned(), template.to_owned()));
+        settings.push(("prompt".to_owned(), template));
     }
     Ok(settings)
 }

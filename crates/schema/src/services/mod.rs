@@ -10,11 +10,13 @@ use crate::place::Place;
 use crate::suggest::did_you_mean;
 
 mod components;
+pub(crate) mod generators;
 pub(crate) mod language;
 mod tables;
 pub(crate) mod xml;
 
 pub use components::EmbedderConfig;
+pub use generators::GeneratorConfig;
 pub use language::{LanguageModelConfig, SearchChain};
 use tables::{Entry, Treatment};
 use xml::{XmlFile, name, text};
@@ -28,6 +30,7 @@ pub(crate) struct Services {
     /// Paths of significance models, in their order, and where they are named.
     pub(crate) significance_models: Vec<(String, Place)>,
     pub(crate) language_models: Vec<LanguageModelConfig>,
+    pub(crate) generators: Vec<generators::GeneratorTree>,
     pub(crate) chains: Vec<language::ChainTree>,
     pub(crate) warnings: Vec<String>,
 }
@@ -121,7 +124,14 @@ impl<'f, 'a> Reader<'f, 'a> {
 
     fn component(&mut self, node: Node<'f, 'a>) -> Read<()> {
         if node.attribute("type").is_none() {
-            let Some(model) = language::component(self.file, node, &mut self.services.warnings)? else { return Ok(()) };
+            let model = match language::component(self.file, node, &mut self.services.warnings)? {
+                Some(language::Component::Model(model)) => model,
+                Some(language::Component::Generator(generator)) => {
+                    self.services.generators.push(generator);
+                    return Ok(());
+                }
+                None => return Ok(()),
+            };
             if self.services.language_models.iter().any(|other| other.id == model.id) {
                 let message = format!("two components have the id '{}'", Rejection::quote(&model.id));
                 return Err(self.file.place(node).reject(message));

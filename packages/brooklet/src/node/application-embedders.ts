@@ -1,5 +1,6 @@
 /**
- * The embedders of the deployed application: those that the process was given, and the components of services.xml, whose
+ * The models that are asked while documents are written, and for queries: the field generators of the deployed application,
+ * and its embedders, those that the process was given, and the components of services.xml, whose
  * models are opened when they are first needed.
  */
 import { join, normalize, sep } from "node:path";
@@ -7,6 +8,7 @@ import type { Embedding, EmbeddingWanted } from "@brooklet/core";
 import { deadlineIn, type Embedder, Embedders } from "@brooklet/models";
 import type { DeployReport, TextEmbedder } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
+import { ApplicationGenerators } from "./application-generators.ts";
 import { Notices } from "./notices.ts";
 import { secret } from "./secret.ts";
 
@@ -35,6 +37,7 @@ interface Opened {
 export class ApplicationEmbedders implements TextEmbedder {
   readonly #options: ModelOptions;
   readonly #notices: Notices;
+  readonly #generators: ApplicationGenerators = new ApplicationGenerators(secret);
   #opened: Opened | undefined;
 
   constructor(options: ModelOptions) {
@@ -47,7 +50,6 @@ export class ApplicationEmbedders implements TextEmbedder {
     application: DeployReport,
     timeoutMs: number,
   ): Promise<readonly Embedding[]> {
-    const embedders = await this.#of(application);
     const deadline = deadlineIn(timeoutMs);
     const answers: Embedding[] = [];
     // Texts for one embedder are asked for together; it makes batches of them as it likes.
@@ -56,7 +58,14 @@ export class ApplicationEmbedders implements TextEmbedder {
       if (first === undefined) continue;
       const texts = indexes.map((index) => wanted[index]?.text ?? "");
       const { purpose, values: dimensions } = first;
-      const embedder = embedders.get(first.embedder);
+      if (this.#generators.has(first.embedder, application)) {
+        const said = await this.#generators.generate(first.embedder, texts, application, deadline);
+        indexes.forEach((index, place) => {
+          answers[index] = { shape: "text", text: said[place] ?? "" };
+        });
+        continue;
+      }
+      const embedder = (await this.#of(application)).get(first.embedder);
       const embeddings = await embedder.embed({ texts, purpose, dimensions, deadline });
       indexes.forEach((index, place) => {
         const embedding = embeddings[place];
@@ -69,6 +78,7 @@ export class ApplicationEmbedders implements TextEmbedder {
   async close(): Promise<void> {
     const opened = this.#opened;
     this.#opened = undefined;
+    await this.#generators.close();
     await Promise.all((this.#options.embedders ?? []).map((embedder) => embedder.close()));
     await closeAll(opened);
   }
