@@ -46,10 +46,9 @@ impl MadeField<'_> {
                 value = Some(self.generate(&expression.place, generated_type(&self.field.data_type, rest), &value)?);
                 continue;
             }
-            if let ExpressionKind::Function("embed", _) = expression.kind {
-                if let Some(other) = rest.iter().find(|next| !matches!(next.kind, ExpressionKind::Output(..))) {
-                    return Err(self.unsupported(&other.place, &format!("{other}' after 'embed")));
-                }
+            let after = rest.iter().find(|next| !matches!(next.kind, ExpressionKind::Output(..)));
+            if let (ExpressionKind::Function("embed", _), Some(other)) = (&expression.kind, after) {
+                return Err(self.unsupported(&other.place, &format!("{other}' after 'embed")));
             }
             value = self.expression(expression, value)?;
         }
