@@ -406,7 +406,7 @@ fn field_generators_are_checked() {
     );
     invalid(
         &refused(&one, &field("string", "input l | generate | index")),
-        &format!("schemas/t.sd:2:43: {about}: generate needs a value of type string, not array<string>"),
+        &format!("schemas/t.sd:2:43: {about}: generate needs a value of type string, not Array<string>"),
     );
     let warned =
         format!("{model}{}", generator("g", "<invalidResponseFormatPolicy>WARN</invalidResponseFormatPolicy>"));
