@@ -158,6 +158,17 @@ describe("a field generator", () => {
     expect(await found(it, { yql: "select title from note where true" })).toEqual([]);
   });
 
+  test("is asked anew by an update of its input, and by no other", async () => {
+    const it = await setting(answers);
+    await send(it, "POST", { title: "one", body: "Buccaneers." });
+    expect(await send(it, "PUT", { title: { assign: "two" } })).toMatchObject({ status: 200 });
+    expect(it.server.asked).toHaveLength(2);
+    expect(await send(it, "PUT", { body: { assign: "Corsairs." } })).toMatchObject({ status: 200 });
+    expect(it.server.asked).toHaveLength(4);
+    const [hit] = await found(it, { yql: "select title, questions from note where true" });
+    expect(hit).toEqual({ title: "two", questions: ["Whence pirates?", "Three about Corsairs.?"] });
+  });
+
   test("asks eight questions at a time, with threads too", async () => {
     let most = 0;
     const it = await setting((asked, response, count) => {
