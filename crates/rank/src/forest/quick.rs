@@ -3,7 +3,7 @@
 //!
 //! Inputs are replaced by codes once for all trees: how many of the thresholds that an input is compared with are below it
 //! (or not above it). Comparing codes is comparing numbers, and there are no branches that depend on data.
-use std::ops::BitAnd;
+use std::ops::{BitAnd, BitOr};
 
 use super::{Arithmetic, Forest, Missing, NEARLY_ZERO, Test};
 
@@ -55,9 +55,11 @@ enum Tree {
 }
 
 /// A set of leaves.
-trait Mask: Copy + BitAnd<Output = Self> {
+trait Mask: Copy + BitAnd<Output = Self> + BitOr<Output = Self> {
     const ALL: Self;
     fn of(mask: u64) -> Self;
+    /// All leaves, or none: by arithmetic, which compilers turn into vectors where they would keep a choice.
+    fn all_unless(condition: bool) -> Self;
     fn first(self) -> usize;
 }
 
@@ -65,6 +67,10 @@ impl Mask for u32 {
     const ALL: u32 = u32::MAX;
     fn of(mask: u64) -> u32 {
         mask as u32
+    }
+    #[inline]
+    fn all_unless(condition: bool) -> u32 {
+        u32::from(condition).wrapping_sub(1)
     }
     fn first(self) -> usize {
         self.trailing_zeros() as usize
@@ -75,6 +81,10 @@ impl Mask for u64 {
     const ALL: u64 = u64::MAX;
     fn of(mask: u64) -> u64 {
         mask
+    }
+    #[inline]
+    fn all_unless(condition: bool) -> u64 {
+        u64::from(condition).wrapping_sub(1)
     }
     fn first(self) -> usize {
         self.trailing_zeros() as usize
@@ -224,7 +234,7 @@ fn left<M: Mask>(rulings: &[Ruling<M>], codes: &[[u32; ROWS]]) -> [M; ROWS] {
     for ruling in rulings {
         let codes = &codes[ruling.column as usize];
         for (left, code) in left.iter_mut().zip(codes) {
-            *left = *left & if *code <= ruling.rank { M::ALL } else { ruling.mask };
+            *left = *left & (ruling.mask | M::all_unless(*code > ruling.rank));
         }
     }
     left
