@@ -89,6 +89,9 @@ impl Merge {
             // At once: what is kept stays small however many are merged.
             plan.keep(&mut merged.hits);
         }
+        if let Ok(plan) = &plan {
+            merged.grouping.iter_mut().zip(&plan.grouping).for_each(|(groups, planned)| groups.cut_hits(planned));
+        }
         Ok(Merge { plan, rendering, merged, whole, floor, elapsed_ms: 0.0 })
     }
 }

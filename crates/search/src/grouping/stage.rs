@@ -8,7 +8,7 @@ use brooklet_task::{Rejection, Want};
 use super::collect::{Collector, Kept, Progress};
 use super::continuation::ListPath;
 use super::firsts::classes;
-use super::groups::{Groups, HeldHit};
+use super::groups::Groups;
 use super::page::{Page, window};
 use super::result::{Writing, settle_hits};
 use super::{PlannedGrouping, Seal};
@@ -296,6 +296,17 @@ fn every(views: &[View]) -> Kept {
     Kept { documents: views.iter().enumerate().flat_map(of_view).collect(), scores: Vec::new() }
 }
 
+impl Groups {
+    /// Leaves the hits of every list that may be shown, whose ids are all known.
+    pub(crate) fn cut_hits(&mut self, planned: &PlannedGrouping) {
+        for (template, table) in planned.templates.iter().zip(&mut self.tables) {
+            for (list, of_groups) in template.hits.iter().zip(&mut table.hits) {
+                of_groups.iter_mut().for_each(|held| settle_hits(&mut held.hits, planned.kept_hits(list.max)));
+            }
+        }
+    }
+}
+
 /// The answers of all requests.
 ///
 /// # Errors
@@ -313,12 +324,7 @@ pub(crate) fn answers<'a>(
         }
         groups.add_firsts(planned)?;
         groups.count_groups();
-        let merged = |hits: &mut Vec<HeldHit>, max: Option<u32>| settle_hits(hits, planned.kept_hits(max));
-        for (template, table) in planned.templates.iter().zip(&mut groups.tables) {
-            for (list, of_groups) in template.hits.iter().zip(&mut table.hits) {
-                of_groups.iter_mut().for_each(|held| merged(&mut held.hits, list.max));
-            }
-        }
+        groups.cut_hits(planned);
         let page = Page::new(planned, groups)?;
         answers.push(Writing { planned, groups, page, seal, number });
     }
