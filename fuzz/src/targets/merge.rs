@@ -257,6 +257,7 @@ fn embeddings() -> Target {
         let numbers = |embedding: &&Embedding| match embedding {
             Embedding::Vector(values) | Embedding::Rows(_, values) => values.len(),
             Embedding::Weights(weights) => weights.len(),
+            Embedding::Text(text) => text.len() / 4,
         };
         assert!(4 * found.iter().map(numbers).sum::<usize>() <= bytes.len(), "more numbers than bytes");
         for target in &types {
