@@ -233,6 +233,14 @@ fn in_memory(
 }
 
 impl ResidentPartition {
+    /// A partition without documents that says it takes so much.
+    #[cfg(test)]
+    pub(crate) fn of_size(key: &str, bytes: usize) -> ResidentPartition {
+        let place = Place { partition: 0, key: key.to_owned(), layout: 1, operation: 0 };
+        let loading = Loading { place, known: None, number: 0, stage: Stage::Manifest };
+        ResidentPartition { bytes, ..loading.nothing() }
+    }
+
     /// Hides the stored documents with this id. All missing blocks are noted before it halts.
     fn hide_stored(&mut self, id: &str, reads: &mut Reads) -> Result<(), Halt> {
         let mut missing = false;
@@ -273,7 +281,8 @@ impl ResidentPartition {
         let all = views.chain(tail).filter(|(_, alive)| alive.count() > 0);
         let views = all.map(|(segment, alive)| View { segment, alive: Rc::new(alive) });
         (self.removed, self.views) = views.partition(|view| view.segment.header.is_of_removed());
-        let headers: usize = self.stored.iter().map(|(segment, _)| 64 * segment.header.columns.len() + 2_048).sum();
+        let stored = self.stored.iter().map(|(segment, alive)| segment.header.memory_bytes() + alive.len() / 8);
+        let headers: usize = stored.sum();
         self.bytes = headers + self.batches.iter().map(|batch| batch.bytes()).sum::<usize>() + 512;
     }
 

@@ -14,7 +14,7 @@ const NONE: u32 = u32::MAX;
 /// Share of the budget that partitions may take for headers and tails.
 const PARTITIONS_SHARE: usize = 4;
 /// What partitions may take at least, so that a small budget does not make every query read its tail anew.
-const PARTITIONS_BYTES_MIN: usize = 8 << 20;
+const PARTITIONS_BYTES_MIN: usize = 16 << 20;
 /// Keys remembered of blocks that were read once and not kept.
 const SEEN_ONCE: usize = 1 << 16;
 
@@ -204,11 +204,13 @@ impl Residency {
         }
     }
 
-    /// Lets go of the least recently used partitions. Half at once, so that finding them is paid for rarely.
+    /// Lets go of the least recently used partitions. Half at once, so that finding them is paid for rarely. The one used
+    /// last stays whatever it takes: its query had it in memory, and the next one would only read its tail anew.
     fn drop_partitions(&mut self, target_bytes: usize) {
         let mut by_use: Vec<(u64, String, usize)> =
             self.partitions.iter().map(|(key, (partition, used))| (*used, key.clone(), partition.bytes)).collect();
         by_use.sort_unstable();
+        by_use.pop();
         for (_, key, bytes) in by_use {
             if self.partition_bytes <= target_bytes {
                 break;
@@ -247,6 +249,24 @@ mod tests {
         assert!(residency.block((1, 1, 1)).is_none(), "and the oldest went");
         assert!(residency.block((1, 1, 0)).is_some());
         assert_eq!(residency.statistics().block_bytes, 300);
+    }
+
+    #[test]
+    fn the_partition_used_last_stays_and_the_others_make_room() {
+        let mut residency = Residency::new(0);
+        let of = |key: &str, bytes: usize| Rc::new(ResidentPartition::of_size(key, bytes));
+        let budget = PARTITIONS_BYTES_MIN;
+        residency.keep_partition(&of("small", 1_000));
+        residency.keep_partition(&of("large", 3 * budget));
+        assert!(residency.partition("large").is_some(), "larger than the budget, but in use");
+        assert!(residency.partition("small").is_none());
+        residency.keep_partition(&of("other", budget / 4));
+        assert!(residency.partition("large").is_none() && residency.partition("other").is_some());
+        for number in 0..8 {
+            residency.keep_partition(&of(&number.to_string(), budget / 4));
+            assert!(residency.statistics().partition_bytes <= budget);
+            assert!(residency.partition(&number.to_string()).is_some());
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! answer, at most as many for each view as the answer can show.
 mod blocks;
 mod bounded;
+mod summed;
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -26,8 +27,6 @@ use crate::sorting::{BoundKey, SortValue};
 
 /// Documents ranked before the deadline is looked at.
 const RANK_BATCH: usize = 256;
-/// The same where a score is no more than a sum that is known.
-const SUMMED_BATCH: usize = 8 * RANK_BATCH;
 /// Missing blocks after which matching asks for what it noted, before it looks at more segments.
 const MATCH_AHEAD: usize = 64;
 
@@ -288,8 +287,12 @@ impl Run {
             self.finish();
             return Ok(());
         }
-        let batch = if self.ranker.knows_sums() { SUMMED_BATCH } else { RANK_BATCH };
-        let end = (self.next + batch).min(self.documents.len());
+        self.ranker.sum_up(&self.views, &self.matches, reads)?;
+        if let Some(end) = self.admit_summed() {
+            self.ranked(end, reads);
+            return Ok(());
+        }
+        let end = (self.next + RANK_BATCH).min(self.documents.len());
         self.score_batch(end, reads)?;
         if self.keys.is_empty() {
             (self.next..end).for_each(|index| self.admit(index, Vec::new()));

@@ -6,8 +6,8 @@ use crate::column::times::Times;
 use crate::layout::ColumnSpec;
 
 /// Version of the segment format. Readers read all up to it, and refuse later ones.
-const VERSION: u8 = 2;
-/// The first version; it had no times.
+const VERSION: u8 = 3;
+/// The first version; it had no times. The second had no lengths of documents in columns of text.
 const FIRST_VERSION: u8 = 1;
 
 /// The schema of segments of removed documents: of their ids, and when each was removed.
@@ -157,6 +157,18 @@ impl Header {
     pub fn source_bytes(&self) -> usize {
         let source = self.column(&ColumnSpec::source());
         source.and_then(|column| column.parameters.first()).map_or(0, |bytes| *bytes as usize)
+    }
+
+    /// Bytes it takes in memory, about.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let part = |part: &Part| {
+            let keys: usize = part.keys.iter().map(|key| size_of::<Vec<u8>>() + key.len()).sum();
+            size_of::<Part>() + 4 * part.firsts.len() + keys
+        };
+        let column =
+            |column: &ColumnHeader| 2 * size_of::<ColumnHeader>() + column.parts.iter().map(part).sum::<usize>();
+        size_of::<Header>() + self.columns.iter().map(column).sum::<usize>()
     }
 
     /// The header's bytes, not yet sealed.

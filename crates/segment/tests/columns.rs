@@ -150,6 +150,10 @@ fn check_text(reading: &mut Reading, column: &ColumnHeader, documents: &[Documen
             let at = (word - first) as usize;
             text.read_words(block.bytes(), at..at + 1, &mut numbers).expect("words");
         }
+        let lengths = text.lengths();
+        let (_, _, of_lengths) = reading.block(&lengths.part, ordinal as u32);
+        let read = lengths.read(lengths.part.index_of(ordinal as u32), of_lengths.bytes()).expect("lengths");
+        assert_eq!(read.of(at), numbers.len() as u32);
         let read: Vec<Vec<u8>> = numbers.iter().map(|number| dictionary[*number as usize].clone()).collect();
         assert_eq!(read, expected.iter().flat_map(|(words, _)| words.clone()).collect::<Vec<_>>());
         numbers.iter().for_each(|number| *counts[*number as usize].entry(ordinal as u32).or_insert(0) += 1);

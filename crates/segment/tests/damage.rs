@@ -52,6 +52,12 @@ fn read_column(column: &ColumnHeader, documents: u32, blocks: &mut Payloads) -> 
                     let _ = read_postings(postings.bytes(), entry, documents, |ordinal, _| seen += ordinal as usize);
                 }
             }
+            let lengths = text.lengths();
+            for index in 0..lengths.part.blocks().min(ROWS_MAX) {
+                let block = blocks.block(lengths.part.first_block + index).ok()?;
+                let Ok(read) = lengths.read(index, block.bytes()) else { continue };
+                seen += (0..ROWS_MAX as usize).map(|row| read.of(row) as usize).sum::<usize>();
+            }
             let part = text.part(text::WORDS);
             for index in 0..part.blocks().min(ROWS_MAX) {
                 let block = blocks.block(part.first_block + index).ok()?;

@@ -2,6 +2,8 @@
 //! version of the format gets a folder of its own beside them.
 mod fixture;
 
+use brooklet_segment::column::text::Text;
+use brooklet_segment::layout::ColumnKind;
 use brooklet_segment::{BlockSource, HEADER_BLOCK, Halt, Header, open, read_document, read_time};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Rejection};
@@ -62,7 +64,38 @@ fn a_file_of_version_1_is_read() {
 
 #[test]
 fn a_file_of_version_2_is_read() {
-    let mut file = read(2);
+    with_times(read(2));
+}
+
+#[test]
+fn a_file_of_version_3_is_read() {
+    with_times(read(3));
+}
+
+/// Of each version the same lengths of documents: they were told by the bounds before there were lengths.
+#[test]
+fn documents_have_the_same_lengths_in_every_version() {
+    let of = |version: u8| {
+        let mut file = read(version);
+        let columns = file.header.columns.clone();
+        let text = columns.iter().filter(|column| matches!(column.spec.kind, ColumnKind::Text { .. }));
+        let mut all = Vec::new();
+        for column in text {
+            let lengths = Text::of(column).expect("a column of text").lengths();
+            for index in 0..lengths.part.blocks() {
+                let block = file.block(lengths.part.first_block + index).expect("a block");
+                let read = lengths.read(index, block.bytes()).expect("lengths");
+                all.extend((0..lengths.part.span_of(index).1 as usize).map(|row| read.of(row)));
+            }
+        }
+        all
+    };
+    assert!(of(3).iter().any(|length| *length > 1));
+    assert_eq!(of(1), of(3));
+    assert_eq!(of(2), of(3));
+}
+
+fn with_times(mut file: File) {
     let header = file.header.clone();
     assert_eq!(header.earliest(), time_of(0));
     for number in 0..header.documents {
@@ -93,8 +126,8 @@ fn the_same_documents_are_written_as_the_same_bytes() {
     if let Some(path) = std::env::var_os("BROOKLET_WRITE_SEGMENT") {
         std::fs::write(path, written()).expect("a place for the file of a new version");
     }
-    let (golden, written) = (golden(2), written());
+    let (golden, written) = (golden(3), written());
     let differs = golden.iter().zip(&written).position(|(a, b)| a != b);
-    assert_eq!(differs, None, "version 2 is written differently now: that is another version");
+    assert_eq!(differs, None, "version 3 is written differently now: that is another version");
     assert_eq!(golden.len(), written.len());
 }

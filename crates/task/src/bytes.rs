@@ -181,6 +181,22 @@ impl<'a> Reader<'a> {
         self.long_varint()
     }
 
+    /// Two unsigned numbers in groups of seven bits.
+    ///
+    /// # Errors
+    /// As [`Reader::varint`].
+    #[inline]
+    pub fn varint_pair(&mut self) -> Read<(u64, u64)> {
+        // In lists of such pairs most have a byte each.
+        if let Some([first, second]) = self.bytes.get(self.at..self.at + 2)
+            && (first | second) & 0x80 == 0
+        {
+            self.at += 2;
+            return Ok((u64::from(*first), u64::from(*second)));
+        }
+        Ok((self.varint()?, self.varint()?))
+    }
+
     fn long_varint(&mut self) -> Read<u64> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
@@ -253,6 +269,10 @@ mod tests {
             writer.varint(value);
             let bytes = writer.finish();
             assert_eq!(Reader::new(&bytes).varint().unwrap(), value);
+            let pair = |bytes: &[u8]| Reader::new(bytes).varint_pair().unwrap();
+            assert_eq!(pair(&[&bytes[..], &[7]].concat()), (value, 7));
+            assert_eq!(pair(&[&[7], &bytes[..]].concat()), (7, value));
+            assert!(Reader::new(&bytes).varint_pair().is_err());
         }
         assert!(Reader::new(&[0xff; 10]).varint().is_err());
         assert!(Reader::new(&[0x80, 0x80]).varint().is_err());

@@ -127,6 +127,9 @@ fn read_column(column: &ColumnHeader, payload: &[u8]) {
             if let Ok(bounds) = text.bounds(8, payload) {
                 black_box(bounds.words.last());
             }
+            if let Ok(lengths) = text.lengths().read(0, payload) {
+                black_box((lengths.of(0), lengths.of(usize::MAX)));
+            }
             let _ = black_box(text.read_words(payload, 1..9, &mut Vec::new()));
         }
         ColumnKind::Vectors { .. } => {

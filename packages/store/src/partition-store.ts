@@ -74,6 +74,9 @@ interface PartitionRow {
 const REMEMBERED = 20_000;
 const BATCH = 16;
 const READ_ONE = "SELECT bytes FROM block WHERE id = ?";
+const READ_RUN = "SELECT id, bytes FROM block WHERE id BETWEEN ? AND ? ORDER BY id";
+/** Blocks in a row from which on one pass over them is cheaper than to look each up. */
+const RUN_MIN = 4;
 const READ_BATCH = `SELECT id, bytes FROM block WHERE id IN (${Array(BATCH).fill("?").join(", ")})`;
 
 /** Layout number of partitions that do not exist; others count on from it and are never used twice in a process. */
@@ -151,8 +154,14 @@ export class PartitionStore {
   read(blocks: readonly { readonly segment: number; readonly block: number }[]): Uint8Array[] {
     const found = new Map<number, Uint8Array>();
     const ids = blocks.map(({ segment, block }) => segment * BLOCKS_PER_SEGMENT + block);
-    for (let from = 0; from < ids.length; from += BATCH) {
-      for (const [id, bytes] of this.#readSome(ids.slice(from, from + BATCH))) found.set(id, bytes);
+    const single: number[] = [];
+    for (let from = 0, to = 1; from < ids.length; from = to, to += 1) {
+      while (to < ids.length && ids[to] === (ids[from] ?? 0) + to - from) to += 1;
+      if (to - from < RUN_MIN) single.push(...ids.slice(from, to));
+      else for (const [id, bytes] of this.#readRun(ids[from] ?? 0, to - from)) found.set(id, bytes);
+    }
+    for (let from = 0; from < single.length; from += BATCH) {
+      for (const [id, bytes] of this.#readSome(single.slice(from, from + BATCH))) found.set(id, bytes);
     }
     return ids.map((id) => {
       const bytes = found.get(id);
@@ -277,6 +286,11 @@ export class PartitionStore {
     const application = this.#application;
     this.#sql.run("INSERT INTO partition (number, key, application) VALUES (?, ?, ?)", number, key, application);
     return { ...nothing(key), number, application, layout: ++lastLayout };
+  }
+
+  #readRun(first: number, count: number): (readonly [id: number, bytes: Uint8Array])[] {
+    const rows = this.#sql.all<{ id: number; bytes: Uint8Array }>(READ_RUN, first, first + count - 1);
+    return rows.map(({ id, bytes }) => [id, bytes]);
   }
 
   #readSome(ids: readonly number[]): (readonly [id: number, bytes: Uint8Array])[] {

@@ -54,7 +54,7 @@ impl Ranker {
     /// Makes ready what the score asks of matching; whether its sums over terms are known.
     fn ready_block(&mut self, spots: &[Spot<'_>], reads: &mut Reads) -> Result<bool, Halt> {
         let Some(first) = spots.first() else { return Ok(false) };
-        let summed = self.ready_sums(*first, reads)?;
+        let summed = self.is_summed(first.view);
         let mut missing = false;
         if !summed && self.score_uses_match_data {
             for (place, spot) in spots.iter().enumerate() {
@@ -132,7 +132,7 @@ impl Block<'_> {
                 self.of_column(time, places, values, |time| freshness.logscale(seconds(time)))?;
             }
             Kind::Match { request, .. } if let Some(sums) = self.source.sums => {
-                let sums = sums.of_view(*request, self.spots[0].view);
+                let sums = sums.of_view(*request, self.spots[0].view).unwrap_or_default();
                 for (place, value) in places.iter().zip(values) {
                     let ordinal = self.spots[*place as usize].ordinal as usize;
                     *value = sums.get(ordinal).copied().unwrap_or(0.0);

@@ -1,8 +1,8 @@
 //! How often words come in a document and how long it is, for features that ask no more. Documents are ranked in their
 //! order, so the next one is looked for where the last one was found.
-use brooklet_segment::column::text::{self, Text};
+use brooklet_segment::column::text::{LengthPart, Text};
 use brooklet_segment::layout::ColumnSpec;
-use brooklet_segment::{BlockSource, Halt, Part, read_array};
+use brooklet_segment::{BlockSource, Halt};
 use brooklet_task::Block;
 
 use super::Spot;
@@ -13,8 +13,8 @@ use crate::reads::Reads;
 pub(super) struct Counting {
     /// The view it was found in.
     view: Option<usize>,
-    /// Where documents of the column end.
-    bounds: Part,
+    /// Where the lengths of documents are.
+    lengths: LengthPart,
     next: usize,
     held: Option<(u32, Block)>,
 }
@@ -32,10 +32,10 @@ impl Counting {
         if self.view != Some(spot.view) {
             *self = Counting { view: Some(spot.view), ..Counting::default() };
             if let Some(column) = view.segment.header.column(spec) {
-                self.bounds = Text::of(column)?.part(text::BOUNDS).clone();
+                self.lengths = Text::of(column)?.lengths();
             }
         }
-        if self.bounds.rows == 0 {
+        if self.lengths.part.rows == 0 {
             return Ok(None);
         }
         let ordinal = spot.ordinal;
@@ -43,13 +43,13 @@ impl Counting {
         let at = if follows { Ok(self.next) } else { postings.binary_search_by_key(&ordinal, |(other, _)| *other) };
         let Ok(at) = at else { return Ok(None) };
         self.next = at + 1;
-        let index = self.bounds.index_of(ordinal);
+        let part = &self.lengths.part;
+        let index = part.index_of(ordinal);
         if self.held.as_ref().is_none_or(|(held, _)| *held != index) {
-            self.held = Some((index, reads.of(&view.segment).block(self.bounds.first_block + index)?));
+            self.held = Some((index, reads.of(&view.segment).block(part.first_block + index)?));
         }
         let Some((_, block)) = &self.held else { return Ok(None) };
-        let row = (ordinal - self.bounds.span_of(index).0) as usize;
-        let ends = read_array::<u32>(block.bytes(), 4 * row, 2)?;
-        Ok(Some((postings[at].1, ends[1].saturating_sub(ends[0]))))
+        let row = (ordinal - part.span_of(index).0) as usize;
+        Ok(Some((postings[at].1, self.lengths.read(index, block.bytes())?.of(row))))
     }
 }

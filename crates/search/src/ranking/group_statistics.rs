@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use brooklet_rank::match_data::{DocumentFrequency, FieldId, RankProperties, Statistics};
-use brooklet_segment::column::text::{self, Text};
+use brooklet_segment::column::text::Text;
 use brooklet_segment::layout::ColumnKind;
 use brooklet_segment::{BlockSource, Halt};
 use brooklet_task::{Code, Rejection};
@@ -119,8 +119,8 @@ fn mean_length(plan: &SchemaPlan, field: FieldId, views: &[View], reads: &mut Re
     let mut missing = false;
     for view in views {
         let Some(column) = view.segment.header.column(spec) else { continue };
-        let text = Text::of(column)?;
-        let part = text.part(text::BOUNDS);
+        let lengths = Text::of(column)?.lengths();
+        let part = &lengths.part;
         for index in 0..part.blocks() {
             let (first, rows) = part.span_of(index);
             let block = match reads.of(&view.segment).block(part.first_block + index) {
@@ -131,10 +131,11 @@ fn mean_length(plan: &SchemaPlan, field: FieldId, views: &[View], reads: &mut Re
                 }
                 Err(halt) => return Err(halt),
             };
-            let bounds = text.bounds(rows, block.bytes())?;
-            for (row, pair) in bounds.words.windows(2).enumerate() {
-                if pair[1] > pair[0] && view.alive.get(first as usize + row) {
-                    words += u64::from(pair[1] - pair[0]);
+            let lengths = lengths.read(index, block.bytes())?;
+            for row in 0..rows as usize {
+                let length = lengths.of(row);
+                if length > 0 && view.alive.get(first as usize + row) {
+                    words += u64::from(length);
                     documents += 1;
                 }
             }

@@ -255,10 +255,23 @@ impl Ranker {
         self.term_scores.is_some() && self.sole_request.is_some()
     }
 
+    /// Makes the sums over terms ready that the score is made of. All missing blocks are noted before it halts.
+    pub(crate) fn sum_up(&mut self, views: &[View], matches: &[ViewMatch], reads: &mut Reads) -> Result<(), Halt> {
+        match &mut self.term_scores {
+            Some(sums) => sums.sum_up((views, matches), &self.expected, (&self.plan, &self.set), reads),
+            None => Ok(()),
+        }
+    }
+
+    /// The scores of a view's documents by ordinal, where the score is no more than a sum that is known.
+    pub(crate) fn sums_of(&self, view: usize) -> Option<&[f64]> {
+        self.term_scores.as_ref()?.of_view(self.sole_request?, view)
+    }
+
     /// Makes ready what the score asks of matching. Whether its sums over terms are known: the document is not looked at
     /// then.
     fn ready(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<bool, Halt> {
-        let summed = self.ready_sums(spot, reads)?;
+        let summed = self.is_summed(spot.view);
         if !summed && self.score_uses_match_data {
             self.fill(0, spot, reads)?;
         }
@@ -266,12 +279,8 @@ impl Ranker {
     }
 
     /// Whether the score's sums over terms are known in a view.
-    fn ready_sums(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<bool, Halt> {
-        let (Some(sums), Some(documents)) = (&mut self.term_scores, self.expected.get(spot.view)) else {
-            return Ok(false);
-        };
-        let of_view = (&self.set, &spot.matches[spot.view]);
-        sums.prepare((spot.view, spot.at()), *documents, &self.plan, of_view, reads)
+    fn is_summed(&self, view: usize) -> bool {
+        self.term_scores.as_ref().is_some_and(|sums| sums.knows(view))
     }
 
     /// The score of a document: NaN and infinities are −∞.

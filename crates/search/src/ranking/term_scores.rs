@@ -4,9 +4,9 @@
 use brooklet_rank::features::FeatureSet;
 use brooklet_rank::features::bm25::{Bm25, Term};
 use brooklet_rank::match_data::FieldId;
-use brooklet_segment::column::text::{self, Text};
+use brooklet_segment::column::text::{LengthPart, Text};
 use brooklet_segment::layout::ColumnSpec;
-use brooklet_segment::{ColumnHeader, Halt, Part, read_array};
+use brooklet_segment::{ColumnHeader, Halt};
 use brooklet_task::Block;
 
 use super::binding::Kind;
@@ -48,23 +48,42 @@ impl TermScores {
         (!requests.is_empty()).then_some(TermScores { requests, views: Vec::new() })
     }
 
-    /// Makes the sums of a view ready of which so many documents are ranked. Whether there are sums: if not, documents
-    /// must be looked at one at a time.
-    pub(super) fn prepare(
+    /// Makes the sums of the views ready of which so many documents are ranked, where that is cheaper than to look at
+    /// the documents one at a time. All missing blocks are noted before it halts.
+    pub(super) fn sum_up(
         &mut self,
-        (number, view): (usize, &View),
-        documents: usize,
-        plan: &SchemaPlan,
-        (set, matched): (&FeatureSet, &ViewMatch),
+        (views, matches): (&[View], &[ViewMatch]),
+        documents: &[usize],
+        (plan, set): (&SchemaPlan, &FeatureSet),
         reads: &mut Reads,
-    ) -> Result<bool, Halt> {
-        if let Some(sums) = self.views.get(number).and_then(Option::as_ref) {
-            return Ok(!sums.is_empty());
+    ) -> Result<(), Halt> {
+        self.views.resize(views.len(), None);
+        let mut missing = false;
+        for (number, documents) in documents.iter().enumerate().filter(|(_, documents)| **documents > 0) {
+            if self.views[number].is_some() {
+                continue;
+            }
+            match self.sums_of((&views[number], &matches[number]), *documents, (plan, set), reads) {
+                Ok(sums) => self.views[number] = Some(sums),
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
         }
+        if missing { Err(Halt::Missing) } else { Ok(()) }
+    }
+
+    /// The sums of a view; none if its documents are better looked at one at a time.
+    fn sums_of(
+        &self,
+        (view, matched): (&View, &ViewMatch),
+        documents: usize,
+        (plan, set): (&SchemaPlan, &FeatureSet),
+        reads: &mut Reads,
+    ) -> Result<Vec<Vec<f64>>, Halt> {
         let mut postings = Some(0);
         let mut all = Vec::new();
         for request in &self.requests {
-            let Some(bm25) = set.bm25(*request) else { return Ok(false) };
+            let Some(bm25) = set.bm25(*request) else { return Ok(Vec::new()) };
             all.push((bm25, places(bm25, plan, matched, &mut postings)));
         }
         let mut sums = Vec::new();
@@ -80,10 +99,20 @@ impl TermScores {
                 sums.push(of_request);
             }
         }
-        let known = !sums.is_empty();
-        self.views.resize(self.views.len().max(number + 1), None);
-        self.views[number] = Some(sums);
-        Ok(known)
+        Ok(sums)
+    }
+
+    /// Whether the sums of a view are known.
+    #[inline]
+    pub(super) fn knows(&self, view: usize) -> bool {
+        self.views.get(view).and_then(Option::as_ref).is_some_and(|sums| !sums.is_empty())
+    }
+
+    /// The values of a request by ordinal of a view; nothing if they are not known.
+    #[inline]
+    pub(super) fn of_view(&self, request: usize, view: usize) -> Option<&[f64]> {
+        let place = self.requests.iter().position(|of| *of == request)?;
+        self.views.get(view)?.as_ref()?.get(place).map(Vec::as_slice)
     }
 
     /// Forgets the sums: what they are made of has changed.
@@ -91,18 +120,10 @@ impl TermScores {
         self.views.clear();
     }
 
-    /// The value of a request in a document of a view that was made ready.
+    /// The value of a request in a document of a view whose sums are known.
     #[inline]
     pub(super) fn score(&self, request: usize, view: usize, ordinal: u32) -> f64 {
-        self.of_view(request, view).get(ordinal as usize).copied().unwrap_or(0.0)
-    }
-
-    /// The values of a request in the documents of a view that was made ready, by ordinal.
-    #[inline]
-    pub(super) fn of_view(&self, request: usize, view: usize) -> &[f64] {
-        let place = self.requests.iter().position(|of| *of == request);
-        let sums = self.views.get(view).and_then(Option::as_ref);
-        place.zip(sums).map_or(&[], |(place, sums)| &sums[place])
+        self.of_view(request, view).and_then(|sums| sums.get(ordinal as usize)).copied().unwrap_or(0.0)
     }
 }
 
@@ -208,26 +229,25 @@ fn add_term(
 
 /// How many words the documents of a column have.
 struct Lengths {
-    bounds: Part,
+    of: LengthPart,
     blocks: Vec<Block>,
 }
 
 impl Lengths {
     fn of(column: &ColumnHeader, view: &View, reads: &mut Reads) -> Result<Lengths, Halt> {
-        let bounds = Text::of(column)?.part(text::BOUNDS).clone();
-        let blocks = blocks_of(&bounds, view, reads)?;
-        Ok(Lengths { bounds, blocks })
+        let of = Text::of(column)?.lengths();
+        let blocks = blocks_of(&of.part, view, reads)?;
+        Ok(Lengths { of, blocks })
     }
 
     /// Calls `each` with ordinal, count and length of each posting.
     fn each_with(&self, mut postings: &[(u32, u32)], mut each: impl FnMut(u32, u32, u32)) -> Result<(), Halt> {
         for (index, block) in self.blocks.iter().enumerate() {
-            let (first, rows) = self.bounds.span_of(index as u32);
-            let ends = read_array::<u32>(block.bytes(), 0, rows as usize + 1)?;
+            let (first, rows) = self.of.part.span_of(index as u32);
+            let lengths = self.of.read(index as u32, block.bytes())?;
             let (here, rest) = postings.split_at(postings.partition_point(|(ordinal, _)| *ordinal < first + rows));
             for (ordinal, count) in here {
-                let row = (ordinal - first) as usize;
-                each(*ordinal, *count, ends[row + 1].saturating_sub(ends[row]));
+                each(*ordinal, *count, lengths.of((ordinal - first) as usize));
             }
             postings = rest;
         }
@@ -235,9 +255,8 @@ impl Lengths {
     }
 
     fn of_document(&self, ordinal: u32) -> Result<u32, Halt> {
-        let index = self.bounds.index_of(ordinal);
-        let row = (ordinal - self.bounds.span_of(index).0) as usize;
-        let ends = read_array::<u32>(self.blocks[index as usize].bytes(), 4 * row, 2)?;
-        Ok(ends[1].saturating_sub(ends[0]))
+        let index = self.of.part.index_of(ordinal);
+        let row = (ordinal - self.of.part.span_of(index).0) as usize;
+        Ok(self.of.read(index, self.blocks[index as usize].bytes())?.of(row))
     }
 }

@@ -30,6 +30,7 @@ impl Run {
 
     /// Bounds the scores of documents in order, all of them.
     pub(super) fn bound(&mut self, reads: &mut Reads) -> Result<(), Halt> {
+        self.ranker.sum_up(&self.views, &self.matches, reads)?;
         let end = (self.next + RANK_BATCH).min(self.documents.len());
         let mut bounds = Vec::with_capacity(end - self.next);
         let mut missing = false;

@@ -9,5 +9,6 @@ pub mod vector;
 
 /// Bytes at which columns that are read whole are cut into blocks.
 pub(crate) const SCAN_BLOCK_BYTES: usize = 256 << 10;
-/// Bytes at which columns that are read in parts are cut into blocks: one page of the database.
-pub(crate) const POINT_BLOCK_BYTES: usize = 16 << 10;
+/// Bytes at which columns that are read in parts are cut into blocks: with what a row of the database takes beside them,
+/// four fill one of its pages.
+pub(crate) const POINT_BLOCK_BYTES: usize = 4_000;

@@ -44,7 +44,11 @@ impl StoredWriter {
         while row < self.ends.len() {
             let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
             let mut end_row = row + 1;
-            while end_row < self.ends.len() && self.ends[end_row] as usize - start <= POINT_BLOCK_BYTES {
+            let fits = |end_row: usize| {
+                let offsets = 4 * (end_row + 1 - row);
+                offsets + self.ends[end_row] as usize - start <= POINT_BLOCK_BYTES
+            };
+            while end_row < self.ends.len() && fits(end_row) {
                 end_row += 1;
             }
             let bytes = &self.bytes[start..self.ends[end_row - 1] as usize];

@@ -2,8 +2,9 @@
 //!
 //! Parts, in this order: [`DICTIONARY`] (sorted words), [`POSTINGS`] (for each word the documents with it),
 //! [`BOUNDS`] (for each document where its words end, and its elements if the field has several values), [`WORDS`]
-//! (the numbers of all words, document after document), and for fields of several values [`ELEMENTS`] (length in
-//! words and weight of each element). A term is found in the dictionary and its postings; the words themselves are
+//! (the numbers of all words, document after document), for fields of several values [`ELEMENTS`] (length in words and
+//! weight of each element), and last the lengths: how many words each document has, in as few bytes as they need
+//! ([`Lengths`]). A term is found in the dictionary and its postings, and ranked with the lengths; bounds and words are
 //! read only for documents whose positions matter.
 //!
 //! Postings of a word: for each document the distance from the previous ordinal (the first from -1, minus one) and
@@ -15,6 +16,7 @@ use brooklet_task::Rejection;
 use brooklet_task::bytes::{Reader, Writer};
 use rustc_hash::FxHashMap;
 
+use super::POINT_BLOCK_BYTES;
 use super::dictionary::{self, Entry};
 use crate::block::{BlockSink, read_array};
 use crate::header::{ColumnHeader, Part};
@@ -31,14 +33,13 @@ pub const WORDS: usize = 3;
 /// Index of the part with the elements.
 pub const ELEMENTS: usize = 4;
 
-/// Words of a block of word numbers.
-const WORDS_PER_BLOCK: u32 = 65_536;
+/// Words of a block of word numbers: two pages of the database. Phrases of rare words look at a few documents, those of
+/// common ones at all.
+const WORDS_PER_BLOCK: u32 = 16_000;
 /// Elements of a block.
-const ELEMENTS_PER_BLOCK: u32 = 16_384;
-/// Documents of a block of bounds.
+const ELEMENTS_PER_BLOCK: u32 = 1_000;
+/// Documents of a block of bounds, and of lengths.
 const BOUNDS_PER_BLOCK: u32 = 16_384;
-/// Bytes at which postings are cut. Those of one word are never cut.
-const POSTINGS_BYTES: usize = 16 << 10;
 
 /// One element of a field: its length in words and its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -179,7 +180,9 @@ impl TextWriter {
         if self.several {
             parts.push(write_rows(&self.elements, ELEMENTS_PER_BLOCK, sink));
         }
-        let parameters = vec![u32::from(wide), self.words.len() as u32];
+        let (lengths, length_bytes) = self.write_lengths(sink);
+        parts.push(lengths);
+        let parameters = vec![u32::from(wide), self.words.len() as u32, length_bytes];
         ColumnHeader { spec: self.spec, parameters, parts }
     }
 
@@ -205,7 +208,7 @@ impl TextWriter {
         let mut payload: Vec<u8> = Vec::new();
         for (number, (list, documents, _)) in lists.into_iter().enumerate() {
             let bytes = list.finish();
-            if !payload.is_empty() && payload.len() + bytes.len() > POSTINGS_BYTES {
+            if !payload.is_empty() && payload.len() + bytes.len() > POINT_BLOCK_BYTES {
                 sink.push(std::mem::take(&mut payload));
             }
             if payload.is_empty() {
@@ -241,6 +244,23 @@ impl TextWriter {
         part
     }
 
+    /// The part of the lengths, and the bytes of one.
+    fn write_lengths(&self, sink: &mut BlockSink) -> (Part, u32) {
+        let starts = std::iter::once(0).chain(self.word_ends.iter().copied());
+        let lengths: Vec<u32> = self.word_ends.iter().zip(starts).map(|(end, start)| end - start).collect();
+        match lengths.iter().copied().max().unwrap_or(0) {
+            0..=0xff => {
+                let narrow: Vec<u8> = lengths.iter().map(|length| *length as u8).collect();
+                (write_rows(&narrow, BOUNDS_PER_BLOCK, sink), 1)
+            }
+            0x100..=0xffff => {
+                let middle: Vec<u16> = lengths.iter().map(|length| *length as u16).collect();
+                (write_rows(&middle, BOUNDS_PER_BLOCK, sink), 2)
+            }
+            _ => (write_rows(&lengths, BOUNDS_PER_BLOCK, sink), 4),
+        }
+    }
+
     fn write_words(&self, wide: bool, sink: &mut BlockSink) -> Part {
         if wide {
             return write_rows(&self.words, WORDS_PER_BLOCK, sink);
@@ -270,6 +290,8 @@ pub struct Text<'a> {
     pub collection: Collection,
     /// Whether a value is one word.
     pub whole: bool,
+    /// Bytes of a document's length; 0 where lengths were not written yet (format 2).
+    length_bytes: u32,
 }
 
 impl<'a> Text<'a> {
@@ -282,12 +304,23 @@ impl<'a> Text<'a> {
             return Err(Rejection::corrupt("a column that is not of text"));
         };
         let several = collection != Collection::Single;
-        match (&column.parameters[..], column.parts.len()) {
-            ([wide, words], parts) if parts == if several { 5 } else { 4 } => {
-                Ok(Text { column, wide: *wide == 1, words: *words, several, collection, whole })
-            }
-            _ => Err(Rejection::corrupt("a text column without its parts")),
+        let (wide, words, length_bytes) = match &column.parameters[..] {
+            [wide, words] => (*wide == 1, *words, 0),
+            [wide, words, length_bytes @ (1 | 2 | 4)] => (*wide == 1, *words, *length_bytes),
+            _ => return Err(Rejection::corrupt("a text column without its parameters")),
+        };
+        if column.parts.len() != 4 + usize::from(several) + usize::from(length_bytes > 0) {
+            return Err(Rejection::corrupt("a text column without its parts"));
         }
+        Ok(Text { column, wide, words, several, collection, whole, length_bytes })
+    }
+
+    /// Where the lengths of documents are.
+    #[must_use]
+    pub fn lengths(&self) -> LengthPart {
+        let parts = &self.column.parts;
+        let part = if self.length_bytes == 0 { &parts[BOUNDS] } else { &parts[parts.len() - 1] };
+        LengthPart { part: part.clone(), bytes: self.length_bytes }
     }
 
     /// The part of that index ([`DICTIONARY`] …).
@@ -330,6 +363,61 @@ impl<'a> Text<'a> {
     }
 }
 
+/// The part that tells how many words documents have.
+#[derive(Clone, Debug, Default)]
+pub struct LengthPart {
+    /// Its blocks.
+    pub part: Part,
+    /// Bytes of a length; 0 if the part is that of the bounds.
+    bytes: u32,
+}
+
+impl LengthPart {
+    /// The lengths in the block at `index`.
+    ///
+    /// # Errors
+    /// If the payload is not of this part.
+    pub fn read<'b>(&self, index: u32, payload: &'b [u8]) -> Result<Lengths<'b>, Rejection> {
+        let rows = self.part.span_of(index).1 as usize;
+        Ok(match self.bytes {
+            1 => Lengths::Narrow(read_array(payload, 0, rows)?),
+            2 => Lengths::Middle(read_array(payload, 0, rows)?),
+            4 => Lengths::Wide(read_array(payload, 0, rows)?),
+            _ => Lengths::Ends(read_array(payload, 0, rows + 1)?),
+        })
+    }
+}
+
+/// How many words each document of a block has.
+#[derive(Clone, Copy)]
+pub enum Lengths<'a> {
+    /// A byte each.
+    Narrow(&'a [u8]),
+    /// Two bytes each.
+    Middle(&'a [u16]),
+    /// Four bytes each.
+    Wide(&'a [u32]),
+    /// The first word of each document, and one more: as format 2 had them.
+    Ends(&'a [u32]),
+}
+
+impl Lengths<'_> {
+    /// The length of the block's document at `row`; 0 if there is none.
+    #[inline]
+    #[must_use]
+    pub fn of(&self, row: usize) -> u32 {
+        match self {
+            Lengths::Narrow(lengths) => lengths.get(row).copied().map_or(0, u32::from),
+            Lengths::Middle(lengths) => lengths.get(row).copied().map_or(0, u32::from),
+            Lengths::Wide(lengths) => lengths.get(row).copied().unwrap_or(0),
+            Lengths::Ends(ends) => match ends.get(row..row.saturating_add(2)) {
+                Some([start, end]) => end.saturating_sub(*start),
+                _ => 0,
+            },
+        }
+    }
+}
+
 /// Where documents' words and elements end, for one block of documents.
 #[derive(Clone, Copy)]
 pub struct Bounds<'a> {
@@ -347,14 +435,16 @@ pub fn read_postings(payload: &[u8], entry: Entry, rows: u32, mut each: impl FnM
     let bytes = payload
         .get(entry.offset as usize..entry.offset as usize + entry.length as usize)
         .ok_or_else(|| Rejection::corrupt("postings reach over their block"))?;
-    let mut reader = Reader::new(bytes);
+    let beyond = || Rejection::corrupt("postings name a document that is not there");
     let mut ordinal = u32::MAX;
+    let mut reader = Reader::new(bytes);
     for _ in 0..entry.documents {
-        ordinal = ordinal.wrapping_add(reader.varint()? as u32).wrapping_add(1);
+        let (distance, count) = reader.varint_pair()?;
+        ordinal = ordinal.wrapping_add(distance as u32).wrapping_add(1);
         if ordinal >= rows {
-            return Err(Rejection::corrupt("postings name a document that is not there"));
+            return Err(beyond());
         }
-        each(ordinal, reader.varint()? as u32);
+        each(ordinal, count as u32);
     }
     Ok(())
 }

@@ -93,8 +93,15 @@ pub(in crate::ranking) fn bind(feature: &FeatureName, plan: &SchemaPlan) -> Resu
     Ok(Some(Geo { spec, places: places(field, plan), output }))
 }
 
+/// Micro-degrees from the nearest of some places to the nearest position (longitude and latitude in micro-degrees);
+/// nothing if there is none on either side.
+pub(crate) fn microdegrees_between(places: &[(f64, f64)], positions: &[(i32, i32)]) -> Option<f64> {
+    let nearest = nearest(places, positions);
+    (nearest.index >= 0.0).then_some(nearest.microdegrees)
+}
+
 /// The query's places: those on the field if there are any.
-fn places(field: &str, plan: &SchemaPlan) -> Vec<(f64, f64)> {
+pub(crate) fn places(field: &str, plan: &SchemaPlan) -> Vec<(f64, f64)> {
     let of_leaf = |own: bool| {
         let targets = plan.leaves.iter().flat_map(|leaf| &leaf.targets);
         let targets = targets.filter(move |target| (target.spec.field == field) == own);

@@ -17,6 +17,7 @@ use brooklet_task::{Code, Rejection};
 use super::Spot;
 use crate::plan::SchemaPlan;
 use crate::reads::Reads;
+pub(crate) use geo::{microdegrees_between, places as query_places};
 
 /// The document looked at.
 pub(super) struct Document<'a> {

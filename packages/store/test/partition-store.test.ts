@@ -1,0 +1,71 @@
+/** Blocks come in the order they are asked for, whether they stand in a row or alone. */
+import Database from "better-sqlite3";
+import { expect, test } from "vitest";
+import { betterSqlite3 } from "../src/drivers/better-sqlite3.ts";
+import { PartitionStore } from "../src/partition-store.ts";
+import type { StoreError } from "../src/store-error.ts";
+import { createTables } from "../src/tables.ts";
+
+const IDENTITY = { bucket: 0, buckets: 8 };
+const BLOCKS = 60;
+
+/** Two segments whose blocks say which they are. */
+function stored(): PartitionStore {
+  const sql = betterSqlite3(new Database(":memory:"));
+  createTables(sql, IDENTITY);
+  const store = new PartitionStore(sql, { ...IDENTITY, application: 1 });
+  const newSegments = [1, 2].map((number) => ({
+    number,
+    header: Uint8Array.of(number),
+    liveness: Uint8Array.of(),
+    schema: "mail",
+    documents: 1,
+    blocks: Array.from({ length: BLOCKS }, (_, block) => Uint8Array.of(number, block)),
+  }));
+  store.commit("g:a", { folded: 0, removedSegments: [], liveness: [], newSegments }, true);
+  return store;
+}
+
+const runs: readonly (readonly [from: number, to: number])[] = [
+  [0, BLOCKS],
+  [3, 6],
+  [3, 7],
+  [58, BLOCKS],
+];
+
+test.each(runs)("a run of blocks from %i to %i", (from, to) => {
+  const store = stored();
+  const blocks = Array.from({ length: to - from }, (_, at) => ({ segment: 2, block: from + at }));
+  expect(store.read(blocks).map((bytes) => [...bytes])).toEqual(blocks.map(({ block }) => [2, block]));
+});
+
+test("any blocks in any order", () => {
+  const store = stored();
+  let state = 7;
+  const random = (limit: number): number => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return state % limit;
+  };
+  for (let round = 0; round < 200; round += 1) {
+    const blocks = Array.from({ length: random(9) }, () => ({ segment: 1 + random(2), block: random(BLOCKS - 8) }))
+      // Each begins a run of some length.
+      .flatMap(({ segment, block }) =>
+        Array.from({ length: 1 + random(8) }, (_, at) => ({ segment, block: block + at })),
+      );
+    const found = store.read(blocks).map((bytes) => [...bytes]);
+    expect(found).toEqual(blocks.map(({ segment, block }) => [segment, block]));
+  }
+});
+
+test("a block that is missing in the middle of a run is named", () => {
+  const store = stored();
+  const beyond = Array.from({ length: 6 }, (_, at) => ({ segment: 1, block: BLOCKS - 3 + at }));
+  const thrown = (): unknown => {
+    try {
+      return store.read(beyond);
+    } catch (error) {
+      return (error as StoreError).message;
+    }
+  };
+  expect(thrown()).toContain(`block ${BLOCKS} of segment 1 is missing`);
+});
