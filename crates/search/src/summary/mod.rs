@@ -1,6 +1,7 @@
 //! What is shown of a hit: the fields of its summary class, and the features the profile lists.
 mod attributes;
 mod elements;
+mod places;
 pub(crate) mod snippet;
 mod tokens;
 
@@ -20,6 +21,7 @@ use crate::deployed::DeployedSchema;
 use crate::listing::listing;
 use crate::model_runs::WantedRuns;
 use crate::plan::{Plan, Presentation, SchemaPlan};
+use crate::ranking::document::query_places;
 use crate::ranking::{Ranker, Spot};
 use crate::reads::Reads;
 use attributes::Told;
@@ -36,7 +38,9 @@ pub(crate) fn check_fields(plan: &Plan) -> Result<(), Rejection> {
         SPECIAL.contains(&name)
             || plan.schemas.iter().any(|of| {
                 let schema = &of.schema.schema;
-                schema.field(name).is_some() || schema.summary_classes.iter().any(|class| class.field(name).is_some())
+                schema.field(name).is_some()
+                    || places::part_of(schema, name).is_some()
+                    || schema.summary_classes.iter().any(|class| class.field(name).is_some())
             })
     };
     match plan.fields.iter().find(|name| !known(name)) {
@@ -93,6 +97,8 @@ enum How {
     Selected(Option<usize>),
     /// The words of a text in this field.
     Tokens(Field),
+    /// How far the nearest place of the value is from these places of the query.
+    Distance(Vec<(f64, f64)>),
 }
 
 /// What summaries of one schema need, made once.
@@ -142,7 +148,7 @@ impl Summarizer {
         let lists = plan.presentation.list_features && listed("rankfeatures");
         Ok(Summarizer {
             presentation: plan.presentation.clone(),
-            fields: fields.into_iter().map(|field| ShownField { how: how(&field, plan, of), field }).collect(),
+            fields: fields.into_iter().map(|field| shown_field(field, plan, of)).collect(),
             with_type: if named.is_empty() { name == "default" } else { listed("sddocname") },
             with_id: named.is_empty()
                 && name == "default"
@@ -330,6 +336,7 @@ impl ShownField {
                 (!texts.is_empty()).then(|| marked(&Value::String(texts.join(" "))))
             }
             How::Tokens(field) => values.find(|value| !is_empty(value)).map(|value| tokens(value, field)),
+            How::Distance(places) => values.find_map(|value| places::distance(value, places)),
             _ => values.find(|value| !is_empty(value)).cloned(),
         }
     }
@@ -374,7 +381,20 @@ fn find_field(schema: &DeployedSchema, class: Option<&SummaryClass>, name: &str)
         sources: vec![name.to_owned()],
         transform: SummaryTransform::Full,
     };
-    (name == "documentid" || schema.schema.fields.iter().any(|field| field.name == name)).then(|| plain(name))
+    let is_field = schema.schema.fields.iter().any(|field| field.name == name);
+    (name == "documentid" || is_field || places::part_of(&schema.schema, name).is_some()).then(|| plain(name))
+}
+
+/// The field, and what is done to its value. Of a part of a position it is the position that is read.
+fn shown_field(mut field: SummaryField, plan: &Plan, of: &SchemaPlan) -> ShownField {
+    let part = field.sources.first().and_then(|source| places::part_of(&of.schema.schema, source));
+    let Some((position, part)) = part else { return ShownField { how: how(&field, plan, of), field } };
+    let how = match part {
+        places::Part::Position => How::AsItIs,
+        places::Part::Distance => How::Distance(query_places(&position, of)),
+    };
+    field.sources = vec![position];
+    ShownField { field, how }
 }
 
 fn how(field: &SummaryField, plan: &Plan, of: &SchemaPlan) -> How {
