@@ -6,6 +6,10 @@ use std::time::{Duration, Instant};
 use crate::Target;
 use crate::mutate::Mutator;
 
+/// What takes longer is tried again, so often.
+const SLOW: Duration = Duration::from_millis(2);
+const AGAIN: usize = 4;
+
 /// What a run saw.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -28,9 +32,18 @@ pub fn run(target: &mut Target, inputs: usize, seed: u64) -> Report {
     let changed = (0..inputs).map(|_| mutator.input(&corpus));
     for input in known.chain(changed) {
         report.inputs += 1;
-        let started = Instant::now();
-        let outcome = catch_unwind(AssertUnwindSafe(|| (target.run)(&input)));
-        let taken = started.elapsed();
+        let mut attempt = || {
+            let started = Instant::now();
+            let outcome = catch_unwind(AssertUnwindSafe(|| (target.run)(&input)));
+            (outcome, started.elapsed())
+        };
+        let (outcome, mut taken) = attempt();
+        // The machine may have done something else meanwhile: what seems slow is tried again.
+        for _ in 0..AGAIN {
+            if outcome.is_ok() && taken > report.slowest.max(SLOW) {
+                taken = taken.min(attempt().1);
+            }
+        }
         if taken > report.slowest {
             report.slowest = taken;
             report.slowest_input.clone_from(&input);

@@ -82,6 +82,7 @@ check_each! {
     onnx_signature = "onnx-signature",
     search_query = "search-query",
     search_request = "search-request",
+    matches = "matches",
     first_phase = "first-phase",
     visit_selection = "visit-selection",
     visit_field_set = "visit-field-set",

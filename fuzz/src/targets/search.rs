@@ -12,7 +12,7 @@ use crate::host::{Host, VisitRequest, services};
 const BUDGET_BYTES: usize = 64 << 20;
 
 pub fn targets() -> Vec<Target> {
-    vec![query(), request(), first_phase(), visit_selection(), visit_field_set()]
+    vec![query(), request(), expression(), first_phase(), visit_selection(), visit_field_set()]
 }
 
 /// The application `mail` without `note`, with the documents of the corpus in its tail.
@@ -74,6 +74,43 @@ fn request() -> Target {
         );
     })
     .costs(2)
+}
+
+/// Any regular expression over a text, a word and a list.
+fn expression() -> Target {
+    let (tail, segment) = (unfolded(), folded());
+    let corpus = [
+        "^lease.*(flat|house)s?$",
+        r"[a-z]{2,5}\s+\d*",
+        "(?i:Re)[^é]+|x*?y",
+        r"\Qa.b\E+",
+        "(a+)+b",
+        "((x{1,9}){1,9}){1,9}",
+        "[[:alpha:]_-]",
+        r"\x{e9}\u00e9\b\W",
+        ".*.*.*=.*",
+        "",
+    ];
+    Target::text("matches", corpus.map(Vec::from).to_vec(), move |text| {
+        let quoted: String = text
+            .chars()
+            .map(|c| match c {
+                '"' | '\\' => format!("\\{c}"),
+                c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+                c => c.to_string(),
+            })
+            .collect();
+        let condition = ["subject", "sender", "tags"].map(|field| format!("{field} matches \"{quoted}\"")).join(" or ");
+        let yql = format!("select * from mail where {condition}");
+        let parameters = [("yql", yql.as_str()), ("timeout", "60s")];
+        let answer = tail.search(corpus::KEY, &parameters);
+        assert_eq!(
+            answer.json["root"],
+            segment.search(corpus::KEY, &parameters).json["root"],
+            "tail and segment answer alike"
+        );
+    })
+    .costs(8)
 }
 
 /// Any selection: what is selected does not depend on where documents stand, nor on how long pages are.

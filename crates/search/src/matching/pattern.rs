@@ -45,13 +45,10 @@ impl Pattern {
             )));
         }
         let lowers = !cased && !pattern.is_ascii();
-        let text = if lowers { lowered(pattern) } else { pattern.to_owned() };
-        let compiled = RegexBuilder::new(&unquoted(&text))
-            .case_insensitive(!cased)
-            .size_limit(COMPILED_BYTES)
-            .nest_limit(NESTING)
-            .build();
-        let regex = compiled.map_err(|error| refuse(&error.to_string()))?;
+        let regex = compile(pattern, cased).map_err(|error| {
+            let place = fault_of(pattern, cased).map_or(String::new(), |at| format!(", at character {at}"));
+            refuse(&format!("{error}{place}"))
+        })?;
         Ok(Pattern { regex, lowers, cased, length: pattern.len(), literal: literal_of(pattern) })
     }
 
@@ -62,6 +59,29 @@ impl Pattern {
         }
         self.regex.is_match(value)
     }
+}
+
+/// The compiled expression. Letters outside ASCII are in lower case where case does not count.
+fn compile(pattern: &str, cased: bool) -> Result<Regex, regex_lite::Error> {
+    let text = if !cased && !pattern.is_ascii() { lowered(pattern) } else { pattern.to_owned() };
+    RegexBuilder::new(&unquoted(&text)).case_insensitive(!cased).size_limit(COMPILED_BYTES).nest_limit(NESTING).build()
+}
+
+/// The character, from 1, at which an expression that is none goes wrong: after the longest of its beginnings that is one.
+/// Nothing if it is too large: then all of it is at fault.
+fn fault_of(pattern: &str, cased: bool) -> Option<usize> {
+    let is_too_large = |beginning: &str| compile(beginning, cased).is_err_and(|error| is_of_size(&error));
+    if is_too_large(pattern) {
+        return None;
+    }
+    let mut beginnings = pattern.char_indices().rev().map(|(end, _)| &pattern[..end]);
+    let longest = beginnings.find(|beginning| compile(beginning, cased).is_ok());
+    longest.map(|beginning| beginning.chars().count() + 1)
+}
+
+/// Whether an expression was refused for its size and not for how it is written.
+fn is_of_size(error: &regex_lite::Error) -> bool {
+    error.to_string().contains("size")
 }
 
 /// The longest run of letters that nothing in the expression can do without; nothing if it has alternatives or flags.
@@ -206,6 +226,23 @@ mod tests {
         assert!(message(r"aé\\\p{L}").contains("at character 5"), "{}", message(r"aé\\\p{L}"));
         assert!(message(r"\Qp\E\PL").contains("at character 6"));
         assert!(finds(r"\Q\p{L}\E", false, r"\p{L}") && finds(r"\\p", false, r"\p"));
+        // What is wrong begins where the longest beginning that is an expression ends.
+        for (wrong, at) in [
+            ("(", 1),
+            ("(a)(b", 4),
+            ("ab)", 3),
+            ("a{2,1}", 2),
+            ("é[z-a]", 2),
+            ("ab\\8", 3),
+            ("*a", 1),
+            ("x(?<n", 2),
+            (r"\Qa(\E(", 7),
+            ("abc(?=d)", 4),
+        ] {
+            let message = message(wrong);
+            assert!(message.ends_with(&format!(", at character {at}")), "{wrong}: {message}");
+        }
+        assert!(!message("((((((((((((a{99}){99}){99}){99}))))))))").contains("at character"));
         for wrong in ["(", "a{2,1}", "[z-a]", "(?<n", r"\8", "((((((((((((a{99}){99}){99}){99}))))))))"] {
             assert!(Pattern::new(wrong, false).is_err(), "{wrong}");
         }
