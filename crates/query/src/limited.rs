@@ -2,7 +2,7 @@
 use brooklet_task::limits::{QUERY_BYTES, QUERY_DEPTH, QUERY_ENTRIES, QUERY_TERMS};
 use brooklet_task::{Code, Rejection};
 
-use crate::tree::{Item, Operator, Values};
+use crate::tree::{Item, Operator, Place, Values};
 
 /// Refuses texts that are longer than a query may be.
 pub(crate) fn check_length(what: &str, text: &str) -> Result<(), Rejection> {
@@ -10,7 +10,7 @@ pub(crate) fn check_length(what: &str, text: &str) -> Result<(), Rejection> {
         return Ok(());
     }
     let message = format!("The {what} is {} bytes long; the limit is {QUERY_BYTES}.", text.len());
-    Err(Rejection::new(Code::InvalidQueryParameter, message))
+    Err(Rejection::at(Code::InvalidQueryParameter, message, text, QUERY_BYTES))
 }
 
 /// What to say of a query that is nested too deeply.
@@ -28,23 +28,32 @@ pub(crate) fn too_many_entries(what: &str) -> String {
     format!("The list of {what} has more than {QUERY_ENTRIES} entries.")
 }
 
-/// Refuses a tree that is larger than a query may be.
-pub(crate) fn check_tree(item: &Item) -> Result<(), String> {
-    let mut terms = 0;
-    check_item(item, QUERY_DEPTH, &mut terms)
+/// Why a tree is larger than a query may be, and where that stands which is too much.
+pub(crate) struct TooLarge {
+    pub(crate) message: String,
+    pub(crate) place: Place,
 }
 
-fn check_item(item: &Item, depth: usize, terms: &mut usize) -> Result<(), String> {
-    let depth = depth.checked_sub(1).ok_or_else(too_deep)?;
+/// Refuses a tree that is larger than a query may be.
+pub(crate) fn check_tree(item: &Item) -> Result<(), TooLarge> {
+    let mut terms = 0;
+    check_item(item, Place::default(), QUERY_DEPTH, &mut terms)
+}
+
+/// `within`: where the item stands if it does not say so itself.
+fn check_item(item: &Item, within: Place, depth: usize, terms: &mut usize) -> Result<(), TooLarge> {
+    let place = if item.place == Place::default() { within } else { item.place };
+    let too_large = |message| TooLarge { message, place };
+    let depth = depth.checked_sub(1).ok_or_else(|| too_large(too_deep()))?;
     let children = item.children();
     if children.is_empty() {
         *terms += 1;
         if *terms > QUERY_TERMS {
-            return Err(too_many_terms());
+            return Err(too_large(too_many_terms()));
         }
-        return check_entries(&item.operator);
+        return check_entries(&item.operator).map_err(too_large);
     }
-    children.into_iter().try_for_each(|child| check_item(child, depth, terms))
+    children.into_iter().try_for_each(|child| check_item(child, place, depth, terms))
 }
 
 fn check_entries(operator: &Operator) -> Result<(), String> {

@@ -138,7 +138,7 @@ fn default_timeout(deployed: &Deployed, schemas: &[SchemaPlan]) -> u32 {
 
 /// Parameters that would change the answer and do nothing here are refused, not ignored.
 fn check_known(properties: &Properties) -> Result<(), Rejection> {
-    let unsupported = ["recall", "collapsefield", "collapsesize", "streaming.fromtimestamp", "streaming.totimestamp"];
+    let unsupported = ["collapsefield", "collapsesize", "streaming.fromtimestamp", "streaming.totimestamp"];
     for name in unsupported {
         if properties.value(name).is_some_and(|value| !value.is_empty()) {
             return Err(Rejection::new(Code::Unsupported, format!("The parameter '{name}' is not supported yet")));
@@ -251,7 +251,9 @@ fn for_schema(
         rank_properties.replace(NOW, &time.to_string());
     }
     let analysis = Analysis::of(&rank_properties)?;
-    let statement = properties.value("yql").filter(|yql| !yql.trim().is_empty());
+    // The text of the query: what places are in.
+    let texts = ["yql", "select.where", "model.queryString"].map(|name| properties.value(name));
+    let statement = texts.into_iter().flatten().find(|text| !text.trim().is_empty());
     let bound = bind(&query.item, (schema, &analysis), sole, (&inputs, significance), statement, issues)?;
     Ok(SchemaPlan {
         schema: schema.clone(),

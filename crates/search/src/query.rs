@@ -1,6 +1,6 @@
 //! From the parameters of a request to the query it asks, before that is bound to schemas; and what the parsers must know
 //! of the deployed fields and of words.
-use brooklet_query::simple::{Grammar, parse_user_query};
+use brooklet_query::simple::{Grammar, parse_recall, parse_user_query};
 use brooklet_query::surroundings::{
     CharacterClass, Index, Indexes, Linguistics, Matching, Surroundings, UserQuery, ValueKind,
 };
@@ -43,6 +43,9 @@ pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Quer
             return Err(Rejection::new(Code::NullQuery, message));
         }
     };
+    if let Some(recall) = properties.value("recall").filter(|recall| !recall.trim().is_empty()) {
+        query.item = parse_recall(query.item, recall, &around)?;
+    }
     if let Some(fields) = properties.value("select.fields").filter(|_| query.fields.is_empty()) {
         query.fields = select_fields(fields)?;
     }

@@ -1,12 +1,13 @@
-//! A request's filter (`model.filter`): terms that are added to a query without counting as its words.
+//! A request's filter (`model.filter`) and its recall: terms that are added to a query without counting as its words.
 use super::compose::{Composer, Part};
 use super::grammar::{Composite, Syntax};
 use super::term::Reader;
 use super::token::tokenize;
 use crate::surroundings::Surroundings;
-use crate::tree::{AndNot, Item, Operator};
+use crate::tree::{AndNot, Item, Operator, Place};
 
-/// Adds the terms of a filter to a query: `+term` must match, `-term` must not, others only rank.
+/// Adds the terms of a filter to a query: `+term` must match, `-term` must not, others only rank. They have no places,
+/// which would be in another text than the query's.
 pub(super) fn filter(root: Option<Item>, filter: &str, around: &Surroundings<'_>) -> Option<Item> {
     let reader = Reader::new(tokenize(filter, Syntax::Simple, None, around), None, around);
     let mut composer = Composer { reader, composite: Composite::Or, depth: 0 };
@@ -26,6 +27,32 @@ pub(super) fn filter(root: Option<Item>, filter: &str, around: &Surroundings<'_>
     Some(root)
 }
 
+/// Adds the terms of a recall: as a filter's, but ranking sees none of them, so that each must be `+` or `-`.
+pub(super) fn recall(mut root: Item, recall: &str, around: &Surroundings<'_>) -> Result<Item, &'static str> {
+    let reader = Reader::new(tokenize(recall, Syntax::Simple, None, around), None, around);
+    let mut composer = Composer { reader, composite: Composite::Or, depth: 0 };
+    let mut parts = 0;
+    while let Some(part) = composer.next_part(true) {
+        root = match part {
+            Part::Required(item) => with_required(root, unranked(filtering(item))),
+            Part::Excluded(item) => with_excluded(root, unranked(filtering(item))),
+            Part::Plain(_) | Part::Group(_) => return Err("Recall contains at least one rank item."),
+            Part::Skipped => continue,
+        };
+        parts += 1;
+    }
+    if parts == 0 { Err("Failed to parse recall parameter.") } else { Ok(root) }
+}
+
+fn unranked(mut item: Item) -> Item {
+    fn mark(item: &mut Item) {
+        item.annotations.ranked = false;
+        item.children_mut().into_iter().for_each(mark);
+    }
+    mark(&mut item);
+    item
+}
+
 fn filtering(mut item: Item) -> Item {
     mark_as_filter(&mut item);
     item
@@ -34,6 +61,7 @@ fn filtering(mut item: Item) -> Item {
 fn mark_as_filter(item: &mut Item) {
     let leaf = item.children().is_empty() || matches!(item.operator, Operator::Phrase(_));
     item.annotations.filter |= leaf;
+    item.place = Place::default();
     item.children_mut().into_iter().for_each(mark_as_filter);
 }
 

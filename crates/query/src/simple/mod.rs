@@ -31,7 +31,7 @@ pub fn parse(
 ) -> Result<Item, Rejection> {
     check_length("query", text)?;
     let item = compose::parse(text, grammar, default_index, around).unwrap_or_else(|| Item::from(Operator::Null));
-    checked(item)
+    checked(item, text)
 }
 
 /// Parses a request's `query` together with its filter.
@@ -42,14 +42,27 @@ pub fn parse_user_query(query: &UserQuery<'_>, around: &Surroundings<'_>) -> Res
     check_length("query", query.text)?;
     let root = compose::parse(query.text, query.grammar, query.default_index, around);
     let Some(filter) = query.filter else {
-        return checked(root.unwrap_or_else(|| Item::from(Operator::Null)));
+        return checked(root.unwrap_or_else(|| Item::from(Operator::Null)), query.text);
     };
     check_length("filter", filter)?;
     let filtered = filter::filter(root, filter, around);
-    checked(filtered.unwrap_or_else(|| Item::from(Operator::Null)))
+    checked(filtered.unwrap_or_else(|| Item::from(Operator::Null)), query.text)
 }
 
-fn checked(item: Item) -> Result<Item, Rejection> {
-    check_tree(&item).map_err(|message| Rejection::new(Code::InvalidQueryParameter, message))?;
+/// Adds a request's `recall` to what it asks for: `+term` must match, `-term` must not, and ranking sees neither.
+///
+/// # Errors
+/// If it has other terms, none at all, or is larger than the limits.
+pub fn parse_recall(root: Item, recall: &str, around: &Surroundings<'_>) -> Result<Item, Rejection> {
+    check_length("recall", recall)?;
+    let item = filter::recall(root, recall, around)
+        .map_err(|message| Rejection::at(Code::InvalidQueryParameter, message, recall, 0))?;
+    checked(item, recall)
+}
+
+/// Places of the items are in `text`; terms of a filter have none.
+fn checked(item: Item, text: &str) -> Result<Item, Rejection> {
+    check_tree(&item)
+        .map_err(|large| Rejection::at(Code::InvalidQueryParameter, large.message, text, large.place.start))?;
     Ok(item)
 }

@@ -1,9 +1,9 @@
 //! One term of the simple language: a number, a word or a phrase, with its field in front and its weight behind.
 use super::number::number_item;
-use super::token::Token;
+use super::token::{Lexeme, Token};
 use crate::number::parse_expression;
 use crate::surroundings::{Matching, Surroundings};
-use crate::tree::{Item, Operator, Phrase, SameElement, Term, TermKind, Uri, index_of};
+use crate::tree::{Item, Operator, Phrase, Place, SameElement, Term, TermKind, Uri, index_of};
 
 /// The weight of `!`, and what every further `!` adds.
 const MARKED_WEIGHT: i32 = 150;
@@ -14,6 +14,8 @@ const NAME_TOKENS: usize = 200;
 /// Reads tokens from first to last. Spaces are skipped where the language allows them ("loosely") and matter elsewhere.
 pub(super) struct Reader<'a> {
     pub tokens: Vec<Token>,
+    /// Where each of the tokens starts in the text.
+    starts: Vec<usize>,
     pub at: usize,
     pub around: &'a Surroundings<'a>,
     pub default_index: Option<&'a str>,
@@ -39,11 +41,21 @@ struct Word {
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(tokens: Vec<Token>, default_index: Option<&'a str>, around: &'a Surroundings<'a>) -> Reader<'a> {
-        Reader { tokens, at: 0, around, default_index, kind: TermKind::Word, barren_until: 0 }
+    pub fn new(lexemes: Vec<Lexeme>, default_index: Option<&'a str>, around: &'a Surroundings<'a>) -> Reader<'a> {
+        let (tokens, starts) = lexemes.into_iter().map(|lexeme| (lexeme.token, lexeme.start)).unzip();
+        Reader { tokens, starts, at: 0, around, default_index, kind: TermKind::Word, barren_until: 0 }
     }
 
     // Positions.
+
+    /// Where the term stands that was read from the token `from` on: what is in front of it is not part of it.
+    fn place_from(&self, from: usize) -> Place {
+        let is_blank = |token: &Token| matches!(token, Token::Space | Token::Noise);
+        let blanks = self.tokens[from..self.at.max(from)].iter().take_while(|token| is_blank(token)).count();
+        let start = self.starts.get(from + blanks).copied().unwrap_or(0);
+        let end = self.starts.get(self.at).copied().unwrap_or(start);
+        Place { start, end: end.max(start) }
+    }
 
     pub fn peek(&self) -> Option<&Token> {
         self.tokens.get(self.at)
@@ -117,6 +129,7 @@ impl<'a> Reader<'a> {
             item.annotations.weight = weight;
             item.children_mut().into_iter().for_each(|child| child.annotations.weight = weight);
         }
+        item.place = self.place_from(start);
         Some(Read { item, named: named.is_some(), segments })
     }
 

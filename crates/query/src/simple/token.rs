@@ -30,17 +30,24 @@ impl Token {
     }
 }
 
+/// A token and the byte of the text where it starts.
+#[derive(Clone, Debug)]
+pub(super) struct Lexeme {
+    pub token: Token,
+    pub start: usize,
+}
+
 /// Cuts `text` into tokens. Addresses are one token only where the grammar has a syntax of its own.
 pub(super) fn tokenize(
     text: &str,
     syntax: Syntax,
     default_index: Option<&str>,
     around: &Surroundings<'_>,
-) -> Vec<Token> {
+) -> Vec<Lexeme> {
     // Only where its name is written is a value of a uri field an address.
     let default = default_index.and_then(|name| around.indexes.index(name));
     let default = default.filter(|index| index.matching != Matching::Uri).unwrap_or_else(Index::text);
-    let mut tokenizer = Tokenizer { rest: text, tokens: Vec::new(), open: 0, unclosed: false, around };
+    let mut tokenizer = Tokenizer { text, rest: text, tokens: Vec::new(), open: 0, unclosed: false, around };
     let mut index = default.clone();
     while !tokenizer.rest.is_empty() {
         let matching = untokenised(&index).filter(|matching| syntax != Syntax::None || **matching != Matching::Uri);
@@ -62,8 +69,9 @@ fn untokenised(index: &Index) -> Option<&Matching> {
 }
 
 struct Tokenizer<'a> {
+    text: &'a str,
     rest: &'a str,
-    tokens: Vec<Token>,
+    tokens: Vec<Lexeme>,
     /// Parentheses that are open, for values that end before a closing one.
     open: usize,
     /// Whether a quote was seen that nothing closes: no later one is closed then, and none is searched for.
@@ -75,6 +83,7 @@ impl Tokenizer<'_> {
     /// Takes the next ordinary token.
     fn next(&mut self) -> Option<Token> {
         let first = self.rest.chars().next()?;
+        let start = self.start_of(self.rest);
         let token = match self.around.linguistics.class(first) {
             CharacterClass::Symbol => self.take(first.len_utf8(), Token::Word(first.to_string())),
             CharacterClass::Letter | CharacterClass::Digit => self.word(),
@@ -87,8 +96,13 @@ impl Tokenizer<'_> {
             Token::Mark(')') => self.open = self.open.saturating_sub(1),
             _ => {}
         }
-        self.tokens.push(token.clone());
+        self.tokens.push(Lexeme { token: token.clone(), start });
         Some(token)
+    }
+
+    /// Where a piece of what is left starts in the text.
+    fn start_of(&self, piece: &str) -> usize {
+        (piece.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
     }
 
     fn take(&mut self, length: usize, token: Token) -> Token {
@@ -119,7 +133,7 @@ impl Tokenizer<'_> {
         let mut parts = Vec::new();
         let mut length = 0;
         for token in before.iter().rev() {
-            let part = match token {
+            let part = match &token.token {
                 Token::Word(text) | Token::Number(text) => text.as_str(),
                 Token::Mark('_') => "_",
                 Token::Mark('.') => ".",
@@ -156,7 +170,8 @@ impl Tokenizer<'_> {
 
     fn push_whole(&mut self, value: &str) {
         if !value.is_empty() {
-            self.tokens.push(Token::Whole(value.to_owned()));
+            let start = self.start_of(value);
+            self.tokens.push(Lexeme { token: Token::Whole(value.to_owned()), start });
         }
     }
 
@@ -167,7 +182,8 @@ impl Tokenizer<'_> {
             .strip_prefix(['*', '\u{ff0a}'])
             .filter(|rest| !rest.is_empty() && !rest.starts_with(char::is_whitespace));
         if starred.is_some() {
-            self.tokens.push(Token::Mark('*'));
+            let start = self.start_of(text);
+            self.tokens.push(Lexeme { token: Token::Mark('*'), start });
         }
         let text = starred.unwrap_or(text);
         if let Some(inner) = text.strip_prefix('"').filter(|_| !self.unclosed) {

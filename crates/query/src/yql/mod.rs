@@ -49,7 +49,7 @@ pub fn parse_yql(text: &str, around: &Surroundings<'_>) -> Result<Query, Rejecti
 fn query(text: &str, statement: &Statement, around: &Surroundings<'_>) -> Built<Query> {
     let mut builder = Builder::new(*around, Words::Segmented);
     let item = builder.build(&statement.filter)?;
-    check_tree(&item).map_err(Fault::from)?;
+    check_tree(&item).map_err(|large| Fault { message: large.message, place: Some(large.place) })?;
     let limit = statement.limit.as_ref().map(|node| whole_number("limit", node, &builder)).transpose()?;
     let offset = statement.offset.as_ref().map(|node| whole_number("offset", node, &builder)).transpose()?;
     let timeout_ms = statement.timeout.as_ref().map(|node| whole_number("timeout", node, &builder)).transpose()?;
@@ -81,7 +81,7 @@ fn query(text: &str, statement: &Statement, around: &Surroundings<'_>) -> Built<
 /// The tree of an expression that was not written as YQL.
 pub(crate) fn build_tree(expression: &Node, words: Words, around: Surroundings<'_>) -> Built<Item> {
     let item = Builder::new(around, words).build(expression)?;
-    check_tree(&item).map_err(Fault::from)?;
+    check_tree(&item).map_err(|large| Fault { message: large.message, place: Some(large.place) })?;
     Ok(item)
 }
 
