@@ -18,6 +18,7 @@ use brooklet_task::{Code, Rejection};
 use crate::analysis::Analysis;
 use crate::global_phase::GlobalPhase;
 use crate::onnx_call::onnx_call;
+use crate::summary::places::part_of;
 
 /// Files of models.
 struct ModelFiles {
@@ -131,7 +132,9 @@ fn refuse_unserved(application: &Application) -> Result<(), Rejection> {
 fn refuse_unserved_summaries(schema: &Schema) -> Result<(), Rejection> {
     for class in &schema.summary_classes {
         for field in &class.fields {
-            let unserved = |source: &&String| schema.field(source).is_none() && *source != "documentid";
+            let unserved = |source: &&String| {
+                schema.field(source).is_none() && part_of(schema, source).is_none() && *source != "documentid"
+            };
             if let Some(source) = field.sources.iter().find(unserved) {
                 let (schema, class, field) = (&schema.name, &class.name, &field.name);
                 let message = format!(

@@ -1,7 +1,7 @@
 //! What is shown of a hit: the fields of its summary class, and the features the profile lists.
 mod attributes;
 mod elements;
-mod places;
+pub(crate) mod places;
 pub(crate) mod snippet;
 mod tokens;
 

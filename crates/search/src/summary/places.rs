@@ -7,13 +7,13 @@ use crate::ranking::document::microdegrees_between;
 
 /// A part of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     Position,
     Distance,
 }
 
 /// The field of positions that a source of a summary is a part of, and which.
-pub(super) fn part_of(schema: &Schema, source: &str) -> Option<(String, Part)> {
+pub(crate) fn part_of(schema: &Schema, source: &str) -> Option<(String, Part)> {
     let (name, part) = source.rsplit_once('.')?;
     let part = match part {
         "position" => Part::Position,
