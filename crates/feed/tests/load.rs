@@ -105,6 +105,7 @@ fn what_is_refused_is_told_and_changes_nothing_else() {
         (r#"{"put":"id:n:note:g=other:1","fields":{}}"#.to_owned(), "not in partition"),
         (r#"{"put":"id:n:notes:g=u:1","fields":{}}"#.to_owned(), "did you mean 'note'"),
         (format!(r#"{{"remove":"{}","fields":{{}}}}"#, id(1)), "cannot have 'fields'"),
+        (format!(r#"{{"remove":"{}","create":true}}"#, id(1)), "cannot have 'create'"),
         (r#"{"put":7}"#.to_owned(), "a document id"),
         ("{}".to_owned(), "Missing a document operation"),
     ];
