@@ -70,7 +70,13 @@ pub(crate) fn render(plan: &Plan, found: &mut Partial, elapsed_ms: f64, renderin
     let timing = Timing { elapsed_ms, bytes_read: found.bytes_read, bytes_scanned: found.bytes_scanned };
     let answer = Answer {
         total: found.total,
-        coverage: Coverage { documents: found.documents, unseen: found.unseen, results: plan.schemas.len() },
+        coverage: Coverage {
+            documents: found.documents,
+            unseen: found.unseen,
+            partitions: found.partitions,
+            damaged: found.damaged,
+            results: plan.schemas.len(),
+        },
         groups: &groups,
         sources: &sources,
         hits: &shown,

@@ -50,6 +50,24 @@ pub fn scope(deployed: &Deployed, request: &[u8]) -> Result<Vec<u8>, Rejection> 
     Ok(writer.finish())
 }
 
+/// Partitions that are damaged refuse the query, unless it takes a part of an answer and there is one.
+fn refuse_damage(merged: &mut Partial, plan: &Plan, whole: bool) {
+    let takes_part = plan.soft_timeout_ms.is_some();
+    if merged.damaged > 0 && merged.refusal.is_none() && (!takes_part || whole && merged.partitions == 0) {
+        merged.refusal = Some(Rejection::new(Code::StoreCorrupt, "The stored data is damaged"));
+    }
+}
+
+/// Says of an answer that it is not of all partitions.
+fn tell_damage(merged: &mut Partial) {
+    if merged.damaged > 0 {
+        let of_all = merged.partitions + merged.damaged;
+        let message =
+            format!("The stored data of {} of {of_all} groups is damaged: they were not searched", merged.damaged);
+        merged.issues.report(Code::StoreCorrupt, message);
+    }
+}
+
 /// The task that merges. It wants nothing.
 pub struct Merge {
     plan: Result<Rc<Plan>, Rejection>,
@@ -72,6 +90,7 @@ impl Merge {
         let whole = reader.u8()? != 0;
         let floor = Floor::read_optional(reader.bytes()?)?;
         let parts = (0..reader.count(1)?).map(|_| reader.bytes()).collect::<Result<Vec<_>, _>>()?;
+        let damaged = u64::from(reader.u32()?);
         reader.end()?;
         // The time of the merge is that of the searches.
         let clock = parts.first().map(|part| Partial::clock_of(part)).transpose()?.unwrap_or_default();
@@ -89,8 +108,10 @@ impl Merge {
             // At once: what is kept stays small however many are merged.
             plan.keep(&mut merged.hits);
         }
+        merged.damaged += damaged;
         if let Ok(plan) = &plan {
             merged.grouping.iter_mut().zip(&plan.grouping).for_each(|(groups, planned)| groups.cut_hits(planned));
+            refuse_damage(&mut merged, plan, whole);
         }
         Ok(Merge { plan, rendering, merged, whole, floor, elapsed_ms: 0.0 })
     }
@@ -145,6 +166,7 @@ impl Task for Merge {
             return self.wanting(&plan, &settled.wanted);
         }
         self.merged.hits = settled.hits;
+        tell_damage(&mut self.merged);
         // The total was counted elsewhere and may be less than what is dropped here.
         self.merged.total = self.merged.total.saturating_sub(settled.dropped);
         Ok(render(&plan, &mut self.merged, self.elapsed_ms, &self.rendering))

@@ -16,7 +16,7 @@ use crate::plan::Plan;
 use crate::render::Tree;
 
 /// Changes with the form below; partial results do not outlive the processes that exchange them.
-const FORM: u8 = 2;
+const FORM: u8 = 3;
 
 /// What is shown of a hit.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +46,8 @@ pub(crate) struct Partial {
     pub(crate) explanation: Option<Tree>,
     /// Partitions looked at.
     pub(crate) partitions: u64,
+    /// Partitions that could not be looked at, as what is stored of them is damaged.
+    pub(crate) damaged: u64,
     /// Bytes read from stores.
     pub(crate) bytes_read: u64,
     /// Bytes looked at.
@@ -73,6 +75,7 @@ impl Partial {
         self.documents += other.documents;
         self.unseen += other.unseen;
         self.partitions += other.partitions;
+        self.damaged += other.damaged;
         self.bytes_read += other.bytes_read;
         self.bytes_scanned += other.bytes_scanned;
         for issue in other.issues.all() {
@@ -92,8 +95,8 @@ impl Partial {
         writer.u64(self.clock.zone as u64);
         let refusal = self.refusal.as_ref().map(|refusal| (refusal.code, refusal.message.as_str()));
         write_notes(refusal.into_iter(), &mut writer);
-        let numbers = [self.total, self.documents, self.unseen, self.partitions, self.bytes_read, self.bytes_scanned];
-        numbers.into_iter().for_each(|number| writer.varint(number));
+        let seen = [self.total, self.documents, self.unseen, self.partitions, self.damaged];
+        seen.into_iter().chain([self.bytes_read, self.bytes_scanned]).for_each(|number| writer.varint(number));
         write_notes(self.issues.all().iter().map(|issue| (issue.code, issue.message.as_str())), &mut writer);
         self.wanted.write(&mut writer);
         writer.varint(self.hits.len() as u64);
@@ -136,6 +139,7 @@ impl Partial {
             &mut partial.documents,
             &mut partial.unseen,
             &mut partial.partitions,
+            &mut partial.damaged,
             &mut partial.bytes_read,
             &mut partial.bytes_scanned,
         ] {

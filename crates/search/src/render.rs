@@ -29,14 +29,20 @@ pub(crate) struct Coverage {
     pub(crate) documents: u64,
     /// Documents not looked at for want of time.
     pub(crate) unseen: u64,
+    /// Partitions looked at.
+    pub(crate) partitions: u64,
+    /// Partitions that could not be looked at, however many documents they have.
+    pub(crate) damaged: u64,
     /// Searches that were run: one for each schema (and group).
     pub(crate) results: usize,
 }
 
 impl Coverage {
-    /// How many of a hundred documents were looked at, rounded down.
+    /// How many of a hundred documents were looked at, rounded down. How many a damaged partition has is not known: it
+    /// counts as one partition among all.
     fn percent(self) -> u64 {
-        if self.unseen == 0 { 100 } else { self.documents * 100 / (self.documents + self.unseen) }
+        let of_documents = if self.unseen == 0 { 100 } else { self.documents * 100 / (self.documents + self.unseen) };
+        if self.damaged == 0 { of_documents } else { of_documents * self.partitions / (self.partitions + self.damaged) }
     }
 }
 
@@ -144,12 +150,13 @@ fn write_coverage(coverage: Coverage, out: &mut dyn ValueWriter) {
         out.key(name);
         out.integer(value as i64);
     }
-    let full = coverage.unseen == 0;
+    let (late, damaged) = (coverage.unseen > 0, coverage.damaged > 0);
+    let full = !late && !damaged;
     if !full {
         out.key("degraded");
         out.begin_object();
         for (name, value) in
-            [("match-phase", false), ("timeout", true), ("adaptive-timeout", false), ("non-ideal-state", false)]
+            [("match-phase", false), ("timeout", late), ("adaptive-timeout", false), ("non-ideal-state", damaged)]
         {
             out.key(name);
             out.boolean(value);

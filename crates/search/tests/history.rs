@@ -1,6 +1,6 @@
 //! Random histories of one group against a map: puts, updates, removes and conditions, with folds, rewrites and cold
-//! starts in between; what is got, searched and visited is what the map says. `BROOKLET_HISTORY_STEPS` asks for more
-//! steps than the usual ones.
+//! starts in between; what is got, searched and visited is what the map says, and what was removed is told to who asks
+//! for it until it is forgotten. `BROOKLET_HISTORY_STEPS` asks for more steps than the usual ones.
 use std::collections::BTreeMap;
 
 use host::{Host, VisitRequest, Write};
@@ -15,6 +15,10 @@ const KEY: &str = "g:a";
 const DOCUMENTS: usize = 30;
 /// Steps between two looks at everything.
 const LOOK: usize = 40;
+/// Between two steps, µs.
+const STEP_MICROS: u64 = 1_000_000;
+/// For how many steps it is known at least that a document was removed.
+const KEPT_STEPS: usize = 60;
 
 /// A document as the map has it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,6 +47,8 @@ impl Held {
 struct History {
     host: Host,
     map: BTreeMap<usize, Held>,
+    /// When those that are not there were removed.
+    removed: BTreeMap<usize, u64>,
     random: Random,
 }
 
@@ -149,9 +155,18 @@ impl History {
         }
         if holds {
             match after {
-                Some(held) => self.map.insert(document, held),
-                None => self.map.remove(&document),
-            };
+                Some(held) => {
+                    self.map.insert(document, held);
+                    self.removed.remove(&document);
+                }
+                None => {
+                    self.map.remove(&document);
+                    // An update of what is not there writes nothing.
+                    if kind == 3 {
+                        self.removed.insert(document, self.host.now);
+                    }
+                }
+            }
         }
         let answer = self.host.get(&id(document));
         match self.map.get(&document) {
@@ -172,11 +187,32 @@ impl History {
             let found: Vec<String> = page.json().iter().map(|of| of["id"].as_str().unwrap().to_owned()).collect();
             assert_eq!(found, expected, "visited by '{selection}'");
         }
+        self.look_at_removes();
         let wanted = self.number();
         let query = format!("select * from d where number = {wanted}");
         let found = self.host.search(KEY, &[("yql", &query)]);
         let expected = self.map.values().filter(|held| held.number == Some(wanted)).count();
         assert_eq!(found.json["root"]["fields"]["totalCount"], expected, "{}", found.body);
+    }
+
+    /// Everything there is, and what was removed and is not forgotten; those that may be forgotten may be told too.
+    fn look_at_removes(&self) {
+        let request = VisitRequest { types: &["d"], includes_removes: true, ..VisitRequest::default() };
+        let page = self.host.visit(KEY, &request).unwrap().json();
+        let shown = |member: &str| -> Vec<String> {
+            page.iter().filter_map(|of| of[member].as_str()).map(ToOwned::to_owned).collect()
+        };
+        let there: Vec<String> = self.map.keys().map(|document| id(*document)).collect();
+        assert_eq!(shown("id"), there);
+        let told = shown("remove");
+        for of in &told {
+            let document = of[of.len() - 2..].parse().unwrap();
+            assert!(self.removed.contains_key(&document), "{of} was not removed");
+        }
+        for (document, time) in &self.removed {
+            let is_kept = *time >= self.host.forget_before;
+            assert!(!is_kept || told.contains(&id(*document)), "the remove of {} is forgotten", id(*document));
+        }
     }
 }
 
@@ -187,11 +223,20 @@ fn a_group_is_what_a_map_says_after_any_history() {
     let sd = "schema d { document d { field number type int { indexing: summary | attribute } \
               field list type array<int> { indexing: summary | attribute } \
               field counts type map<string, int> { indexing: summary } } }";
-    let mut history = History { host: Host::with_schema("d", sd), map: BTreeMap::new(), random: Random::new(11) };
+    let mut history = History {
+        host: Host::with_schema("d", sd),
+        map: BTreeMap::new(),
+        removed: BTreeMap::new(),
+        random: Random::new(11),
+    };
     for step in 0..steps {
+        history.host.now += STEP_MICROS;
         match history.random.below(40) {
             0 => drop(history.host.compact(KEY, 1)),
-            1 => drop(history.host.compact(KEY, 3)),
+            1 => {
+                history.host.forget_before = history.host.now - KEPT_STEPS as u64 * STEP_MICROS;
+                let _ = history.host.compact(KEY, 3);
+            }
             2 => history.host.forget(),
             _ => history.write(),
         }

@@ -3,7 +3,7 @@ mod host;
 
 use std::collections::BTreeMap;
 
-use brooklet_task::bytes::Writer;
+use brooklet_task::bytes::{Reader, Writer};
 use host::{Answer, Host, rendered, write_query};
 
 const SCHEMA: &str = "schema note { document note {
@@ -141,6 +141,56 @@ fn the_answer_of_several_partitions_says_that_one_was_late() {
         partial += u64::from(of("g=alice") > 0);
     }
     assert!(partial > 0, "no partial result had hits of both");
+}
+
+#[test]
+fn damaged_partitions_refuse_a_query_or_are_told_where_it_takes_a_part() {
+    let mut host = host();
+    for number in 0..30 {
+        let fields = format!(r#"{{"year":{number},"title":"odd note"}}"#);
+        host.put(&format!("id:n:note:g=bob:{number:05}"), &fields).unwrap();
+    }
+    let answer = |more: &[(&str, &str)], groups: &[&str], damaged: &[u32]| {
+        let all = [("yql", "select * from note where title contains 'odd'"), ("streaming.selection", "true")];
+        let parameters: Vec<_> = all.iter().chain(more).copied().collect();
+        let mut query = Writer::new();
+        write_query(&parameters, "", "", &mut query);
+        let query = query.finish();
+        let mut parts: Vec<_> = groups.iter().map(|key| host.search_part(key, &query, &[]).unwrap()).collect();
+        let mut over = false;
+        for count in damaged {
+            let merged = host.merge_damaged(&query, &[], &parts, false, *count).unwrap();
+            let mut reader = Reader::new(&merged);
+            over = reader.u8().unwrap() == 1;
+            reader.bytes().unwrap();
+            parts = vec![reader.bytes().unwrap().to_vec()];
+        }
+        (over, rendered(&host.merge(&query, &[], &parts, true).unwrap()))
+    };
+    let error = |answer: &Answer| {
+        let told = answer.json["root"]["errors"][0].clone();
+        (answer.status, told["name"].as_str().map(ToOwned::to_owned), told["message"].as_str().map(ToOwned::to_owned))
+    };
+    let corrupt = Some("STORE_CORRUPT".to_owned());
+    let (over, refused) = answer(&[], &["g:bob"], &[1]);
+    assert!(over, "nobody goes on");
+    assert_eq!(error(&refused), (500, corrupt.clone(), Some("The stored data is damaged".to_owned())));
+    assert!(refused.json["root"]["children"].is_null());
+
+    let (over, part) = answer(&[PARTIAL], &["g:bob"], &[1, 2]);
+    assert!(!over, "others are searched");
+    let told = "The stored data of 3 of 4 groups is damaged: they were not searched".to_owned();
+    assert_eq!(error(&part), (200, corrupt.clone(), Some(told)));
+    let coverage = &part.json["root"]["coverage"];
+    assert_eq!((&coverage["documents"], &coverage["coverage"]), (&30.into(), &25.into()), "{coverage}");
+    assert_eq!((&coverage["full"], &coverage["degraded"]["non-ideal-state"]), (&false.into(), &true.into()));
+    assert_eq!(coverage["degraded"]["timeout"], false);
+    assert_eq!(part.json["root"]["fields"]["totalCount"], 30);
+
+    let (_, nothing) = answer(&[PARTIAL], &[], &[1]);
+    assert_eq!(error(&nothing).0, 500, "there is nothing that a part could be of: {}", nothing.body);
+    let (_, sound) = answer(&[PARTIAL], &["g:bob", "g:alice"], &[0]);
+    assert_eq!((sound.status, &sound.json["root"]["coverage"]["full"]), (200, &true.into()));
 }
 
 #[test]

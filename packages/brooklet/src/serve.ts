@@ -21,6 +21,8 @@ export interface ServeOptions {
   readonly host?: string;
   /** Host names that requests may be addressed to, beside those of this machine. */
   readonly allowedHosts?: readonly string[];
+  /** Whether a search may address all groups there are, which it does only by `streaming.selection`. Default: yes. */
+  readonly searchOfAll?: boolean;
   /** Must be said to listen where others can reach it: nobody is asked for a key in this release. */
   readonly insecureAllowAnonymous?: boolean;
   /** Threads that read and write; one for each processor but one by default. */
@@ -73,6 +75,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningService>
         configPort: options.configPort,
         allowedHosts: options.allowedHosts && [...LOOPBACK_HOSTS, ...options.allowedHosts],
         insecureAllowAnonymous: options.insecureAllowAnonymous,
+        searchOfAll: options.searchOfAll,
         onDefect: onProblem,
       }),
     });

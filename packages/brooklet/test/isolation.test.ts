@@ -197,3 +197,21 @@ test("a search that names two groups is refused, wherever they stand", { timeout
     expectNothingForeign(answered, undefined, `request ${at}`);
   }
 });
+
+test("a server can refuse searches of all groups, and of no others", { timeout: 60_000 }, async () => {
+  const home = folder();
+  const application = writeFiles(join(home, "application"), applicationFiles({ note }));
+  const words = ["--app", application, "--threads", "1", "--no-search-of-all"];
+  const { port } = await serveProcess(join(home, "data"), ...words);
+  const ask = asking(port);
+  const put = await ask("POST", "/document/v1/test/note/group/g0/n1", { fields: fieldsOf("g0", 1) });
+  expect(put.status).toBe(200);
+  const yql = "select * from note where true";
+  const searched = (selection: string): Promise<Answered> =>
+    ask("POST", "/search/", { yql, "streaming.selection": selection, timeout: "20s" });
+  const refused = await searched("true");
+  expect([refused.status, JSON.parse(refused.text)]).toEqual([403, expect.objectContaining({ code: "SCOPE_REFUSED" })]);
+  expectNothingForeign(refused, undefined, "all groups");
+  const named = await searched('id.group == "g0" or id.group == "g1"');
+  expect([named.status, JSON.parse(named.text).root.fields.totalCount]).toEqual([200, 1]);
+});

@@ -217,8 +217,8 @@ export class Core implements Engine {
     return this.#open(KIND.searchPart, writeQuery(writer, request), (result) => result as PartialBytes);
   }
 
-  merge(request: QueryRequest, floor: FloorBytes, partials: readonly PartialBytes[]): Task<Merged> {
-    return this.#open(KIND.merge, writeMerge(request, false, floor, partials), (result) => {
+  merge(request: QueryRequest, floor: FloorBytes, partials: readonly PartialBytes[], damaged = 0): Task<Merged> {
+    return this.#open(KIND.merge, writeMerge(request, false, floor, partials).u32(damaged), (result) => {
       const reader = new Reader(result);
       const [over, floor, partial] = [reader.u8() === 1, reader.bytes(), reader.bytes()];
       return { over, floor: floor as FloorBytes, partial: partial as PartialBytes };
@@ -226,7 +226,7 @@ export class Core implements Engine {
   }
 
   answer(request: QueryRequest, partials: readonly PartialBytes[]): Task<Rendered> {
-    return this.#open(KIND.merge, writeMerge(request, true, NO_FLOOR, partials), readRendered);
+    return this.#open(KIND.merge, writeMerge(request, true, NO_FLOOR, partials).u32(0), readRendered);
   }
 
   get(place: Place, request: DocumentRequest): Task<Rendered> {

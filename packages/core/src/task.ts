@@ -195,7 +195,8 @@ export interface Engine {
   search(place: Place, nowSeconds: number, request: QueryRequest): Task<Rendered>;
   scope(request: QueryRequest): Task<QueryScope>;
   searchPart(place: Place, nowSeconds: number, request: QueryRequest, floor: FloorBytes): Task<PartialBytes>;
-  merge(request: QueryRequest, floor: FloorBytes, partials: readonly PartialBytes[]): Task<Merged>;
+  /** `damaged`: how many partitions more could not be searched, as what is stored of them is damaged. */
+  merge(request: QueryRequest, floor: FloorBytes, partials: readonly PartialBytes[], damaged?: number): Task<Merged>;
   /** The answer, once everything was found. */
   answer(request: QueryRequest, partials: readonly PartialBytes[]): Task<Rendered>;
   get(place: Place, request: DocumentRequest): Task<Rendered>;

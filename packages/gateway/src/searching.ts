@@ -12,7 +12,9 @@ export async function searchAnswer(
   const key = partitionOfSearch(request.properties, request.body);
   const timeoutMs = context.limits.searchTimeoutMs;
   if (key === undefined) return await searchSeveral(request, timeoutMs, context, gone);
-  return await context.searchesOfPartition.run(key, () => context.access.partition(key).search(request, timeoutMs));
+  return await context.searchesOfPartition.run(key, () =>
+    context.access.partition(key).search(request, timeoutMs, gone),
+  );
 }
 
 /** Several partitions, all of them, or none: the core says. Few such searches run at a time, as each takes long. */

@@ -7,7 +7,9 @@ import { asPackage } from "@brooklet/core";
 import { Bucket, bucketOf, type SqlConnection, type StoredApplication } from "@brooklet/store";
 import { searchBucket } from "./bucket-search.ts";
 import { applyToSelected, visitBucket } from "./bucket-visit.ts";
+import type { Gone } from "./cancellation.ts";
 import type { MassOperation, MassOutcome, SearchRequest, SearchStep, Visit, VisitPage, VisitStep } from "./cluster.ts";
+import { Deadline } from "./deadline.ts";
 import { KEEP_REMOVES_SECONDS, SWEEP_MS } from "./limits.ts";
 import { Maintenance } from "./maintenance.ts";
 import { Partition } from "./partition.ts";
@@ -56,10 +58,12 @@ export class BucketHost {
   }
 
   /** What partitions of a bucket find for a query, in turns between which others are served. */
-  searchBucket(request: SearchRequest, step: SearchStep, timeoutMs: number): Promise<Merged> {
-    const { engine } = this.#options;
+  async searchBucket(request: SearchRequest, step: SearchStep, timeoutMs: number, gone?: Gone): Promise<Merged> {
+    const { engine, onProblem } = this.#options;
+    const deadline = Deadline.in(timeoutMs, performance.now(), gone);
     const partition = (key: string): Partition => this.partition(key);
-    return searchBucket({ bucket: this.#bucketAt(step.bucket), engine, partition, turn }, request, step, timeoutMs);
+    const place = { bucket: this.#bucketAt(step.bucket), engine, partition, turn, onProblem };
+    return await searchBucket(place, request, step, deadline);
   }
 
   /** Documents of a bucket, in turns between which others are served. */

@@ -19,6 +19,8 @@ export interface SearchPlace {
   readonly partition: (key: string) => Partition;
   /** Gives everyone else a turn. */
   readonly turn: () => Promise<void>;
+  /** Told of damage that was passed over, for the operator's log. */
+  readonly onProblem: (error: unknown) => void;
 }
 
 /** What the partitions of a step find together. */
@@ -26,11 +28,10 @@ export async function searchBucket(
   place: SearchPlace,
   request: SearchRequest,
   step: SearchStep,
-  timeoutMs: number,
+  deadline: Deadline,
 ): Promise<Merged> {
-  const deadline = Deadline.in(timeoutMs);
   try {
-    const found = new Found(place.engine, request, step);
+    const found = new Found(place, request, step);
     let turnEndsMs = performance.now() + SEARCH_TURN_MS;
     for (const key of step.keys ?? keysOf(place.bucket)) {
       if (performance.now() >= turnEndsMs) {
@@ -38,8 +39,14 @@ export async function searchBucket(
         turnEndsMs = performance.now() + SEARCH_TURN_MS;
       }
       const { nowSeconds } = step;
-      found.add(await place.partition(key).searchPart(request, { nowSeconds, floor: found.floor }, deadline));
-      if (found.over) break;
+      const isLate = deadline.passed;
+      const searched = place.partition(key).searchPart(request, { nowSeconds, floor: found.floor }, deadline);
+      const isFound = await searched.then(
+        (partial) => found.add(partial),
+        (error: unknown) => found.passDamage(error),
+      );
+      // A search that is begun too late says so, and nothing after it can change that.
+      if (found.over || (isLate && isFound)) break;
     }
     return found.merged();
   } catch (error) {
@@ -60,14 +67,14 @@ function* keysOf(bucket: Bucket): Generator<string> {
 
 /** What was found so far. */
 class Found {
-  readonly #engine: Engine;
+  readonly #place: SearchPlace;
   readonly #request: SearchRequest;
   #merged: Merged;
   #waiting: PartialBytes[] = [];
   #waitingBytes = 0;
 
-  constructor(engine: Engine, request: SearchRequest, { floor }: SearchStep) {
-    this.#engine = engine;
+  constructor(place: SearchPlace, request: SearchRequest, { floor }: SearchStep) {
+    this.#place = place;
     this.#request = request;
     this.#merged = this.#merge(floor, []);
   }
@@ -82,11 +89,26 @@ class Found {
     return this.#merged.over;
   }
 
-  add(partial: PartialBytes | undefined): void {
-    if (partial === undefined) return;
+  /** Adds what a partition found; `false`: there was no partition. */
+  add(partial: PartialBytes | undefined): boolean {
+    if (partial === undefined) return false;
     this.#waiting.push(partial);
     this.#waitingBytes += partial.length;
     if (this.#waiting.length >= MERGE_PARTIALS || this.#waitingBytes >= MERGE_BYTES) this.merged();
+    return true;
+  }
+
+  /**
+   * Goes on without a partition whose stored data is damaged, if the query takes a part of an answer; the operator is
+   * told all. Any other failure is the search's.
+   */
+  passDamage(thrown: unknown): false {
+    const error = serviceError(thrown);
+    if (error.code !== "STORE_CORRUPT") throw error;
+    this.#merged = this.#merge(this.merged().floor, [this.#merged.partial], 1);
+    if (this.#merged.over) throw error;
+    this.#place.onProblem(thrown);
+    return false;
   }
 
   /** Merges what waits. */
@@ -98,7 +120,8 @@ class Found {
     return this.#merged;
   }
 
-  #merge(floor: FloorBytes, partials: readonly PartialBytes[]): Merged {
-    return drive(this.#engine.merge(this.#request, floor, partials), NOWHERE, Deadline.in(Number.POSITIVE_INFINITY));
+  #merge(floor: FloorBytes, partials: readonly PartialBytes[], damaged: number = 0): Merged {
+    const task = this.#place.engine.merge(this.#request, floor, partials, damaged);
+    return drive(task, NOWHERE, Deadline.in(Number.POSITIVE_INFINITY));
   }
 }

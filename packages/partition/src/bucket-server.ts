@@ -1,6 +1,7 @@
 /** The far end of `ThreadCluster`: answers the calls for the buckets of one thread. */
 import { isServiceError, type Merged } from "@brooklet/core";
 import type { BucketHost } from "./bucket-host.ts";
+import { Cancellation, type Gone } from "./cancellation.ts";
 import type { Answer, VisitPage } from "./cluster.ts";
 import { serviceError } from "./failure.ts";
 import {
@@ -20,18 +21,21 @@ export interface BucketServerOptions {
   readonly port: ThreadPort<ThreadReply, ThreadCall>;
   /** Makes the buckets; `onProblem` is for what no caller sees. */
   readonly makeHost: (onProblem: (error: unknown) => void) => BucketHost;
+  /** Where it is told of calls that nobody waits for any more. */
+  readonly cancelled?: SharedArrayBuffer;
   /** Called after everything was finished and the close was answered. */
   readonly onClosed: () => void;
 }
 
 /** Serves until it is told to close. */
-export function serveBuckets({ port, makeHost, onClosed }: BucketServerOptions): void {
+export function serveBuckets({ port, makeHost, cancelled, onClosed }: BucketServerOptions): void {
+  const cancellation = new Cancellation(cancelled);
   const outbox = new Outbox(port);
   const tell = (error: unknown): void => outbox.send({ kind: "problem", text: describeProblem(error) });
   const host = makeHost(tell);
   const reply = async (call: ThreadCall): Promise<void> => {
     try {
-      const { result, copies } = portable(await answer(host, call));
+      const { result, copies } = portable(await answer(host, call, cancellation.of(call.number)));
       outbox.send({ kind: "result", number: call.number, result }, copies);
     } catch (thrown) {
       const error = serviceError(thrown);
@@ -45,7 +49,7 @@ export function serveBuckets({ port, makeHost, onClosed }: BucketServerOptions):
   });
 }
 
-function answer(host: BucketHost, call: ThreadCall): Promise<CallResult<CallName>> | undefined {
+function answer(host: BucketHost, call: ThreadCall, gone: Gone): Promise<CallResult<CallName>> | undefined {
   const leftMs = call.timeoutMs - (sharedClockMs() - call.sentMs);
   switch (call.name) {
     case "apply":
@@ -55,9 +59,9 @@ function answer(host: BucketHost, call: ThreadCall): Promise<CallResult<CallName
     case "get":
       return host.partition(keyOf(call)).get(call.request, leftMs);
     case "search":
-      return host.partition(keyOf(call)).search(call.request, leftMs);
+      return host.partition(keyOf(call)).search(call.request, leftMs, gone);
     case "searchBucket":
-      return host.searchBucket(call.request.request, call.request.step, leftMs);
+      return host.searchBucket(call.request.request, call.request.step, leftMs, gone);
     case "visit":
       return host.visit(call.request.visit, call.request.step, leftMs);
     case "applyWhere":

@@ -181,7 +181,8 @@ export interface PartitionHandle {
   /** Acknowledged only after the commit is on stable storage. */
   apply(request: OperationRequest, timeoutMs: number): Promise<Outcome>;
   get(request: GetRequest, timeoutMs: number): Promise<Answer>;
-  search(request: SearchRequest, timeoutMs: number): Promise<Answer>;
+  /** When `gone` is aborted nobody waits for the answer: it is not searched for any longer. */
+  search(request: SearchRequest, timeoutMs: number, gone?: AbortSignal): Promise<Answer>;
 }
 
 /** What is deployed, as the core reports it (docs/abi.md). */
@@ -213,7 +214,7 @@ export interface Cluster {
   partition(key: PartitionKey): PartitionHandle;
   /**
    * Answers a search of whatever partitions its parameters name; the core finds them. `allow` throws if they may not be
-   * searched, before any is opened. When `gone` is aborted nobody waits for the answer: no other bucket is begun.
+   * searched, before any is opened. When `gone` is aborted nobody waits for the answer: it is not searched for any longer.
    */
   search(
     request: SearchRequest,

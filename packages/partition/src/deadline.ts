@@ -1,24 +1,28 @@
 /** Until when a request is worth answering: by the monotonic clock, so that setting the wall clock changes nothing. */
 
+import type { Gone } from "./cancellation.ts";
+
 /** The longest that Node's timers wait; they take more for nothing at all. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
-/** A moment that passes. */
+/** A moment that passes, or that comes at once when nobody waits for the answer any more. */
 export class Deadline {
   readonly #atMs: number;
+  readonly #gone: Gone | undefined;
 
-  private constructor(atMs: number) {
+  private constructor(atMs: number, gone: Gone | undefined) {
     this.#atMs = atMs;
+    this.#gone = gone;
   }
 
   /** `milliseconds` from `start`, which is now unless given. */
-  static in(milliseconds: number, start: number = performance.now()): Deadline {
-    return new Deadline(start + milliseconds);
+  static in(milliseconds: number, start: number = performance.now(), gone?: Gone): Deadline {
+    return new Deadline(start + milliseconds, gone);
   }
 
   /** The earlier of this one and `milliseconds` from `start`. */
   sooner(milliseconds: number, start: number): Deadline {
-    return new Deadline(Math.min(this.#atMs, start + milliseconds));
+    return new Deadline(Math.min(this.#atMs, start + milliseconds), this.#gone);
   }
 
   /** Waits for `work`, but no longer than until this moment: then it rejects with what `late` makes. */
@@ -35,7 +39,7 @@ export class Deadline {
   }
 
   get passed(): boolean {
-    return performance.now() >= this.#atMs;
+    return performance.now() >= this.#atMs || this.#gone?.aborted === true;
   }
 
   get remainingMs(): number {

@@ -74,7 +74,8 @@ export function embedding(partition: PartitionHandle, how: EmbeddingSetting): Pa
       return applyEmbedded(partition, request, timeoutMs, engine, embed);
     },
     get: (request, timeoutMs) => partition.get(request, timeoutMs),
-    search: (request, timeoutMs) => embeddedSearch(request, timeoutMs, how, (of, ms) => partition.search(of, ms)),
+    search: (request, timeoutMs, gone) =>
+      embeddedSearch(request, timeoutMs, how, (of, ms) => partition.search(of, ms, gone)),
   };
 }
 

@@ -1,6 +1,6 @@
 /** A cluster in this thread: all buckets, one core. What `open()` of the SDK and small servers use. */
-import { type ApplicationReport, fileOfPackage } from "@brooklet/core";
-import { bucketOf, type Storage } from "@brooklet/store";
+import type { ApplicationReport } from "@brooklet/core";
+import { bucketOf } from "@brooklet/store";
 import { BucketHost, type DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
 import type {
@@ -20,26 +20,15 @@ import type {
   VisitStep,
 } from "./cluster.ts";
 import { prepareDeployment } from "./deployment.ts";
-import {
-  applyWhereEmbedded,
-  type EmbeddingSetting,
-  embeddedSearch,
-  embedding,
-  type TextEmbedder,
-} from "./embedding.ts";
+import { applyWhereEmbedded } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
-import { type ModelRunner, type ModelSetting, modelledSearch, modelling } from "./modelling.ts";
+import { ModelSurroundings, type ModelSurroundingsOptions } from "./model-surroundings.ts";
 import { searchWidely, type WideSearchPlace } from "./wide-search.ts";
 
 /** What a cluster needs. */
-export interface LocalClusterOptions {
-  readonly storage: Storage;
-  /** Embeds what the schemas ask to have embedded; without one such documents are refused. */
-  readonly embedder?: TextEmbedder;
-  /** Runs the models of rank profiles; without one such queries are refused. */
-  readonly modelRunner?: ModelRunner;
+export interface LocalClusterOptions extends ModelSurroundingsOptions {
   /** Makes a core; one serves, and one more validates each package before it is deployed. */
   readonly makeEngine: () => DeployableEngine;
   /** How long it is known that a document was removed; two weeks by default. */
@@ -54,6 +43,7 @@ export class LocalCluster implements Cluster {
   readonly #engine: DeployableEngine;
   readonly #host: BucketHost;
   readonly #expiry: Expiry;
+  readonly #models: ModelSurroundings;
   #report: ApplicationReport | undefined;
 
   constructor(options: LocalClusterOptions) {
@@ -61,6 +51,7 @@ export class LocalCluster implements Cluster {
     const application = storage.readApplication();
     this.#options = options;
     this.#engine = makeEngine();
+    this.#models = new ModelSurroundings(options, this.#engine, () => this.#report);
     this.#host = new BucketHost({
       engine: this.#engine,
       buckets: storage.buckets,
@@ -79,20 +70,7 @@ export class LocalCluster implements Cluster {
   }
 
   partition(key: PartitionKey): PartitionHandle {
-    return embedding(modelling(this.#host.partition(key), this.#modelling()), this.#embedding());
-  }
-
-  #modelling(): ModelSetting {
-    const report = this.#report;
-    const file = (path: string): Uint8Array | undefined => {
-      const applicationPackage = this.applicationPackage();
-      return applicationPackage === undefined ? undefined : fileOfPackage(applicationPackage, path);
-    };
-    return { runner: this.#options.modelRunner, application: report === undefined ? undefined : { report, file } };
-  }
-
-  #embedding(): EmbeddingSetting {
-    return { engine: this.#engine, embedder: this.#options.embedder, application: this.#report };
+    return this.#models.around(this.#host.partition(key));
   }
 
   feed(
@@ -117,14 +95,20 @@ export class LocalCluster implements Cluster {
       engine: this.#engine,
       buckets: this.buckets,
       bucketOf: (key) => this.bucketOf(key),
-      searchPartition: (key, of, ofMs) => this.partition(key).search(of, ofMs),
-      searchBucket: (of, step, ofMs) => this.#host.searchBucket(of, step, ofMs),
+      searchPartition: (key, of, ofMs, ofGone) => this.partition(key).search(of, ofMs, ofGone),
+      searchBucket: async (...asked) => {
+        try {
+          return await this.#host.searchBucket(...asked);
+        } catch (error) {
+          // Others may be searched nevertheless: nobody else may hear of it.
+          this.#options.onProblem?.(error);
+          throw error;
+        }
+      },
       bucketsAtOnce: 1,
     };
     const wide = (of: SearchRequest, ms: number): Promise<Answer> => searchWidely(place, of, ms, allow, gone);
-    const modelled = (of: SearchRequest, ms: number): Promise<Answer> =>
-      modelledSearch(of, ms, this.#modelling(), wide);
-    return embeddedSearch(request, timeoutMs, this.#embedding(), modelled);
+    return this.#models.search(request, timeoutMs, wide);
   }
 
   get buckets(): number {
@@ -188,7 +172,6 @@ export class LocalCluster implements Cluster {
     await this.#expiry.stop();
     await this.#host.close();
     this.#options.storage.close();
-    await this.#options.embedder?.close();
-    await this.#options.modelRunner?.close();
+    await this.#models.close();
   }
 }

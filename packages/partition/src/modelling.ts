@@ -47,7 +47,8 @@ export function modelling(partition: PartitionHandle, how: ModelSetting): Partit
   return {
     apply: (request, timeoutMs) => partition.apply(request, timeoutMs),
     get: (request, timeoutMs) => partition.get(request, timeoutMs),
-    search: (request, timeoutMs) => modelledSearch(request, timeoutMs, how, (of, ms) => partition.search(of, ms)),
+    search: (request, timeoutMs, gone) =>
+      modelledSearch(request, timeoutMs, how, (of, ms) => partition.search(of, ms, gone)),
   };
 }
 

@@ -13,6 +13,7 @@ import {
   WANTS_EMBEDDINGS,
 } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
+import type { Gone } from "./cancellation.ts";
 import type {
   Answer,
   GetRequest,
@@ -82,19 +83,21 @@ export class Partition implements PartitionHandle {
   }
 
   async get(request: GetRequest, timeoutMs: number): Promise<Answer> {
-    return this.#read((place) => this.#engine.get(place, request), timeoutMs);
+    const start = performance.now();
+    return this.#read((place) => this.#engine.get(place, request), Deadline.in(timeoutMs, start), start);
   }
 
-  async search(request: SearchRequest, timeoutMs: number): Promise<Answer> {
+  async search(request: SearchRequest, timeoutMs: number, gone?: Gone): Promise<Answer> {
     const start = performance.now();
+    const deadline = Deadline.in(timeoutMs, start, gone);
     const nowSeconds = Math.floor(Date.now() / 1_000);
     const open = (place: Place): Task<Answer> => this.#engine.search(place, nowSeconds, request);
     try {
-      if (this.#outdated()) await this.#rewritten(this.#deadlineOf(open, timeoutMs, start));
+      if (this.#outdated()) await this.#rewritten(this.#ownDeadline(open, deadline, start));
     } catch (error) {
       throw serviceError(error);
     }
-    return this.#read(open, timeoutMs, start);
+    return this.#read(open, deadline, start);
   }
 
   /** What this partition alone finds for a query that addresses several. Nothing: it does not exist. */
@@ -134,8 +137,7 @@ export class Partition implements PartitionHandle {
   }
 
   /** Until when a query is worth answering. Its own timeout is known once it is compiled. */
-  #deadlineOf(open: (place: Place) => Task<Answer>, timeoutMs: number, start: number): Deadline {
-    const deadline = Deadline.in(timeoutMs, start);
+  #ownDeadline(open: (place: Place) => Task<Answer>, deadline: Deadline, start: number): Deadline {
     const task = open(placeOf(this.#bucket.store.state(this.#key)));
     const own = task.timeoutMs;
     task[Symbol.dispose]();
@@ -143,8 +145,7 @@ export class Partition implements PartitionHandle {
   }
 
   /** One turn: what is read is the partition as it was at its beginning. */
-  #read(open: (place: Place) => Task<Answer>, timeoutMs: number, start: number = performance.now()): Answer {
-    const deadline = Deadline.in(timeoutMs, start);
+  #read(open: (place: Place) => Task<Answer>, deadline: Deadline, start: number): Answer {
     try {
       const store = this.#bucket.store;
       const task = open(placeOf(store.state(this.#key)));

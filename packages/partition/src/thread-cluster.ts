@@ -2,10 +2,11 @@
  * A cluster over threads: a bucket belongs to one thread, and every group to one bucket. Threads are never terminated:
  * they are asked to close and end by themselves. One that ends otherwise is started again.
  */
-import { type ApplicationReport, asPackage, type FloorBytes, fileOfPackage, ServiceError } from "@brooklet/core";
-import { bucketOf, type Storage, type StoredApplication } from "@brooklet/store";
+import { type ApplicationReport, asPackage, type FloorBytes, ServiceError } from "@brooklet/core";
+import { bucketOf, type StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
+import { Cancellation } from "./cancellation.ts";
 import type {
   Answer,
   Cluster,
@@ -23,18 +24,12 @@ import type {
   VisitStep,
 } from "./cluster.ts";
 import { deploymentUnderWay, prepareDeployment } from "./deployment.ts";
-import {
-  applyWhereEmbedded,
-  type EmbeddingSetting,
-  embeddedSearch,
-  embedding,
-  type TextEmbedder,
-} from "./embedding.ts";
+import { applyWhereEmbedded } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
 import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
-import { type ModelRunner, type ModelSetting, modelledSearch, modelling } from "./modelling.ts";
+import { ModelSurroundings, type ModelSurroundingsOptions } from "./model-surroundings.ts";
 import {
   type CallName,
   type CallRequest,
@@ -56,16 +51,11 @@ export interface BucketThread extends ThreadPort<ThreadCall, ThreadReply> {
 }
 
 /** What a cluster over threads needs. */
-export interface ThreadClusterOptions {
-  readonly storage: Storage;
-  /** Embeds what the schemas ask to have embedded; without one such documents are refused. */
-  readonly embedder?: TextEmbedder;
-  /** Runs the models of rank profiles; without one such queries are refused. */
-  readonly modelRunner?: ModelRunner;
+export interface ThreadClusterOptions extends ModelSurroundingsOptions {
   /** How many threads; the bucket `b` belongs to thread `b mod threads`. */
   readonly threads: number;
-  /** Starts a thread that runs `serveBuckets` with this application. */
-  readonly startThread: (application: StoredApplication | undefined) => BucketThread;
+  /** Starts a thread that runs `serveBuckets` with this application and this memory. */
+  readonly startThread: (application: StoredApplication | undefined, cancelled: SharedArrayBuffer) => BucketThread;
   /** Makes a core for validating packages, and for searches without a group. */
   readonly makeEngine: () => DeployableEngine;
   /** Told of every failure that no caller sees. */
@@ -81,6 +71,7 @@ export class ThreadCluster implements Cluster {
   readonly #engine: DeployableEngine;
   readonly #threads: readonly Correspondent[];
   readonly #expiry: Expiry;
+  readonly #models: ModelSurroundings;
   #report: ApplicationReport | undefined;
   #deploying = false;
 
@@ -88,9 +79,10 @@ export class ThreadCluster implements Cluster {
     const { storage, threads, startThread, makeEngine, onProblem } = options;
     this.#options = options;
     this.#engine = makeEngine();
+    this.#models = new ModelSurroundings(options, this.#engine, () => this.#report);
     const application = storage.readApplication();
     if (application !== undefined) this.#report = this.#engine.deploy(asPackage(application.bytes));
-    const start = (): BucketThread => startThread(storage.readApplication());
+    const start = (cancelled: SharedArrayBuffer): BucketThread => startThread(storage.readApplication(), cancelled);
     this.#threads = Array.from(
       { length: Math.min(threads, storage.buckets) },
       () => new Correspondent(start, onProblem),
@@ -111,25 +103,12 @@ export class ThreadCluster implements Cluster {
         return thread.call("apply", { ...request, body }, [body], key, timeoutMs).catch(failedOutcome);
       },
       get: (request, timeoutMs) => thread.call("get", request, [], key, timeoutMs),
-      search: (request, timeoutMs) => {
+      search: (request, timeoutMs, gone) => {
         const body = handOver(request.body);
-        return thread.call("search", { ...request, body }, [body], key, timeoutMs);
+        return thread.call("search", { ...request, body }, [body], key, timeoutMs, gone);
       },
     };
-    return embedding(modelling(partition, this.#modelling()), this.#embedding());
-  }
-
-  #modelling(): ModelSetting {
-    const report = this.#report;
-    const file = (path: string): Uint8Array | undefined => {
-      const applicationPackage = this.applicationPackage();
-      return applicationPackage === undefined ? undefined : fileOfPackage(applicationPackage, path);
-    };
-    return { runner: this.#options.modelRunner, application: report === undefined ? undefined : { report, file } };
-  }
-
-  #embedding(): EmbeddingSetting {
-    return { engine: this.#engine, embedder: this.#options.embedder, application: this.#report };
+    return this.#models.around(partition);
   }
 
   feed(
@@ -158,18 +137,16 @@ export class ThreadCluster implements Cluster {
       engine: this.#engine,
       buckets: this.buckets,
       bucketOf: (key) => this.bucketOf(key),
-      searchPartition: (key, of, ofMs) => this.partition(key).search(of, ofMs),
-      searchBucket: (of, step, ofMs) => {
+      searchPartition: (key, of, ofMs, ofGone) => this.partition(key).search(of, ofMs, ofGone),
+      searchBucket: (of, step, ofMs, ofGone) => {
         const [body, floor] = [handOver(of.body), handOver(step.floor)];
         const call = { request: { ...of, body }, step: { ...step, floor: floor as FloorBytes & typeof floor } };
-        return this.#threadOf(step.bucket).call("searchBucket", call, [body, floor], undefined, ofMs);
+        return this.#threadOf(step.bucket).call("searchBucket", call, [body, floor], undefined, ofMs, ofGone);
       },
       bucketsAtOnce: this.#threads.length * SEARCH_BUCKETS_OF_THREAD,
     };
     const wide = (of: SearchRequest, ms: number): Promise<Answer> => searchWidely(place, of, ms, allow, gone);
-    const modelled = (of: SearchRequest, ms: number): Promise<Answer> =>
-      modelledSearch(of, ms, this.#modelling(), wide);
-    return embeddedSearch(request, timeoutMs, this.#embedding(), modelled);
+    return this.#models.search(request, timeoutMs, wide);
   }
 
   get buckets(): number {
@@ -234,8 +211,7 @@ export class ThreadCluster implements Cluster {
     await this.#expiry.stop();
     await Promise.all(this.#threads.map((thread) => thread.close()));
     this.#options.storage.close();
-    await this.#options.embedder?.close();
-    await this.#options.modelRunner?.close();
+    await this.#models.close();
   }
 
   #threadOf(bucket: number): Correspondent {
@@ -252,14 +228,15 @@ interface Pending {
 
 /** The calls to one thread, which is started again by the first call after it ended. */
 class Correspondent {
-  readonly #start: () => BucketThread;
+  readonly #start: (cancelled: SharedArrayBuffer) => BucketThread;
   readonly #onProblem: (error: unknown) => void;
   readonly #pending = new Map<number, Pending>();
+  readonly #cancellation = new Cancellation();
   #thread: { readonly outbox: Outbox<ThreadCall>; readonly ended: Promise<unknown> } | undefined;
   #calls = 0;
   #closed = false;
 
-  constructor(start: () => BucketThread, onProblem: (error: unknown) => void) {
+  constructor(start: (cancelled: SharedArrayBuffer) => BucketThread, onProblem: (error: unknown) => void) {
     this.#start = start;
     this.#onProblem = onProblem;
     // At once, so that no request pays for it with its deadline.
@@ -272,15 +249,29 @@ class Correspondent {
     copies: readonly Uint8Array<ArrayBuffer>[],
     key: PartitionKey | undefined,
     timeoutMs: number,
+    gone?: AbortSignal,
   ): Promise<CallResult<Name>> {
     if (this.#closed) return Promise.reject(threadEnded());
     this.#thread ??= this.#begin();
     const { outbox } = this.#thread;
     const number = ++this.#calls;
-    return new Promise((resolve, reject) => {
+    const answered = new Promise<CallResult<Name>>((resolve, reject) => {
       this.#pending.set(number, { resolve, reject });
       outbox.send({ number, name, key, request, timeoutMs, sentMs: sharedClockMs() } as ThreadCall, copies);
     });
+    return gone === undefined ? answered : this.#unlessGone(answered, number, gone);
+  }
+
+  /** Tells the thread when nobody waits for a call any more. */
+  async #unlessGone<Result>(answered: Promise<Result>, number: number, gone: AbortSignal): Promise<Result> {
+    const cancel = (): void => this.#cancellation.cancel(number);
+    if (gone.aborted) cancel();
+    gone.addEventListener("abort", cancel);
+    try {
+      return await answered;
+    } finally {
+      gone.removeEventListener("abort", cancel);
+    }
   }
 
   /** Lets the thread finish what it has, and waits for its end. */
@@ -294,7 +285,7 @@ class Correspondent {
   }
 
   #begin(): { readonly outbox: Outbox<ThreadCall>; readonly ended: Promise<unknown> } {
-    const thread = this.#start();
+    const thread = this.#start(this.#cancellation.memory);
     thread.receive((replies) => {
       for (const reply of replies) this.#settle(reply);
     });

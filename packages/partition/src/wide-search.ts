@@ -17,8 +17,18 @@ export interface WideSearchPlace {
   readonly buckets: number;
   readonly bucketOf: (key: PartitionKey) => number;
   /** The answer of one partition, if no other is addressed. */
-  readonly searchPartition: (key: PartitionKey, request: SearchRequest, timeoutMs: number) => Promise<Answer>;
-  readonly searchBucket: (request: SearchRequest, step: SearchStep, timeoutMs: number) => Promise<Merged>;
+  readonly searchPartition: (
+    key: PartitionKey,
+    request: SearchRequest,
+    timeoutMs: number,
+    gone: AbortSignal | undefined,
+  ) => Promise<Answer>;
+  readonly searchBucket: (
+    request: SearchRequest,
+    step: SearchStep,
+    timeoutMs: number,
+    gone: AbortSignal | undefined,
+  ) => Promise<Merged>;
   /** Buckets searched at a time. */
   readonly bucketsAtOnce: number;
 }
@@ -39,7 +49,7 @@ export async function searchWidely(
     const keys = scope.kind === "keys" ? (scope.keys as readonly PartitionKey[]) : undefined;
     allow(keys === undefined ? {} : { keys });
     const [only] = keys ?? [];
-    if (keys?.length === 1 && only !== undefined) return await place.searchPartition(only, request, timeoutMs);
+    if (keys?.length === 1 && only !== undefined) return await place.searchPartition(only, request, timeoutMs, gone);
     const deadline = Deadline.in(timeoutMs, start).sooner(scope.timeoutMs, start);
     const found = await searchBuckets(place, request, bucketsOf(place, keys), { deadline, gone });
     const task = place.engine.answer(request, found);
@@ -90,7 +100,11 @@ async function searchBuckets(
       gone?.throwIfAborted();
       next += 1;
       const step = { ...part, nowSeconds, floor: found.floor };
-      found.add(await place.searchBucket(request, step, deadline.remainingMs));
+      await place.searchBucket(request, step, deadline.remainingMs, gone).then(
+        (merged) => found.add(merged),
+        // None of its groups can be reached; how many there are is not known, unless they were named.
+        (error: unknown) => found.passDamage(error, part.keys?.length ?? 1),
+      );
     }
   };
   const working = Array.from({ length: Math.min(place.bucketsAtOnce, parts.length) }, () =>
@@ -139,7 +153,19 @@ class Found {
     this.#waitingBytes += partial.length;
     const isLarge = partial.length >= MERGED_AT_ONCE_BYTES && !over;
     if (isLarge && this.#waiting.length < MERGE_PARTIALS && this.#waitingBytes < MERGE_BYTES) return;
-    this.#merged = drive(this.#engine.merge(this.#request, this.floor, this.partials), NOWHERE, forever());
+    this.#merge(0);
+  }
+
+  /** Goes on without partitions whose stored data is damaged, if the query takes a part of an answer. */
+  passDamage(thrown: unknown, partitions: number): void {
+    if (serviceError(thrown).code !== "STORE_CORRUPT") throw thrown;
+    this.#merge(partitions);
+    if (this.over) throw thrown;
+  }
+
+  #merge(damaged: number): void {
+    const task = this.#engine.merge(this.#request, this.floor, this.partials, damaged);
+    this.#merged = drive(task, NOWHERE, forever());
     [this.#waiting, this.#waitingBytes] = [[], 0];
   }
 }

@@ -1,4 +1,5 @@
 /** The walk with the built core: what it stores comes back, and what was damaged meanwhile is told, never answered. */
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { LocalCluster } from "../src/local-cluster.ts";
@@ -110,6 +111,47 @@ test("a flipped bit anywhere in what is stored is found, or changes no answer (E
     }
   }
   expect(found.damaged).toBeGreaterThan(10);
+});
+
+test("a search of several groups is refused where one is damaged, or says that it leaves it out", async () => {
+  const path = await filled();
+  const [damaged] = ["000", "001"];
+  const sql = openSql(join(path, "buckets", `${damaged}.sqlite`));
+  for (const { id, bytes } of sql.all<{ id: number; bytes: Uint8Array }>("SELECT id, bytes FROM block")) {
+    bytes.set([(bytes[bytes.length >> 1] ?? 0) ^ 1], bytes.length >> 1);
+    sql.run("UPDATE block SET bytes = ? WHERE id = ?", bytes, id);
+  }
+  sql.close();
+  const look = async (): Promise<void> => {
+    const { cluster, problems } = open(path);
+    const ask = (more: Readonly<Record<string, string>>) => {
+      const usual = { yql: "select * from note where true", "streaming.selection": "true", timeout: "30s", hits: "3" };
+      const properties = Object.entries({ ...usual, ...more });
+      return cluster.search({ properties, body: new Uint8Array() }, MINUTE_MS, () => undefined);
+    };
+    await expect(ask({})).rejects.toMatchObject({ code: "STORE_CORRUPT", status: 500 });
+    const told = problems.length;
+    const part = await ask({ "brooklet.partial": "true" });
+    const { root } = JSON.parse(new TextDecoder().decode(part.body)) as { root: Record<string, unknown> };
+    expect([part.status, root["coverage"]]).toEqual([
+      200,
+      expect.objectContaining({
+        coverage: 50,
+        full: false,
+        degraded: expect.objectContaining({ "non-ideal-state": true }),
+      }),
+    ]);
+    const message = "The stored data of 1 of 2 groups is damaged: they were not searched";
+    expect(root["errors"]).toEqual([expect.objectContaining({ code: 10, name: "STORE_CORRUPT", message })]);
+    expect((root["fields"] as { totalCount: number }).totalCount).toBeOneOf([300, 301]);
+    expect(root["children"]).toHaveLength(3);
+    expect(problems.length).toBeGreaterThan(told);
+    await cluster.close();
+  };
+  await look();
+  // The same where the whole file is none that could be opened.
+  writeFileSync(join(path, "buckets", `${damaged}.sqlite`), "");
+  await look();
 });
 
 test("blocks of another group, of the same segment and number, are not taken for this one's", async () => {

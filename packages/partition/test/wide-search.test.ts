@@ -1,9 +1,10 @@
 /** Searches of several partitions: the built core over real SQLite, in this thread and over the messages of threads. */
-import { Core, instantiate } from "@brooklet/core";
+import { Core, instantiate, NO_FLOOR } from "@brooklet/core";
 import { memoryStorage } from "@brooklet/store";
 import { expect, onTestFinished, test } from "vitest";
 import { BucketHost } from "../src/bucket-host.ts";
 import { serveBuckets } from "../src/bucket-server.ts";
+import { Cancellation } from "../src/cancellation.ts";
 import type { Answer, Cluster, PartitionKey, SearchScope } from "../src/cluster.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
 import { type BucketThread, ThreadCluster } from "../src/thread-cluster.ts";
@@ -22,7 +23,11 @@ const decoder = new TextDecoder();
 const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 8 << 20 });
 
 /** A thread that is none: its messages are cloned and handed over as those of a thread are. */
-function startThread(openBucket: (bucket: number) => ReturnType<typeof openSql>, buckets: number): BucketThread {
+function startThread(
+  openBucket: (bucket: number) => ReturnType<typeof openSql>,
+  buckets: number,
+  cancelled: SharedArrayBuffer,
+): BucketThread {
   const inbox: ((calls: readonly ThreadCall[]) => void)[] = [];
   const outbox: ((replies: readonly ThreadReply[]) => void)[] = [];
   let end = (): void => undefined;
@@ -40,6 +45,7 @@ function startThread(openBucket: (bucket: number) => ReturnType<typeof openSql>,
       receive: (handler) => void inbox.push(handler),
     },
     makeHost,
+    cancelled,
     onClosed: end,
   });
   return {
@@ -56,7 +62,8 @@ function startThread(openBucket: (bucket: number) => ReturnType<typeof openSql>,
 async function clusters(): Promise<readonly Cluster[]> {
   const local = new LocalCluster({ storage: memoryStorage(openSql), makeEngine });
   const storage = memoryStorage(openSql);
-  const thread = (): BucketThread => startThread((bucket) => storage.openBucket(bucket), storage.buckets);
+  const thread = (_: unknown, cancelled: SharedArrayBuffer): BucketThread =>
+    startThread((bucket) => storage.openBucket(bucket), storage.buckets, cancelled);
   const threads = new ThreadCluster({
     storage,
     threads: 2,
@@ -110,6 +117,60 @@ test("nothing more is begun when nobody waits for the answer any more", { timeou
     await expect(asked).rejects.toMatchObject({ cause: { message: "The reader went away" } });
     expect(rootOf(await ask(cluster, { "streaming.selection": "true" })).fields.totalCount).toBe(GROUPS + 2);
   }
+});
+
+test("a search that was begun ends when nobody waits for its answer any more", { timeout: MINUTE_MS }, async () => {
+  const usual = { yql: "select * from note where true", ranking: "number", timeout: "30s" };
+  const request = { properties: Object.entries({ ...usual, "streaming.groupname": "u7" }), body: new Uint8Array() };
+  for (const cluster of await clusters()) {
+    const gone = new AbortController();
+    if (cluster instanceof LocalCluster) gone.abort();
+    const asked = cluster.partition("g:u7").search(request, MINUTE_MS, gone.signal);
+    gone.abort();
+    const late = await asked;
+    expect([late.status, rootOf(late).errors?.map(({ code }) => code)]).toEqual([504, [12]]);
+    const waiting = new AbortController();
+    const answer = await cluster.partition("g:u7").search(request, MINUTE_MS, waiting.signal);
+    expect(relevances(rootOf(answer))).toEqual([7]);
+  }
+});
+
+test("a thread in the middle of a bucket is told", { timeout: MINUTE_MS }, async () => {
+  const storage = memoryStorage(openSql);
+  const openBucket = (bucket: number): ReturnType<typeof openSql> => storage.openBucket(bucket);
+  const onProblem = (): void => undefined;
+  const options = { engine: makeEngine(), buckets: 1, openBucket, application: undefined, onProblem };
+  const host = new BucketHost(options);
+  onTestFinished(() => host.close());
+  host.deploy({ number: 1, bytes: packageOf({ note: SCHEMA }) });
+  for (let n = 0; n < 40; n += 1) {
+    const body = encoder.encode(JSON.stringify({ fields: { n } }));
+    const put = { kind: "put", rawPath: "", id: `id:x:note:g=u${n}:1`, create: false, condition: "", body } as const;
+    expect(await host.partition(`g:u${n}`).apply(put, MINUTE_MS)).toEqual({ status: 200 });
+  }
+  const cancellation = new Cancellation();
+  const properties = Object.entries({ yql: "select * from note where true", "streaming.selection": "true" });
+  const request = { properties, body: new Uint8Array() };
+  /** How often it is looked whether call 5 was cancelled, if it is at the look `cancelAt`. */
+  const looks = async (cancelAt: number): Promise<number> => {
+    const call = cancellation.of(5);
+    let looked = 0;
+    const gone = {
+      get aborted(): boolean {
+        looked += 1;
+        if (looked === cancelAt) cancellation.cancel(5);
+        return call.aborted;
+      },
+    };
+    const step = { bucket: 0, nowSeconds: 1, floor: NO_FLOOR };
+    const { over } = await host.searchBucket(request, step, MINUTE_MS, gone);
+    expect(over).toBe(cancelAt > 0);
+    return looked;
+  };
+  const whole = await looks(0);
+  expect(whole).toBeGreaterThan(80);
+  // Nothing is begun after the step in which it is seen.
+  expect(await looks(30)).toBeLessThan(35);
 });
 
 test("everything, a few groups, one group, and none", { timeout: MINUTE_MS }, async () => {

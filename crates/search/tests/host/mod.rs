@@ -369,12 +369,25 @@ impl Host {
 
     /// What partitions found, merged: as one result with its floor, or as the answer.
     pub fn merge(&self, query: &[u8], floor: &[u8], parts: &[Vec<u8>], whole: bool) -> Result<Vec<u8>, Rejection> {
+        self.merge_damaged(query, floor, parts, whole, 0)
+    }
+
+    /// The same, where so many partitions more could not be searched.
+    pub fn merge_damaged(
+        &self,
+        query: &[u8],
+        floor: &[u8],
+        parts: &[Vec<u8>],
+        whole: bool,
+        damaged: u32,
+    ) -> Result<Vec<u8>, Rejection> {
         let mut writer = Writer::new();
         writer.raw(query);
         writer.u8(u8::from(whole));
         writer.bytes(floor);
         writer.varint(parts.len() as u64);
         parts.iter().for_each(|part| writer.bytes(part));
+        writer.u32(damaged);
         let mut merge = Merge::open(&self.deployed, &writer.finish())?;
         assert_eq!(merge.wants()?, Want::Nothing);
         Box::new(merge).finish()

@@ -70,6 +70,7 @@ function addServe(program: Command, surroundings: Surroundings): void {
     .option("--config-port <port>", "another port for deployments (the vespa command expects 19071)", port)
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--allow-host <name...>", "more host names requests may be addressed to")
+    .option("--no-search-of-all", "refuse searches of all groups, which streaming.selection can ask for")
     .option("--threads <count>", "threads that read and write", whole)
     .option("--models <dir>", "folder that the paths of models in services.xml begin in")
     .option("--model-cache <dir>", "folder for models that services.xml gives the address of")

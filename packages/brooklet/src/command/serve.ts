@@ -10,6 +10,7 @@ export interface ServeCommand {
   readonly configPort?: number;
   readonly host: string;
   readonly allowHost?: readonly string[];
+  readonly searchOfAll: boolean;
   readonly threads?: number;
   readonly cacheMb?: number;
   readonly keepRemoves?: number;
@@ -29,6 +30,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     configPort,
     host,
     allowHost,
+    searchOfAll,
     threads,
     cacheMb,
     keepRemoves,
@@ -40,6 +42,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     path: data,
     port,
     host,
+    searchOfAll,
     onProblem: (problem) =>
       surroundings.warn(problem instanceof Error ? (problem.stack ?? problem.message) : String(problem)),
     ...(app === undefined ? {} : { application: app }),

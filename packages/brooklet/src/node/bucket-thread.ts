@@ -8,7 +8,8 @@ import type { BucketThreadData } from "./threads.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("bucket-thread.js is the script of a worker thread");
-const { directory, buckets, cacheBytes, sealKey, application, keepRemovesSeconds } = workerData as BucketThreadData;
+const { directory, buckets, cacheBytes, sealKey, application, cancelled, keepRemovesSeconds } =
+  workerData as BucketThreadData;
 
 serveBuckets({
   port: {
@@ -27,5 +28,6 @@ serveBuckets({
       ...(keepRemovesSeconds !== undefined && { keepRemovesSeconds }),
       onProblem,
     }),
+  cancelled,
   onClosed: () => port.close(),
 });

@@ -3,7 +3,13 @@ import { createHmac } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { type TransferListItem, Worker } from "node:worker_threads";
 import { Core, instantiate } from "@brooklet/core";
-import { type BucketThread, type Cluster, LocalCluster, ThreadCluster } from "@brooklet/partition";
+import {
+  type BucketThread,
+  type Cluster,
+  LocalCluster,
+  ThreadCluster,
+  type ThreadClusterOptions,
+} from "@brooklet/partition";
 import { memoryStorage, type Storage, type StoredApplication } from "@brooklet/store";
 import { DataDirectory } from "@brooklet/store/node";
 import { ApplicationEmbedders, type ModelOptions } from "./application-embedders.ts";
@@ -35,6 +41,8 @@ export interface BucketThreadData {
   readonly cacheBytes: number;
   readonly sealKey: Uint8Array;
   readonly application: StoredApplication | undefined;
+  /** Where the thread is told of calls that nobody waits for any more. */
+  readonly cancelled: SharedArrayBuffer;
   readonly keepRemovesSeconds?: number;
 }
 
@@ -66,8 +74,8 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
       sealKey: sealKeyOf(storage),
       ...removes,
     };
-    const startThread = (application: StoredApplication | undefined): BucketThread =>
-      startBucketThread({ ...data, application });
+    const startThread: ThreadClusterOptions["startThread"] = (application, cancelled) =>
+      startBucketThread({ ...data, application, cancelled });
     const makeEngine = coreOf(storage, VALIDATOR_CACHE_BYTES, onProblem);
     return new ThreadCluster({ storage, threads, startThread, makeEngine, ...given });
   } catch (error) {

@@ -1,0 +1,67 @@
+/**
+ * What both kinds of cluster have around their partitions: texts are embedded before a partition sees them, models are
+ * run between two searches, and a search of several partitions is made of many.
+ */
+import { type ApplicationReport, type Engine, fileOfPackage } from "@brooklet/core";
+import type { Storage } from "@brooklet/store";
+import type { Answer, PartitionHandle, SearchRequest } from "./cluster.ts";
+import { type EmbeddingSetting, embeddedSearch, embedding, type TextEmbedder } from "./embedding.ts";
+import { type ModelRunner, type ModelSetting, modelledSearch, modelling } from "./modelling.ts";
+
+/** The models of a cluster, and where what is deployed is stored. */
+export interface ModelSurroundingsOptions {
+  readonly storage: Storage;
+  /** Embeds what the schemas ask to have embedded; without one such documents are refused. */
+  readonly embedder?: TextEmbedder;
+  /** Runs the models of rank profiles; without one such queries are refused. */
+  readonly modelRunner?: ModelRunner;
+}
+
+/** Embeds and runs models for the application that is deployed. */
+export class ModelSurroundings {
+  readonly #options: ModelSurroundingsOptions;
+  readonly #engine: Engine;
+  readonly #report: () => ApplicationReport | undefined;
+
+  constructor(options: ModelSurroundingsOptions, engine: Engine, report: () => ApplicationReport | undefined) {
+    this.#options = options;
+    this.#engine = engine;
+    this.#report = report;
+  }
+
+  /** A partition with its models. */
+  around(partition: PartitionHandle): PartitionHandle {
+    return embedding(modelling(partition, this.#modelling()), this.#embedding());
+  }
+
+  /** A search of several partitions with its models. */
+  search(
+    request: SearchRequest,
+    timeoutMs: number,
+    wide: (request: SearchRequest, timeoutMs: number) => Promise<Answer>,
+  ): Promise<Answer> {
+    const modelled = (of: SearchRequest, ms: number): Promise<Answer> =>
+      modelledSearch(of, ms, this.#modelling(), wide);
+    return embeddedSearch(request, timeoutMs, this.#embedding(), modelled);
+  }
+
+  /** Frees the models. */
+  async close(): Promise<void> {
+    await this.#options.embedder?.close();
+    await this.#options.modelRunner?.close();
+  }
+
+  #embedding(): EmbeddingSetting {
+    return { engine: this.#engine, embedder: this.#options.embedder, application: this.#report() };
+  }
+
+  #modelling(): ModelSetting {
+    const report = this.#report();
+    const file = (path: string): Uint8Array | undefined => {
+      const stored = this.#options.storage.readApplication();
+      return stored === undefined ? undefined : fileOfPackage(stored.bytes, path);
+    };
+    const application = report === undefined ? undefined : { report, file };
+    return { runner: this.#options.modelRunner, application };
+  }
+}
