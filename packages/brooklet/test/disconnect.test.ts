@@ -4,12 +4,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { applicationFiles, asking, folder, search, serveProcess, writeFiles } from "./served.ts";
 
-const DOCUMENTS = 12_000;
+const DOCUMENTS = 3_000;
 const ROUNDS = 5;
 const note = "schema note { document note { field title type string { indexing: summary | index } } }";
-// Every value is looked at many times, and none fulfils any of them.
-const conditions = Array.from({ length: 30 }, (_, at) => `title matches 'w[a-z0-9 ]*r[a-z0-9 ]*nowhere${at}$'`);
-const yql = `select * from note where ${conditions.join(" or ")}`;
+// Every value is looked at again from each of its words, and none fulfils it.
+const yql = "select * from note where title matches '[a-z] [a-z]+( [a-z]+)* [0-9] $'";
 
 test("a search nobody waits for ends at once, and the thread serves others", { timeout: 120_000 }, async () => {
   const home = folder();
