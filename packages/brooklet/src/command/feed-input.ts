@@ -1,10 +1,26 @@
 /** The bytes of a feed: of a file or the standard input, inflated if they are gzip, whatever the file is called. */
 import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { UsageError } from "./surroundings.ts";
 
 const GZIP_MAGIC = [0x1f, 0x8b];
+
+/** Refuses a file that is not there or cannot be read, before anyone is asked to take it. */
+export async function checkReadable(file: string): Promise<void> {
+  if (file === "-") return;
+  try {
+    const handle = await open(file);
+    try {
+      if ((await handle.stat()).isDirectory()) throw Object.assign(new Error("a directory"), { code: "EISDIR" });
+    } finally {
+      await handle.close();
+    }
+  } catch (cause) {
+    throw unreadable(file, cause);
+  }
+}
 
 /** Reads `file`, or `input` if it is `-`. */
 export async function* openFeed(file: string, input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -4,7 +4,7 @@ import type { FedOperation } from "@brooklet/partition";
 import { connect } from "../node/connect.ts";
 import { feedDirectory, feedServer, takesFeeds } from "./feed-bulk.ts";
 import { FeedCheckpoint } from "./feed-checkpoint.ts";
-import { openFeed } from "./feed-input.ts";
+import { checkReadable, openFeed } from "./feed-input.ts";
 import { FeedReport, type FeedReportOptions, isFinal } from "./feed-report.ts";
 import { type FeedRequest, feedRequest, splitObjects } from "./feed-source.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -30,6 +30,7 @@ export interface NumberedRequest extends FeedRequest {
 
 /** Feeds `file`, or the standard input if it is `-`: in bulk wherever that is understood, else operation by operation. */
 export async function runFeed(file: string, command: FeedCommand, surroundings: Surroundings): Promise<void> {
+  await checkReadable(file);
   const checkpoint = command.checkpoint === undefined ? undefined : new FeedCheckpoint(command.checkpoint);
   const skipped = checkpoint?.done ?? 0;
   const input = openFeed(file, surroundings.input);
