@@ -87,7 +87,8 @@ pub fn read_operation(
     let (kind, id) = envelope.target.ok_or_else(nothing_done)?;
     let id = DocumentId::parse(&id)?;
     let document_type = id.document_type();
-    let missing = || unknown_type(document_type, types.names().into_iter());
+    // In the words that were recorded; requests over HTTP get a hint ([`unknown_type`]).
+    let missing = || refused(&format!("Document type {} does not exist", Rejection::quote(document_type)));
     let fields_of_type = types.fields_of(document_type).ok_or_else(missing)?;
     let mut update = None;
     let fields = match (kind, envelope.fields) {

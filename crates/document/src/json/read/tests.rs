@@ -105,7 +105,7 @@ fn unknown_fields_get_a_hint_or_are_passed_over() {
     assert_eq!(
         message(r#"{"p":{"nmae":1}}"#),
         "In document 'id:ns:mail:g=u:1': Could not parse field 'p' of type person: Field 'nmae' is not defined in \
-         struct type 'person' (at fields.p.nmae)"
+         struct type 'person'. Did you mean 'name'? (at fields.p.nmae)"
     );
     let lenient = ReadOptions { ignore_undefined_fields: true, ..ReadOptions::default() };
     let body = read_with(br#"{"fields":{"nosuch":{"a":[1]},"p":{"x":1,"name":"n"}}}"#, lenient).unwrap();
