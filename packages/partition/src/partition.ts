@@ -53,9 +53,19 @@ export class Partition implements PartitionHandle {
     const deadline = Deadline.in(timeoutMs);
     try {
       await this.#room(deadline);
-      const { operation, ignoredFields, ignoredOperation, wanted } = this.#decide(request, deadline);
+      const base = this.#bucket.settled(this.#key, request.id);
+      let mutation: Mutation;
+      try {
+        mutation = this.#decide(request, deadline);
+      } catch (refusal) {
+        // A condition may have been refused for a write that nobody else can see yet.
+        await base;
+        throw refusal;
+      }
+      const { operation, ignoredFields, ignoredOperation, wanted } = mutation;
       if (wanted !== undefined) return { status: WANTS_EMBEDDINGS, wanted };
-      if (operation !== undefined) {
+      if (operation === undefined) await base;
+      else {
         await this.#bucket.write(this.#key, operation, { id: request.id, decided: true });
         this.#maintenance.written(this.#bucket, this.#key);
       }

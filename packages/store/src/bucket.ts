@@ -30,6 +30,7 @@ interface Waiting extends TailEntry {
   readonly place: string;
   /** The write it was decided on, if that was not committed yet. */
   readonly base: Waiting | undefined;
+  readonly committed: Promise<void>;
   readonly done: () => void;
   readonly failed: (error: unknown) => void;
 }
@@ -98,13 +99,25 @@ export class Bucket {
   /** Appends an operation to the tail of `key`. Settles after the commit that holds it is on stable storage, or failed. */
   write(key: string, bytes: Uint8Array, about: About = { id: "", decided: false }): Promise<void> {
     const place = placeOf(key, about.id);
-    return new Promise((done, failed) => {
-      const base = about.decided ? this.#newest.get(place) : undefined;
-      const waiting = { key, bytes, place, base, done, failed };
-      this.#queue.push(waiting);
-      if (about.id !== "") this.#newest.set(place, waiting);
-      this.#schedule();
+    let done!: () => void;
+    let failed!: (error: unknown) => void;
+    const committed = new Promise<void>((resolve, reject) => {
+      [done, failed] = [resolve, reject];
     });
+    const base = about.decided ? this.#newest.get(place) : undefined;
+    const waiting: Waiting = { key, bytes, place, base, committed, done, failed };
+    this.#queue.push(waiting);
+    if (about.id !== "") this.#newest.set(place, waiting);
+    this.#schedule();
+    return committed;
+  }
+
+  /**
+   * Settles as the newest queued write on a document does, or at once if there is none. What was decided on that write and
+   * writes nothing itself, a refused condition for one, is told only then: others cannot see the write before.
+   */
+  settled(key: string, id: string): Promise<void> {
+    return this.#newest.get(placeOf(key, id))?.committed ?? Promise.resolve();
   }
 
   /** The newest operation on a document that is queued and not committed: whoever changes the document goes on from it. */
