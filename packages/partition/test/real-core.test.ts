@@ -168,3 +168,18 @@ test("blocks of another group, of the same segment and number, are not taken for
   const { cluster } = open(path);
   for (const group of ["alice", "bob"]) expect(await get(cluster, group, "n150")).toBe("STORE_CORRUPT");
 });
+
+test("a condition refused for a write is told after that write, which nobody sees before", async () => {
+  const { cluster } = open(join(folder(), "data"));
+  await cluster.deploy(packageOf({ note: NOTE }));
+  const partition = cluster.partition("g:alice");
+  await put(cluster, "alice", "n");
+  const about = { rawPath: "", id: idOf("n", "alice"), create: false, body: new Uint8Array(0) } as const;
+  const told: string[] = [];
+  const remove = partition.apply({ ...about, kind: "remove", condition: "" }, MINUTE_MS);
+  const refused = partition.apply({ ...about, kind: "remove", condition: "note.size == 7" }, MINUTE_MS);
+  void remove.then(({ status }) => told.push(`removed ${status}`));
+  void refused.then(({ status }) => told.push(`refused ${status}`));
+  await Promise.all([remove, refused]);
+  expect(told).toEqual(["removed 200", "refused 412"]);
+});
