@@ -1,5 +1,6 @@
 /** Streams of visits: what is made ahead of a reader, who gives up when, and what a continuation says. */
 import { connect } from "node:net";
+import { ServiceError } from "@brooklet/wire";
 import { expect, onTestFinished, test } from "vitest";
 import { prefersJsonLines } from "../src/accept.ts";
 import { Continuations } from "../src/continuation.ts";
@@ -105,6 +106,34 @@ test.each([
   ["", false],
 ])("of Accept '%s' JSON lines are preferred: %s", (accept, expected) => {
   expect(prefersJsonLines(accept)).toBe(expected);
+});
+
+test("an operation on many documents that breaks off says where to go on, unless nothing was done yet", async () => {
+  let steps = 0;
+  const cluster = {
+    ...fakeCluster(),
+    buckets: 3,
+    applyWhere: async () => {
+      steps += 1;
+      if (steps % 2 === 0) throw new ServiceError("STORE_FAILED", "The storage failed");
+      return { documents: 5 };
+    },
+  } as unknown as FakeCluster;
+  const server = await startServer(cluster, { port: 0 });
+  onTestFinished(() => server.close(0));
+  const path = "/document/v1/ns/mail/docid/?cluster=mail&selection=true";
+  const remove = async (more: string): Promise<readonly [number, Record<string, unknown>]> => {
+    const answer = await fetch(`http://127.0.0.1:${server.port}${path}${more}`, { method: "DELETE" });
+    return [answer.status, (await answer.json()) as Record<string, unknown>];
+  };
+  const [status, first] = await remove("");
+  expect([status, first]).toMatchObject([500, { documentCount: 5, message: "The storage failed" }]);
+  const onwards = `&continuation=${String(first["continuation"])}`;
+  const [second, failed] = await remove(onwards);
+  expect([second, failed]).toMatchObject([500, { documentCount: 5, continuation: expect.any(String) }]);
+  steps = 1;
+  const [third, nothing] = await remove(onwards);
+  expect([third, nothing["documentCount"], nothing["continuation"]]).toEqual([500, undefined, undefined]);
 });
 
 test("an Accept header that cannot be read is refused", () => {

@@ -18,7 +18,7 @@ import type {
 } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
 import { drive, type Source } from "./drive.ts";
-import { serviceError } from "./failure.ts";
+import { failedOutcome, serviceError } from "./failure.ts";
 import { MASS_DOCUMENTS, VISIT_PARTITIONS, VISIT_TURN_MS } from "./limits.ts";
 import { placeOf, sourceOf } from "./place.ts";
 
@@ -35,7 +35,11 @@ export interface VisitPlace {
 /** Where an operation on many documents works. */
 export interface MassPlace extends VisitPlace {
   readonly partition: (key: string) => {
-    apply(request: OperationRequest, timeoutMs: number): Promise<Outcome>;
+    applyRun(
+      requests: readonly OperationRequest[],
+      timeoutMs: number,
+      ends: (status: number) => boolean,
+    ): Promise<readonly Outcome[]>;
   };
 }
 
@@ -94,7 +98,10 @@ export async function visitBucket(
   }
 }
 
-/** Applies an operation to the documents of a bucket that are selected, a commit's worth at a time. */
+/**
+ * Applies an operation to the documents of a bucket that are selected, a commit's worth at a time. The documents of a page
+ * are one run, so that where it stops everything before was done, and nothing after: who goes on there does nothing twice.
+ */
 export async function applyToSelected(
   place: MassPlace,
   visit: Visit,
@@ -103,31 +110,35 @@ export async function applyToSelected(
   timeoutMs: number,
 ): Promise<MassOutcome> {
   const deadline = Deadline.in(timeoutMs);
-  const apart: { key: PartitionKey; id: string }[] = [];
   let documents = 0;
+  let walk: Walk | undefined;
   try {
-    const walk = new Walk(place, visit, "ids", step);
-    // What is left apart takes time: the step ends with the page that has some.
-    while (!walk.done && documents < step.documentsMax && apart.length === 0 && !deadline.passed) {
+    walk = new Walk(place, visit, "ids", step);
+    const goOn = (): Pick<MassOutcome, "next"> => (walk === undefined || walk.done ? {} : { next: walk.position });
+    while (!walk.done && documents < step.documentsMax && !deadline.passed) {
       const before = walk.position;
       const page = await walk.next(Math.min(MASS_DOCUMENTS, step.documentsMax - documents), step.bytesMax);
       const ids = idsOf(page);
-      const outcomes = await Promise.all(
-        ids.map((id) => {
-          const request = { ...operation, id, create: false, condition: visit.selection };
-          return place.partition(page.key).apply(request, Math.max(deadline.remainingMs, VISIT_TURN_MS));
-        }),
-      );
-      ids.forEach((id, index) => {
-        if (outcomes[index]?.status === WANTS_EMBEDDINGS) apart.push({ key: page.key as PartitionKey, id });
-      });
-      const failure = outcomes.find(({ status }) => isFailure(status) && status !== WANTS_EMBEDDINGS);
-      if (failure !== undefined) return { documents, next: before, apart, failure };
-      documents += page.documents;
+      const requests = ids.map((id) => ({ ...operation, id, create: false, condition: visit.selection }));
+      const timeLeftMs = Math.max(deadline.remainingMs, VISIT_TURN_MS);
+      const outcomes = await place.partition(page.key).applyRun(requests, timeLeftMs, isFailure);
+      const last = outcomes.at(-1);
+      if (last === undefined || !isFailure(last.status)) {
+        documents += ids.length;
+        continue;
+      }
+      const done = outcomes.length - 1;
+      documents += done;
+      const from = { partition: before.partition, after: ids[done - 1] ?? before.after };
+      if (last.status !== WANTS_EMBEDDINGS) return { documents, next: from, failure: last };
+      // Embedding takes time: the step ends with it.
+      return { documents, ...goOn(), apart: { key: page.key as PartitionKey, ids: ids.slice(done), from } };
     }
-    return walk.done ? { documents, apart } : { documents, apart, next: walk.position };
+    return { documents, ...goOn() };
   } catch (error) {
-    throw serviceError(error);
+    // What was done already is not to be done again.
+    if (walk === undefined || documents === 0) throw serviceError(error);
+    return { documents, next: walk.position, failure: failedOutcome(error) };
   }
 }
 

@@ -29,6 +29,8 @@ export interface OperationRequest {
   readonly body: Uint8Array;
   /** The embeddings of the texts that were wanted for it (docs/abi.md, embeddings); nothing if none were. */
   readonly embeddings?: Uint8Array;
+  /** It is decided and not written: only what it lacks, or why it is refused, is wanted. */
+  readonly trial?: boolean;
 }
 
 /** One read of a document. */
@@ -117,13 +119,22 @@ export interface MassOperation {
 
 /** What came of a step of an operation on many documents. */
 export interface MassOutcome {
-  /** Documents that were selected, whatever came of the operation. */
+  /** Documents that were selected and the operation was done to, or that were gone by then. */
   readonly documents: number;
+  /** Where to go on: after the last of these, so that nothing is done twice. */
   readonly next?: VisitPosition;
-  /** Those of them whose texts have to be embedded: nothing was done to them yet, and no cluster leaves them so. */
-  readonly apart?: readonly { readonly key: PartitionKey; readonly id: string }[];
+  /** Documents after these, the first of which has texts to embed: nothing was done to them yet, no cluster leaves them so. */
+  readonly apart?: Apart;
   /** Why it stopped before a document: neither that it was gone, nor that it was not selected any more. */
   readonly failure?: Outcome;
+}
+
+/** Documents of a partition that follow one another. */
+export interface Apart {
+  readonly key: PartitionKey;
+  readonly ids: readonly string[];
+  /** Where they begin. */
+  readonly from: VisitPosition;
 }
 
 /** What came of a write: 200, or the status and reason of its refusal. */

@@ -29,7 +29,6 @@ import type {
 import { Deadline } from "./deadline.ts";
 import { drive, NOWHERE } from "./drive.ts";
 import { failedOutcome, serviceError, tooLate } from "./failure.ts";
-import { FEED_APART } from "./limits.ts";
 
 /** What embeds texts for a cluster. */
 export interface TextEmbedder {
@@ -60,18 +59,24 @@ function noEmbedder(id: string): ServiceError {
   return new ServiceError({ code: "UNSUPPORTED", status: 400, number: 4, message, outcome: "not_applied" });
 }
 
+/** A partition whose writes may have to be embedded first. */
+export interface EmbeddingHandle extends PartitionHandle {
+  /** Embeds at once what it lacks, and writes when `turn` has come; if that rejects, not at all. */
+  apply(request: OperationRequest, timeoutMs: number, turn?: Promise<void>): Promise<Outcome>;
+}
+
 /** A partition whose writes and queries are embedded first, where they ask for it. */
-export function embedding(partition: PartitionHandle, how: EmbeddingSetting): PartitionHandle {
+export function embedding(partition: PartitionHandle, how: EmbeddingSetting): EmbeddingHandle {
   const { embedder, application, engine } = how;
   const embeds = application?.schemas.some((schema) => schema.embeds === true) ?? false;
   return {
-    apply: (request, timeoutMs) => {
-      if (application === undefined || !embeds) return partition.apply(request, timeoutMs);
+    apply: (request, timeoutMs, turn) => {
+      if ((application === undefined || !embeds) && turn === undefined) return partition.apply(request, timeoutMs);
       const embed: Embed = async (wanted, ms) => {
-        if (embedder === undefined) throw noEmbedder(request.id);
+        if (embedder === undefined || application === undefined) throw noEmbedder(request.id);
         return await embedder.embed(wanted, application, ms);
       };
-      return applyEmbedded(partition, request, timeoutMs, engine, embed);
+      return applyEmbedded(partition, request, timeoutMs, engine, embed, turn);
     },
     get: (request, timeoutMs) => partition.get(request, timeoutMs),
     search: (request, timeoutMs, gone) =>
@@ -81,7 +86,7 @@ export function embedding(partition: PartitionHandle, how: EmbeddingSetting): Pa
 
 /**
  * An operation on many documents, in steps; those whose texts have to be embedded are written by their own after the step
- * that met them.
+ * that met them: embedded together and written one after the other, so that after one that fails nothing is done.
  */
 export async function applyWhereEmbedded(
   visit: Visit,
@@ -90,23 +95,29 @@ export async function applyWhereEmbedded(
   timeoutMs: number,
   place: {
     applyWhere(step: VisitStep, timeoutMs: number): Promise<MassOutcome>;
-    partition(key: PartitionKey): PartitionHandle;
+    partition(key: PartitionKey): EmbeddingHandle;
   },
 ): Promise<MassOutcome> {
-  const { apart = [], ...outcome } = await place.applyWhere(step, timeoutMs);
-  const left = apart.values();
-  let failure: Outcome | undefined;
-  const applyNext = async (): Promise<void> => {
-    for (const { key, id } of left) {
+  const { apart, ...outcome } = await place.applyWhere(step, timeoutMs);
+  if (apart === undefined) return outcome;
+  const { key, ids, from } = apart;
+  let turn = Promise.resolve();
+  const outcomes = await Promise.all(
+    ids.map((id) => {
       const request = { ...operation, id, create: false, condition: visit.selection };
-      const applied = await place.partition(key).apply(request, EMBEDDED_MS);
-      if (isFailure(applied.status)) failure ??= applied;
-      if (failure !== undefined) return;
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(FEED_APART, apart.length) }, applyNext));
-  if (failure === undefined || outcome.failure !== undefined) return outcome;
-  return { documents: outcome.documents - apart.length, next: step.from, failure };
+      const applied = place.partition(key).apply(request, EMBEDDED_MS, turn);
+      turn = applied.then(({ status }) => {
+        if (isFailure(status)) throw new Error("the document before was not written");
+      });
+      turn.catch(() => undefined);
+      return applied;
+    }),
+  );
+  const done = outcomes.findIndex(({ status }) => isFailure(status));
+  const failure = outcomes[done];
+  if (failure === undefined) return { ...outcome, documents: outcome.documents + ids.length };
+  const next = { partition: from.partition, after: ids[done - 1] ?? from.after };
+  return { documents: outcome.documents + done, next, failure };
 }
 
 /** The parameter of a query that has its embeddings. */
@@ -152,16 +163,20 @@ async function applyEmbedded(
   timeoutMs: number,
   engine: Engine,
   embed: Embed,
+  turn: Promise<void> | undefined,
 ): Promise<Outcome> {
   const deadline = Deadline.in(timeoutMs);
   const answers: Uint8Array[] = [];
   let embedded = request;
   try {
-    if (request.kind === "update") return await updateEmbedded(partition, request, deadline, embed);
+    if (request.kind === "update") return await updateEmbedded(partition, request, deadline, embed, turn);
     // A text that is generated may be embedded in its turn.
     for (;;) {
       const wanted = drive(engine.embeddings(embedded), NOWHERE, deadline);
-      if (wanted.length === 0) return await partition.apply(embedded, deadline.remainingMs);
+      if (wanted.length === 0) {
+        await turn;
+        return await partition.apply(embedded, deadline.remainingMs);
+      }
       answers.push(encodeEmbeddings(await embed(wanted, deadline.remainingMs)));
       embedded = { ...request, embeddings: joined(answers) };
     }
@@ -172,23 +187,33 @@ async function applyEmbedded(
 
 /**
  * An update says which texts it makes of the document as it is then. It is decided anew with their embeddings; should
- * others have changed the document meanwhile, it may make other texts of it, which are embedded in their turn.
+ * others have changed the document meanwhile, it may make other texts of it, which are embedded in their turn. Until its
+ * turn has come it is only tried.
  */
 async function updateEmbedded(
   partition: PartitionHandle,
   request: OperationRequest,
   deadline: Deadline,
   embed: Embed,
+  turn: Promise<void> | undefined,
 ): Promise<Outcome> {
   const known: { wanted: Uint8Array; embeddings: Uint8Array }[] = [];
-  let outcome = await partition.apply(request, deadline.remainingMs);
-  while (outcome.status === WANTS_EMBEDDINGS && outcome.wanted !== undefined) {
-    const { wanted } = outcome;
-    known.push({ wanted, embeddings: encodeEmbeddings(await embed(decodeWanted(wanted), deadline.remainingMs)) });
-    if (deadline.passed) throw tooLate();
-    outcome = await partition.apply({ ...request, embeddings: encodeKnown(known) }, deadline.remainingMs);
+  const apply = async (trial: boolean): Promise<Outcome> => {
+    for (;;) {
+      const embeddings = known.length === 0 ? {} : { embeddings: encodeKnown(known) };
+      const asked = { ...request, ...embeddings, ...(trial && { trial }) };
+      const outcome = await partition.apply(asked, deadline.remainingMs);
+      const { status, wanted } = outcome;
+      if (status !== WANTS_EMBEDDINGS || wanted === undefined) return outcome;
+      known.push({ wanted, embeddings: encodeEmbeddings(await embed(decodeWanted(wanted), deadline.remainingMs)) });
+      if (deadline.passed) throw tooLate();
+    }
+  };
+  if (turn !== undefined) {
+    await apply(true);
+    await turn;
   }
-  return outcome;
+  return await apply(false);
 }
 
 function joined(parts: readonly Uint8Array[]): Uint8Array {

@@ -11,7 +11,6 @@ import type {
   FeedOptions,
   MassOperation,
   MassOutcome,
-  PartitionHandle,
   PartitionKey,
   SearchRequest,
   SearchScope,
@@ -20,7 +19,7 @@ import type {
   VisitStep,
 } from "./cluster.ts";
 import { prepareDeployment } from "./deployment.ts";
-import { applyWhereEmbedded } from "./embedding.ts";
+import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
@@ -69,7 +68,7 @@ export class LocalCluster implements Cluster {
     });
   }
 
-  partition(key: PartitionKey): PartitionHandle {
+  partition(key: PartitionKey): EmbeddingHandle {
     return this.#models.around(this.#host.partition(key));
   }
 

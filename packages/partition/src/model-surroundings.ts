@@ -5,7 +5,13 @@
 import { type ApplicationReport, type Engine, fileOfPackage } from "@brooklet/core";
 import type { Storage } from "@brooklet/store";
 import type { Answer, PartitionHandle, SearchRequest } from "./cluster.ts";
-import { type EmbeddingSetting, embeddedSearch, embedding, type TextEmbedder } from "./embedding.ts";
+import {
+  type EmbeddingHandle,
+  type EmbeddingSetting,
+  embeddedSearch,
+  embedding,
+  type TextEmbedder,
+} from "./embedding.ts";
 import { type ModelRunner, type ModelSetting, modelledSearch, modelling } from "./modelling.ts";
 
 /** The models of a cluster, and where what is deployed is stored. */
@@ -30,7 +36,7 @@ export class ModelSurroundings {
   }
 
   /** A partition with its models. */
-  around(partition: PartitionHandle): PartitionHandle {
+  around(partition: PartitionHandle): EmbeddingHandle {
     return embedding(modelling(partition, this.#modelling()), this.#embedding());
   }
 

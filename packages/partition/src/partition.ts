@@ -32,6 +32,14 @@ import { loadPartition } from "./loading.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { placeOf, sourceOf } from "./place.ts";
 
+/** What a write came to: its outcome, if what it waits for is committed. */
+interface Begun {
+  readonly outcome: Outcome;
+  readonly committed: Promise<void>;
+  /** It is in the queue itself. */
+  readonly isWrite?: true;
+}
+
 /** A write that finds no room after so many folds gives up: others fill the tail as fast as it is folded. */
 const FOLDS_MAX = 16;
 
@@ -50,29 +58,70 @@ export class Partition implements PartitionHandle {
   }
 
   async apply(request: OperationRequest, timeoutMs: number): Promise<Outcome> {
+    return (await this.#begin(request, Deadline.in(timeoutMs))).outcome;
+  }
+
+  /**
+   * Applies operations in their order, as one run: after the first whose status `ends` it, nothing is done. What came of
+   * each up to that one. Never rejects.
+   */
+  async applyRun(
+    requests: readonly OperationRequest[],
+    timeoutMs: number,
+    ends: (status: number) => boolean,
+  ): Promise<readonly Outcome[]> {
     const deadline = Deadline.in(timeoutMs);
+    const run = {};
+    const outcomes: Promise<Outcome>[] = [];
+    for (const request of requests) {
+      const { outcome, decided } = await this.#begin(request, deadline, run);
+      outcomes.push(outcome);
+      if (ends(decided)) break;
+    }
+    const all = await Promise.all(outcomes);
+    const end = all.findIndex(({ status }) => ends(status));
+    return end < 0 ? all : all.slice(0, end + 1);
+  }
+
+  /** Decides a write and queues it in one turn, as soon as there is room. What was decided is known before it is committed. */
+  async #begin(
+    request: OperationRequest,
+    deadline: Deadline,
+    run?: object,
+  ): Promise<{ readonly decided: number; readonly outcome: Promise<Outcome> }> {
     try {
       await this.#room(deadline);
-      const base = this.#bucket.settled(this.#key, request.id);
-      let mutation: Mutation;
-      try {
-        mutation = this.#decide(request, deadline);
-      } catch (refusal) {
-        // A condition may have been refused for a write that nobody else can see yet.
-        await base;
-        throw refusal;
-      }
-      const { operation, ignoredFields, ignoredOperation, wanted } = mutation;
-      if (wanted !== undefined) return { status: WANTS_EMBEDDINGS, wanted };
-      if (operation === undefined) await base;
-      else {
-        await this.#bucket.write(this.#key, operation, { id: request.id, decided: true });
-        this.#maintenance.written(this.#bucket, this.#key);
-      }
-      return { status: 200, ...(ignoredFields && { ignoredFields }), ...(ignoredOperation && { ignoredOperation }) };
+      const { outcome, committed, isWrite } = this.#queue(request, deadline, run);
+      const done = (): Outcome => {
+        if (isWrite) this.#maintenance.written(this.#bucket, this.#key);
+        return outcome;
+      };
+      return { decided: outcome.status, outcome: committed.then(done, failedOutcome) };
     } catch (error) {
-      return failedOutcome(error);
+      const outcome = failedOutcome(error);
+      return { decided: outcome.status, outcome: Promise.resolve(outcome) };
     }
+  }
+
+  #queue(request: OperationRequest, deadline: Deadline, run: object | undefined): Begun {
+    const base = this.#bucket.settled(this.#key, request.id, run);
+    let mutation: Mutation;
+    try {
+      mutation = this.#decide(request, deadline);
+    } catch (refusal) {
+      // A condition may have been refused for a write that nobody else can see yet.
+      return { outcome: failedOutcome(refusal), committed: base };
+    }
+    const { operation, ignoredFields, ignoredOperation, wanted } = mutation;
+    if (wanted !== undefined) return { outcome: { status: WANTS_EMBEDDINGS, wanted }, committed: Promise.resolve() };
+    const outcome = {
+      status: 200,
+      ...(ignoredFields && { ignoredFields }),
+      ...(ignoredOperation && { ignoredOperation }),
+    };
+    if (operation === undefined || request.trial === true) return { outcome, committed: base };
+    const about = { id: request.id, decided: true, ...(run && { run }) };
+    return { outcome, committed: this.#bucket.write(this.#key, operation, about), isWrite: true };
   }
 
   /** Loads operations of a feed; what comes of each, but for those that are simply done. Never rejects. */

@@ -24,7 +24,7 @@ import type {
   VisitStep,
 } from "./cluster.ts";
 import { deploymentUnderWay, prepareDeployment } from "./deployment.ts";
-import { applyWhereEmbedded } from "./embedding.ts";
+import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
@@ -95,7 +95,7 @@ export class ThreadCluster implements Cluster {
     });
   }
 
-  partition(key: PartitionKey): PartitionHandle {
+  partition(key: PartitionKey): EmbeddingHandle {
     const thread = this.#threadOf(this.bucketOf(key));
     const partition: PartitionHandle = {
       apply: (request, timeoutMs) => {
@@ -175,7 +175,7 @@ export class ThreadCluster implements Cluster {
       const request = { visit, step: of, operation: { ...operation, body } };
       return this.#threadOf(of.bucket).call("applyWhere", request, [body], of.key, ms);
     };
-    const partition = (key: PartitionKey): PartitionHandle => this.partition(key);
+    const partition = (key: PartitionKey): EmbeddingHandle => this.partition(key);
     return await applyWhereEmbedded(visit, step, operation, timeoutMs, { applyWhere: inThread, partition });
   }
 

@@ -24,12 +24,22 @@ export interface About {
   readonly id: string;
   /** Whether the write was decided on what is queued before it: it cannot stand if that fails. */
   readonly decided: boolean;
+  /** The run it belongs to: none of a run is made after one of it failed. Any object, known by its identity. */
+  readonly run?: object;
+}
+
+/** What is known of a run. */
+interface Run {
+  failure?: { readonly error: unknown };
 }
 
 interface Waiting extends TailEntry {
   readonly place: string;
   /** The write it was decided on, if that was not committed yet. */
   readonly base: Waiting | undefined;
+  readonly run: Run | undefined;
+  /** Runs that end if it fails. */
+  readonly watchers: Run[];
   readonly committed: Promise<void>;
   readonly done: () => void;
   readonly failed: (error: unknown) => void;
@@ -47,6 +57,7 @@ export class Bucket {
   #queue: Waiting[] = [];
   /** The last write in the queue on each document. */
   readonly #newest = new Map<string, Waiting>();
+  readonly #runs = new WeakMap<object, Run>();
   #scheduled = false;
   #logBytes = 0;
   #commits = 0;
@@ -98,6 +109,8 @@ export class Bucket {
 
   /** Appends an operation to the tail of `key`. Settles after the commit that holds it is on stable storage, or failed. */
   write(key: string, bytes: Uint8Array, about: About = { id: "", decided: false }): Promise<void> {
+    const run = this.#runOf(about.run);
+    if (run?.failure !== undefined) return Promise.reject(run.failure.error);
     const place = placeOf(key, about.id);
     let done!: () => void;
     let failed!: (error: unknown) => void;
@@ -105,7 +118,8 @@ export class Bucket {
       [done, failed] = [resolve, reject];
     });
     const base = about.decided ? this.#newest.get(place) : undefined;
-    const waiting: Waiting = { key, bytes, place, base, committed, done, failed };
+    const watchers = run === undefined ? [] : [run];
+    const waiting: Waiting = { key, bytes, place, base, run, watchers, committed, done, failed };
     this.#queue.push(waiting);
     if (about.id !== "") this.#newest.set(place, waiting);
     this.#schedule();
@@ -114,10 +128,14 @@ export class Bucket {
 
   /**
    * Settles as the newest queued write on a document does, or at once if there is none. What was decided on that write and
-   * writes nothing itself, a refused condition for one, is told only then: others cannot see the write before.
+   * writes nothing itself, a refused condition for one, is told only then: others cannot see the write before. If it
+   * belongs to a run, that ends with the write.
    */
-  settled(key: string, id: string): Promise<void> {
-    return this.#newest.get(placeOf(key, id))?.committed ?? Promise.resolve();
+  settled(key: string, id: string, run?: object): Promise<void> {
+    const newest = this.#newest.get(placeOf(key, id));
+    const watcher = this.#runOf(run);
+    if (watcher !== undefined) newest?.watchers.push(watcher);
+    return newest?.committed ?? Promise.resolve();
   }
 
   /** The newest operation on a document that is queued and not committed: whoever changes the document goes on from it. */
@@ -174,7 +192,7 @@ export class Bucket {
       this.store.append(batch);
     } catch (error) {
       this.#reopenAfter(error);
-      for (const waiting of [...batch, ...this.#takeBasedOn(batch)]) {
+      for (const waiting of [...batch, ...this.#takeBasedOn(batch, error)]) {
         this.#forget(waiting);
         waiting.failed(error);
       }
@@ -192,12 +210,25 @@ export class Bucket {
     if (this.#newest.get(waiting.place) === waiting) this.#newest.delete(waiting.place);
   }
 
-  /** Takes out of the queue what was decided on writes that failed. */
-  #takeBasedOn(batch: readonly Waiting[]): Waiting[] {
-    const failed = new Set(batch);
-    const based = this.#queue.filter((waiting) => {
-      if (waiting.base === undefined || !failed.has(waiting.base)) return false;
+  #runOf(run: object | undefined): Run | undefined {
+    if (run === undefined) return undefined;
+    const known = this.#runs.get(run) ?? {};
+    this.#runs.set(run, known);
+    return known;
+  }
+
+  /** Takes out of the queue what was decided on writes that failed, and what comes after them in a run. */
+  #takeBasedOn(batch: readonly Waiting[], error: unknown): Waiting[] {
+    const failed = new Set<Waiting>();
+    const fail = (waiting: Waiting): void => {
       failed.add(waiting);
+      for (const run of waiting.watchers) run.failure ??= { error };
+    };
+    batch.forEach(fail);
+    const based = this.#queue.filter((waiting) => {
+      const isBased = waiting.base !== undefined && failed.has(waiting.base);
+      if (!isBased && waiting.run?.failure === undefined) return false;
+      fail(waiting);
       return true;
     });
     this.#queue = this.#queue.filter((waiting) => !failed.has(waiting));

@@ -130,3 +130,39 @@ test("a partition that was forgotten is read again with another layout number", 
   expect(after.layout).not.toBe(before.layout);
   expect({ ...after, layout: 0 }).toEqual({ ...before, layout: 0 });
 });
+
+test("of a run nothing is made after a write that failed, and others are no worse for it", async () => {
+  const { open, fail } = faulty();
+  const bucket = bucketOn(open);
+  const run = {};
+  const write = (index: number): Promise<void> =>
+    bucket.write("g:a", Uint8Array.of(index % 256, index >> 8), { id: `d${index}`, decided: true, run });
+  // More than one transaction, the first of which fails.
+  fail(new StoreError("full", "no space"));
+  const ofRun = Array.from({ length: 1_500 }, (_, index) => write(index));
+  const other = bucket.write("g:b", Uint8Array.of(7));
+  const outcomes = await Promise.allSettled(ofRun);
+  expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(["rejected"]));
+  await other;
+  await expect(write(2_000)).rejects.toThrow("no space");
+  expect(bucket.store.state("g:a").number).toBe(0);
+  expect(bucket.store.state("g:b").operations).toBe(1);
+});
+
+test("a run ends with a write of others that something of it was refused for", async () => {
+  const { open, fail } = faulty();
+  const bucket = bucketOn(open);
+  const run = {};
+  fail(new StoreError("full", "no space"));
+  const others = bucket.write("g:a", Uint8Array.of(1), { id: "d1", decided: true });
+  const filling = Promise.allSettled(Array.from({ length: 1_100 }, () => bucket.write("g:b", Uint8Array.of(2))));
+  const before = bucket.settled("g:a", "d1", run);
+  const after = bucket.write("g:a", Uint8Array.of(3), { id: "d2", decided: true, run });
+  expect((await Promise.allSettled([others, before, after])).map(({ status }) => status)).toEqual([
+    "rejected",
+    "rejected",
+    "rejected",
+  ]);
+  await filling;
+  expect(bucket.store.state("g:a").number).toBe(0);
+});

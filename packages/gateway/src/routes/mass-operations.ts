@@ -2,7 +2,7 @@
  * Updates, removals and copies of the documents a selection selects, for as long as a time chunk; the answer says how
  * many were selected and, if there may be more, where to go on. The selection is looked at again when each is written.
  */
-import type { MassOperation, VisitPosition } from "@brooklet/partition";
+import type { MassOperation, MassOutcome, VisitPosition } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import { type Call, NO_BYTES, type Reply } from "../call.ts";
 import { demandContentCluster, type GatewayContext } from "../context.ts";
@@ -104,6 +104,13 @@ interface Applied {
   readonly failure: string | undefined;
 }
 
+/** A step that was not done. Where others were done before, the answer has to say where to go on. */
+function stopped(error: unknown, next: VisitPosition, isBegun: boolean): MassOutcome {
+  if (!(isBegun && ServiceError.is(error))) throw error;
+  const { status, message, outcome } = error;
+  return { documents: 0, next, failure: { status, message, ...(outcome && { outcome }) } };
+}
+
 /** Goes through the buckets one after the other until the time is over. */
 async function applyAll(
   { plan }: DocumentSet,
@@ -123,7 +130,8 @@ async function applyAll(
     const { partition, after } = position;
     const bounds = { documentsMax: DOCUMENTS_MAX, bytesMax: STEP_BYTES };
     const step = { bucket, from: { partition, after }, ...bounds, ...(key === undefined ? {} : { key }) };
-    const outcome = await access.applyWhere(visit, step, operation, Math.max(endMs - performance.now(), 1));
+    const asked = access.applyWhere(visit, step, operation, Math.max(endMs - performance.now(), 1));
+    const outcome = await asked.catch((error: unknown) => stopped(error, position, documents > 0));
     documents += outcome.documents;
     failure = outcome.failure === undefined ? undefined : (outcome.failure.message ?? "The operation failed");
     position = outcome.next ?? { partition: 0, after: "" };
