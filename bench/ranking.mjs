@@ -351,9 +351,7 @@ async function mixed() {
     for (const [at, { name }] of kinds.entries()) {
       const { ms, ratio } = times[at];
       const goal = goals[at] === undefined ? "" : ` (goal ≤ ${goals[at]}: ${ratio <= goals[at] ? "met" : "MISSED"})`;
-      process.stdout.write(
-        `${name}: p50 ${ms.toFixed(3)} ms, ${ratio.toFixed(2)} × the neighbours alone${goal}\n`,
-      );
+      process.stdout.write(`${name}: p50 ${ms.toFixed(3)} ms, ${ratio.toFixed(2)} × the neighbours alone${goal}\n`);
     }
   });
 }
