@@ -18,7 +18,7 @@ use crate::sd::tree::SchemaTree;
 use crate::services::{EmbedderConfig, GeneratorConfig, LanguageModelConfig, SearchChain, generators, language};
 use crate::significance::{self, SignificanceModels};
 use crate::suggest::did_you_mean;
-use crate::{constant_files, expression_files, overrides, query_profiles, resolve, services, validate};
+use crate::{constant_files, expression_files, model_files, overrides, query_profiles, resolve, services, validate};
 
 /// A deployed application.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,7 +43,7 @@ pub struct Application {
     pub overrides: Vec<Override>,
     /// Model files that ranking can read, `.json` below `models/`, by their path there.
     pub models: BTreeMap<String, Arc<[u8]>>,
-    /// What ONNX files say of themselves, by their path in the package; of a file that is none, why.
+    /// What ONNX files say of themselves, by their path in the package or their address; of a file that is none, why.
     pub onnx_files: BTreeMap<String, Result<Arc<OnnxSignature>, String>>,
     /// In how many documents of other corpora words stand.
     pub significance: SignificanceModels,
@@ -106,6 +106,14 @@ impl Application {
     /// # Errors
     /// If anything in it is malformed, contradictory, or not supported; the message names file, line and column.
     pub fn deploy(files: &[(String, Vec<u8>)]) -> Result<Application, Rejection> {
+        Application::deploy_with(files, &[])
+    }
+
+    /// Deploys a package whose models have addresses: the outlines of those that the host has, by their address.
+    ///
+    /// # Errors
+    /// As of [`Application::deploy`]; and if a model is not among them.
+    pub fn deploy_with(files: &[(String, Vec<u8>)], models: &[(String, Vec<u8>)]) -> Result<Application, Rejection> {
         let package = Package::sort(files)?;
         let Some((path, content)) = package.services else {
             return Err(Rejection::new(Code::InvalidApplication, "services.xml is missing in the application package"));
@@ -116,7 +124,7 @@ impl Application {
             Some((path, content)) => overrides::read(path, content)?,
             None => Vec::new(),
         };
-        let (models, onnx_files) = model_files(&package);
+        let (models, onnx_files) = model_files::read(&package, models);
         let significance = significance::read(&services.significance_models, &package)?;
         let mut warnings = package.warnings;
         warnings.extend(services.warnings);
@@ -139,7 +147,7 @@ impl Application {
             warnings.push(format!("Schema '{}' is in no content cluster: it is not served", other.schema.name));
         }
         for schema in &schemas {
-            check_onnx_models(schema, &onnx_files)?;
+            model_files::check(schema, &onnx_files)?;
             warnings.extend(check_embedders(schema, &services.embedders)?);
         }
         let generators =
@@ -211,41 +219,6 @@ impl Application {
     }
 }
 
-/// Files of models: decision trees by their path below `models/`, and what ONNX files say of themselves.
-#[allow(clippy::type_complexity, reason = "two fields of the application")]
-fn model_files(
-    package: &Package<'_>,
-) -> (BTreeMap<String, Arc<[u8]>>, BTreeMap<String, Result<Arc<OnnxSignature>, String>>) {
-    let trees = package.files.iter().filter_map(|(path, content)| {
-        let name = path.strip_prefix("models/").filter(|name| name.ends_with(".json"))?;
-        Some((name.to_owned(), Arc::from(*content)))
-    });
-    let onnx = package.files.iter().filter(|(path, _)| path.ends_with(".onnx")).map(|(path, content)| {
-        let signature = OnnxSignature::read(content).map(Arc::new).map_err(|rejection| rejection.message);
-        ((*path).to_owned(), signature)
-    });
-    (trees.collect(), onnx.collect())
-}
-
-/// Every model that is defined must be one, also where no expression calls it.
-fn check_onnx_models(
-    schema: &Schema,
-    files: &BTreeMap<String, Result<Arc<OnnxSignature>, String>>,
-) -> Result<(), Rejection> {
-    for model in schema.rank_profiles.iter().flat_map(|profile| &profile.onnx_models) {
-        let path = Rejection::quote(&model.file);
-        match files.get(&model.file) {
-            _ if !model.file.ends_with(".onnx") => {
-                return Err(model.place.reject(format!("the file of an onnx-model ends with .onnx: {path}")));
-            }
-            None => return Err(model.place.reject(format!("Unable to find ONNX model '{path}'"))),
-            Some(Err(why)) => return Err(model.place.reject(format!("{path} cannot be used: {why}"))),
-            Some(Ok(_)) => {}
-        }
-    }
-    Ok(())
-}
-
 /// Holds what scripts embed with against the components. A server may have embedders of its own, so one that is no
 /// component is only warned about.
 fn check_embedders(schema: &Schema, embedders: &[EmbedderConfig]) -> Result<Vec<String>, Rejection> {
@@ -272,7 +245,7 @@ fn check_embedders(schema: &Schema, embedders: &[EmbedderConfig]) -> Result<Vec<
 }
 
 /// The schemas of a package, with the rank profiles and expressions that stand in files of their own.
-fn schema_trees(package: &Package<'_>) -> Result<Vec<SchemaTree>, Rejection> {
+pub(crate) fn schema_trees(package: &Package<'_>) -> Result<Vec<SchemaTree>, Rejection> {
     let mut trees = Vec::new();
     for (path, content) in &package.schemas {
         let tree = schema_file(&SourceFile::new(path, (*content).to_owned()))?;

@@ -13,6 +13,7 @@ mod field;
 pub mod indexing;
 mod lz4;
 mod match_settings;
+mod model_files;
 mod onnx;
 mod overrides;
 mod package;
@@ -34,6 +35,7 @@ pub use field::{DistanceMetric, Field, FieldSet, Origin, RankMode, RankType, Rol
 pub use match_settings::{
     MAX_LENGTH_BYTES, MatchKind, MatchMode, MatchSettings, Normalizing, SortFunction, SortOrder, SortStrength, Sorting,
 };
+pub use model_files::ModelAddresses;
 pub use onnx::{OnnxSignature, OnnxSize, OnnxValue};
 pub use place::{Place, SourceText};
 pub use query_profiles::{FieldType, ProfileType, ProfileValue, QueryProfile, QueryProfiles, TypedField};

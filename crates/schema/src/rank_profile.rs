@@ -94,8 +94,10 @@ pub struct OnnxModel {
     pub name: String,
     /// Where it is defined.
     pub place: Place,
-    /// Its file in the application package.
+    /// Its file in the application package, or its address.
     pub file: String,
+    /// Whether that is an address.
+    pub is_address: bool,
     /// The expressions of inputs, by the name in the graph. An input that is not listed is what has its name: a function,
     /// a constant, a field, or an input of the query.
     pub inputs: Vec<(String, SourceText)>,

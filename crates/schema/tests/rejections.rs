@@ -224,15 +224,59 @@ fn what_is_known_but_not_supported_is_named() {
         Code::InvalidApplication,
         "schemas/t.sd:2:13: the file of an onnx-model ends with .onnx: m.bin",
     );
-    unsupported(
-        &with("onnx-model m { uri: https://models/m.onnx\n }"),
-        "schemas/t.sd:2:17: an onnx-model from an address (put the file into the package) is not supported yet",
+    invalid(
+        &with("onnx-model m { uri: file:///etc/passwd\n }"),
+        "schemas/t.sd:2:17: 'file:///etc/passwd' is no address: it begins with https:// or http://, and has no spaces",
     );
+    invalid(
+        &with("onnx-model m { file: m.onnx\n uri: https://models/m.onnx\n }"),
+        "schemas/t.sd:3:2: the onnx-model 'm' has one 'file' or 'uri'",
+    );
+    invalid(&with("onnx-model m { }"), "schemas/t.sd:2:13: the onnx-model 'm' needs 'file' or 'uri'");
     says(
         &with("rank-profile p { constants { c tensor(x[2]): file:c.json } }"),
         Code::InvalidApplication,
         "schemas/t.sd:2:31: there is no file c.json",
     );
+}
+
+#[test]
+fn models_by_address_are_told_and_must_be_given_with_the_package() {
+    let sd = "schema t { document t { }
+      onnx-model m { uri: \"https://models/m.onnx?rev=2\"
+      }
+      rank-profile p {
+        onnx-model n { uri: http://models/n
+        }
+      }
+      rank-profile q { onnx-model o { url: https://models/m.onnx?rev=2
+      } } }";
+    let services = SERVICES.replace(
+        "</services>",
+        "<container id='k' version='1.0'><component id='e' type='hugging-face-embedder'>
+         <transformer-model url='https://models/e.onnx'/><tokenizer-model path='t.json'/></component></container></services>",
+    );
+    let files = package(&[("services.xml", services.as_str()), ("schemas/t.sd", sd)]);
+    let addresses = Application::model_addresses(&files).expect("it can be read");
+    assert_eq!(
+        addresses.to_json(),
+        r#"{"ranking":["http://models/n","https://models/m.onnx?rev=2"],"embedders":["https://models/e.onnx"]}"#
+    );
+    let missing = |name: &str, place: &str, address: &str| {
+        format!(
+            "schemas/t.sd:{place}: the model of '{name}' is not on this server, and nothing is downloaded by a deploy: \
+             run 'brooklet model pull {address}' (with the --model-cache of the server) and deploy again"
+        )
+    };
+    let refused = |models: &[(String, Vec<u8>)]| Application::deploy_with(&files, models).expect_err("one is missing");
+    invalid(&refused(&[]), &missing("m", "2:18", "https://models/m.onnx?rev=2"));
+    // A graph of a node and an output, none of which matters here.
+    let graph = [0x3a, 9, 0x0a, 2, 0x22, 0, 0x62, 3, 0x0a, 1, b'y'];
+    let given = |address: &str, content: &[u8]| (address.to_owned(), content.to_vec());
+    let first = given("https://models/m.onnx?rev=2", &graph);
+    assert!(refused(std::slice::from_ref(&first)).message.contains("brooklet model pull http://models/n'"));
+    let rejection = refused(&[first, given("http://models/n", b"<html>")]);
+    assert!(rejection.message.contains("http://models/n cannot be used: "), "{rejection}");
 }
 
 #[test]

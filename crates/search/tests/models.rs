@@ -2,15 +2,13 @@
 //! The models are functions of this test; the host runs them between two searches, as the product does.
 mod host;
 
-use std::collections::BTreeMap;
-
 use brooklet_schema::Application;
 use brooklet_search::Deployed;
 use brooklet_task::Rejection;
-use brooklet_task::bytes::{Reader, Writer};
+use brooklet_task::bytes::Writer;
+use host::model_runs::{self, FLOAT, Search, Wanted};
 use host::{Answer, Host, services};
 
-const FLOAT: u8 = 1;
 const INT64: u8 = 7;
 
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
@@ -146,51 +144,6 @@ fn host() -> Host {
     host
 }
 
-/// A run that was wanted: file, outputs, inputs by name, and its key.
-struct Wanted {
-    key: (u64, u64),
-    file: String,
-    settings: usize,
-    is_batched: bool,
-    outputs: Vec<String>,
-    inputs: BTreeMap<String, Vec<f64>>,
-}
-
-fn unhex(text: &str) -> Vec<u8> {
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
-}
-
-fn wanted(answer: &Answer) -> Vec<Wanted> {
-    let bytes = unhex(&answer.body);
-    let mut reader = Reader::new(&bytes);
-    assert!(reader.u32().unwrap() > 0, "a timeout");
-    assert_eq!(reader.u8().unwrap(), 0);
-    let mut all = Vec::new();
-    for _ in 0..reader.varint().unwrap() {
-        let key = (reader.u64().unwrap(), reader.u64().unwrap());
-        let file = reader.text().unwrap().to_owned();
-        let settings = reader.varint().unwrap() as usize;
-        (0..settings * 2).for_each(|_| assert!(!reader.text().unwrap().is_empty()));
-        let is_batched = reader.u8().unwrap() == 1;
-        let outputs = (0..reader.varint().unwrap()).map(|_| reader.text().unwrap().to_owned()).collect();
-        let mut inputs = BTreeMap::new();
-        for _ in 0..reader.varint().unwrap() {
-            let (name, element) = (reader.text().unwrap().to_owned(), reader.u8().unwrap());
-            let cells: u64 = (0..reader.varint().unwrap()).map(|_| reader.varint().unwrap()).product();
-            let bytes = reader.bytes().unwrap();
-            let values: Vec<f64> = match element {
-                FLOAT => bytes.chunks(4).map(|of| f64::from(f32::from_le_bytes(of.try_into().unwrap()))).collect(),
-                _ => bytes.chunks(8).map(|of| i64::from_le_bytes(of.try_into().unwrap()) as f64).collect(),
-            };
-            assert_eq!(values.len() as u64, cells);
-            inputs.insert(name, values);
-        }
-        all.push(Wanted { key, file, settings, is_batched, outputs, inputs });
-    }
-    reader.end().unwrap();
-    all
-}
-
 /// What the models of this test make of their inputs.
 fn output(run: &Wanted, name: &str) -> Vec<f32> {
     if run.file == "models/cross.onnx" {
@@ -204,35 +157,6 @@ fn output(run: &Wanted, name: &str) -> Vec<f32> {
     vec![if name == "twice" { score * 2.0 } else { score } as f32]
 }
 
-fn given(runs: &[Wanted], of: &dyn Fn(&Wanted, &str) -> Vec<f32>, writer: &mut Writer) {
-    for run in runs {
-        writer.u64(run.key.0);
-        writer.u64(run.key.1);
-        writer.varint(run.outputs.len() as u64);
-        for name in &run.outputs {
-            writer.text(name);
-            writer.u8(FLOAT);
-            writer.bytes(&of(run, name).into_iter().flat_map(f32::to_le_bytes).collect::<Vec<_>>());
-        }
-    }
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let word = chunk.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let digit = DIGITS[(word >> (18 - 6 * place) & 63) as usize] as char;
-            text.push(if place > chunk.len() { '=' } else { digit });
-        }
-    }
-    text
-}
-
-/// A search with some parameters.
-type Search<'a> = &'a dyn Fn(&[(&str, &str)]) -> Answer;
-
 /// Asks until nothing is wanted; the answer, and the runs of each round.
 fn ask(search: Search<'_>, parameters: &[(&str, &str)]) -> (Answer, Vec<Vec<Wanted>>) {
     ask_with(search, parameters, &output)
@@ -243,20 +167,8 @@ fn ask_with(
     parameters: &[(&str, &str)],
     of: &dyn Fn(&Wanted, &str) -> Vec<f32>,
 ) -> (Answer, Vec<Vec<Wanted>>) {
-    let mut rounds: Vec<Vec<Wanted>> = Vec::new();
-    loop {
-        let mut writer = Writer::new();
-        writer.varint(rounds.iter().map(Vec::len).sum::<usize>() as u64);
-        rounds.iter().for_each(|runs| given(runs, of, &mut writer));
-        let outputs = base64(&writer.finish());
-        let all = [parameters, &[("brooklet.models", outputs.as_str())]].concat();
-        let answer = search(&all);
-        if answer.status != 0 {
-            return (answer, rounds);
-        }
-        rounds.push(wanted(&answer));
-        assert!(rounds.len() < 5, "it never ends");
-    }
+    let floats = |run: &Wanted, name: &str| (FLOAT, of(run, name).into_iter().map(f64::from).collect());
+    model_runs::ask(search, parameters, &floats)
 }
 
 fn shown(answer: &Answer) -> Vec<(String, f64)> {
@@ -411,7 +323,7 @@ fn what_does_not_fit_is_refused_at_deploy() {
         ),
         (with("file: models/x.onnx", "sum(onnx(m))"), dot(), "Unable to find ONNX model 'models/x.onnx'"),
         (with("file: models/m.onnx\n input a: sum(onnx(m))\n input b: 1", "sum(onnx(m))"), dot(), "depend on itself"),
-        (with("uri: https://x/m.onnx", "1"), dot(), "an onnx-model from an address"),
+        (with("uri: https://x/m.onnx", "1"), dot(), "run 'brooklet model pull https://x/m.onnx'"),
         (with("file: models/m.onnx\n execution-mode: wild", "1"), dot(), "not a legal value of execution-mode"),
         (with(bound, "sum(onnx(m))"), Vec::new(), "it has no graph"),
         (with(bound, "sum(onnx(m))"), b"a text".to_vec(), "it is no ONNX model, or cut short"),

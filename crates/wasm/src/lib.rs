@@ -61,6 +61,16 @@ impl Core {
         Ok(report)
     }
 
+    /// The addresses of models that a package names, as JSON (docs/abi.md, package). Nothing is deployed.
+    ///
+    /// # Errors
+    /// A rejection as JSON.
+    pub fn models(&self, package: &[u8]) -> Result<String, JsValue> {
+        let addresses =
+            named_contents(&mut Reader::new(package)).and_then(|files| Application::model_addresses(&files));
+        addresses.map(|addresses| addresses.to_json()).map_err(|rejection| thrown(&rejection))
+    }
+
     /// The report of what is deployed; empty before.
     #[must_use]
     pub fn application(&self) -> String {
@@ -117,14 +127,19 @@ fn reserve(cache_bytes: usize) {
     std::hint::black_box(&room);
 }
 
+/// Texts with bytes: the files of a package by path, outlines of models by address.
+fn named_contents(reader: &mut Reader) -> Result<Vec<(String, Vec<u8>)>, Rejection> {
+    let count = reader.count(2)?;
+    (0..count).map(|_| Ok((reader.text()?.to_owned(), reader.bytes()?.to_vec()))).collect()
+}
+
 impl Core {
     fn try_deploy(&self, package: &[u8]) -> Result<(Deployed, String), Rejection> {
         let mut reader = Reader::new(package);
-        let mut files = Vec::new();
-        for _ in 0..reader.count(2)? {
-            files.push((reader.text()?.to_owned(), reader.bytes()?.to_vec()));
-        }
-        let mut application = Application::deploy(&files)?;
+        let files = named_contents(&mut reader)?;
+        let models = if reader.remaining() > 0 { named_contents(&mut reader)? } else { Vec::new() };
+        reader.end()?;
+        let mut application = Application::deploy_with(&files, &models)?;
         if let Some(current) = &self.deployed {
             let notes = current.application.validate_change(&application)?;
             application.warnings.extend(notes);

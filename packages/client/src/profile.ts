@@ -10,9 +10,17 @@ import type { FieldDefinition, FieldMap } from "./field.ts";
 export type Expression = string;
 
 /** An ONNX model that ranks. */
-export interface OnnxModel {
+export type OnnxModel = OnnxModelPlace & OnnxModelSettings;
+
+/** Where an ONNX model is. */
+export type OnnxModelPlace =
   /** Its file in the application (`deploy(…, { files })`). */
-  readonly file: string;
+  | { readonly file: string }
+  /** Its address, from which `brooklet model pull` downloaded it for the server; a deploy downloads nothing. */
+  | { readonly url: string };
+
+/** What an ONNX model is given, and what it gives. */
+export interface OnnxModelSettings {
   /** What each input of the model is. One that is not listed is the function, field or query input of its name. */
   readonly inputs?: Readonly<Record<string, Expression>>;
   /** Names for outputs of the model: `{ logits: "score" }` is `onnx(name).score`. The first one needs none. */

@@ -132,9 +132,10 @@ function globalPhaseLines(phase: Profile["globalPhase"]): string[] {
   return block("global-phase", [...count, `expression: ${oneLine(expression)}`]);
 }
 
-function modelLines(name: string, { file, inputs = {}, outputs = {}, threads }: OnnxModel): string[] {
+function modelLines(name: string, model: OnnxModel): string[] {
+  const { inputs = {}, outputs = {}, threads } = model;
   return block(`onnx-model ${name}`, [
-    `file: ${file}`,
+    "url" in model ? `uri: ${model.url}` : `file: ${model.file}`,
     ...Object.entries(inputs).map(([input, expression]) => `input ${JSON.stringify(input)}: ${oneLine(expression)}`),
     ...Object.entries(outputs).map(([output, known]) => `output ${JSON.stringify(output)}: ${known}`),
     ...(threads === undefined ? [] : [`intraop-threads: ${threads}`]),

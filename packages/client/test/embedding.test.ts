@@ -105,6 +105,7 @@ test("a profile has its models and its global phase", () => {
               outputs: { logits: "score" },
               threads: 2,
             },
+            remote: { url: "https://models/m.onnx", inputs: { x: "query(t)" } },
           },
           globalPhase: { expression: "sum(onnx(cross).score)", rerankCount: 20 },
         },
@@ -117,6 +118,10 @@ test("a profile has its models and its global phase", () => {
       input "input_ids": tokenInputIds(16, query(t), attribute(tokens))
       output "logits": score
       intraop-threads: 2
+    }
+    onnx-model remote {
+      uri: https://models/m.onnx
+      input "x": query(t)
     }`);
   expect(String(ranked)).toContain(`    global-phase {
       rerank-count: 20

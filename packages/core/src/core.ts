@@ -15,6 +15,7 @@ import { Reader, Writer } from "./frame.ts";
 import { Instance, type RawInstance, type RawTask } from "./instance.ts";
 import { decodeLoad, decodeSplit, type Load, type LoadResult, type SplitChunk } from "./load.ts";
 import { type Change, decodeChange } from "./manifest.ts";
+import type { ModelAddresses } from "./package.ts";
 import type { ServiceError } from "./service-error.ts";
 import type {
   CompactBounds,
@@ -139,6 +140,12 @@ export class Core implements Engine {
     const report = instance.call(() => instance.core.deploy(applicationPackage));
     this.#package = applicationPackage.slice() as PackageBytes;
     return JSON.parse(report) as ApplicationReport;
+  }
+
+  /** The addresses of models that a package names; nothing is deployed. */
+  models(applicationPackage: PackageBytes): ModelAddresses {
+    const instance = this.#live();
+    return JSON.parse(instance.call(() => instance.core.models(applicationPackage))) as ModelAddresses;
   }
 
   /** What is deployed. */

@@ -48,13 +48,13 @@ export {
 export {
   decodeModelRuns,
   encodeModelResults,
-  fileOfPackage,
   type ModelInput,
   type ModelOutput,
   type ModelResult,
   type ModelRun,
   WANTS_MODELS,
 } from "./model-run.ts";
+export { fileOfPackage, type ModelAddresses, withOutlines } from "./package.ts";
 export { internalError, isServiceError, ServiceError, type ServiceErrorFields } from "./service-error.ts";
 export {
   type BlockRef,

@@ -18,6 +18,7 @@ export interface RawTask {
 /** The core as the module exports it. */
 export interface RawCore {
   deploy(applicationPackage: Uint8Array): string;
+  models(applicationPackage: Uint8Array): string;
   application(): string;
   open(kind: number, request: Uint8Array, input?: Uint8Array): RawTask;
   statistics(): string;

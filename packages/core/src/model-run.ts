@@ -77,14 +77,3 @@ export function encodeModelResults(results: readonly ModelResult[]): Uint8Array 
   }
   return writer.finish();
 }
-
-/** The content of a file of an application package. */
-export function fileOfPackage(applicationPackage: Uint8Array, path: string): Uint8Array | undefined {
-  const reader = new Reader(applicationPackage);
-  for (let left = reader.varint(); left > 0; left -= 1) {
-    const name = reader.text();
-    const content = reader.bytes();
-    if (name === path) return content;
-  }
-  return undefined;
-}

@@ -33,6 +33,9 @@ function fake(open: (kind: number, request: Uint8Array, memory: { buffer: ArrayB
       application(): string {
         return "";
       }
+      models(bytes: Uint8Array): string {
+        return JSON.stringify({ ranking: [new TextDecoder().decode(bytes)], embedders: [] });
+      }
       open(kind: number, request: Uint8Array): RawTask {
         const nothing = {
           timeout: () => 0,

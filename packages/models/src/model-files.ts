@@ -68,6 +68,11 @@ export class ModelFiles {
     return pulling.finally(() => this.#pulling.delete(path));
   }
 
+  /** What a file that is here has for a SHA-256 digest, as it was noted when it was downloaded. */
+  digest(path: string): Promise<string> {
+    return kept(path);
+  }
+
   /** Every file that is here. */
   async list(): Promise<readonly PulledFile[]> {
     const { folder } = this.#options;
@@ -89,6 +94,7 @@ export class ModelFiles {
 
   /** Named after the digest of the address; the end of the name is kept, since runtimes look at it. */
   #path(url: string): string {
+    if (!URL.canParse(url)) throw new ServiceError("BAD_REQUEST", `'${url}' is not the address of a file`);
     const { protocol, pathname } = new URL(url);
     if (protocol !== "https:" && protocol !== "http:") {
       throw new ServiceError("BAD_REQUEST", `A model's address begins with https: or http:, not with ${protocol}`);

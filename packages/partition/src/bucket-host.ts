@@ -2,7 +2,7 @@
  * The buckets of one thread, with the core and the maintenance they share. Which thread has which buckets, and where
  * they are stored, is decided by who makes this.
  */
-import type { ApplicationReport, Engine, Merged, PackageBytes } from "@brooklet/core";
+import type { ApplicationReport, Engine, Merged, ModelAddresses, PackageBytes } from "@brooklet/core";
 import { asPackage } from "@brooklet/core";
 import { Bucket, bucketOf, type SqlConnection, type StoredApplication } from "@brooklet/store";
 import { searchBucket } from "./bucket-search.ts";
@@ -16,6 +16,7 @@ import { Partition } from "./partition.ts";
 
 /** An engine that can be given an application. */
 export interface DeployableEngine extends Engine {
+  models(applicationPackage: PackageBytes): ModelAddresses;
   deploy(applicationPackage: PackageBytes): ApplicationReport;
 }
 

@@ -18,7 +18,7 @@ import type {
   VisitPage,
   VisitStep,
 } from "./cluster.ts";
-import { prepareDeployment } from "./deployment.ts";
+import { completePackage, prepareDeployment } from "./deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { serviceError } from "./failure.ts";
@@ -138,9 +138,11 @@ export class LocalCluster implements Cluster {
   }
 
   async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
-    const { storage, makeEngine } = this.#options;
+    const { storage, makeEngine, modelRunner } = this.#options;
     try {
-      const { application, report } = prepareDeployment(applicationPackage, storage, makeEngine);
+      const validator = makeEngine();
+      const complete = await completePackage(applicationPackage, modelRunner, validator);
+      const { application, report } = prepareDeployment(complete, storage, validator);
       this.#host.deploy(application);
       this.#report = report;
       return report;

@@ -18,7 +18,7 @@ import { serviceError, tooLate } from "./failure.ts";
 export interface ModelApplication {
   /** Another object after each deployment. */
   readonly report: DeployReport;
-  /** A file of its package. */
+  /** A file of its package, or the outline of the model of an address. */
   readonly file: (path: string) => Uint8Array | undefined;
 }
 
@@ -26,6 +26,11 @@ export interface ModelApplication {
 export interface ModelRunner {
   /** What each run yields, in any order. */
   run(runs: readonly ModelRun[], application: ModelApplication, timeoutMs: number): Promise<readonly ModelResult[]>;
+  /**
+   * The outline of the model of an address, if it was downloaded before. It pins the model: only the file it was made of
+   * is run. Nothing is downloaded here.
+   */
+  outline(address: string): Promise<Uint8Array | undefined>;
   /** Frees the models. Called by the cluster that was given it, last. */
   close(): Promise<void>;
 }

@@ -23,7 +23,7 @@ import type {
   VisitPage,
   VisitStep,
 } from "./cluster.ts";
-import { deploymentUnderWay, prepareDeployment } from "./deployment.ts";
+import { completePackage, deploymentUnderWay, prepareDeployment } from "./deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
@@ -183,11 +183,10 @@ export class ThreadCluster implements Cluster {
     if (this.#deploying) throw deploymentUnderWay();
     this.#deploying = true;
     try {
-      const { application, report } = prepareDeployment(
-        applicationPackage,
-        this.#options.storage,
-        this.#options.makeEngine,
-      );
+      const { storage, makeEngine, modelRunner } = this.#options;
+      const validator = makeEngine();
+      const complete = await completePackage(applicationPackage, modelRunner, validator);
+      const { application, report } = prepareDeployment(complete, storage, validator);
       this.#engine.deploy(asPackage(application.bytes));
       this.#report = report;
       await Promise.all(this.#threads.map((thread) => thread.call("deploy", application, [], undefined, PATIENT_MS)));

@@ -7,6 +7,7 @@ export declare class FakeEngine implements DeployableEngine {
   compactFailure: unknown;
   pauses: number;
   timeoutMs: number;
+  models: DeployableEngine["models"];
   deploy: DeployableEngine["deploy"];
   embeddings: DeployableEngine["embeddings"];
   queryEmbeddings: DeployableEngine["queryEmbeddings"];

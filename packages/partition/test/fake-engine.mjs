@@ -25,6 +25,11 @@ export class FakeEngine {
   timeoutMs = 0;
   #manifests = new Map();
 
+  /** No model has an address. */
+  models() {
+    return { ranking: [], embedders: [] };
+  }
+
   deploy(bytes) {
     if (decoder.decode(bytes) === "bad") throw refused("INVALID_APPLICATION_PACKAGE", 400, "bad package");
     this.deployed.push(decoder.decode(bytes));

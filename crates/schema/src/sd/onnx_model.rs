@@ -18,6 +18,16 @@ pub(super) fn unique_models(models: &[OnnxModel]) -> Parsed<()> {
 /// How the runtime is to run the model; checked here and told to the host.
 const RUNTIME: &[&str] = &["gpu-device", "intraop-threads", "interop-threads", "execution-mode"];
 
+/// Bytes of an address.
+const ADDRESS_BYTES: usize = 2_000;
+
+/// Whether a text can be the address of a file. The host, who has what stands there, knows more of addresses.
+fn is_address(text: &str) -> bool {
+    let rest = ["https://", "http://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+    let is_ordinary = |byte: u8| byte.is_ascii_graphic() && !b"\"'<>\\`".contains(&byte);
+    rest.is_some_and(|rest| !rest.is_empty() && text.len() <= ADDRESS_BYTES && rest.bytes().all(is_ordinary))
+}
+
 impl Parser<'_> {
     /// An ONNX model, after the word `onnx-model`.
     pub(super) fn onnx_model(&mut self) -> Parsed<OnnxModel> {
@@ -26,13 +36,14 @@ impl Parser<'_> {
             name: name.text.clone(),
             place: name.place.clone(),
             file: String::new(),
+            is_address: false,
             inputs: Vec::new(),
             outputs: Vec::new(),
             settings: Vec::new(),
         };
         self.block(|parser| parser.onnx_setting(&mut model))?;
         if model.file.is_empty() {
-            return Err(name.place.reject(format!("the onnx-model '{}' needs 'file'", name.text)));
+            return Err(name.place.reject(format!("the onnx-model '{}' needs 'file' or 'uri'", name.text)));
         }
         limited(model.inputs.len() + model.outputs.len(), &name.place, "inputs and outputs of an onnx-model")?;
         Ok(model)
@@ -41,13 +52,19 @@ impl Parser<'_> {
     fn onnx_setting(&mut self, model: &mut OnnxModel) -> Parsed<()> {
         let setting = self.word("a setting of an onnx-model")?;
         match setting.text.as_str() {
-            "file" => {
-                let path = self.raw_value()?;
-                model.file = path.text.trim_matches(['"', '\'']).trim_start_matches("./").to_owned();
-            }
-            "uri" | "url" => {
-                // Its inputs and outputs must be known when expressions are checked, and nothing is fetched at a deploy.
-                return Err(setting.place.unsupported("an onnx-model from an address (put the file into the package)"));
+            "file" | "uri" | "url" => {
+                let value = self.raw_value()?;
+                let text = value.text.trim_matches(['"', '\'']);
+                if !model.file.is_empty() {
+                    let message = format!("the onnx-model '{}' has one 'file' or 'uri'", model.name);
+                    return Err(setting.place.reject(message));
+                }
+                model.is_address = setting.text != "file";
+                if model.is_address && !is_address(text) {
+                    let message = "is no address: it begins with https:// or http://, and has no spaces";
+                    return Err(setting.place.reject(format!("'{}' {message}", Rejection::quote(text))));
+                }
+                model.file = text.trim_start_matches("./").to_owned();
             }
             "input" => {
                 let name = self.quoted_name()?;

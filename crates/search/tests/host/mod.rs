@@ -2,6 +2,8 @@
 //! what it is told to, answers wants, and can fold, compact and forget at any time.
 #![allow(dead_code, reason = "every test uses another part of it")]
 
+pub mod model_runs;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;

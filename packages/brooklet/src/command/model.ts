@@ -1,7 +1,7 @@
 /** `brooklet model pull` and `brooklet model list`: the files of models that are downloaded, before anything needs them. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
-import { Core, instantiate } from "@brooklet/core";
+import { asPackage, Core, instantiate } from "@brooklet/core";
 import { readPackageDirectory } from "@brooklet/gateway/node";
 import type { ModelFiles, PullProgress } from "@brooklet/models/node";
 import { ServiceError } from "@brooklet/wire";
@@ -78,7 +78,7 @@ async function filesIn(folder: string, onProgress?: (progress: PullProgress) => 
   return new ModelFiles({ folder, ...(onProgress === undefined ? {} : { onProgress }) });
 }
 
-/** The addresses of models that the components of an application name. */
+/** The addresses of models that the schemas and components of an application name. */
 function addressesOf(application: string): readonly string[] {
   const core = new Core({
     instantiate,
@@ -86,9 +86,8 @@ function addressesOf(application: string): readonly string[] {
     sealKey: new Uint8Array(KEY_BYTES),
     onTrap: () => undefined,
   });
-  const { embedders = [] } = core.deploy(readPackageDirectory(application) as Parameters<Core["deploy"]>[0]);
-  const settings = embedders.flatMap((embedder) => embedder.settings);
-  return settings.filter(([name]) => name.endsWith("@url")).map(([, url]) => url);
+  const { ranking, embedders } = core.models(asPackage(readPackageDirectory(application)));
+  return [...ranking, ...embedders];
 }
 
 function nothingToPull(app: string | undefined): string {

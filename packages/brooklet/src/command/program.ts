@@ -73,7 +73,7 @@ function addServe(program: Command, surroundings: Surroundings): void {
     .option("--no-search-of-all", "refuse searches of all groups, which streaming.selection can ask for")
     .option("--threads <count>", "threads that read and write", whole)
     .option("--models <dir>", "folder that the paths of models in services.xml begin in")
-    .option("--model-cache <dir>", "folder for models that services.xml gives the address of")
+    .option("--model-cache <dir>", "folder for models that services.xml and schemas give the address of")
     .option(
       "--keep-removes <seconds>",
       "how long visits that ask for removes are told of one (default: two weeks)",

@@ -18,7 +18,10 @@ export interface ModelOptions {
   readonly embedders?: readonly Embedder[];
   /** The folder that the paths of models begin in; the working directory unless it is said. */
   readonly modelFolder?: string;
-  /** The folder for models that are downloaded. None: an application with addresses of models cannot embed. */
+  /**
+   * The folder for models that are downloaded. None: an application with addresses of models cannot embed, and one whose
+   * schemas have such addresses is refused.
+   */
   readonly modelCache?: string;
   /**
    * Told once what an operator should know of an embedder: that texts leave the machine, that it knows no meaning. A warning

@@ -1,12 +1,13 @@
 /** The models of the rank profiles of the deployed application, which are opened when they are first needed. */
 import { createHash } from "node:crypto";
 import { createReadStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { ModelResult, ModelRun } from "@brooklet/core";
 import { deadlineIn } from "@brooklet/models";
-import type { OnnxModel } from "@brooklet/models/node";
+import type { ModelFiles, OnnxModel } from "@brooklet/models/node";
 import type { DeployReport, ModelApplication, ModelRunner } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import { Notices } from "./notices.ts";
@@ -16,6 +17,8 @@ export interface ApplicationModelsOptions {
   readonly onNotice?: (notice: string) => void;
   /** The folder with the models whose outlines are in the package; the working directory unless it is said. */
   readonly modelFolder?: string;
+  /** The folder of the models that were downloaded. None: models by address are refused at deploy. */
+  readonly modelCache?: string;
 }
 
 /** The models of one deployment. */
@@ -56,6 +59,25 @@ export class ApplicationModels implements ModelRunner {
     return results.flat();
   }
 
+  async outline(address: string): Promise<Uint8Array | undefined> {
+    const files = await this.#downloads();
+    const path = files?.find(address);
+    if (files === undefined || path === undefined) return undefined;
+    const { outlineOf, pinnedDigest } = await import("@brooklet/models/node");
+    let outline: Uint8Array;
+    try {
+      outline = outlineOf(await readFile(path));
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new ServiceError("BAD_REQUEST", `${address}, downloaded to ${path}, cannot be used: ${why}`, {
+        cause: error,
+      });
+    }
+    if (pinnedDigest(outline) === (await files.digest(path))) return outline;
+    const advice = "remove it, and run 'brooklet model pull' again";
+    throw new ServiceError("BAD_REQUEST", `${path} is not what was downloaded from ${address}: ${advice}`);
+  }
+
   async close(): Promise<void> {
     const opened = this.#opened;
     this.#opened = undefined;
@@ -73,18 +95,31 @@ export class ApplicationModels implements ModelRunner {
     return path;
   }
 
-  /** The model in the folder of models whose outline is in the package. */
+  /** The folder of downloads, if there is one. */
+  async #downloads(): Promise<ModelFiles | undefined> {
+    const { modelCache } = this.#options;
+    if (modelCache === undefined) return undefined;
+    const { ModelFiles } = await import("@brooklet/models/node");
+    return new ModelFiles({ folder: modelCache });
+  }
+
+  /** The model in the folder of models, or of downloads, whose outline is in the package. */
   async #pinned(file: string, digest: string): Promise<string> {
-    const path = join(this.#options.modelFolder ?? ".", file);
+    // No path of a package has a colon.
+    const isAddress = file.includes("://");
+    const place = isAddress ? "folder of downloads" : "folder of models";
+    const path = isAddress ? (await this.#downloads())?.find(file) : join(this.#options.modelFolder ?? ".", file);
     const hash = createHash("sha256");
     try {
+      if (path === undefined) throw new Error(`${file} is not downloaded`);
       await pipeline(createReadStream(path), hash);
     } catch (error) {
-      const text = `The package has the outline of ${file} only, and the model is not in the folder of models`;
+      const advice = isAddress ? `: run 'brooklet model pull ${file}'` : "";
+      const text = `The package has the outline of ${file} only, and the model is not in the ${place}${advice}`;
       throw new ServiceError("UNAVAILABLE", text, { cause: error });
     }
     if (hash.digest("hex") === digest) return path;
-    throw new ServiceError("UNAVAILABLE", `${file} in the folder of models is not the one whose outline was deployed`);
+    throw new ServiceError("UNAVAILABLE", `${file} in the ${place} is not the one whose outline was deployed`);
   }
 
   #of(report: DeployReport): Opened {

@@ -1,0 +1,126 @@
+//! The models of a search: the runs that it wants, and what they yield, in the form of docs/abi.md. As the product does,
+//! the host asks again until nothing is wanted.
+use std::collections::BTreeMap;
+
+use brooklet_task::bytes::{Reader, Writer};
+
+use super::Answer;
+
+/// ONNX's numbers of element types.
+pub const FLOAT: u8 = 1;
+const INT64: u8 = 7;
+const DOUBLE: u8 = 11;
+
+/// More rounds than this are none that end.
+const ROUNDS_MAX: usize = 8;
+
+/// A run that was wanted: file, outputs, inputs by name, and its key.
+pub struct Wanted {
+    key: (u64, u64),
+    pub file: String,
+    /// How many settings the model has.
+    pub settings: usize,
+    pub is_batched: bool,
+    pub outputs: Vec<String>,
+    pub inputs: BTreeMap<String, Vec<f64>>,
+}
+
+/// What an output of a run is: the number of its element type, and its elements.
+pub type Output = (u8, Vec<f64>);
+
+/// A search with some parameters.
+pub type Search<'a> = &'a dyn Fn(&[(&str, &str)]) -> Answer;
+
+/// Asks until nothing is wanted; the answer, and the runs of each round.
+pub fn ask(
+    search: Search<'_>,
+    parameters: &[(&str, &str)],
+    of: &dyn Fn(&Wanted, &str) -> Output,
+) -> (Answer, Vec<Vec<Wanted>>) {
+    let mut rounds: Vec<Vec<Wanted>> = Vec::new();
+    loop {
+        let outputs = base64(&written(&rounds, of));
+        let given = [("brooklet.models", outputs.as_str())];
+        let answer = search(&[parameters, if rounds.is_empty() { &[] } else { &given[..] }].concat());
+        if answer.status != 0 {
+            return (answer, rounds);
+        }
+        rounds.push(wanted(&answer));
+        assert!(rounds.len() <= ROUNDS_MAX, "it never ends");
+    }
+}
+
+fn wanted(answer: &Answer) -> Vec<Wanted> {
+    let bytes = unhex(&answer.body);
+    let mut reader = Reader::new(&bytes);
+    assert!(reader.u32().unwrap() > 0, "a timeout");
+    assert_eq!(reader.u8().unwrap(), 0);
+    let mut all = Vec::new();
+    for _ in 0..reader.varint().unwrap() {
+        let key = (reader.u64().unwrap(), reader.u64().unwrap());
+        let file = reader.text().unwrap().to_owned();
+        let settings = reader.varint().unwrap() as usize;
+        (0..settings * 2).for_each(|_| assert!(!reader.text().unwrap().is_empty()));
+        let is_batched = reader.u8().unwrap() == 1;
+        let outputs = (0..reader.varint().unwrap()).map(|_| reader.text().unwrap().to_owned()).collect();
+        let mut inputs = BTreeMap::new();
+        for _ in 0..reader.varint().unwrap() {
+            let (name, element) = (reader.text().unwrap().to_owned(), reader.u8().unwrap());
+            let cells: u64 = (0..reader.varint().unwrap()).map(|_| reader.varint().unwrap()).product();
+            let values = elements(element, reader.bytes().unwrap());
+            assert_eq!(values.len() as u64, cells);
+            inputs.insert(name, values);
+        }
+        all.push(Wanted { key, file, settings, is_batched, outputs, inputs });
+    }
+    reader.end().unwrap();
+    all
+}
+
+fn elements(element: u8, bytes: &[u8]) -> Vec<f64> {
+    match element {
+        FLOAT => bytes.chunks(4).map(|of| f64::from(f32::from_le_bytes(of.try_into().unwrap()))).collect(),
+        INT64 => bytes.chunks(8).map(|of| i64::from_le_bytes(of.try_into().unwrap()) as f64).collect(),
+        DOUBLE => bytes.chunks(8).map(|of| f64::from_le_bytes(of.try_into().unwrap())).collect(),
+        other => panic!("no test has inputs of the type {other}"),
+    }
+}
+
+fn written(rounds: &[Vec<Wanted>], of: &dyn Fn(&Wanted, &str) -> Output) -> Vec<u8> {
+    let mut writer = Writer::new();
+    writer.varint(rounds.iter().map(Vec::len).sum::<usize>() as u64);
+    for run in rounds.iter().flatten() {
+        writer.u64(run.key.0);
+        writer.u64(run.key.1);
+        writer.varint(run.outputs.len() as u64);
+        for name in &run.outputs {
+            let (element, values) = of(run, name);
+            let bytes: Vec<u8> = match element {
+                FLOAT => values.iter().flat_map(|value| (*value as f32).to_le_bytes()).collect(),
+                INT64 => values.iter().flat_map(|value| (*value as i64).to_le_bytes()).collect(),
+                _ => values.iter().flat_map(|value| value.to_le_bytes()).collect(),
+            };
+            writer.text(name);
+            writer.u8(element);
+            writer.bytes(&bytes);
+        }
+    }
+    writer.finish()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let word = chunk.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for place in 0..4 {
+            let digit = DIGITS[(word >> (18 - 6 * place) & 63) as usize] as char;
+            text.push(if place > chunk.len() { '=' } else { digit });
+        }
+    }
+    text
+}
