@@ -5,13 +5,15 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Core, instantiate, Writer } from "@brooklet/core";
+import { isDeepStrictEqual } from "node:util";
+import { Core, instantiate, type ModelOutput, Writer } from "@brooklet/core";
 import { memoryStorage } from "@brooklet/store";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { nativeAnswers, root, vectorFiles } from "../../core/test/runners.ts";
 import type { PartitionKey } from "../src/cluster.ts";
 import { serviceError } from "../src/failure.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
+import type { ModelRunner } from "../src/modelling.ts";
 import { openSql } from "./setting.ts";
 
 const BUILD_MS = 15 * 60_000;
@@ -21,6 +23,9 @@ const NOW_MS = 1_790_000_000_000;
 const DEFAULT_KEY = "g:alice";
 const RAW_PATH = "/document/v1/x";
 const CONVERSATIONS_MIN = 50;
+/** ONNX's numbers of element types. */
+const FLOAT = 1;
+const INT64 = 7;
 const TOPICS = ["search", "document-api"];
 
 /** One step; which member is there says what it is. */
@@ -42,17 +47,29 @@ interface Step {
   readonly accept?: string;
 }
 
-type Files = Readonly<Record<string, string>>;
+/** Texts, and what is no text. */
+type Files = Readonly<Record<string, string | { readonly base64: string }>>;
+
+type Elements = readonly (number | string)[];
+
+/** What the host answers where a model is to be run. */
+interface Run {
+  readonly file: string;
+  readonly inputs: Readonly<Record<string, Elements>>;
+  readonly outputs: Readonly<Record<string, Elements | { readonly element: number; readonly values: Elements }>>;
+}
 
 interface Conversation {
   readonly name: string;
   readonly files?: Files;
+  readonly runs?: readonly Run[];
   readonly steps: readonly Step[];
 }
 
 interface ConversationFile {
   readonly application?: string;
   readonly files?: Files;
+  readonly runs?: readonly Run[];
   readonly feed?: string | readonly Step[];
   readonly conversations: readonly Conversation[];
 }
@@ -88,7 +105,9 @@ function applicationPackage(file: ConversationFile, conversation: Conversation):
   const named = file.application === undefined ? {} : readFolder(join(vectors, "applications", file.application));
   const files = Object.entries({ ...named, ...file.files, ...conversation.files });
   const writer = new Writer().varint(files.length);
-  for (const [path, text] of files) writer.text(path).text(text);
+  for (const [path, content] of files) {
+    writer.text(path).bytes(typeof content === "string" ? asBytes(content) : Buffer.from(content.base64, "base64"));
+  }
   return writer.finish();
 }
 
@@ -103,13 +122,56 @@ function keyOf(id: string): PartitionKey {
   return (key === "" ? "d:" : key.replace("=", ":")) as PartitionKey;
 }
 
+/** Runs the models of a conversation: its rows say what they yield. */
+function modelRunner(rows: readonly Run[]): ModelRunner {
+  return {
+    run: (runs) =>
+      Promise.resolve(
+        runs.map((run) => {
+          const inputs = Object.fromEntries(
+            run.inputs.map(({ name, element, bytes }) => [name, valuesOf(element, bytes)]),
+          );
+          const row = rows.find((one) => one.file === run.file && isDeepStrictEqual(one.inputs, inputs));
+          if (row === undefined) throw new Error(`no row says what ${run.file} makes of ${JSON.stringify(inputs)}`);
+          return { key: run.key, outputs: run.outputs.map((name) => outputOf(name, row)) };
+        }),
+      ),
+    outline: () => Promise.resolve(undefined),
+    close: () => Promise.resolve(),
+  };
+}
+
+function valuesOf(element: number, bytes: Uint8Array): readonly number[] {
+  const { buffer } = bytes.slice();
+  if (element === FLOAT) return [...new Float32Array(buffer)];
+  if (element === INT64) return [...new BigInt64Array(buffer)].map(Number);
+  throw new Error(`no conversation has inputs of the type ${element}`);
+}
+
+function outputOf(name: string, { outputs }: Run): ModelOutput {
+  const given = outputs[name] ?? [];
+  const { element, values } = "element" in given ? given : { element: FLOAT, values: given };
+  const numbers = values.map(Number);
+  const array =
+    element === FLOAT
+      ? Float32Array.from(numbers)
+      : element === INT64
+        ? BigInt64Array.from(numbers.map(BigInt))
+        : Float64Array.from(numbers);
+  return { name, element, bytes: new Uint8Array(array.buffer) };
+}
+
 /** A conversation with a cluster of its own. */
 class Talk {
   readonly #cluster: LocalCluster;
 
-  constructor() {
+  constructor(runs: readonly Run[]) {
     const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 16 << 20 });
-    this.#cluster = new LocalCluster({ storage: memoryStorage(openSql), makeEngine });
+    this.#cluster = new LocalCluster({
+      storage: memoryStorage(openSql),
+      makeEngine,
+      modelRunner: modelRunner(runs),
+    });
   }
 
   /** Holds it; a refused application is the only outcome. */
@@ -207,7 +269,7 @@ test("there are conversations", () => {
 
 test.each(talks.map((talk, index) => ({ ...talk, index })))("$about", async ({ file, conversation, index }) => {
   for (const folded of [false, true]) {
-    const talk = new Talk();
+    const talk = new Talk([...(file.runs ?? []), ...(conversation.runs ?? [])]);
     const outcomes = await talk.hold(file, conversation, folded);
     expect(outcomes).toEqual(folded ? native[index]?.folded : native[index]?.tail);
     await talk.close();

@@ -11,12 +11,20 @@
 //!   parameters name), `scoped` adds the parameter that names the
 //!   same group, `accept` is the header of that name.
 //! * `{"compact": key, "settle": bool}`
+//!
+//! A file of the application that is no text is `{"base64": text}`. Where profiles run models, `"runs"` of the file and of
+//! the conversation say what the host is to answer: `{"file", "inputs": {name: [number…]}, "outputs": {name: [number…]}}`,
+//! floats, or `{"element": number of ONNX's type, "values"}`. A search that wants another run is a defect of the row.
+use std::collections::BTreeMap;
+
 use brooklet_document::DocumentId;
+use brooklet_document::json::decode_base64;
 use brooklet_schema::Application;
 use brooklet_search::Deployed;
 use brooklet_task::Rejection;
 use serde_json::{Value as Json, json};
 
+use crate::host::model_runs::{self, FLOAT, Output, Wanted};
 use crate::host::{Host, Write};
 use crate::row::{needed, text};
 
@@ -65,16 +73,21 @@ pub struct Outcome {
     pub status: u16,
     /// The body as it was rendered; CBOR in hexadecimal digits.
     pub body: String,
+    /// How many runs of models a search wanted, each time it was asked.
+    pub rounds: Vec<usize>,
 }
 
 impl Outcome {
+    fn of(status: u16, body: String) -> Outcome {
+        Outcome { status, body, rounds: Vec::new() }
+    }
+
     fn refused(rejection: &Rejection) -> Outcome {
-        let body = format!("{}: {}", rejection.code.name(), rejection.message);
-        Outcome { status: rejection.code.status(), body }
+        Outcome::of(rejection.code.status(), format!("{}: {}", rejection.code.name(), rejection.message))
     }
 
     fn of_write(outcome: Result<(), Rejection>) -> Outcome {
-        outcome.map_or_else(|rejection| Outcome::refused(&rejection), |()| Outcome { status: 200, body: String::new() })
+        outcome.map_or_else(|rejection| Outcome::refused(&rejection), |()| Outcome::of(200, String::new()))
     }
 }
 
@@ -83,7 +96,7 @@ pub(crate) fn answers(file: &Json) -> String {
     let conversations = file["conversations"].as_array().expect("a file has conversations").iter();
     let held = conversations.map(|conversation| {
         let outcomes = |folded: bool| -> Vec<Json> {
-            hold(file, conversation, folded).into_iter().map(|Outcome { status, body }| json!([status, body])).collect()
+            hold(file, conversation, folded).into_iter().map(|of| json!([of.status, of.body])).collect()
         };
         json!({"name": needed(conversation, "name"), "tail": outcomes(false), "folded": outcomes(true)})
     });
@@ -100,17 +113,17 @@ pub fn hold(file: &Json, conversation: &Json, folded: bool) -> Vec<Outcome> {
     if let Err(rejection) = deployed(&files) {
         return vec![Outcome::refused(&rejection)];
     }
-    let borrowed: Vec<(&str, &str)> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    let mut host = Host::new(&borrowed, CACHE_BYTES);
+    let mut host = Host::of_files(files, CACHE_BYTES);
+    let runs = [list(file, "runs"), list(conversation, "runs")].concat();
     let feed = feed_of(file);
-    feed.iter().for_each(|given| assert_eq!(step(&mut host, given).status, 200, "{given}"));
+    feed.iter().for_each(|given| assert_eq!(step(&mut host, given, &runs).status, 200, "{given}"));
     if folded {
         // Of a key that comes again, nothing is left to fold.
         for id in feed.iter().filter_map(|given| text(given, "put")) {
             host.compact(&key_of(id), FOLD);
         }
     }
-    list(conversation, "steps").iter().map(|given| step(&mut host, given)).collect()
+    list(conversation, "steps").iter().map(|given| step(&mut host, given, &runs)).collect()
 }
 
 fn feed_of(file: &Json) -> Vec<Json> {
@@ -127,33 +140,38 @@ fn key_of(id: &str) -> String {
     DocumentId::parse(id).expect("an id of the feed").partition_key()
 }
 
-fn deployed(files: &[(String, String)]) -> Result<(), Rejection> {
-    let files: Vec<(String, Vec<u8>)> =
-        files.iter().map(|(path, text)| (path.clone(), text.clone().into_bytes())).collect();
-    Deployed::compile(Application::deploy(&files)?).map(drop)
+fn deployed(files: &[(String, Vec<u8>)]) -> Result<(), Rejection> {
+    Deployed::compile(Application::deploy(files)?).map(drop)
 }
 
 /// The files of the application: those of the conversation win over those of the file, these over those of the
 /// application it names.
-fn files_of(file: &Json, conversation: &Json) -> Vec<(String, String)> {
+fn files_of(file: &Json, conversation: &Json) -> Vec<(String, Vec<u8>)> {
     let named = text(file, "application");
     let known = APPLICATIONS.iter().find(|(name, _)| Some(*name) == named);
-    let mut files: Vec<(String, String)> = known
+    let mut files: Vec<(String, Vec<u8>)> = known
         .map_or(&[][..], |(_, files)| files)
         .iter()
-        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+        .map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec()))
         .collect();
     for of in [file, conversation] {
         for (path, given) in of.get("files").and_then(Json::as_object).into_iter().flatten() {
             files.retain(|(known, _)| known != path);
-            files.push((path.clone(), given.as_str().expect("a file is text").to_owned()));
+            files.push((path.clone(), content(given)));
         }
     }
     assert!(!files.is_empty(), "an application is named or given");
     files
 }
 
-fn step(host: &mut Host, given: &Json) -> Outcome {
+fn content(given: &Json) -> Vec<u8> {
+    match given.as_str() {
+        Some(text) => text.as_bytes().to_vec(),
+        None => decode_base64(needed(given, "base64")).expect("a file is text, or base64"),
+    }
+}
+
+fn step(host: &mut Host, given: &Json, runs: &[Json]) -> Outcome {
     for (kind, name) in [(1, "put"), (2, "update"), (3, "remove")] {
         let Some(id) = text(given, name) else { continue };
         let body = match (text(given, "body"), given.get("fields")) {
@@ -169,16 +187,16 @@ fn step(host: &mut Host, given: &Json) -> Outcome {
     if let Some(id) = text(given, "get") {
         let field_set = text(given, "fieldSet").unwrap_or_default();
         let answer = host.get_as(id, field_set, text(given, "tensors").unwrap_or_default());
-        return Outcome { status: answer.status, body: answer.body };
+        return Outcome::of(answer.status, answer.body);
     }
     if let Some(key) = text(given, "compact") {
         host.compact(key, if given["settle"] == true { SETTLE } else { FOLD });
-        return Outcome { status: 200, body: String::new() };
+        return Outcome::of(200, String::new());
     }
-    search(host, given)
+    search(host, given, runs)
 }
 
-fn search(host: &Host, given: &Json) -> Outcome {
+fn search(host: &Host, given: &Json, runs: &[Json]) -> Outcome {
     let key = text(given, "key").unwrap_or(DEFAULT_KEY);
     let mut parameters = parameters_of(&given["search"]);
     if given["scoped"] != false && !key.is_empty() {
@@ -186,11 +204,34 @@ fn search(host: &Host, given: &Json) -> Outcome {
         parameters.push((if kind == "n" { "streaming.userid" } else { "streaming.groupname" }, name));
     }
     let (body, accept) = (text(given, "body").unwrap_or_default(), text(given, "accept").unwrap_or_default());
-    let answer = match key {
-        "" => host.search_scoped(&parameters, body, accept, PARTITIONS_AT_ONCE),
-        key => host.search_accepting(key, &parameters, body, accept),
+    let asked = |parameters: &[(&str, &str)]| match key {
+        "" => host.search_scoped(parameters, body, accept, PARTITIONS_AT_ONCE),
+        key => host.search_accepting(key, parameters, body, accept),
     };
-    Outcome { status: answer.status, body: answer.body }
+    let (answer, rounds) = model_runs::ask(&asked, &parameters, &|run, output| output_of(runs, run, output));
+    Outcome { status: answer.status, body: answer.body, rounds: rounds.iter().map(Vec::len).collect() }
+}
+
+/// What the rows say an output of a run is.
+fn output_of(runs: &[Json], wanted: &Wanted, output: &str) -> Output {
+    let is_it = |run: &&Json| needed(run, "file") == wanted.file && inputs_of(run) == wanted.inputs;
+    let found = runs.iter().find(is_it).map(|run| &run["outputs"][output]);
+    let given = found.unwrap_or_else(|| panic!("no row says what {} makes of {:?}", wanted.file, wanted.inputs));
+    match given["element"].as_u64() {
+        Some(element) => (element as u8, numbers(&given["values"])),
+        None => (FLOAT, numbers(given)),
+    }
+}
+
+fn inputs_of(run: &Json) -> BTreeMap<String, Vec<f64>> {
+    let inputs = run["inputs"].as_object().expect("a run has inputs");
+    inputs.iter().map(|(name, values)| (name.clone(), numbers(values))).collect()
+}
+
+/// Numbers; JSON has none for what is not a number.
+fn numbers(given: &Json) -> Vec<f64> {
+    let number = |value: &Json| if value == "NaN" { f64::NAN } else { value.as_f64().expect("a number") };
+    given.as_array().unwrap_or_else(|| panic!("no list of numbers: {given}")).iter().map(number).collect()
 }
 
 fn parameters_of(given: &Json) -> Vec<(&str, &str)> {

@@ -4,7 +4,7 @@
 //! An expectation (`expect` of a step; `refused` of a conversation is that of its deploy) says any of: `status` (200 if
 //! it is silent); of a search `ids` (local ids in order), `matching` (in any order), `total`, `relevance` (of the hits),
 //! `error` (members of the first), `groups` (its groups in short: fields, and by label lists of hits or of pairs of an id and a
-//! group), `fields` and `exactly` (of hits by their local id); of any answer `body` (members),
+//! group), `fields` and `exactly` (of hits by their local id), `rounds` (how many runs of models were wanted, each time it was asked); of any answer `body` (members),
 //! `is` (the whole), `text` (the whole as text), `says` (a part of its messages), `absent` (pointers); of a refused write
 //! `refused` (the code) and `message`. Numbers that are not whole agree within a millionth.
 mod expectation;
@@ -80,11 +80,13 @@ fn an_answer_that_differs_is_noticed() {
     let outcome = brooklet_vectors::conversation::Outcome {
         status: 200,
         body: r#"{"root":{"fields":{"totalCount":1},"children":[{"id":"id:n:t:g=a:1","relevance":0.5,"fields":{"a":1}}]}}"#.to_owned(),
+        rounds: vec![2],
     };
     let of = |expected: &str| check(&serde_json::from_str(expected).expect("JSON"), &outcome);
     for good in [
         r#"{"ids":["1"]}"#,
         r#"{"total":1}"#,
+        r#"{"rounds":[2]}"#,
         r#"{"relevance":[0.50000000001]}"#,
         r#"{"exactly":{"1":{"a":1}}}"#,
         r#"{"absent":["root/errors"]}"#,
@@ -98,6 +100,7 @@ fn an_answer_that_differs_is_noticed() {
         r#"{"ids":[]}"#,
         r#"{"matching":["1","2"]}"#,
         r#"{"total":2}"#,
+        r#"{"rounds":[]}"#,
         r#"{"relevance":[0.50001]}"#,
         r#"{"fields":{"2":{}}}"#,
         r#"{"fields":{"1":{"a":2}}}"#,

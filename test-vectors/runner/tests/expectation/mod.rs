@@ -26,6 +26,7 @@ fn check_one(name: &str, wanted: &Json, outcome: &Outcome, body: &Json) -> Optio
         "ids" => differs(local_ids(body, false)),
         "matching" => differs(local_ids(body, true)),
         "total" => differs(body["root"]["fields"]["totalCount"].clone()),
+        "rounds" => differs(Json::from(outcome.rounds.clone())),
         "relevance" => {
             let found = hits(body).iter().map(|hit| hit["relevance"].clone()).collect();
             difference(wanted, &Json::Array(found), "relevance")
