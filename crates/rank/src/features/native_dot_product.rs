@@ -29,6 +29,7 @@ impl Executor for NativeDotProduct {
             let hits = data.hits(*slot)?;
             Some(weight * f64::from(hits.element_weight()))
         });
-        outputs[0] = products.sum();
+        // The sum of an iterator over nothing is -0.
+        outputs[0] = products.fold(0.0, |sum, product| sum + product);
     }
 }

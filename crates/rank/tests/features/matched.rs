@@ -34,6 +34,8 @@ fn the_match_data_of_all_terms_adds_up() {
     assert_eq!(fixture.value("nativeDotProduct(tags)", &document), 100.0 * 7.0 + 250.0 * 3.0);
     assert_eq!(fixture.value("nativeDotProduct", &document), 100.0 * 7.0 + 250.0 * 3.0);
     assert_eq!(fixture.value("subqueries(tags).msb", &document), 0.0);
+    let nothing = fixture.value("nativeDotProduct", &elements(&[("other", 1)]));
+    assert!(nothing == 0.0 && nothing.is_sign_positive(), "{nothing}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::datum::Datum;
 use super::inputs::{From, InputSpec, Step};
 use super::program::{Node, Program, Type, operator};
 use super::template::{ListTemplate, Template};
-use super::walk::{Walk, type_of};
+use super::walk::{Walk, type_of, width_of};
 use crate::collation::{self, Collation, Strength};
 use crate::deployed::DeployedSchema;
 
@@ -291,7 +291,8 @@ impl Binder<'_> {
             Kind::DebugWait(inner, ..) => self.program(inner)?,
             Kind::Md5(inner, bits) => {
                 let bytes = (bits.clamp(&0, &128).unsigned_abs() as usize).div_ceil(8);
-                self.unary(inner, Some(Type::Raw), |node| Node::Md5(bytes, node))?
+                let inner = self.binary(inner)?;
+                Program { node: Node::Md5(bytes, Box::new(inner.node)), of: Type::Raw, several: inner.several }
             }
             Kind::XorBit(inner, bits) => {
                 let bytes = bits.unsigned_abs() as usize / 8 + usize::from(bits % 8 != 0);
@@ -299,7 +300,8 @@ impl Binder<'_> {
                     let message = format!("xorbit takes 1 to {} bits, not {bits}", 8 * limits::GROUPING_BYTES);
                     return Err(self.refuse(of, Code::BadRequest, message));
                 }
-                self.unary(inner, Some(Type::Raw), |node| Node::XorBits(bytes, node))?
+                let inner = self.binary(inner)?;
+                Program { node: Node::XorBits(bytes, Box::new(inner.node)), of: Type::Raw, several: inner.several }
             }
             Kind::ArrayAt(path, index) => {
                 let (values, index) = (self.field(path, of)?, self.program(index)?);
@@ -344,6 +346,24 @@ impl Binder<'_> {
         Ok(Program { node: make(Box::new(inner.node)), of: to.unwrap_or(inner.of), several: inner.several })
     }
 
+    /// An expression whose binary form is asked for: a field of whole numbers has the width of its type.
+    fn binary(&mut self, of: &Expression) -> Bind<Program> {
+        let program = self.program(of)?;
+        Ok(match program.node {
+            Node::Input(index) if program.of == Type::Long => {
+                match self.bound.inputs.get(index).map(|input| input.bytes) {
+                    Some(bytes) if bytes < 8 => Program {
+                        node: Node::Narrow(bytes, Box::new(program.node)),
+                        of: Type::Raw,
+                        several: program.several,
+                    },
+                    _ => program,
+                }
+            }
+            _ => program,
+        })
+    }
+
     fn call(&mut self, function: Function, arguments: &[Expression], of: &Expression) -> Bind<Program> {
         let first = &arguments[0];
         match function {
@@ -371,7 +391,9 @@ impl Binder<'_> {
 
     /// Functions of several arguments, and those that keep numbers numbers.
     fn joined(&mut self, function: Function, arguments: &[Expression], of: &Expression) -> Bind<Program> {
-        let programs = arguments.iter().map(|argument| self.program(argument)).collect::<Bind<Vec<_>>>()?;
+        let raw = function == Function::Cat;
+        let argument = |argument| if raw { self.binary(argument) } else { self.program(argument) };
+        let programs = arguments.iter().map(argument).collect::<Bind<Vec<_>>>()?;
         let several = programs.iter().any(|program| program.several);
         let texts = programs.iter().all(|program| !program.of.is_number());
         let double = programs.iter().any(|program| program.of == Type::Double);
@@ -427,7 +449,7 @@ impl Binder<'_> {
         {
             let several = found.data_type != DataType::Position;
             let from = From::Source(vec![Step::Curve]);
-            return Ok(self.input(InputSpec { field: found.name.clone(), of: Type::Long, several, from }));
+            return Ok(self.input(InputSpec { field: found.name.clone(), of: Type::Long, bytes: 8, several, from }));
         }
         let Some(found) = schema.schema.query_field(field) else { return Err(self.not_found(path, of)) };
         let mut walk = Walk { of: found.data_type.clone(), steps: Vec::new(), several: false };
@@ -452,7 +474,8 @@ impl Binder<'_> {
         let columns = |kind: &ColumnKind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. });
         let column = schema.column(&found.name, columns).filter(|_| walk.steps.is_empty() && found.indexing.attribute);
         let from = column.map_or_else(|| From::Source(walk.steps.clone()), |column| From::Column(column.clone()));
-        Ok(self.input(InputSpec { field: found.name.clone(), of: of_value, several: walk.several, from }))
+        let bytes = width_of(&walk.of);
+        Ok(self.input(InputSpec { field: found.name.clone(), of: of_value, bytes, several: walk.several, from }))
     }
 
     /// The places of a field.
@@ -464,6 +487,6 @@ impl Binder<'_> {
             return Err(self.unfit(of, &format!("there is no field '{name}' of positions")));
         };
         let (field, from) = (found.name.clone(), From::Source(vec![Step::Place]));
-        Ok(self.input(InputSpec { field, of: Type::Double, several: true, from }).node)
+        Ok(self.input(InputSpec { field, of: Type::Double, bytes: 8, several: true, from }).node)
     }
 }

@@ -35,14 +35,15 @@ impl Datum {
         }
     }
 
-    /// Whole number: doubles round half away from zero, texts by their leading number.
+    /// Whole number: doubles round half away from zero, texts by their leading number, bytes are one in big-endian order.
     pub(crate) fn long(&self) -> i64 {
         match self {
             Datum::Nothing => 0,
             Datum::Bool(flag) => i64::from(*flag),
             Datum::Long(value) => *value,
             Datum::Double(value) => rounded(*value),
-            Datum::Text(bytes) | Datum::Raw(bytes) => leading_long(bytes),
+            Datum::Text(bytes) => leading_long(bytes),
+            Datum::Raw(bytes) => i64::from_be_bytes(first_eight(bytes)),
             Datum::Several(values) => values.first().map_or(0, Datum::long),
         }
     }
@@ -54,7 +55,8 @@ impl Datum {
             Datum::Bool(flag) => f64::from(u8::from(*flag)),
             Datum::Long(value) => *value as f64,
             Datum::Double(value) => *value,
-            Datum::Text(bytes) | Datum::Raw(bytes) => leading_double(bytes),
+            Datum::Text(bytes) => leading_double(bytes),
+            Datum::Raw(bytes) => f64::from_be_bytes(first_eight(bytes)),
             Datum::Several(values) => values.first().map_or(0.0, Datum::double),
         }
     }
@@ -131,6 +133,11 @@ pub(crate) fn rounded(value: f64) -> i64 {
     if value.is_nan() { i64::MIN } else { value.round() as i64 }
 }
 
+/// The first eight bytes, those that are missing 0.
+fn first_eight(bytes: &[u8]) -> [u8; 8] {
+    std::array::from_fn(|at| bytes.get(at).copied().unwrap_or(0))
+}
+
 /// What C's `strtoll` with base 0 reads.
 fn leading_long(bytes: &[u8]) -> i64 {
     let start = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -151,7 +158,7 @@ fn leading_long(bytes: &[u8]) -> i64 {
     (if negative { -value } else { value }).clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }
 
-/// What C's `strtod` reads of decimal numbers.
+/// What C's `strtod` reads.
 fn leading_double(bytes: &[u8]) -> f64 {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start();
@@ -162,6 +169,9 @@ fn leading_double(bytes: &[u8]) -> f64 {
         Some("inf") => return if text.starts_with('-') { f64::NEG_INFINITY } else { f64::INFINITY },
         Some("nan") => return f64::NAN,
         _ => {}
+    }
+    if let Some(value) = hexadecimal(&text.as_bytes()[sign..]) {
+        return if text.starts_with('-') { -value } else { value };
     }
     let mut end = sign + digits(sign);
     let mut found = end - sign;
@@ -179,6 +189,39 @@ fn leading_double(bytes: &[u8]) -> f64 {
         end += if exponent > 0 { 1 + signed + exponent } else { 0 };
     }
     text[..end].parse().unwrap_or(0.0)
+}
+
+/// A number in hexadecimal digits, as C reads it: `0x`, digits with a point among them, and after a `p` the power of two
+/// that they are multiplied by.
+fn hexadecimal(text: &[u8]) -> Option<f64> {
+    let [b'0', b'x' | b'X', rest @ ..] = text else { return None };
+    // More digits than a double holds only move the point, but for whether anything is below them.
+    let (mut value, mut power, mut digits, mut at, mut point) = (0u64, 0i32, 0usize, 0, false);
+    while let Some(byte) = rest.get(at) {
+        match char::from(*byte).to_digit(16) {
+            Some(digit) => {
+                digits += 1;
+                let room = value >> 60 == 0;
+                value = if room { value << 4 | u64::from(digit) } else { value | u64::from(digit != 0) };
+                power = power.saturating_add(4 * (i32::from(!room) - i32::from(point)));
+            }
+            None if *byte == b'.' && !point => point = true,
+            None => break,
+        }
+        at += 1;
+    }
+    if digits == 0 {
+        return None;
+    }
+    if let [b'p' | b'P', exponent @ ..] = &rest[at..] {
+        let signed = usize::from(matches!(exponent, [b'+' | b'-', ..]));
+        let length = exponent[signed..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let number = exponent[signed..signed + length]
+            .iter()
+            .fold(0i32, |number, digit| number.saturating_mul(10).saturating_add(i32::from(digit - b'0')));
+        power = power.saturating_add(if exponent.first() == Some(&b'-') { -number } else { number });
+    }
+    Some(libm::scalbn(value as f64, power))
 }
 
 /// C's `%g`: six significant digits, with an exponent below 10⁻⁴ and from 10⁶ on.
@@ -297,7 +340,14 @@ mod tests {
             assert_eq!(general(value), text);
         }
         for (text, long, double) in [
-            ("0x10", 16, 0.0),
+            ("0x10", 16, 16.0),
+            ("0x", 0, 0.0),
+            ("-0X1.8p1z", -1, -3.0),
+            ("0x.8", 0, 0.5),
+            ("0x1p-2", 1, 0.25),
+            ("0xfffffffffffffffff", i64::MAX, 295_147_905_179_352_825_856.0),
+            ("infinity", 0, f64::INFINITY),
+            ("-1e999", -1, f64::NEG_INFINITY),
             ("010", 8, 10.0),
             ("12abc", 12, 12.0),
             (" -7.5e1x", -7, -75.0),

@@ -22,6 +22,8 @@ pub(crate) struct InputSpec {
     /// The field whose elements it goes through.
     pub(crate) field: String,
     pub(crate) of: Type,
+    /// Bytes of a number of the field's own type.
+    pub(crate) bytes: usize,
     pub(crate) several: bool,
     pub(crate) from: From,
 }

@@ -58,7 +58,10 @@ pub(crate) enum Node {
     ToDouble(Box<Node>),
     ToLong(Box<Node>),
     ToText(Box<Node>),
+    /// The text of a value as bytes.
     ToRaw(Box<Node>),
+    /// The last bytes of a whole number: its binary form where its type has fewer than eight.
+    Narrow(usize, Box<Node>),
     Size(Box<Node>),
     Sort(Box<Node>),
     Reverse(Box<Node>),
@@ -153,7 +156,10 @@ impl Node {
             Node::ToDouble(value) => each(&value.value(of), &|value| Datum::Double(value.double())),
             Node::ToLong(value) => each(&value.value(of), &|value| Datum::Long(value.long())),
             Node::ToText(value) => each(&value.value(of), &|value| Datum::Text(value.bytes())),
-            Node::ToRaw(value) => each(&value.value(of), &|value| converted(value, true)),
+            Node::ToRaw(value) => each(&value.value(of), &|value| Datum::Raw(value.bytes())),
+            Node::Narrow(bytes, value) => {
+                each(&value.value(of), &|value| Datum::Raw(Rc::from(&value.long().to_be_bytes()[8 - bytes..])))
+            }
             Node::Subject(value) => each(&value.value(of), &|value| Datum::Text(subject(&value.bytes()))),
             Node::Curve(latitude, value) => {
                 each(&value.value(of), &|value| Datum::Long(numeric::on_curve(value.long(), *latitude)))
@@ -206,6 +212,7 @@ impl Node {
             | Node::ToLong(of)
             | Node::ToText(of)
             | Node::ToRaw(of)
+            | Node::Narrow(_, of)
             | Node::Size(of)
             | Node::Sort(of)
             | Node::Reverse(of)

@@ -56,3 +56,12 @@ pub(super) fn type_of(of: &DataType) -> Option<Type> {
         _ => return None,
     })
 }
+
+/// Bytes of a number of a type: what is stored of whole numbers in fewer than eight bytes is hashed and joined so.
+pub(super) fn width_of(of: &DataType) -> usize {
+    match of {
+        DataType::Byte => 1,
+        DataType::Int => 4,
+        _ => 8,
+    }
+}

@@ -94,7 +94,8 @@ impl Source<'_> {
         });
         let labeled = items.labeled.iter().map(|index| &plan.labeled[*index]);
         let labeled = labeled.filter(|labeled| self.holds(&labeled.node)).map(|labeled| labeled.score);
-        nearest.chain(weighted).chain(labeled).sum()
+        // The sum of an iterator over nothing is -0.
+        nearest.chain(weighted).chain(labeled).fold(0.0, |sum, score| sum + score)
     }
 
     /// Whether a part of the tree matches the document.
