@@ -250,11 +250,12 @@ impl Run {
         let mut expected = Vec::with_capacity(self.views.len());
         for view in 0..self.views.len() {
             let before = self.documents.len();
-            self.documents.extend(self.matching(view).ones().map(|ordinal| (view as u32, ordinal as u32)));
+            let matching = self.matching(view);
+            self.documents.reserve(matching.len());
+            matching.ones().for_each(|ordinal| self.documents.push((view as u32, ordinal as u32)));
             expected.push(self.documents.len() - before);
         }
         self.ranker.expect(expected);
-        self.scores = vec![None; self.documents.len()];
         // Groups that need no scores may still need to know which documents were dropped.
         let scored = self.keeps.is_some_and(|with_scores| with_scores || self.drop_limit.is_some());
         if self.wanted == 0 && !scored {
@@ -263,6 +264,9 @@ impl Run {
             self.kept.documents = std::mem::take(&mut self.documents);
             self.stage = Stage::Done;
             return;
+        }
+        if !self.has_one_score() {
+            self.scores = vec![None; self.documents.len()];
         }
         self.stage = if self.is_bounded() { Stage::Bound } else { Stage::Rank };
     }
@@ -280,11 +284,15 @@ impl Run {
 
     /// Scores documents in order, all of them.
     fn rank(&mut self, reads: &mut Reads) -> Result<(), Halt> {
-        if self.wanted == 0 && self.ranker.is_constant() && !self.documents.is_empty() {
+        if self.has_one_score() {
             let score = self.score(0, reads)?;
-            self.scores.fill(Some(score));
-            self.total = self.kept_score(0).map_or(0, |_| self.documents.len() as u64);
+            let mut kept = std::mem::take(&mut self.documents);
+            if !self.is_kept(score) {
+                kept.clear();
+            }
+            self.total = kept.len() as u64;
             self.finish();
+            self.kept = Kept::all(kept, score);
             return Ok(());
         }
         self.ranker.sum_up(&self.views, &self.matches, reads)?;
@@ -330,7 +338,16 @@ impl Run {
 
     /// The score of a document that is not dropped.
     fn kept_score(&self, index: usize) -> Option<f64> {
-        self.scores[index].filter(|score| self.drop_limit.is_none_or(|limit| *score > limit))
+        self.scores.get(index).copied().flatten().filter(|score| self.is_kept(*score))
+    }
+
+    fn is_kept(&self, score: f64) -> bool {
+        self.drop_limit.is_none_or(|limit| score > limit)
+    }
+
+    /// Whether no hits are shown, and all documents have one score.
+    fn has_one_score(&self) -> bool {
+        self.wanted == 0 && self.ranker.is_constant() && !self.documents.is_empty()
     }
 
     /// Takes a scored document: counts it, and keeps it if it can be shown.

@@ -154,30 +154,42 @@ fn parse_java<T: std::ops::Neg<Output = T> + From<f32>>(text: &str, parse: impl 
     Some(if negative { -value } else { value })
 }
 
-/// Appends `value` as Java's `Double.toString` prints it.
+/// Numbers that Java prints as plain decimals, which is how the fewest digits are written of them.
+const PLAIN: std::ops::Range<f64> = 1e-3..1e7;
+
+/// Appends `value` as Java's `Double.toString` prints it (since release 19: the fewest digits that tell it apart, of two
+/// such the nearest, of two equally near the even one).
 pub fn print_double(value: f64, out: &mut String) {
+    let mut buffer = zmij::Buffer::new();
+    if PLAIN.contains(&value.abs()) || value == 0.0 {
+        return out.push_str(buffer.format_finite(value));
+    }
     if let Some(word) = non_finite(value) {
         return out.push_str(word);
     }
-    let shortest = if value != 0.0 && value.abs() < f64::MIN_POSITIVE {
-        two_digits(format!("{value:.1e}"), |text| text.parse() == Ok(value), format!("{value:e}"))
-    } else {
-        format!("{value:e}")
-    };
-    print_scientific(&shortest, out);
+    if value.abs() < f64::MIN_POSITIVE {
+        let with_two = format!("{value:.1e}");
+        let is_same = with_two.parse() == Ok(value);
+        return print_scientific(two_digits(buffer.format_finite(value), &with_two, is_same), out);
+    }
+    print_scientific(buffer.format_finite(value), out);
 }
 
 /// Appends `value` as Java's `Float.toString` prints it.
 pub fn print_float(value: f32, out: &mut String) {
+    let mut buffer = zmij::Buffer::new();
+    if PLAIN.contains(&f64::from(value.abs())) || value == 0.0 {
+        return out.push_str(buffer.format_finite(value));
+    }
     if let Some(word) = non_finite(f64::from(value)) {
         return out.push_str(word);
     }
-    let shortest = if value != 0.0 && value.abs() < f32::MIN_POSITIVE {
-        two_digits(format!("{value:.1e}"), |text| text.parse() == Ok(value), format!("{value:e}"))
-    } else {
-        format!("{value:e}")
-    };
-    print_scientific(&shortest, out);
+    if value.abs() < f32::MIN_POSITIVE {
+        let with_two = format!("{value:.1e}");
+        let is_same = with_two.parse() == Ok(value);
+        return print_scientific(two_digits(buffer.format_finite(value), &with_two, is_same), out);
+    }
+    print_scientific(buffer.format_finite(value), out);
 }
 
 fn non_finite(value: f64) -> Option<&'static str> {
@@ -190,33 +202,31 @@ fn non_finite(value: f64) -> Option<&'static str> {
 }
 
 /// Java never prints fewer than two digits, and for the smallest numbers takes the second from the value (`4.9E-324`).
-fn two_digits(with_two: String, round_trips: impl Fn(&str) -> bool, shortest: String) -> String {
-    let one_digit = !shortest.contains('.');
-    if one_digit && round_trips(&with_two) { with_two } else { shortest }
+fn two_digits<'a>(shortest: &'a str, with_two: &'a str, is_same: bool) -> &'a str {
+    let one_digit =
+        shortest.bytes().take_while(|byte| *byte != b'e').filter(|byte| matches!(byte, b'1'..=b'9')).count();
+    if one_digit == 1 && is_same { with_two } else { shortest }
 }
 
-/// Turns Rust's `1.25e-7` into Java's form: a plain decimal from 1e-3 up to 1e7, `1.25E-7` outside.
-fn print_scientific(scientific: &str, out: &mut String) {
-    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
-    let power: i32 = exponent.parse().unwrap_or(0);
-    if !(-3..7).contains(&power) {
-        out.push_str(mantissa);
-        out.push_str(if mantissa.contains('.') { "E" } else { ".0E" });
-        return out.push_str(exponent);
-    }
-    let (sign, mantissa) = if let Some(rest) = mantissa.strip_prefix('-') { ("-", rest) } else { ("", mantissa) };
+/// Turns the fewest digits, as a plain decimal or with an exponent, into Java's form with one: `1.25E-7`.
+fn print_scientific(shortest: &str, out: &mut String) {
+    let (mantissa, exponent) = shortest.split_once('e').unwrap_or((shortest, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits: String = [whole, fraction].concat();
+    let significant = digits.trim_start_matches('0');
+    let power = exponent + whole.len() as i32 - 1 - (digits.len() - significant.len()) as i32;
+    let (first, rest) = significant.split_at(significant.len().min(1));
     out.push_str(sign);
-    let digits = mantissa.bytes().filter(u8::is_ascii_digit).map(char::from);
-    if power < 0 {
-        out.push_str("0.");
-        (1..-power).for_each(|_| out.push('0'));
-        return out.extend(digits);
-    }
-    let whole = power as usize + 1;
-    let count = digits.clone().count();
-    out.extend(digits.clone().chain(std::iter::repeat('0')).take(whole));
+    out.push_str(first);
     out.push('.');
-    if count > whole { out.extend(digits.skip(whole)) } else { out.push('0') }
+    out.push_str(match rest.trim_end_matches('0') {
+        "" => "0",
+        rest => rest,
+    });
+    out.push('E');
+    out.push_str(itoa::Buffer::new().format(power));
 }
 
 #[cfg(test)]
@@ -263,6 +273,39 @@ mod tests {
             assert_eq!(double(value), text);
         }
         assert_eq!((float(0.1), float(1e-45), float(1.5e10)), ("0.1".into(), "1.4E-45".into(), "1.5E10".into()));
+    }
+
+    #[test]
+    fn what_is_printed_is_the_number_in_the_fewest_digits() {
+        let mut bits = 1u64;
+        let mut next = || {
+            bits ^= bits << 13;
+            bits ^= bits >> 7;
+            bits ^= bits << 17;
+            bits
+        };
+        let digits = |text: &str| {
+            let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+            let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+            digits.trim_matches('0').len()
+        };
+        for _ in 0..100_000 {
+            // Of all sizes, and of those that most are of.
+            let spread = [f64::from_bits(next()), f64::from_bits((1005 + next() % 50) << 52 | next() >> 12)];
+            for value in spread.into_iter().filter(|value| value.is_normal()) {
+                let (printed, known) = (double(value), format!("{value:e}"));
+                assert_eq!((printed.parse(), digits(&printed)), (Ok(value), digits(&known)), "{printed} {known}");
+                assert_eq!(printed.contains('E'), !PLAIN.contains(&value.abs()), "{printed}");
+                let narrow = value as f32;
+                if narrow.is_normal() {
+                    let (printed, known) = (float(narrow), format!("{narrow:e}"));
+                    assert_eq!((printed.parse(), digits(&printed)), (Ok(narrow), digits(&known)), "{printed} {known}");
+                }
+            }
+        }
+        // Equally near are 2013950.2 and 2013950.3.
+        assert_eq!((float(8_055_801.0 / 4.0), float(-33_554_448.0)), ("2013950.2".into(), "-3.355445E7".into()));
+        assert_eq!((double(123_456_789.5), double(-0.000_123)), ("1.234567895E8".into(), "-1.23E-4".into()));
     }
 
     #[test]

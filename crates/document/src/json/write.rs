@@ -78,7 +78,7 @@ impl JsonWriter {
 
     /// An integer.
     pub fn integer(&mut self, number: i64) {
-        self.raw(&number.to_string());
+        self.raw(itoa::Buffer::new().format(number));
     }
 
     /// A float64; one that is no number is written as a string.
@@ -187,6 +187,7 @@ impl ValueWriter for JsonWriter {
 
 /// Appends `text` in quotes, escaping what must be escaped and nothing else.
 fn quote(text: &str, out: &mut String) {
+    out.reserve(text.len() + 2);
     out.push('"');
     let mut rest = text;
     loop {

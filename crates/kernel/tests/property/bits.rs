@@ -26,7 +26,14 @@ proptest! {
     #[test]
     fn bitmaps_are_sets((len, a, b) in set(), number in 0usize..400) {
         let (left, right) = (bitmap(len, &a), bitmap(len, &b));
-        let numbers = |bitmap: &Bitmap| bitmap.ones().collect::<BTreeSet<_>>();
+        let numbers = |bitmap: &Bitmap| {
+            let mut all = BTreeSet::new();
+            bitmap.ones().for_each(|number| assert!(all.insert(number)));
+            // One by one they are the same as in one go.
+            let mut ones = bitmap.ones();
+            assert!(all.iter().all(|number| ones.next() == Some(*number)) && ones.next().is_none());
+            all
+        };
         prop_assert_eq!(&numbers(&left), &a);
         prop_assert_eq!(left.count(), a.len());
         prop_assert_eq!(left.is_empty(), a.is_empty());

@@ -21,15 +21,36 @@ const BATCH: usize = 4_096;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kept {
     pub(crate) documents: Vec<(u32, u32)>,
+    /// None if all have the same one.
     pub(crate) scores: Vec<f64>,
+    /// That of all, if there are none of each.
+    pub(crate) score: f64,
 }
 
 impl Kept {
     /// Those of some documents that were not dropped.
     pub(crate) fn of(documents: &[(u32, u32)], score: impl Fn(usize) -> Option<f64>) -> Kept {
-        let kept = documents.iter().enumerate().filter_map(|(index, document)| Some((*document, score(index)?)));
-        let (documents, scores) = kept.unzip();
-        Kept { documents, scores }
+        let mut kept = Kept {
+            documents: Vec::with_capacity(documents.len()),
+            scores: Vec::with_capacity(documents.len()),
+            score: 0.0,
+        };
+        for (index, document) in documents.iter().enumerate() {
+            if let Some(score) = score(index) {
+                kept.documents.push(*document);
+                kept.scores.push(score);
+            }
+        }
+        kept
+    }
+
+    /// All of some documents, with one score.
+    pub(crate) fn all(documents: Vec<(u32, u32)>, score: f64) -> Kept {
+        Kept { documents, scores: Vec::new(), score }
+    }
+
+    fn score_of(&self, index: usize) -> f64 {
+        self.scores.get(index).copied().unwrap_or(self.score)
     }
 }
 
@@ -116,6 +137,7 @@ impl Collector<'_> {
             inputs: &progress.inputs,
             ordinals,
             scores: self.kept.scores.get(at.clone()).unwrap_or_default(),
+            score: self.kept.score,
             places: if self.is_part { &later } else { places },
             firsts: None,
             schema: self.schema as u32,
@@ -145,7 +167,7 @@ impl Collector<'_> {
                 schema: self.schema as u32,
                 place: (view, *ordinal),
                 id: progress.first_ids[place as usize].clone(),
-                score: self.kept.scores.get(index).copied().unwrap_or(0.0),
+                score: self.kept.score_of(index),
                 values: (0..bound.inputs.len()).map(|input| progress.inputs.value(input, at, None)).collect(),
                 fields: Vec::new(),
             })?;

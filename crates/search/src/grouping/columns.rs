@@ -1,5 +1,6 @@
 //! Columns of attributes as expressions read them: the values of some documents of a view, one after the other. Words stay
 //! numbers as long as nobody asks for their texts; those of a view are looked up once.
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use brooklet_segment::column::dictionary::DictionaryBlock;
@@ -39,35 +40,55 @@ pub(super) enum Elements {
 
 /// The texts of the words of a view that were asked for, by their numbers.
 #[derive(Default)]
-pub(super) struct Texts(Vec<Option<Rc<[u8]>>>);
+pub(super) struct Texts {
+    words: Vec<Word>,
+    /// Those that are known, one after the other.
+    bytes: Vec<u8>,
+}
+
+/// Where the text of a word stands; and it as expressions have it, once one asked for it.
+#[derive(Clone, Default)]
+struct Word {
+    known: Option<(u32, u32)>,
+    text: OnceCell<Rc<[u8]>>,
+}
 
 impl Texts {
     /// Forgets those of another view.
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        self.words.clear();
+        self.bytes.clear();
     }
 
     /// The text of a word; the empty one of no word.
     pub(super) fn of(&self, word: u32) -> Datum {
-        match self.0.get(word as usize) {
-            Some(Some(text)) => Datum::Text(text.clone()),
+        match self.words.get(word as usize) {
+            Some(Word { known: Some(_), text }) => Datum::Text(text.get_or_init(|| Rc::from(self.bytes(word))).clone()),
             _ => Datum::text(""),
+        }
+    }
+
+    /// The same as bytes.
+    pub(super) fn bytes(&self, word: u32) -> &[u8] {
+        match self.words.get(word as usize) {
+            Some(Word { known: Some((start, end)), .. }) => &self.bytes[*start as usize..*end as usize],
+            _ => b"",
         }
     }
 
     /// How many words there are.
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.words.len()
     }
 
     /// Looks up the texts of words that are not known yet.
     fn learn(&mut self, words: &[u32], dictionary: &Part, view: &View, reads: &mut Reads) -> Result<(), Halt> {
-        self.0.resize(dictionary.rows as usize, None);
-        let mut wanted = vec![0u64; self.0.len().div_ceil(64)];
+        self.words.resize(dictionary.rows as usize, Word::default());
+        let mut wanted = vec![0u64; self.words.len().div_ceil(64)];
         let mut any = false;
         for word in words.iter().filter(|word| **word != NO_WORD) {
             let at = *word as usize;
-            if self.0.get(at).ok_or_else(beyond)?.is_none() {
+            if self.words.get(at).ok_or_else(beyond)?.known.is_none() {
                 wanted[at / 64] |= 1 << (at % 64);
                 any = true;
             }
@@ -87,7 +108,9 @@ impl Texts {
                 if at >= block.len() {
                     return Err(beyond());
                 }
-                self.0[*number as usize] = Some(Rc::from(block.word(at)));
+                let start = self.bytes.len() as u32;
+                self.bytes.extend_from_slice(block.word(at));
+                self.words[*number as usize].known = Some((start, self.bytes.len() as u32));
             }
             Ok(())
         })

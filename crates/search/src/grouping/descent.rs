@@ -9,7 +9,7 @@ use super::PlannedGrouping;
 use super::bind::{BoundFilter, BoundGrouping, BoundList, Classifier};
 use super::classify::{code_of, key_of};
 use super::columns::{Column, Elements, elements_of};
-use super::datum::{Datum, Key};
+use super::datum::Datum;
 use super::firsts::{First, classes};
 use super::groups::{Groups, HeldHit};
 use super::inputs::{Inputs, Selection};
@@ -36,8 +36,10 @@ pub(super) struct Row<'a> {
 pub(super) struct Batch<'a> {
     pub(super) inputs: &'a Inputs,
     pub(super) ordinals: &'a [u32],
-    /// None if nobody asks for scores.
+    /// None if all have the same one.
     pub(super) scores: &'a [f64],
+    /// That of all, if there are none of each.
+    pub(super) score: f64,
     /// Their places in the order of ids; none if that does not matter.
     pub(super) places: &'a [u32],
     /// Documents whose first ones are added now, when all others were; else nothing.
@@ -66,7 +68,7 @@ struct Led<'a> {
 
 impl<'a> Batch<'a> {
     fn score(&self, row: &Row<'_>) -> f64 {
-        self.scores.get(row.at as usize).copied().unwrap_or(0.0)
+        self.scores.get(row.at as usize).copied().unwrap_or(self.score)
     }
 
     /// Rows of documents that are among the first so many. `of_first`: whether no others come here.
@@ -121,7 +123,7 @@ impl Descent<'_> {
 
     /// The rank of a group is the greatest score in it.
     fn rank(&mut self, table: usize, rows: &[Row<'_>]) {
-        let ranks = &mut self.groups.tables[table].ranks;
+        let (ranks, score) = (&mut self.groups.tables[table].ranks, self.batch.score);
         let mut raise = |group: u32, score: f64| {
             let rank = &mut ranks[group as usize];
             if score > *rank {
@@ -129,7 +131,11 @@ impl Descent<'_> {
             }
         };
         match self.batch.scores {
-            [] => rows.iter().for_each(|row| raise(row.group, 0.0)),
+            // Those of one schema that have a rank already have this one.
+            [] if self.planned.bound.len() == 1 && score > f64::NEG_INFINITY => {
+                ranks.iter_mut().rev().take_while(|rank| **rank == f64::NEG_INFINITY).for_each(|rank| *rank = score);
+            }
+            [] => rows.iter().for_each(|row| raise(row.group, score)),
             scores => rows.iter().for_each(|row| raise(row.group, scores[row.at as usize])),
         }
     }
@@ -219,8 +225,7 @@ impl Descent<'_> {
     #[cold]
     fn learn_word(&mut self, table: usize, parent: u32, input: usize, word: u32) -> Result<u32, Rejection> {
         let texts = self.batch.inputs.texts(input);
-        let key = Key::of(&texts.of(word)).unwrap_or(Key::Null);
-        let group = self.groups.group(table, parent, &key)?;
+        let group = self.groups.group_of_text(table, parent, texts.bytes(word))?;
         self.known[table].set_word(parent, word, texts.len(), group);
         Ok(group)
     }
@@ -242,8 +247,13 @@ impl Descent<'_> {
         rows: &[Row<'s>],
         led: &mut Led<'s>,
     ) -> Result<(), Rejection> {
+        let length = self.batch.inputs.texts(input).len();
         for row in rows {
-            let group = self.group_of_word(table, row.group, input, words[row.at as usize])?;
+            let word = words[row.at as usize];
+            let group = match self.known[table].of_word(row.group, word, length) {
+                Some(group) => group,
+                None => self.learn_word(table, row.group, input, word)?,
+            };
             led.rows.push(Row { group, ..*row });
         }
         Ok(())

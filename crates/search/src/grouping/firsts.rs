@@ -93,6 +93,7 @@ impl Groups {
                 inputs: &inputs,
                 ordinals: &places,
                 scores: &scores,
+                score: 0.0,
                 places: &places,
                 firsts: Some(of_schema),
                 schema,

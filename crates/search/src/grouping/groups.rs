@@ -29,6 +29,16 @@ pub(crate) struct Table {
     index: Index,
 }
 
+impl Table {
+    /// The group of a text in a group of the table before, if there is one.
+    fn of_text(&self, hash: u32, parent: u32, text: &[u8]) -> Option<u32> {
+        self.index.find(hash, |group| {
+            let (of_parent, key) = (self.parents[group as usize], &self.keys[group as usize]);
+            of_parent == parent && matches!(key, Key::Text(of_key) if **of_key == *text)
+        })
+    }
+}
+
 /// The hits of one list that can be shown.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Held {
@@ -82,20 +92,25 @@ impl Groups {
         if let Some(group) = of.index.find(hash, is_it) {
             return Ok(group);
         }
-        let group = of.keys.len() as u32;
-        of.index.insert(hash, group);
-        self.push(table, parent, key.clone());
-        self.check()?;
-        Ok(group)
+        self.add(table, hash, parent, key.clone())
     }
 
-    /// The group of a text in a group of the table before, if there is one.
-    pub(super) fn of_text(&self, table: usize, parent: u32, text: &[u8]) -> Option<u32> {
-        let of = &self.tables[table];
-        of.index.find(text_hash(parent, text), |group| {
-            let (of_parent, key) = (of.parents[group as usize], &of.keys[group as usize]);
-            of_parent == parent && matches!(key, Key::Text(of_key) if **of_key == *text)
-        })
+    /// The group of a text in a group of the table before, made if there is none.
+    pub(super) fn group_of_text(&mut self, table: usize, parent: u32, text: &[u8]) -> Result<u32, Rejection> {
+        let hash = text_hash(parent, text);
+        match self.tables[table].of_text(hash, parent, text) {
+            Some(group) => Ok(group),
+            None => self.add(table, hash, parent, Key::Text(Rc::from(text))),
+        }
+    }
+
+    fn add(&mut self, table: usize, hash: u32, parent: u32, key: Key) -> Result<u32, Rejection> {
+        let of = &mut self.tables[table];
+        let group = of.keys.len() as u32;
+        of.index.insert(hash, group);
+        self.push(table, parent, key);
+        self.check()?;
+        Ok(group)
     }
 
     fn push(&mut self, table: usize, parent: u32, key: Key) {

@@ -150,14 +150,20 @@ impl<'a> Listed<'a> {
             return None;
         }
         let window = window(all.len(), max, offset);
-        let mut elements = all.to_vec();
+        // What they are ordered by first, if that is a whole number, stands beside them.
+        let first = |group: u32| match self.orders.first() {
+            Some(OrderBy::Longs(values)) => values[group as usize],
+            _ => 0,
+        };
+        let mut elements: Vec<(i64, u32)> = all.iter().map(|group| (first(*group), *group)).collect();
+        let compare = |a: &(i64, u32), b: &(i64, u32)| a.0.cmp(&b.0).then_with(|| self.compare(a.1, b.1));
         // Those after the window need no order.
         if window.end < elements.len() && window.end > 0 {
-            elements.select_nth_unstable_by(window.end - 1, |a, b| self.compare(*a, *b));
+            elements.select_nth_unstable_by(window.end - 1, compare);
         }
         elements.truncate(window.end);
-        elements.sort_unstable_by(|a, b| self.compare(*a, *b));
-        elements.drain(..window.start);
+        elements.sort_unstable_by(compare);
+        let elements = elements.drain(window.start..).map(|(_, group)| group).collect();
         Some(Shown { elements, offset: window.start, total: all.len() })
     }
 

@@ -67,11 +67,7 @@ impl Groups {
     fn read_key_of(&mut self, table: usize, parent: u32, reader: &mut Reader<'_>) -> Result<u32, Rejection> {
         let kind = reader.u8()?;
         if kind == TEXT {
-            let text = reader.bytes()?;
-            return match self.of_text(table, parent, text) {
-                Some(group) => Ok(group),
-                None => self.group(table, parent, &Key::Text(Rc::from(text))),
-            };
+            return self.group_of_text(table, parent, reader.bytes()?);
         }
         let key = read_key(kind, reader)?;
         self.group(table, parent, &key)

@@ -293,7 +293,7 @@ fn every(views: &[View]) -> Kept {
     let of_view = |(view, of): (usize, &View)| -> Vec<(u32, u32)> {
         of.alive.ones().map(|ordinal| (view as u32, ordinal as u32)).collect()
     };
-    Kept { documents: views.iter().enumerate().flat_map(of_view).collect(), scores: Vec::new() }
+    Kept::all(views.iter().enumerate().flat_map(of_view).collect(), 0.0)
 }
 
 impl Groups {
