@@ -320,6 +320,8 @@ pub(crate) fn binary(function: Binary, a: Interval, b: Interval) -> Interval {
     match function {
         Binary::Max => return extreme(a, b, f64::max),
         Binary::Min => return extreme(a, b, f64::min),
+        Binary::MaxOrNan => return extreme(a, b, f64::max).or_nan(b.may_be_nan),
+        Binary::MinOrNan => return extreme(a, b, f64::min).or_nan(b.may_be_nan),
         Binary::Bit => return Interval::between(0.0, 1.0),
         Binary::Hamming => return Interval::between(0.0, 8.0),
         // An exponent that is NaN counts as 0, one of −∞ or ∞ as the smallest or largest.

@@ -31,4 +31,5 @@ pub use block::{BlockScratch, BlockSource};
 pub use expression::{Environment, Expression, FeatureName, FeatureType, Function, text_hash};
 pub use interval::{Interval, IntervalSource};
 pub use model_output::{ModelCall, ModelInput, ModelOutput};
+pub use operation::Dialect;
 pub use program::{FeatureSource, Program, Scratch, StoredRows, Value};

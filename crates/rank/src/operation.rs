@@ -125,6 +125,17 @@ impl Unary {
     }
 }
 
+/// Who reads an expression. The reference has two evaluators, which differ in how tight operators bind and in what `max`
+/// and `min` make of NaN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// The content node: all that is computed of single documents.
+    #[default]
+    Content,
+    /// The container: the global phase. Every operator binds as tight as no other.
+    Container,
+}
+
 /// A function of two numbers: the operators first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Binary {
@@ -150,26 +161,29 @@ pub(crate) enum Binary {
     Ldexp,
     Max,
     Min,
+    /// NaN if either is.
+    MaxOrNan,
+    MinOrNan,
     Pow,
 }
 
-/// The operators: sign, function, priority (higher binds tighter).
-const OPERATORS: &[(&str, Binary, u8)] = &[
-    ("^", Binary::Power, 6),
-    ("*", Binary::Multiply, 5),
-    ("/", Binary::Divide, 5),
-    ("%", Binary::Modulo, 5),
-    ("+", Binary::Add, 4),
-    ("-", Binary::Subtract, 4),
-    ("==", Binary::Equal, 3),
-    ("!=", Binary::NotEqual, 3),
-    ("~=", Binary::Approximately, 3),
-    ("<", Binary::Less, 3),
-    ("<=", Binary::LessOrEqual, 3),
-    (">", Binary::Greater, 3),
-    (">=", Binary::GreaterOrEqual, 3),
-    ("&&", Binary::And, 2),
-    ("||", Binary::Or, 1),
+/// The operators: sign, function, priority on the content node and in the container (higher binds tighter).
+const OPERATORS: &[(&str, Binary, u8, u8)] = &[
+    ("^", Binary::Power, 6, 15),
+    ("*", Binary::Multiply, 5, 12),
+    ("/", Binary::Divide, 5, 13),
+    ("%", Binary::Modulo, 5, 14),
+    ("+", Binary::Add, 4, 10),
+    ("-", Binary::Subtract, 4, 11),
+    ("==", Binary::Equal, 3, 9),
+    ("!=", Binary::NotEqual, 3, 8),
+    ("~=", Binary::Approximately, 3, 7),
+    ("<", Binary::Less, 3, 6),
+    ("<=", Binary::LessOrEqual, 3, 5),
+    (">", Binary::Greater, 3, 4),
+    (">=", Binary::GreaterOrEqual, 3, 3),
+    ("&&", Binary::And, 2, 2),
+    ("||", Binary::Or, 1, 1),
 ];
 
 /// The functions of two numbers that are called by name.
@@ -186,19 +200,30 @@ const BINARY: &[(&str, Binary)] = &[
 
 impl Binary {
     /// The operator written so, with its priority.
-    pub(crate) fn operator(sign: &str) -> Option<(Binary, u8)> {
-        OPERATORS.iter().find(|(known, ..)| *known == sign).map(|(_, operator, priority)| (*operator, *priority))
+    pub(crate) fn operator(sign: &str, dialect: Dialect) -> Option<(Binary, u8)> {
+        let (_, operator, content, container) = *OPERATORS.iter().find(|(known, ..)| *known == sign)?;
+        Some((operator, if dialect == Dialect::Content { content } else { container }))
     }
 
     /// The function called by this name.
-    pub(crate) fn named(name: &str) -> Option<Binary> {
-        BINARY.iter().find(|(known, _)| *known == name).map(|(_, function)| *function)
+    pub(crate) fn named(name: &str, dialect: Dialect) -> Option<Binary> {
+        let (_, function) = *BINARY.iter().find(|(known, _)| *known == name)?;
+        Some(match (function, dialect) {
+            (Binary::Max, Dialect::Container) => Binary::MaxOrNan,
+            (Binary::Min, Dialect::Container) => Binary::MinOrNan,
+            (function, _) => function,
+        })
     }
 
     /// Its sign if it is an operator, or else its name.
     pub(crate) fn name(self) -> &'static str {
-        let operator = OPERATORS.iter().find(|(_, operator, _)| *operator == self).map(|(sign, ..)| *sign);
-        operator.unwrap_or_else(|| BINARY.iter().find(|(_, function)| *function == self).map_or("", |(name, _)| name))
+        let called = match self {
+            Binary::MaxOrNan => Binary::Max,
+            Binary::MinOrNan => Binary::Min,
+            function => function,
+        };
+        let operator = OPERATORS.iter().find(|(_, operator, ..)| *operator == called).map(|(sign, ..)| *sign);
+        operator.unwrap_or_else(|| BINARY.iter().find(|(_, function)| *function == called).map_or("", |(name, _)| name))
     }
 
     /// Its value.
@@ -241,6 +266,9 @@ impl Binary {
             Binary::Max => a,
             Binary::Min if b < a => b,
             Binary::Min => a,
+            Binary::MaxOrNan | Binary::MinOrNan if a.is_nan() || b.is_nan() => f64::NAN,
+            Binary::MaxOrNan => Binary::Max.apply_dearer(a, b),
+            Binary::MinOrNan => Binary::Min.apply_dearer(a, b),
         }
     }
 }
@@ -293,7 +321,17 @@ mod tests {
     fn every_function_is_found_by_its_name() {
         assert!(UNARY.iter().all(|(name, function)| function.name() == *name && Unary::named(name) == Some(*function)));
         assert!(BINARY.iter().all(|(name, function)| function.name() == *name));
-        assert!(OPERATORS.iter().all(|(sign, operator, _)| operator.name() == *sign));
+        assert!(OPERATORS.iter().all(|(sign, operator, ..)| operator.name() == *sign));
+        let extremes = ["max", "min"].map(|name| Binary::named(name, Dialect::Container).map(Binary::name));
+        assert_eq!(extremes, [Some("max"), Some("min")]);
+    }
+
+    #[test]
+    fn extremes_of_the_container_are_nan_when_either_is() {
+        for function in [Binary::MaxOrNan, Binary::MinOrNan] {
+            assert!(function.apply(f64::NAN, 1.0).is_nan() && function.apply(1.0, f64::NAN).is_nan());
+        }
+        assert_eq!((Binary::MaxOrNan.apply(1.0, 2.0), Binary::MinOrNan.apply(1.0, 2.0)), (2.0, 1.0));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use brooklet_document::{DataType, Tensor};
 use brooklet_rank::distance::DistanceMetric;
 use brooklet_rank::features::{FeatureEnvironment, Home, home, prepare};
 use brooklet_rank::match_data::{Collection, FieldId, FieldInfo, FieldKind, QueryTerms, RankProperties};
-use brooklet_rank::{Environment, Expression, FeatureName, FeatureType, Function, ModelCall, Program, Value};
+use brooklet_rank::{Dialect, Environment, Expression, FeatureName, FeatureType, Function, ModelCall, Program, Value};
 use brooklet_schema::{
     Application, ElementGap, Field, InputType, InputValue, OnnxSignature, RankMode, RankProfile, RankType, Schema,
     SourceText,
@@ -273,7 +273,8 @@ impl ProfileEnvironment<'_> {
     }
 
     fn compile_global(&self, source: &SourceText) -> Result<GlobalPhase, Rejection> {
-        let phase = Expression::parse(&source.text).and_then(|expression| GlobalPhase::compile(&expression, self));
+        let phase = Expression::parse_as(&source.text, Dialect::Container)
+            .and_then(|expression| GlobalPhase::compile(&expression, self));
         let phase = phase.map_err(|rejection| located(source, rejection))?;
         match phase.result_type() {
             FeatureType::Number => Ok(phase),

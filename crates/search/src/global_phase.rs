@@ -1,15 +1,16 @@
 //! The global phase of a rank profile: an expression over the best hits of a schema, once those of all partitions are
 //! known. It may put the values of a hit into relation to those of the others, by the functions called normalizers.
 //!
-//! What it asks about the document is computed where the hit is found, like a match-feature, and travels with the hit; so
-//! functions of the profile mean here what they mean everywhere. The query's own features and constants do not travel.
+//! What it asks about the document is computed where the hit is found, like a match-feature, and travels with the hit. The
+//! query's own features and constants do not travel. The expression itself, and the functions it calls, are read as the
+//! reference's container reads them.
 use std::rc::Rc;
 use std::sync::Arc;
 
 use brooklet_document::Tensor;
 use brooklet_rank::{
-    Environment, Expression, FeatureName, FeatureSource, FeatureType, Function, ModelCall, ModelOutput, Program,
-    Scratch, Value,
+    Dialect, Environment, Expression, FeatureName, FeatureSource, FeatureType, Function, ModelCall, ModelOutput,
+    Program, Scratch, Value,
 };
 use brooklet_task::{Code, Rejection};
 
@@ -234,7 +235,7 @@ impl Builder<'_> {
     fn normalizer(&mut self, value: &str, kind: Kind) -> Result<usize, Rejection> {
         // The place is one of the argument's text, which is nowhere to be seen.
         let unplaced = |rejection: Rejection| Rejection { span: None, ..rejection };
-        let expression = Expression::parse(value).map_err(unplaced)?;
+        let expression = Expression::parse_as(value, Dialect::Container).map_err(unplaced)?;
         let formula = self.formula(&expression, false).map_err(unplaced)?;
         if !matches!(formula.program.result_type(), FeatureType::Number) {
             return Err(refuse(format!("'{}' must be a number to be normalized", Rejection::quote(value))));
@@ -286,6 +287,11 @@ impl Environment for GlobalEnvironment<'_> {
             "secondPhase" => Some(Function { parameters: Vec::new(), body: self.profile.second_phase()? }),
             _ => self.profile.function(name),
         }
+    }
+
+    fn dialect_of(&self, function: &str) -> Dialect {
+        // The second phase was computed of the documents.
+        if function == "secondPhase" { Dialect::Content } else { Dialect::Container }
     }
 
     fn constant(&self, name: &str) -> Option<Value> {

@@ -3,7 +3,7 @@ use std::rc::Rc;
 
 use brooklet_document::{Tensor, parse_literal};
 use brooklet_rank::{
-    Environment, Expression, FeatureName, FeatureSource, FeatureType, Function, Program, Value, text_hash,
+    Dialect, Environment, Expression, FeatureName, FeatureSource, FeatureType, Function, Program, Value, text_hash,
 };
 use brooklet_task::{Code, Rejection};
 use serde_json::Value as Json;
@@ -12,7 +12,9 @@ use crate::row::{self, bits, needed, refusal};
 
 /// A row of `expression`.
 pub(crate) fn expression(row: &Json) -> String {
-    let parsed = match Expression::parse(needed(row, "expr")) {
+    let is_container = row.get("dialect").and_then(Json::as_str) == Some("container");
+    let dialect = if is_container { Dialect::Container } else { Dialect::Content };
+    let parsed = match Expression::parse_as(needed(row, "expr"), dialect) {
         Ok(parsed) => parsed,
         Err(rejection) => return refusal(&rejection),
     };

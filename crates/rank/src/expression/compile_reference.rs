@@ -9,7 +9,7 @@ use super::feature_name::FeatureName;
 use super::syntax_tree::{Argument, Expression, Kind, Reference, Tree};
 use crate::Value;
 use crate::node::{Node, NumberNode, TensorKind, TensorNode};
-use crate::operation::{Binary, Unary};
+use crate::operation::{Binary, Dialect, Unary};
 use crate::tensor::check_size;
 
 /// What a name is bound to.
@@ -155,7 +155,9 @@ impl Compiler<'_> {
                 None => None,
                 Some(function) => {
                     let context = format!("function '{name}'");
-                    let parsed = Expression::parse(&function.body).map_err(|rejection| rejection.within(&context));
+                    let dialect = self.environment.dialect_of(name);
+                    let parsed =
+                        Expression::parse_as(&function.body, dialect).map_err(|rejection| rejection.within(&context));
                     Some(Rc::new(KnownFunction {
                         expression: parsed.map_err(|rejection| self.place(rejection, offset))?,
                         function,
@@ -351,7 +353,7 @@ impl Compiler<'_> {
 
 /// The rejection of an unknown feature; if a function has its name, how many arguments that takes.
 fn hinted(mut rejection: Rejection, feature: &FeatureName) -> Rejection {
-    let takes = match (Unary::named(&feature.name), Binary::named(&feature.name)) {
+    let takes = match (Unary::named(&feature.name), Binary::named(&feature.name, Dialect::Content)) {
         (Some(_), _) => "1 argument",
         (_, Some(_)) => "2 arguments",
         _ => return rejection,

@@ -7,6 +7,7 @@ use brooklet_task::{Code, Rejection};
 use super::FeatureName;
 use crate::Value;
 use crate::model_output::ModelCall;
+use crate::operation::Dialect;
 
 /// The type of a feature's value. Texts are numbers here: their [`super::text_hash`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +57,12 @@ pub trait Environment {
 
     /// The function of this name, if the profile has one.
     fn function(&self, name: &str) -> Option<Function>;
+
+    /// How the body of this function is read.
+    fn dialect_of(&self, function: &str) -> Dialect {
+        let _ = function;
+        Dialect::Content
+    }
 
     /// The constant of this name, if there is one.
     fn constant(&self, name: &str) -> Option<Value>;

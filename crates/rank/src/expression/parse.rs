@@ -5,11 +5,11 @@ use brooklet_task::{Code, Rejection, limits};
 
 use super::lex::{Token, TokenKind, tokens, unquote};
 use super::syntax_tree::{Expression, Kind, Slice, SliceLabel, Switch, TensorFunction, Tree};
-use crate::operation::{Binary, Unary};
+use crate::operation::{Binary, Dialect, Unary};
 
 /// The expression that is all of `text`.
-pub(super) fn expression(text: &str) -> Result<Expression, Rejection> {
-    let mut parser = Parser::new(text)?;
+pub(super) fn expression(text: &str, dialect: Dialect) -> Result<Expression, Rejection> {
+    let mut parser = Parser::new(text, dialect)?;
     let root = parser.expression()?;
     parser.end()?;
     Ok(Expression { text: Rc::from(text), root })
@@ -17,7 +17,7 @@ pub(super) fn expression(text: &str) -> Result<Expression, Rejection> {
 
 /// The features in `text`, each with its canonical text.
 pub(super) fn features(text: &str) -> Result<Vec<(String, Expression)>, Rejection> {
-    let mut parser = Parser::new(text)?;
+    let mut parser = Parser::new(text, Dialect::Content)?;
     let source: Rc<str> = Rc::from(text);
     let mut features = Vec::new();
     while parser.peek().kind != TokenKind::End {
@@ -31,6 +31,7 @@ pub(super) fn features(text: &str) -> Result<Vec<(String, Expression)>, Rejectio
 /// Where parsing is in the tokens of a text.
 pub(super) struct Parser<'a> {
     text: &'a str,
+    pub(super) dialect: Dialect,
     tokens: Vec<Token>,
     at: usize,
     depth: usize,
@@ -41,13 +42,13 @@ pub(super) struct Parser<'a> {
 type Parsed<T> = Result<T, Rejection>;
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str) -> Parsed<Parser<'a>> {
+    fn new(text: &'a str, dialect: Dialect) -> Parsed<Parser<'a>> {
         if text.len() > limits::EXPRESSION_BYTES {
             let message =
                 format!("a ranking expression may have {} bytes, not {}", limits::EXPRESSION_BYTES, text.len());
             return Err(Rejection::new(Code::TooLarge, message));
         }
-        Ok(Parser { text, tokens: tokens(text)?, at: 0, depth: 0, expanded: 0 })
+        Ok(Parser { text, dialect, tokens: tokens(text)?, at: 0, depth: 0, expanded: 0 })
     }
 
     /// The next token.
@@ -157,10 +158,10 @@ impl<'a> Parser<'a> {
         let mut operands = vec![self.unary()?];
         let mut operators: Vec<(Binary, u8)> = Vec::new();
         while let TokenKind::Symbol(sign) = self.peek().kind {
-            let Some((operator, binds)) = Binary::operator(sign) else { break };
+            let Some((operator, binds)) = Binary::operator(sign, self.dialect) else { break };
             let is_first = |before: u8| before > binds || before == binds && operator != Binary::Power;
             while let Some((before, _)) = operators.pop_if(|(_, before)| is_first(*before)) {
-                combine(before, &mut operands);
+                self.combine(before, &mut operands);
             }
             let nested = operators.iter().filter(|(before, _)| *before == Binary::Power).count();
             if self.depth + nested >= limits::EXPRESSION_DEPTH {
@@ -171,9 +172,24 @@ impl<'a> Parser<'a> {
             operands.push(self.unary()?);
         }
         while let Some((operator, _)) = operators.pop() {
-            combine(operator, &mut operands);
+            self.combine(operator, &mut operands);
         }
         operands.pop().ok_or_else(|| self.unexpected("a value"))
+    }
+
+    /// Puts the last two operands together. A chain of one priority stays one node.
+    fn combine(&self, operator: Binary, operands: &mut Vec<Tree>) {
+        let (Some(right), Some(left)) = (operands.pop(), operands.pop()) else { return };
+        let offset = left.offset;
+        let priority = |operator: Binary| Binary::operator(operator.name(), self.dialect).map(|(_, priority)| priority);
+        let kind = match left.kind {
+            Kind::Chain(first, mut rest) if operator != Binary::Power && priority(rest[0].0) == priority(operator) => {
+                rest.push((operator, right));
+                Kind::Chain(first, rest)
+            }
+            kind => Kind::Chain(Box::new(Tree::new(kind, offset)), vec![(operator, right)]),
+        };
+        operands.push(Tree::new(kind, offset));
     }
 
     /// `value in [a, b]`. It takes the last operand only, as the content node reads it, and nothing may follow.
@@ -395,21 +411,6 @@ impl<'a> Parser<'a> {
         }
         Ok(Kind::Number(value, super::print::float_text(value)))
     }
-}
-
-/// Puts the last two operands together. A chain of one priority stays one node.
-fn combine(operator: Binary, operands: &mut Vec<Tree>) {
-    let (Some(right), Some(left)) = (operands.pop(), operands.pop()) else { return };
-    let offset = left.offset;
-    let priority = |operator: Binary| Binary::operator(operator.name()).map(|(_, priority)| priority);
-    let kind = match left.kind {
-        Kind::Chain(first, mut rest) if operator != Binary::Power && priority(rest[0].0) == priority(operator) => {
-            rest.push((operator, right));
-            Kind::Chain(first, rest)
-        }
-        kind => Kind::Chain(Box::new(Tree::new(kind, offset)), vec![(operator, right)]),
-    };
-    operands.push(Tree::new(kind, offset));
 }
 
 /// A number literal with its sign turned. The integer zero has none.

@@ -172,7 +172,7 @@ impl Parser<'_> {
     fn function(&mut self, name: &str, given: &mut Vec<Given>, offset: usize) -> Result<Option<Kind>, Rejection> {
         let values = given.iter().filter(|given| matches!(given, Given::Value(_))).count();
         if values == given.len() {
-            match (Unary::named(name), Binary::named(name), values) {
+            match (Unary::named(name), Binary::named(name, self.dialect), values) {
                 (Some(function), _, 1) => {
                     return Ok(take(given).next().map(|tree| Kind::Unary(function, Box::new(tree))));
                 }

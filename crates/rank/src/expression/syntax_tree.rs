@@ -4,7 +4,7 @@ use std::rc::Rc;
 use brooklet_document::{CellType, TensorType};
 use brooklet_task::Rejection;
 
-use crate::operation::{Binary, Unary};
+use crate::operation::{Binary, Dialect, Unary};
 use crate::tensor::Aggregator;
 
 /// A parsed ranking expression. [`Expression::to_string`] is its canonical text.
@@ -29,7 +29,15 @@ impl Expression {
     /// # Errors
     /// With the place, if it is not an expression or exceeds a limit.
     pub fn parse(text: &str) -> Result<Expression, Rejection> {
-        super::parse::expression(text)
+        Expression::parse_as(text, Dialect::Content)
+    }
+
+    /// Parses `text` as one of the reference's evaluators reads it.
+    ///
+    /// # Errors
+    /// As [`Expression::parse`].
+    pub fn parse_as(text: &str, dialect: Dialect) -> Result<Expression, Rejection> {
+        super::parse::expression(text, dialect)
     }
 
     /// The name, if it is nothing but one: that of a feature, function, constant or parameter without arguments.
