@@ -53,6 +53,7 @@ check_each! {
     stored_fields = "stored-fields",
     encode_request = "encode-request",
     selection = "selection",
+    update = "update",
     partial = "partial",
     partial_groups = "partial-groups",
     floor = "floor",

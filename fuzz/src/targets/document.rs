@@ -3,14 +3,18 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use brooklet_document::encode::{decode_fields, encode_fields};
-use brooklet_document::json::{FieldTypes, Lexer, ReadOptions, TensorSource, read_query_tensor, read_tensor};
+use brooklet_document::json::{
+    FieldTypes, Lexer, ReadOptions, Render, TensorFormat, TensorSource, read_query_tensor, read_tensor, render_fields,
+};
 use brooklet_document::selection::{Outcome, Selection, Subject};
-use brooklet_document::{DataType, DocumentId, DocumentTypes, TensorType, parse_literal, read_operation};
-use brooklet_feed::{Load, OperationRequest, encode, split};
+use brooklet_document::{
+    DataType, Document, DocumentId, DocumentTypes, Format, TensorType, Value, parse_literal, read_operation,
+};
+use brooklet_feed::{Load, Mutate, OperationRequest, encode, split};
 use brooklet_schema::{Application, Schema};
-use brooklet_segment::Place;
+use brooklet_segment::{Operation, Place, StoredOperation};
 use brooklet_task::bytes::{Reader, Writer};
-use brooklet_task::{Code, Task, Want};
+use brooklet_task::{Code, Rejection, Task, Want};
 
 use super::Target;
 use crate::corpus;
@@ -30,6 +34,7 @@ pub fn targets() -> Vec<Target> {
         stored_fields(),
         encode_request(),
         selection(),
+        update(),
     ]
 }
 
@@ -217,4 +222,107 @@ fn selection() -> Target {
             }
         }
     })
+}
+
+/// The documents that are updated, by the first byte of an input.
+const UPDATED: usize = 8;
+
+/// Bodies of updates: those of the vectors, and every operator on a field that documents have.
+fn updates() -> Vec<Vec<u8>> {
+    let fields = [
+        r#""year":{"increment":1},"size":{"decrement":2.5},"b":{"multiply":-3},"score":{"divide":0},"f":{"divide":3}"#,
+        r#""tags":{"add":["new",""]},"nums":{"remove":[1,3]},"weights":{"add":{"a":7,"z":-1}},"iw":{"remove":{"4":0}}"#,
+        r#""nums":{"match":{"element":1,"multiply":-9}},"weights":{"match":{"element":"b","increment":5}}"#,
+        r#""people[0].age":{"increment":1},"people":{"add":[{"name":"D"}]},"main.name":{"assign":"E"}"#,
+        r#""props{k}":{"assign":"w"},"props{new}":{"assign":""},"counts{one}":{"increment":2},"counts":{"remove":{"two":0}}"#,
+        r#""byid{7}.name":{"assign":"x"},"byid":{"assign":{"8":{"age":1}}},"main":{"assign":null},"nums[0]":{"remove":0}"#,
+        r#""emb":{"modify":{"operation":"multiply","cells":[{"address":{"x":"1"},"value":-2}]}}"#,
+        r#""sparse":{"modify":{"operation":"add","create":true,"cells":{"a":1,"n":2}}},"mixed":{"remove":{"addresses":[{"k":"p"}]}}"#,
+        r#""sparse":{"add":{"cells":{"z":5}}},"mixed":{"add":{"blocks":{"r":[5,6]}}},"emb":{"assign":{"values":[0,1,2]}}"#,
+        r#""subject":{"assign":"Ünïcode 😀"},"location":{"assign":{"lat":-1,"lng":0.5}},"blob":{"assign":"AA=="},"url":{"assign":null}"#,
+    ];
+    let bodies = fields.map(|fields| format!("{{\"fields\":{{{fields}}}}}"));
+    let conditional = [
+        r#"{"condition":"mail.year > 3 and mail.tags[0] == \"red\"","create":true,"fields":{"year":{"assign":7}}}"#,
+        r#"{"fields":{"year":{"assign":null},"tags":{"assign":[]},"weights":{"assign":{}}}}"#,
+    ];
+    let of_vectors = corpus::members("document-json/feed.jsonl", "op");
+    let is_update = |operation: &Vec<u8>| String::from_utf8_lossy(operation).contains("\"update\":\"id:");
+    let of_vectors = of_vectors.into_iter().filter(is_update);
+    let own = bodies.into_iter().chain(conditional.map(str::to_owned)).map(String::into_bytes);
+    own.chain(of_vectors).enumerate().map(|(number, body)| [&[(number % UPDATED) as u8], &body[..]].concat()).collect()
+}
+
+/// An update is refused, or makes of the document one that can be stored, and that could have been put as it is shown.
+fn update() -> Target {
+    let application = corpus::mail();
+    let schema = corpus::mail_schema();
+    let stored: Vec<(String, Vec<u8>)> = corpus::documents(&application)
+        .into_iter()
+        .map(|document| {
+            let (id, schema) = (document.id.clone(), schema.name.clone());
+            let operation = StoredOperation { schema, time: 1, operation: Operation::Put(document) };
+            (id, operation.encode(corpus::KEY))
+        })
+        .collect();
+    Target::new("update", updates(), move |bytes| {
+        let Some((number, body)) = bytes.split_first() else { return };
+        let (id, before) = &stored[usize::from(*number) % stored.len()];
+        let Ok(after) = updated(&application, id, before, body) else { return };
+        // Cells that are no finite numbers are shown as null, which no put takes.
+        let Some(document) = after.filter(has_finite_cells) else { return };
+        let shown = shown(&document);
+        let body = [&b"{\"fields\":"[..], &shown, b"}"].concat();
+        let put = OperationRequest { kind: 1, id, create: false, condition: "", body: &body, embeddings: &[] };
+        let put = encode(&application, &put, 1).unwrap_or_else(|refusal| panic!("{refusal}: {}", lossy(&shown)));
+        let read = StoredOperation::decode(corpus::KEY, &put.operation).expect("just encoded").operation;
+        let Operation::Put(read) = read else { panic!("a put removes") };
+        assert_eq!(lossy(&self::shown(&read)), lossy(&shown), "put as it is shown");
+    })
+}
+
+/// What an update makes of a document that was just written; nothing if it changes nothing.
+fn updated(application: &Application, id: &str, before: &[u8], body: &[u8]) -> Result<Option<Document>, Rejection> {
+    let mut writer = Writer::new();
+    Place { partition: 1, key: corpus::KEY.to_owned(), layout: 1, operation: 1 }.write(&mut writer);
+    writer.u64(1);
+    writer.bytes(before);
+    writer.u8(2);
+    writer.text("/document/v1/x");
+    writer.text(id);
+    writer.u8(0);
+    writer.text("");
+    writer.bytes(body);
+    writer.bytes(&[]);
+    let mut task = Box::new(Mutate::open(application, &writer.finish())?);
+    assert_eq!(task.wants()?, Want::Nothing, "the document is there");
+    let result = task.finish()?;
+    let mut reader = Reader::new(&result);
+    reader.u8()?;
+    let operation = reader.bytes()?;
+    if operation.is_empty() {
+        return Ok(None);
+    }
+    let stored = StoredOperation::decode(corpus::KEY, operation).expect("what is stored can be read");
+    assert_eq!(stored.encode(corpus::KEY), operation, "read and stored again");
+    match stored.operation {
+        Operation::Put(document) => Ok(Some(document)),
+        Operation::Remove(id) => panic!("{id} was updated, not removed"),
+    }
+}
+
+fn has_finite_cells(document: &Document) -> bool {
+    document.fields.iter().all(|(_, value)| match value {
+        Value::Tensor(tensor) => tensor.cells.iter().all(|cell| cell.is_finite()),
+        _ => true,
+    })
+}
+
+/// The fields as `/document/v1` shows them.
+fn shown(document: &Document) -> Vec<u8> {
+    Format::Json.written(|out| render_fields(&document.fields, &Render::document(TensorFormat::Short), out))
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
