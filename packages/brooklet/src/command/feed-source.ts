@@ -1,6 +1,6 @@
 /**
- * Operations out of a feed: JSON objects one after the other, on a line each or not, or in one list. The values of
- * fields are kept as they are written, so that a number with more digits than a `number` has loses none.
+ * What the operations of a feed are. The values of fields are kept as they are written, so that a number with more digits
+ * than a `number` has loses none.
  */
 import { UsageError } from "./surroundings.ts";
 
@@ -10,70 +10,6 @@ export interface FeedRequest {
   readonly method: "POST" | "PUT" | "DELETE";
   readonly target: string;
   readonly body?: string;
-}
-
-const OBJECT_CHARACTERS_MAX = 64 << 20;
-
-/** The objects of a feed, as text. */
-export async function* splitObjects(input: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
-  const splitter = new ObjectSplitter();
-  const decoder = new TextDecoder("utf-8", { fatal: true });
-  for await (const bytes of input) yield* splitter.add(decoder.decode(bytes, { stream: true }));
-  splitter.end();
-}
-
-/** Cuts text into objects by counting braces outside of strings. What is between objects is not looked at closely. */
-class ObjectSplitter {
-  #pending = "";
-  #at = 0;
-  #depth = 0;
-  #inString = false;
-  #start = 0;
-  #count = 0;
-
-  *add(text: string): Generator<string, void, undefined> {
-    this.#pending += text;
-    for (; this.#at < this.#pending.length; this.#at += 1) {
-      const character = this.#pending[this.#at];
-      if (this.#inString) this.#passInString(character);
-      else if (character === '"') this.#inString = true;
-      else if (character === "{") this.#open();
-      else if (character === "}" && this.#depth > 0) {
-        this.#depth -= 1;
-        if (this.#depth === 0) {
-          this.#count += 1;
-          yield this.#pending.slice(this.#start, this.#at + 1);
-          this.#forget();
-        }
-      } else if (this.#depth === 0 && !/[\s,[\]]/.test(character ?? "")) {
-        throw new UsageError(`'${character}' stands where operation ${this.#count + 1} should begin with '{'`);
-      }
-    }
-    if (this.#pending.length > OBJECT_CHARACTERS_MAX) {
-      throw new UsageError(
-        `operation ${this.#count + 1} is longer than ${OBJECT_CHARACTERS_MAX} characters, or does not end`,
-      );
-    }
-  }
-
-  end(): void {
-    if (this.#depth > 0) throw new UsageError(`operation ${this.#count + 1} does not end: a '}' is missing`);
-  }
-
-  #passInString(character: string | undefined): void {
-    if (character === "\\") this.#at += 1;
-    else if (character === '"') this.#inString = false;
-  }
-
-  #open(): void {
-    if (this.#depth === 0) this.#start = this.#at;
-    this.#depth += 1;
-  }
-
-  #forget(): void {
-    this.#pending = this.#pending.slice(this.#at + 1);
-    this.#at = -1;
-  }
 }
 
 const KINDS = { put: "POST", id: "POST", update: "PUT", remove: "DELETE" } as const;
@@ -93,6 +29,38 @@ export function feedRequest(object: string): FeedRequest {
   const fields = memberText(object, "fields");
   if (fields === undefined) throw new UsageError(`the ${kind} of ${id} has no fields`);
   return { ...request, body: `{"fields":${fields}}` };
+}
+
+/** The document of an operation; nothing if it names none. */
+export function nameOf(operation: Uint8Array): string {
+  const read = readOperation(operation);
+  return read === undefined
+    ? ""
+    : (Object.keys(KINDS)
+        .map((kind) => read[kind])
+        .find(isText) ?? "");
+}
+
+/** Whether an operation that is done twice leaves what it leaves once: it depends on nothing that is stored. */
+export function isRepeatable(operation: Uint8Array): boolean {
+  const read = readOperation(operation);
+  if (read === undefined || read["condition"] !== undefined) return false;
+  if (read["update"] === undefined) return true;
+  const { fields } = read;
+  if (typeof fields !== "object" || fields === null) return false;
+  return Object.values(fields).every((change) => Object.keys(change ?? {}).join() === "assign");
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function readOperation(operation: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+  try {
+    return JSON.parse(new TextDecoder().decode(operation)) as Readonly<Record<string, unknown>>;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The path of a document. */

@@ -2,12 +2,16 @@
 import { BrookletError, type Client, type FeedOutcome, feed } from "@brooklet/client";
 import type { FedOperation } from "@brooklet/partition";
 import { connect } from "../node/connect.ts";
-import { feedDirectory, feedServer, takesFeeds } from "./feed-bulk.ts";
+import { feedDirectory, takesFeeds } from "./feed-bulk.ts";
 import { FeedCheckpoint } from "./feed-checkpoint.ts";
 import { checkReadable, openFeed } from "./feed-input.ts";
+import { splitBytes, splitObjects } from "./feed-objects.ts";
 import { FeedReport, type FeedReportOptions, isFinal } from "./feed-report.ts";
-import { type FeedRequest, feedRequest, splitObjects } from "./feed-source.ts";
+import { feedServer } from "./feed-server.ts";
+import { type FeedRequest, feedRequest } from "./feed-source.ts";
 import type { Surroundings } from "./surroundings.ts";
+
+const LINE_END: Uint8Array = new TextEncoder().encode("\n");
 
 /** Options of the command. */
 export interface FeedCommand extends FeedReportOptions {
@@ -114,14 +118,16 @@ async function* readRequests(
   }
 }
 
-const encoder = new TextEncoder();
-
 /** What comes after the first objects of a feed. */
 async function* afterObjects(input: AsyncIterable<Uint8Array>, skipped: number): AsyncGenerator<Uint8Array> {
   let number = 0;
-  for await (const object of splitObjects(input)) {
-    if (number >= skipped) yield encoder.encode(`${object}\n`);
-    number += 1;
+  for await (const objects of splitBytes(input)) {
+    const left = objects.slice(Math.max(0, skipped - number));
+    number += objects.length;
+    for (const object of left) {
+      yield object;
+      yield LINE_END;
+    }
   }
 }
 

@@ -6,7 +6,8 @@
 import { type CsvRow, readCsv } from "./csv.ts";
 import { type NumberedRequest, sendAll } from "./feed.ts";
 import { openFeed } from "./feed-input.ts";
-import { documentPath, memberText, splitObjects } from "./feed-source.ts";
+import { splitObjects } from "./feed-objects.ts";
+import { documentPath, memberText } from "./feed-source.ts";
 import type { Source } from "./import-source.ts";
 import { readMaildir, readMbox } from "./mail-files.ts";
 import { MAIL_COLUMNS, type MailProblems, mailSources } from "./mail-source.ts";

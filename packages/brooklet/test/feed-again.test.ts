@@ -1,0 +1,177 @@
+/** `brooklet feed` in bulk against a server that refuses for the moment, loses connections and breaks off its answers. */
+import { once } from "node:events";
+import { createServer, type ServerHttp2Stream } from "node:http2";
+import type { AddressInfo } from "node:net";
+import type { FedOperation } from "@brooklet/partition";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { feedServer } from "../src/command/feed-server.ts";
+
+const SOON = { firstMs: 1, longestMs: 2 };
+
+interface Operation {
+  readonly put?: string;
+  readonly update?: string;
+  readonly remove?: string;
+}
+
+/** What is to come of an operation that arrives for the n-th time; "lost" ends the connection, with it done or not. */
+type Fate = 200 | 400 | 429 | 503 | "lost before" | "lost after";
+
+interface Flaky {
+  readonly url: string;
+  /** The operations that were done, by the names of their documents, in order. */
+  readonly done: string[];
+  /** How often connections were made. */
+  readonly streams: () => number;
+}
+
+async function flaky(fate: (id: string, time: number) => Fate, refusing = 0): Promise<Flaky> {
+  const done: string[] = [];
+  const times = new Map<string, number>();
+  let streams = 0;
+  const serve = (stream: ServerHttp2Stream): void => {
+    streams += 1;
+    stream.on("error", () => undefined);
+    if (streams <= refusing) {
+      stream.respond({ ":status": 429 });
+      stream.end('{"code":"OVERLOADED","message":"too much"}');
+      return;
+    }
+    stream.respond({ ":status": 200 });
+    let [rest, number] = ["", 0];
+    const take = (line: string): void => {
+      const operation = JSON.parse(line) as Operation;
+      const id = operation.put ?? operation.update ?? operation.remove ?? "";
+      times.set(id, (times.get(id) ?? 0) + 1);
+      const comes = fate(id, times.get(id) ?? 0);
+      if (comes === 200 || comes === "lost after") done.push(line);
+      if (comes === "lost before" || comes === "lost after") {
+        // What was told before it arrives.
+        setTimeout(() => stream.session?.destroy(), 20);
+        rest = "";
+        stream.removeAllListeners("data");
+        return;
+      }
+      const failure = { code: comes === 400 ? "INVALID_DOCUMENT" : "TAIL_FULL", message: "no", outcome: "not_applied" };
+      const told = { operation: number, id, status: comes, ...(comes === 200 ? {} : failure) };
+      number += 1;
+      stream.write(`${JSON.stringify(told)}\n`);
+    };
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) if (stream.listenerCount("data") > 0) take(line);
+    });
+    stream.on("end", () => stream.end(`{"operations":${number}}\n`));
+  };
+  const server = createServer().on("stream", serve).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, done, streams: () => streams };
+}
+
+async function fed(url: string, lines: readonly string[], chunk = 50): Promise<FedOperation[]> {
+  async function* input(): AsyncGenerator<Uint8Array> {
+    const bytes = new TextEncoder().encode(lines.map((line) => `${line}\n`).join(""));
+    for (let at = 0; at < bytes.length; at += chunk) {
+      yield bytes.subarray(at, at + chunk);
+      // Answers come while the feed is read.
+      if (at % 1_000 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+  const told: FedOperation[] = [];
+  for await (const operations of feedServer(url, input(), SOON)) told.push(...operations);
+  return told.sort((left, right) => left.number - right.number);
+}
+
+const put = (id: string, value = 1): string => `{"put":"id:n:n:g=a:${id}","fields":{"n":${value}}}`;
+const named = (id: string): string => `id:n:n:g=a:${id}`;
+const puts = (count: number): string[] => Array.from({ length: count }, (_, at) => put(String(at)));
+const statuses = (told: readonly FedOperation[]): unknown[] =>
+  told.map(({ outcome }) => (outcome.status === 200 ? 200 : `${outcome.code} ${outcome.outcome}`));
+
+describe("a feed in bulk", () => {
+  test("sends again what is refused for the moment, and tells each operation once", async () => {
+    const { url, done } = await flaky((id, time) => (id.endsWith("7") && time <= 3 ? (time === 2 ? 429 : 503) : 200));
+    const told = await fed(url, puts(200));
+    expect(told.map(({ number, id, outcome }) => [number, id, outcome.status])).toEqual(
+      puts(200).map((_, at) => [at, named(String(at)), 200]),
+    );
+    expect([...done].sort()).toEqual(puts(200).sort());
+  });
+
+  test("gives up after ten times, and goes on with the others", async () => {
+    let times = 0;
+    const { url } = await flaky((id) => {
+      if (id !== named("3")) return 200;
+      times += 1;
+      return 503;
+    });
+    expect(statuses(await fed(url, puts(5)))).toEqual([200, 200, 200, "TAIL_FULL not_applied", 200]);
+    expect(times).toBe(10);
+  });
+
+  test("what is refused for good is not sent again", async () => {
+    const { url, streams } = await flaky((id) => (id === named("3") ? 400 : 200));
+    expect(statuses(await fed(url, puts(5)))).toEqual([200, 200, 200, "INVALID_DOCUMENT not_applied", 200]);
+    expect(streams()).toBe(1);
+  });
+
+  test("goes on after a lost connection, and sends again what may be done twice", async () => {
+    for (const comes of ["lost before", "lost after"] as const) {
+      const { url, done } = await flaky((id, time) => (id.endsWith("9") && time === 1 ? comes : 200));
+      const told = await fed(url, puts(100));
+      expect(statuses(told)).toEqual(puts(100).map(() => 200));
+      expect(new Set(done)).toEqual(new Set(puts(100)));
+    }
+  });
+
+  test("does not send again what computes with what is stored, or depends on it", async () => {
+    const unsafe = [
+      `{"update":"${named("x")}","fields":{"n":{"increment":1}}}`,
+      `{"put":"${named("x")}","fields":{},"condition":"n.n == 1"}`,
+      `{"remove":"${named("x")}","condition":"n.n == 1"}`,
+    ];
+    for (const line of unsafe) {
+      const { url, done } = await flaky((id, time) => (id === named("x") && time === 1 ? "lost after" : 200));
+      const told = await fed(url, [put("1"), line, put("2")]);
+      expect(statuses(told)).toEqual([200, "UNREACHABLE unknown", 200]);
+      expect(done.filter((one) => one === line).length).toBe(1);
+    }
+    const assigning = `{"update":"${named("x")}","fields":{"n":{"assign":1},"m":{"assign":null}}}`;
+    const { url } = await flaky((id, time) => (id === named("x") && time === 1 ? "lost after" : 200));
+    expect(statuses(await fed(url, [put("1"), assigning, put("2")]))).toEqual([200, 200, 200]);
+    // Refused for the moment it was not done, and may be sent again.
+    const refused = await flaky((id, time) => (id === named("x") && time === 1 ? 503 : 200));
+    expect(statuses(await fed(refused.url, [put("1"), unsafe[0] ?? "", put("2")]))).toEqual([200, 200, 200]);
+  });
+
+  test("an operation never comes after a later one on its document", async () => {
+    // The second put is done in the same stream in which the first is refused.
+    const both = [put("x", 1), put("x", 2), put("y")];
+    const { url, done } = await flaky((id, time) => (id === named("x") && time === 1 ? 503 : 200));
+    const told = await fed(url, both, 10_000);
+    expect(statuses(told)).toEqual(["TAIL_FULL not_applied", 200, 200]);
+    expect(done.filter((line) => line !== put("y"))).toEqual([put("x", 2)]);
+    // Where both are refused they are sent again in their order.
+    const again = await flaky((id, time) => (id === named("x") && time <= 2 ? 503 : 200));
+    expect(statuses(await fed(again.url, both, 10_000))).toEqual([200, 200, 200]);
+    expect(again.done.filter((line) => line !== put("y"))).toEqual([put("x", 1), put("x", 2)]);
+  });
+
+  test("waits for a server that takes no feeds at the moment, and gives up one that is not there", async () => {
+    const busy = await flaky(() => 200, 4);
+    expect(statuses(await fed(busy.url, puts(3)))).toEqual([200, 200, 200]);
+    expect(busy.streams()).toBe(5);
+    const never = await flaky(() => 200, 1_000);
+    await expect(fed(never.url, puts(3))).rejects.toMatchObject({ code: "OVERLOADED" });
+    expect(never.streams()).toBe(10);
+    await expect(fed("http://127.0.0.1:9", puts(3))).rejects.toMatchObject({ code: "UNREACHABLE" });
+  });
+
+  test("what is no operation ends it, after those before", async () => {
+    const { url, done } = await flaky(() => 200);
+    await expect(fed(url, [put("1"), put("2"), "null"])).rejects.toThrow("'n' stands where operation 3 should begin");
+    expect(done).toEqual([put("1"), put("2")]);
+  });
+});
