@@ -1,9 +1,8 @@
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { generateText, stepCountIs } from "ai";
-import { describe, expect, onTestFinished, test } from "vitest";
-import { retrieveTool, searchTool, type ToolPassage } from "../src/ai-sdk.ts";
+import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
+import type { ToolPassage } from "../src/ai-sdk.ts";
 import { mail, mails } from "./mails.ts";
 
 interface Asked {
@@ -13,8 +12,21 @@ interface Asked {
   }[];
 }
 
+type Sdk = typeof import("ai");
+type Provider = typeof import("@ai-sdk/openai-compatible");
+
+/**
+ * The releases that are peers, each with the provider that belongs to it. Types are checked with the one in the middle;
+ * the others have the same calls.
+ */
+const RELEASES: readonly (readonly [release: number, load: () => Promise<readonly [Sdk, Provider]>])[] = [
+  [5, async () => [(await import("ai-v5")) as unknown as Sdk, (await import("openai-compatible-v1")) as never]],
+  [6, async () => [await vi.importActual<Sdk>("ai"), await import("@ai-sdk/openai-compatible")]],
+  [7, async () => [(await import("ai-v7")) as unknown as Sdk, (await import("openai-compatible-v3")) as never]],
+];
+
 /** A model that calls a tool with these arguments, and then says what it was given. */
-async function callingModel(name: string, argument: object) {
+async function callingModel({ createOpenAICompatible }: Provider, name: string, argument: object) {
   const asked: Asked[] = [];
   const server = createServer((request, response) => {
     let text = "";
@@ -40,12 +52,38 @@ async function callingModel(name: string, argument: object) {
   return { asked, model: createOpenAICompatible({ name: "stand-in", baseURL, apiKey: "k" })("m") };
 }
 
-describe("tools of the AI SDK", () => {
+/** What was loaded says which release it is. */
+async function manifestOf(release: number): Promise<{ readonly version: string }> {
+  const name = release === 6 ? "ai" : `ai-v${release}`;
+  return JSON.parse(await readFile(new URL(`../../../node_modules/${name}/package.json`, import.meta.url), "utf8"));
+}
+
+describe.each(RELEASES)("tools of the AI SDK %i", (release, load) => {
+  let sdk: Sdk;
+  let provider: Provider;
+  let searchTool: typeof import("../src/ai-sdk.ts").searchTool;
+  let retrieveTool: typeof import("../src/ai-sdk.ts").retrieveTool;
+
+  beforeAll(async () => {
+    [sdk, provider] = await load();
+    vi.resetModules();
+    const tool = vi.fn(sdk.tool);
+    vi.doMock("ai", () => ({ ...sdk, tool }));
+    ({ searchTool, retrieveTool } = await import("../src/ai-sdk.ts"));
+    expect((await manifestOf(release)).version).toMatch(new RegExp(`^${release}\\.`));
+    return () => expect(tool).toHaveBeenCalled();
+  });
+
   test("search the group they were made with, and no other", async () => {
     const database = await mails();
-    const { model, asked } = await callingModel("search", { query: "invoice", limit: 3, group: "mallory" });
+    const { model, asked } = await callingModel(provider, "search", { query: "invoice", limit: 3, group: "mallory" });
     const search = searchTool({ group: database.group("alice"), schema: mail, description: "Alice's mail" });
-    const { text, steps } = await generateText({ model, prompt: "x", tools: { search }, stopWhen: stepCountIs(3) });
+    const { text, steps } = await sdk.generateText({
+      model,
+      prompt: "x",
+      tools: { search },
+      stopWhen: sdk.stepCountIs(3),
+    });
     expect(steps[0]?.toolResults[0]?.output).toEqual([
       {
         id: "invoice",
@@ -60,12 +98,12 @@ describe("tools of the AI SDK", () => {
 
   test("retrieve numbered passages, under a condition the model cannot lift", async () => {
     const database = await mails();
-    const { model } = await callingModel("retrieve", { question: "When is the invoice due?" });
+    const { model } = await callingModel(provider, "retrieve", { question: "When is the invoice due?" });
     const group = database.group("alice");
     const where = (it: typeof mail.conditions) => it.sender.is("bob@example.com");
     const all = { retrieve: retrieveTool({ group, schema: mail }) };
     const few = { retrieve: retrieveTool({ group, schema: mail, where }) };
-    const found = await generateText({ model, prompt: "x", tools: all, stopWhen: stepCountIs(3) });
+    const found = await sdk.generateText({ model, prompt: "x", tools: all, stopWhen: sdk.stepCountIs(3) });
     const [first] = (found.steps[0]?.toolResults[0]?.output ?? []) as readonly ToolPassage[];
     expect(first).toEqual({
       number: 1,
@@ -75,8 +113,8 @@ describe("tools of the AI SDK", () => {
       end: 29,
       text: "The invoice is due on Friday.",
     });
-    const again = await callingModel("retrieve", { question: "When is the invoice due?" });
-    const none = await generateText({ model: again.model, prompt: "x", tools: few, stopWhen: stepCountIs(3) });
+    const again = await callingModel(provider, "retrieve", { question: "When is the invoice due?" });
+    const none = await sdk.generateText({ model: again.model, prompt: "x", tools: few, stopWhen: sdk.stepCountIs(3) });
     expect(JSON.stringify(none.steps[0]?.toolResults[0]?.output)).not.toContain("invoice");
   });
 });
