@@ -14,7 +14,9 @@ impl Application {
         let schemas = list(&self.schemas, |schema| {
             let cluster = self.cluster_of(&schema.name).map_or("", |cluster| cluster.name.as_str());
             let fields = list(&schema.fields, |field| {
-                format!("{{\"name\":{},\"type\":{}}}", quoted(&field.name), quoted(&field.data_type.to_string()))
+                let abridged = if schema.is_abridged(&field.name) { ",\"abridged\":true" } else { "" };
+                let (name, data_type) = (quoted(&field.name), quoted(&field.data_type.to_string()));
+                format!("{{\"name\":{name},\"type\":{data_type}{abridged}}}")
             });
             let embeds = schema.made_fields().any(|field| field.script.asks_models());
             let expiry = self.expiry(&schema.name).map_or_else(String::new, |(selection, seconds)| {

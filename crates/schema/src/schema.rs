@@ -7,7 +7,7 @@ use brooklet_document::{DataType, StructType};
 use crate::field::{Field, FieldSet};
 use crate::rank_profile::RankProfile;
 use crate::services::GeneratorConfig;
-use crate::summary_class::SummaryClass;
+use crate::summary_class::{SummaryClass, SummaryTransform};
 
 /// A document type and how it is searched, ranked and shown.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,6 +78,14 @@ impl Schema {
     #[must_use]
     pub fn rank_profile(&self, name: &str) -> Option<&RankProfile> {
         self.rank_profiles.iter().find(|profile| profile.name == name)
+    }
+
+    /// Whether hits show less of a field than is stored, or something else: a teaser, tokens, the elements that matched.
+    #[must_use]
+    pub fn is_abridged(&self, field: &str) -> bool {
+        use SummaryTransform::{Dynamic, MatchedElementsOnly, Tokens};
+        let shown = self.summary_class("default").and_then(|class| class.field(field));
+        shown.is_some_and(|shown| matches!(shown.transform, Dynamic | MatchedElementsOnly | Tokens))
     }
 
     /// The summary class of that name.

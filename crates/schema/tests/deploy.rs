@@ -424,3 +424,23 @@ fn language_models_and_chains_are_read() {
     );
     assert!(report.contains(r#"{"id":"plain","settings":[]},{"id":"rag","searcher":"rag","settings":"#), "{report}");
 }
+
+#[test]
+fn the_report_says_of_which_fields_hits_show_something_else() {
+    let sd = "schema a { document a {
+      field whole type string { indexing: summary | index
+        bolding: on }
+      field teaser type string { indexing: summary | index
+        summary: dynamic }
+      field matched type array<string> { indexing: summary | index
+        summary: matched-elements-only }
+      field hidden type string { indexing: index }
+    } }";
+    let report: serde_json::Value = serde_json::from_str(&deploy(&[
+        ("services.xml", "<services version='1.0'><content id='c' version='1.0'><documents><document type='a' mode='streaming'/></documents></content></services>"),
+        ("schemas/a.sd", sd),
+    ]).report()).expect("the report is JSON");
+    let fields = report["schemas"][0]["fields"].as_array().expect("fields");
+    let abridged = fields.iter().filter(|field| field["abridged"] == true).map(|field| field["name"].as_str());
+    assert_eq!(abridged.collect::<Vec<_>>(), [Some("teaser"), Some("matched")]);
+}

@@ -35,6 +35,7 @@ export {
 export { type HitTexts, textsOfHit } from "./hit-texts.ts";
 export type { Passage, PassageScores } from "./passage.ts";
 export { type ChatMessage, fenceFor, passageBlock, promptMessages, RULES } from "./prompt.ts";
+export { type RerankEndpoint, rerankEndpoint } from "./rerank-endpoint.ts";
 export {
   type FoundTexts,
   type Reranker,

@@ -1,4 +1,5 @@
 /** A server in this process: a cluster behind the gateway on a port. What `brooklet serve` runs. */
+import type { Reranker } from "@brooklet/client";
 import { LOOPBACK_HOSTS } from "@brooklet/gateway";
 import { isLoopback, readPackageDirectory, StartError, startServer } from "@brooklet/gateway/node";
 import type { Cluster } from "@brooklet/partition";
@@ -33,6 +34,8 @@ export interface ServeOptions {
   readonly keepRemovesSeconds?: number;
   /** Embedders, and where the models of the application are. */
   readonly models?: ModelOptions;
+  /** Orders the passages of retrievals over HTTP that ask for it, as `rerankEndpoint` of an endpoint does. */
+  readonly reranker?: Reranker;
   /** Told of failures that no request sees. */
   readonly onProblem?: (problem: unknown) => void;
 }
@@ -76,6 +79,7 @@ export async function serve(options: ServeOptions = {}): Promise<RunningService>
         allowedHosts: options.allowedHosts && [...LOOPBACK_HOSTS, ...options.allowedHosts],
         insecureAllowAnonymous: options.insecureAllowAnonymous,
         searchOfAll: options.searchOfAll,
+        reranker: options.reranker,
         onDefect: onProblem,
       }),
     });

@@ -4,8 +4,9 @@
  */
 import { request as httpRequest } from "node:http";
 import process from "node:process";
+import { rerankEndpoint } from "@brooklet/client";
 import { Writer } from "@brooklet/core";
-import { createGateway, type Gateway } from "@brooklet/gateway";
+import { createGateway, type Gateway, type GatewayOptions } from "@brooklet/gateway";
 import { startServer } from "@brooklet/gateway/node";
 import { HashEmbedder } from "@brooklet/models";
 import type { Cluster } from "@brooklet/partition";
@@ -24,6 +25,9 @@ const SCHEMA = `schema mail {
     field subject type string { indexing: summary | index }
     field content type string { indexing: summary | index }
     field size type long { indexing: summary | attribute }
+    field memo type string { indexing: summary | index
+      summary: dynamic
+    }
   }
   field vec type tensor<float>(x[32]) {
     indexing: input content | embed e | attribute
@@ -63,13 +67,17 @@ interface Setting {
   readonly server: ChatServer;
 }
 
-async function setting(answer: Parameters<typeof chatServer>[0], searcher = ""): Promise<Setting> {
+async function setting(
+  answer: Parameters<typeof chatServer>[0],
+  searcher = "",
+  reranker: Partial<Pick<GatewayOptions, "reranker">> = {},
+): Promise<Setting> {
   const server = await chatServer(answer);
   const cluster = openCluster({ models: { embedders: [new HashEmbedder("e")] } });
   onTestFinished(() => cluster.close());
   const files = ["services.xml", services(server.url, searcher), "schemas/mail.sd", SCHEMA];
   await cluster.deploy(files.reduce((writer, text) => writer.text(text), new Writer().varint(2)).finish());
-  const gateway = createGateway({ cluster, secret });
+  const gateway = createGateway({ cluster, secret, ...reranker });
   for (const [group, mails] of Object.entries({
     alice: MAILS,
     mallory: [{ subject: "Invoice", content: "SECRET", size: "1" }],
@@ -323,7 +331,14 @@ describe("many generations", () => {
 });
 
 interface RetrievalJson {
-  readonly passages: readonly { readonly documentId: string }[];
+  readonly passages: readonly {
+    readonly documentId: string;
+    readonly field: string;
+    readonly start: number;
+    readonly end: number;
+    readonly text: string;
+    readonly score: number;
+  }[];
   readonly tokens: number;
   readonly root: { readonly errors: readonly [{ readonly message: string }] };
 }
@@ -361,7 +376,57 @@ describe("POST /brooklet/v1/retrieve", () => {
     expect((await post(it, { ...asked, tokens: 60, filter: 'subject contains "invoice"' })).json).toEqual(json);
   });
 
+  test("gives texts as they are stored where hits show a teaser, with ranges in them", async () => {
+    const it = await setting(says("never"));
+    const filler = Array.from({ length: 60 }, (_, index) => `Sentence number ${index} says nothing.`).join(" ");
+    const memo = `${filler} The zebra is due tomorrow. ${filler}`;
+    const target = "http://localhost/document/v1/mail/mail/group/alice/memo";
+    const body = JSON.stringify({ fields: { subject: "A zebra", content: "", memo } });
+    expect((await it.gateway.fetch(target, { method: "POST", body })).status).toBe(200);
+    const query = { ...QUERY, query: "zebra", searchChain: "plain", format: "json", "model.defaultIndex": "memo" };
+    expect((await ask(it, query)).text).toContain("<sep />");
+    const asked = { group: "alice", schema: "mail", question: "when is the zebra due", from: ["memo"] };
+    const { json } = await post(it, { ...asked, text: { in: "memo" }, passages: 1 });
+    const [passage] = json.passages;
+    expect(passage).toMatchObject({ documentId: "id:mail:mail:g=alice:memo", field: "memo" });
+    expect(passage?.text).toContain("The zebra is due tomorrow.");
+    expect(passage?.text).toBe(memo.slice(passage?.start, passage?.end));
+  });
+
+  test("has its passages ordered by the server's reranker, where it is asked for", async () => {
+    const seen: unknown[] = [];
+    const by = (scores: (text: string) => number) => ({
+      reranker: (question: string, texts: readonly string[]) => {
+        seen.push(question, texts.length);
+        return texts.map(scores);
+      },
+    });
+    const asked = { group: "alice", schema: "mail", question: "invoice due", from: ["content"] };
+    const it = await setting(
+      says("never"),
+      "",
+      by((text) => (text.includes("remind") ? 5 : -1)),
+    );
+    const first = ({ json }: { readonly json: RetrievalJson }) =>
+      json.passages.map(({ documentId }) => documentId.at(-1));
+    expect(first(await post(it, asked))).toEqual(["0", "1"]);
+    expect(seen).toEqual([]);
+    const reranked = await post(it, { ...asked, rerank: true });
+    expect(first(reranked)).toEqual(["1", "0"]);
+    expect(reranked.json.passages[0]?.score).toBe(5);
+    expect(seen).toEqual(["invoice due", 2]);
+    expect((await post(it, { ...asked, rerank: true, rerankCount: 0 })).status).toBe(400);
+    const failing = await setting(says("never"), "", { reranker: rerankEndpoint({ url: "http://127.0.0.1:1/" }) });
+    const failed = await post(failing, { ...asked, rerank: true });
+    expect([failed.status, failed.json.root.errors[0].message]).toEqual([
+      503,
+      "The reranker cannot be reached, or its answer broke off",
+    ]);
+  });
+
   test.each([
+    [{ group: "a", question: "x", schema: "mail", rerank: true }, 400, "This server has no reranker"],
+    [{ group: "a", question: "x", schema: "mail", rerank: "http://evil/" }, 400, "'rerank' must be true or false"],
     [{ question: "x", schema: "mail" }, 400, "'group' must be a text"],
     [{ group: "a", question: "x", schema: "nosuch" }, 400, "There is no schema 'nosuch'"],
     [{ group: "a", question: "x", schema: "mail", tokens: -1 }, 400, "tokens is -1"],

@@ -10,7 +10,8 @@ import {
   rewrittenQuestion,
   summarize,
 } from "@brooklet/answers";
-import { BrookletError, type BrookletErrorCode, invalidArgument } from "./error.ts";
+import { invalidArgument } from "./error.ts";
+import { failureOfModel } from "./model-failure.ts";
 import type { RetrieveOptions } from "./retrieval.ts";
 import type { AnySchema } from "./schema.ts";
 
@@ -89,19 +90,4 @@ export async function* answerParts(asking: Asking): AsyncGenerator<AnswerPart> {
   } catch (error) {
     throw error instanceof ChatError ? failureOfModel(error) : error;
   }
-}
-
-const CODES: Readonly<Record<ChatError["failure"], BrookletErrorCode>> = {
-  unreachable: "UNREACHABLE",
-  refused: "UNEXPECTED_ANSWER",
-  overloaded: "OVERLOADED",
-  "timed out": "TIMED_OUT",
-  malformed: "UNEXPECTED_ANSWER",
-  "too long": "UNEXPECTED_ANSWER",
-};
-
-function failureOfModel(error: ChatError): BrookletError {
-  const { failure, message, status } = error;
-  // Asking changes nothing, so nothing was applied whatever went wrong.
-  return new BrookletError(CODES[failure], message, { status, outcome: "not_applied", cause: error });
 }

@@ -8,8 +8,10 @@ export {
   type Fusion,
   type Passage,
   type PassageScores,
+  type RerankEndpoint,
   type Reranker,
   type Retrieved,
+  rerankEndpoint,
   type TokenCounter,
   tokensAtMost,
 } from "@brooklet/answers";

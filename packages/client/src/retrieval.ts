@@ -1,5 +1,6 @@
 /** Retrieval over a group: the searches by words and by vector that are fused, and the texts of their hits. */
 import {
+  ChatError,
   type FoundTexts,
   type RetrievalOptions,
   type RetrievalSearch,
@@ -11,6 +12,7 @@ import {
 import type { Condition } from "./condition.ts";
 import { invalidArgument, refuseUnknown, suggestion } from "./error.ts";
 import type { ConditionsOf, NameWith } from "./infer.ts";
+import { failureOfModel } from "./model-failure.ts";
 import { chunkScoresName, nearProfileName, textFieldsOf } from "./profile.ts";
 import { type NearQuery, type Query, query, type TextQuery } from "./query.ts";
 import type { HitFeatures } from "./ranking.ts";
@@ -104,6 +106,7 @@ export async function retrievePassages(
   try {
     return await retrieve(question, searches, options);
   } catch (error) {
+    if (error instanceof ChatError) throw failureOfModel(error);
     throw error instanceof RangeError ? invalidArgument(error.message) : error;
   }
 }

@@ -1,4 +1,5 @@
 /** What the routes of one gateway have in common. Made once, in `gateway.ts`. */
+import type { Reranker } from "@brooklet/answers";
 import type { Cluster, DeployReport } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import type { Access } from "./access.ts";
@@ -25,6 +26,8 @@ export interface GatewayContext {
   readonly generations: Admission;
   /** A secret by the name that services.xml has for it. It goes to the model it is for, and nowhere else. */
   readonly secret: (name: string) => string | undefined;
+  /** Orders the passages of a retrieval, if there is one. */
+  readonly reranker: Reranker | undefined;
   readonly counters: RequestCounters;
   /** The port that serves documents and queries, told to clients that ask the deploy interface for it. */
   readonly containerPort: () => number;

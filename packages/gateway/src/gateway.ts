@@ -2,6 +2,7 @@
  * Puts the routes together: guard, route, answer. The Hono application is the whole of it; on Node it is driven by
  * `node/server.ts`, elsewhere by whoever has a `Request`.
  */
+import type { Reranker } from "@brooklet/answers";
 import type { Cluster } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import { type Context, Hono } from "hono";
@@ -43,6 +44,8 @@ export interface GatewayOptions extends AccessOptions {
   readonly gunzip?: Gunzip;
   /** Gives the secrets that language models of services.xml name. None by default. */
   readonly secret?: (name: string) => string | undefined;
+  /** Orders the passages of a retrieval that asks for it (`rerank`). None by default: such requests are refused. */
+  readonly reranker?: Reranker;
   /** Told about every answer 500 that is a defect of ours. Nothing by default. */
   readonly onDefect?: DefectListener;
 }
@@ -86,6 +89,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     searchesOfSeveral: new Admission(limits.searchesOfSeveral),
     generations: new Admission(limits.generations),
     secret: options.secret ?? (() => undefined),
+    reranker: options.reranker,
     counters: new RequestCounters(),
     containerPort: options.containerPort ?? (() => 8080),
   };

@@ -201,7 +201,12 @@ export interface DeployReport {
   readonly schemas: readonly {
     readonly name: string;
     readonly cluster: string;
-    readonly fields: readonly { readonly name: string; readonly type: string }[];
+    readonly fields: readonly {
+      readonly name: string;
+      readonly type: string;
+      /** Hits show a teaser of it, tokens, or the elements that matched. */
+      readonly abridged?: boolean;
+    }[];
     /** The documents of it that are removed by and by, and how often it is looked for them. */
     readonly garbageCollection?: { readonly selection: string; readonly intervalSeconds: number };
     /** Whether putting a document of it takes embeddings. */

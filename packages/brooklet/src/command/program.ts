@@ -74,6 +74,8 @@ function addServe(program: Command, surroundings: Surroundings): void {
     .option("--threads <count>", "threads that read and write", whole)
     .option("--models <dir>", "folder that the paths of models in services.xml begin in")
     .option("--model-cache <dir>", "folder for models that services.xml and schemas give the address of")
+    .option("--reranker <url>", "what /rerank is appended to: orders passages that POST /brooklet/v1/retrieve gives")
+    .option("--reranker-model <name>", "its model, where it has several")
     .option(
       "--keep-removes <seconds>",
       "how long visits that ask for removes are told of one (default: two weeks)",

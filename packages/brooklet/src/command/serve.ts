@@ -1,6 +1,8 @@
 /** `brooklet serve`: serves until the process is told to end. */
+import { type Reranker, rerankEndpoint } from "@brooklet/client";
+import { secret } from "../node/secret.ts";
 import { serve } from "../serve.ts";
-import type { Surroundings } from "./surroundings.ts";
+import { type Surroundings, UsageError } from "./surroundings.ts";
 
 /** Options of the command. */
 export interface ServeCommand {
@@ -16,6 +18,8 @@ export interface ServeCommand {
   readonly keepRemoves?: number;
   readonly models?: string;
   readonly modelCache?: string;
+  readonly reranker?: string;
+  readonly rerankerModel?: string;
   readonly insecureAllowAnonymous?: boolean;
 }
 
@@ -36,6 +40,8 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     keepRemoves,
     models,
     modelCache,
+    reranker,
+    rerankerModel,
     insecureAllowAnonymous,
   } = command;
   const service = await serve({
@@ -51,6 +57,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     ...(threads === undefined ? {} : { threads }),
     ...(cacheMb === undefined ? {} : { cacheBytes: cacheMb * BYTES_PER_MB }),
     ...(keepRemoves === undefined ? {} : { keepRemovesSeconds: keepRemoves }),
+    ...(reranker === undefined ? {} : { reranker: rerankerAt(reranker, rerankerModel) }),
     models: {
       onNotice: (notice) => surroundings.print(notice),
       ...(models === undefined ? {} : { modelFolder: models }),
@@ -65,4 +72,15 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
   await surroundings.untilEnded();
   surroundings.print("Finishing what is under way");
   await service.close();
+}
+
+/** The reranker of an endpoint. Its key, where it wants one, is the environment's `VESPA_SECRET_RERANKER`. */
+function rerankerAt(url: string, model: string | undefined): Reranker {
+  if (!/^https?:/.test(url) || !URL.canParse(url)) throw new UsageError("--reranker takes an address with http(s)://");
+  const apiKey = secret("reranker");
+  return rerankEndpoint({
+    url,
+    ...(model === undefined ? {} : { model }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+  });
 }

@@ -3,6 +3,7 @@
  * without it. An extension of this server; docs/answers.md has its members.
  */
 import {
+  ChatError,
   type FoundTexts,
   type HitTexts,
   type RetrievalOptions,
@@ -32,6 +33,8 @@ interface RetrievalRequest extends Pick<RetrievalOptions, (typeof CHOICES)[numbe
   readonly near?: NearRetrieval;
   readonly elementScores?: Readonly<Record<string, string>>;
   readonly timeoutMs?: number;
+  /** Whether the reranker of the server orders the best passages anew. */
+  readonly rerank?: boolean;
 }
 
 interface TextRetrieval {
@@ -51,7 +54,15 @@ interface NearRetrieval {
   readonly weight?: number;
 }
 
-const CHOICES = ["passages", "passagesOfDocument", "tokens", "candidates", "passageLength", "fusion"] as const;
+const CHOICES = [
+  "passages",
+  "passagesOfDocument",
+  "tokens",
+  "candidates",
+  "passageLength",
+  "fusion",
+  "rerankCount",
+] as const;
 const MEMBERS = [
   "group",
   "schema",
@@ -62,6 +73,7 @@ const MEMBERS = [
   "near",
   "elementScores",
   "timeoutMs",
+  "rerank",
   ...CHOICES,
 ];
 const TIMEOUT_MS = 5_000;
@@ -84,9 +96,15 @@ export async function answerRetrieval(call: Call, context: GatewayContext, onDef
       context.searches.leave();
     }
   } catch (error) {
-    const told = error instanceof RangeError ? new ServiceError("BAD_REQUEST", error.message) : error;
-    return searchFailure(serviceErrorOf(told, onDefect));
+    return searchFailure(serviceErrorOf(failureOf(error), onDefect));
   }
+}
+
+/** What went wrong, where it is no defect of ours: a number that cannot be, a reranker that does not answer. */
+function failureOf(error: unknown): unknown {
+  if (error instanceof RangeError) return new ServiceError("BAD_REQUEST", error.message);
+  if (!(error instanceof ChatError)) return error;
+  return new ServiceError(error.failure === "timed out" ? "TIMED_OUT" : "UNAVAILABLE", error.message, { cause: error });
 }
 
 function requestOf(bytes: Uint8Array): RetrievalRequest {
@@ -98,6 +116,9 @@ function requestOf(bytes: Uint8Array): RetrievalRequest {
   }
   const request = objectOf(json, "The body", MEMBERS) as unknown as RetrievalRequest;
   for (const name of ["group", "schema", "question"] as const) textOf(request[name], name);
+  if (!["undefined", "boolean"].includes(typeof request.rerank)) {
+    throw new ServiceError("BAD_REQUEST", "'rerank' must be true or false: the reranker is the server's");
+  }
   if (request.filter !== undefined) textOf(request.filter, "filter");
   for (const name of [...(request.from ?? []), ...Object.keys(request.elementScores ?? {})]) nameOf(name);
   if (request.text !== undefined && request.text !== false) {
@@ -141,12 +162,28 @@ async function retrieved(request: RetrievalRequest, signal: AbortSignal, context
   const isText = ({ type }: { readonly type: string }): boolean => type === "string" || type === "array<string>";
   const fields = request.from ?? schema.fields.filter(isText).map(({ name }) => name);
   const chosen = CHOICES.filter((name) => request[name] !== undefined).map((name) => [name, request[name]]);
-  const options = { ...(Object.fromEntries(chosen) as RetrievalOptions), signal };
-  return await retrieve(request.question, searchesOf(request, fields, context), options);
+  const options = { ...(Object.fromEntries(chosen) as RetrievalOptions), signal, ...rerankerOf(request, context) };
+  const abridged = fields.filter((name) => schema.fields.some((field) => field.name === name && field.abridged));
+  return await retrieve(request.question, searchesOf(request, { fields, abridged, signal }, context), options);
 }
 
-function searchesOf(request: RetrievalRequest, fields: readonly string[], context: GatewayContext): RetrievalSearch[] {
+function rerankerOf({ rerank }: RetrievalRequest, { reranker }: GatewayContext): Pick<RetrievalOptions, "rerank"> {
+  if (rerank !== true) return {};
+  if (reranker !== undefined) return { rerank: reranker };
+  throw new ServiceError("UNSUPPORTED", "This server has no reranker: leave 'rerank' out, or start it with --reranker");
+}
+
+/** What is read of hits. */
+interface Reading {
+  readonly fields: readonly string[];
+  /** Those of them that hits do not show as they are stored: their texts are read from the documents. */
+  readonly abridged: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+function searchesOf(request: RetrievalRequest, reading: Reading, context: GatewayContext): RetrievalSearch[] {
   const { text = {}, near, question, filter } = request;
+  const { fields } = reading;
   const searches: RetrievalSearch[] = [];
   const add = (
     name: "text" | "vector",
@@ -162,7 +199,7 @@ function searchesOf(request: RetrievalRequest, fields: readonly string[], contex
         const shown = [...fields, "matchfeatures", "summaryfeatures"].join(", ");
         const yql = `select ${shown} from ${nameOf(request.schema)} where ${found}`;
         const page = { yql, hits: String(limit), offset: String(offset) };
-        return await hitsOf(request, fields, { ...page, ...more }, context);
+        return await hitsOf(request, reading, { ...page, ...more }, context);
       },
     });
   };
@@ -196,7 +233,7 @@ interface ResultJson {
 
 async function hitsOf(
   request: RetrievalRequest,
-  fields: readonly string[],
+  { fields, abridged, signal }: Reading,
   asked: Readonly<Record<string, string | undefined>>,
   context: GatewayContext,
 ): Promise<readonly FoundTexts[]> {
@@ -211,7 +248,7 @@ async function hitsOf(
   const properties = Object.entries(all).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
   );
-  const { status, body } = await searchAnswer({ properties, body: NO_BYTES, accept: "" }, context);
+  const { status, body } = await searchAnswer({ properties, body: NO_BYTES, accept: "" }, context, signal);
   const { root } = JSON.parse(new TextDecoder().decode(body)) as ResultJson;
   const problem = root?.errors?.[0];
   if (status >= 400 || problem !== undefined) {
@@ -221,14 +258,28 @@ async function hitsOf(
       ...(problem === undefined ? {} : { number: problem.code }),
     });
   }
-  return (root?.children ?? []).map(({ id, relevance, fields: values = {} }) => {
-    const features = { ...featuresOf(values["matchfeatures"]), ...featuresOf(values["summaryfeatures"]) };
-    return {
-      documentId: id,
-      relevance: Number(relevance),
-      texts: textsOfHit({ fields: values, features }, fields, elementScores),
-    };
-  });
+  const found: FoundTexts[] = [];
+  for (const { id, relevance, fields: shown = {} } of root?.children ?? []) {
+    const features = { ...featuresOf(shown["matchfeatures"]), ...featuresOf(shown["summaryfeatures"]) };
+    const values = abridged.length === 0 ? shown : { ...shown, ...(await storedOf(id, group, abridged, context)) };
+    const texts = textsOfHit({ fields: values, features }, fields, elementScores);
+    found.push({ documentId: id, relevance: Number(relevance), texts });
+  }
+  return found;
+}
+
+/** These fields of a document as they are stored; none of them if the document is gone by now. */
+async function storedOf(
+  id: string,
+  group: string,
+  names: readonly string[],
+  context: GatewayContext,
+): Promise<HitTexts["fields"]> {
+  const request = { rawPath: "/brooklet/v1/retrieve", id, fieldSet: "", tensorFormat: "" };
+  const { status, body } = await context.access.partition(`g:${group}`).get(request, context.limits.documentTimeoutMs);
+  if (status !== 200 && status !== 404) throw new ServiceError("ERROR_IN_REPLY", `${id} could not be read`);
+  const { fields = {} } = JSON.parse(new TextDecoder().decode(body)) as { readonly fields?: HitTexts["fields"] };
+  return Object.fromEntries(names.map((name) => [name, fields[name]]));
 }
 
 function featuresOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -75,7 +75,7 @@ export function weights(
   const kept: number[] = [];
   largest.forEach((logit, entry) => {
     const weight = Math.log1p(logit);
-    if (weight <= threshold || logit <= 0) return;
+    if (weight <= threshold) return;
     labels.push(label(entry));
     kept.push(weight);
   });

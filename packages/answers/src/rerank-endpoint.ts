@@ -1,0 +1,92 @@
+/**
+ * A reranker behind an endpoint: `POST …/rerank` as Cohere, Jina, vLLM and llama.cpp have it. It is given the question and
+ * the texts of passages; keys go into one header and nowhere else.
+ */
+import { type ChatEndpoint, ChatError } from "./chat.ts";
+import type { Reranker } from "./retrieve.ts";
+
+/** Where the reranker is. */
+export interface RerankEndpoint extends Pick<ChatEndpoint, "apiKey" | "headers" | "fetch"> {
+  /** What `rerank` is appended to, as in `http://localhost:8000/v1/`. */
+  readonly url: string;
+  /** The model, where the endpoint has several. */
+  readonly model?: string;
+  /** Wait for the answer; 30 s by default. */
+  readonly timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 30_000;
+/** An answer is a number for each text. */
+const ANSWER_BYTES_MAX = 1 << 20;
+const BUSY: ReadonlySet<number> = new Set([429, 503]);
+
+/** The reranker of an endpoint. */
+export function rerankEndpoint(endpoint: RerankEndpoint): Reranker {
+  return async (question, passages, signal) => {
+    const { timeoutMs = TIMEOUT_MS } = endpoint;
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+    try {
+      return scoresOf(await asked(endpoint, question, passages, either), passages.length);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (timeout.aborted) throw new ChatError("timed out", `The reranker said nothing within ${timeoutMs} ms`);
+      if (error instanceof ChatError) throw error;
+      throw new ChatError("unreachable", "The reranker cannot be reached, or its answer broke off", 0, error);
+    }
+  };
+}
+
+async function asked(
+  { url, model, apiKey, headers, fetch = globalThis.fetch }: RerankEndpoint,
+  query: string,
+  documents: readonly string[],
+  signal: AbortSignal,
+): Promise<string> {
+  const response = await fetch(`${url.replace(/\/+$/, "")}/rerank`, {
+    method: "POST",
+    headers: {
+      ...headers,
+      "content-type": "application/json",
+      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+    },
+    body: JSON.stringify({ ...(model === undefined ? {} : { model }), query, documents, top_n: documents.length }),
+    // A key is for the endpoint that was configured, not for one it points at.
+    redirect: "error",
+    signal,
+  });
+  if (!response.ok) {
+    await response.body?.cancel();
+    const failure = BUSY.has(response.status) ? "overloaded" : "refused";
+    throw new ChatError(failure, `The reranker answered with status ${response.status}`, response.status);
+  }
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const part of (response.body ?? []) as unknown as AsyncIterable<Uint8Array>) {
+    bytes += part.length;
+    if (bytes > ANSWER_BYTES_MAX) {
+      throw new ChatError("too long", `The answer of the reranker is longer than ${ANSWER_BYTES_MAX} bytes`);
+    }
+    text += decoder.decode(part, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** The score of each text, whatever the order they are told in. */
+function scoresOf(json: string, count: number): readonly number[] {
+  const scores = new Map<unknown, unknown>();
+  try {
+    const { results } = JSON.parse(json) as {
+      readonly results: readonly { readonly index: unknown; readonly relevance_score: unknown }[];
+    };
+    for (const { index, relevance_score: score } of results) scores.set(index, score);
+  } catch (cause) {
+    throw new ChatError("malformed", "The answer of the reranker is no JSON object with 'results'", 0, cause);
+  }
+  return Array.from({ length: count }, (_, index) => {
+    const score = scores.get(index);
+    if (typeof score === "number" && Number.isFinite(score)) return score;
+    throw new ChatError("malformed", `The reranker gave no number for text ${index} of ${count}`);
+  });
+}
