@@ -138,8 +138,7 @@ fn default_timeout(deployed: &Deployed, schemas: &[SchemaPlan]) -> u32 {
 
 /// Parameters that would change the answer and do nothing here are refused, not ignored.
 fn check_known(properties: &Properties) -> Result<(), Rejection> {
-    let unsupported = ["collapsefield", "collapsesize", "streaming.fromtimestamp", "streaming.totimestamp"];
-    for name in unsupported {
+    for name in ["collapsefield", "collapsesize"] {
         if properties.value(name).is_some_and(|value| !value.is_empty()) {
             return Err(Rejection::new(Code::Unsupported, format!("The parameter '{name}' is not supported yet")));
         }

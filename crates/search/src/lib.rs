@@ -29,6 +29,7 @@ mod nearest;
 mod onnx_call;
 mod partial;
 mod partition;
+mod period;
 mod phases;
 mod places;
 mod plan;

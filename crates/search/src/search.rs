@@ -19,6 +19,7 @@ use crate::grouping::{Clock, Grouping, Kept, unknown, zone_offset};
 use crate::lane::{Floor, Ranked};
 use crate::partial::{Filled, Partial};
 use crate::partition::{Loading, View};
+use crate::period::Period;
 use crate::phases::Later;
 use crate::plan::Plan;
 use crate::ranking::Spot;
@@ -66,6 +67,8 @@ pub struct Search {
     /// The partition's.
     key: String,
     selection: Option<Rc<Selection>>,
+    /// When documents were last written.
+    period: Period,
     /// Of the schema whose run is begun next.
     selecting: Option<Selecting>,
     floor: Floor,
@@ -132,11 +135,11 @@ impl Search {
                 let message = "explain.id is answered where one group is searched: name it with streaming.groupname";
                 return Err(Rejection::new(Code::Unsupported, message));
             }
-            Ok((Rc::new(plan), scope.selection))
+            Ok((Rc::new(plan), scope.selection, Period::of(&properties)?))
         });
-        let (plan, selection) = match plan {
-            Ok((plan, selection)) => (Ok(plan), selection),
-            Err(rejection) => (Err(rejection), None),
+        let (plan, selection, period) = match plan {
+            Ok((plan, selection, period)) => (Ok(plan), selection, period),
+            Err(rejection) => (Err(rejection), None, Period::default()),
         };
         let mut reads = Reads::new(residency);
         let loading = Loading::begin(&place, &mut reads);
@@ -148,6 +151,7 @@ impl Search {
             plan,
             key: place.key,
             selection,
+            period,
             selecting: None,
             rendering,
             outcome,
@@ -195,14 +199,14 @@ impl Search {
             self.stage = Stage::Seek;
             return Ok(());
         };
-        let views = match (self.selecting.take(), &self.selection) {
-            (None, None) => self.views(plan, schema)?,
-            (begun, Some(selection)) => {
+        let views = match self.selecting.take() {
+            None if self.selection.is_none() && self.period.is_always() => self.views(plan, schema)?,
+            begun => {
                 let mut selecting = match begun {
                     Some(selecting) => selecting,
                     None => {
-                        let name = &of.schema.schema.name;
-                        Selecting::new(selection, &self.key, name, self.views(plan, schema)?, self.now)
+                        let (name, views) = (&of.schema.schema.name, self.views(plan, schema)?);
+                        Selecting::new(self.selection.as_ref(), self.period, &self.key, name, views, self.now)
                     }
                 };
                 let stepped = selecting.step(&mut self.reads);
@@ -212,7 +216,6 @@ impl Search {
                 }
                 selecting.into_views()
             }
-            (Some(selecting), None) => selecting.into_views(),
         };
         self.runs.push(Run::new(plan, schema, views, self.now, &self.floor)?);
         self.summarizers.push(Summarizer::new(plan, of, self.now)?);

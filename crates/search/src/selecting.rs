@@ -1,13 +1,15 @@
-//! Which documents of a partition `streaming.selection` selects. What depends on the group and the type alone is decided
-//! once for all of them; anything else is evaluated on every document, so the answer is exact whatever is asked.
+//! Which documents of a partition are searched: those that `streaming.selection` selects, and were last written in the period
+//! that is asked for. What depends on the group and the type alone is decided once for all of them; anything else is
+//! evaluated on every document, so the answer is exact whatever is asked.
 use std::rc::Rc;
 
 use brooklet_document::selection::{Selection, Subject};
 use brooklet_document::{DocumentId, Location};
 use brooklet_kernel::Bitmap;
-use brooklet_segment::{Halt, read_document, read_id};
+use brooklet_segment::{Halt, read_document, read_id, read_time};
 
 use crate::partition::View;
+use crate::period::Period;
 use crate::reads::Reads;
 
 /// Documents looked at before the deadline is.
@@ -15,7 +17,8 @@ const BATCH: usize = 256;
 
 /// The views of one schema in one partition, being narrowed down to what is selected.
 pub(crate) struct Selecting {
-    selection: Rc<Selection>,
+    selection: Option<Rc<Selection>>,
+    period: Period,
     now: i64,
     /// Views that are narrowed down.
     done: Vec<View>,
@@ -29,14 +32,16 @@ pub(crate) struct Selecting {
 impl Selecting {
     /// Begins with the views of documents of one type, in the partition of this key.
     pub(crate) fn new(
-        selection: &Rc<Selection>,
+        selection: Option<&Rc<Selection>>,
+        period: Period,
         key: &str,
         document_type: &str,
         views: Vec<View>,
         now: i64,
     ) -> Selecting {
         let mut selecting = Selecting {
-            selection: selection.clone(),
+            selection: selection.cloned(),
+            period,
             now,
             done: Vec::new(),
             waiting: Vec::new(),
@@ -44,20 +49,21 @@ impl Selecting {
             next: 0,
         };
         match selecting.of_all(key, document_type) {
-            Some(true) => selecting.done = views,
+            Some(true) if period.is_always() => selecting.done = views,
             Some(false) => {}
-            None => selecting.waiting = views.into_iter().rev().collect(),
+            _ => selecting.waiting = views.into_iter().rev().collect(),
         }
         selecting
     }
 
     /// Whether all documents of a type in a partition are selected, or none; nothing if each must be looked at.
     fn of_all(&self, key: &str, document_type: &str) -> Option<bool> {
-        let types = self.selection.scope().types.as_ref();
+        let Some(selection) = &self.selection else { return Some(true) };
+        let types = selection.scope().types.as_ref();
         if types.is_some_and(|types| !types.contains(document_type)) {
             return Some(false);
         }
-        if !self.selection.is_of_groups_and_types() {
+        if !selection.is_of_groups_and_types() {
             return None;
         }
         let location = match key.split_once(':')? {
@@ -67,7 +73,7 @@ impl Selecting {
         };
         // Its namespace and local part are not looked at.
         let id = DocumentId::new("any", document_type, &location, "any").ok()?;
-        self.selection.selects(&Subject { id: &id, fields: &[], now: self.now }).ok()
+        selection.selects(&Subject { id: &id, fields: &[], now: self.now }).ok()
     }
 
     /// Looks at some more documents. True when all were.
@@ -104,7 +110,11 @@ impl Selecting {
     fn selects(&self, view: &View, ordinal: u32, reads: &mut Reads) -> Result<bool, Halt> {
         let header = &view.segment.header;
         let blocks = &mut reads.of(&view.segment);
-        let fields = self.selection.fields();
+        if !self.period.is_always() && !self.period.includes(read_time(header, ordinal, blocks)?) {
+            return Ok(false);
+        }
+        let Some(selection) = &self.selection else { return Ok(true) };
+        let fields = selection.fields();
         let (id, fields) = if fields.is_empty() {
             (read_id(header, ordinal, blocks)?, Vec::new())
         } else {
@@ -112,7 +122,7 @@ impl Selecting {
             (document.id, document.fields)
         };
         let id = DocumentId::parse(&id)?;
-        Ok(self.selection.selects(&Subject { id: &id, fields: &fields, now: self.now })?)
+        Ok(selection.selects(&Subject { id: &id, fields: &fields, now: self.now })?)
     }
 
     /// The views of what is selected.

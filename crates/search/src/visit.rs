@@ -18,6 +18,7 @@ use brooklet_task::{Block, Code, Rejection, Task, Want};
 use crate::deployed::Deployed;
 use crate::field_set::{FieldChoice, FieldSet};
 use crate::partition::{Loading, View};
+use crate::period::Period;
 use crate::reads::Reads;
 use crate::residency::Residency;
 
@@ -48,10 +49,8 @@ struct Request {
     format: PageFormat,
     documents_max: u32,
     bytes_max: usize,
-    /// Documents last written from here on, µs since the epoch.
-    from: u64,
-    /// And before here; 0: until now.
-    to: u64,
+    /// When documents were last written.
+    period: Period,
     /// Whether removed documents are shown too.
     includes_removes: bool,
 }
@@ -76,7 +75,8 @@ impl Request {
             other => return Err(Rejection::new(Code::BadRequest, format!("Unknown format {other} of a visit"))),
         };
         let (documents_max, bytes_max) = (reader.u32()?, reader.u32()? as usize);
-        let (from, to, includes_removes) = (reader.u64()?, reader.u64()?, reader.u8()? == 1);
+        let period = Period { from: reader.u64()?, to: reader.u64()? };
+        let includes_removes = reader.u8()? == 1;
         let render = Render::document(tensors);
         Ok(Request {
             after,
@@ -89,8 +89,7 @@ impl Request {
             format,
             documents_max,
             bytes_max,
-            from,
-            to,
+            period,
             includes_removes,
         })
     }
@@ -105,16 +104,6 @@ impl Request {
     fn includes_type(&self, name: &str) -> bool {
         let types = self.selection.as_ref().and_then(|selection| selection.scope().types.as_ref());
         self.types.iter().any(|of| of == name) && types.is_none_or(|types| types.contains(name))
-    }
-
-    /// Whether documents are chosen by when they were last written.
-    fn has_period(&self) -> bool {
-        self.from > 0 || self.to > 0
-    }
-
-    /// Whether a document last written then is visited.
-    fn includes_time(&self, time: u64) -> bool {
-        self.from <= time && (self.to == 0 || time < self.to)
     }
 
     /// Whether the selection looks at the field of that name.
@@ -298,7 +287,7 @@ impl Visit {
         let removed = header.is_of_removed();
         let mut shown = request.namespace.is_empty() || namespace_of(id) == request.namespace;
         shown &= !removed || request.includes_type(DocumentId::parse(id)?.document_type());
-        let time = (shown && request.has_period()).then(|| read_time(header, *ordinal, &mut blocks));
+        let time = (shown && !request.period.is_always()).then(|| read_time(header, *ordinal, &mut blocks));
         let needed = shown && !request.needs_only_id(fields);
         let keep = |name: &str| fields.has(name) || request.selects_by(name);
         let document = needed.then(|| read_document(header, *ordinal, &keep, &mut blocks));
@@ -306,7 +295,7 @@ impl Visit {
         let following = next.map(|next| read_id(header, next, &mut blocks));
         // All were asked for before any may halt, so that all blocks come at once.
         let (time, document, following) = (time.transpose()?, document.transpose()?, following.transpose()?);
-        shown &= time.is_none_or(|time| request.includes_time(time));
+        shown &= time.is_none_or(|time| request.period.includes(time));
         let mut read = document.map_or_else(Vec::new, |document| document.fields);
         if shown && request.selects(id, &read)? {
             read.retain(|(name, _)| fields.has(name));
