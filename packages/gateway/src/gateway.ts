@@ -105,7 +105,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   mount("/brooklet/v1/retrieve", "search", (call) => answerRetrieval(call, context, onDefect));
   mount("/application/v2/*", "deploy", (call) => answerDeploy(call, context, deployment, onDefect));
   for (const [path, answer] of Object.entries(STATUS_ROUTES)) {
-    mount(path, "other", (call) => (isRead(call) ? answer(context, call) : onlyReads(call)));
+    const read = (call: Call): Reply => (isRead(call) ? answer(context, call) : onlyReads(call));
+    mount(path, "other", read);
+    if (path.startsWith("/state/")) mount(`${path}/`, "other", read);
   }
   app.notFound((honoContext) => respond(honoContext, "other", context, nothingHere));
   app.onError((error, honoContext) =>

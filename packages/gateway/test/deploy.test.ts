@@ -241,6 +241,8 @@ describe("small questions", () => {
     ["/", "handlers"],
     ["/ApplicationStatus", "handlers"],
     ["/state/v1", "resources"],
+    ["/state/v1/", "resources"],
+    ["/state/v1/health/", "status"],
     ["/state/v1/health", "status"],
     ["/state/v1/version", "version"],
     ["/state/v1/metrics", "metrics"],

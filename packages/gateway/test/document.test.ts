@@ -224,7 +224,7 @@ describe("reading a document", () => {
     const gateway = createGateway({ cluster });
     const stored = '{"fields":{"long":9223372036854775807}}';
     await gateway.fetch(`http://localhost${path}`, put(stored));
-    const target = `${path}?fieldSet=mail:subject&cluster=mail&format.tensors=hex&tracelevel=3`;
+    const target = `${path}?fieldSet=mail:subject&cluster=mail&format.tensors=hex`;
     const response = await gateway.fetch(`http://localhost${target}`);
     expect(await response.text()).toBe(`{"pathId":"${path}","id":"id:ns:mail:g=u1:x",${stored.slice(1)}`);
     expect(cluster.asked[1]?.request as GetRequest).toEqual({
@@ -233,6 +233,22 @@ describe("reading a document", () => {
       fieldSet: "mail:subject",
       tensorFormat: "hex",
     });
+  });
+
+  test("a trace comes before the fields, which stay as they are", async () => {
+    const gateway = createGateway({ cluster: fakeCluster() });
+    const odd = "/document/v1/ns/mail/group/u1/,%22fields%22:";
+    const stored = '{"fields":{"long":9223372036854775807,"text":",\\"fields\\":"}}';
+    await gateway.fetch(`http://localhost${odd}`, put(stored));
+    const plain = await (await gateway.fetch(`http://localhost${odd}`)).text();
+    const traced = await (await gateway.fetch(`http://localhost${odd}?tracelevel=3`)).text();
+    const answer = JSON.parse(traced) as { readonly trace: unknown };
+    expect(Object.keys(answer)).toEqual(["pathId", "id", "trace", "fields"]);
+    expect(answer.trace).toEqual([{ message: expect.stringContaining("get") }]);
+    expect(traced.replace(`,"trace":${JSON.stringify(answer.trace)}`, "")).toBe(plain);
+    expect(plain).toContain("9223372036854775807");
+    const missing = await (await gateway.fetch(`http://localhost${path}?tracelevel=1`)).json();
+    expect(Object.keys(missing as object)).toEqual(["pathId", "id", "trace"]);
   });
 
   test("a document that is not there is 404 with pathId and id, and nothing else", async () => {

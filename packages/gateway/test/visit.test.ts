@@ -108,6 +108,28 @@ test.each([
   expect(prefersJsonLines(accept)).toBe(expected);
 });
 
+test("a trace stands where the reference implementation has it", async () => {
+  const server = await startServer(fakeCluster(), { port: 0 });
+  onTestFinished(() => server.close(0));
+  const send = async (method: string, path: string, accept = "*/*"): Promise<string> => {
+    const answer = await fetch(`http://127.0.0.1:${server.port}/document/v1/${path}`, { method, headers: { accept } });
+    expect(answer.status).toBe(200);
+    return await answer.text();
+  };
+  const members = (text: string): string[] => Object.keys(JSON.parse(text) as object);
+  const visited = ["pathId", "documents", "documentCount", "trace"];
+  expect(members(await send("GET", "?cluster=mail&tracelevel=1"))).toEqual(visited);
+  expect(members(await send("GET", "?cluster=mail&tracelevel=1&stream=true"))).toEqual(visited);
+  expect(members(await send("GET", "?cluster=mail&tracelevel=0"))).toEqual(visited.slice(0, -1));
+  const removed = await send("DELETE", "ns/mail/docid?cluster=mail&selection=true&tracelevel=1");
+  expect(members(removed)).toEqual(["pathId", "documentCount", "trace"]);
+  const lines = (await send("GET", "?cluster=mail&tracelevel=1&stream=true", "application/jsonl"))
+    .trimEnd()
+    .split("\n");
+  expect(lines.slice(-3).map((line) => members(line)[0])).toEqual(["sessionTrace", "sessionStats", "continuation"]);
+  expect(JSON.parse(lines.at(-3) ?? "")).toEqual({ sessionTrace: { trace: [{ message: expect.any(String) }] } });
+});
+
 test("an operation on many documents that breaks off says where to go on, unless nothing was done yet", async () => {
   let steps = 0;
   const cluster = {

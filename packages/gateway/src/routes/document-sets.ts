@@ -22,10 +22,10 @@ export async function answerDocumentSet(
   context: GatewayContext,
 ): Promise<Reply> {
   if (call.method === "GET") return await answerVisit(call, path, parameters, context);
-  checkMassParameters(call.method, parameters, context);
+  const traceLevel = checkMassParameters(call.method, parameters, context);
   const shown = { fieldSet: "", tensorFormat: "", format: "json" as const, concurrency: 1 };
   const set = readDocumentSet(path, parameters, context, shown);
-  return await answerMassOperation(call, path, parameters, context, set);
+  return await answerMassOperation(call, path, parameters, context, { set, traceLevel });
 }
 
 async function answerVisit(
@@ -39,7 +39,7 @@ async function answerVisit(
   const isStream = parameters.flag("stream");
   const wanted = parameters.positive("wantedDocumentCount", 2 ** 31 - 1) ?? (isStream ? 2 ** 31 - 1 : 1);
   const concurrency = Math.min(parameters.positive("concurrency", CONCURRENCY_MAX) ?? 1, limits.visitBuckets);
-  parameters.integer("tracelevel", { min: 0, max: 9 });
+  const traceLevel = parameters.integer("tracelevel", { min: 0, max: 9 }) ?? 0;
   const timeoutMs = Math.min(parameters.timeSpanMs("timeout") ?? limits.documentTimeoutMs, limits.documentTimeoutMs);
   const format = isStream && prefersJsonLines(call.header("accept")) ? "jsonl" : "json";
   const tensorFormat = parameters.only("format.tensors");
@@ -50,13 +50,14 @@ async function answerVisit(
   const from = await readContinuation(parameters, set, context);
   await context.cluster.checkVisit(set.plan.visit);
   const session = new VisitSession(access, set.plan, from);
-  const request = { pathId: path.raw, set, session, wanted, timeoutMs };
+  const request = { pathId: path.raw, set, session, wanted, timeoutMs, traceLevel };
   return isStream ? await streamVisit(request, context) : await visitOnce(request, context);
 }
 
 const MEANINGLESS = ["concurrency", "fieldSet", "route", "wantedDocumentCount"];
 
-function checkMassParameters(method: string, parameters: DocumentParameters, context: GatewayContext): void {
+/** Returns the trace level. */
+function checkMassParameters(method: string, parameters: DocumentParameters, context: GatewayContext): number {
   if (method === "POST") parameters.demand("destinationCluster");
   parameters.forbid("dryRun");
   const [first, then]: [() => void, () => void] = [
@@ -69,5 +70,5 @@ function checkMassParameters(method: string, parameters: DocumentParameters, con
   if (method === "PUT") then();
   first();
   if (method !== "PUT") then();
-  parameters.integer("tracelevel", { min: 0, max: 9 });
+  return parameters.integer("tracelevel", { min: 0, max: 9 }) ?? 0;
 }

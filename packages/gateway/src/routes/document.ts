@@ -11,6 +11,7 @@ import { echo } from "../echo.ts";
 import { type DefectListener, DOCUMENT_JSON, documentFailure, jsonReply, serviceErrorOf } from "../failure.ts";
 import { DocumentParameters, parseParameters } from "../parameters.ts";
 import { splitTarget } from "../target.ts";
+import { traceOf, withTrace } from "../trace.ts";
 import { answerDocumentSet } from "./document-sets.ts";
 
 const PATHS = [
@@ -65,16 +66,18 @@ async function get(request: DocumentRequest, context: GatewayContext): Promise<R
   const { parameters, path, id } = request;
   parameters.forbid("dryRun");
   const timeout = readTimeout(parameters, context.limits.documentTimeoutMs);
-  parameters.integer("tracelevel", { min: 0, max: 9 });
+  const traceLevel = parameters.integer("tracelevel", { min: 0, max: 9 }) ?? 0;
   const fieldSet = parameters.text("fieldSet") ?? "";
   const tensorFormat = parameters.only("format.tensors");
   const cluster = parameters.text("cluster");
   if (cluster !== undefined) demandContentCluster(context.cluster, cluster);
   const group = groupOf(path, context);
+  const startedAtMs = performance.now();
   const answer = await admitted(context, () =>
     context.access.partition(group.partition).get({ rawPath: path.raw, id, fieldSet, tensorFormat }, timeout.ms),
   );
-  return { status: answer.status, headers: { "content-type": DOCUMENT_JSON, ...timeout.headers }, body: answer.body };
+  const body = withTrace(answer.body, traceOf(traceLevel, "get was answered by its partition", startedAtMs));
+  return { status: answer.status, headers: { "content-type": DOCUMENT_JSON, ...timeout.headers }, body };
 }
 
 async function write(request: DocumentRequest, context: GatewayContext): Promise<Reply> {
@@ -89,7 +92,7 @@ async function write(request: DocumentRequest, context: GatewayContext): Promise
   const create = kind !== "remove" && parameters.flag("create");
   const condition = parameters.text("condition") ?? "";
   const group = groupOf(path, context);
-  const startedAt = performance.now();
+  const startedAtMs = performance.now();
   const outcome = await admitted(context, async () => {
     const body = kind === "remove" ? undefined : await readDocument(call, context);
     try {
@@ -99,7 +102,7 @@ async function write(request: DocumentRequest, context: GatewayContext): Promise
       body?.release();
     }
   });
-  const traced = traceLevel > 0 ? { ...answer, trace: traceOf(kind, performance.now() - startedAt) } : answer;
+  const traced = { ...answer, ...traceOf(traceLevel, `${kind} was answered by its partition`, startedAtMs) };
   if (outcome.status === 200) {
     return withHeaders(jsonReply(200, traced, DOCUMENT_JSON), { ...timeout.headers, ...ignored(outcome) });
   }
@@ -112,10 +115,6 @@ function ignored(outcome: Outcome): Readonly<Record<string, string>> {
     ...(outcome.ignoredFields === true && { "x-vespa-ignored-fields": "true" }),
     ...(outcome.ignoredOperation === true && { "x-vespa-ignored-operation": "true" }),
   };
-}
-
-function traceOf(kind: string, elapsedMs: number): readonly { readonly message: string }[] {
-  return [{ message: `The ${kind} was answered by its partition after ${elapsedMs.toFixed(1)} ms` }];
 }
 
 async function readDocument(call: Call, context: GatewayContext): ReturnType<GatewayContext["bodies"]["read"]> {

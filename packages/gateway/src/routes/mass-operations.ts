@@ -10,6 +10,7 @@ import type { VisitProgress } from "../continuation.ts";
 import type { DocumentPath } from "../document-path.ts";
 import { DOCUMENT_JSON, jsonReply } from "../failure.ts";
 import type { DocumentParameters } from "../parameters.ts";
+import { traceOf } from "../trace.ts";
 import { type DocumentSet, readContinuation } from "../visit-request.ts";
 import { VisitSession } from "../visit-session.ts";
 import { sessionMs } from "./visit.ts";
@@ -25,15 +26,16 @@ export async function answerMassOperation(
   path: DocumentPath,
   parameters: DocumentParameters,
   context: GatewayContext,
-  set: DocumentSet,
+  { set, traceLevel }: { readonly set: DocumentSet; readonly traceLevel: number },
 ): Promise<Reply> {
   const { documentTimeoutMs } = context.limits;
   const timeoutMs = Math.min(parameters.timeSpanMs("timeout") ?? documentTimeoutMs, documentTimeoutMs);
   const chunkMs = Math.min(parameters.timeSpanMs("timeChunk") ?? TIME_CHUNK_MS, sessionMs(timeoutMs));
   const from = await readContinuation(parameters, set, context);
-  if (call.method === "POST") return await answerCopy(path, parameters, context, { set, from, chunkMs });
+  if (call.method === "POST") return await answerCopy(path, parameters, context, { set, from, chunkMs, traceLevel });
   const kind = call.method === "PUT" ? "update" : "remove";
   await context.visits.enter();
+  const startedAtMs = performance.now();
   const held = kind === "update" ? await readUpdate(call, context) : undefined;
   try {
     const operation: MassOperation = { kind, rawPath: path.raw, body: held?.bytes ?? NO_BYTES };
@@ -42,7 +44,8 @@ export async function answerMassOperation(
     const continuation =
       done.progress === undefined ? {} : { continuation: await context.continuations.write(set.scope, done.progress) };
     const message = done.failure === undefined ? {} : { message: done.failure };
-    const answer = { pathId: path.raw, documentCount: done.documents, ...message, ...continuation };
+    const trace = traceOf(traceLevel, `${kind} of what is selected ended`, startedAtMs);
+    const answer = { pathId: path.raw, documentCount: done.documents, ...trace, ...message, ...continuation };
     return jsonReply(done.failure === undefined ? 200 : 500, answer, DOCUMENT_JSON);
   } finally {
     held?.release();
@@ -54,6 +57,7 @@ interface Chunk {
   readonly set: DocumentSet;
   readonly from: VisitProgress | undefined;
   readonly chunkMs: number;
+  readonly traceLevel: number;
 }
 
 /**
@@ -64,7 +68,7 @@ async function answerCopy(
   path: DocumentPath,
   parameters: DocumentParameters,
   context: GatewayContext,
-  { set, from, chunkMs }: Chunk,
+  { set, from, chunkMs, traceLevel }: Chunk,
 ): Promise<Reply> {
   const destination = demandContentCluster(context.cluster, parameters.demand("destinationCluster"));
   const { plan } = set;
@@ -79,7 +83,8 @@ async function answerCopy(
   await context.visits.enter();
   try {
     const session = new VisitSession(context.access, { ...plan, visit }, from);
-    const endMs = performance.now() + chunkMs;
+    const startedAtMs = performance.now();
+    const endMs = startedAtMs + chunkMs;
     let documents = 0;
     for (let leftMs = chunkMs; session.progress !== undefined && leftMs > 0; leftMs = endMs - performance.now()) {
       const page = await session.next({ documentsMax: DOCUMENTS_MAX, bytesMax: STEP_BYTES, timeoutMs: leftMs }, false);
@@ -87,7 +92,8 @@ async function answerCopy(
     }
     const { progress } = session;
     const more = progress && { continuation: await context.continuations.write(set.scope, progress) };
-    return jsonReply(200, { pathId: path.raw, documentCount: documents, ...more }, DOCUMENT_JSON);
+    const trace = traceOf(traceLevel, "copy ended", startedAtMs);
+    return jsonReply(200, { pathId: path.raw, documentCount: documents, ...trace, ...more }, DOCUMENT_JSON);
   } finally {
     context.visits.leave();
   }

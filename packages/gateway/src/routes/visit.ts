@@ -7,6 +7,7 @@ import type { Reply } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
 import type { VisitProgress } from "../continuation.ts";
 import { DOCUMENT_JSON } from "../failure.ts";
+import { type Trace, traceOf } from "../trace.ts";
 import type { DocumentSet } from "../visit-request.ts";
 import type { SessionPage, VisitSession } from "../visit-session.ts";
 
@@ -18,10 +19,12 @@ export interface VisitRequest {
   /** Documents after which it ends. */
   readonly wanted: number;
   readonly timeoutMs: number;
+  readonly traceLevel: number;
 }
 
 const JSON_LINES = "application/jsonl; charset=UTF-8";
 const COMMA = ",";
+const VISITED = "visit ended";
 const encoder = new TextEncoder();
 
 /** How long a visit works, so that its answer is sent before the request is over. */
@@ -34,7 +37,8 @@ export async function visitOnce(request: VisitRequest, context: GatewayContext):
   const { session, pathId, timeoutMs } = request;
   const { limits } = context;
   const wanted = Math.min(request.wanted, limits.visitDocuments);
-  const endMs = performance.now() + sessionMs(timeoutMs);
+  const startedAtMs = performance.now();
+  const endMs = startedAtMs + sessionMs(timeoutMs);
   const bodies: Uint8Array[] = [];
   let [documents, bytes, pages] = [0, 0, 0];
   let damage: string | undefined;
@@ -59,7 +63,8 @@ export async function visitOnce(request: VisitRequest, context: GatewayContext):
     throw new ServiceError("TIMED_OUT", message);
   }
   const message = damage === undefined ? {} : { message: damage };
-  const tail = { documentCount: documents, ...message, ...(await continuationOf(request, session.progress, context)) };
+  const more = { ...message, ...(await continuationOf(request, session.progress, context)) };
+  const tail = { documentCount: documents, ...traceOf(request.traceLevel, VISITED, startedAtMs), ...more };
   return {
     status: damage === undefined ? 200 : 500,
     headers: { "content-type": DOCUMENT_JSON },
@@ -147,6 +152,7 @@ async function* jsonOf(request: VisitRequest, context: GatewayContext): AsyncGen
   }
   const tail = {
     documentCount: run.documents,
+    ...run.trace,
     ...(run.message === undefined ? {} : { message: run.message }),
     ...(await continuationOf(request, request.session.progress, context)),
   };
@@ -169,6 +175,8 @@ async function* linesOf(request: VisitRequest, context: GatewayContext): AsyncGe
   }
   // Only on real errors: the `vespa` command cannot read this line.
   if (run.message !== undefined) yield line({ message: { text: run.message, severity: "error" } });
+  const { trace } = run.trace;
+  if (trace !== undefined) yield line({ sessionTrace: { trace } });
   yield line({ sessionStats: { documentCount: run.documents } });
   const { progress } = request.session;
   yield await standing({ progress, percentFinished: progress === undefined ? 100 : percentFinished });
@@ -178,12 +186,17 @@ async function* linesOf(request: VisitRequest, context: GatewayContext): AsyncGe
 class StreamRun {
   documents = 0;
   message: string | undefined;
+  readonly #startedAtMs = performance.now();
   readonly #request: VisitRequest;
   readonly #context: GatewayContext;
 
   constructor(request: VisitRequest, context: GatewayContext) {
     this.#request = request;
     this.#context = context;
+  }
+
+  get trace(): { readonly trace?: Trace } {
+    return traceOf(this.#request.traceLevel, VISITED, this.#startedAtMs);
   }
 
   async *pages(): AsyncGenerator<SessionPage> {
