@@ -468,9 +468,15 @@ fn services_xml_ignores_nothing_silently() {
     invalid(&container("<serch/>"), "services.xml:2:1: unknown element <serch> in <container>; did you mean 'search'?");
     unsupported(
         &container("<component id='m' class='ai.vespa.llm.clients.LocalLLM'/>"),
-        "services.xml:2:1: the component 'm' of class ai.vespa.llm.clients.LocalLLM (no model runs in this process: serve it \
-         with the OpenAI interface, and name it by 'endpoint') is not supported yet",
+        "services.xml:2:1: the component 'm' of class ai.vespa.llm.clients.LocalLLM (no language model runs in this process: \
+         serve it with the OpenAI interface, and name it by 'endpoint') is not supported yet",
     );
+    for kind in ["voyage-ai-embedder", "mistral-embedder"] {
+        unsupported(
+            &container(&format!("<component id='e' type='{kind}'><model>m</model></component>")),
+            &format!("services.xml:2:1: a component of type '{kind}' is not supported yet"),
+        );
+    }
     unsupported(
         &container("<component id='e5' type='hugging-face-embeder'/>"),
         "services.xml:2:1: a component of type 'hugging-face-embeder'; did you mean 'hugging-face-embedder'? is not supported yet",

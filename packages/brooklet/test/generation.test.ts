@@ -226,6 +226,68 @@ describe("a chain with hits and a model", () => {
     }
   });
 
+  test("has every parameter of the model, under the prefix that is configured", async () => {
+    const it = await setting(says("x"), "<propertyPrefix>my.model</propertyPrefix><stream>false</stream>");
+    const own = { topp: "0.25", frequencypenalty: "-1.5", presencepenalty: "2", jsonSchema: '{"type":"array"}' };
+    const named = Object.fromEntries(Object.entries(own).map(([name, value]) => [`my.model.${name}`, value]));
+    const { text } = await ask(it, { ...QUERY, ...named, "llm.model": "nobody's", "my.model.includePrompt": "true" });
+    expect(text).toMatch(/^event: prompt\ndata: .*\n\nevent: completion\ndata: \{"completion":"x"\}\n\nevent: end\n$/);
+    expect(it.server.asked[0]?.body).toEqual({
+      model: "small",
+      messages: [{ role: "user", content: expect.stringContaining("document [2]:") }],
+      temperature: 0.2,
+      top_p: 0.25,
+      frequency_penalty: -1.5,
+      presence_penalty: 2,
+      response_format: { type: "json_schema", json_schema: { name: "structured-output", schema: { type: "array" } } },
+    });
+    await ask(it, QUERY, { "my.model.X-LLM-API-KEY": "of the prefix", "llm.X-LLM-API-KEY": "of another" });
+    expect(it.server.asked[1]?.authorization).toBe("Bearer of the prefix");
+  });
+
+  test("asks the model without a context where the search fails here, and tells the failure among the hits", async () => {
+    const it = await setting(says("I cannot tell."));
+    const failed = { root: { errors: [{ code: 12, summary: "Timed out", message: "late" }] } };
+    const body = new TextEncoder().encode(JSON.stringify(failed));
+    const partition: Cluster["partition"] = (key) => ({
+      ...it.cluster.partition(key),
+      search: async () => ({ status: 504, contentType: "application/json", body, bytesRead: 0, bytesScanned: 0 }),
+    });
+    const cluster = new Proxy(it.cluster, {
+      get: (of, name) => {
+        if (name === "partition") return partition;
+        const member: unknown = Reflect.get(of, name, of);
+        return typeof member === "function" ? member.bind(of) : member;
+      },
+    });
+    const gateway = createGateway({ cluster });
+    const { status, text } = await ask({ ...it, gateway }, { ...QUERY, "llm.includeHits": "true" });
+    expect(status).toBe(200);
+    const hits = `event: hits\ndata: ${JSON.stringify(failed)}\n\n`;
+    expect(text).toBe(`${hits}event: token\ndata: {"token":"I cannot tell."}\n\nevent: end\n`);
+    expect(it.server.asked[0]?.body.messages[0]?.content).toBe("\ninvoice");
+  });
+
+  test("tells a failure of the model among the events of a JSON answer", async () => {
+    const it = await setting((_, response) => void response.writeHead(500).end());
+    const { status, text } = await ask(it, { ...QUERY, format: "json" });
+    expect(status).toBe(200);
+    expect(JSON.parse(text).root).toEqual({
+      id: "token_stream",
+      relevance: 1,
+      fields: { totalCount: 0 },
+      children: [
+        {
+          id: "event_stream",
+          relevance: 1,
+          children: [
+            { id: "1", relevance: 1, fields: { error: "Error in LLM text generation", source: "openai", code: 400 } },
+          ],
+        },
+      ],
+    });
+  });
+
   test("keeps what was said before the model broke off", async () => {
     const it = await setting((_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });

@@ -128,7 +128,8 @@ pub(super) fn component(file: &XmlFile<'_>, node: Node<'_, '_>, warnings: &mut V
             place,
         }))),
         class @ "ai.vespa.llm.clients.LocalLLM" => {
-            let hint = "no model runs in this process: serve it with the OpenAI interface, and name it by 'endpoint'";
+            let hint =
+                "no language model runs in this process: serve it with the OpenAI interface, and name it by 'endpoint'";
             Err(place.unsupported(format!("the component '{}' of class {class} ({hint})", Rejection::quote(id))))
         }
         _ => {
