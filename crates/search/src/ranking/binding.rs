@@ -7,6 +7,7 @@ use brooklet_task::Rejection;
 
 use super::document::{self, DocumentFeature};
 use super::number_column::NumberColumn;
+use super::stored::{self, Stored};
 use super::{Bound, Which};
 use crate::plan::{SchemaPlan, Test};
 
@@ -33,7 +34,7 @@ pub(super) enum Kind {
     /// The number of an element of a weighted set attribute: its weight, whether it is there, or itself.
     Key { spec: ColumnSpec, key: String, output: KeyOutput },
     /// The value of a field that no column holds.
-    Stored(String),
+    Stored(Stored),
     /// A feature of the document's values.
     Document(Box<dyn DocumentFeature>),
     /// Seconds since an attribute.
@@ -58,6 +59,17 @@ pub(super) enum KeyOutput {
     Value,
     Weight,
     Contains,
+}
+
+impl KeyOutput {
+    /// The output of this name.
+    pub(super) fn named(name: Option<&str>) -> KeyOutput {
+        match name {
+            Some("weight") => KeyOutput::Weight,
+            Some("contains") => KeyOutput::Contains,
+            _ => KeyOutput::Value,
+        }
+    }
 }
 
 /// Finds out where the features of programs come from.
@@ -115,17 +127,24 @@ impl Binder<'_> {
             "itemRawScore" => Kind::RawScore(self.raw_scores("label", parameter)),
             "now" => Kind::Given(Value::Number(self.now as f64)),
             "firstPhaseRank" => Kind::Given(Value::Number(f64::MAX)),
-            "age" => self.number_column(parameter).map_or(Kind::Given(Value::Number(1e10)), Kind::Age),
-            "freshness" => match self.number_column(parameter) {
-                Some(time) => {
-                    let profile = &self.plan.profile;
-                    let environment =
-                        FeatureEnvironment::new(&profile.fields, &self.plan.terms, &self.plan.rank_properties);
-                    let freshness = Freshness::from_properties(parameter, &environment)?;
-                    Kind::Freshness { time, freshness, logscale: name.output.as_deref() == Some("logscale") }
-                }
-                None => zero,
+            "age" => match self.number_column(parameter) {
+                Some(time) => Kind::Age(time),
+                None => stored::bind_age(parameter, self.plan, self.now).unwrap_or(Kind::Given(Value::Number(1e10))),
             },
+            "freshness" => {
+                let profile = &self.plan.profile;
+                let environment =
+                    FeatureEnvironment::new(&profile.fields, &self.plan.terms, &self.plan.rank_properties);
+                let freshness = Freshness::from_properties(parameter, &environment)?;
+                let logscale = name.output.as_deref() == Some("logscale");
+                match self.number_column(parameter) {
+                    Some(time) => Kind::Freshness { time, freshness, logscale },
+                    None => {
+                        let asked = (freshness, logscale);
+                        stored::bind_freshness(parameter, self.plan, self.now, asked).unwrap_or(zero)
+                    }
+                }
+            }
             _ => document::bind(name, self.plan, self.now)?.map_or(zero, Kind::Document),
         })
     }
@@ -144,7 +163,7 @@ impl Binder<'_> {
             return Kind::Tensor { field: field.to_owned(), spec };
         }
         let values = |kind: &ColumnKind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. });
-        let Some(spec) = schema.column(field, values).cloned() else { return Kind::Stored(field.to_owned()) };
+        let Some(spec) = schema.column(field, values).cloned() else { return stored::bind(name, self.plan) };
         let collection = match &spec.kind {
             ColumnKind::Numbers { collection, .. } | ColumnKind::Strings { collection } => *collection,
             _ => Collection::Single,
@@ -152,17 +171,14 @@ impl Binder<'_> {
         let output = name.output.as_deref();
         match (output, name.parameters.get(1), &spec.kind, collection) {
             (_, Some(key), _, Collection::WeightedSet) if output != Some("count") => {
-                let output = match output {
-                    Some("weight") => KeyOutput::Weight,
-                    Some("contains") => KeyOutput::Contains,
-                    _ => KeyOutput::Value,
-                };
-                Kind::Key { spec, key: key.clone(), output }
+                Kind::Key { spec, key: key.clone(), output: KeyOutput::named(output) }
             }
             (Some("count"), None, _, Collection::Single) => Kind::Given(Value::Number(1.0)),
             (Some("count"), None, ..) => Kind::Count(spec),
             (Some(output), ..) if output != "value" => Kind::Given(Value::Number(0.0)),
-            (_, Some(index), _, Collection::Array) => Kind::Element(spec, index.parse().unwrap_or(usize::MAX)),
+            (_, Some(index), _, Collection::Array | Collection::Parts) => {
+                Kind::Element(spec, index.parse().unwrap_or(usize::MAX))
+            }
             (_, None, ColumnKind::Numbers { .. }, Collection::Single) => Kind::Number(NumberColumn::new(spec)),
             (_, None, ColumnKind::Strings { .. }, Collection::Single) => Kind::Text(spec),
             _ => Kind::Given(Value::Number(0.0)),

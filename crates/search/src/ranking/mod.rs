@@ -11,6 +11,7 @@ mod filling;
 pub(crate) mod group_statistics;
 mod number_column;
 mod source;
+mod stored;
 mod term_scores;
 mod values;
 

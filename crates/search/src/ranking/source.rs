@@ -2,7 +2,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use brooklet_document::{DataType, Tensor, TensorType, Value as DocumentValue};
+use brooklet_document::{Tensor, TensorType, Value as DocumentValue};
 use brooklet_rank::distance::NO_DISTANCE;
 use brooklet_rank::features::FeatureSet;
 use brooklet_rank::features::age::age;
@@ -61,7 +61,7 @@ impl Source<'_> {
                 feature.number(&mut Document { plan: self.plan, spot: self.spot, reads: self.reads })?
             }
             Kind::Key { spec, key, output } => self.key(spec, key, *output)?,
-            Kind::Stored(field) => self.stored(field)?,
+            Kind::Stored(stored) => stored.number(self.spot, self.reads)?,
             Kind::Number(column) => column.number(self.spot, self.reads)?,
             Kind::Count(spec) => match self.spot.at().segment.header.column(spec) {
                 Some(column) => f64::from(value_weights(column, self.spot, self.reads)?.0),
@@ -137,26 +137,6 @@ impl Source<'_> {
             KeyOutput::Weight => f64::from(*weight),
             KeyOutput::Contains => 1.0,
         }))
-    }
-
-    /// A number or text that stands in the document's source only; an unset number is NaN, an unset text empty.
-    fn stored(&mut self, field: &str) -> Result<f64, Halt> {
-        let segment = &self.spot.at().segment;
-        let mut blocks = self.reads.of(segment);
-        let document = read_document(&segment.header, self.spot.ordinal, &|name| name == field, &mut blocks)?;
-        let is_text = |of: &brooklet_schema::Field| matches!(of.data_type, DataType::String | DataType::Uri);
-        Ok(match document.field(field) {
-            Some(DocumentValue::String(text)) => text_hash(text),
-            Some(DocumentValue::Int(number)) => f64::from(*number),
-            Some(DocumentValue::Long(number)) if *number != i64::MIN => *number as f64,
-            Some(DocumentValue::Byte(number)) => f64::from(*number),
-            Some(DocumentValue::Bool(flag)) => f64::from(u8::from(*flag)),
-            Some(DocumentValue::Float(number)) => f64::from(*number),
-            Some(DocumentValue::Double(number)) => *number,
-            None if self.plan.schema.schema.field(field).is_some_and(is_text) => text_hash(""),
-            Some(DocumentValue::Array(_) | DocumentValue::WeightedSet(_) | DocumentValue::Map(_)) => 0.0,
-            _ => f64::NAN,
-        })
     }
 
     fn text_hash(&mut self, spec: &ColumnSpec) -> Result<f64, Halt> {

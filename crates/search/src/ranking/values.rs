@@ -113,7 +113,7 @@ impl Item {
     }
 }
 
-/// The column of a field's values.
+/// The column of a field's values; an attribute has one.
 pub(super) fn value_column(plan: &SchemaPlan, field: &str) -> Option<ColumnSpec> {
     let values = |kind: &ColumnKind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. });
     plan.schema.column(field, values).cloned()

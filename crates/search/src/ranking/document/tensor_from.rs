@@ -12,11 +12,10 @@ use std::sync::Arc;
 use brooklet_document::{CellType, DataType, Dimension, Tensor, TensorType, Value};
 use brooklet_rank::{FeatureName, FeatureType};
 use brooklet_schema::Schema;
-use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{Halt, read_document};
 use brooklet_task::Rejection;
 
-use super::super::values::{items, value_column};
+use super::super::stored::Values;
 use super::{Document, DocumentFeature, attribute_type, refuse, takes};
 use crate::plan::SchemaPlan;
 
@@ -114,7 +113,7 @@ pub(super) fn bind(feature: &FeatureName, plan: &SchemaPlan) -> Result<Box<dyn D
     let weighted = feature.name == "tensorFromWeightedSet";
     Ok(match made.source {
         Source::Attribute(field) => Box::new(FromValues {
-            spec: value_column(plan, &field),
+            values: Values::of(plan, &field),
             dimensions: made.dimensions,
             of: made.of,
             weighted,
@@ -163,7 +162,7 @@ impl DocumentFeature for Given {
 }
 
 struct FromValues {
-    spec: Option<ColumnSpec>,
+    values: Values,
     dimensions: Vec<String>,
     of: Arc<TensorType>,
     weighted: bool,
@@ -172,8 +171,7 @@ struct FromValues {
 
 impl DocumentFeature for FromValues {
     fn tensor(&self, document: &mut Document<'_>) -> Result<Option<Tensor>, Halt> {
-        let Some(spec) = &self.spec else { return Ok(None) };
-        let items = items(spec, document.spot, document.reads)?;
+        let items = self.values.items(document.spot, document.reads)?;
         let cells = items.iter().enumerate().map(|(index, (item, weight))| {
             let labels = if self.with_offset { vec![item.label(), index.to_string()] } else { vec![item.label()] };
             (labels, if self.weighted { f64::from(*weight) } else { 1.0 })

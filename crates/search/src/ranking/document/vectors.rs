@@ -12,10 +12,10 @@ use brooklet_document::DataType;
 use brooklet_rank::{FeatureName, FeatureType};
 use brooklet_schema::Schema;
 use brooklet_segment::Halt;
-use brooklet_segment::layout::ColumnSpec;
 use brooklet_task::Rejection;
 
-use super::super::values::{Item, items, value_column};
+use super::super::stored::Values;
+use super::super::values::Item;
 use super::{Document, DocumentFeature, attribute_type, refuse, takes};
 use crate::plan::SchemaPlan;
 
@@ -30,7 +30,7 @@ enum Operation {
 }
 
 pub(super) struct AgainstVector {
-    spec: Option<ColumnSpec>,
+    values: Values,
     operation: Operation,
     /// By key; those of arrays are indexes.
     vector: BTreeMap<String, f64>,
@@ -76,7 +76,7 @@ pub(super) fn bind(feature: &FeatureName, plan: &SchemaPlan) -> AgainstVector {
         _ => (name.clone(), Operation::Largest),
     };
     let vector = properties.values(&key).first().map_or_else(BTreeMap::new, |text| read_vector(text));
-    AgainstVector { spec: value_column(plan, &field), operation, vector }
+    AgainstVector { values: Values::of(plan, &field), operation, vector }
 }
 
 /// The entries of a vector as written; a part that is none is passed over.
@@ -98,8 +98,10 @@ fn read_vector(text: &str) -> BTreeMap<String, f64> {
 
 impl DocumentFeature for AgainstVector {
     fn number(&self, document: &mut Document<'_>) -> Result<f64, Halt> {
-        let Some(spec) = self.spec.as_ref().filter(|_| !self.vector.is_empty()) else { return Ok(0.0) };
-        let items = items(spec, document.spot, document.reads)?;
+        if self.vector.is_empty() {
+            return Ok(0.0);
+        }
+        let items = self.values.items(document.spot, document.reads)?;
         let of_index = items
             .iter()
             .enumerate()
