@@ -3,7 +3,7 @@ const at = (id) => document.getElementById(id);
 const [form, query, results, facets, answer, reader] = ["form", "query", "results", "facets", "answer", "reader"].map(
   at,
 );
-const [answerText, sources, count, person] = ["answer-text", "sources", "count", "person"].map(at);
+const [answerText, sources, count, person, narrow] = ["answer-text", "sources", "count", "person", "narrow"].map(at);
 const chosen = { sender: new Set(), folder: new Set() };
 const TITLES = { sender: "From", folder: "Folder" };
 const PREVIEW = 220;
@@ -36,6 +36,9 @@ function dated(text) {
     : date.toLocaleDateString([], { year: "numeric", month: "short", day: "numeric" });
 }
 
+/** Date and time, to the minute. */
+const moment = (text) => new Date(text).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+
 /** Words that are in every text, so that marking them shows nothing. */
 const SMALL = new Set(
   "a an and are at be by do does for from has have how i in is it me my of on or the to was what when where which who why will with".split(
@@ -64,8 +67,16 @@ function preview(text) {
     .filter((place) => place >= 0);
   const start = places.length === 0 ? 0 : Math.max(0, Math.min(...places) - 60);
   const begin = start === 0 ? 0 : low.indexOf(" ", start) + 1;
-  const piece = text.slice(begin, begin + PREVIEW);
-  return marked(`${begin > 0 ? "… " : ""}${piece}${begin + PREVIEW < text.length ? " …" : ""}`.replace(/\s+/g, " "));
+  const rest = text.slice(begin);
+  // It ends where a word does, unless that is one endless word.
+  const piece =
+    rest.length <= PREVIEW
+      ? rest
+      : rest
+          .slice(0, PREVIEW)
+          .replace(/(?<=\s)\S*$/, "")
+          .trimEnd();
+  return marked(`${begin > 0 ? "… " : ""}${piece}${piece === rest ? "" : " …"}`.replace(/\s+/g, " "));
 }
 
 function resultOf({ id, mail, why }) {
@@ -106,6 +117,20 @@ function withChosen(name, values) {
   return [...values, ...missing.map((value) => ({ value, count: 0 }))];
 }
 
+/** Facets are made anew; who has just changed one with the keyboard stays on it. */
+function showFacets(found) {
+  const { activeElement: focused } = document;
+  const legendOf = (box) => box.closest("fieldset").firstChild.textContent;
+  const place = facets.contains(focused) ? [legendOf(focused), focused.value] : undefined;
+  facets.replaceChildren(...Object.keys(TITLES).map((name) => facetOf(name, withChosen(name, found[name]))));
+  if (place !== undefined) {
+    const boxes = [...facets.querySelectorAll("input")];
+    boxes.find((box) => legendOf(box) === place[0] && box.value === place[1])?.focus();
+  }
+  const many = Object.values(chosen).reduce((sum, values) => sum + values.size, 0);
+  narrow.firstElementChild.textContent = many === 0 ? "Narrow the list" : `Narrow the list (${many} chosen)`;
+}
+
 async function search() {
   const number = ++searches;
   const parameters = [
@@ -120,7 +145,7 @@ async function search() {
     results.replaceChildren(...list.hits.map(resultOf));
     if (list.total === 0)
       results.append(make("li", { className: "empty" }, "No mail has these words. Try fewer, or ask a question."));
-    facets.replaceChildren(...Object.keys(TITLES).map((name) => facetOf(name, withChosen(name, list.facets[name]))));
+    showFacets(list.facets);
   } catch (error) {
     count.textContent = error.message;
   }
@@ -186,7 +211,7 @@ function ask() {
 async function read(id, passage) {
   const mail = await fetched(path("mail", { id }));
   at("reader-subject").textContent = mail.subject;
-  at("reader-about").textContent = `${mail.sender} to ${mail.recipient} · ${new Date(mail.sentAt).toLocaleString()}`;
+  at("reader-about").textContent = `${mail.sender} to ${mail.recipient} · ${moment(mail.sentAt)}`;
   const place = passage === undefined ? -1 : mail.body.indexOf(passage);
   const body = at("reader-body");
   if (place < 0) body.replaceChildren(...(passage === undefined ? marked(mail.body) : [mail.body]));
@@ -217,7 +242,8 @@ query.addEventListener("keydown", (event) => {
 document.addEventListener("keydown", (event) => {
   const isTyping = event.target instanceof HTMLInputElement && event.target.type === "search";
   if (event.key === "Escape" && isTyping) return query.blur();
-  if (isTyping || reader.open || event.ctrlKey || event.metaKey || event.altKey) return;
+  // Letters choose in a list of mailboxes.
+  if (isTyping || event.target === person || reader.open || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "/") {
     event.preventDefault();
     query.select();
@@ -238,5 +264,13 @@ person.addEventListener("change", () => {
 const { people, model } = await fetched("/api/people");
 person.replaceChildren(...people.map((name) => make("option", {}, name)));
 at("model").textContent = `Answered by ${model}, from these mails alone.`;
-query.focus();
+// Where there is room the facets are open; where there is not, the mails come first.
+const room = matchMedia("(min-width: 44.01rem)");
+const arrange = () => {
+  narrow.open = room.matches;
+};
+room.addEventListener("change", arrange);
+arrange();
+// On a telephone a focused field would cover half of the page with a keyboard that nobody asked for.
+if (matchMedia("(hover: hover)").matches) query.focus();
 search();

@@ -131,6 +131,35 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     await page.keyboard.press("Escape");
   });
 
+  test("stays where the keyboard is when a facet changes the list, and leaves letters to the list of mailboxes", async () => {
+    await searchFor("lisbon");
+    await expect.poll(() => page.locator("#count").textContent()).toBe("3 mails");
+    const focused = () => page.evaluate("document.activeElement.value ?? document.activeElement.tagName");
+    const box = page.getByRole("checkbox").first();
+    const value = await box.inputValue();
+    await box.focus();
+    for (const many of ["(1 chosen)", "the list"]) {
+      await page.keyboard.press("Space");
+      await expect.poll(() => page.locator("#narrow > summary").textContent()).toContain(many);
+      expect(await focused()).toBe(value);
+    }
+    await page.getByLabel("Mailbox").focus();
+    await page.keyboard.press("j");
+    expect(await focused()).toBe("alice");
+  });
+
+  test("cuts a preview where a word ends", async () => {
+    await searchFor("deposit");
+    await expect.poll(() => page.locator("#results > li").first().locator(".open").textContent()).toBe("Your deposit");
+    const shown = (await page.locator("#results > li").first().locator("p").textContent()) ?? "";
+    expect(shown).toMatch(/ …$/);
+    await page.locator("#results .open").first().click();
+    await expect.poll(() => page.locator("#reader").isVisible()).toBe(true);
+    const words = ((await page.locator("#reader-body").textContent()) ?? "").split(/\s+/);
+    expect(words).toContain(shown.replace(/ …$/, "").split(" ").at(-1));
+    await page.keyboard.press("Escape");
+  });
+
   test("keeps people apart", async () => {
     await page.getByLabel("Mailbox").selectOption("bob");
     await page.getByRole("searchbox").fill("");
@@ -156,6 +185,21 @@ describe.runIf(browserPath !== undefined)("the page", () => {
     await picture("dark");
     await page.setViewportSize({ width: 390, height: 800 });
     await picture("phone");
+    // The mails come first; what narrows them is a tap away.
+    expect(await page.getByRole("checkbox").first().isVisible()).toBe(false);
+    await page.getByText("Narrow the list").focus();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => page.getByRole("checkbox").first().isVisible()).toBe(true);
+    await page.locator("#narrow").scrollIntoViewIfNeeded();
+    await picture("phone-facets");
+    await page.locator("#results .open").first().click();
+    await expect.poll(() => page.locator("#reader").isVisible()).toBe(true);
+    await picture("phone-mail");
+    expect(await page.evaluate("document.querySelector('#reader').scrollWidth")).toBeLessThanOrEqual(390);
+    await page.keyboard.press("Escape");
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.evaluate("scrollTo(0, 0)");
+    await picture("phone-light");
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(390);
   });
 
