@@ -10,6 +10,7 @@ import { embedding, schema, text } from "@brooklet/client";
 import { Writer } from "@brooklet/core";
 import { HashEmbedder } from "@brooklet/models";
 import type { Cluster } from "@brooklet/partition";
+import { ServiceError } from "@brooklet/wire";
 import { afterEach, describe, expect, test } from "vitest";
 import type { ModelOptions } from "../src/node/application-embedders.ts";
 import { open as openDatabase } from "../src/open.ts";
@@ -58,6 +59,8 @@ async function open(threads: number, models: ModelOptions, applicationBytes: Uin
   return cluster;
 }
 
+const NOTHING = new Uint8Array();
+
 const put = (cluster: Cluster, number: number, fields: Record<string, string>) =>
   cluster.partition("g:a").apply(
     {
@@ -102,7 +105,8 @@ describe.each([0, 1])("with %i threads", (threads) => {
       yql: "select title from note where {targetHits: 1}nearestNeighbor(vector, q)",
       "ranking.profile": "near",
     };
-    for (const call of ['embed("deposit paid back")', "embed(e, @query)", "embed(deposit paid back)"]) {
+    const calls = ['embed("deposit paid back")', "embed(e, @query)", "embed(deposit paid back)", "embed(@query)"];
+    for (const call of [...calls, 'embed(e, "deposit paid back")']) {
       const properties = { ...asked, query: "deposit paid back", "input.query(q)": call };
       expect(await ask(cluster, properties)).toEqual([{ title: "Deposit" }]);
       expect(await ask(cluster, {}, properties)).toEqual([{ title: "Deposit" }]);
@@ -129,14 +133,53 @@ test("without an embedder a document is refused, and nothing is stored", async (
   expect(answer.status).toBe(404);
 });
 
-test("an embedder that fails fails the document", async () => {
-  class Failing extends HashEmbedder {
-    override embed(): Promise<never> {
-      return Promise.reject(new Error("no"));
+test.each([
+  ["BAD_REQUEST", 400],
+  ["OVERLOADED", 429],
+  ["TIMED_OUT", 504],
+  [undefined, 500],
+] as const)(
+  "an embedder that fails with %s fails the document with %i, and nothing is stored",
+  async (code, status) => {
+    class Failing extends HashEmbedder {
+      override embed(): Promise<never> {
+        return Promise.reject(code === undefined ? new Error("no") : new ServiceError(code, "no"));
+      }
+    }
+    const cluster = await open(0, { embedders: [new Failing("e")] }, applicationPackage(SCHEMA));
+    expect(await put(cluster, 1, { title: "a" })).toMatchObject({ status });
+    const asked = { rawPath: "", id: "id:n:note:g=a:1", fieldSet: "", tensorFormat: "" };
+    expect((await cluster.partition("g:a").get(asked, 1000)).status).toBe(404);
+  },
+);
+
+test("what several fields embed alike is embedded once, and an embedder must be named where there are several", async () => {
+  const texts: string[] = [];
+  class Counting extends HashEmbedder {
+    override embed(request: Parameters<HashEmbedder["embed"]>[0]): ReturnType<HashEmbedder["embed"]> {
+      texts.push(...request.texts);
+      return super.embed(request);
     }
   }
-  const cluster = await open(0, { embedders: [new Failing("e")] }, applicationPackage(SCHEMA));
-  expect(await put(cluster, 1, { title: "a" })).toMatchObject({ status: 500 });
+  const made = (name: string) => `field ${name} type tensor<float>(p{},x[32]) {
+    indexing: input body | chunk sentence | embed e | attribute
+    attribute { distance-metric: prenormalized-angular }
+  }`;
+  const schema = SCHEMA.replace("  rank-profile", `  ${made("one")}\n  ${made("two")}\n  rank-profile`);
+  const models = { embedders: [new Counting("e"), new HashEmbedder("f")] };
+  const cluster = await open(0, models, applicationPackage(schema));
+  expect(await put(cluster, 1, { body: "It is due. Pay it!" })).toEqual({ status: 200 });
+  expect(texts.toSorted()).toEqual([" It is due. Pay it!", " Pay it!", "It is due."]);
+  const properties = {
+    yql: "select * from note where true",
+    "ranking.profile": "near",
+    "input.query(q)": "embed(it)",
+    "streaming.groupname": "a",
+  };
+  const search = cluster.partition("g:a").search({ properties: Object.entries(properties), body: NOTHING }, 10_000);
+  await expect(search.then(({ body }) => new TextDecoder().decode(body))).rejects.toThrow(
+    /Several embedders.*there are .*e.*f/,
+  );
 });
 
 test("a schema of the SDK has a field that an embedder of the process makes, and is searched near to by text", async () => {
