@@ -8,8 +8,13 @@ use brooklet_task::{Code, Rejection};
 use crate::field_path::{FieldPath, Step};
 use crate::{DataType, Document, Value};
 
+mod among;
 mod path;
 mod tensor;
+#[cfg(test)]
+mod tests;
+
+use among::{Among, merge_weights};
 
 pub use tensor::{GivenCell, TensorModify, TensorOperation};
 
@@ -166,7 +171,7 @@ impl Update {
         for update in &self.paths {
             for change in &update.changes {
                 let place = document.fields.iter().position(|(name, _)| *name == update.path.field);
-                let held = place.map(|place| document.fields[place].1.clone());
+                let held = place.map(|place| take_value(&mut document.fields[place].1));
                 let value = path::changed(held, &update.path, change).map_err(|error| within(&update.text, error))?;
                 put_back(document, &update.path.field, value);
             }
@@ -183,8 +188,13 @@ pub(crate) fn within(name: &str, error: Rejection) -> Rejection {
     if error.span.is_some() { error } else { error.within(&format!("Error in '{}'", Rejection::quote(name))) }
 }
 
+/// Takes the value of a field, which [`put_back`] gives another.
 fn take(document: &mut Document, field: &str) -> Option<Value> {
-    document.fields.iter().find(|(name, _)| name == field).map(|(_, value)| value.clone())
+    document.fields.iter_mut().find(|(name, _)| name == field).map(|(_, value)| take_value(value))
+}
+
+fn take_value(value: &mut Value) -> Value {
+    std::mem::replace(value, Value::Bool(false))
 }
 
 /// Sets a field at its old place or at the end; no value and an empty collection unset it.
@@ -235,12 +245,7 @@ fn add(value: Option<Value>, added: &Value) -> Result<Value, Rejection> {
             Ok(Value::Array(elements))
         }
         (Some(Value::WeightedSet(mut entries)), Value::WeightedSet(more)) => {
-            for (key, weight) in more {
-                match entries.iter_mut().find(|(known, _)| known == key) {
-                    Some((_, found)) => *found = *weight,
-                    None => entries.push((key.clone(), *weight)),
-                }
-            }
+            merge_weights(&mut entries, more);
             check_count(entries.len())?;
             Ok(Value::WeightedSet(entries))
         }
@@ -257,13 +262,14 @@ fn check_count(count: usize) -> Result<(), Rejection> {
 }
 
 fn without(value: Value, removed: &[Value]) -> Value {
+    let removed = Among::of(removed);
     match value {
         Value::Array(mut elements) => {
-            elements.retain(|element| !removed.contains(element));
+            elements.retain(|element| !removed.has(element));
             Value::Array(elements)
         }
         Value::WeightedSet(mut entries) => {
-            entries.retain(|(key, _)| !removed.contains(key));
+            entries.retain(|(key, _)| !removed.has(key));
             Value::WeightedSet(entries)
         }
         other => other,

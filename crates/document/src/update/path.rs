@@ -125,26 +125,50 @@ fn edit_weights(
     rest: &[Step],
     change: &PathChange,
 ) -> Result<Fate, Rejection> {
-    let keys = match step {
-        Step::Key(key) => vec![key.clone()],
-        Step::EachKey(_) | Step::Values => entries.iter().map(|(key, _)| key.clone()).collect(),
-        _ => Vec::new(),
-    };
-    let mut all = Fate::Unchanged;
-    for key in keys {
-        let place = entries.iter().position(|(known, _)| *known == key);
-        if place.is_none() && *change == PathChange::Remove {
-            continue;
+    match step {
+        Step::Key(key) => {
+            let place = entries.iter().position(|(known, _)| known == key);
+            if place.is_none() && *change == PathChange::Remove {
+                return Ok(Fate::Unchanged);
+            }
+            let mut weight = Value::Int(place.map_or(0, |place| entries[place].1));
+            match edit(&mut weight, &DataType::Int, rest, change)? {
+                Fate::Unchanged => return Ok(Fate::Unchanged),
+                Fate::Removed => entries.retain(|(known, _)| known != key),
+                Fate::Changed => set_weight(entries, key, weight, remove_if_zero),
+            }
+            check_count(entries.len())?;
+            Ok(Fate::Changed)
         }
-        let mut weight = Value::Int(place.map_or(0, |place| entries[place].1));
-        match edit(&mut weight, &DataType::Int, rest, change)? {
-            Fate::Unchanged => continue,
-            Fate::Removed => entries.retain(|(known, _)| *known != key),
-            Fate::Changed => set_weight(entries, &key, weight, remove_if_zero),
-        }
-        all = Fate::Changed;
+        Step::EachKey(_) | Step::Values => edit_each_weight(entries, remove_if_zero, rest, change),
+        _ => Ok(Fate::Unchanged),
     }
-    check_count(entries.len())?;
+}
+
+fn edit_each_weight(
+    entries: &mut Vec<(Value, i32)>,
+    remove_if_zero: bool,
+    rest: &[Step],
+    change: &PathChange,
+) -> Result<Fate, Rejection> {
+    let mut all = Fate::Unchanged;
+    let mut kept = Vec::with_capacity(entries.len());
+    for (key, weight) in entries.drain(..) {
+        let mut value = Value::Int(weight);
+        let fate = edit(&mut value, &DataType::Int, rest, change)?;
+        let weight = match value {
+            Value::Int(changed) => changed,
+            _ => weight,
+        };
+        if fate != Fate::Unchanged {
+            all = Fate::Changed;
+        }
+        let is_zero = fate == Fate::Changed && weight == 0 && remove_if_zero;
+        if fate != Fate::Removed && !is_zero {
+            kept.push((key, weight));
+        }
+    }
+    *entries = kept;
     Ok(all)
 }
 

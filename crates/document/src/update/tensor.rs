@@ -1,4 +1,6 @@
 //! Changing tensors: merging, removing and computing with cells.
+use std::collections::{BTreeMap, BTreeSet};
+
 use brooklet_task::limits::TENSOR_CELLS;
 use brooklet_task::{Code, Rejection};
 
@@ -111,7 +113,7 @@ fn check_size(cells: usize) -> Result<(), Rejection> {
 
 /// The subspaces of both; where both have one, that of `more`.
 pub(super) fn merged(tensor: &Tensor, more: &Tensor) -> Result<Tensor, Rejection> {
-    let mut all: std::collections::BTreeMap<&[String], &[f64]> = tensor.subspaces().collect();
+    let mut all: BTreeMap<&[String], &[f64]> = tensor.subspaces().collect();
     all.extend(more.subspaces());
     check_size(all.len() * tensor.tensor_type.dense_size())?;
     let addresses = all.keys().map(|address| address.to_vec()).collect();
@@ -121,11 +123,19 @@ pub(super) fn merged(tensor: &Tensor, more: &Tensor) -> Result<Tensor, Rejection
 
 /// The subspaces that match none of the addresses.
 pub(super) fn without(tensor: &Tensor, addresses: &[Vec<Option<String>>]) -> Tensor {
-    let matches = |labels: &[String], address: &Vec<Option<String>>| {
-        labels.iter().zip(address).all(|(label, wanted)| wanted.as_ref().is_none_or(|wanted| wanted == label))
+    // The addresses by the dimensions that they name, so that a subspace is looked up once for each choice of those.
+    let mut by_named: BTreeMap<Vec<bool>, BTreeSet<Vec<&str>>> = BTreeMap::new();
+    for address in addresses {
+        let named = address.iter().map(Option::is_some).collect();
+        by_named.entry(named).or_default().insert(address.iter().flatten().map(String::as_str).collect());
+    }
+    let is_removed = |labels: &[String]| {
+        by_named.iter().any(|(named, known)| {
+            let labels = labels.iter().zip(named).filter(|(_, named)| **named).map(|(label, _)| label.as_str());
+            known.contains(&labels.collect::<Vec<&str>>())
+        })
     };
-    let kept = tensor.subspaces().filter(|(labels, _)| !addresses.iter().any(|address| matches(labels, address)));
-    let kept: Vec<_> = kept.collect();
+    let kept: Vec<_> = tensor.subspaces().filter(|(labels, _)| !is_removed(labels)).collect();
     Tensor {
         tensor_type: tensor.tensor_type.clone(),
         addresses: kept.iter().map(|(labels, _)| labels.to_vec()).collect(),
