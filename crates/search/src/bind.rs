@@ -290,7 +290,10 @@ impl Binder<'_> {
         }
         let values = self.inputs.vector(&nearest.query_tensor, of);
         let (Some(spec), Some(values)) = (spec, values) else {
-            let reason = format!("the query tensor does not fit the field's type {of}");
+            let reason = match spec {
+                Some(_) => format!("the query tensor does not fit the field's type {of}"),
+                None => format!("the field is no attribute of one indexed dimension; its type is {of}"),
+            };
             self.issues.report(Code::ErrorInReply, format!("Could not create DistanceCalculator for {name}: {reason}"));
             return Ok(Node::False);
         };
