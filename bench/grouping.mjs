@@ -8,11 +8,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writer } from "@brooklet/core";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { settled } from "./settled.mjs";
 
 const quick = process.argv.includes("--quick");
 const TIMEOUT_MS = 600_000;
-/** Tails are folded when they were quiet for some seconds, and the module is compiled by its use. */
-const WARM_MS = 9_000;
 const SENDERS = 500;
 const KINDS = ["invoice", "letter", "note", "order", "receipt"];
 const encoder = new TextEncoder();
@@ -166,8 +165,9 @@ async function measure(name, { threads, groups, documents, rounds, goals }) {
     const mails = await feed(cluster, groups, documents);
     const scope = groups === 1 ? ["streaming.groupname", "g0"] : ["streaming.selection", "true"];
     const ask = (query) => cluster.search(request(scope, query.grouping, "unranked"), TIMEOUT_MS, () => undefined);
-    const warmUntil = performance.now() + WARM_MS;
-    while (performance.now() < warmUntil) for (const query of QUERIES) await ask(query);
+    // Meanwhile the module is compiled by its use.
+    let turn = 0;
+    await settled(path, groups, () => ask(QUERIES[turn++ % QUERIES.length]));
     const times = QUERIES.map(() => []);
     for (let round = 0; round < rounds; round += 1) {
       for (const [index, query] of QUERIES.entries()) {

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:text [-- --quick]`: queries of text over one group of 10,000 documents of 200 words, folded, resident
+ * `npm run bench:text [-- --quick]`: queries of text over one group of 10,000 documents of 200 words, one segment, resident
  * and from the page cache, one thread, through the shipped core. Every answer is compared with a plain scan written here:
  * how many documents match, and for bm25 which ten are best. Every figure stands beside what the same processor needs,
  * in the same run, to compare every word of the documents with three others, so that runs on different machines (or
@@ -10,13 +10,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writer } from "@brooklet/core";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { settled } from "./settled.mjs";
 
 const DOCUMENTS = 10_000;
 const WORDS = 200;
 const VOCABULARY = 28_000;
 const TOP = 10;
 const TIMEOUT_MS = 600_000;
-const WARM_MS = 9_000;
 const ROUNDS = process.argv.includes("--quick") ? 60 : 400;
 const encoder = new TextEncoder();
 const SERVICES = `<services version="1.0"><content id="doc" version="1.0"><redundancy>1</redundancy><documents>
@@ -201,13 +201,9 @@ async function measure(name, cacheBytes, goal, baseline) {
     // Opened anew: the log is empty, nothing is resident.
     await cluster.close();
     cluster = openCluster({ path, threads: 0, cacheBytes, onProblem });
-    // The tail is folded when it was quiet for some seconds, and the module is compiled by its use.
-    const warmUntil = performance.now() + WARM_MS;
-    for (let turn = 0; performance.now() < warmUntil; turn += 1) {
-      await search(cluster, queries[turn % queries.length]);
-      // Without threads a search never waits, and the timers of maintenance would starve.
-      await new Promise((resolve) => setTimeout(resolve, 1));
-    }
+    // Meanwhile the module is compiled by its use.
+    let turn = 0;
+    await settled(path, 1, () => search(cluster, queries[turn++ % queries.length]));
     for (const query of queries) {
       const latencies = [];
       let answer;
