@@ -45,7 +45,7 @@ impl Pattern {
             )));
         }
         let lowers = !cased && !pattern.is_ascii();
-        let regex = compile(pattern, cased).map_err(|error| {
+        let regex = compile(pattern, cased, COMPILED_BYTES).map_err(|error| {
             let place = fault_of(pattern, cased).map_or(String::new(), |at| format!(", at character {at}"));
             refuse(&format!("{error}{place}"))
         })?;
@@ -61,21 +61,22 @@ impl Pattern {
     }
 }
 
-/// The compiled expression. Letters outside ASCII are in lower case where case does not count.
-fn compile(pattern: &str, cased: bool) -> Result<Regex, regex_lite::Error> {
+/// The compiled expression, of so many bytes at most. Letters outside ASCII are in lower case where case does not count.
+fn compile(pattern: &str, cased: bool, bytes: usize) -> Result<Regex, regex_lite::Error> {
     let text = if !cased && !pattern.is_ascii() { lowered(pattern) } else { pattern.to_owned() };
-    RegexBuilder::new(&unquoted(&text)).case_insensitive(!cased).size_limit(COMPILED_BYTES).nest_limit(NESTING).build()
+    RegexBuilder::new(&unquoted(&text)).case_insensitive(!cased).size_limit(bytes).nest_limit(NESTING).build()
 }
 
 /// The character, from 1, at which an expression that is none goes wrong: after the longest of its beginnings that is one.
 /// Nothing if it is too large: then all of it is at fault.
 fn fault_of(pattern: &str, cased: bool) -> Option<usize> {
-    let is_too_large = |beginning: &str| compile(beginning, cased).is_err_and(|error| is_of_size(&error));
-    if is_too_large(pattern) {
+    // What is too large was read without fault. With no room at all that is soon known: each beginning costs its reading.
+    let is_one = |beginning: &&str| compile(beginning, cased, 0).map_or_else(|error| is_of_size(&error), |_| true);
+    if is_one(&pattern) {
         return None;
     }
     let mut beginnings = pattern.char_indices().rev().map(|(end, _)| &pattern[..end]);
-    let longest = beginnings.find(|beginning| compile(beginning, cased).is_ok());
+    let longest = beginnings.find(is_one);
     longest.map(|beginning| beginning.chars().count() + 1)
 }
 

@@ -325,14 +325,17 @@ fn phrase_starts<W: Copy + Eq + TryFrom<u32> + Into<u32>>(words: &[W], sets: &[V
         // Two words at least, each the only one of its set: most places are passed over many at a time.
         [first, second, ..] if count > 0 && first.len() == 1 && second.len() == 1 => {
             let (Ok(first), Ok(second)) = (W::try_from(first[0]), W::try_from(second[0])) else { return starts };
-            let chunks = words[..count].chunks(PLACES_AT_ONCE).zip(words[1..].chunks(PLACES_AT_ONCE));
-            for (number, (firsts, seconds)) in chunks.enumerate() {
+            let (firsts, rest) = words[..count].as_chunks::<PLACES_AT_ONCE>();
+            let (seconds, _) = words[1..].as_chunks::<PLACES_AT_ONCE>();
+            // Of a known length the compiler makes vector instructions of it, without a loop.
+            for (number, (firsts, seconds)) in firsts.iter().zip(seconds).enumerate() {
                 let pairs = firsts.iter().zip(seconds);
                 if pairs.fold(false, |any, (a, b)| any | ((*a == first) & (*b == second))) {
                     let start = number * PLACES_AT_ONCE;
-                    (start..start + firsts.len()).for_each(&mut consider);
+                    (start..start + PLACES_AT_ONCE).for_each(&mut consider);
                 }
             }
+            (count - rest.len()..count).filter(|at| words[*at] == first).for_each(consider);
         }
         _ => (0..count).for_each(consider),
     }

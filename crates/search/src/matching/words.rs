@@ -1,7 +1,7 @@
 //! The words of one document in a text column, with their elements: read only where positions matter.
 use brooklet_rank::match_data::Occurrence;
 use brooklet_segment::column::text::{self, Element, Text};
-use brooklet_segment::{BlockSource, Halt, read_array};
+use brooklet_segment::{BlockSource, Halt, Part, read_array};
 use brooklet_task::Block;
 
 use crate::partition::ResidentSegment;
@@ -11,10 +11,17 @@ use crate::reads::Reads;
 pub(crate) struct WordReader<'a> {
     pub(crate) text: Text<'a>,
     segment: &'a ResidentSegment,
-    bounds: Option<(u32, Block)>,
-    held: Option<(u32, Block)>,
+    bounds: Option<Held>,
+    held: Option<Held>,
     words: Vec<u32>,
     elements: Vec<Element>,
+}
+
+/// A block with the rows it has: those of a part begin in it, and end.
+struct Held {
+    first: u32,
+    end: u32,
+    block: Block,
 }
 
 /// Numbers of words as a block has them.
@@ -47,10 +54,8 @@ impl<'a> WordReader<'a> {
     /// Where a document's words and elements are.
     pub(crate) fn extent(&mut self, ordinal: u32, reads: &mut Reads) -> Result<Extent, Halt> {
         let part = self.text.part(text::BOUNDS);
-        let index = part.index_of(ordinal);
-        let (first, rows) = part.span_of(index);
-        let block = hold(&mut self.bounds, part.first_block + index, self.segment, reads)?;
-        let count = rows as usize + 1;
+        let Held { first, end, block } = hold(&mut self.bounds, part, ordinal, self.segment, reads)?;
+        let count = (end - first) as usize + 1;
         let at = (ordinal - first) as usize;
         let ends = read_array::<u32>(block.bytes(), 4 * at, 2)?;
         let (first_element, end_element) = if self.text.several {
@@ -68,10 +73,8 @@ impl<'a> WordReader<'a> {
         let part = self.text.part(text::WORDS);
         let mut at = extent.first_word;
         while at < extent.end_word {
-            let index = part.index_of(at);
-            let (first, rows) = part.span_of(index);
-            let end = extent.end_word.min(first + rows);
-            let block = hold(&mut self.held, part.first_block + index, self.segment, reads)?;
+            let Held { first, end, block } = hold(&mut self.held, part, at, self.segment, reads)?;
+            let end = extent.end_word.min(*end);
             self.text.read_words(block.bytes(), (at - first) as usize..(end - first) as usize, &mut self.words)?;
             at = end;
         }
@@ -81,12 +84,10 @@ impl<'a> WordReader<'a> {
     /// The numbers of a document's words, in order, as they are stored if one block holds them all.
     pub(crate) fn stored_words(&mut self, extent: Extent, reads: &mut Reads) -> Result<StoredWords<'_>, Halt> {
         let part = self.text.part(text::WORDS);
-        let index = part.index_of(extent.first_word);
-        let (first, rows) = part.span_of(index);
-        if extent.words() == 0 || extent.end_word > first + rows {
+        if extent.words() == 0 || extent.end_word > end_of(&self.held, part, extent.first_word) {
             return Ok(StoredWords::Wide(self.words(extent, reads)?));
         }
-        let block = hold(&mut self.held, part.first_block + index, self.segment, reads)?;
+        let Held { first, block, .. } = hold(&mut self.held, part, extent.first_word, self.segment, reads)?;
         let (at, count) = ((extent.first_word - first) as usize, extent.words() as usize);
         Ok(if self.text.wide {
             StoredWords::Wide(read_array::<u32>(block.bytes(), 4 * at, count)?)
@@ -138,18 +139,31 @@ impl<'a> WordReader<'a> {
     }
 }
 
-/// The block with this number, from hand if it was the last one used.
+/// Where the block of a row ends.
+fn end_of(held: &Option<Held>, part: &Part, row: u32) -> u32 {
+    match held {
+        Some(Held { first, end, .. }) if (*first..*end).contains(&row) => *end,
+        _ => {
+            let (first, rows) = part.span_of(part.index_of(row));
+            first + rows
+        }
+    }
+}
+
+/// The block of a row, from hand if it was the last one used.
+#[inline]
 fn hold<'b>(
-    held: &'b mut Option<(u32, Block)>,
-    number: u32,
+    held: &'b mut Option<Held>,
+    part: &Part,
+    row: u32,
     segment: &ResidentSegment,
     reads: &mut Reads,
-) -> Result<&'b Block, Halt> {
-    if held.as_ref().is_none_or(|(at, _)| *at != number) {
-        *held = Some((number, reads.of(segment).block(number)?));
+) -> Result<&'b Held, Halt> {
+    if held.as_ref().is_none_or(|held| !(held.first..held.end).contains(&row)) {
+        let index = part.index_of(row);
+        let (first, rows) = part.span_of(index);
+        let block = reads.of(segment).block(part.first_block + index)?;
+        *held = Some(Held { first, end: first + rows, block });
     }
-    match held {
-        Some((_, block)) => Ok(block),
-        None => Err(Halt::Missing),
-    }
+    held.as_ref().ok_or(Halt::Missing)
 }
