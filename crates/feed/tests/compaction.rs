@@ -308,7 +308,8 @@ fn histories_hold_what_a_map_would() {
 fn a_segment_full_of_bytes_is_not_copied_by_the_folds_that_follow() {
     let mut host = notes();
     let body = "word ".repeat(100_000);
-    for number in 0..16 {
+    // Seven eighths of what one may have.
+    for number in 0..limits::SEGMENT_SOURCE_BYTES / body.len() * 7 / 8 {
         host.put(&id(number), &format!(r#"{{"title":"{body}"}}"#));
     }
     host.compact(FOLD);
