@@ -35,6 +35,7 @@ pub(crate) fn settle<Content>(plan: &Plan, kept: Vec<Ranked<Content>>) -> Result
         hits.append(&mut phased);
     }
     hits.sort_by(|a, b| plan.compare(a, b));
+    plan.collapse.leave(&mut hits, plan.order.descending.len(), |_| Some(0));
     hits.truncate(plan.hits + plan.offset);
     hits.drain(..plan.offset.min(hits.len()));
     Ok(Settled { hits, dropped, wanted: models.take_wanted()? })

@@ -10,6 +10,7 @@ use brooklet_task::{Code, Issues, Rejection, limits};
 
 use crate::analysis::Analysis;
 use crate::bind::bind;
+use crate::collapse::Collapse;
 use crate::deployed::{Deployed, DeployedSchema};
 use crate::embedded_inputs;
 use crate::grouping;
@@ -54,7 +55,10 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) ->
         _ => Vec::new(),
     };
     let language = ["model.locale", "model.language"].into_iter().find_map(|name| properties.value(name));
-    let order = bind_order(&sorting, &searched, language.filter(|language| !language.is_empty()), &mut issues)?;
+    let mut order = bind_order(&sorting, &searched, language.filter(|language| !language.is_empty()), &mut issues)?;
+    let collapse = Collapse::of(properties)?;
+    collapse.check(searched.iter().map(|schema| &**schema))?;
+    order.keys.iter_mut().zip(&searched).for_each(|(keys, schema)| keys.extend(collapse.keys(schema)));
     let grouping = grouping::plan(&query.grouping, properties, &searched, deployed.seal_key, now, &mut issues)?;
     if !order.descending.is_empty() {
         // Where hits are not ordered by relevance there are no best ones: the second phase scores them all.
@@ -73,6 +77,7 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) ->
         hits,
         offset,
         order,
+        collapse,
         grouping: grouping.requests,
         seal: grouping.seal,
         zone: grouping.zone,
@@ -138,11 +143,6 @@ fn default_timeout(deployed: &Deployed, schemas: &[SchemaPlan]) -> u32 {
 
 /// Parameters that would change the answer and do nothing here are refused, not ignored.
 fn check_known(properties: &Properties) -> Result<(), Rejection> {
-    for name in ["collapsefield", "collapsesize"] {
-        if properties.value(name).is_some_and(|value| !value.is_empty()) {
-            return Err(Rejection::new(Code::Unsupported, format!("The parameter '{name}' is not supported yet")));
-        }
-    }
     if let Some(chain) = properties.value("searchChain").filter(|chain| !["default", "vespa"].contains(chain)) {
         let message = format!("No search chain named '{}' was found", Rejection::quote(chain));
         return Err(Rejection::new(Code::InvalidQueryParameter, message));

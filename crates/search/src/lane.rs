@@ -57,16 +57,25 @@ impl Plan {
     }
 
     /// Sorts hits by lane and order, and keeps those that can be shown. Where ids are not known yet, hits tied with the
-    /// last of a lane are kept too.
+    /// last of a lane are kept too, and if hits are collapsed all of them: which are the best of a value is not known.
     pub(crate) fn keep<Content>(&self, hits: &mut Vec<Ranked<Content>>) {
         hits.sort_by(|a, b| self.lane(a.schema).cmp(&self.lane(b.schema)).then_with(|| self.compare(a, b)));
+        // Later phases change the order, so hits of theirs are collapsed in the end only.
+        let is_open = |hit: &Ranked<Content>| self.lane(hit.schema) == 0 && !self.collapse.is_empty();
+        if hits.iter().any(|hit| is_open(hit) && hit.id.is_none()) {
+            return;
+        }
+        if self.collapse.is_of_parts() {
+            self.collapse.leave(hits, self.order.descending.len(), |hit| is_open(hit).then_some(0));
+        }
         let mut kept: Vec<Ranked<Content>> = Vec::with_capacity(hits.len().min(self.hits + self.offset));
         let (mut lane, mut first) = (None, 0);
         for hit in hits.drain(..) {
             if lane != Some(self.lane(hit.schema)) {
                 (lane, first) = (Some(self.lane(hit.schema)), kept.len());
             }
-            let full = kept.len() - first >= self.kept(self.lane(hit.schema));
+            let held = is_open(&hit) && !self.collapse.is_of_parts();
+            let full = !held && kept.len() - first >= self.kept(self.lane(hit.schema));
             let tied = kept.last().is_some_and(|last| self.compare(last, &hit) == Ordering::Equal);
             if !full || (kept.len() > first && tied) {
                 kept.push(hit);
@@ -78,6 +87,9 @@ impl Plan {
     /// The floor under hits that were kept: a hit that comes after it can be left out wherever it is found.
     pub(crate) fn floor<Content>(&self, kept: &[Ranked<Content>]) -> Floor {
         let mut floor = Floor::default();
+        if !self.collapse.is_empty() && !self.collapse.is_of_parts() {
+            return floor;
+        }
         for of_lane in kept.chunk_by(|a, b| self.lane(a.schema) == self.lane(b.schema)) {
             let lane = self.lane(of_lane[0].schema);
             if of_lane.len() >= self.kept(lane)

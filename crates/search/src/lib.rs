@@ -8,6 +8,7 @@
 mod analysis;
 mod answer;
 mod bind;
+mod collapse;
 mod collation;
 mod compile;
 mod deployed;

@@ -175,7 +175,7 @@ fn read_clock(reader: &mut Reader) -> Result<Clock, Rejection> {
 
 fn read_hit(reader: &mut Reader, plan: &Plan) -> Result<Ranked<Filled>, Rejection> {
     let Ranked { schema, keys, score, id, .. } = read_ranked(reader)?;
-    if schema >= plan.schemas.len() || keys.len() != plan.order.descending.len() {
+    if schema >= plan.schemas.len() || keys.len() != plan.order.keys[schema].len() {
         return Err(Rejection::corrupt("a hit of another query"));
     }
     let mut rendered = || Ok(Some(reader.bytes()?).filter(|bytes| !bytes.is_empty()).map(<[u8]>::to_vec));

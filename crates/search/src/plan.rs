@@ -8,6 +8,7 @@ use brooklet_task::Issues;
 use brooklet_text::Languages;
 
 use crate::analysis::Analysis;
+use crate::collapse::Collapse;
 use crate::deployed::{DeployedProfile, DeployedSchema};
 use crate::grouping::{Clock, PlannedGrouping, Seal};
 use crate::inputs::Inputs;
@@ -273,6 +274,8 @@ pub(crate) struct Plan {
     pub(crate) offset: usize,
     /// The order that was asked for, if it is not that of relevance.
     pub(crate) order: BoundOrder,
+    /// What hits are collapsed by. The values stand behind the keys of the order.
+    pub(crate) collapse: Collapse,
     /// What is made of all documents that match.
     pub(crate) grouping: Vec<PlannedGrouping>,
     /// What continuations of groupings are sealed with.

@@ -2,12 +2,12 @@
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use brooklet_document::DataType;
+use brooklet_document::{DataType, Value};
 use brooklet_query::sorting::{Direction, Missing, SortBy, SortFunction, SortKey};
 use brooklet_schema::{SortFunction as DeclaredFunction, SortOrder};
 use brooklet_segment::column::number::SeveralBlock;
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
-use brooklet_segment::{BlockSource, ColumnHeader, Halt};
+use brooklet_segment::{BlockSource, ColumnHeader, Halt, read_document};
 use brooklet_task::{Code, Issues, Rejection};
 
 use crate::collation::{self, Collation};
@@ -47,6 +47,8 @@ enum BoundBy {
     Absent,
     Numbers(ColumnSpec),
     Texts(ColumnSpec, TextOrder),
+    /// The value of a field as the document has it, as text.
+    Stored(String),
 }
 
 #[derive(Clone, Debug)]
@@ -170,6 +172,27 @@ fn text_order(key: &SortKey, field: &brooklet_schema::Field, language: Option<&s
 }
 
 impl BoundKey {
+    /// The value of a field, whatever its type, to be told apart from others: of its column if it has one with single
+    /// values, else of the document.
+    pub(crate) fn of_field(name: &str, schema: &DeployedSchema) -> BoundKey {
+        let is_single = |kind: &ColumnKind| {
+            matches!(
+                kind,
+                ColumnKind::Numbers { collection: Collection::Single, .. }
+                    | ColumnKind::Strings { collection: Collection::Single }
+            )
+        };
+        let field = schema.schema.field(name);
+        let column = schema.column(name, is_single).filter(|_| field.is_some_and(|field| field.indexing.attribute));
+        let by = match (field, column.cloned()) {
+            (None, _) => BoundBy::Absent,
+            (_, Some(spec)) if matches!(spec.kind, ColumnKind::Strings { .. }) => BoundBy::Texts(spec, TextOrder::Raw),
+            (_, Some(spec)) => BoundBy::Numbers(spec),
+            (_, None) => BoundBy::Stored(name.to_owned()),
+        };
+        BoundKey { by, descending: false, missing: Missing::Last }
+    }
+
     /// Whether the key is the document id: then it is read anyway.
     pub(crate) fn value(
         &self,
@@ -185,6 +208,12 @@ impl BoundKey {
             BoundBy::DocumentId => Some(SortValue::Text(id.as_bytes().to_vec())),
             BoundBy::Source => Some(SortValue::Text(schema.cluster.as_bytes().to_vec())),
             BoundBy::Absent => None,
+            BoundBy::Stored(name) => {
+                let segment = &spot.views[spot.view].segment;
+                let wanted = |field: &str| field == name;
+                let document = read_document(&segment.header, spot.ordinal, &wanted, &mut reads.of(segment))?;
+                document.field(name).map(|value| SortValue::Text(told(value).into_bytes()))
+            }
             BoundBy::Numbers(spec) => match column(spec) {
                 Some(column) => self.number(column, spot, reads)?,
                 None => None,
@@ -325,6 +354,20 @@ fn compare_mixed(integer: i64, float: f64) -> Ordering {
     let fraction = 0.0f64.total_cmp(&(float - whole));
     let negative_zero = if float == 0.0 && float.is_sign_negative() { Ordering::Greater } else { Ordering::Equal };
     integer.cmp(&(whole as i64)).then(if float == whole { negative_zero } else { fraction })
+}
+
+/// A value as text that no other value of the field has.
+fn told(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Byte(number) => number.to_string(),
+        Value::Int(number) => number.to_string(),
+        Value::Long(number) => number.to_string(),
+        Value::Float(number) => number.to_string(),
+        Value::Double(number) => number.to_string(),
+        Value::Bool(flag) => flag.to_string(),
+        other => format!("{other:?}"),
+    }
 }
 
 /// The order of two documents by their keys.

@@ -178,6 +178,7 @@ export {
 } from "./operator.ts";
 export type { Expression, OnnxModel, Profile } from "./profile.ts";
 export {
+  type CollapseBy,
   type CommonSearchOptions,
   type GroupedAnswer,
   type NearQuery,

@@ -51,6 +51,15 @@ export interface SortOrder<Name extends string = string> {
   readonly strength?: "primary" | "secondary" | "tertiary" | "quaternary" | "identical";
 }
 
+/** A field of which each value is in the answer a few times only. Documents without a value are not collapsed. */
+export interface CollapseBy<Name extends string = string> {
+  readonly by: Name;
+  /** Hits of one value; 1 by default. */
+  readonly size?: number;
+}
+
+type Collapse<S extends AnySchema> = (keyof S["fields"] & string) | CollapseBy<keyof S["fields"] & string>;
+
 /** What every search may say, however it is written. */
 export interface CommonSearchOptions<
   S extends AnySchema,
@@ -95,6 +104,8 @@ export interface SearchOptions<
   readonly where?: Condition | ((fields: ConditionsOf<S["fields"]>) => Condition);
   /** Instead of by relevance. */
   readonly orderBy?: OrderBy<S> | readonly OrderBy<S>[];
+  /** Leaves of hits that have one value in a field only the best: one per thread, three per sender. */
+  readonly collapse?: Collapse<S> | readonly Collapse<S>[];
   /** The fields of hits; all but vectors by default. */
   readonly fields?: readonly Selected[];
   /** Counts of values among all matches, by a name each: `{ from: facet("sender") }`. */
@@ -177,6 +188,7 @@ const SEARCH_OPTIONS = [
     near: true,
     where: true,
     orderBy: true,
+    collapse: true,
     fields: true,
     facets: true,
     grouping: true,
@@ -208,6 +220,7 @@ export function query<
   const vector = asked.near === undefined ? {} : nearParameters(schema, asked.near);
   const parameters = { ...commonParameters(schema, asked, profileFor(asked, text)), ...vector };
   if (text !== undefined) parameters["text"] = text.query;
+  Object.assign(parameters, collapseParameters(asked));
   const zoneMinutes = zoneMinutesOf(asked);
   // Whatever is read of the answer, and when: the zone that was asked for is told by its distance.
   const timeZone = zoneMinutes === undefined ? asked.timeZone : fixedZone(zoneMinutes);
@@ -246,6 +259,7 @@ interface AnySearch extends Omit<CommonSearchOptions<AnySchema>, "inputs"> {
   readonly near?: NearQuery;
   readonly where?: Condition | ((fields: unknown) => Condition);
   readonly orderBy?: string | SortOrder | readonly (string | SortOrder)[];
+  readonly collapse?: string | CollapseBy | readonly (string | CollapseBy)[];
   readonly fields?: readonly string[];
   readonly facets?: Readonly<Record<string, Facet>>;
   readonly grouping?: Grouping;
@@ -277,6 +291,18 @@ function commonParameters(schema: AnySchema, options: AnySearch, profile: string
   if (options.timing === true) parameters["presentation.timing"] = true;
   if (options.explain === true) parameters["explain"] = true;
   if (options.partialResults === true) parameters["brooklet.partial"] = true;
+  return parameters;
+}
+
+function collapseParameters({ collapse = [] }: AnySearch): Record<string, unknown> {
+  const all = [collapse].flat().map((it) => (typeof it === "string" ? { by: it } : it));
+  if (all.length === 0) return {};
+  const parameters: Record<string, unknown> = { collapsefield: all.map(({ by }) => by).join(",") };
+  for (const { by, size = 1 } of all) {
+    if (!Number.isInteger(size) || size < 1)
+      throw invalidArgument(`collapse leaves ${size} hits of a '${by}': give 1 or more`);
+    parameters[`collapsesize.${by}`] = size;
+  }
   return parameters;
 }
 

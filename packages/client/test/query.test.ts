@@ -136,6 +136,17 @@ describe("queries", () => {
     );
   });
 
+  test("leave a few hits of each value", () => {
+    const { collapsefield, ...sizes } = query(mail, { collapse: ["sender", { by: "year", size: 3 }] }).parameters;
+    expect(collapsefield).toBe("sender,year");
+    expect(sizes).toMatchObject({ "collapsesize.sender": 1, "collapsesize.year": 3 });
+    expect(query(mail, { collapse: "sender" }).parameters).toMatchObject({ collapsefield: "sender" });
+    expect(query(mail, { collapse: [] }).parameters).not.toHaveProperty("collapsefield");
+    expect(() => query(mail, { collapse: { by: "sender", size: 0 } })).toThrow("collapse leaves 0 hits of a 'sender'");
+    // @ts-expect-error no field of this name
+    query(mail, { collapse: "nosuch" });
+  });
+
   test("without anything find everything", () => {
     expect(query(mail).toJSON()).toEqual({
       yql: "select * from mail where true",
