@@ -66,6 +66,12 @@ impl Collapse {
         self.fields.is_empty()
     }
 
+    /// The fields, as they were given.
+    pub(crate) fn names(&self) -> String {
+        let names: Vec<&str> = self.fields.iter().map(|field| field.name.as_str()).collect();
+        names.join(", ")
+    }
+
     /// Whether hits of a part can be collapsed before all are known.
     pub(crate) fn is_of_parts(&self) -> bool {
         self.fields.len() == 1

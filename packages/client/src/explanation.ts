@@ -61,7 +61,14 @@ export interface Explanation {
 export interface DocumentExplanation extends Partial<Explanation> {
   /** The whole document id. */
   readonly id: string;
-  readonly outcome: "RETURNED" | "OUTSIDE_WINDOW" | "DROPPED" | "NOT_MATCHED" | "NOT_RANKED" | "NOT_FOUND";
+  readonly outcome:
+    | "RETURNED"
+    | "OUTSIDE_WINDOW"
+    | "COLLAPSED"
+    | "DROPPED"
+    | "NOT_MATCHED"
+    | "NOT_RANKED"
+    | "NOT_FOUND";
   /** Why it is not a hit; empty if it is one. */
   readonly reasons: readonly string[];
   readonly relevance?: number;

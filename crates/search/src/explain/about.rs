@@ -98,6 +98,11 @@ impl About {
         match self.rank {
             _ if is_shown => ("RETURNED", Vec::new()),
             _ if last == 0 => ("NOT_RANKED", vec!["The query asks for no hits".to_owned()]),
+            Some((_, before, _)) if !plan.collapse.is_empty() && before < last as u64 => {
+                let fields = plan.collapse.names();
+                let message = format!("Better hits have its value in a field that hits are collapsed by: {fields}");
+                ("COLLAPSED", vec![message])
+            }
             Some((_, before, _)) => {
                 let message =
                     format!("{before} hits come before it, and the answer shows those from {first} to {last}");
