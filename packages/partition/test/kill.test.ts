@@ -130,7 +130,7 @@ function segmentsMade(path: string): number {
 test.each(KINDS)(
   `${KILLS} kills lose nothing that was acknowledged ($name)`,
   {
-    timeout: 20_000 + KILLS * 5_000,
+    timeout: 20_000 + 4 * KILLS * 5_000,
   },
   async ({ name, open, read }) => {
     const path = join(folder(), "data");
@@ -141,7 +141,10 @@ test.each(KINDS)(
       await first.deploy(packageOf({ note }));
       await first.close();
     }
-    for (let round = 0; round < KILLS; round += 1) {
+    // Kills that met neither writing nor folding would prove nothing. A machine that does much else needs more of them.
+    const proves = () => acknowledged > KILLS * 50 && segmentsMade(path) > KILLS / 2;
+    let round = 0;
+    for (; round < KILLS || (round < 4 * KILLS && !proves()); round += 1) {
       acknowledged += learn(known, await feedAndKill(path, round, 20 + Math.random() * 600, name));
       const start = performance.now();
       const local = open(path);
@@ -149,9 +152,8 @@ test.each(KINDS)(
       expect(performance.now() - start).toBeLessThan(2_000);
       await local.close();
     }
-    // Kills that met neither writing nor folding would prove nothing.
     const segments = segmentsMade(path);
-    console.log(`${name}: ${KILLS} kills, ${acknowledged} acknowledged operations, ${segments} segments made`);
+    console.log(`${name}: ${round} kills, ${acknowledged} acknowledged operations, ${segments} segments made`);
     expect(acknowledged).toBeGreaterThan(KILLS * 50);
     expect(segments).toBeGreaterThan(KILLS / 2);
   },
