@@ -111,6 +111,21 @@ async function visitAll(ask: Asking, stream: boolean) {
   }
 }
 
+/** What an operation on all selected documents comes to, request after request. */
+async function applyAll(ask: Asking, method: "PUT" | "POST", selection: string, more: string, body?: unknown) {
+  const statuses: number[] = [];
+  let documents = 0;
+  for (let continuation = ""; ; ) {
+    const asked = `selection=${encodeURIComponent(selection)}&cluster=all${more}${continuation}`;
+    const { status, text } = await ask(method, `/document/v1/test/note/docid?${asked}`, body);
+    const page = JSON.parse(text) as { documentCount?: number; continuation?: string };
+    statuses.push(status);
+    documents += page.documentCount ?? 0;
+    if (page.continuation === undefined || statuses.length > 50) return { statuses, documents };
+    continuation = `&continuation=${page.continuation}`;
+  }
+}
+
 test("a flipped bit is an error of its group alone, over HTTP", { timeout: 90_000 }, async () => {
   const { served, data } = await filled();
   await stop(served);
@@ -153,6 +168,16 @@ test("a flipped bit is an error of its group alone, over HTTP", { timeout: 90_00
       expect(documents.filter((id) => id.includes(`g=${group}:`))).toHaveLength(DOCUMENTS);
     }
   }
+
+  // So do operations on what is selected: what comes after is done nevertheless.
+  const some = "note.size >= 200";
+  const updated = await applyAll(ask, "PUT", some, "", { fields: { size: { increment: 1_000 } } });
+  const copied = await applyAll(ask, "POST", some, "&destinationCluster=all");
+  expect([updated.statuses, copied.statuses].map((all) => all.filter((status) => status !== 200))).toEqual([
+    [500],
+    [500],
+  ]);
+  expect([updated.documents, copied.documents]).toEqual([200, 200]);
 
   // New documents are still taken, and told the truth about; what was damaged stays damaged.
   const put = await ask("POST", "/document/v1/test/note/group/damaged/new", { fields: { title: "new", size: 1 } });

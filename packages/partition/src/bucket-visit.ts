@@ -18,7 +18,7 @@ import type {
 } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
 import { drive, type Source } from "./drive.ts";
-import { failedOutcome, serviceError } from "./failure.ts";
+import { DAMAGED, failedOutcome, serviceError } from "./failure.ts";
 import { MASS_DOCUMENTS, VISIT_PARTITIONS, VISIT_TURN_MS } from "./limits.ts";
 import { placeOf, sourceOf } from "./place.ts";
 
@@ -101,6 +101,7 @@ export async function visitBucket(
 /**
  * Applies an operation to the documents of a bucket that are selected, a commit's worth at a time. The documents of a page
  * are one run, so that where it stops everything before was done, and nothing after: who goes on there does nothing twice.
+ * A partition that is damaged is a failure too, and what is gone on with is what comes after it.
  */
 export async function applyToSelected(
   place: MassPlace,
@@ -129,6 +130,10 @@ export async function applyToSelected(
       }
       const done = outcomes.length - 1;
       documents += done;
+      if (last.code === DAMAGED) {
+        place.onProblem(new Error(`${page.key} was passed over at ${ids[done]}: ${last.message}`));
+        return { documents, ...afterDamaged(step, before.partition), failure: last };
+      }
       const from = { partition: before.partition, after: ids[done - 1] ?? before.after };
       if (last.status !== WANTS_EMBEDDINGS) return { documents, next: from, failure: last };
       // Embedding takes time: the step ends with it.
@@ -136,10 +141,18 @@ export async function applyToSelected(
     }
     return { documents, ...goOn() };
   } catch (error) {
+    const failure = failedOutcome(error);
+    if (walk === undefined) throw serviceError(error);
+    if (failure.code === DAMAGED) walk.passDamage(error);
     // What was done already is not to be done again.
-    if (walk === undefined || documents === 0) throw serviceError(error);
-    return { documents, next: walk.position, failure: failedOutcome(error) };
+    else if (documents === 0) throw serviceError(error);
+    return { documents, ...(!walk.done && { next: walk.position }), failure };
   }
+}
+
+/** Where an operation on many documents goes on after a partition whose stored data is damaged. */
+export function afterDamaged({ key }: VisitStep, partition: number): Pick<MassOutcome, "next"> {
+  return key === undefined ? { next: { partition: partition + 1, after: "" } } : {};
 }
 
 /** Whether a status says more than that a document was gone, or not selected any more. */
@@ -207,7 +220,7 @@ class Walk {
   passDamage(thrown: unknown): string {
     const error = serviceError(thrown);
     const [partition] = this.#partitions;
-    if (error.code !== "STORE_CORRUPT" || partition === undefined) throw error;
+    if (error.code !== DAMAGED || partition === undefined) throw error;
     this.#place.onProblem(thrown);
     this.#leave(partition.number);
     return error.message;

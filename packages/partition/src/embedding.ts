@@ -12,7 +12,7 @@ import {
   WANTS_EMBEDDINGS,
 } from "@brooklet/core";
 import { base64 } from "./base64.ts";
-import { isFailure } from "./bucket-visit.ts";
+import { afterDamaged, isFailure } from "./bucket-visit.ts";
 import type {
   Answer,
   DeployReport,
@@ -28,7 +28,7 @@ import type {
 } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
 import { drive, NOWHERE } from "./drive.ts";
-import { failedOutcome, serviceError, tooLate } from "./failure.ts";
+import { DAMAGED, failedOutcome, serviceError, tooLate } from "./failure.ts";
 
 /** What embeds texts for a cluster. */
 export interface TextEmbedder {
@@ -116,8 +116,9 @@ export async function applyWhereEmbedded(
   const done = outcomes.findIndex(({ status }) => isFailure(status));
   const failure = outcomes[done];
   if (failure === undefined) return { ...outcome, documents: outcome.documents + ids.length };
-  const next = { partition: from.partition, after: ids[done - 1] ?? from.after };
-  return { documents: outcome.documents + done, next, failure };
+  const stoppedAt = { next: { partition: from.partition, after: ids[done - 1] ?? from.after } };
+  const goOn = failure.code === DAMAGED ? afterDamaged(step, from.partition) : stoppedAt;
+  return { documents: outcome.documents + done, ...goOn, failure };
 }
 
 /** The parameter of a query that has its embeddings. */

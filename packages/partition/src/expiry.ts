@@ -4,6 +4,7 @@
  * that a document that was renewed meanwhile stays. Until then a document is found as before, as in Vespa.
  */
 import type { DeployReport, MassOperation, MassOutcome, Visit, VisitStep } from "./cluster.ts";
+import { DAMAGED } from "./failure.ts";
 import { EXPIRY_FIRST_MS, EXPIRY_LOOK_MS, EXPIRY_STEP_MS } from "./limits.ts";
 
 /** What expiry works on. */
@@ -81,7 +82,10 @@ export class Expiry {
         tensorFormat: "",
         format: "json",
       } as const;
-      for (let bucket = 0; bucket < this.#options.buckets; bucket += 1) await this.#throughBucket(visit, bucket);
+      for (let bucket = 0; bucket < this.#options.buckets; bucket += 1) {
+        // What is wrong with one bucket keeps nothing in the others.
+        await this.#throughBucket(visit, bucket).catch(this.#options.onProblem);
+      }
     }
   }
 
@@ -90,7 +94,8 @@ export class Expiry {
     while (!this.#stopped) {
       const step = { bucket, from, documentsMax: Number.MAX_SAFE_INTEGER, bytesMax: EXPIRY_PAGE_BYTES };
       const { next, failure } = await this.#options.applyWhere(visit, step, REMOVE, EXPIRY_STEP_MS);
-      if (failure !== undefined)
+      // Of a partition that is damaged the operator was told: it is passed over.
+      if (failure !== undefined && failure.code !== DAMAGED)
         throw new Error(`Expired documents were not removed: ${failure.message ?? failure.status}`);
       if (next === undefined) return;
       from = next;

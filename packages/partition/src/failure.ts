@@ -5,11 +5,14 @@ import type { Outcome } from "./cluster.ts";
 
 type Meaning = Pick<ServiceError, "code" | "status" | "number" | "message" | "outcome">;
 
+/** The code of a failure of one partition alone: what is stored of it is damaged, others are no worse for it. */
+export const DAMAGED = "STORE_CORRUPT";
+
 /** The messages name no file and no document: those are in the cause, for the operator. */
 const MEANINGS: Readonly<Record<StoreErrorKind, Meaning>> = {
   full: meaning("INSUFFICIENT_STORAGE", 507, 19, "The storage is full", "not_applied"),
   io: meaning("STORE_FAILED", 500, 10, "The storage failed", "unknown"),
-  damaged: meaning("STORE_CORRUPT", 500, 10, "The stored data is damaged", "unknown"),
+  damaged: meaning(DAMAGED, 500, 10, "The stored data is damaged", "unknown"),
   refused: meaning("STORE_REFUSED", 500, 10, "The stored data cannot be used by this release", "not_applied"),
   busy: meaning("STORE_BUSY", 503, 10, "The storage is in use", "not_applied"),
 };

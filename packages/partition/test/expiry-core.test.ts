@@ -4,7 +4,8 @@ import { memoryStorage } from "@brooklet/store";
 import { expect, onTestFinished, test } from "vitest";
 import type { Outcome } from "../src/cluster.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
-import { openSql } from "./setting.ts";
+import { getNote, openCore, packageOf, putNote } from "./core-setting.ts";
+import { directory, folder, openSql } from "./setting.ts";
 
 const SD = `schema note { document note {
   field text type string { indexing: summary | index }
@@ -76,3 +77,47 @@ test("no change of a document is lost among many at once", async () => {
   expect(claims.filter(({ status }) => status === 200).length).toBe(1);
   expect(claims.filter(({ status }) => status === 412).length).toBe(INCREMENTS - 1);
 });
+
+/** Flips a bit of every block of a group of a closed directory. */
+function damage(path: string, group: string): number {
+  const opened = directory(path);
+  let count = 0;
+  for (let bucket = 0; bucket < opened.buckets; bucket += 1) {
+    const sql = opened.openBucket(bucket);
+    const ofGroup = `SELECT number FROM segment WHERE partition = (SELECT number FROM partition WHERE key = 'g:${group}')`;
+    for (const { id, bytes } of sql.all<{ id: number; bytes: Uint8Array }>(
+      `SELECT id, bytes FROM block WHERE id >> 20 IN (${ofGroup})`,
+    )) {
+      bytes.set([(bytes[bytes.length >> 1] ?? 0) ^ 1], bytes.length >> 1);
+      sql.run("UPDATE block SET bytes = ? WHERE id = ?", bytes, id);
+      count += 1;
+    }
+    sql.close();
+  }
+  opened.close();
+  return count;
+}
+
+test("a group whose data is damaged is passed over, and told of; what expired in others goes", async () => {
+  const path = folder();
+  const groups = ["a", "b", "c", "d", "e", "f"];
+  const damaged = ["b", "e"];
+  const first = openCore(path).cluster;
+  await first.deploy(packageOf({ note: SD }));
+  for (const group of groups) {
+    await putNote(first, group, "old", { expires: 1 });
+    await putNote(first, group, "kept", { text: "no date" });
+    await first.maintain(`g:${group}`);
+  }
+  await first.close();
+  for (const group of damaged) expect(damage(path, group)).toBeGreaterThan(0);
+  const { cluster, problems } = openCore(path);
+  await cluster.deploy(packageOf({ note: SD }, { "services.xml": SERVICES }));
+  const sound = groups.filter((group) => !damaged.includes(group));
+  const left = async (): Promise<string[]> =>
+    (await Promise.all(sound.map((group) => getNote(cluster, group, "old")))).map((answer) => answer.slice(0, 3));
+  await expect.poll(left, { timeout: 15_000, interval: 200 }).toEqual(sound.map(() => "404"));
+  expect((await Promise.all(sound.map((group) => getNote(cluster, group, "kept")))).join()).not.toContain("404");
+  for (const group of damaged) expect(await getNote(cluster, group, "old")).toBe("STORE_CORRUPT");
+  expect(problems.filter((problem) => String(problem).includes("damaged")).length).toBeGreaterThanOrEqual(2);
+}, 30_000);

@@ -72,8 +72,26 @@ test("a failure is told, and the next interval tries again", async () => {
   const { expiry, problems, asked, after } = expiryOf(5, [{ documents: 0, failure }]);
   await after(7);
   expect(String(problems[0])).toContain("The storage is full");
+  expect(asked.map(({ step }) => step.bucket)).toEqual([0, 1]);
   await after(6);
-  expect(asked.length).toBe(3);
+  expect(asked.length).toBe(4);
+  await expiry.stop();
+});
+
+test("what is damaged is passed over", async () => {
+  const failure = { status: 500, code: "STORE_CORRUPT", message: "A block is damaged" };
+  const next = { partition: 8, after: "" };
+  const { expiry, problems, asked, after } = expiryOf(5, [
+    { documents: 0, next, failure },
+    { documents: 0, failure },
+  ]);
+  await after(7);
+  expect(asked.map(({ step }) => [step.bucket, step.from.partition])).toEqual([
+    [0, 0],
+    [0, 8],
+    [1, 0],
+  ]);
+  expect(problems).toEqual([]);
   await expiry.stop();
 });
 

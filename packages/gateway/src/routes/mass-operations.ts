@@ -86,14 +86,20 @@ async function answerCopy(
     const startedAtMs = performance.now();
     const endMs = startedAtMs + chunkMs;
     let documents = 0;
-    for (let leftMs = chunkMs; session.progress !== undefined && leftMs > 0; leftMs = endMs - performance.now()) {
-      const page = await session.next({ documentsMax: DOCUMENTS_MAX, bytesMax: STEP_BYTES, timeoutMs: leftMs }, false);
+    let damage: string | undefined;
+    const leftMs = (): number => endMs - performance.now();
+    while (session.progress !== undefined && damage === undefined && leftMs() > 0) {
+      const bounds = { documentsMax: DOCUMENTS_MAX, bytesMax: STEP_BYTES, timeoutMs: leftMs() };
+      const page = await session.next(bounds, false);
       documents += page.documents;
+      damage = page.damage;
     }
     const { progress } = session;
+    const message = damage === undefined ? {} : { message: damage };
     const more = progress && { continuation: await context.continuations.write(set.scope, progress) };
     const trace = traceOf(traceLevel, "copy ended", startedAtMs);
-    return jsonReply(200, { pathId: path.raw, documentCount: documents, ...trace, ...more }, DOCUMENT_JSON);
+    const answer = { pathId: path.raw, documentCount: documents, ...trace, ...message, ...more };
+    return jsonReply(damage === undefined ? 200 : 500, answer, DOCUMENT_JSON);
   } finally {
     context.visits.leave();
   }
