@@ -62,6 +62,26 @@ impl Bitmap {
         found.map(|(skipped, bits)| (word + skipped) * 64 + bits.trailing_zeros() as usize)
     }
 
+    /// The runs of numbers that follow each other in the set, each from its first to before the next that is not in it.
+    pub fn runs(&self) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let first = self.next_set(from)?;
+            from = self.next_clear(first);
+            Some(first..from)
+        })
+    }
+
+    /// The first number from `number` on that is not in the set; the length if there is none below it.
+    fn next_clear(&self, number: usize) -> usize {
+        let word = number / 64;
+        let Some(first) = self.words.get(word) else { return self.len };
+        let rest = self.words[word + 1..].iter().copied();
+        let mut clear = std::iter::once(first | !(u64::MAX << (number % 64))).chain(rest).enumerate();
+        let found = clear.find(|(_, bits)| *bits != u64::MAX);
+        found.map_or(self.len, |(skipped, bits)| self.len.min((word + skipped) * 64 + bits.trailing_ones() as usize))
+    }
+
     /// Whether no number is in the set.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)

@@ -46,6 +46,18 @@ pub(crate) trait Lanes {
 
     /// Eight integers.
     fn load_i16(lanes: &[i16; 8]) -> Self::I16;
+    /// Eight integers without a sign, as they are.
+    fn load_u16(lanes: &[u16; 8]) -> Self::I16;
+    /// The same integer eight times.
+    fn splat_u16(value: u16) -> Self::I16;
+    /// All bits of a lane where `a = b`, none elsewhere.
+    fn equal_i16(a: Self::I16, b: Self::I16) -> Self::I16;
+    /// Bits of both.
+    fn and_i16(a: Self::I16, b: Self::I16) -> Self::I16;
+    /// Bits of either.
+    fn or_i16(a: Self::I16, b: Self::I16) -> Self::I16;
+    /// Whether there is a bit.
+    fn any_i16(lanes: Self::I16) -> bool;
     /// Sixteen signed bytes, widened: the even ones and the odd ones.
     fn read_i8(bytes: &[u8; 16]) -> [Self::I16; 2];
     /// `a - b`, wrapping.

@@ -95,6 +95,36 @@ impl Lanes for Scalar {
     }
 
     #[inline(always)]
+    fn load_u16(lanes: &[u16; 8]) -> [i16; 8] {
+        lanes.map(|lane| lane as i16)
+    }
+
+    #[inline(always)]
+    fn splat_u16(value: u16) -> [i16; 8] {
+        [value as i16; 8]
+    }
+
+    #[inline(always)]
+    fn equal_i16(a: [i16; 8], b: [i16; 8]) -> [i16; 8] {
+        from_fn(|i| if a[i] == b[i] { -1 } else { 0 })
+    }
+
+    #[inline(always)]
+    fn and_i16(a: [i16; 8], b: [i16; 8]) -> [i16; 8] {
+        from_fn(|i| a[i] & b[i])
+    }
+
+    #[inline(always)]
+    fn or_i16(a: [i16; 8], b: [i16; 8]) -> [i16; 8] {
+        from_fn(|i| a[i] | b[i])
+    }
+
+    #[inline(always)]
+    fn any_i16(lanes: [i16; 8]) -> bool {
+        lanes.iter().fold(0, |any, lane| any | lane) != 0
+    }
+
+    #[inline(always)]
     fn read_i8(bytes: &[u8; 16]) -> [[i16; 8]; 2] {
         let pairs: [i16; 8] = from_fn(|i| i16::from_le_bytes([bytes[2 * i], bytes[2 * i + 1]]));
         [pairs.map(|pair| (pair << 8) >> 8), pairs.map(|pair| pair >> 8)]

@@ -130,6 +130,37 @@ impl Lanes for Wasm32 {
     }
 
     #[inline(always)]
+    fn load_u16(lanes: &[u16; 8]) -> v128 {
+        // SAFETY: sixteen readable bytes are borrowed; v128.load has no alignment requirement.
+        unsafe { v128_load(lanes.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn splat_u16(value: u16) -> v128 {
+        u16x8_splat(value)
+    }
+
+    #[inline(always)]
+    fn equal_i16(a: v128, b: v128) -> v128 {
+        i16x8_eq(a, b)
+    }
+
+    #[inline(always)]
+    fn and_i16(a: v128, b: v128) -> v128 {
+        v128_and(a, b)
+    }
+
+    #[inline(always)]
+    fn or_i16(a: v128, b: v128) -> v128 {
+        v128_or(a, b)
+    }
+
+    #[inline(always)]
+    fn any_i16(lanes: v128) -> bool {
+        v128_any_true(lanes)
+    }
+
+    #[inline(always)]
     fn read_i8(bytes: &[u8; 16]) -> [v128; 2] {
         let pairs = Self::load(bytes);
         [i16x8_shr(i16x8_shl(pairs, 8), 8), i16x8_shr(pairs, 8)]

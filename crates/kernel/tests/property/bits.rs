@@ -1,7 +1,7 @@
 //! Bitmaps against sets, byte search against windows, checksums against published values.
 
 use crate::config;
-use brooklet_kernel::{Bitmap, Needle, checksum, hash128};
+use brooklet_kernel::{Bitmap, Needle, checksum, each_pair, hash128};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -40,6 +40,9 @@ proptest! {
         prop_assert_eq!(left.get(number), a.contains(&number));
         prop_assert_eq!(left.rank(number), a.range(..number).count());
         prop_assert_eq!(left.next_set(number), a.range(number..).next().copied());
+        let runs: Vec<_> = left.runs().collect();
+        prop_assert!(runs.iter().all(|run| !run.is_empty()) && runs.windows(2).all(|two| two[0].end < two[1].start));
+        prop_assert!(runs.into_iter().flatten().eq(left.ones()));
         let with = |change: fn(&mut Bitmap, &Bitmap)| { let mut result = left.clone(); change(&mut result, &right); numbers(&result) };
         prop_assert_eq!(with(Bitmap::and), &a & &b);
         prop_assert_eq!(with(Bitmap::or), &a | &b);
@@ -52,6 +55,20 @@ proptest! {
         let mut cleared = left.clone();
         cleared.clear(number);
         prop_assert_eq!(numbers(&cleared), a.iter().copied().filter(|other| *other != number).collect());
+    }
+
+    #[test]
+    fn pairs_are_windows(numbers in prop::collection::vec(0u16..4, 0..400), one in 0u16..4, two in 0u16..4) {
+        let numbers: Vec<u16> = numbers.into_iter().map(|number| number * 0x5555).collect();
+        let (one, two) = (one * 0x5555, two * 0x5555);
+        let mut found = Vec::new();
+        each_pair(&numbers, (one, two), |at| found.push(at));
+        let mut wide = Vec::new();
+        let wider: Vec<u32> = numbers.iter().map(|number| u32::from(*number) << 8).collect();
+        each_pair(&wider, (u32::from(one) << 8, u32::from(two) << 8), |at| wide.push(at));
+        prop_assert_eq!(&wide, &found);
+        let windows = numbers.windows(2).enumerate().filter(|(_, pair)| **pair == [one, two]);
+        prop_assert_eq!(found, windows.map(|(at, _)| at).collect::<Vec<_>>());
     }
 
     #[test]
