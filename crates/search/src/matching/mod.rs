@@ -8,6 +8,7 @@ pub(crate) mod near;
 pub(crate) mod number;
 pub(crate) mod occurrences;
 pub(crate) mod pattern;
+pub(crate) mod phrase;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
@@ -133,7 +134,7 @@ fn match_test(
 ) -> Result<Found, Halt> {
     match test {
         Test::Words(words) => text::match_words(column, words, view, reads),
-        Test::Phrase(phrase) => text::match_phrase(column, phrase, view, reads),
+        Test::Phrase(phrase) => phrase::match_phrase(column, phrase, view, reads),
         Test::Text { words, text } => values::match_text(column, words, text, view, reads, walk),
         Test::Number(test) => number::match_numbers(column, test, view, reads),
         Test::Value(test) => values::match_values(column, test, view, reads, walk),

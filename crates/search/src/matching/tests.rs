@@ -1,9 +1,10 @@
 //! Matching against a naive matcher: random documents of all kinds of fields, random trees of all operators; the same
 //! documents, and every term at the same places. `BROOKLET_MATCHING_CASES` says how many queries are asked.
 mod naive;
+mod phrases;
 mod query;
 #[path = "../../tests/random/mod.rs"]
-mod random;
+pub(super) mod random;
 mod text;
 mod yql;
 

@@ -1,26 +1,21 @@
-//! Words, phrases and pieces of text against a text column.
-use brooklet_kernel::Bitmap;
+//! Words and pieces of text against a text column.
 use brooklet_segment::column::dictionary::{DictionaryBlock, Entry, key_of};
 use brooklet_segment::column::text::{self, Text, read_postings};
 use brooklet_segment::{BlockSource, ColumnHeader, Halt};
 
 use super::Found;
 use super::walk::Walk;
-use super::words::{StoredWords, WordReader};
 use crate::partition::View;
-use crate::plan::{How, PhraseTest, WordTest};
+use crate::plan::{How, WordTest};
 use crate::reads::Reads;
 use brooklet_text::Stems;
-
-/// Places of words that are compared at once.
-const PLACES_AT_ONCE: usize = 64;
 
 /// A word of the dictionary that a test holds for: its number, how often the test's text is in it, its postings.
 #[derive(Clone)]
 pub(super) struct Word {
-    number: u32,
+    pub(super) number: u32,
     times: u32,
-    entry: Entry,
+    pub(super) entry: Entry,
 }
 
 /// Documents with one of the words.
@@ -74,7 +69,7 @@ pub(super) fn match_words_where(
 }
 
 /// The words any of the tests holds for, by number, each once.
-fn find_all(text: &Text<'_>, tests: &[WordTest], view: &View, reads: &mut Reads) -> Result<Vec<Word>, Halt> {
+pub(super) fn find_all(text: &Text<'_>, tests: &[WordTest], view: &View, reads: &mut Reads) -> Result<Vec<Word>, Halt> {
     let mut words = Vec::new();
     let mut missing = false;
     for test in tests {
@@ -242,7 +237,12 @@ fn has_token_ending(value: &[u8], ending: &str) -> bool {
 }
 
 /// Documents with any of the words, ascending, with the number of occurrences.
-fn postings_of(text: &Text<'_>, words: &[Word], view: &View, reads: &mut Reads) -> Result<Vec<(u32, u32)>, Halt> {
+pub(super) fn postings_of(
+    text: &Text<'_>,
+    words: &[Word],
+    view: &View,
+    reads: &mut Reads,
+) -> Result<Vec<(u32, u32)>, Halt> {
     let part = text.part(text::POSTINGS);
     let rows = view.segment.header.documents;
     let mut blocks = Vec::with_capacity(words.len());
@@ -269,132 +269,4 @@ fn postings_of(text: &Text<'_>, words: &[Word], view: &View, reads: &mut Reads) 
         })?;
     }
     Ok((0..rows).zip(counts).filter(|(_, count)| *count > 0).collect())
-}
-
-/// Documents with the words one after the other in one element, with the place of each first word.
-pub(crate) fn match_phrase(
-    column: &ColumnHeader,
-    phrase: &PhraseTest,
-    view: &View,
-    reads: &mut Reads,
-) -> Result<Found, Halt> {
-    let text = Text::of(column)?;
-    let mut sets = Vec::with_capacity(phrase.words.len());
-    let mut candidates = (*view.alive).clone();
-    let mut missing = false;
-    for tests in &phrase.words {
-        let found =
-            find_all(&text, tests, view, reads).and_then(|words| Ok((postings_of(&text, &words, view, reads)?, words)));
-        match found {
-            Ok((postings, words)) => {
-                let mut documents = Bitmap::none(candidates.len());
-                postings.iter().for_each(|(ordinal, _)| documents.set(*ordinal as usize));
-                candidates.and(&documents);
-                sets.push(words.iter().map(|word| word.number).collect::<Vec<u32>>());
-            }
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
-    }
-    if missing {
-        return Err(Halt::Missing);
-    }
-    let mut places = Vec::new();
-    let mut reader = WordReader::new(text, &view.segment);
-    for ordinal in candidates.ones() {
-        match phrase_places(&mut reader, ordinal as u32, phrase, &sets, reads, &mut places) {
-            Ok(()) => {}
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
-    }
-    if missing { Err(Halt::Missing) } else { Ok(Found::Places(places)) }
-}
-
-/// Where words follow each other that are one of each set.
-fn phrase_starts<W: Copy + Eq + TryFrom<u32> + Into<u32>>(words: &[W], sets: &[Vec<u32>]) -> Vec<u32> {
-    let mut starts = Vec::new();
-    let mut consider = |start: usize| {
-        let window = &words[start..start + sets.len()];
-        if window.iter().zip(sets).all(|(word, set)| set.binary_search(&(*word).into()).is_ok()) {
-            starts.push(start as u32);
-        }
-    };
-    let count = (words.len() + 1).saturating_sub(sets.len());
-    match sets {
-        // Two words at least, each the only one of its set: most places are passed over many at a time.
-        [first, second, ..] if count > 0 && first.len() == 1 && second.len() == 1 => {
-            let (Ok(first), Ok(second)) = (W::try_from(first[0]), W::try_from(second[0])) else { return starts };
-            let (firsts, rest) = words[..count].as_chunks::<PLACES_AT_ONCE>();
-            let (seconds, _) = words[1..].as_chunks::<PLACES_AT_ONCE>();
-            // Of a known length the compiler makes vector instructions of it, without a loop.
-            for (number, (firsts, seconds)) in firsts.iter().zip(seconds).enumerate() {
-                let pairs = firsts.iter().zip(seconds);
-                if pairs.fold(false, |any, (a, b)| any | ((*a == first) & (*b == second))) {
-                    let start = number * PLACES_AT_ONCE;
-                    (start..start + PLACES_AT_ONCE).for_each(&mut consider);
-                }
-            }
-            (count - rest.len()..count).filter(|at| words[*at] == first).for_each(consider);
-        }
-        _ => (0..count).for_each(consider),
-    }
-    starts
-}
-
-fn phrase_places(
-    reader: &mut WordReader<'_>,
-    ordinal: u32,
-    phrase: &PhraseTest,
-    sets: &[Vec<u32>],
-    reads: &mut Reads,
-    places: &mut Vec<(u32, u32)>,
-) -> Result<(), Halt> {
-    let extent = reader.extent(ordinal, reads)?;
-    let starts = match reader.stored_words(extent, reads)? {
-        StoredWords::Narrow(words) => phrase_starts(words, sets),
-        StoredWords::Wide(words) => phrase_starts(words, sets),
-    };
-    if starts.is_empty() || (!reader.text.several && !phrase.starts && !phrase.ends) {
-        places.extend(starts.into_iter().map(|start| (ordinal, start)));
-        return Ok(());
-    }
-    let mut occurrences = Vec::new();
-    reader.occurrences(extent, &starts, reads, &mut occurrences)?;
-    let inside = starts.iter().zip(&occurrences);
-    let inside = inside.filter(|(_, at)| {
-        let end = at.position + sets.len() as u32;
-        let anchored = (!phrase.starts || at.position == 0) && (!phrase.ends || end == at.element_length);
-        end <= at.element_length && anchored
-    });
-    places.extend(inside.map(|(start, _)| (ordinal, *start)));
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn phrases_are_found_wherever_they_begin() {
-        // Words 0, 1, 2 in no order, over several times as many places as are compared at once.
-        let words: Vec<u32> =
-            (0..7 * PLACES_AT_ONCE as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) % 3).collect();
-        for sets in [vec![vec![0], vec![1]], vec![vec![1], vec![0], vec![2]], vec![vec![0, 2], vec![1]], vec![vec![2]]]
-        {
-            let is_here = |start: &usize| {
-                let set_of = |(offset, set): (usize, &Vec<u32>)| {
-                    words.get(start + offset).is_some_and(|word| set.contains(word))
-                };
-                sets.iter().enumerate().all(set_of)
-            };
-            let expected: Vec<u32> = (0..words.len()).filter(is_here).map(|start| start as u32).collect();
-            assert_eq!(phrase_starts(&words, &sets), expected, "{sets:?}");
-            let narrow: Vec<u16> = words.iter().map(|word| *word as u16).collect();
-            assert_eq!(phrase_starts(&narrow, &sets), expected, "{sets:?}");
-            assert!(!expected.is_empty(), "{sets:?}");
-        }
-        assert!(phrase_starts::<u16>(&[], &[vec![1], vec![2]]).is_empty());
-        assert!(phrase_starts(&[1u32], &[vec![1], vec![2]]).is_empty());
-    }
 }

@@ -238,7 +238,7 @@ pub(crate) fn match_text(
         if !words.is_empty() {
             let words = words.iter().map(|word| vec![word.clone()]).collect();
             let phrase = PhraseTest { words, starts: false, ends: false };
-            let found = super::text::match_phrase(column, &phrase, view, reads)?;
+            let found = super::phrase::match_phrase(column, &phrase, view, reads)?;
             ordinals.clear();
             found.for_each_document(|ordinal| ordinals.push(ordinal));
             ordinals.dedup();

@@ -69,31 +69,65 @@ impl<'a> WordReader<'a> {
 
     /// The numbers of a document's words, in order.
     pub(crate) fn words(&mut self, extent: Extent, reads: &mut Reads) -> Result<&[u32], Halt> {
+        self.words_between(extent.first_word, extent.end_word, reads)
+    }
+
+    /// The numbers of the words from `at` on before `beyond`, whatever documents they are of.
+    pub(crate) fn words_between(&mut self, mut at: u32, beyond: u32, reads: &mut Reads) -> Result<&[u32], Halt> {
         self.words.clear();
         let part = self.text.part(text::WORDS);
-        let mut at = extent.first_word;
-        while at < extent.end_word {
+        while at < beyond {
             let Held { first, end, block } = hold(&mut self.held, part, at, self.segment, reads)?;
-            let end = extent.end_word.min(*end);
+            let end = beyond.min(*end);
             self.text.read_words(block.bytes(), (at - first) as usize..(end - first) as usize, &mut self.words)?;
             at = end;
         }
         Ok(&self.words)
     }
 
-    /// The numbers of a document's words, in order, as they are stored if one block holds them all.
-    pub(crate) fn stored_words(&mut self, extent: Extent, reads: &mut Reads) -> Result<StoredWords<'_>, Halt> {
+    /// Where the block that holds the word `at` ends.
+    pub(crate) fn end_of_block(&self, at: u32) -> u32 {
         let part = self.text.part(text::WORDS);
-        if extent.words() == 0 || extent.end_word > end_of(&self.held, part, extent.first_word) {
-            return Ok(StoredWords::Wide(self.words(extent, reads)?));
-        }
-        let Held { first, block, .. } = hold(&mut self.held, part, extent.first_word, self.segment, reads)?;
-        let (at, count) = ((extent.first_word - first) as usize, extent.words() as usize);
-        Ok(if self.text.wide {
+        let (first, rows) = part.span_of(part.index_of(at));
+        // Each word of a damaged segment is in no block: it goes on from there.
+        (first + rows).max(at + 1)
+    }
+
+    /// The words from `from` on to `end`, as far as one block has them, as they are stored.
+    pub(crate) fn stored_words(&mut self, from: u32, end: u32, reads: &mut Reads) -> Result<StoredWords<'_>, Halt> {
+        let wide = self.text.wide;
+        let part = self.text.part(text::WORDS);
+        let Held { first, end: end_of_block, block } = hold(&mut self.held, part, from, self.segment, reads)?;
+        let (at, count) = ((from - first) as usize, end.min(*end_of_block).saturating_sub(from) as usize);
+        Ok(if wide {
             StoredWords::Wide(read_array::<u32>(block.bytes(), 4 * at, count)?)
         } else {
             StoredWords::Narrow(read_array::<u16>(block.bytes(), 2 * at, count)?)
         })
+    }
+
+    /// The last of the documents `first..end` whose words begin at `word` or before it, and where its words are. They
+    /// must not be before those of `first`.
+    pub(crate) fn document_of(
+        &mut self,
+        word: u32,
+        (first, end): (u32, u32),
+        reads: &mut Reads,
+    ) -> Result<(u32, Extent), Halt> {
+        let part = self.text.part(text::BOUNDS);
+        let mut ordinal = first;
+        while ordinal < end {
+            let held = hold(&mut self.bounds, part, ordinal, self.segment, reads)?;
+            let (from, to) = ((ordinal - held.first) as usize, (end.min(held.end) - held.first) as usize);
+            let firsts = read_array::<u32>(held.block.bytes(), 4 * from, to - from)?;
+            let passed = firsts.partition_point(|first| *first <= word) as u32;
+            ordinal += passed;
+            if (passed as usize) < to - from {
+                break;
+            }
+        }
+        let ordinal = ordinal.saturating_sub(1).max(first);
+        Ok((ordinal, self.extent(ordinal, reads)?))
     }
 
     /// The elements of a document; one with all words if the field has single values.
@@ -136,17 +170,6 @@ impl<'a> WordReader<'a> {
             out.push(Occurrence { element: own, position, element_length, element_weight });
         }
         Ok(())
-    }
-}
-
-/// Where the block of a row ends.
-fn end_of(held: &Option<Held>, part: &Part, row: u32) -> u32 {
-    match held {
-        Some(Held { first, end, .. }) if (*first..*end).contains(&row) => *end,
-        _ => {
-            let (first, rows) = part.span_of(part.index_of(row));
-            first + rows
-        }
     }
 }
 

@@ -1,0 +1,213 @@
+//! Phrases: words one after the other in a document's text.
+//!
+//! Postings say which documents have all words. The words of such documents that follow each other are looked through
+//! at once, from the first word of the first to the last of the last, and only where the phrase stands it is asked whose
+//! words these are: of common words nearly every document is a candidate, and hardly one has the phrase.
+use brooklet_kernel::{Bitmap, PairNumber, each_pair};
+use brooklet_segment::column::text::Text;
+use brooklet_segment::{ColumnHeader, Halt};
+
+use super::Found;
+use super::text::{Word, find_all, postings_of};
+use super::words::{StoredWords, WordReader};
+use crate::partition::View;
+use crate::plan::PhraseTest;
+use crate::reads::Reads;
+
+/// Documents with the words one after the other in one element, with the place of each first word.
+pub(crate) fn match_phrase(
+    column: &ColumnHeader,
+    phrase: &PhraseTest,
+    view: &View,
+    reads: &mut Reads,
+) -> Result<Found, Halt> {
+    let text = Text::of(column)?;
+    let mut sets = Vec::with_capacity(phrase.words.len());
+    let mut candidates = (*view.alive).clone();
+    let mut missing = false;
+    for tests in &phrase.words {
+        let found = find_all(&text, tests, view, reads).and_then(|words| {
+            narrow(&text, &words, view, reads, &mut candidates)?;
+            Ok(words)
+        });
+        match found {
+            Ok(words) => sets.push(words.iter().map(|word| word.number).collect::<Vec<u32>>()),
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing {
+        return Err(Halt::Missing);
+    }
+    let mut search = PhraseSearch { reader: WordReader::new(text, &view.segment), phrase, sets: &sets };
+    let mut places = Vec::new();
+    for run in candidates.runs() {
+        match search.run((run.start as u32, run.end as u32), reads, &mut places) {
+            Ok(()) => {}
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing { Err(Halt::Missing) } else { Ok(Found::Places(places)) }
+}
+
+/// Keeps of the candidates those with one of the words. A word that most documents have is not worth its postings.
+fn narrow(
+    text: &Text<'_>,
+    words: &[Word],
+    view: &View,
+    reads: &mut Reads,
+    candidates: &mut Bitmap,
+) -> Result<(), Halt> {
+    let documents = u64::from(view.segment.header.documents);
+    if words.iter().any(|word| u64::from(word.entry.documents) * 4 >= documents * 3) {
+        return Ok(());
+    }
+    let mut with_one = Bitmap::none(candidates.len());
+    postings_of(text, words, view, reads)?.iter().for_each(|(ordinal, _)| with_one.set(*ordinal as usize));
+    candidates.and(&with_one);
+    Ok(())
+}
+
+struct PhraseSearch<'a> {
+    reader: WordReader<'a>,
+    phrase: &'a PhraseTest,
+    /// For each word of the phrase the numbers it may have.
+    sets: &'a [Vec<u32>],
+}
+
+impl PhraseSearch<'_> {
+    /// Looks through documents that follow each other, `first..end`.
+    fn run(&mut self, (first, end): (u32, u32), reads: &mut Reads, places: &mut Vec<(u32, u32)>) -> Result<(), Halt> {
+        let from = self.reader.extent(first, reads)?.first_word;
+        let to = self.reader.extent(end - 1, reads)?.end_word;
+        let starts = self.starts_between(from, to, reads)?;
+        let (mut document, mut rest) = (first, &starts[..]);
+        while let Some(start) = rest.first() {
+            let (ordinal, extent) = self.reader.document_of(*start, (document, end), reads)?;
+            let own = rest.partition_point(|start| *start < extent.end_word).max(1);
+            let inside = rest[..own].iter().filter(|start| **start + self.sets.len() as u32 <= extent.end_word);
+            let own_starts = inside.map(|start| start.saturating_sub(extent.first_word));
+            if self.reader.text.several || self.phrase.starts || self.phrase.ends {
+                self.in_elements(ordinal, &own_starts.collect::<Vec<u32>>(), reads, places)?;
+            } else {
+                places.extend(own_starts.map(|start| (ordinal, start)));
+            }
+            (document, rest) = (ordinal, &rest[own..]);
+        }
+        Ok(())
+    }
+
+    /// Where among the words from `from` on before `to` the phrase begins, whatever documents they are of. All blocks
+    /// that are missing are noted before it halts.
+    fn starts_between(&mut self, from: u32, to: u32, reads: &mut Reads) -> Result<Vec<u32>, Halt> {
+        let beyond_first = (self.sets.len() as u32).saturating_sub(1);
+        let (mut starts, mut at, mut missing) = (Vec::new(), from, false);
+        while at < to {
+            let next = self.reader.end_of_block(at).min(to);
+            match self.reader.stored_words(at, next, reads) {
+                Ok(_) if missing => {}
+                Ok(StoredWords::Narrow(words)) => phrase_starts(words, self.sets, at, &mut starts),
+                Ok(StoredWords::Wide(words)) => phrase_starts(words, self.sets, at, &mut starts),
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
+            // What begins in this block and ends in another.
+            if !missing && next < to && beyond_first > 0 {
+                let first = next.saturating_sub(beyond_first).max(at);
+                let words = self.reader.words_between(first, next.saturating_add(beyond_first).min(to), reads);
+                match words {
+                    Ok(words) => {
+                        let before = starts.len();
+                        phrase_starts(words, self.sets, first, &mut starts);
+                        let across = |start: &u32| *start < next && *start + beyond_first >= next;
+                        let kept: Vec<u32> = starts.drain(before..).filter(across).collect();
+                        starts.extend(kept);
+                    }
+                    Err(Halt::Missing) => missing = true,
+                    Err(halt) => return Err(halt),
+                }
+            }
+            at = next;
+        }
+        if missing { Err(Halt::Missing) } else { Ok(starts) }
+    }
+
+    /// Keeps what stands in one element, at its start or its end if that is asked.
+    fn in_elements(
+        &mut self,
+        ordinal: u32,
+        starts: &[u32],
+        reads: &mut Reads,
+        places: &mut Vec<(u32, u32)>,
+    ) -> Result<(), Halt> {
+        let extent = self.reader.extent(ordinal, reads)?;
+        let mut occurrences = Vec::new();
+        self.reader.occurrences(extent, starts, reads, &mut occurrences)?;
+        let inside = starts.iter().zip(&occurrences);
+        let inside = inside.filter(|(_, at)| {
+            let end = at.position + self.sets.len() as u32;
+            let anchored = (!self.phrase.starts || at.position == 0) && (!self.phrase.ends || end == at.element_length);
+            end <= at.element_length && anchored
+        });
+        places.extend(inside.map(|(start, _)| (ordinal, *start)));
+        Ok(())
+    }
+}
+
+/// Adds where words follow each other that are one of each set; the first of `words` is at `first`. Where each of the
+/// first two words is the only one of its set, most places are passed over many at a time.
+fn phrase_starts<W>(words: &[W], sets: &[Vec<u32>], first: u32, starts: &mut Vec<u32>)
+where
+    W: PairNumber + TryFrom<u32> + Into<u32>,
+{
+    let holds = |from: usize, sets: &[Vec<u32>]| {
+        let words = &words[from..];
+        words.len() >= sets.len()
+            && words.iter().zip(sets).all(|(word, set)| set.binary_search(&(*word).into()).is_ok())
+    };
+    let mut begins = |at: usize, sets: &[Vec<u32>], behind: usize| {
+        if holds(at + behind, sets) {
+            starts.push(first + at as u32);
+        }
+    };
+    match sets {
+        [one, two, more @ ..] if one.len() == 1 && two.len() == 1 => {
+            let (Ok(one), Ok(two)) = (W::try_from(one[0]), W::try_from(two[0])) else { return };
+            each_pair(words, (one, two), |at| begins(at, more, 2));
+        }
+        _ => (0..words.len()).for_each(|at| begins(at, sets, 0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phrases_are_found_wherever_they_begin() {
+        // Words 0, 1, 2 in no order, over several times as many places as are looked at at once.
+        let words: Vec<u32> = (0..500u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) % 3).collect();
+        for sets in [vec![vec![0], vec![1]], vec![vec![1], vec![0], vec![2]], vec![vec![0, 2], vec![1]], vec![vec![2]]]
+        {
+            let is_here = |start: &usize| {
+                let set_of = |(offset, set): (usize, &Vec<u32>)| {
+                    words.get(start + offset).is_some_and(|word| set.contains(word))
+                };
+                sets.iter().enumerate().all(set_of)
+            };
+            let expected: Vec<u32> = (0..words.len()).filter(is_here).map(|start| 5 + start as u32).collect();
+            let (mut wide, mut narrow) = (Vec::new(), Vec::new());
+            phrase_starts(&words, &sets, 5, &mut wide);
+            assert_eq!(wide, expected, "{sets:?}");
+            phrase_starts(&words.iter().map(|word| *word as u16).collect::<Vec<_>>(), &sets, 5, &mut narrow);
+            assert_eq!(narrow, expected, "{sets:?}");
+            assert!(!expected.is_empty(), "{sets:?}");
+        }
+        let mut starts = Vec::new();
+        phrase_starts::<u16>(&[], &[vec![1], vec![2]], 0, &mut starts);
+        phrase_starts(&[1u16], &[vec![1], vec![2]], 0, &mut starts);
+        phrase_starts(&[1u32], &[vec![1], vec![2]], 0, &mut starts);
+        assert!(starts.is_empty());
+    }
+}

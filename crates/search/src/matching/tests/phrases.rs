@@ -1,0 +1,93 @@
+//! Phrases against a naive search: documents of a few words or of many over several blocks, some of them dead, words
+//! that nearly all have and words that few have. `BROOKLET_MATCHING_CASES` says how many phrases are asked.
+use brooklet_document::{Document, Value};
+
+use super::random::Random;
+use super::*;
+
+const PHRASES_OF_DOCUMENTS: usize = 20;
+
+/// The elements of each document, as words.
+type Texts = Vec<Vec<Vec<u32>>>;
+
+/// Of 70,000 different words numbers take four bytes instead of two.
+fn texts(random: &mut Random, several: bool, vocabulary: usize) -> Texts {
+    let documents = if random.once_in(3) { 1 + random.below(4) } else { 100 + random.below(400) };
+    let longest = random.one_of(&[3, 20, 300]);
+    let mut texts: Texts = Vec::new();
+    for _ in 0..documents {
+        // Lower numbers come more often.
+        let mut word = || (vocabulary as f64).powf(random.unit()) as u32 - 1;
+        let mut element = |length: usize| (0..length).map(|_| word()).collect::<Vec<u32>>();
+        let mut document = vec![element(longest / 2)];
+        if several {
+            document.push(element(2));
+            document.push(element(longest / 3));
+        }
+        let kept = random.below(document[0].len() + 1);
+        document[0].truncate(kept);
+        texts.push(document);
+    }
+    if vocabulary > 60_000 {
+        texts.push(vec![(0..vocabulary as u32).collect()]);
+    }
+    texts
+}
+
+fn document(number: usize, field: &str, elements: &[Vec<u32>]) -> Document {
+    let text =
+        |words: &Vec<u32>| Value::String(words.iter().map(|word| format!("w{word}")).collect::<Vec<_>>().join(" "));
+    let value = if field == "text" { text(&elements[0]) } else { Value::Array(elements.iter().map(text).collect()) };
+    Document { id: format!("id:n:t:g=a:{number:05}"), fields: vec![(field.to_owned(), value)] }
+}
+
+/// Where the phrase begins: number of the document, and of the word in it.
+fn naive(texts: &Texts, alive: &Bitmap, phrase: &[u32]) -> Vec<(u32, u32)> {
+    let mut places = Vec::new();
+    for (ordinal, elements) in texts.iter().enumerate().filter(|(ordinal, _)| alive.get(*ordinal)) {
+        let mut before = 0;
+        for words in elements {
+            let starts = words.windows(phrase.len()).enumerate().filter(|(_, window)| *window == phrase);
+            places.extend(starts.map(|(start, _)| (ordinal as u32, before + start as u32)));
+            before += words.len() as u32;
+        }
+    }
+    places
+}
+
+#[test]
+fn phrases_stand_where_a_naive_search_finds_them() {
+    let cases = std::env::var("BROOKLET_MATCHING_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES);
+    let deployed = deployed();
+    let mut found_places = 0;
+    for seed in 0..cases / 100 + 1 {
+        let mut random = Random::new(seed as u64);
+        let field = random.one_of(&["text", "lines"]);
+        let vocabulary = if seed % 50 == 0 { 70_000 } else { random.one_of(&[2, 4, 30, 1_000]) };
+        let texts = texts(&mut random, field == "lines", vocabulary);
+        let documents: Vec<Document> =
+            texts.iter().enumerate().map(|(number, elements)| document(number, field, elements)).collect();
+        let mut view = view(&deployed, &documents);
+        let mut alive = Bitmap::all(documents.len());
+        let dead = random.one_of(&[0, 3, 40]);
+        (0..documents.len()).filter(|_| dead > 0 && random.once_in(dead)).for_each(|ordinal| alive.clear(ordinal));
+        view.alive = Rc::new(alive);
+        for _ in 0..PHRASES_OF_DOCUMENTS {
+            let words = 2 + random.below(3);
+            let phrase: Vec<u32> =
+                (0..words).map(|_| (vocabulary.min(9) as f64).powf(random.unit()) as u32 - 1).collect();
+            let quoted = phrase.iter().map(|word| format!("\"w{word}\"")).collect::<Vec<_>>().join(", ");
+            let yql = format!("select * from t where {field} contains phrase({quoted})");
+            let properties = Properties::read(&[("yql".to_owned(), yql.clone())], b"").expect("properties");
+            let plan = compile(&deployed, &properties, 0).unwrap_or_else(|rejection| panic!("{yql}: {rejection}"));
+            let mut reads = Reads::new(Rc::new(RefCell::new(Residency::new(0))));
+            let matched = match_leaf(&plan.schemas[0].leaves[0], &view, &mut reads, &mut Vec::new());
+            let matched = matched.expect("all blocks are there");
+            let expected = naive(&texts, &view.alive, &phrase);
+            let [Found::Places(places)] = &matched.found[..] else { panic!("{:?}", matched.found) };
+            assert!(*places == expected, "seed {seed}, {yql}: {places:?} instead of {expected:?}");
+            found_places += expected.len();
+        }
+    }
+    assert!(found_places > cases, "{found_places} places");
+}
