@@ -73,6 +73,11 @@ impl Reads {
         self.work_left = STEP_WORK;
     }
 
+    /// The work the step may still do, in bytes looked at.
+    pub(crate) fn work_left(&mut self) -> &mut usize {
+        &mut self.work_left
+    }
+
     /// Some work of the step was done.
     pub(crate) fn work(&mut self, bytes: usize) {
         self.work_left = self.work_left.saturating_sub(bytes);

@@ -282,7 +282,7 @@ impl Settling<'_> {
             let rule = Rule {
                 distance: near.distance,
                 exclusion_distance: near.exclusion_distance,
-                element_gap: self.plan.profile.fields[field.0 as usize].element_gap,
+                element_gap: self.plan.fields()[field.0 as usize].element_gap,
                 ordered: near.ordered,
             };
             windows.push((field, rule.windows(&terms, &negatives)));

@@ -1,25 +1,27 @@
 //! Regular expressions as `matches` has them: found anywhere in a value, in time linear in its length, with no case
 //! unless the field is cased.
 //!
-//! The engine knows the letters of ASCII in both cases. Others are made lower case in expression and value alike.
+//! The engine is our own, over the parser of crate `regex-syntax`: a search can rest in the middle of a value, so that
+//! the largest one under the dearest expression holds nobody up. Classes (`\w`, `[[:alpha:]]`) and edges of words are of
+//! ASCII, and so is the case of letters; others are made lower case in expression and value alike.
+mod class;
+mod program;
+mod search;
+
+use std::rc::Rc;
+
 use brooklet_task::limits::PATTERN_BYTES;
 use brooklet_task::{Code, Rejection};
-use regex_lite::{Regex, RegexBuilder};
-
-/// Bytes a compiled expression may take; it bounds repetitions of repetitions.
-const COMPILED_BYTES: usize = 1 << 18;
-/// Groups inside of groups.
-const NESTING: u32 = 50;
+use program::Program;
+use search::Progress;
 
 /// A compiled expression.
 #[derive(Debug)]
 pub(crate) struct Pattern {
-    regex: Regex,
+    program: Program,
     lowers: bool,
     /// Whether case counts.
     pub(crate) cased: bool,
-    /// Bytes of the expression.
-    pub(crate) length: usize,
     /// A run of letters that stands in every value the expression is found in, whatever their case.
     pub(crate) literal: Option<String>,
 }
@@ -38,51 +40,41 @@ impl Pattern {
         if pattern.len() > PATTERN_BYTES {
             return Err(refuse(&format!("it has {} bytes, at most {PATTERN_BYTES} are allowed", pattern.len())));
         }
-        if let Some(at) = unicode_class(pattern) {
-            let at = pattern[..at].chars().count() + 1;
-            return Err(refuse(&format!(
-                "classes of characters by their Unicode property (\\p, at character {at}) are not supported"
-            )));
-        }
         let lowers = !cased && !pattern.is_ascii();
-        let regex = compile(pattern, cased, COMPILED_BYTES).map_err(|error| {
-            let place = fault_of(pattern, cased).map_or(String::new(), |at| format!(", at character {at}"));
-            refuse(&format!("{error}{place}"))
+        // Lowering keeps the number of characters: places are told in them.
+        let written = if lowers { lowered(pattern) } else { pattern.to_owned() };
+        let (text, origins) = unquoted(&written);
+        let program = Program::new(&text, cased).map_err(|fault| {
+            let place = fault.at.map_or(String::new(), |at| {
+                let character = origins.get(text[..at].chars().count()).copied();
+                format!(", at character {}", character.unwrap_or_else(|| pattern.chars().count()) + 1)
+            });
+            refuse(&format!("{}{place}", fault.reason))
         })?;
-        Ok(Pattern { regex, lowers, cased, length: pattern.len(), literal: literal_of(pattern) })
+        Ok(Pattern { program, lowers, cased, literal: literal_of(pattern) })
+    }
+}
+
+/// A search for an expression, in one value after the other.
+#[derive(Debug)]
+pub(crate) struct PatternSearch {
+    pattern: Rc<Pattern>,
+    progress: Progress,
+}
+
+impl PatternSearch {
+    pub(crate) fn new(pattern: Rc<Pattern>) -> PatternSearch {
+        PatternSearch { pattern, progress: Progress::default() }
     }
 
-    /// Whether it is found in a value.
-    pub(crate) fn is_in(&self, value: &str) -> bool {
-        if self.lowers && !value.is_ascii() {
-            return self.regex.is_match(&lowered(value));
+    /// Whether it is found in a value. Takes from `work` what that costs; nothing if it was not enough: asked again about
+    /// the same value, it goes on where it was.
+    pub(crate) fn is_in(&mut self, value: &str, work: &mut usize) -> Option<bool> {
+        if self.pattern.lowers {
+            return self.progress.find(&self.pattern.program, value, work, lower);
         }
-        self.regex.is_match(value)
+        self.progress.find(&self.pattern.program, value, work, |character| character)
     }
-}
-
-/// The compiled expression, of so many bytes at most. Letters outside ASCII are in lower case where case does not count.
-fn compile(pattern: &str, cased: bool, bytes: usize) -> Result<Regex, regex_lite::Error> {
-    let text = if !cased && !pattern.is_ascii() { lowered(pattern) } else { pattern.to_owned() };
-    RegexBuilder::new(&unquoted(&text)).case_insensitive(!cased).size_limit(bytes).nest_limit(NESTING).build()
-}
-
-/// The character, from 1, at which an expression that is none goes wrong: after the longest of its beginnings that is one.
-/// Nothing if it is too large: then all of it is at fault.
-fn fault_of(pattern: &str, cased: bool) -> Option<usize> {
-    // What is too large was read without fault. With no room at all that is soon known: each beginning costs its reading.
-    let is_one = |beginning: &&str| compile(beginning, cased, 0).map_or_else(|error| is_of_size(&error), |_| true);
-    if is_one(&pattern) {
-        return None;
-    }
-    let mut beginnings = pattern.char_indices().rev().map(|(end, _)| &pattern[..end]);
-    let longest = beginnings.find(is_one);
-    longest.map(|beginning| beginning.chars().count() + 1)
-}
-
-/// Whether an expression was refused for its size and not for how it is written.
-fn is_of_size(error: &regex_lite::Error) -> bool {
-    error.to_string().contains("size")
 }
 
 /// The longest run of letters that nothing in the expression can do without; nothing if it has alternatives or flags.
@@ -129,62 +121,64 @@ fn literal_of(pattern: &str) -> Option<String> {
     (best.chars().count() > 1).then_some(best)
 }
 
+/// A letter outside ASCII in lower case, if that is one letter.
+fn lower(character: char) -> char {
+    if character.is_ascii() {
+        return character;
+    }
+    let mut lower = character.to_lowercase();
+    match (lower.next(), lower.next()) {
+        (Some(one), None) => one,
+        _ => character,
+    }
+}
+
 /// The text with letters outside ASCII in lower case, one by one.
 fn lowered(text: &str) -> String {
-    let lower = |c: char| {
-        let mut lower = c.to_lowercase();
-        match (lower.next(), lower.next()) {
-            (Some(one), None) => one,
-            _ => c,
-        }
-    };
-    text.chars().map(|c| if c.is_ascii() { c } else { lower(c) }).collect()
+    text.chars().map(lower).collect()
 }
 
-/// The expression with what stands between `\Q` and `\E` escaped, which the engine does not know.
-fn unquoted(pattern: &str) -> String {
-    let mut out = String::new();
-    let mut rest = pattern;
-    while let Some(at) = find_quote(rest) {
-        out.push_str(&rest[..at]);
-        let quoted = &rest[at + 2..];
-        let (text, after) = quoted.split_once("\\E").unwrap_or((quoted, ""));
-        out.push_str(&regex_lite::escape(text));
-        rest = after;
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Where a class by Unicode property stands: `\\p` or `\\P`, not escaped and not quoted.
-fn unicode_class(pattern: &str) -> Option<usize> {
-    let (mut at, bytes) = (0, pattern.as_bytes());
-    while let Some(found) = pattern[at..].find('\\') {
-        let slash = at + found;
-        at = match bytes.get(slash + 1)? {
-            b'p' | b'P' => return Some(slash),
-            b'Q' => slash + 2 + pattern[slash + 2..].find("\\E")? + 2,
-            byte if byte.is_ascii() => slash + 2,
-            // Behind a character of several bytes.
-            _ => slash + 1,
-        };
-    }
-    None
-}
-
-/// Where `\Q` stands that is not itself escaped.
-fn find_quote(pattern: &str) -> Option<usize> {
-    let mut bytes = pattern.bytes().enumerate();
-    while let Some((at, byte)) = bytes.next() {
-        if byte == b'\\' && bytes.next()?.1 == b'Q' {
-            return Some(at);
+/// The expression with what stands between `\Q` and `\E` escaped, which the parser does not know; and of each character
+/// the number it had in the expression.
+fn unquoted(pattern: &str) -> (String, Vec<usize>) {
+    let (mut out, mut origins) = (String::new(), Vec::new());
+    let mut characters = pattern.chars().enumerate().peekable();
+    let mut quoted = false;
+    while let Some((number, character)) = characters.next() {
+        let after = characters.peek().map(|(_, after)| *after);
+        match (character, after) {
+            ('\\', Some('E')) if quoted => {
+                quoted = false;
+                characters.next();
+            }
+            ('\\', Some('Q')) if !quoted => {
+                quoted = true;
+                characters.next();
+            }
+            // Another escape: what is escaped begins no quotation.
+            ('\\', Some(_)) if !quoted => {
+                out.push(character);
+                origins.push(number);
+                let (number, escaped) = characters.next().unwrap_or((number, character));
+                out.push(escaped);
+                origins.push(number);
+            }
+            _ => {
+                if quoted && regex_syntax::is_meta_character(character) {
+                    out.push('\\');
+                    origins.push(number);
+                }
+                out.push(character);
+                origins.push(number);
+            }
         }
     }
-    None
+    (out, origins)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::random::Random;
     use super::*;
 
     #[test]
@@ -211,9 +205,13 @@ mod tests {
         }
     }
 
+    fn is_in(pattern: Pattern, value: &str) -> bool {
+        PatternSearch::new(Rc::new(pattern)).is_in(value, &mut usize::MAX.clone()).unwrap()
+    }
+
     #[test]
     fn case_and_quotes() {
-        let finds = |pattern: &str, cased: bool, value: &str| Pattern::new(pattern, cased).unwrap().is_in(value);
+        let finds = |pattern: &str, cased: bool, value: &str| is_in(Pattern::new(pattern, cased).unwrap(), value);
         assert!(finds("^s.*y$", false, "Story"));
         assert!(!finds("^s.*y$", true, "Story"));
         assert!(finds("É+", false, "caféé"));
@@ -227,19 +225,24 @@ mod tests {
         assert!(message(r"aé\\\p{L}").contains("at character 5"), "{}", message(r"aé\\\p{L}"));
         assert!(message(r"\Qp\E\PL").contains("at character 6"));
         assert!(finds(r"\Q\p{L}\E", false, r"\p{L}") && finds(r"\\p", false, r"\p"));
-        // What is wrong begins where the longest beginning that is an expression ends.
         for (wrong, at) in [
             ("(", 1),
             ("(a)(b", 4),
             ("ab)", 3),
             ("a{2,1}", 2),
-            ("é[z-a]", 2),
+            ("é[z-a]", 3),
             ("ab\\8", 3),
             ("*a", 1),
-            ("x(?<n", 2),
+            ("x(?<n", 6),
             (r"\Qa(\E(", 7),
             ("abc(?=d)", 4),
         ] {
+            let message = message(wrong);
+            assert!(message.ends_with(&format!(", at character {at}")), "{wrong}: {message}");
+        }
+        for (wrong, at) in
+            [("a(?u:b)", 4), ("a(?R)b", 4), ("[a[b]]", 3), ("a[b&&c]", 3), (r"[\pL]", 2), ("a{2", 2), ("(?i", 4)]
+        {
             let message = message(wrong);
             assert!(message.ends_with(&format!(", at character {at}")), "{wrong}: {message}");
         }
@@ -247,5 +250,98 @@ mod tests {
         for wrong in ["(", "a{2,1}", "[z-a]", "(?<n", r"\8", "((((((((((((a{99}){99}){99}){99}))))))))"] {
             assert!(Pattern::new(wrong, false).is_err(), "{wrong}");
         }
+    }
+
+    const PARTS: [&str; 41] = [
+        "a",
+        "b",
+        "é",
+        "B",
+        " ",
+        "\n",
+        ".",
+        "^",
+        "$",
+        "\\b",
+        "\\B",
+        "\\A",
+        "\\z",
+        "\\w",
+        "\\W",
+        "\\d",
+        "\\s",
+        "\\S",
+        "[ab]",
+        "[^a]",
+        "[a-cé]",
+        "[[:alpha:]_]",
+        "[^\\w-]",
+        "(",
+        "(",
+        "(?:",
+        "(?i:",
+        "(?i)b",
+        "(?s).",
+        "(?m)^",
+        "(?-i)B",
+        ")",
+        ")",
+        "|",
+        "*",
+        "+",
+        "?",
+        "{2}",
+        "{1,3}",
+        "{0,2}",
+        "{2,}",
+    ];
+    const VALUES: [&str; 12] =
+        ["", "a", "ab", "aab", "B A\nb", "é", "aé b", "abcabc", "É\n\na", "_1 2-b", "bbbb aaaa", "A\u{212a}a"];
+
+    /// Random expressions of what expressions are made of: the same are refused, and the rest found in the same values,
+    /// as by another engine, however often the search rests.
+    #[test]
+    fn another_engine_finds_the_same() {
+        let mut random = Random::new(5);
+        let (mut found, mut refused, mut rests) = (0, 0, 0);
+        for _ in 0..30_000 {
+            let pattern: String = (0..1 + random.below(7)).map(|_| random.one_of(&PARTS)).collect();
+            let cased = random.once_in(2);
+            let theirs = regex_lite::RegexBuilder::new(&pattern).case_insensitive(!cased).build();
+            let ours = Program::new(&pattern, cased);
+            assert_eq!(ours.is_ok(), theirs.is_ok(), "{pattern}: {:?}, {:?}", ours.err(), theirs.err());
+            let (Ok(ours), Ok(theirs)) = (ours, theirs) else {
+                refused += 1;
+                continue;
+            };
+            let mut progress = Progress::default();
+            for value in VALUES {
+                let is_in = loop {
+                    let mut work = 1 + random.below(6);
+                    match progress.find(&ours, value, &mut work, |character| character) {
+                        Some(is_in) => break is_in,
+                        None => rests += 1,
+                    }
+                };
+                assert_eq!(is_in, theirs.is_match(value), "{pattern:?} in {value:?}, cased {cased}");
+                found += usize::from(is_in);
+            }
+        }
+        assert!(found > 10_000 && refused > 1_000 && rests > 10_000, "{found}, {refused}, {rests}");
+    }
+
+    /// However large the program and the value, a rest comes soon.
+    #[test]
+    fn a_large_value_is_searched_in_bounded_steps() {
+        let pattern = Rc::new(Pattern::new("(x{1,40}){1,40}y", false).unwrap());
+        let mut search = PatternSearch::new(pattern);
+        let mut value = "x".repeat(5_000);
+        let mut steps = 0;
+        while search.is_in(&value, &mut 100_000) != Some(false) {
+            steps += 1;
+        }
+        assert!(steps > 50, "{steps}");
+        value.push('Y');
+        assert_eq!(search.is_in(&value, &mut usize::MAX.clone()), Some(true));
     }
 }

@@ -12,7 +12,8 @@ use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part, ValuePlace, each_v
 use brooklet_task::Rejection;
 use brooklet_text::Fuzzy;
 
-use super::walk::Walk;
+use super::pattern::PatternSearch;
+use super::walk::{Inside, Walk};
 use super::words::WordReader;
 use super::{Found, number};
 use crate::partition::View;
@@ -31,30 +32,44 @@ pub(crate) fn match_values(
     walk: &mut Walk,
 ) -> Result<Found, Halt> {
     let text = Text::of(column)?;
-    let work = work_per_byte(test);
     if let (ValueTest::Fuzzy { fuzzy, .. }, true) = (test, text.whole) {
         let mut fuzzy = fuzzy.clone();
         // Words of such a column are whole values, in lower case unless it is cased: as fuzzy comparison has them.
         let accept = |word: &[u8]| std::str::from_utf8(word).is_ok_and(|word| fuzzy.matches(word));
-        return super::text::match_words_where(column, view, reads, walk, (work, accept));
+        return super::text::match_words_where(column, view, reads, walk, (1, accept));
     }
+    let mut asks = Asks::of(test, walk);
+    let found = match_each(column, test, &mut asks, view, reads, walk);
+    if let Asks::Pattern(search) = asks {
+        walk.search = Some(search);
+    }
+    found
+}
+
+fn match_each(
+    column: &ColumnHeader,
+    test: &ValueTest,
+    asks: &mut Asks,
+    view: &View,
+    reads: &mut Reads,
+    walk: &mut Walk,
+) -> Result<Found, Halt> {
     let max_bytes = max_bytes(column);
     let strings =
         view.segment.header.columns.iter().find(|other| {
             other.spec.field == column.spec.field && matches!(other.spec.kind, ColumnKind::Strings { .. })
         });
-    let mut asks = Asks::of(test);
     if let Some(strings) = strings {
-        let accept = |value: &str| asks.about(cut(value, max_bytes));
-        if accept_strings(strings, view, reads, walk, (work, accept))? {
+        let accept = |value: &str, reads: &mut Reads| asks.about(cut(value, max_bytes), reads);
+        if accept_strings(strings, view, reads, walk, accept)? {
             return strings_in(strings, walk.strings.clone(), view, reads);
         }
     }
     if walk.candidates.is_none() {
         walk.candidates = Some(candidates(column, test, view, reads, walk)?);
     }
-    scan(column, (work, walk), view, reads, &mut |value, place, out| {
-        if asks.about(cut(value, max_bytes)) {
+    scan(column, walk, view, reads, &mut |value, place, out, reads| {
+        if asks.about(cut(value, max_bytes), reads)? {
             out.push(Occurrence {
                 element: place.element,
                 position: 0,
@@ -62,7 +77,7 @@ pub(crate) fn match_values(
                 element_weight: place.weight,
             });
         }
-        1
+        Some(1)
     })
 }
 
@@ -83,32 +98,31 @@ fn candidates(
     }
 }
 
-/// How much work a byte of a value is. Of an expression it grows with its length: each of its places may be where it is.
-fn work_per_byte(test: &ValueTest) -> usize {
-    match test {
-        ValueTest::Fuzzy { .. } => 1,
-        ValueTest::Pattern(pattern) => 4 + pattern.length / 4,
-    }
-}
-
 /// A test with the memory it works in.
-enum Asks<'a> {
+enum Asks {
     Fuzzy(Box<Fuzzy>),
-    Pattern(&'a super::pattern::Pattern),
+    Pattern(PatternSearch),
 }
 
-impl<'a> Asks<'a> {
-    fn of(test: &'a ValueTest) -> Asks<'a> {
+impl Asks {
+    /// Goes on with a search that is in the middle of a value.
+    fn of(test: &ValueTest, walk: &mut Walk) -> Asks {
         match test {
             ValueTest::Fuzzy { fuzzy, .. } => Asks::Fuzzy(Box::new(fuzzy.clone())),
-            ValueTest::Pattern(pattern) => Asks::Pattern(pattern),
+            ValueTest::Pattern(pattern) => {
+                Asks::Pattern(walk.search.take().unwrap_or_else(|| PatternSearch::new(pattern.clone())))
+            }
         }
     }
 
-    fn about(&mut self, value: &str) -> bool {
+    /// Whether it holds for a value; nothing if the work of the step was not enough to know: it is to be asked again.
+    fn about(&mut self, value: &str, reads: &mut Reads) -> Option<bool> {
         match self {
-            Asks::Fuzzy(fuzzy) => fuzzy.matches(value),
-            Asks::Pattern(pattern) => pattern.is_in(value),
+            Asks::Fuzzy(fuzzy) => {
+                reads.work(value.len());
+                Some(fuzzy.matches(value))
+            }
+            Asks::Pattern(search) => search.is_in(value, reads.work_left()),
         }
     }
 }
@@ -132,30 +146,35 @@ pub(super) fn match_strings(column: &ColumnHeader, key: &str, view: &View, reads
     strings_in(column, accepted.into_iter().collect(), view, reads)
 }
 
-/// Collects the numbers of the strings of a column for which `accept` holds, ascending. A byte of a string is so much
-/// work. `false` if some were too long to be kept whole: then the strings do not tell.
+/// Collects the numbers of the strings of a column for which `accept` holds, ascending. `false` if some were too long to
+/// be kept whole: then the strings do not tell.
 fn accept_strings(
     column: &ColumnHeader,
     view: &View,
     reads: &mut Reads,
     walk: &mut Walk,
-    (work, mut accept): (usize, impl FnMut(&str) -> bool),
+    mut accept: impl FnMut(&str, &mut Reads) -> Option<bool>,
 ) -> Result<bool, Halt> {
     let Some(dictionary) = column.parts.first() else { return Ok(false) };
     let blocks = blocks_of(dictionary, view, reads)?;
     for (index, block) in blocks.iter().enumerate().skip(walk.strings_block as usize) {
         let words = DictionaryBlock::read(block.bytes())?;
         let first = i64::from(dictionary.span_of(index as u32).0);
-        if (0..words.len()).any(|at| words.word(at).len() + 4 > WORD_BYTES) {
+        if walk.strings_next == 0 && (0..words.len()).any(|at| words.word(at).len() + 4 > WORD_BYTES) {
             return Ok(false);
         }
-        if reads.is_tired() {
-            return Err(Halt::Missing);
+        for at in walk.strings_next..words.len() {
+            if reads.is_tired() {
+                return Err(Halt::Missing);
+            }
+            match accept(&String::from_utf8_lossy(words.word(at)), reads) {
+                Some(true) => walk.strings.push(first + at as i64),
+                Some(false) => {}
+                None => return Err(Halt::Missing),
+            }
+            walk.strings_next = at + 1;
         }
-        let accepted = (0..words.len()).filter(|at| accept(&String::from_utf8_lossy(words.word(*at))));
-        walk.strings.extend(accepted.map(|at| first + at as i64));
-        walk.strings_block = index as u32 + 1;
-        reads.work(block.len().saturating_mul(work));
+        (walk.strings_block, walk.strings_next) = (index as u32 + 1, 0);
     }
     Ok(true)
 }
@@ -247,7 +266,8 @@ pub(crate) fn match_text(
     }
     let max_bytes = max_bytes(column);
     let finder = brooklet_kernel::Needle::new(needle.as_bytes());
-    scan(column, (1, walk), view, reads, &mut |value, place, out| {
+    scan(column, walk, view, reads, &mut |value, place, out, reads| {
+        reads.work(value.len());
         let visible: String = cut(value, max_bytes).chars().filter(|c| *c >= ' ' || matches!(c, '\n' | '\t')).collect();
         let folded = text::normalise(&visible, Normalizing::LowercaseAndFold);
         let runs = separator_runs(&folded);
@@ -257,7 +277,7 @@ pub(crate) fn match_text(
             let (element, element_weight) = (place.element, place.weight);
             out.push(Occurrence { element, position, element_length, element_weight });
         }
-        element_length
+        Some(element_length)
     })
 }
 
@@ -275,14 +295,17 @@ fn separator_runs(text: &str) -> Vec<usize> {
     runs
 }
 
-/// Asks `each` about every text of the candidates' field, as the source has it: it adds occurrences and says how long
-/// the element is. A byte of a text is so much work.
+/// Adds the occurrences in a text and says how long the element is; nothing if the step's work ended before: it is to be
+/// asked about the same text again.
+type AskEach<'a> = &'a mut dyn FnMut(&str, ValuePlace, &mut Vec<Occurrence>, &mut Reads) -> Option<u32>;
+
+/// Asks `each` about every text of the candidates' field, as the source has it.
 fn scan(
     column: &ColumnHeader,
-    (work, walk): (usize, &mut Walk),
+    walk: &mut Walk,
     view: &View,
     reads: &mut Reads,
-    each: &mut dyn FnMut(&str, ValuePlace, &mut Vec<Occurrence>) -> u32,
+    each: AskEach<'_>,
 ) -> Result<Found, Halt> {
     let path = &column.spec.field;
     let field = path.split('.').next().unwrap_or(path);
@@ -299,14 +322,22 @@ fn scan(
             Err(Halt::Missing) => break,
             Err(halt) => return Err(halt),
         };
-        let (mut occurrences, mut length, mut bytes) = (Vec::new(), 0, 0);
+        let (inside, mut number, mut rests) = (&mut walk.inside, 0, false);
         each_value(&document, path, &mut |value, place| {
-            if let brooklet_document::Value::String(text) = value {
-                length += each(text, place, &mut occurrences);
-                bytes += text.len();
+            let brooklet_document::Value::String(text) = value else { return };
+            number += 1;
+            if rests || number <= inside.values {
+                return;
+            }
+            match each(text, place, &mut inside.occurrences, reads) {
+                Some(length) => (inside.values, inside.length) = (number, inside.length + length),
+                None => rests = true,
             }
         });
-        reads.work(bytes.saturating_mul(work));
+        if rests {
+            return Err(Halt::Missing);
+        }
+        let Inside { occurrences, length, .. } = std::mem::take(&mut walk.inside);
         walk.kept.push(*ordinal, occurrences, length);
         walk.next += 1;
     }

@@ -1,5 +1,8 @@
 //! How far the matching of a leaf got in a segment. What looks at every value may take longer than a step should: it
 //! rests when the step's work is done, and goes on from here.
+use brooklet_rank::match_data::Occurrence;
+
+use super::pattern::PatternSearch;
 use super::text::Word;
 use super::{Found, Kept};
 
@@ -13,11 +16,24 @@ pub(crate) struct Walk {
     /// Words of the dictionary that were accepted, and the first block that was not looked at.
     pub(super) words: Vec<Word>,
     pub(super) words_block: u32,
-    /// Numbers of strings that were accepted, and the first block that was not looked at.
+    /// Numbers of strings that were accepted, and the first that was not looked at, with its block.
     pub(super) strings: Vec<i64>,
     pub(super) strings_block: u32,
+    pub(super) strings_next: usize,
     /// Documents to be looked at one by one, what was found in them, and the first that was not looked at.
     pub(super) candidates: Option<Vec<u32>>,
     pub(super) kept: Kept,
     pub(super) next: usize,
+    /// What was found in the values of that document which were looked at.
+    pub(super) inside: Inside,
+    /// The search that may be in the middle of a value.
+    pub(super) search: Option<PatternSearch>,
+}
+
+/// The way through the values of one document.
+#[derive(Default)]
+pub(super) struct Inside {
+    pub(super) values: usize,
+    pub(super) occurrences: Vec<Occurrence>,
+    pub(super) length: u32,
 }
