@@ -25,6 +25,7 @@ mod yql;
 
 pub use flatten::flatten;
 pub use grouping::{json_grouping, parse_grouping};
+pub use number::range_of_text;
 pub use print::{Form, tree_text, yql_text};
 pub use select::{Select, parse_select, select_fields};
 pub use sorting::parse_sorting;

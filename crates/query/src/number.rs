@@ -70,6 +70,12 @@ pub(crate) fn display_float(value: f64) -> String {
     if digits.contains('.') { scientific } else { format!("{digits}.0E{exponent}") }
 }
 
+/// The range that a text is where a number is asked for: `5`, `<5`, `>5`, `[1;5]`, `<1;5>` …; `None` if it is none.
+#[must_use]
+pub fn range_of_text(text: &str) -> Option<(Bound, Bound)> {
+    parse_expression(text).map(|range| (range.low, range.high))
+}
+
 /// Reads an expression; `None` if it is none.
 pub(crate) fn parse_expression(text: &str) -> Option<Range> {
     let text = text.trim();

@@ -4,14 +4,14 @@ use std::rc::Rc;
 use brooklet_document::embedding::Embeddings;
 use brooklet_document::json::TensorFormat;
 use brooklet_query::tree::Query;
-use brooklet_rank::match_data::RankProperties;
+use brooklet_rank::match_data::{FieldInfo, RankProperties};
 use brooklet_schema::SignificanceModel;
 use brooklet_task::{Code, Issues, Rejection, limits};
 
 use crate::analysis::Analysis;
 use crate::bind::bind;
 use crate::collapse::Collapse;
-use crate::deployed::{Deployed, DeployedSchema};
+use crate::deployed::{Deployed, DeployedProfile, DeployedSchema};
 use crate::embedded_inputs;
 use crate::grouping;
 use crate::inputs::Inputs;
@@ -265,6 +265,7 @@ fn for_schema(
         terms: bound.terms,
         phases: Phases::of(&profile.profile, is_limited(&rank_properties), properties)?,
         profile: profile.clone(),
+        fields: with_gaps(properties, profile)?,
         rank_properties,
         analysis,
         inputs,
@@ -272,6 +273,28 @@ fn for_schema(
         models: models.clone(),
         item: query.item.clone(),
     })
+}
+
+/// The fields as ranking and matching know them, where the request gives other gaps between their elements.
+fn with_gaps(properties: &Properties, profile: &DeployedProfile) -> Result<Option<Rc<[FieldInfo]>>, Rejection> {
+    const PREFIX: &str = "ranking.elementGap.";
+    let mut fields: Option<Vec<FieldInfo>> = None;
+    for (field, text) in properties.beginning(PREFIX) {
+        let gap = match text.trim() {
+            "infinity" => None,
+            number => Some(number.parse::<i32>().map(|gap| gap.max(0) as u32).map_err(|_| {
+                let (name, text) = (Rejection::quote(field), Rejection::quote(text));
+                let reason =
+                    format!("Element gap value for field '{name}' could not be converted from '{text}' to integer");
+                properties.refuse(&format!("{PREFIX}{field}"), &reason)
+            })?),
+        };
+        let known = fields.get_or_insert_with(|| profile.fields.clone()).iter_mut().find(|known| known.name == field);
+        if let Some(known) = known {
+            known.element_gap = gap;
+        }
+    }
+    Ok(fields.map(Rc::from))
 }
 
 /// The significance model for the words of the query, if the request or the rank profile of its schemas wants one.
@@ -316,7 +339,10 @@ fn freshness(properties: &Properties, now: i64) -> Result<Option<i64>, Rejection
         }
         None => text.parse::<i64>().ok(),
     };
-    let refused = || properties.refuse(NAME, &format!("'{}' is no time", Rejection::quote(text)));
+    let refused = || {
+        let message = format!("Datetime reference could not be converted from '{}' to long", Rejection::quote(text));
+        Rejection::new(Code::InvalidQueryParameter, message)
+    };
     time.map(Some).ok_or_else(refused)
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use brooklet_document::embedding::Embeddings;
 use brooklet_document::json::read_query_tensor;
 use brooklet_document::{Tensor, TensorType, parse_literal};
-use brooklet_rank::Value;
+use brooklet_rank::{FeatureName, FeatureType, Value};
 use brooklet_schema::InputType;
 use brooklet_task::{Code, Rejection};
 
@@ -19,6 +19,8 @@ pub(crate) struct Inputs {
     values: BTreeMap<String, Value>,
     /// Those that only stand for a declared input which nobody set: zero, or a tensor without cells of its own.
     unset: BTreeSet<String>,
+    /// Texts of values that stand for other features, by the feature's name without spaces.
+    overrides: BTreeMap<String, String>,
 }
 
 impl Inputs {
@@ -54,7 +56,41 @@ impl Inputs {
                 .map_err(|reason| cannot_set(&parameter, &name, &text, declared, profile, reason))?;
             inputs.set(name, value);
         }
+        for (feature, text, given) in properties.overrides() {
+            // Functions are part of the expressions that call them.
+            if feature.starts_with("rankingExpression(")
+                || ["firstPhase", "secondPhase", "globalPhase"].contains(&feature)
+            {
+                let message =
+                    format!("'{}': only features can be given values, not functions", Rejection::quote(given));
+                return Err(Rejection::new(Code::Unsupported, message));
+            }
+            inputs.overrides.insert(without_spaces(feature), text.trim().to_owned());
+        }
         Ok(inputs)
+    }
+
+    /// The value that the request gives for a feature instead of what would be computed.
+    ///
+    /// # Errors
+    /// If it is not of the feature's type.
+    pub(crate) fn instead_of(&self, name: &FeatureName, of: &FeatureType) -> Result<Option<Value>, Rejection> {
+        if self.overrides.is_empty() {
+            return Ok(None);
+        }
+        let name = name.to_string();
+        let Some(text) = self.overrides.get(&without_spaces(&name)) else { return Ok(None) };
+        let refuse = |because: String| {
+            let message = format!("Could not set 'ranking.features.{name}' to '{}': {because}", Rejection::quote(text));
+            Rejection::new(Code::IllegalQuery, message)
+        };
+        match of {
+            FeatureType::Tensor(of) => {
+                let tensor = read_query_tensor(of, text).map_err(|rejection| refuse(rejection.message))?;
+                Ok(Some(tensor_value(tensor)))
+            }
+            _ => number(text).map(|number| Some(Value::Number(number))).ok_or_else(|| refuse("it is no number".into())),
+        }
     }
 
     fn set(&mut self, name: String, value: Value) {
@@ -98,6 +134,10 @@ fn read(text: &str, declared: Option<&InputType>) -> Result<Value, Option<Reject
             None => Ok(Value::Number(brooklet_rank::text_hash(trimmed.trim_matches(['"', '\''])))),
         },
     }
+}
+
+fn without_spaces(name: &str) -> String {
+    name.chars().filter(|c| *c != ' ').collect()
 }
 
 fn number(text: &str) -> Option<f64> {

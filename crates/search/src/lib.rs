@@ -21,6 +21,7 @@ mod global_phase;
 mod grouped;
 mod grouping;
 mod inputs;
+mod known_parameters;
 mod lane;
 mod listing;
 mod matching;

@@ -2,7 +2,7 @@
 use std::rc::Rc;
 
 use brooklet_query::tree::Item;
-use brooklet_rank::match_data::{FieldId, QueryTerms, RankProperties};
+use brooklet_rank::match_data::{FieldId, FieldInfo, QueryTerms, RankProperties};
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_task::Issues;
 use brooklet_text::Languages;
@@ -250,6 +250,8 @@ pub(crate) struct SchemaPlan {
     pub(crate) labeled: Vec<Labeled>,
     pub(crate) terms: QueryTerms,
     pub(crate) profile: Rc<DeployedProfile>,
+    /// The profile's fields, if the request changes something about them.
+    pub(crate) fields: Option<Rc<[FieldInfo]>>,
     pub(crate) inputs: Inputs,
     /// Name of the summary class.
     pub(crate) summary_class: String,
@@ -263,6 +265,13 @@ pub(crate) struct SchemaPlan {
     pub(crate) models: Rc<GivenOutputs>,
     /// The query as it was written: what dynamic summaries mark.
     pub(crate) item: Item,
+}
+
+impl SchemaPlan {
+    /// What is known of fields, by their numbers.
+    pub(crate) fn fields(&self) -> &[FieldInfo] {
+        self.fields.as_deref().unwrap_or(&self.profile.fields)
+    }
 }
 
 /// What is asked for, over all schemas.

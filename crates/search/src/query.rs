@@ -15,11 +15,8 @@ use crate::request::Properties;
 /// The query of a request: its YQL, its JSON `select`, or its `query`.
 pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Query, Rejection> {
     let indexes = SearchedIndexes(deployed);
-    let grammar = match properties.value("model.type") {
-        Some(name) => Grammar::named(name)
-            .ok_or_else(|| properties.refuse("model.type", &format!("No query type '{}'", Rejection::quote(name))))?,
-        None => Grammar::WEAK_AND,
-    };
+    let is_yql = properties.value("model.type") == Some("yql");
+    let grammar = if is_yql { Grammar::WEAK_AND } else { grammar(properties)? };
     let user_query = properties.value("model.queryString").map(|text| UserQuery {
         text,
         grammar,
@@ -31,12 +28,17 @@ pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Quer
         indexes: &indexes,
         linguistics: &Words,
         user_query,
-        input_grammar: Grammar::WEAK_AND,
+        input_grammar: if properties.is_on("model.type.isYqlDefault", false) { grammar } else { Grammar::WEAK_AND },
     };
     let yql = properties.value("yql").filter(|yql| !yql.trim().is_empty());
+    if is_yql && yql.is_some() && user_query.is_some() {
+        let message = "A 'query' of type yql beside another in 'yql' is not supported";
+        return Err(Rejection::new(Code::Unsupported, message));
+    }
     let mut query = match (yql, user_query, selection(properties, yql.is_some())?) {
         (None, _, Some(select)) => parse_select(&select, &around)?,
         (Some(yql), _, _) => parse_yql(yql, &around)?,
+        (None, Some(query), None) if is_yql => parse_yql(query.text, &around)?,
         (None, Some(query), None) => Query::of(parse_user_query(&query, &around)?),
         (None, None, None) => {
             let message = "Null query: the request has no 'yql', no 'query' and no 'select.where'";
@@ -46,6 +48,10 @@ pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Quer
     if let Some(recall) = properties.value("recall").filter(|recall| !recall.trim().is_empty()) {
         query.item = parse_recall(query.item, recall, &around)?;
     }
+    if let Some(fields) = properties.value("presentation.summaryFields") {
+        let names = fields.split([',', ' ']).filter(|name| !name.is_empty());
+        query.fields.extend(names.map(str::to_owned));
+    }
     if let Some(fields) = properties.value("select.fields").filter(|_| query.fields.is_empty()) {
         query.fields = select_fields(fields)?;
     }
@@ -54,6 +60,29 @@ pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Quer
         query.grouping.push(RawGrouping { text: text.to_owned(), continuations: Vec::new(), place });
     }
     Ok(query)
+}
+
+/// How `query` is read: by `model.type`, and what its parts say otherwise.
+fn grammar(properties: &Properties) -> Result<Grammar, Rejection> {
+    let unknown = |name: &str, what: &str| {
+        let value = Rejection::quote(properties.value(name).unwrap_or(""));
+        properties.refuse(name, &format!("No query {what} '{value}'"))
+    };
+    let mut grammar = match properties.value("model.type") {
+        Some(name) => Grammar::named(name).ok_or_else(|| unknown("model.type", "type"))?,
+        None => Grammar::WEAK_AND,
+    };
+    for part in ["composite", "tokenization", "syntax"] {
+        let name = format!("model.type.{part}");
+        if let Some(value) = properties.value(&name) {
+            grammar = grammar.with(part, value).ok_or_else(|| unknown(&name, &format!("type {part}")))?;
+        }
+    }
+    if !grammar.is_valid() {
+        let message = "Failed parsing query: Linguistics tokenization can only be combined with syntax none";
+        return Err(Rejection::new(Code::BadRequest, message));
+    }
+    Ok(grammar)
 }
 
 /// The query in JSON, if there is one; it cannot stand beside another.

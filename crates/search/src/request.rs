@@ -9,7 +9,7 @@ use crate::deployed::Deployed;
 use crate::render::Rendering;
 
 /// Aliases of parameters, matched in any case (query-api, parameters).
-const ALIASES: [(&str, &str); 34] = [
+const ALIASES: [(&str, &str); 35] = [
     ("count", "hits"),
     ("start", "offset"),
     ("default-index", "model.defaultIndex"),
@@ -44,6 +44,7 @@ const ALIASES: [(&str, &str); 34] = [
     ("user", "user"),
     ("jsoncallback", "jsoncallback"),
     ("weakand.replace", "weakAnd.replace"),
+    ("location", "ranking.location"),
 ];
 
 /// Prefixes of full names that mean the same as another.
@@ -87,6 +88,7 @@ impl Properties {
         let mut rendering = Rendering::accepted(accept);
         let properties = Properties::read(&properties, body).and_then(|mut properties| {
             properties.apply(&deployed.application.query_profiles)?;
+            crate::known_parameters::check(&properties)?;
             rendering = Rendering::of(&properties, accept)?;
             Ok(properties)
         });
@@ -203,6 +205,16 @@ impl Properties {
             Some((given.clone(), feature.to_owned(), value.clone()))
         });
         inputs.collect()
+    }
+
+    /// Values for features that the core would compute: name of the feature, text; the name as given.
+    pub(crate) fn overrides(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.entries.iter().filter_map(|(name, given, value)| {
+            let feature = ["ranking.features.", "input."].iter().find_map(|prefix| name.strip_prefix(prefix))?;
+            // A name without parentheses is no feature but somebody's own parameter.
+            let is_feature = feature.contains('(') && !feature.starts_with("query(") || name.starts_with("ranking.");
+            is_feature.then_some((feature, value.as_str(), given.as_str()))
+        })
     }
 
     /// Parameters whose names begin so, without that beginning.

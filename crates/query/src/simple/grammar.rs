@@ -72,6 +72,12 @@ impl Grammar {
         })
     }
 
+    /// Whether its parts go together.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.tokenization != Tokenization::Linguistics || self.syntax == Syntax::None
+    }
+
     /// The grammar with one part (`composite`, `tokenization`, `syntax`) replaced by a value's name; `None` if there is
     /// no such part or value.
     #[must_use]

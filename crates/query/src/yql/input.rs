@@ -6,7 +6,7 @@ use super::scope::{Built, Scope, fault};
 use super::syntax::Node;
 use crate::annotations::Annotations;
 use crate::limited::check_length;
-use crate::simple::{self, Composite, Grammar, Tokenization};
+use crate::simple::{self, Composite, Grammar};
 use crate::tree::{Item, Operator};
 
 impl Builder<'_> {
@@ -139,7 +139,7 @@ fn grammar(default: Grammar, scope: &Scope<'_>) -> Built<Grammar> {
             grammar = changed.ok_or_else(|| fault(scope.node, format!("No query type {part} '{quoted}'")))?;
         }
     }
-    if grammar.tokenization == Tokenization::Linguistics && grammar.syntax != simple::Syntax::None {
+    if !grammar.is_valid() {
         return Err(fault(scope.node, "Linguistics tokenization can only be combined with syntax none"));
     }
     Ok(grammar)

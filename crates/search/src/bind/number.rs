@@ -26,6 +26,14 @@ pub(super) fn number_of_text(text: &str, kind: NumberKind) -> Option<NumberTest>
     Some(range(&NumberTerm { field: String::new(), text: text.to_owned(), low, high, hit_limit: None }, kind))
 }
 
+/// A word as a number or, where it is written so (`<5`, `[1;5]`), a range of numbers.
+pub(super) fn numbers_of_word(text: &str, kind: NumberKind) -> Option<NumberTest> {
+    number_of_text(text, kind).or_else(|| {
+        let (low, high) = brooklet_query::range_of_text(text)?;
+        Some(range(&NumberTerm { field: String::new(), text: text.to_owned(), low, high, hit_limit: None }, kind))
+    })
+}
+
 /// A range with both ends included, in the arithmetic of the column.
 pub(super) fn range(term: &NumberTerm, kind: NumberKind) -> NumberTest {
     if kind.is_integer() {

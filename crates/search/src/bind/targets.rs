@@ -12,7 +12,7 @@ use brooklet_text::FuzzyOptions;
 
 use super::Binder;
 use super::names::Searched;
-use super::number::{number_kind, number_of_text, range};
+use super::number::{number_kind, number_of_text, numbers_of_word, range};
 use crate::matching::pattern::Pattern;
 use crate::plan::{
     How, NumberTest, PhraseTest, PositionTest, Scoring, Target, Test, ValueTest, WeightedKeys, WeightedTest, WordTest,
@@ -90,7 +90,7 @@ impl Binder<'_> {
                     targets.push(searched.target(spec, self.text_test(&searched.field, term.kind, &text, stems)));
                 }
             } else if let Some(spec) = self.number_column(&searched.field)
-                && let Some(test) = number_of_text(&term.text, number_kind(&spec))
+                && let Some(test) = numbers_of_word(&term.text, number_kind(&spec))
             {
                 targets.push(searched.target(spec, Test::Number(test)));
             }

@@ -105,6 +105,9 @@ impl Binder<'_> {
     fn kind(&mut self, name: &FeatureName, feature_type: &FeatureType) -> Result<Kind, Rejection> {
         let parameter = name.parameters.first().map_or("", String::as_str);
         let zero = Kind::Given(Value::Number(0.0));
+        if let Some(value) = self.plan.inputs.instead_of(name, feature_type)? {
+            return Ok(Kind::Given(value));
+        }
         Ok(match name.name.as_str() {
             _ if home(&name.name) == Some(Home::MatchData) => {
                 let nearest = if name.name == "matches" { self.nearest_of("field", parameter) } else { Vec::new() };

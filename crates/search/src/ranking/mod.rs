@@ -135,10 +135,8 @@ pub(crate) struct Ranker {
 
 /// Makes features ready for the plan's query.
 fn prepare(plan: &SchemaPlan, names: &[FeatureName], statistics: &dyn Statistics) -> Result<FeatureSet, Rejection> {
-    let environment = FeatureEnvironment {
-        statistics,
-        ..FeatureEnvironment::new(&plan.profile.fields, &plan.terms, &plan.rank_properties)
-    };
+    let environment =
+        FeatureEnvironment { statistics, ..FeatureEnvironment::new(plan.fields(), &plan.terms, &plan.rank_properties) };
     let requests = names.iter().map(|name| FeatureRequest {
         name: &name.name,
         parameters: &name.parameters,
