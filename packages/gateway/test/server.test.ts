@@ -327,12 +327,13 @@ describe("HTTP/2 without TLS on the same port", () => {
   });
 
   test("a client that only resets its streams is sent away", async () => {
-    const { port } = await start({ connectionLimits: { streamResets: 20 } });
+    const { port, cluster } = await start({ connectionLimits: { streamResets: 20 } });
+    cluster.gate = new Promise(() => {});
     const session = http2.connect(`http://localhost:${port}`);
     session.on("error", () => {});
     const goneAway = new Promise<number>((resolve) => session.on("goaway", resolve));
     for (let index = 0; index < 100 && !session.destroyed; index += 1) {
-      const stream = session.request({ ":path": "/document/v1/ns/mail/group/u1/slow", ":method": "POST" });
+      const stream = session.request({ ":path": PATH });
       stream.on("error", () => {});
       setImmediate(() => stream.close(http2.constants.NGHTTP2_CANCEL));
       await new Promise((next) => setTimeout(next, 1));

@@ -8,10 +8,13 @@ import type { Socket } from "node:net";
 import { ServiceError } from "@brooklet/wire";
 import { plainFailure } from "../failure.ts";
 import type { ConnectionLimits } from "./connection-limits.ts";
-import type { Incoming, Outgoing, Surroundings } from "./node-call.ts";
+import { Http1Call } from "./http1-call.ts";
+import { Http2Call } from "./http2-call.ts";
+import type { NodeCall, Surroundings } from "./node-call.ts";
+import { SendClock } from "./sending.ts";
 
 /** Answers one request of either protocol. */
-export type RequestHandler = (incoming: Incoming, outgoing: Outgoing, surroundings: Surroundings) => void;
+export type CallHandler = (call: NodeCall) => void;
 
 /** The first bytes of HTTP/2; no method of HTTP/1.1 begins like them. */
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n");
@@ -21,6 +24,7 @@ const HEADER_SLACK_BYTES = 16 * 1024;
 const STREAM_WINDOW_BYTES = 1 << 20;
 const CONNECTION_WINDOW_BYTES = 4 << 20;
 const SESSION_MEMORY_MIB = 16;
+const EXPECTATION_FAILED = 417;
 
 /** What the listener must know of the gateway's limits. */
 export interface HeaderLimits {
@@ -32,18 +36,21 @@ export interface HeaderLimits {
 /** A port that is listened on. */
 export class Listener implements Surroundings {
   readonly limits: ConnectionLimits;
+  readonly sendClock: SendClock;
   draining = false;
+  readonly #handler: CallHandler;
   readonly #http1: http.Server;
   readonly #http2: http2.Http2Server;
   readonly #undecided = new Set<Socket>();
   readonly #sessions = new Set<http2.ServerHttp2Session>();
   readonly #byAddress = new Map<string, number>();
 
-  constructor(handler: RequestHandler, limits: ConnectionLimits, headers: HeaderLimits) {
+  constructor(handler: CallHandler, limits: ConnectionLimits, headers: HeaderLimits) {
     this.limits = limits;
-    const onRequest = (incoming: Incoming, outgoing: Outgoing): void => handler(incoming, outgoing, this);
-    this.#http1 = this.#makeHttp1(onRequest, headers);
-    this.#http2 = this.#makeHttp2(onRequest, headers);
+    this.sendClock = new SendClock(limits);
+    this.#handler = handler;
+    this.#http1 = this.#makeHttp1(headers);
+    this.#http2 = this.#makeHttp2(headers);
   }
 
   /** Begins to listen; gives the port, which the system chooses if `port` is 0. */
@@ -75,8 +82,10 @@ export class Listener implements Surroundings {
     clearTimeout(cutting);
   }
 
-  #makeHttp1(onRequest: http.RequestListener, headers: HeaderLimits): http.Server {
+  #makeHttp1(headers: HeaderLimits): http.Server {
     const limits = this.limits;
+    const onRequest: http.RequestListener = (incoming, outgoing) =>
+      this.#handler(new Http1Call(incoming, outgoing, this));
     const server = http.createServer(
       {
         maxHeaderSize: headers.targetBytes + headers.headerBytes + HEADER_SLACK_BYTES,
@@ -102,23 +111,17 @@ export class Listener implements Surroundings {
     return server;
   }
 
-  #makeHttp2(
-    onRequest: (incoming: http2.Http2ServerRequest, outgoing: http2.Http2ServerResponse) => void,
-    headers: HeaderLimits,
-  ): http2.Http2Server {
-    const server = http2.createServer(
-      {
-        maxHeaderListPairs: headers.headerCount + 8,
-        maxSessionMemory: SESSION_MEMORY_MIB,
-        settings: {
-          maxConcurrentStreams: this.limits.streams,
-          maxHeaderListSize: headers.targetBytes + headers.headerBytes + HEADER_SLACK_BYTES,
-          initialWindowSize: STREAM_WINDOW_BYTES,
-        },
+  /** Streams are taken as they are: a listener of requests would have Node dress each up as one of HTTP/1.1. */
+  #makeHttp2(headers: HeaderLimits): http2.Http2Server {
+    const server = http2.createServer({
+      maxHeaderListPairs: headers.headerCount + 8,
+      maxSessionMemory: SESSION_MEMORY_MIB,
+      settings: {
+        maxConcurrentStreams: this.limits.streams,
+        maxHeaderListSize: headers.targetBytes + headers.headerBytes + HEADER_SLACK_BYTES,
+        initialWindowSize: STREAM_WINDOW_BYTES,
       },
-      onRequest,
-    );
-    server.on("checkContinue", onRequest);
+    });
     // A broken connection is the client's affair; without a listener it would end the process.
     server.on("sessionError", () => {});
     server.on("session", (session) => this.#watch(session));
@@ -175,7 +178,7 @@ export class Listener implements Surroundings {
     socket.once("close", forget);
   }
 
-  /** Keeps track of an HTTP/2 connection, closes it when idle, and ends one that only resets its streams. */
+  /** Serves an HTTP/2 connection, closes it when idle, and ends one that only resets its streams. */
   #watch(session: http2.ServerHttp2Session): void {
     this.#sessions.add(session);
     session.once("close", () => this.#sessions.delete(session));
@@ -184,20 +187,22 @@ export class Listener implements Surroundings {
     session.setTimeout(this.limits.idleTimeoutMs, () => session.close());
     let resets = 0;
     let windowStart = performance.now();
-    session.on("stream", (stream) => {
-      stream.once("close", () => {
-        if (stream.rstCode === http2.constants.NGHTTP2_NO_ERROR) return;
-        if (performance.now() - windowStart > RESET_WINDOW_MS) {
-          windowStart = performance.now();
-          resets = 0;
-        }
-        resets += 1;
-        if (resets > this.limits.streamResets && !session.destroyed) {
-          session.goaway(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
-          // The frame has to be on its way before the connection is cut.
-          setImmediate(() => session.destroy());
-        }
-      });
+    const onReset = (): void => {
+      if (performance.now() - windowStart > RESET_WINDOW_MS) {
+        windowStart = performance.now();
+        resets = 0;
+      }
+      resets += 1;
+      if (resets > this.limits.streamResets && !session.destroyed) {
+        session.goaway(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
+        // The frame has to be on its way before the connection is cut.
+        setImmediate(() => session.destroy());
+      }
+    };
+    session.on("stream", (stream, headers, _flags, rawHeaders: readonly string[] = []) => {
+      const call = new Http2Call({ stream, headers, rawHeaders }, this, onReset);
+      if (headers.expect === undefined || headers.expect.toLowerCase() === "100-continue") this.#handler(call);
+      else stream.respond({ ":status": EXPECTATION_FAILED }, { endStream: true });
     });
   }
 }

@@ -9,8 +9,7 @@ import { createGateway, type Gateway, type GatewayOptions } from "../gateway.ts"
 import { DEFAULT_LIMITS } from "../limits.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
 import { nodeGunzip } from "./gunzip.ts";
-import { Listener, type RequestHandler } from "./listener.ts";
-import { callFromNode } from "./node-call.ts";
+import { type CallHandler, Listener } from "./listener.ts";
 
 /** How to serve. */
 export interface ServerOptions extends Omit<GatewayOptions, "cluster" | "containerPort" | "gunzip"> {
@@ -78,7 +77,7 @@ export async function startServer(cluster: Cluster, options: ServerOptions): Pro
   };
 }
 
-function listenerOf(handler: RequestHandler, options: ServerOptions): Listener {
+function listenerOf(handler: CallHandler, options: ServerOptions): Listener {
   const connectionLimits = { ...DEFAULT_CONNECTION_LIMITS, ...options.connectionLimits };
   return new Listener(handler, connectionLimits, { ...DEFAULT_LIMITS, ...options.limits });
 }
@@ -92,13 +91,13 @@ export function isLoopback(host: string): boolean {
 /** The routes look only at the call, so that one `Request` can stand for all. */
 const ANY_REQUEST: Request = new Request("http://localhost/");
 
-function handlerOf(gateway: Gateway): RequestHandler {
-  return async (incoming, outgoing, surroundings) => {
+function handlerOf(gateway: Gateway): CallHandler {
+  return async (call) => {
     try {
-      await gateway.app.fetch(ANY_REQUEST, { call: callFromNode(incoming, outgoing, surroundings) });
+      await gateway.app.fetch(ANY_REQUEST, { call });
     } catch {
       // Only sending an answer can fail here, and then there is nobody to tell.
-      outgoing.socket?.destroy();
+      call.cut();
     }
   };
 }

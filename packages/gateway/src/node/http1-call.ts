@@ -1,0 +1,85 @@
+/** A call over HTTP/1.1. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Reply } from "../call.ts";
+import { disconnected, type NodeCall, readParts, readWhole, type Surroundings } from "./node-call.ts";
+import { writeParts } from "./sending.ts";
+
+/** One request and its answer on a connection. */
+export class Http1Call implements NodeCall {
+  readonly method: string;
+  readonly target: string;
+  readonly headerCount: number;
+  readonly headerBytes: number;
+  readonly #incoming: IncomingMessage;
+  readonly #outgoing: ServerResponse;
+  readonly #surroundings: Surroundings;
+  #gone: AbortController | undefined;
+
+  constructor(incoming: IncomingMessage, outgoing: ServerResponse, surroundings: Surroundings) {
+    const { method = "GET", url = "/", rawHeaders } = incoming;
+    [this.method, this.target, this.headerCount] = [method, url, rawHeaders.length / 2];
+    let headerBytes = 0;
+    for (const text of rawHeaders) headerBytes += text.length;
+    this.headerBytes = headerBytes;
+    [this.#incoming, this.#outgoing, this.#surroundings] = [incoming, outgoing, surroundings];
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#incoming.headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  // Few routes look at it, so it is made when one does.
+  get gone(): AbortSignal {
+    if (this.#gone === undefined) {
+      this.#gone = new AbortController();
+      if (this.#outgoing.destroyed) this.#leave();
+      else this.#outgoing.once("close", () => this.#leave());
+    }
+    return this.#gone.signal;
+  }
+
+  body(limitBytes: number): Promise<Uint8Array> {
+    this.#continue();
+    return readWhole(this.#incoming, limitBytes);
+  }
+
+  stream(): AsyncIterable<Uint8Array> {
+    this.#continue();
+    return readParts(this.#incoming);
+  }
+
+  send({ status, headers, body, close }: Reply): void {
+    const out = this.#outgoing;
+    const { draining, sendClock } = this.#surroundings;
+    const isOpen = !out.destroyed && !out.headersSent;
+    const ending = close === true || draining ? { connection: "close" } : {};
+    if (typeof body !== "string" && !(body instanceof Uint8Array)) {
+      if (isOpen) out.writeHead(status, { ...headers, ...ending });
+      // Begun even where nobody listens any more: it is by its end that the parts let go of what they hold.
+      void writeParts(out, body, this, sendClock.partTimeoutMs);
+      return;
+    }
+    if (!isOpen) return;
+    const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    const length = status === 204 ? {} : { "content-length": bytes.length };
+    out.writeHead(status, { ...headers, ...length, ...ending });
+    out.end(bytes);
+    if (out.writableFinished) return;
+    sendClock.begin(this, bytes.length);
+    out.once("close", () => sendClock.end(this));
+  }
+
+  cut(): void {
+    this.#outgoing.socket?.destroy();
+  }
+
+  #leave(): void {
+    if (!this.#outgoing.writableEnded) this.#gone?.abort(disconnected());
+  }
+
+  /** The body is wanted: a client that asked beforehand is told so. */
+  #continue(): void {
+    if (this.#incoming.headers.expect?.toLowerCase() === "100-continue") this.#outgoing.writeContinue();
+  }
+}

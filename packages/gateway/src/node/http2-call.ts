@@ -1,0 +1,122 @@
+/**
+ * A call over HTTP/2: one stream of Node's own, without the objects of HTTP/1.1 that Node can put around it. They cost
+ * more than the rest of the way from the socket to a partition.
+ */
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import type { Reply } from "../call.ts";
+import { disconnected, type NodeCall, readParts, readWhole, type Surroundings } from "./node-call.ts";
+import { writeParts } from "./sending.ts";
+
+/** A request as the session gives it. */
+export interface Http2Request {
+  readonly stream: ServerHttp2Stream;
+  readonly headers: IncomingHttpHeaders;
+  /** Names and values as they came, the ones that begin with `:` too. */
+  readonly rawHeaders: readonly string[];
+}
+
+/** One request and its answer on a stream. */
+export class Http2Call implements NodeCall {
+  readonly method: string;
+  readonly target: string;
+  readonly headerCount: number;
+  readonly headerBytes: number;
+  readonly #stream: ServerHttp2Stream;
+  readonly #headers: IncomingHttpHeaders;
+  readonly #surroundings: Surroundings;
+  readonly #onReset: () => void;
+  #gone: AbortController | undefined;
+  #isAnswered = false;
+  #isCut = false;
+
+  /** `onReset` is told if the client takes the request back, or breaks it off. */
+  constructor({ stream, headers, rawHeaders }: Http2Request, surroundings: Surroundings, onReset: () => void) {
+    this.method = headers[":method"] ?? "GET";
+    this.target = headers[":path"] ?? "/";
+    this.headerCount = rawHeaders.length / 2;
+    let headerBytes = 0;
+    for (const text of rawHeaders) headerBytes += text.length;
+    this.headerBytes = headerBytes;
+    [this.#stream, this.#headers, this.#surroundings, this.#onReset] = [stream, headers, surroundings, onReset];
+    // A broken stream is the client's affair; without a listener it would end the process.
+    stream.on("error", ignore);
+    stream.on("close", () => this.#closed());
+  }
+
+  header(name: string): string | undefined {
+    // HTTP/2 names the host in a header of its own, which wins over `host`.
+    const value = (name === "host" ? this.#headers[":authority"] : undefined) ?? this.#headers[name];
+    return Array.isArray(value) ? value.join(", ") : value;
+  }
+
+  // Few routes look at it, so it is made when one does.
+  get gone(): AbortSignal {
+    if (this.#gone === undefined) {
+      this.#gone = new AbortController();
+      if (this.#stream.destroyed) this.#leave();
+    }
+    return this.#gone.signal;
+  }
+
+  body(limitBytes: number): Promise<Uint8Array> {
+    this.#continue();
+    return readWhole(this.#stream, limitBytes);
+  }
+
+  async *stream(): AsyncGenerator<Uint8Array> {
+    this.#continue();
+    yield* readParts(this.#stream);
+    // A stream that the client resets ends like one that is whole.
+    if (this.#stream.aborted) throw disconnected();
+  }
+
+  send({ status, headers, body, close }: Reply): void {
+    const stream = this.#stream;
+    const isOpen = !stream.destroyed && !stream.closed && !stream.headersSent;
+    if (typeof body !== "string" && !(body instanceof Uint8Array)) {
+      if (isOpen) stream.respond({ ...headers, ":status": status });
+      // Begun even where nobody listens any more: it is by its end that the parts let go of what they hold.
+      void writeParts(stream, body, this, this.#surroundings.sendClock.partTimeoutMs).then(() => {
+        this.#isAnswered = true;
+      });
+      return;
+    }
+    if (!isOpen) return;
+    this.#isAnswered = true;
+    const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    if (status === 204) {
+      stream.respond({ ...headers, ":status": status }, { endStream: true });
+    } else {
+      // To `HEAD` as much is promised as `GET` would be given.
+      stream.respond({ ...headers, ":status": status, "content-length": bytes.length });
+      if (this.method !== "HEAD") stream.end(bytes);
+    }
+    // The rest of a body that will not be read is refused without calling it an error.
+    if (close === true) stream.once("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
+    this.#surroundings.sendClock.begin(this, bytes.length);
+  }
+
+  cut(): void {
+    this.#isCut = true;
+    this.#stream.destroy(new Error("the answer was not sent to its end"));
+  }
+
+  #closed(): void {
+    this.#surroundings.sendClock.end(this);
+    this.#leave();
+    if (this.#stream.rstCode !== constants.NGHTTP2_NO_ERROR && !this.#isCut) this.#onReset();
+  }
+
+  #leave(): void {
+    if (!this.#isAnswered) this.#gone?.abort(disconnected());
+  }
+
+  /** The body is wanted: a client that asked beforehand is told so. */
+  #continue(): void {
+    const { expect } = this.#headers;
+    if (expect?.toLowerCase() !== "100-continue" || this.#stream.destroyed || this.#stream.headersSent) return;
+    this.#stream.additionalHeaders({ ":status": 100 });
+  }
+}
+
+function ignore(): void {}
