@@ -280,7 +280,8 @@ export class Core implements Engine {
     input?: Uint8Array,
   ): Task<Output> {
     const instance = this.#live();
-    const raw = instance.call(() => instance.core.open(kind, request.finish(), input));
+    // The module copies the request: nothing of it is held here.
+    const raw = request.finishFor((written) => instance.call(() => instance.core.open(kind, written, input)));
     return new CoreTask(instance, raw, decode);
   }
 

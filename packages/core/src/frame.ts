@@ -7,15 +7,42 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const TWO_32 = 2 ** 32;
 
+interface Memory {
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+}
+
+const FIRST_BYTES = 256;
+/** What a writer may leave to the next at most: one large request must not hold its memory for ever. */
+const SPARE_BYTES_MAX = 64 << 10;
+/** Texts up to here are looked at letter by letter, which is faster than to have them encoded. */
+const SHORT_TEXT = 64;
+/** The memory of a writer that is done with. */
+let spare: Memory | undefined;
+
 /** Appends numbers, bytes and texts to a growing buffer. */
 export class Writer {
-  #bytes: Uint8Array = new Uint8Array(256);
-  #view: DataView = new DataView(this.#bytes.buffer);
+  #bytes: Uint8Array;
+  #view: DataView;
   #length = 0;
+
+  constructor() {
+    const { bytes, view } = spare ?? memory(FIRST_BYTES);
+    [this.#bytes, this.#view, spare] = [bytes, view, undefined];
+  }
 
   /** What was written; the writer must not be used again. */
   finish(): Uint8Array {
     return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** What `use` makes of what was written, which nobody holds afterwards: its memory is the next writer's. */
+  finishFor<Result>(use: (written: Uint8Array) => Result): Result {
+    try {
+      return use(this.finish());
+    } finally {
+      if (this.#bytes.length <= SPARE_BYTES_MAX) spare = { bytes: this.#bytes, view: this.#view };
+    }
   }
 
   u8(value: number): this {
@@ -55,7 +82,19 @@ export class Writer {
   }
 
   text(value: string): this {
-    return this.bytes(encoder.encode(value));
+    if (value.length > SHORT_TEXT) return this.bytes(encoder.encode(value));
+    const before = this.#length;
+    this.varint(value.length);
+    const at = this.#take(value.length);
+    for (let index = 0; index < value.length; index += 1) {
+      const code = value.charCodeAt(index);
+      if (code >= 0x80) {
+        this.#length = before;
+        return this.bytes(encoder.encode(value));
+      }
+      this.#bytes[at + index] = code;
+    }
+    return this;
   }
 
   /** Makes room for `count` bytes and returns where they go. The buffer may be another one afterwards. */
@@ -63,13 +102,17 @@ export class Writer {
     const at = this.#length;
     this.#length += count;
     if (this.#length > this.#bytes.length) {
-      const larger = new Uint8Array(Math.max(this.#length, this.#bytes.length * 2));
-      larger.set(this.#bytes.subarray(0, at));
-      this.#bytes = larger;
-      this.#view = new DataView(larger.buffer);
+      const { bytes, view } = memory(Math.max(this.#length, this.#bytes.length * 2));
+      bytes.set(this.#bytes.subarray(0, at));
+      [this.#bytes, this.#view] = [bytes, view];
     }
     return at;
   }
+}
+
+function memory(length: number): Memory {
+  const bytes = new Uint8Array(length);
+  return { bytes, view: new DataView(bytes.buffer) };
 }
 
 /** Reads what a `Writer`, or the core, wrote. Reading past the end is a defect and throws. */

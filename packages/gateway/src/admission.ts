@@ -35,12 +35,16 @@ export class Admission {
     return this.#waiters.length;
   }
 
-  /** Takes a place, at once or when one is free. Each success must be followed by one `leave`. */
-  async enter(): Promise<void> {
+  /** Takes a place: at once, or when what it gives is settled. Each success must be followed by one `leave`. */
+  enter(): Promise<void> | undefined {
     if (this.#running < this.#limits.running) {
       this.#running += 1;
-      return;
+      return undefined;
     }
+    return this.#wait();
+  }
+
+  async #wait(): Promise<void> {
     if (this.#waiters.length >= this.#limits.queued) throw queueFull(this.#waiters.length);
     await new Promise<void>((admit, refuse) => {
       const timer = setTimeout(() => {

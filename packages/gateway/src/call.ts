@@ -17,7 +17,7 @@ export interface Call {
   readonly gone: AbortSignal;
   /** The body as sent, part by part as it is taken. Throws if the client goes away before its end. */
   stream(): AsyncIterable<Uint8Array>;
-  /** Sends an answer by itself, where the platform has a shorter way than a `Response`. */
+  /** Sends an answer by itself, where the platform has a shorter way than a `Response`. Does not throw. */
   readonly send?: (reply: Reply) => void;
 }
 

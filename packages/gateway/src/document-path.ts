@@ -28,32 +28,34 @@ export interface DocumentPath {
 
 /** Reads a raw path. Nothing: there is no such path. Throws when a name in it is not acceptable. */
 export function parseDocumentPath(raw: string): DocumentPath | undefined {
-  const [document, version, ...segments] = pathSegments(raw);
-  if (document !== "document" || version !== "v1") return undefined;
-  if (segments.length === 0) return { raw };
-  const [rawNamespace, rawType, rawKind, ...rest] = segments;
-  if (rawNamespace === undefined || rawType === undefined || rawKind === undefined) return undefined;
+  const segments = pathSegments(raw);
+  if (segments[0] !== "document" || segments[1] !== "v1") return undefined;
+  if (segments.length === 2) return { raw };
+  const [, , namespace, type, rawKind, rawGroup] = segments;
+  if (namespace === undefined || type === undefined || rawKind === undefined) return undefined;
   const kind = decodeForm(rawKind);
-  if (kind === "docid") return assemble(raw, [rawNamespace, rawType], undefined, rest);
-  const [rawGroup, ...local] = rest;
+  const names = { raw, namespace, type };
+  if (kind === "docid") return assemble(names, undefined, segments.slice(5));
   if (rawGroup === undefined) return undefined;
-  if (kind === "group") return assemble(raw, [rawNamespace, rawType], groupOf(decodeForm(rawGroup)), local);
+  const local = segments.slice(6);
+  if (kind === "group") return assemble(names, groupOf(decodeForm(rawGroup)), local);
   if (kind !== "number") return undefined;
-  return assemble(raw, [rawNamespace, rawType], numberOf(decodeForm(rawGroup), local.length > 0), local);
+  return assemble(names, numberOf(decodeForm(rawGroup), local.length > 0), local);
 }
 
 function assemble(
-  raw: string,
-  names: readonly [namespace: string, type: string],
+  names: { readonly raw: string; readonly namespace: string; readonly type: string },
   group: PathGroup | undefined,
   rawLocal: readonly string[],
 ): DocumentPath {
-  const namespace = plainName(decodeForm(names[0]), "namespace", /[:]/);
-  const type = plainName(decodeForm(names[1]), "document type", /[:]/);
+  const { raw } = names;
+  const namespace = plainName(decodeForm(names.namespace), "namespace", /[:]/);
+  const type = plainName(decodeForm(names.type), "document type", /[:]/);
   const place = group === undefined ? { raw, namespace, type } : { raw, namespace, type, group };
   if (rawLocal.length === 0) return place;
-  const local = rawLocal.map(decodeForm).join("/");
-  return { ...place, id: legalText(`id:${namespace}:${type}:${group?.idPart ?? ""}:${local}`) };
+  const local = rawLocal.length === 1 ? decodeForm(rawLocal[0] ?? "") : rawLocal.map(decodeForm).join("/");
+  const id = legalText(`id:${namespace}:${type}:${group?.idPart ?? ""}:${local}`);
+  return group === undefined ? { raw, namespace, type, id } : { raw, namespace, type, group, id };
 }
 
 /**

@@ -69,6 +69,13 @@ export interface Gateway {
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
 }
 
+/** Who answers a call. */
+interface Route {
+  readonly kind: RequestKind;
+  readonly answer: (call: Call) => Promise<Reply> | Reply;
+  readonly onDefect: DefectListener;
+}
+
 /** Sent instead of a response that the platform has sent already. */
 const SENT: Response = new Response(null);
 
@@ -96,8 +103,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   const onDefect = options.onDefect ?? (() => {});
   const deployment = new Deployment(options.cluster, limits.packageSessions);
   const app = new Hono<{ Bindings: GatewayBindings }>({ getPath: routingPath });
-  const mount = (path: string, kind: RequestKind, answer: (call: Call) => Promise<Reply> | Reply): void => {
-    app.all(path, (honoContext) => respond(honoContext, kind, context, answer));
+  const mount = (path: string, kind: RequestKind, answer: Route["answer"]): void => {
+    app.all(path, (honoContext) => respond(honoContext, { kind, answer, onDefect }, context));
   };
   mount("/document/v1/*", "document", (call) => answerDocument(call, context, onDefect));
   mount("/brooklet/v1/feed", "document", (call) => answerFeed(call, context, onDefect));
@@ -109,10 +116,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     mount(path, "other", read);
     if (path.startsWith("/state/")) mount(`${path}/`, "other", read);
   }
-  app.notFound((honoContext) => respond(honoContext, "other", context, nothingHere));
-  app.onError((error, honoContext) =>
-    respond(honoContext, "other", context, () => plainFailure(serviceErrorOf(error, onDefect))),
-  );
+  app.notFound((honoContext) => respond(honoContext, { kind: "other", answer: nothingHere, onDefect }, context));
+  app.onError((error, honoContext) => {
+    const answer = (): Reply => plainFailure(serviceErrorOf(error, onDefect));
+    return respond(honoContext, { kind: "other", answer, onDefect }, context);
+  });
   return {
     app,
     fetch: async (input, init) => {
@@ -128,25 +136,40 @@ function routingPath(request: Request, options?: { env?: GatewayBindings }): str
   return splitTarget(options?.env?.call?.target ?? options?.env?.rawTarget ?? rawTargetOf(request.url)).path;
 }
 
-/** The guard, one route, and the headers that every answer has. */
-async function respond(
+/**
+ * The guard, one route, and the headers that every answer has. Where the platform sends answers by itself, nobody waits
+ * here for this one: promises that are only passed on cost a small request as much as its work.
+ */
+function respond(
   honoContext: Context<{ Bindings: GatewayBindings }>,
-  kind: RequestKind,
+  route: Route,
   context: GatewayContext,
-  answer: (call: Call) => Promise<Reply> | Reply,
-): Promise<Response> {
+): Response | Promise<Response> {
   const bindings: GatewayBindings | undefined = honoContext.env;
   const call = bindings?.call ?? callFromRequest(honoContext.req.raw, bindings?.rawTarget);
-  const refused = refusal(call, kind, context);
-  const { status, headers, body, close } = refused ?? (await answer(call));
-  context.counters.count(kind, status);
-  const guarded = { ...headers, "cache-control": "no-store", "x-content-type-options": "nosniff" };
-  if (call.send !== undefined) {
-    call.send({ status, headers: guarded, body, close: close === true });
-    return SENT;
+  const replied = replyTo(call, route, context);
+  if (call.send === undefined) return replied.then((reply) => webResponse(call, reply));
+  void replied.then((reply) => call.send?.(reply));
+  return SENT;
+}
+
+/** What a call is answered with. Never rejects. */
+async function replyTo(call: Call, { kind, answer, onDefect }: Route, context: GatewayContext): Promise<Reply> {
+  let reply: Reply;
+  try {
+    reply = refusal(call, kind, context) ?? (await answer(call));
+  } catch (error) {
+    reply = plainFailure(serviceErrorOf(error, onDefect));
   }
+  const { status, body, close } = reply;
+  context.counters.count(kind, status);
+  const headers = { ...reply.headers, "cache-control": "no-store", "x-content-type-options": "nosniff" };
+  return { status, headers, body, close: close === true };
+}
+
+function webResponse(call: Call, { status, headers, body }: Reply): Response {
   const hasNoBody = status === 204 || call.method === "HEAD";
-  return new Response(hasNoBody ? null : webBody(body), { status, headers: guarded });
+  return new Response(hasNoBody ? null : webBody(body), { status, headers });
 }
 
 /** A body as the Web has it. A stream takes the next part when it has room for it. */

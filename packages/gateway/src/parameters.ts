@@ -39,6 +39,7 @@ export class DocumentParameters {
 
   /** The last value of a parameter. One that is present and empty is refused. */
   text(name: string): string | undefined {
+    if (this.#all.length === 0) return undefined;
     const value = this.#all.findLast((parameter) => parameter[0] === name)?.[1];
     if (value === "") {
       throw new ServiceError("BAD_REQUEST", `Expected non-empty value for request property '${name}'`);
@@ -55,6 +56,7 @@ export class DocumentParameters {
 
   /** The value of a parameter that was given once, even an empty one; else nothing. */
   only(name: string): string {
+    if (this.#all.length === 0) return "";
     const given = this.#all.filter((parameter) => parameter[0] === name);
     return given.length === 1 ? (given[0]?.[1] ?? "") : "";
   }

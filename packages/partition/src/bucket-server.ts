@@ -8,8 +8,8 @@ import {
   type CallName,
   type CallResult,
   errorFields,
-  handOver,
   Outbox,
+  type Packing,
   sharedClockMs,
   type ThreadCall,
   type ThreadPort,
@@ -30,13 +30,14 @@ export interface BucketServerOptions {
 /** Serves until it is told to close. */
 export function serveBuckets({ port, makeHost, cancelled, onClosed }: BucketServerOptions): void {
   const cancellation = new Cancellation(cancelled);
-  const outbox = new Outbox(port);
+  // What a commit settled is told at once: the other thread has work with it while this one commits the next.
+  const outbox = new Outbox(port, queueMicrotask);
   const tell = (error: unknown): void => outbox.send({ kind: "problem", text: describeProblem(error) });
   const host = makeHost(tell);
   const reply = async (call: ThreadCall): Promise<void> => {
     try {
-      const { result, copies } = portable(await answer(host, call, cancellation.of(call.number)));
-      outbox.send({ kind: "result", number: call.number, result }, copies);
+      const result = packed(await answer(host, call, cancellation.of(call.number)), outbox);
+      outbox.send({ kind: "result", number: call.number, result });
     } catch (thrown) {
       const error = serviceError(thrown);
       if (error.status >= 500) tell(error.cause ?? error);
@@ -79,15 +80,13 @@ function keyOf({ key, name }: ThreadCall): string {
   return key;
 }
 
-/** The result with its bytes in a buffer of their own. */
-function portable(result: CallResult<CallName>): { result: CallResult<CallName>; copies: Uint8Array<ArrayBuffer>[] } {
+/** The result with its bytes packed. */
+function packed(result: CallResult<CallName>, by: Packing): CallResult<CallName> {
   if (result !== undefined && "partial" in result) {
-    const [floor, partial] = [handOver(result.floor), handOver(result.partial)];
-    return { result: { ...result, floor, partial } as Merged, copies: [floor, partial] };
+    return { ...result, floor: by.copy(result.floor), partial: by.copy(result.partial) } as Merged;
   }
-  if (result === undefined || !("body" in result)) return { result, copies: [] };
-  const body = handOver(result.body);
-  return { result: { ...result, body } satisfies Answer | VisitPage, copies: [body] };
+  if (result === undefined || !("body" in result)) return result;
+  return { ...result, body: by.copy(result.body) } satisfies Answer | VisitPage;
 }
 
 /** Everything the operator may need of an error, as a text: its causes cannot travel. */

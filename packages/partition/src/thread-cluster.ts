@@ -2,7 +2,7 @@
  * A cluster over threads: a bucket belongs to one thread, and every group to one bucket. Threads are never terminated:
  * they are asked to close and end by themselves. One that ends otherwise is started again.
  */
-import { type ApplicationReport, asPackage, type FloorBytes, ServiceError } from "@brooklet/core";
+import { type ApplicationReport, asPackage, type FloorBytes, type Load, ServiceError } from "@brooklet/core";
 import { bucketOf, type StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
@@ -15,6 +15,7 @@ import type {
   FeedOptions,
   MassOperation,
   MassOutcome,
+  OperationRequest,
   PartitionHandle,
   PartitionKey,
   SearchRequest,
@@ -34,8 +35,8 @@ import {
   type CallName,
   type CallRequest,
   type CallResult,
-  handOver,
   Outbox,
+  type Packing,
   sharedClockMs,
   type ThreadCall,
   type ThreadPort,
@@ -99,13 +100,13 @@ export class ThreadCluster implements Cluster {
     const thread = this.#threadOf(this.bucketOf(key));
     const partition: PartitionHandle = {
       apply: (request, timeoutMs) => {
-        const body = handOver(request.body);
-        return thread.call("apply", { ...request, body }, [body], key, timeoutMs).catch(failedOutcome);
+        const packed = (by: Packing): OperationRequest => ({ ...request, body: by.copy(request.body) });
+        return thread.call("apply", packed, key, timeoutMs).catch(failedOutcome);
       },
-      get: (request, timeoutMs) => thread.call("get", request, [], key, timeoutMs),
+      get: (request, timeoutMs) => thread.call("get", () => request, key, timeoutMs),
       search: (request, timeoutMs, gone) => {
-        const body = handOver(request.body);
-        return thread.call("search", { ...request, body }, [body], key, timeoutMs, gone);
+        const packed = (by: Packing): SearchRequest => ({ ...request, body: by.copy(request.body) });
+        return thread.call("search", packed, key, timeoutMs, gone);
       },
     };
     return this.#models.around(partition);
@@ -120,7 +121,8 @@ export class ThreadCluster implements Cluster {
       load: (key, load, timeoutMs) => {
         // Made for this and held by nobody else: it is handed over as it is.
         const operations = load.operations as Uint8Array<ArrayBuffer>;
-        return this.#threadOf(this.bucketOf(key)).call("load", load, [operations], key, timeoutMs);
+        const packed = (by: Packing): Load => ({ ...load, operations: by.give(operations) });
+        return this.#threadOf(this.bucketOf(key)).call("load", packed, key, timeoutMs);
       },
       apply: (key, request, timeoutMs) => this.partition(key).apply(request, timeoutMs),
     };
@@ -139,9 +141,11 @@ export class ThreadCluster implements Cluster {
       bucketOf: (key) => this.bucketOf(key),
       searchPartition: (key, of, ofMs, ofGone) => this.partition(key).search(of, ofMs, ofGone),
       searchBucket: (of, step, ofMs, ofGone) => {
-        const [body, floor] = [handOver(of.body), handOver(step.floor)];
-        const call = { request: { ...of, body }, step: { ...step, floor: floor as FloorBytes & typeof floor } };
-        return this.#threadOf(step.bucket).call("searchBucket", call, [body, floor], undefined, ofMs, ofGone);
+        const packed = (by: Packing): CallRequest<"searchBucket"> => ({
+          request: { ...of, body: by.copy(of.body) },
+          step: { ...step, floor: by.copy(step.floor) as Uint8Array as FloorBytes },
+        });
+        return this.#threadOf(step.bucket).call("searchBucket", packed, undefined, ofMs, ofGone);
       },
       bucketsAtOnce: this.#threads.length * SEARCH_BUCKETS_OF_THREAD,
     };
@@ -166,14 +170,17 @@ export class ThreadCluster implements Cluster {
   }
 
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
-    return this.#threadOf(step.bucket).call("visit", { visit, step }, [], step.key, timeoutMs);
+    return this.#threadOf(step.bucket).call("visit", () => ({ visit, step }), step.key, timeoutMs);
   }
 
   async applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
     const inThread = (of: VisitStep, ms: number): Promise<MassOutcome> => {
-      const body = handOver(operation.body);
-      const request = { visit, step: of, operation: { ...operation, body } };
-      return this.#threadOf(of.bucket).call("applyWhere", request, [body], of.key, ms);
+      const packed = (by: Packing): CallRequest<"applyWhere"> => ({
+        visit,
+        step: of,
+        operation: { ...operation, body: by.copy(operation.body) },
+      });
+      return this.#threadOf(of.bucket).call("applyWhere", packed, of.key, ms);
     };
     const partition = (key: PartitionKey): EmbeddingHandle => this.partition(key);
     return await applyWhereEmbedded(visit, step, operation, timeoutMs, { applyWhere: inThread, partition });
@@ -189,7 +196,8 @@ export class ThreadCluster implements Cluster {
       const { application, report } = prepareDeployment(complete, storage, validator);
       this.#engine.deploy(asPackage(application.bytes));
       this.#report = report;
-      await Promise.all(this.#threads.map((thread) => thread.call("deploy", application, [], undefined, PATIENT_MS)));
+      const calls = this.#threads.map((thread) => thread.call("deploy", () => application, undefined, PATIENT_MS));
+      await Promise.all(calls);
       return report;
     } catch (error) {
       throw serviceError(error);
@@ -242,10 +250,10 @@ class Correspondent {
     this.#thread = this.#begin();
   }
 
+  /** Sends a call; `packed` is what is asked, with its bytes packed. */
   call<Name extends CallName>(
     name: Name,
-    request: CallRequest<Name>,
-    copies: readonly Uint8Array<ArrayBuffer>[],
+    packed: (by: Packing) => CallRequest<Name>,
     key: PartitionKey | undefined,
     timeoutMs: number,
     gone?: AbortSignal,
@@ -256,7 +264,8 @@ class Correspondent {
     const number = ++this.#calls;
     const answered = new Promise<CallResult<Name>>((resolve, reject) => {
       this.#pending.set(number, { resolve, reject });
-      outbox.send({ number, name, key, request, timeoutMs, sentMs: sharedClockMs() } as ThreadCall, copies);
+      const request = packed(outbox);
+      outbox.send({ number, name, key, request, timeoutMs, sentMs: sharedClockMs() } as ThreadCall);
     });
     return gone === undefined ? answered : this.#unlessGone(answered, number, gone);
   }
@@ -276,7 +285,7 @@ class Correspondent {
   /** Lets the thread finish what it has, and waits for its end. */
   async close(): Promise<void> {
     const thread = this.#thread;
-    const closing = thread === undefined ? undefined : this.call("close", undefined, [], undefined, PATIENT_MS);
+    const closing = thread === undefined ? undefined : this.call("close", () => undefined, undefined, PATIENT_MS);
     this.#closed = true;
     // A thread that ended on its own has nothing left to close.
     await closing?.catch(this.#onProblem);
@@ -294,7 +303,7 @@ class Correspondent {
       for (const { reject } of this.#pending.values()) reject(threadEnded());
       this.#pending.clear();
     });
-    return { outbox: new Outbox(thread), ended: thread.ended };
+    return { outbox: new Outbox(thread, setImmediate), ended: thread.ended };
   }
 
   #settle(reply: ThreadReply): void {

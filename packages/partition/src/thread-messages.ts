@@ -1,6 +1,6 @@
 /**
  * What passes between the thread of the gateway and the threads of the buckets. Messages of one turn travel together,
- * and bytes are copied once and then handed over.
+ * their bytes copied once into memory that is handed over with them.
  */
 import { type Load, type Merged, ServiceError, type ServiceErrorFields } from "@brooklet/core";
 import type { StoredApplication } from "@brooklet/store";
@@ -73,36 +73,73 @@ export interface ThreadPort<Sent, Received> {
 
 /** Milliseconds of a monotonic clock that is the same in all threads of a process. */
 export function sharedClockMs(): number {
-  return Number(process.hrtime.bigint() / 1_000n) / 1_000;
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1_000 + nanoseconds / 1_000_000;
 }
 
+/** What bytes of a message go through on their way into it. */
+export interface Packing {
+  /** A copy that travels with the message: what a caller holds may be a part of a larger buffer that others use. */
+  copy(bytes: Uint8Array): Uint8Array<ArrayBuffer>;
+  /** The bytes themselves, with the whole of their buffer; nobody else may hold it. */
+  give(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>;
+}
+
+/** Copies stand together in blocks of at most so many bytes: handing one over costs as much as copying some thousand. */
+const BLOCK_BYTES = 64 << 10;
+const FIRST_BLOCK_BYTES = 1 << 10;
+
 /** Sends the messages of one turn as one. */
-export class Outbox<Sent> {
+export class Outbox<Sent> implements Packing {
   readonly #port: Pick<ThreadPort<Sent, never>, "post">;
+  readonly #atEndOfTurn: (work: () => void) => void;
   #messages: Sent[] = [];
   #transfer: ArrayBuffer[] = [];
+  /** The last block, and how much of it is taken. */
+  #block = new ArrayBuffer(0);
+  #taken = 0;
+  /** Bytes copied in this turn, and in the one before: as much is made ready for the next. */
+  #copied = 0;
+  #expected = FIRST_BLOCK_BYTES;
 
-  constructor(port: Pick<ThreadPort<Sent, never>, "post">) {
+  /** `atEndOfTurn` runs work when the messages that belong together were sent. */
+  constructor(port: Pick<ThreadPort<Sent, never>, "post">, atEndOfTurn: (work: () => void) => void) {
     this.#port = port;
+    this.#atEndOfTurn = atEndOfTurn;
   }
 
-  /** Queues a message; `copies` are the bytes in it that `handOver` made. */
-  send(message: Sent, copies: readonly Uint8Array<ArrayBuffer>[] = []): void {
-    if (this.#messages.length === 0) queueMicrotask(() => this.#flush());
+  copy(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+    if (this.#block.byteLength - this.#taken < bytes.length) {
+      this.#block = new ArrayBuffer(Math.max(bytes.length, Math.min(this.#expected, BLOCK_BYTES)));
+      this.#taken = 0;
+      this.#transfer.push(this.#block);
+    }
+    const copy = new Uint8Array(this.#block, this.#taken, bytes.length);
+    copy.set(bytes);
+    this.#taken += bytes.length;
+    this.#copied += bytes.length;
+    return copy;
+  }
+
+  give(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+    if (bytes.buffer.byteLength > 0) this.#transfer.push(bytes.buffer);
+    return bytes;
+  }
+
+  /** Queues a message. Its bytes were packed in this turn. */
+  send(message: Sent): void {
+    if (this.#messages.length === 0) this.#atEndOfTurn(() => this.#flush());
     this.#messages.push(message);
-    for (const { buffer } of copies) if (buffer.byteLength > 0) this.#transfer.push(buffer);
   }
 
   #flush(): void {
     const [messages, transfer] = [this.#messages, this.#transfer];
     [this.#messages, this.#transfer] = [[], []];
+    // What was handed over is not there any more.
+    [this.#block, this.#taken] = [new ArrayBuffer(0), 0];
+    [this.#expected, this.#copied] = [Math.max(this.#copied, FIRST_BLOCK_BYTES), 0];
     this.#port.post(messages, transfer);
   }
-}
-
-/** A copy that can be given away: what a caller holds may be a part of a larger buffer that others use. */
-export function handOver(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(bytes);
 }
 
 /** The fields of an error, which alone survive the way between threads. */

@@ -41,7 +41,7 @@ export class Http1Call implements NodeCall {
 
   body(limitBytes: number): Promise<Uint8Array> {
     this.#continue();
-    return readWhole(this.#incoming, limitBytes);
+    return readWhole(this.#incoming, limitBytes, () => !this.#incoming.complete);
   }
 
   stream(): AsyncIterable<Uint8Array> {
@@ -49,7 +49,20 @@ export class Http1Call implements NodeCall {
     return readParts(this.#incoming);
   }
 
-  send({ status, headers, body, close }: Reply): void {
+  send(reply: Reply): void {
+    try {
+      this.#send(reply);
+    } catch {
+      // There is nobody to tell but by the end.
+      this.cut();
+    }
+  }
+
+  cut(): void {
+    this.#outgoing.socket?.destroy();
+  }
+
+  #send({ status, headers, body, close }: Reply): void {
     const out = this.#outgoing;
     const { draining, sendClock } = this.#surroundings;
     const isOpen = !out.destroyed && !out.headersSent;
@@ -68,10 +81,6 @@ export class Http1Call implements NodeCall {
     if (out.writableFinished) return;
     sendClock.begin(this, bytes.length);
     out.once("close", () => sendClock.end(this));
-  }
-
-  cut(): void {
-    this.#outgoing.socket?.destroy();
   }
 
   #leave(): void {

@@ -60,17 +60,31 @@ export class Http2Call implements NodeCall {
 
   body(limitBytes: number): Promise<Uint8Array> {
     this.#continue();
-    return readWhole(this.#stream, limitBytes);
+    return readWhole(this.#stream, limitBytes, () => this.#stream.aborted);
   }
 
   async *stream(): AsyncGenerator<Uint8Array> {
     this.#continue();
     yield* readParts(this.#stream);
-    // A stream that the client resets ends like one that is whole.
+    // A stream that was reset ends like one that is whole.
     if (this.#stream.aborted) throw disconnected();
   }
 
-  send({ status, headers, body, close }: Reply): void {
+  send(reply: Reply): void {
+    try {
+      this.#send(reply);
+    } catch {
+      // There is nobody to tell but by the end.
+      this.cut();
+    }
+  }
+
+  cut(): void {
+    this.#isCut = true;
+    this.#stream.destroy(new Error("the answer was not sent to its end"));
+  }
+
+  #send({ status, headers, body, close }: Reply): void {
     const stream = this.#stream;
     const isOpen = !stream.destroyed && !stream.closed && !stream.headersSent;
     if (typeof body !== "string" && !(body instanceof Uint8Array)) {
@@ -86,19 +100,17 @@ export class Http2Call implements NodeCall {
     const bytes = typeof body === "string" ? Buffer.from(body) : body;
     if (status === 204) {
       stream.respond({ ...headers, ":status": status }, { endStream: true });
+    } else if (bytes.length === 0) {
+      stream.respond({ ...headers, ":status": status, "content-length": 0 }, { endStream: true });
     } else {
       // To `HEAD` as much is promised as `GET` would be given.
       stream.respond({ ...headers, ":status": status, "content-length": bytes.length });
-      if (this.method !== "HEAD") stream.end(bytes);
+      // Ended when it was written: Node makes an error, with its trace, for every stream that is over before.
+      if (this.method !== "HEAD") stream.write(bytes, () => stream.end());
     }
     // The rest of a body that will not be read is refused without calling it an error.
     if (close === true) stream.once("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
     this.#surroundings.sendClock.begin(this, bytes.length);
-  }
-
-  cut(): void {
-    this.#isCut = true;
-    this.#stream.destroy(new Error("the answer was not sent to its end"));
   }
 
   #closed(): void {

@@ -24,8 +24,11 @@ export function disconnected(cause?: Error): ServiceError {
   return new ServiceError("BAD_REQUEST", "The connection was closed before the request was complete", { cause });
 }
 
-/** All that `incoming` has; rejects as soon as it passes `limitBytes`, or when it is closed before its end. */
-export function readWhole(incoming: Readable, limitBytes: number): Promise<Uint8Array> {
+/**
+ * All that `incoming` has; rejects as soon as it passes `limitBytes`, or when the client goes away before its end.
+ * `isBroken`: what ended is not whole, since Node ends a stream that was reset like any other.
+ */
+export function readWhole(incoming: Readable, limitBytes: number, isBroken: () => boolean): Promise<Uint8Array> {
   // A request that waited for a place may have lost its client meanwhile; then nothing is told any more.
   if (incoming.destroyed) return Promise.reject(disconnected());
   return new Promise((resolve, reject) => {
@@ -41,7 +44,10 @@ export function readWhole(incoming: Readable, limitBytes: number): Promise<Uint8
       }
     };
     incoming.on("data", onData);
-    incoming.on("end", () => resolve(received === 0 ? NO_BYTES : concatenate(chunks, received)));
+    incoming.on("end", () => {
+      if (isBroken()) reject(disconnected());
+      else resolve(received === 0 ? NO_BYTES : concatenate(chunks, received));
+    });
     // Without an end before it, a close means that the client went away.
     incoming.on("close", () => {
       if (!incoming.readableEnded) reject(disconnected(incoming.errored ?? undefined));

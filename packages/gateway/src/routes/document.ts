@@ -2,8 +2,9 @@
  * `/document/v1`: single documents. What a document contains is the core's business; here are the path, the parameters,
  * the admission, and Vespa's answers. Operations on sets of documents are in `document-sets.ts`.
  */
-import type { Outcome } from "@brooklet/partition";
+import type { OperationRequest, Outcome } from "@brooklet/partition";
 import { type DocumentAnswer, ServiceError } from "@brooklet/wire";
+import type { BodyKind, HeldBody } from "../bodies.ts";
 import { type Call, NO_BYTES, type Reply } from "../call.ts";
 import { demandApplication, demandContentCluster, type GatewayContext } from "../context.ts";
 import { type DocumentPath, type PathGroup, parseDocumentPath } from "../document-path.ts";
@@ -73,11 +74,15 @@ async function get(request: DocumentRequest, context: GatewayContext): Promise<R
   if (cluster !== undefined) demandContentCluster(context.cluster, cluster);
   const group = groupOf(path, context);
   const startedAtMs = performance.now();
-  const answer = await admitted(context, () =>
-    context.access.partition(group.partition).get({ rawPath: path.raw, id, fieldSet, tensorFormat }, timeout.ms),
-  );
-  const body = withTrace(answer.body, traceOf(traceLevel, "get was answered by its partition", startedAtMs));
-  return { status: answer.status, headers: { "content-type": DOCUMENT_JSON, ...timeout.headers }, body };
+  await context.documents.enter();
+  try {
+    const asked = { rawPath: path.raw, id, fieldSet, tensorFormat };
+    const answer = await context.access.partition(group.partition).get(asked, timeout.ms);
+    const body = withTrace(answer.body, traceOf(traceLevel, "get was answered by its partition", startedAtMs));
+    return { status: answer.status, headers: { "content-type": DOCUMENT_JSON, ...timeout.headers }, body };
+  } finally {
+    context.documents.leave();
+  }
 }
 
 async function write(request: DocumentRequest, context: GatewayContext): Promise<Reply> {
@@ -93,20 +98,35 @@ async function write(request: DocumentRequest, context: GatewayContext): Promise
   const condition = parameters.text("condition") ?? "";
   const group = groupOf(path, context);
   const startedAtMs = performance.now();
-  const outcome = await admitted(context, async () => {
-    const body = kind === "remove" ? undefined : await readDocument(call, context);
-    try {
-      const operation = { kind, rawPath: path.raw, id, create, condition, body: body?.bytes ?? NO_BYTES };
-      return await context.access.partition(group.partition).apply(operation, timeout.ms);
-    } finally {
-      body?.release();
-    }
-  });
-  const traced = { ...answer, ...traceOf(traceLevel, `${kind} was answered by its partition`, startedAtMs) };
-  if (outcome.status === 200) {
-    return withHeaders(jsonReply(200, traced, DOCUMENT_JSON), { ...timeout.headers, ...ignored(outcome) });
+  // A put is so little work that a function more that waits for another shows: so its steps stand here in a row.
+  await context.documents.enter();
+  let body: HeldBody | undefined;
+  try {
+    body = kind === "remove" ? undefined : await context.bodies.read(call, bodyKind(context));
+    if (body?.bytes.length === 0) throw new ServiceError("INVALID_DOCUMENT", "Could not read document, no document?");
+    const operation = { kind, rawPath: path.raw, id, create, condition, body: body?.bytes ?? NO_BYTES };
+    const outcome = await context.access.partition(group.partition).apply(operation, timeout.ms);
+    if (outcome.status !== 200) return withHeaders(writeFailure(outcome, path.raw, id), timeout.headers);
+    const traced = traceLevel === 0 ? answer : { ...answer, ...traceOf(traceLevel, writeDone(kind), startedAtMs) };
+    const reply = jsonReply(200, traced, DOCUMENT_JSON);
+    return isPlain(outcome, timeout) ? reply : withHeaders(reply, { ...timeout.headers, ...ignored(outcome) });
+  } finally {
+    body?.release();
+    context.documents.leave();
   }
-  return withHeaders(writeFailure(outcome, path.raw, id), timeout.headers);
+}
+
+function writeDone(kind: OperationRequest["kind"]): string {
+  return `${kind} was answered by its partition`;
+}
+
+function bodyKind({ limits }: GatewayContext): BodyKind {
+  return { name: "Document operation request", limitBytes: limits.bodyBytes };
+}
+
+/** Whether there is nothing to tell beside that it was done. */
+function isPlain({ ignoredFields, ignoredOperation }: Outcome, { headers }: Timeout): boolean {
+  return headers === NO_HEADERS && ignoredFields !== true && ignoredOperation !== true;
 }
 
 /** What of an operation was passed over, as the application wants. */
@@ -115,14 +135,6 @@ function ignored(outcome: Outcome): Readonly<Record<string, string>> {
     ...(outcome.ignoredFields === true && { "x-vespa-ignored-fields": "true" }),
     ...(outcome.ignoredOperation === true && { "x-vespa-ignored-operation": "true" }),
   };
-}
-
-async function readDocument(call: Call, context: GatewayContext): ReturnType<GatewayContext["bodies"]["read"]> {
-  const kind = { name: "Document operation request", limitBytes: context.limits.bodyBytes };
-  const body = await context.bodies.read(call, kind);
-  if (body.bytes.length > 0) return body;
-  body.release();
-  throw new ServiceError("INVALID_DOCUMENT", "Could not read document, no document?");
 }
 
 /** A refused write. Only an operation that reached the documents is told with the id of its document. */
@@ -135,15 +147,6 @@ function writeFailure(outcome: Outcome, pathId: string, id: string): Reply {
   });
   const dispatched = error.status === 412 || error.status >= 500;
   return documentFailure(error, dispatched ? { pathId, id, writes: true } : { pathId, writes: true });
-}
-
-async function admitted<Result>(context: GatewayContext, work: () => Promise<Result>): Promise<Result> {
-  await context.documents.enter();
-  try {
-    return await work();
-  } finally {
-    context.documents.leave();
-  }
 }
 
 /** Where documents without a group or number are. */
@@ -160,10 +163,12 @@ interface Timeout {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+const NO_HEADERS: Timeout["headers"] = {};
+
 /** The timeout of an operation. One that was cut to the limit is told in the answer. */
 function readTimeout(parameters: DocumentParameters, limitMs: number): Timeout {
   const asked = parameters.timeSpanMs("timeout");
-  if (asked === undefined || asked <= limitMs) return { ms: asked ?? limitMs, headers: {} };
+  if (asked === undefined || asked <= limitMs) return { ms: asked ?? limitMs, headers: NO_HEADERS };
   return { ms: limitMs, headers: { "x-brooklet-timeout-ms": String(limitMs) } };
 }
 
