@@ -153,10 +153,11 @@ fn check_known(properties: &Properties) -> Result<(), Rejection> {
 /// How many hits, from which.
 fn window(query: &Query, properties: &Properties) -> Result<(usize, usize), Rejection> {
     let illegal = |code: Code, message: String| Err(Rejection::new(code, message));
+    let hits_most = of_profile(properties, "maxHits", (limits::HITS, limits::HITS_OF_PROFILE))?;
+    let offset_most = of_profile(properties, "maxOffset", (limits::OFFSET, limits::OFFSET_OF_PROFILE))?;
     let hits = match query.hits {
-        Some(hits) if hits as usize > limits::HITS => {
-            let most = limits::HITS;
-            let message = format!("Requested {hits} hits returned, but max hits allowed is {most}.");
+        Some(hits) if hits as usize > hits_most => {
+            let message = format!("Requested {hits} hits returned, but max hits allowed is {hits_most}.");
             return illegal(Code::InvalidQueryParameter, message);
         }
         Some(hits) => hits as usize,
@@ -166,15 +167,24 @@ fn window(query: &Query, properties: &Properties) -> Result<(usize, usize), Reje
         Some(offset) => offset as usize,
         None => properties.count("offset")?.unwrap_or(0),
     };
-    if hits > limits::HITS {
-        let message = format!("{hits} hits requested, configured limit: {}. See {MORE}", limits::HITS);
+    if hits > hits_most {
+        let message = format!("{hits} hits requested, configured limit: {hits_most}. See {MORE}");
         return illegal(Code::IllegalQuery, message);
     }
-    if offset > limits::OFFSET {
-        let message = format!("Offset of {offset} requested, configured limit: {}. See {MORE}", limits::OFFSET);
+    if offset > offset_most {
+        let message = format!("Offset of {offset} requested, configured limit: {offset_most}. See {MORE}");
         return illegal(Code::IllegalQuery, message);
     }
     Ok((hits, offset))
+}
+
+/// A limit that the query profile may set, up to `most`; a request cannot.
+fn of_profile(properties: &Properties, name: &str, (otherwise, most): (usize, usize)) -> Result<usize, Rejection> {
+    let Some(limit) = properties.count(name)? else { return Ok(otherwise) };
+    if !properties.of_profile.contains(name) {
+        return Err(Rejection::new(Code::BadRequest, format!("{name} must be specified in a query profile.")));
+    }
+    Ok(limit.min(most))
 }
 
 /// The schemas that sources and restrictions leave.

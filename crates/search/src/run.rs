@@ -417,4 +417,4 @@ fn score_of(key: u64) -> f64 {
     f64::from_bits(if key >> 63 == 1 { key & !(1 << 63) } else { !key })
 }
 
-const _: () = assert!(limits::HITS + limits::OFFSET < 1 << 16);
+const _: () = assert!(limits::HITS_OF_PROFILE + limits::OFFSET_OF_PROFILE < 1 << 16);

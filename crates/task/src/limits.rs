@@ -61,6 +61,10 @@ pub const PATTERN_BYTES: usize = 1_000;
 pub const HITS: usize = 400;
 /// Offset of the first hit (L-hits).
 pub const OFFSET: usize = 1_000;
+/// Hits of one answer that a query profile can allow.
+pub const HITS_OF_PROFILE: usize = 10_000;
+/// The offset that a query profile can allow.
+pub const OFFSET_OF_PROFILE: usize = 50_000;
 /// Target hits of a nearest-neighbour operator (L-hits).
 pub const TARGET_HITS: usize = 10_000;
 /// Hits a later phase of ranking scores, if nothing is said.
