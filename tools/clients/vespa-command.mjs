@@ -40,9 +40,13 @@ export function vespaCommand(program, folder) {
   /** @type {Command["fed"]} */
   const fed = (input, ...words) =>
     new Promise((resolve) => {
-      execFile(program, words, { env: { ...env, CI: "true" }, timeout: COMMAND_MS_MAX }, (error, out, warned) => {
+      const options = { env: { ...env, CI: "true" }, timeout: COMMAND_MS_MAX };
+      const { stdin } = execFile(program, words, options, (error, out, warned) => {
         resolve({ code: error === null ? 0 : Number(error.code ?? 1), output: `${out}\n${warned}`.trim() });
-      }).stdin?.end(input);
+      });
+      // A command may end before it has read what it is given.
+      stdin?.on("error", () => {});
+      stdin?.end(input);
     });
   return Object.assign((/** @type {readonly string[]} */ ...words) => fed("", ...words), { fed });
 }

@@ -30,14 +30,27 @@ export interface BucketServerOptions {
 /** Serves until it is told to close. */
 export function serveBuckets({ port, makeHost, cancelled, onClosed }: BucketServerOptions): void {
   const cancellation = new Cancellation(cancelled);
+  /** The numbers in the message that is told at the end of this turn; there is one as soon as a write is done. */
+  let done: number[] | undefined;
   // What a commit settled is told at once: the other thread has work with it while this one commits the next.
-  const outbox = new Outbox(port, queueMicrotask);
+  const outbox = new Outbox(port, (flush) =>
+    queueMicrotask(() => {
+      done = undefined;
+      flush();
+    }),
+  );
   const tell = (error: unknown): void => outbox.send({ kind: "problem", text: describeProblem(error) });
   const host = makeHost(tell);
   const reply = async (call: ThreadCall): Promise<void> => {
     try {
-      const result = packed(await answer(host, call, cancellation.of(call.number)), outbox);
-      outbox.send({ kind: "result", number: call.number, result });
+      const result = await answer(host, call, cancellation.of(call.number));
+      if (isDone(result)) {
+        if (done === undefined) {
+          done = [];
+          outbox.send({ kind: "done", numbers: done });
+        }
+        done.push(call.number);
+      } else outbox.send({ kind: "result", number: call.number, result: packed(result, outbox) });
     } catch (thrown) {
       const error = serviceError(thrown);
       if (error.status >= 500) tell(error.cause ?? error);
@@ -78,6 +91,11 @@ function answer(host: BucketHost, call: ThreadCall, gone: Gone): Promise<CallRes
 function keyOf({ key, name }: ThreadCall): string {
   if (key === undefined) throw new Error(`${name} without a partition`);
   return key;
+}
+
+/** Whether a write was done and there is nothing more to tell of it. */
+function isDone(result: CallResult<CallName>): boolean {
+  return result !== undefined && "status" in result && result.status === 200 && Object.keys(result).length === 1;
 }
 
 /** The result with its bytes packed. */

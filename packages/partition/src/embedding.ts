@@ -65,10 +65,15 @@ export interface EmbeddingHandle extends PartitionHandle {
   apply(request: OperationRequest, timeoutMs: number, turn?: Promise<void>): Promise<Outcome>;
 }
 
+/** Whether putting a document of an application may take embeddings. */
+export function embedsTexts(application: DeployReport | undefined): boolean {
+  return application?.schemas.some((schema) => schema.embeds === true) ?? false;
+}
+
 /** A partition whose writes and queries are embedded first, where they ask for it. */
 export function embedding(partition: PartitionHandle, how: EmbeddingSetting): EmbeddingHandle {
   const { embedder, application, engine } = how;
-  const embeds = application?.schemas.some((schema) => schema.embeds === true) ?? false;
+  const embeds = embedsTexts(application);
   return {
     apply: (request, timeoutMs, turn) => {
       if ((application === undefined || !embeds) && turn === undefined) return partition.apply(request, timeoutMs);

@@ -4,12 +4,13 @@
  */
 import { type ApplicationReport, type Engine, fileOfPackage } from "@brooklet/core";
 import type { Storage } from "@brooklet/store";
-import type { Answer, PartitionHandle, SearchRequest } from "./cluster.ts";
+import type { Answer, DeployReport, PartitionHandle, SearchRequest } from "./cluster.ts";
 import {
   type EmbeddingHandle,
   type EmbeddingSetting,
   embeddedSearch,
   embedding,
+  embedsTexts,
   type TextEmbedder,
 } from "./embedding.ts";
 import { type ModelRunner, type ModelSetting, modelledSearch, modelling } from "./modelling.ts";
@@ -28,6 +29,11 @@ export class ModelSurroundings {
   readonly #options: ModelSurroundingsOptions;
   readonly #engine: Engine;
   readonly #report: () => ApplicationReport | undefined;
+  /** The last application that was looked at, and whether its schemas embed. */
+  #asked: { readonly application: DeployReport | undefined; readonly embeds: boolean } = {
+    application: undefined,
+    embeds: false,
+  };
 
   constructor(options: ModelSurroundingsOptions, engine: Engine, report: () => ApplicationReport | undefined) {
     this.#options = options;
@@ -35,9 +41,18 @@ export class ModelSurroundings {
     this.#report = report;
   }
 
-  /** A partition with its models. */
+  /** A partition with its models. Most writes need none, and are not kept waiting by asking for them. */
   around(partition: PartitionHandle): EmbeddingHandle {
-    return embedding(modelling(partition, this.#modelling()), this.#embedding());
+    return {
+      apply: (request, timeoutMs, turn) => {
+        const setting = this.#embedding();
+        if (turn === undefined && !this.#embeds(setting.application)) return partition.apply(request, timeoutMs);
+        return embedding(partition, setting).apply(request, timeoutMs, turn);
+      },
+      get: (request, timeoutMs) => partition.get(request, timeoutMs),
+      search: (request, timeoutMs, gone) =>
+        embedding(modelling(partition, this.#modelling()), this.#embedding()).search(request, timeoutMs, gone),
+    };
   }
 
   /** A search of several partitions with its models. */
@@ -55,6 +70,11 @@ export class ModelSurroundings {
   async close(): Promise<void> {
     await this.#options.embedder?.close();
     await this.#options.modelRunner?.close();
+  }
+
+  #embeds(application: DeployReport | undefined): boolean {
+    if (application !== this.#asked.application) this.#asked = { application, embeds: embedsTexts(application) };
+    return this.#asked.embeds;
   }
 
   #embedding(): EmbeddingSetting {

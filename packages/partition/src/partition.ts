@@ -40,6 +40,12 @@ interface Begun {
   readonly isWrite?: true;
 }
 
+/** A write that was decided: what with, and what it will have come to. */
+interface Started {
+  readonly decided: number;
+  readonly outcome: Promise<Outcome>;
+}
+
 /** A write that finds no room after so many folds gives up: others fill the tail as fast as it is folded. */
 const FOLDS_MAX = 16;
 
@@ -57,8 +63,11 @@ export class Partition implements PartitionHandle {
     this.#maintenance = maintenance;
   }
 
-  async apply(request: OperationRequest, timeoutMs: number): Promise<Outcome> {
-    return (await this.#begin(request, Deadline.in(timeoutMs))).outcome;
+  apply(request: OperationRequest, timeoutMs: number): Promise<Outcome> {
+    const deadline = Deadline.in(timeoutMs);
+    // There nearly always is room: then nothing is waited for but the commit.
+    if (this.#hasRoomNow(deadline)) return this.#start(request, deadline).outcome;
+    return this.#begin(request, deadline).then(({ outcome }) => outcome);
   }
 
   /**
@@ -83,14 +92,19 @@ export class Partition implements PartitionHandle {
     return end < 0 ? all : all.slice(0, end + 1);
   }
 
-  /** Decides a write and queues it in one turn, as soon as there is room. What was decided is known before it is committed. */
-  async #begin(
-    request: OperationRequest,
-    deadline: Deadline,
-    run?: object,
-  ): Promise<{ readonly decided: number; readonly outcome: Promise<Outcome> }> {
+  /** Starts a write as soon as there is room. */
+  async #begin(request: OperationRequest, deadline: Deadline, run?: object): Promise<Started> {
     try {
       await this.#room(deadline);
+    } catch (error) {
+      return failed(error);
+    }
+    return this.#start(request, deadline, run);
+  }
+
+  /** Decides a write and queues it in one turn. What was decided is known before it is committed. */
+  #start(request: OperationRequest, deadline: Deadline, run?: object): Started {
+    try {
       const { outcome, committed, isWrite } = this.#queue(request, deadline, run);
       const done = (): Outcome => {
         if (isWrite) this.#maintenance.written(this.#bucket, this.#key);
@@ -98,8 +112,7 @@ export class Partition implements PartitionHandle {
       };
       return { decided: outcome.status, outcome: committed.then(done, failedOutcome) };
     } catch (error) {
-      const outcome = failedOutcome(error);
-      return { decided: outcome.status, outcome: Promise.resolve(outcome) };
+      return failed(error);
     }
   }
 
@@ -215,12 +228,26 @@ export class Partition implements PartitionHandle {
     }
   }
 
+  /** Whether the tail takes one more operation. Throws if the database cannot be opened. */
+  #hasRoom(): boolean {
+    const { operations, operationBytes } = this.#bucket.store.state(this.#key);
+    return operations < TAIL_OPERATIONS_MAX && operationBytes < TAIL_BYTES_MAX;
+  }
+
+  /** What stands against it is told by `#room`. */
+  #hasRoomNow(deadline: Deadline): boolean {
+    try {
+      return !deadline.passed && this.#hasRoom();
+    } catch {
+      return false;
+    }
+  }
+
   /** Waits until the tail takes one more operation. */
   async #room(deadline: Deadline): Promise<void> {
     for (let folds = 0; ; folds += 1) {
       if (deadline.passed) throw tooLate();
-      const { operations, operationBytes } = this.#bucket.store.state(this.#key);
-      if (operations < TAIL_OPERATIONS_MAX && operationBytes < TAIL_BYTES_MAX) return;
+      if (this.#hasRoom()) return;
       try {
         if (folds === FOLDS_MAX) throw new Error(`${folds} folds made no room`);
         await this.#maintenance.fold(this.#bucket, this.#key);
@@ -229,4 +256,9 @@ export class Partition implements PartitionHandle {
       }
     }
   }
+}
+
+function failed(error: unknown): Started {
+  const outcome = failedOutcome(error);
+  return { decided: outcome.status, outcome: Promise.resolve(outcome) };
 }

@@ -16,6 +16,7 @@ import type {
   MassOperation,
   MassOutcome,
   OperationRequest,
+  Outcome,
   PartitionHandle,
   PartitionKey,
   SearchRequest,
@@ -228,6 +229,8 @@ export class ThreadCluster implements Cluster {
   }
 }
 
+const DONE: Outcome = { status: 200 };
+
 interface Pending {
   readonly resolve: (result: never) => void;
   readonly reject: (error: unknown) => void;
@@ -309,11 +312,18 @@ class Correspondent {
   #settle(reply: ThreadReply): void {
     if (reply.kind === "problem") {
       this.#onProblem(new Error(reply.text));
-      return;
+    } else if (reply.kind === "done") {
+      for (const number of reply.numbers) this.#take(number)?.resolve(DONE as never);
+    } else if (reply.kind === "result") {
+      this.#take(reply.number)?.resolve(reply.result as never);
+    } else {
+      this.#take(reply.number)?.reject(new ServiceError(reply.error));
     }
-    const pending = this.#pending.get(reply.number);
-    this.#pending.delete(reply.number);
-    if (reply.kind === "result") pending?.resolve(reply.result as never);
-    else pending?.reject(new ServiceError(reply.error));
+  }
+
+  #take(number: number): Pending | undefined {
+    const pending = this.#pending.get(number);
+    this.#pending.delete(number);
+    return pending;
   }
 }

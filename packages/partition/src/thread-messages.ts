@@ -62,6 +62,8 @@ export type ThreadCall = {
 /** The answer to a call, or something only the operator is told. */
 export type ThreadReply =
   | { readonly kind: "result"; readonly number: number; readonly result: CallResult<CallName> }
+  /** Writes of which there is nothing to tell but that they are done. */
+  | { readonly kind: "done"; readonly numbers: readonly number[] }
   | { readonly kind: "failed"; readonly number: number; readonly error: ServiceErrorFields }
   | { readonly kind: "problem"; readonly text: string };
 
