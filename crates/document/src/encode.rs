@@ -36,12 +36,19 @@ const ENTRIES_AT_FIRST: usize = 256;
 
 /// Writes the fields of a document.
 pub fn encode_fields(fields: &[(String, Value)], out: &mut Writer) {
-    out.varint(fields.len() as u64);
-    for (name, value) in fields {
+    encode_fields_where(fields, out, |_| true);
+}
+
+/// Writes those fields of a document whose name `wanted` accepts.
+pub fn encode_fields_where(fields: &[(String, Value)], out: &mut Writer, wanted: impl Fn(&str) -> bool) {
+    let wanted = || fields.iter().filter(|(name, _)| wanted(name));
+    out.varint(wanted().count() as u64);
+    let mut field = Writer::new();
+    for (name, value) in wanted() {
         out.text(name);
-        let mut field = Writer::new();
+        field.clear();
         encode_value(value, &mut field);
-        out.bytes(&field.finish());
+        out.bytes(field.as_bytes());
     }
 }
 

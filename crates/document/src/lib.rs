@@ -24,6 +24,6 @@ pub use id::{DocumentId, Location};
 pub use operation::{DocumentTypes, Operation, OperationKind, read_operation};
 pub use operation::{operation_target, read_feed_put, read_feed_remove, unknown_type};
 pub use tensor::{CellType, Dimension, Tensor, TensorBuilder, TensorType, parse_cell, parse_literal};
-pub use tensor::{bits_f32, bits_f64, cells_from_bytes, cells_to_bytes, widen_bfloat16};
+pub use tensor::{bits_f32, bits_f64, cells_from_bytes, cells_to_bytes, nearest_f32, widen_bfloat16};
 pub use value::{Document, Value};
 pub use value_writer::{Format, ValueWriter};

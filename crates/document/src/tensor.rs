@@ -13,7 +13,7 @@ mod type_text;
 
 pub(crate) use build::Labels;
 pub use build::TensorBuilder;
-pub use cells::{bits_f32, bits_f64, cells_from_bytes, cells_to_bytes, widen_bfloat16};
+pub use cells::{bits_f32, bits_f64, cells_from_bytes, cells_to_bytes, nearest_f32, widen_bfloat16};
 pub(crate) use hex::{parse_hex, print_hex};
 pub(crate) use literal::indexes;
 pub use literal::{parse_cell, parse_literal};
@@ -60,9 +60,18 @@ impl CellType {
     pub fn round(self, value: f64) -> f64 {
         match self {
             CellType::Double => value,
-            CellType::Float => f64::from(f32::from_bits(bits_f32(value))),
+            CellType::Float => f64::from(nearest_f32(value)),
             CellType::Bfloat16 => f64::from(f32::from_bits(bits_f32(value) & 0xffff_0000)),
             CellType::Int8 => f64::from(value as i64 as i8),
+        }
+    }
+
+    /// The same for each of `values`. Float, which nearly all are, has a loop of its own that is made vector code of.
+    pub fn round_all(self, values: &mut [f64]) {
+        match self {
+            CellType::Double => {}
+            CellType::Float => values.iter_mut().for_each(|value| *value = f64::from(nearest_f32(*value))),
+            _ => values.iter_mut().for_each(|value| *value = self.round(*value)),
         }
     }
 }

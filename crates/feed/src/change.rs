@@ -1,5 +1,4 @@
 //! What a partition's tail says at last, and which segments are to be merged with it.
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use brooklet_segment::{Manifest, Operation, REMOVED, StoredOperation, StoredSegment};
@@ -15,14 +14,28 @@ const FAN_OF_LOADS: usize = 16;
 /// Documents of a segment of the lowest tier: about what a tail has when it is folded.
 const LOWEST: usize = 256;
 
-/// The outcome of the tail: for each id its last operation.
-pub(crate) fn last_operations(key: &str, manifest: &Manifest) -> Result<BTreeMap<String, StoredOperation>, Rejection> {
-    let mut last = BTreeMap::new();
-    for (_, stored) in &manifest.operations {
-        let operation = StoredOperation::decode(key, stored)?;
-        last.insert(operation.id().to_owned(), operation);
-    }
-    Ok(last)
+/// The outcome of the tail and of what is `given` after it: of each document its last operation, by their ids.
+pub(crate) fn last_operations(
+    key: &str,
+    manifest: &Manifest,
+    given: Vec<StoredOperation>,
+) -> Result<Vec<StoredOperation>, Rejection> {
+    let tail = manifest.operations.iter().map(|(_, stored)| StoredOperation::decode(key, stored));
+    Ok(last_of_each(tail.chain(given.into_iter().map(Ok)).collect::<Result<_, Rejection>>()?))
+}
+
+/// Of operations in the order they came the last on each document, in the order of the ids.
+pub(crate) fn last_of_each(mut operations: Vec<StoredOperation>) -> Vec<StoredOperation> {
+    // A stable sort: those on one document stay as they came. What is in order already costs next to nothing.
+    operations.sort_by(|one, other| one.id().cmp(other.id()));
+    operations.dedup_by(|later, kept| {
+        let is_same = later.id() == kept.id();
+        if is_same {
+            std::mem::swap(later, kept);
+        }
+        is_same
+    });
+    operations
 }
 
 /// The schema of the segments an operation's document goes to.
@@ -43,13 +56,13 @@ pub(crate) struct Merge {
 pub(crate) fn choose(
     reason: Reason,
     segments: &[Rc<StoredSegment>],
-    last: &BTreeMap<String, StoredOperation>,
+    last: &[StoredOperation],
     schemas: &[(String, u64)],
     forget_before: u64,
 ) -> Vec<Merge> {
     let mut merges = Vec::new();
     for (schema, fingerprint) in schemas {
-        let puts = last.values().filter(|operation| segment_schema(operation) == *schema).count();
+        let puts = last.iter().filter(|operation| segment_schema(operation) == *schema).count();
         let of_schema: Vec<_> = segments.iter().filter(|segment| segment.header.schema == *schema).cloned().collect();
         let inputs = match reason {
             Reason::Rewrite => of_schema.into_iter().filter(|s| s.header.fingerprint != *fingerprint).collect(),

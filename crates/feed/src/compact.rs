@@ -5,7 +5,7 @@
 //!
 //! What is removed leaves its id and the time in segments of their own, for visits that ask for removes, until it is old
 //! enough to be forgotten.
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use brooklet_document::Document;
@@ -20,7 +20,7 @@ use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, BlockRef, Rejection, Task, Want, limits};
 
 use crate::change::{Merge, choose, last_operations, segment_schema};
-use crate::cursor::{Cursor, Dated, Fetched, find};
+use crate::cursor::{Cursor, Dated, Fetched, find_all};
 
 /// Why a partition is compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct Compact {
     reason: Reason,
     next_segment: u32,
     /// Operations that are not in the tail and come after all that is.
-    given: BTreeMap<String, StoredOperation>,
+    given: Vec<StoredOperation>,
     /// Removes before this are forgotten, µs since the epoch.
     forget_before: u64,
     schemas: Vec<(String, Vec<ColumnSpec>)>,
@@ -63,18 +63,20 @@ enum State {
     Done,
 }
 
-/// Finding the documents that the tail hides.
+/// Finding the documents that the tail hides, segment after segment.
 struct Hide {
     segments: Vec<Rc<StoredSegment>>,
-    last: BTreeMap<String, StoredOperation>,
-    ids: VecDeque<String>,
+    /// The last operation on each document, by their ids.
+    last: Vec<StoredOperation>,
+    /// Index of the segment that is next.
+    next: usize,
     touched: Vec<u32>,
 }
 
 /// Writing new segments, merge after merge.
 struct Merging {
     queue: VecDeque<Merge>,
-    last: BTreeMap<String, StoredOperation>,
+    last: Vec<StoredOperation>,
     current: Option<Running>,
 }
 
@@ -105,15 +107,15 @@ impl Compact {
         let next_segment = reader.u32()?;
         let forget_before = reader.u64()?;
         let columns = columns_of(application);
-        Ok(Compact { forget_before, ..Compact::new(place, reason, next_segment, columns, BTreeMap::new()) })
+        Ok(Compact { forget_before, ..Compact::new(place, reason, next_segment, columns, Vec::new()) })
     }
 
-    /// Folds the tail together with operations that were never in it: the last on each document, by its id.
+    /// Folds the tail together with operations that were never in it and come after it, in their order.
     pub(crate) fn with_operations(
         place: Place,
         next_segment: u32,
         schemas: Vec<(String, Vec<ColumnSpec>)>,
-        given: BTreeMap<String, StoredOperation>,
+        given: Vec<StoredOperation>,
     ) -> Compact {
         Compact::new(place, Reason::Load, next_segment, schemas, given)
     }
@@ -123,7 +125,7 @@ impl Compact {
         reason: Reason,
         next_segment: u32,
         schemas: Vec<(String, Vec<ColumnSpec>)>,
-        given: BTreeMap<String, StoredOperation>,
+        given: Vec<StoredOperation>,
     ) -> Compact {
         Compact {
             place,
@@ -142,44 +144,35 @@ impl Compact {
     fn take_manifest(&mut self, manifest: Manifest) -> Result<(), Rejection> {
         let segments = manifest.segments.as_ref().ok_or_else(|| Rejection::corrupt("a manifest without segments"))?;
         self.change.operation = manifest.operations.last().map_or(0, |(number, _)| *number);
-        let mut last = last_operations(&self.place.key, &manifest)?;
-        last.append(&mut self.given);
+        let last = last_operations(&self.place.key, &manifest, std::mem::take(&mut self.given))?;
         let segments = segments.iter().cloned().map(Rc::new).collect();
-        let ids = last.keys().cloned().collect();
-        self.state = State::Hide(Hide { segments, last, ids, touched: Vec::new() });
+        self.state = State::Hide(Hide { segments, last, next: 0, touched: Vec::new() });
         Ok(())
     }
 
-    /// Marks what the tail replaced or removed as dead, in all segments.
+    /// Marks what the tail replaced or removed as dead, in the next segment.
     fn hide(&mut self) -> Result<Option<Want>, Rejection> {
         let State::Hide(hide) = &mut self.state else { return Ok(None) };
-        let mut found = Vec::new();
-        let mut missing = false;
-        // The ids come in their order: each is looked for in a segment behind the one before.
-        let mut near = vec![u32::MAX; hide.segments.len()];
-        for _ in 0..hide.ids.len() {
-            let Some(id) = hide.ids.pop_front() else { break };
-            match find_everywhere(&hide.segments, &id, &mut self.fetched, &mut near) {
-                Ok(places) => found.extend(places),
-                Err(Halt::Missing) => {
-                    missing = true;
-                    hide.ids.push_back(id);
+        let Some(segment) = hide.segments.get_mut(hide.next).filter(|_| !hide.last.is_empty()) else {
+            self.begin_merges();
+            return Ok(None);
+        };
+        match find_all(segment, &hide.last, &mut self.fetched) {
+            Ok(found) => {
+                let alive = |ordinal: &u32| segment.liveness.get(*ordinal as usize);
+                let dying: Vec<u32> = found.into_iter().filter(alive).collect();
+                if !dying.is_empty() {
+                    let segment = Rc::make_mut(segment);
+                    dying.iter().for_each(|ordinal| segment.liveness.clear(*ordinal as usize));
+                    hide.touched.push(segment.number);
                 }
-                Err(Halt::Rejected(rejection)) => return Err(rejection),
+                self.fetched.forget(segment.number, &[]);
+                hide.next += 1;
+                Ok(Some(Want::Pause))
             }
+            Err(Halt::Missing) => Ok(Some(self.want_missing())),
+            Err(Halt::Rejected(rejection)) => Err(rejection),
         }
-        for (index, ordinal) in found {
-            let segment = Rc::make_mut(&mut hide.segments[index]);
-            if segment.liveness.get(ordinal as usize) {
-                segment.liveness.clear(ordinal as usize);
-                hide.touched.push(segment.number);
-            }
-        }
-        if missing {
-            return Ok(Some(self.want_missing()));
-        }
-        self.begin_merges();
-        Ok(None)
     }
 
     fn begin_merges(&mut self) {
@@ -262,37 +255,18 @@ pub(crate) fn columns_of(application: &Application) -> Vec<(String, Vec<ColumnSp
     schemas.chain([(REMOVED.to_owned(), removed_columns())]).collect()
 }
 
-fn find_everywhere(
-    segments: &[Rc<StoredSegment>],
-    id: &str,
-    fetched: &mut Fetched,
-    near: &mut [u32],
-) -> Result<Vec<(usize, u32)>, Halt> {
-    let mut places = Vec::new();
-    let mut missing = false;
-    for (index, (segment, near)) in segments.iter().zip(near).enumerate() {
-        match find(segment, id, fetched, near) {
-            Ok(ordinal) => places.extend(ordinal.map(|ordinal| (index, ordinal))),
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
-    }
-    if missing { Err(Halt::Missing) } else { Ok(places) }
-}
-
 fn begin(
     merge: Merge,
-    last: &mut BTreeMap<String, StoredOperation>,
+    last: &mut Vec<StoredOperation>,
     schemas: &[(String, Vec<ColumnSpec>)],
     forget_before: u64,
 ) -> Option<Running> {
     let specs = schemas.iter().find(|(name, _)| *name == merge.schema)?.1.clone();
     // There is one merge of a schema, so it takes the documents themselves.
-    let (of_schema, others) =
-        std::mem::take(last).into_iter().partition(|(_, operation)| segment_schema(operation) == merge.schema);
+    let (of_schema, others): (Vec<_>, Vec<_>) =
+        std::mem::take(last).into_iter().partition(|operation| segment_schema(operation) == merge.schema);
     *last = others;
-    let of_schema: BTreeMap<String, StoredOperation> = of_schema;
-    let puts = of_schema.into_values().map(|StoredOperation { time, operation, .. }| {
+    let puts = of_schema.into_iter().map(|StoredOperation { time, operation, .. }| {
         let document = match operation {
             Operation::Put(document) => document,
             Operation::Remove(id) => Document { id, fields: Vec::new() },

@@ -3,7 +3,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use brooklet_document::Document;
-use brooklet_segment::{BlockSource, Halt, StoredSegment, find_id_near, open, read_document, read_time};
+use brooklet_segment::{
+    BlockSource, Halt, StoredOperation, StoredSegment, find_id, find_ids, open, read_document, read_time,
+};
 use brooklet_task::{Block, BlockRef, Rejection};
 
 /// Blocks fetched for a merge: payloads by place. What was read stays until the cursor has passed it.
@@ -30,7 +32,7 @@ impl Fetched {
     }
 
     /// Forgets the blocks of one segment but for the `kept` ones that were used last.
-    fn forget(&mut self, segment: u32, kept: &[u32]) {
+    pub(crate) fn forget(&mut self, segment: u32, kept: &[u32]) {
         self.blocks.retain(|place, _| place.segment != segment || kept.contains(&place.block));
     }
 }
@@ -107,14 +109,20 @@ impl Cursor {
     }
 }
 
-/// The ordinal of `id` in a segment, if it is there (alive or not). `near`: as of [`find_id_near`].
-pub(crate) fn find(
-    segment: &StoredSegment,
-    id: &str,
-    fetched: &mut Fetched,
-    near: &mut u32,
-) -> Result<Option<u32>, Halt> {
+/// The ordinal of `id` in a segment, if it is there (alive or not).
+pub(crate) fn find(segment: &StoredSegment, id: &str, fetched: &mut Fetched) -> Result<Option<u32>, Halt> {
     let mut used = Vec::new();
     let mut blocks = Of { fetched, segment: segment.number, used: &mut used };
-    find_id_near(&segment.header, id, &mut blocks, near)
+    find_id(&segment.header, id, &mut blocks)
+}
+
+/// The ordinals of the documents of a segment that operations are on; the operations come in the order of their ids.
+pub(crate) fn find_all(
+    segment: &StoredSegment,
+    operations: &[StoredOperation],
+    fetched: &mut Fetched,
+) -> Result<Vec<u32>, Halt> {
+    let mut used = Vec::new();
+    let mut blocks = Of { fetched, segment: segment.number, used: &mut used };
+    find_ids(&segment.header, operations.iter().map(StoredOperation::id), &mut blocks)
 }

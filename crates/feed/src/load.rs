@@ -4,7 +4,8 @@
 //! Only what is written blindly is loaded: puts and removes without a condition, of types whose texts nobody embeds. All
 //! else is left to be written by its own, later, and so is every operation on the same document that comes after it.
 //! Of several operations on one document the last is stored; nobody can have seen the others.
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 use brooklet_document::json::ReadOptions;
 use brooklet_document::{
@@ -16,6 +17,7 @@ use brooklet_segment::{Operation, Place, StoredOperation};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
+use crate::change::last_of_each;
 use crate::compact::{Compact, columns_of};
 use crate::encode::{made, options};
 use crate::mutate::{MICROS_PER_SECOND, Target};
@@ -39,8 +41,8 @@ pub struct Load {
     at: usize,
     left: u64,
     outcomes: Vec<Outcome>,
-    /// The last operation on each document that is loaded.
-    last: BTreeMap<String, StoredOperation>,
+    /// The operations that are loaded, in the order they came.
+    loaded: Vec<StoredOperation>,
     /// Documents with an operation that is left for later.
     left_for_later: HashSet<String>,
     writing: Option<Box<Compact>>,
@@ -49,6 +51,8 @@ pub struct Load {
 /// A document type, ready to read documents of it.
 struct Type {
     target: Target,
+    /// Its name, as operations hold it.
+    name: Arc<str>,
     /// Putting a document of it takes embeddings.
     embeds: bool,
 }
@@ -79,7 +83,7 @@ impl Load {
         reader.end()?;
         let types = application.schemas.iter().map(|schema| {
             let embeds = schema.made_fields().any(|field| field.script.asks_models());
-            Ok(Type { target: Target::of(application, schema)?, embeds })
+            Ok(Type { target: Target::of(application, schema)?, name: schema.name.as_str().into(), embeds })
         });
         Ok(Load {
             place,
@@ -92,7 +96,7 @@ impl Load {
             left,
             operations,
             outcomes: Vec::new(),
-            last: BTreeMap::new(),
+            loaded: Vec::new(),
             left_for_later: HashSet::new(),
             writing: None,
         })
@@ -109,7 +113,7 @@ impl Load {
             self.left -= 1;
             let outcome = match read {
                 Ok(Read::Write(operation, ignored_fields)) => {
-                    self.last.insert(operation.id().to_owned(), operation);
+                    self.loaded.push(operation);
                     Outcome::Loaded { ignored_fields }
                 }
                 Ok(Read::NotStored(ignored_fields)) => Outcome::NotStored { ignored_fields },
@@ -125,9 +129,9 @@ impl Load {
     }
 
     fn begin_writing(&mut self, first_segment: u32) {
-        let (last, columns) = (std::mem::take(&mut self.last), std::mem::take(&mut self.columns));
+        let (loaded, columns) = (std::mem::take(&mut self.loaded), std::mem::take(&mut self.columns));
         self.operations = Vec::new();
-        self.writing = Some(Box::new(Compact::with_operations(self.place.clone(), first_segment, columns, last)));
+        self.writing = Some(Box::new(Compact::with_operations(self.place.clone(), first_segment, columns, loaded)));
     }
 
     /// The result (docs/abi.md, load).
@@ -137,8 +141,9 @@ impl Load {
         self.outcomes.iter().for_each(|outcome| outcome.write(&mut writer));
         let Some(writing) = self.writing else {
             writer.u8(2);
-            writer.varint(self.last.len() as u64);
-            for operation in self.last.values() {
+            let last = last_of_each(self.loaded);
+            writer.varint(last.len() as u64);
+            for operation in &last {
                 writer.text(operation.id());
                 writer.bytes(&operation.encode(&self.place.key));
             }
@@ -236,7 +241,7 @@ fn read(
 
 impl Type {
     fn stored(&self, operation: Operation, time: u64) -> StoredOperation {
-        StoredOperation { schema: self.target.schema.name.clone(), time, operation }
+        StoredOperation { schema: self.name.clone(), time, operation }
     }
 }
 
@@ -276,7 +281,7 @@ impl Task for Load {
             return writing.wants();
         }
         match self.first_segment {
-            Some(number) if !self.last.is_empty() => {
+            Some(number) if !self.loaded.is_empty() => {
                 self.begin_writing(number);
                 Ok(Want::Pause)
             }

@@ -148,8 +148,7 @@ impl Mutate {
                 let mut found = None;
                 let mut missing = false;
                 for segment in &segments {
-                    let mut anywhere = u32::MAX;
-                    match find(segment, self.id.as_str(), &mut self.fetched, &mut anywhere) {
+                    match find(segment, self.id.as_str(), &mut self.fetched) {
                         Ok(Some(ordinal)) if segment.liveness.get(ordinal as usize) => found = Some((segment, ordinal)),
                         Ok(_) => {}
                         Err(Halt::Missing) => missing = true,
@@ -239,7 +238,8 @@ impl Mutate {
         writer.u8(u8::from(self.ignored) | u8::from(not_stored) << 1 | u8::from(wanted) << 2);
         let bytes = match written {
             Written::Operation(operation) => {
-                let operation = StoredOperation { schema: self.target.schema.name.clone(), time: self.now, operation };
+                let operation =
+                    StoredOperation { schema: self.target.schema.name.as_str().into(), time: self.now, operation };
                 let is_put = matches!(operation.operation, Operation::Put(_));
                 let bytes = operation.encode(&self.key);
                 if is_put {

@@ -1,25 +1,31 @@
 //! Bytes of a feed → the operations in them, each with the partition it is for. What they say is read when they are
 //! loaded; here only as far as the id of the document.
 use std::collections::HashMap;
+use std::ops::Range;
 
 use brooklet_document::json::{NextObject, next_object};
 use brooklet_document::operation_target;
 use brooklet_task::bytes::Writer;
 use brooklet_task::{Code, Rejection, limits};
 
-/// An operation of a chunk.
-struct Found {
-    /// Which of the chunk it is, from 0.
-    number: u64,
-    id: String,
-    begin: usize,
-    length: usize,
-}
-
 /// Operations of one partition, in the order they came.
+#[derive(Default)]
 struct Group {
     key: String,
-    operations: Vec<Found>,
+    /// The ids of their documents, one after the other.
+    ids: String,
+    /// Length of that in UTF-16 units.
+    ids_length: u32,
+    /// Of each: which of the chunk it is (from 0), the end of its id in UTF-16 units, where it begins, its length.
+    numbers: Vec<u32>,
+}
+
+impl Group {
+    fn push(&mut self, number: u32, id: &str, range: &Range<usize>) {
+        self.ids.push_str(id);
+        self.ids_length += id.encode_utf16().count() as u32;
+        self.numbers.extend([number, self.ids_length, range.start as u32, range.len() as u32]);
+    }
 }
 
 /// The operations that stand whole in `chunk` (docs/abi.md, split). What is left after them begins the next chunk.
@@ -50,11 +56,10 @@ pub fn split(chunk: &[u8]) -> Result<Vec<u8>, Rejection> {
             Ok((_, id)) => {
                 let key = id.partition_key();
                 let index = *group_of.entry(key).or_insert_with_key(|key| {
-                    groups.push(Group { key: key.clone(), operations: Vec::new() });
+                    groups.push(Group { key: key.clone(), ..Group::default() });
                     groups.len() - 1
                 });
-                let (id, begin, length) = (id.as_str().to_owned(), range.start, range.len());
-                groups[index].operations.push(Found { number, id, begin, length });
+                groups[index].push(number, id.as_str(), &range);
             }
             Err(rejection) => refused.push((number, rejection)),
         }
@@ -67,25 +72,20 @@ pub fn split(chunk: &[u8]) -> Result<Vec<u8>, Rejection> {
     }
 }
 
-fn answer(consumed: usize, groups: &[Group], refused: &[(u64, Rejection)]) -> Vec<u8> {
+fn answer(consumed: usize, groups: &[Group], refused: &[(u32, Rejection)]) -> Vec<u8> {
     let mut writer = Writer::new();
     writer.u32(consumed as u32);
     writer.varint(groups.len() as u64);
     for group in groups {
         writer.text(&group.key);
-        writer.varint(group.operations.len() as u64);
-        // The ids are one text: the host takes it apart much faster than it decodes texts.
-        writer.text(&group.operations.iter().map(|found| found.id.as_str()).collect::<String>());
-        for found in &group.operations {
-            writer.varint(found.number);
-            writer.varint(found.id.encode_utf16().count() as u64);
-            writer.u32(found.begin as u32);
-            writer.u32(found.length as u32);
-        }
+        // The ids are one text and the numbers one array: the host takes them apart much faster than it decodes each.
+        writer.text(&group.ids);
+        writer.varint(group.numbers.len() as u64);
+        group.numbers.iter().for_each(|number| writer.u32(*number));
     }
     writer.varint(refused.len() as u64);
     for (number, rejection) in refused {
-        writer.varint(*number);
+        writer.varint(u64::from(*number));
         write_rejection(rejection, &mut writer);
     }
     writer.finish()

@@ -145,13 +145,12 @@ fn a_chunk_is_split_by_partition_and_its_rest_is_left() {
     let mut groups = Vec::new();
     for _ in 0..reader.varint().unwrap() {
         let key = reader.text().unwrap().to_owned();
-        let count = reader.varint().unwrap();
-        let mut ids = reader.text().unwrap();
-        for _ in 0..count {
-            let number = reader.varint().unwrap();
-            let (id, rest) = ids.split_at(reader.varint().unwrap() as usize);
-            ids = rest;
-            let id = id.to_owned();
+        let ids = reader.text().unwrap();
+        let mut id_begin = 0;
+        for _ in 0..reader.varint().unwrap() / 4 {
+            let (number, id_end) = (reader.u32().unwrap(), reader.u32().unwrap() as usize);
+            let id = ids[id_begin..id_end].to_owned();
+            id_begin = id_end;
             let (begin, length) = (reader.u32().unwrap() as usize, reader.u32().unwrap() as usize);
             assert!(chunk[begin..begin + length].contains(&id));
             groups.push((key.clone(), number, id));

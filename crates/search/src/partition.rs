@@ -187,7 +187,7 @@ impl Batch {
         let operations: Vec<StoredOperation> = last.into_values().collect();
         let mut segments = Vec::new();
         for schema in &deployed.schemas {
-            let of_schema = operations.iter().filter(|operation| operation.schema == schema.schema.name);
+            let of_schema = operations.iter().filter(|operation| *operation.schema == *schema.schema.name);
             let puts = of_schema.filter_map(|operation| match &operation.operation {
                 Operation::Put(document) => Some((document, operation.time)),
                 Operation::Remove(_) => None,

@@ -1,14 +1,15 @@
 //! Writes the segment of a list of documents, a step at a time: folding shares its thread with requests.
-use brooklet_document::encode::encode_fields;
+use brooklet_document::encode::{encode_fields, encode_fields_where};
 use brooklet_document::{Document, Tensor, Value};
 use brooklet_task::bytes::Writer;
 
 use crate::block::{BlockSink, HEADER_BLOCK, seal};
+use crate::column::ids::IdsWriter;
 use crate::column::number::NumberWriter;
 use crate::column::stored::StoredWriter;
 use crate::column::text::TextWriter;
 use crate::column::vector::VectorWriter;
-use crate::column::{dictionary, ids, times};
+use crate::column::{dictionary, times};
 use crate::header::{ColumnHeader, Header};
 use crate::layout::{Collection, ColumnKind, ColumnSpec, NumberKind, fingerprint, position_bits};
 use crate::values::each_value;
@@ -48,7 +49,7 @@ impl BuiltSegment {
 pub struct SegmentBuilder {
     schema: String,
     specs: Vec<ColumnSpec>,
-    ids: Vec<String>,
+    ids: IdsWriter,
     source_bytes: usize,
     columns: std::collections::VecDeque<Column>,
     sink: BlockSink,
@@ -62,7 +63,7 @@ impl SegmentBuilder {
         SegmentBuilder {
             schema: schema.to_owned(),
             specs: specs.to_vec(),
-            ids: Vec::new(),
+            ids: IdsWriter::default(),
             source_bytes: 0,
             columns: specs.iter().map(column_of).collect(),
             sink: BlockSink::default(),
@@ -88,7 +89,7 @@ impl SegmentBuilder {
     /// If its id is not greater than the last one's.
     pub fn add(&mut self, document: &Document, time: u64) {
         assert!(
-            self.ids.last().is_none_or(|last| *last < document.id),
+            self.ids.last().is_none_or(|last| last < document.id.as_str()),
             "documents are added in the order of their ids"
         );
         for (column, spec) in self.columns.iter_mut().zip(&self.specs) {
@@ -98,7 +99,7 @@ impl SegmentBuilder {
                 add_to(column, spec, document, &self.specs);
             }
         }
-        self.ids.push(document.id.clone());
+        self.ids.push(&document.id);
         self.source_bytes =
             self.columns.iter().map(|column| if let Column::Source(s) = column { s.len() } else { 0 }).sum();
     }
@@ -162,9 +163,8 @@ fn add_to(column: &mut Column, spec: &ColumnSpec, document: &Document, specs: &[
         Column::Source(writer) => {
             let mut bytes = Writer::new();
             let elsewhere = |name: &str| specs.iter().any(|spec| spec.field == name && spec.replaces_source());
-            let kept: Vec<_> = document.fields.iter().filter(|(name, _)| !elsewhere(name)).cloned().collect();
-            encode_fields(&kept, &mut bytes);
-            writer.push(&bytes.finish());
+            encode_fields_where(&document.fields, &mut bytes, |name| !elsewhere(name));
+            writer.push(bytes.as_bytes());
         }
         Column::Text(writer) => {
             each(&mut |element, weight| {
@@ -272,9 +272,9 @@ impl StringsWriter {
     }
 }
 
-fn finish_column(column: Column, document_ids: &[String], sink: &mut BlockSink) -> ColumnHeader {
+fn finish_column(column: Column, document_ids: &IdsWriter, sink: &mut BlockSink) -> ColumnHeader {
     match column {
-        Column::Ids => ids::write(document_ids, sink),
+        Column::Ids => document_ids.write(sink),
         Column::Times(times) => times::write(&times, sink),
         Column::Source(writer) => {
             let parameters = vec![writer.len() as u32];

@@ -53,24 +53,47 @@ pub fn read_id(header: &Header, ordinal: u32, blocks: &mut dyn BlockSource) -> R
 /// # Errors
 /// If a block is missing or damaged.
 pub fn find_id(header: &Header, id: &str, blocks: &mut dyn BlockSource) -> Result<Option<u32>, Halt> {
-    let mut anywhere = u32::MAX;
-    find_id_near(header, id, blocks, &mut anywhere)
-}
-
-/// The same for one of many ids in their order; `near` is where the one before was, or would be.
-///
-/// # Errors
-/// As [`find_id`].
-pub fn find_id_near(
-    header: &Header,
-    id: &str,
-    blocks: &mut dyn BlockSource,
-    near: &mut u32,
-) -> Result<Option<u32>, Halt> {
     let ids = Ids::of(column(header, &ColumnSpec::ids())?)?;
     let Some(index) = ids.block_of_id(id) else { return Ok(None) };
     let block = blocks.block(ids.part().first_block + index)?;
-    Ok(ids.find(id, index, block.bytes(), near)?)
+    let mut anywhere = u32::MAX;
+    Ok(ids.find(id, index, block.bytes(), &mut anywhere)?)
+}
+
+/// The ordinals of those of `wanted` that the segment has, alive or not. They come in their order, which makes them cheap
+/// to find: each is looked for from the place of the one before. All missing blocks are asked for before it halts.
+///
+/// # Errors
+/// If a block is missing or damaged.
+pub fn find_ids<'a>(
+    header: &Header,
+    wanted: impl Iterator<Item = &'a str>,
+    blocks: &mut dyn BlockSource,
+) -> Result<Vec<u32>, Halt> {
+    let ids = Ids::of(column(header, &ColumnSpec::ids())?)?;
+    let (mut found, mut near, mut is_missing) = (Vec::new(), 0, false);
+    let mut current: Option<(u32, Option<Block>)> = None;
+    for id in wanted {
+        let index = match &current {
+            Some((index, _)) if ids.is_before_next_block(id, *index) => *index,
+            _ => match ids.block_of_id(id) {
+                Some(index) => index,
+                None => continue,
+            },
+        };
+        if current.as_ref().is_none_or(|(held, _)| *held != index) {
+            let block = match blocks.block(ids.part().first_block + index) {
+                Err(Halt::Missing) => None,
+                block => Some(block?),
+            };
+            is_missing |= block.is_none();
+            current = Some((index, block));
+        }
+        if let Some((_, Some(block))) = &current {
+            found.extend(ids.find(id, index, block.bytes(), &mut near)?);
+        }
+    }
+    if is_missing { Err(Halt::Missing) } else { Ok(found) }
 }
 
 /// The first ordinal whose id is greater than `id`, alive or not; the number of documents if there is none.

@@ -21,7 +21,7 @@ mod values;
 pub use block::{BlockSink, HEADER_BLOCK, LIVENESS_BLOCK, open, read_array, seal};
 pub use builder::{BuiltSegment, SegmentBuilder};
 pub use document::{
-    BlockSource, Halt, find_id, find_id_near, ordinal_after, read_document, read_id, read_time, vector_rows,
+    BlockSource, Halt, find_id, find_ids, ordinal_after, read_document, read_id, read_time, vector_rows,
 };
 pub use header::{ColumnHeader, Header, Part, REMOVED};
 pub use manifest::{Change, Manifest, NewSegment, Place, StoredSegment, read_liveness, write_liveness};

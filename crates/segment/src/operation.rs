@@ -1,4 +1,6 @@
 //! An operation as the tail keeps it: a whole document, or the id of a removed one.
+use std::sync::Arc;
+
 use brooklet_document::encode::{decode_fields, encode_fields};
 use brooklet_document::{Document, DocumentId};
 use brooklet_task::Rejection;
@@ -27,7 +29,7 @@ pub enum Operation {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredOperation {
     /// The schema.
-    pub schema: String,
+    pub schema: Arc<str>,
     /// When, in µs since the epoch; 0: that is not known.
     pub time: u64,
     /// What happened.
@@ -76,7 +78,7 @@ impl StoredOperation {
             VERSION => reader.u64()?,
             other => return Err(Rejection::corrupt(format!("an operation of version {other}"))),
         };
-        let schema = reader.text()?.to_owned();
+        let schema = reader.text()?.into();
         let id = reader.text()?.to_owned();
         if DocumentId::parse(&id)?.partition_key() != key {
             return Err(Rejection::corrupt("An operation of another partition"));

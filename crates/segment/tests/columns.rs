@@ -9,7 +9,7 @@ use brooklet_segment::column::text::{self, Element, Text, cut, normalise, read_p
 use brooklet_segment::column::vector::{self, Vectors, code_stride};
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind, position_bits};
 use brooklet_segment::{
-    BlockSource, BuiltSegment, ColumnHeader, Header, SegmentBuilder, find_id, find_id_near, open, read_array,
+    BlockSource, BuiltSegment, ColumnHeader, Header, SegmentBuilder, find_id, find_ids, open, read_array,
     read_document, read_id, read_time, vector_rows,
 };
 use fixture::{Payloads, build, config, dense, documents, specs};
@@ -59,8 +59,6 @@ fn check(documents: &[Document]) {
     let segment = build(documents);
     assert_eq!(segment.header.blocks as usize, segment.payloads.len());
     let mut reading = Reading::of(&segment);
-    // Kept from one to the next, whatever came of it.
-    let mut near = documents.len() as u32 / 2;
     for (ordinal, document) in documents.iter().enumerate() {
         let ordinal = ordinal as u32;
         let read = reading.document(ordinal);
@@ -69,12 +67,9 @@ fn check(documents: &[Document]) {
         assert_eq!(find_id(&reading.header, &document.id, &mut reading.blocks).expect("a search"), Some(ordinal));
         for other in [format!("{}0", document.id), document.id.replace("u:", "u:!"), "id:a:all:g=u:".to_owned()] {
             assert_eq!(find_id(&reading.header, &other, &mut reading.blocks).expect("a search"), None);
-            let found = find_id_near(&reading.header, &other, &mut reading.blocks, &mut near);
-            assert_eq!(found.expect("a search"), None);
-            let found = find_id_near(&reading.header, &document.id, &mut reading.blocks, &mut near);
-            assert_eq!((found.expect("a search"), near), (Some(ordinal), ordinal));
         }
     }
+    check_ids(&mut reading, documents);
     let columns = reading.header.columns.clone();
     for column in &columns {
         match &column.spec.kind {
@@ -89,6 +84,22 @@ fn check(documents: &[Document]) {
             ColumnKind::Vectors { .. } => check_vectors(&mut reading, column, documents),
             ColumnKind::Ids | ColumnKind::Times | ColumnKind::Source | ColumnKind::Tensors => {}
         }
+    }
+}
+
+/// Many ids at once are found as each alone is: all there are, every few of them, and others in between.
+fn check_ids(reading: &mut Reading, documents: &[Document]) {
+    for every in [1, 2, 7] {
+        let some = documents.iter().step_by(every).flat_map(|document| {
+            let id = document.id.as_str();
+            [format!("{id}!"), id.to_owned(), id[..id.len() - 1].to_owned(), id.replace("u:", "u:!")]
+        });
+        let wanted: std::collections::BTreeSet<String> = some.chain(["a".to_owned(), "z".to_owned()]).collect();
+        let alone = |id: &String, reading: &mut Reading| find_id(&reading.header, id, &mut reading.blocks);
+        let expected: Vec<u32> = wanted.iter().filter_map(|id| alone(id, reading).expect("a search")).collect();
+        let found = find_ids(&reading.header, wanted.iter().map(String::as_str), &mut reading.blocks);
+        assert_eq!(found.expect("a search"), expected);
+        assert!(expected.len() >= documents.len() / every);
     }
 }
 

@@ -21,6 +21,15 @@ impl Writer {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+    /// The bytes written so far.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+    /// Forgets what was written and keeps the memory.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
     /// The bytes written.
     #[must_use]
     pub fn finish(self) -> Vec<u8> {

@@ -28,6 +28,8 @@ pub struct Core {
 pub struct Task {
     inner: Option<Inner>,
     incoming: Option<Block>,
+    /// What was finished in place.
+    result: Vec<u8>,
     timeout_ms: u32,
 }
 
@@ -154,7 +156,7 @@ impl Core {
         if kind == 13 {
             // Nothing of the application is asked for it.
             let inner = Inner::Done(split(&input)?);
-            return Ok(Task { inner: Some(inner), incoming: None, timeout_ms: 0 });
+            return Ok(Task { inner: Some(inner), incoming: None, result: Vec::new(), timeout_ms: 0 });
         }
         let nothing = || Rejection::new(Code::BadRequest, "No application is deployed");
         let deployed = self.deployed.clone().ok_or_else(nothing)?;
@@ -187,7 +189,7 @@ impl Core {
             14 => Inner::Running(Box::new(Load::open(&deployed.application, request, input)?)),
             other => return Err(Rejection::new(Code::BadRequest, format!("Unknown kind of task {other}"))),
         };
-        Ok(Task { inner: Some(inner), incoming: None, timeout_ms })
+        Ok(Task { inner: Some(inner), incoming: None, result: Vec::new(), timeout_ms })
     }
 }
 
@@ -243,6 +245,22 @@ impl Task {
             Some(Inner::Running(task)) => task.finish().map_err(|rejection| thrown(&rejection)),
             None => Err(thrown(&Rejection::new(Code::Internal, "The task was finished before"))),
         }
+    }
+
+    /// The same for a large result: it stays here until the task is freed, [`Task::result_length`] bytes where this says, so
+    /// that the host copies it to memory it has already.
+    ///
+    /// # Errors
+    /// A rejection as JSON.
+    pub fn finish_in_place(&mut self) -> Result<*const u8, JsValue> {
+        self.result = self.finish()?;
+        Ok(self.result.as_ptr())
+    }
+
+    /// Length of what was finished in place.
+    #[must_use]
+    pub fn result_length(&self) -> usize {
+        self.result.len()
     }
 }
 

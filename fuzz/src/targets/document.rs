@@ -91,11 +91,11 @@ fn feed() -> Target {
         assert!(reader.u32().expect("bytes looked at") as usize <= chunk.len());
         for _ in 0..reader.varint().expect("partitions") {
             let key = reader.text().expect("a key");
-            let count = reader.varint().expect("operations");
             reader.text().expect("ids");
+            let count = reader.varint().expect("numbers") / 4;
             let mut input = Writer::new();
             for _ in 0..count {
-                let (_number, _id_length) = (reader.varint().expect("a number"), reader.varint().expect("a length"));
+                let (_number, _id_end) = (reader.u32().expect("a number"), reader.u32().expect("an end"));
                 let begin = reader.u32().expect("where it begins") as usize;
                 let length = reader.u32().expect("its length") as usize;
                 input.bytes(&chunk[begin..begin + length]);
@@ -261,7 +261,7 @@ fn update() -> Target {
         .into_iter()
         .map(|document| {
             let (id, schema) = (document.id.clone(), schema.name.clone());
-            let operation = StoredOperation { schema, time: 1, operation: Operation::Put(document) };
+            let operation = StoredOperation { schema: schema.into(), time: 1, operation: Operation::Put(document) };
             (id, operation.encode(corpus::KEY))
         })
         .collect();

@@ -150,8 +150,7 @@ fn operation() -> Target {
     let documents = corpus::documents(&corpus::mail());
     let stored = documents.iter().map(|document| {
         let operation = brooklet_segment::Operation::Put(document.clone());
-        let mut sealed =
-            StoredOperation { schema: "mail".to_owned(), time: 1_790_000_000_000_000, operation }.encode(KEY);
+        let mut sealed = StoredOperation { schema: "mail".into(), time: 1_790_000_000_000_000, operation }.encode(KEY);
         sealed.truncate(sealed.len() - 8);
         sealed
     });

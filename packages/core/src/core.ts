@@ -16,6 +16,7 @@ import { Instance, type RawInstance, type RawTask } from "./instance.ts";
 import { decodeLoad, decodeSplit, type Load, type LoadResult, type SplitChunk } from "./load.ts";
 import { type Change, decodeChange } from "./manifest.ts";
 import type { ModelAddresses } from "./package.ts";
+import type { ResultRoom } from "./result-room.ts";
 import type { ServiceError } from "./service-error.ts";
 import type {
   CompactBounds,
@@ -216,12 +217,12 @@ export class Core implements Engine {
   }
 
   split(chunk: Uint8Array): Task<SplitChunk> {
-    return this.#open(KIND.split, new Writer(), decodeSplit, chunk);
+    return this.#open(KIND.split, new Writer(), decodeSplit, { input: chunk });
   }
 
-  load(place: Place, nowMicros: number, firstFreeSegment: number, load: Load): Task<LoadResult> {
+  load(place: Place, nowMicros: number, firstFreeSegment: number, load: Load, room?: ResultRoom): Task<LoadResult> {
     const writer = writePlace(place).u64(nowMicros).u32(firstFreeSegment).varint(load.count);
-    return this.#open(KIND.load, writer, decodeLoad, load.operations);
+    return this.#open(KIND.load, writer, decodeLoad, { input: load.operations, room });
   }
 
   searchPart(place: Place, nowSeconds: number, request: QueryRequest, floor: FloorBytes): Task<PartialBytes> {
@@ -267,22 +268,21 @@ export class Core implements Engine {
     });
   }
 
-  compact(place: Place, reason: CompactReason, bounds: CompactBounds): Task<Change | undefined> {
+  compact(place: Place, reason: CompactReason, bounds: CompactBounds, room?: ResultRoom): Task<Change | undefined> {
     const writer = writePlace(place).u8(REASON[reason]).u32(bounds.firstFreeSegment).u64(bounds.forgetBeforeMicros);
-    return this.#open(KIND.compact, writer, decodeChange);
+    return this.#open(KIND.compact, writer, decodeChange, { room });
   }
 
-  /** `input` is what is large, and goes in as it is. */
   #open<Output>(
     kind: number,
     request: Writer,
     decode: (result: Uint8Array) => Output,
-    input?: Uint8Array,
+    { input, room }: Large = {},
   ): Task<Output> {
     const instance = this.#live();
     // The module copies the request: nothing of it is held here.
     const raw = request.finishFor((written) => instance.call(() => instance.core.open(kind, written, input)));
-    return new CoreTask(instance, raw, decode);
+    return new CoreTask(instance, raw, decode, room);
   }
 
   /** The instance, or a fresh one with the package of the last deploy if a trap ended it. */
@@ -342,17 +342,27 @@ function readRendered(result: Uint8Array): Rendered {
   return { status, contentType, bytesRead, bytesScanned, body: reader.bytes() };
 }
 
+/** What is large of a task. */
+interface Large {
+  /** Goes in as it is. */
+  readonly input?: Uint8Array;
+  /** Where the result comes to. */
+  readonly room?: ResultRoom | undefined;
+}
+
 /** A task of one instance. */
 class CoreTask<Output> implements Task<Output> {
   readonly timeoutMs: number;
   readonly #instance: Instance;
   readonly #decode: (result: Uint8Array) => Output;
+  readonly #room: ResultRoom | undefined;
   #raw: RawTask | undefined;
 
-  constructor(instance: Instance, raw: RawTask, decode: (result: Uint8Array) => Output) {
+  constructor(instance: Instance, raw: RawTask, decode: (result: Uint8Array) => Output, room: ResultRoom | undefined) {
     this.#instance = instance;
     this.#raw = raw;
     this.#decode = decode;
+    this.#room = room;
     this.timeoutMs = instance.call(() => raw.timeout());
   }
 
@@ -379,13 +389,21 @@ class CoreTask<Output> implements Task<Output> {
 
   finish(): Output {
     const raw = this.#open();
-    return this.#instance.call(() => this.#decode(raw.finish()));
+    return this.#instance.call(() => this.#decode(this.#result(raw)));
   }
 
   [Symbol.dispose](): void {
     const raw = this.#raw;
     this.#raw = undefined;
     if (raw !== undefined && !this.#instance.dead) this.#instance.call(() => raw.free());
+  }
+
+  #result(raw: RawTask): Uint8Array {
+    if (this.#room === undefined) return raw.finish();
+    const pointer = raw.finish_in_place();
+    const result = this.#room.of(raw.result_length());
+    this.#instance.read(pointer, result);
+    return result;
   }
 
   #open(): RawTask {

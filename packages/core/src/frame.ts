@@ -138,6 +138,12 @@ export class Reader {
     return this.#view.getUint32(this.#skip(4), true);
   }
 
+  /** So many numbers of 32 bits: a copy, because they need not be aligned here. */
+  u32s(count: number): Uint32Array {
+    const from = this.#skip(4 * count);
+    return new Uint32Array(this.#bytes.slice(from, from + 4 * count).buffer);
+  }
+
   /** 64 bits that must hold a number below 2^53. */
   u64(): number {
     const low = this.u32();

@@ -28,14 +28,15 @@ export {
 } from "./embedding.ts";
 export { Reader, Writer } from "./frame.ts";
 export type { RawCore, RawInstance, RawTask } from "./instance.ts";
-export type {
-  LaterOperation,
-  Load,
-  LoadedOperation,
-  LoadResult,
-  RefusedOperation,
-  SplitChunk,
-  SplitOperation,
+export {
+  type LaterOperation,
+  type Load,
+  type LoadedOperation,
+  type LoadResult,
+  type RefusedOperation,
+  SPLIT_NUMBERS,
+  type SplitChunk,
+  type SplitOperations,
 } from "./load.ts";
 export {
   type Change,
@@ -55,6 +56,7 @@ export {
   WANTS_MODELS,
 } from "./model-run.ts";
 export { fileOfPackage, type ModelAddresses, withOutlines } from "./package.ts";
+export { ResultRoom } from "./result-room.ts";
 export { internalError, isServiceError, ServiceError, type ServiceErrorFields } from "./service-error.ts";
 export {
   type BlockRef,

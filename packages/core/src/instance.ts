@@ -12,6 +12,8 @@ export interface RawTask {
   give(): void;
   elapsed(milliseconds: number): void;
   finish(): Uint8Array;
+  finish_in_place(): number;
+  result_length(): number;
   free(): void;
 }
 
@@ -73,5 +75,10 @@ export class Instance {
   /** Copies `bytes` to `pointer`. The view is made afresh: memory that grew has another buffer. */
   write(pointer: number, bytes: Uint8Array): void {
     new Uint8Array(this.#memory.buffer, pointer, bytes.length).set(bytes);
+  }
+
+  /** Fills `bytes` with what stands at `pointer`. */
+  read(pointer: number, bytes: Uint8Array): void {
+    bytes.set(new Uint8Array(this.#memory.buffer, pointer, bytes.length));
   }
 }

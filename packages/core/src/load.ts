@@ -3,15 +3,17 @@ import { asOperation, type OperationBytes } from "./bytes.ts";
 import { Reader } from "./frame.ts";
 import { type Change, decodeChange } from "./manifest.ts";
 
-/** An operation that stands whole in a chunk of a feed. */
-export interface SplitOperation {
-  /** Which of the chunk it is, from 0. */
-  readonly number: number;
-  readonly id: string;
-  /** Where in the chunk it begins, and its length. */
-  readonly begin: number;
-  readonly length: number;
+/** The operations of one partition that stand whole in a chunk of a feed, in their order. */
+export interface SplitOperations {
+  readonly key: string;
+  /** The ids of their documents, one after the other. */
+  readonly ids: string;
+  /** `SPLIT_NUMBERS` for each: which of the chunk it is (from 0), the end of its id in `ids`, where it begins, its length. */
+  readonly numbers: Uint32Array;
 }
+
+/** Numbers of an operation in `SplitOperations`. */
+export const SPLIT_NUMBERS = 4;
 
 /** Why an operation of a feed is not done. */
 export interface RefusedOperation {
@@ -24,7 +26,7 @@ export interface RefusedOperation {
 export interface SplitChunk {
   /** Bytes that were looked at; what comes after them begins the next chunk. */
   readonly consumed: number;
-  readonly partitions: readonly { readonly key: string; readonly operations: readonly SplitOperation[] }[];
+  readonly partitions: readonly SplitOperations[];
   readonly refused: readonly (RefusedOperation & { readonly number: number })[];
 }
 
@@ -72,20 +74,9 @@ const DONE: readonly LoadedOperation[] = [0, 1, 2, 3].map((flags) => ({
 export function decodeSplit(bytes: Uint8Array): SplitChunk {
   const reader = new Reader(bytes);
   const consumed = reader.u32();
-  const partitions = reader.list((it) => ({ key: it.text(), operations: readOperations(it) }));
+  const partitions = reader.list((it) => ({ key: it.text(), ids: it.text(), numbers: it.u32s(it.varint()) }));
   const refused = reader.list((it) => ({ number: it.varint(), ...readRefusal(it) }));
   return { consumed, partitions, refused };
-}
-
-function readOperations(reader: Reader): SplitOperation[] {
-  const count = reader.varint();
-  const ids = reader.text();
-  let end = 0;
-  return Array.from({ length: count }, () => {
-    const [number, begin] = [reader.varint(), end];
-    end += reader.varint();
-    return { number, id: ids.slice(begin, end), begin: reader.u32(), length: reader.u32() };
-  });
 }
 
 /** The result of a load. */

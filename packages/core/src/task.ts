@@ -7,6 +7,7 @@ import type { FloorBytes, OperationBytes, PartialBytes } from "./bytes.ts";
 import type { EmbeddingWanted } from "./embedding.ts";
 import type { Load, LoadResult, SplitChunk } from "./load.ts";
 import type { Change } from "./manifest.ts";
+import type { ResultRoom } from "./result-room.ts";
 
 /** One block of a segment. */
 export interface BlockRef {
@@ -190,8 +191,11 @@ export interface Engine {
   mutate(place: Place, nowMicros: number, queued: OperationBytes | undefined, request: EncodeRequest): Task<Mutation>;
   /** The operations that stand whole in a chunk of a feed. */
   split(chunk: Uint8Array): Task<SplitChunk>;
-  /** `firstFreeSegment`: from which number on to write segments; 0: make operations for the tail. */
-  load(place: Place, nowMicros: number, firstFreeSegment: number, load: Load): Task<LoadResult>;
+  /**
+   * `firstFreeSegment`: from which number on to write segments; 0: make operations for the tail. `room`: where the result
+   * stands, until the next that stands there.
+   */
+  load(place: Place, nowMicros: number, firstFreeSegment: number, load: Load, room?: ResultRoom): Task<LoadResult>;
   search(place: Place, nowSeconds: number, request: QueryRequest): Task<Rendered>;
   scope(request: QueryRequest): Task<QueryScope>;
   searchPart(place: Place, nowSeconds: number, request: QueryRequest, floor: FloorBytes): Task<PartialBytes>;
@@ -201,5 +205,5 @@ export interface Engine {
   answer(request: QueryRequest, partials: readonly PartialBytes[]): Task<Rendered>;
   get(place: Place, request: DocumentRequest): Task<Rendered>;
   visit(place: Place, nowSeconds: number, request: VisitRequest, bounds: PageBounds): Task<PartitionPage>;
-  compact(place: Place, reason: CompactReason, bounds: CompactBounds): Task<Change | undefined>;
+  compact(place: Place, reason: CompactReason, bounds: CompactBounds, room?: ResultRoom): Task<Change | undefined>;
 }

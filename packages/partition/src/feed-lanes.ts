@@ -1,5 +1,5 @@
 /** Operations of a feed while they wait, by the partition they are for; in the form in which they are loaded. */
-import type { Load } from "@brooklet/core";
+import { type Load, SPLIT_NUMBERS, type SplitOperations } from "@brooklet/core";
 import type { PartitionKey } from "./cluster.ts";
 import { FEED_OPERATION_BYTES } from "./limits.ts";
 
@@ -28,7 +28,7 @@ export class Lane {
   #ids: string[] = [];
   #buffer: Uint8Array<ArrayBuffer> = NOTHING;
   #length = 0;
-  /** Room that the next buffer is made with: as much as the last one needed. */
+  /** Room that the next buffer is made with: a little more than the last one needed, so that it seldom has to grow. */
   #firstBytes = FIRST_BYTES;
 
   readonly #spare: Spare;
@@ -47,17 +47,18 @@ export class Lane {
     return this.#numbers.length;
   }
 
-  /** Adds an operation; how many bytes more wait now. */
-  add(number: number, id: string, object: Uint8Array): number {
+  /** Adds operations of a chunk, whose first one has the number `first`; how many bytes more wait now. */
+  add(first: number, chunk: Uint8Array, { ids, numbers }: SplitOperations): number {
     const before = this.bytes;
-    this.#makeRoom(object.length + LENGTH_BYTES);
-    let rest = object.length;
-    for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) this.#buffer[this.#length++] = (rest % 0x80) | 0x80;
-    this.#buffer[this.#length++] = rest;
-    this.#buffer.set(object, this.#length);
-    this.#length += object.length;
-    this.#numbers.push(number);
-    this.#ids.push(id);
+    let idBegin = 0;
+    for (let at = 0; at < numbers.length; at += SPLIT_NUMBERS) {
+      const idEnd = numbers[at + 1] ?? 0;
+      const begin = numbers[at + 2] ?? 0;
+      this.#append(chunk.subarray(begin, begin + (numbers[at + 3] ?? 0)));
+      this.#numbers.push(first + (numbers[at] ?? 0));
+      this.#ids.push(ids.slice(idBegin, idEnd));
+      idBegin = idEnd;
+    }
     return this.bytes - before;
   }
 
@@ -65,10 +66,19 @@ export class Lane {
   take(): Taken {
     const load = { count: this.count, operations: this.#buffer.subarray(0, this.#length) };
     const taken = { load, numbers: this.#numbers, ids: this.#ids, bytes: this.bytes };
-    this.#firstBytes = Math.max(this.#length, FIRST_BYTES);
+    this.#firstBytes = Math.max(Math.ceil(this.#length * 1.25), FIRST_BYTES);
     [this.#numbers, this.#ids, this.#buffer, this.#length] = [[], [], NOTHING, 0];
     this.isDue = false;
     return taken;
+  }
+
+  #append(object: Uint8Array): void {
+    this.#makeRoom(object.length + LENGTH_BYTES);
+    let rest = object.length;
+    for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) this.#buffer[this.#length++] = (rest % 0x80) | 0x80;
+    this.#buffer[this.#length++] = rest;
+    this.#buffer.set(object, this.#length);
+    this.#length += object.length;
   }
 
   #makeRoom(bytes: number): void {

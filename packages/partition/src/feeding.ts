@@ -4,7 +4,14 @@
  * operations on one document stay in order. What has to look at its document is written by its own after the load it
  * came with.
  */
-import { type Engine, type LaterOperation, type Load, ServiceError, type SplitChunk } from "@brooklet/core";
+import {
+  type Engine,
+  type LaterOperation,
+  type Load,
+  ServiceError,
+  SPLIT_NUMBERS,
+  type SplitChunk,
+} from "@brooklet/core";
 import type { FedOperation, FeedOptions, LoadOutcome, OperationRequest, Outcome, PartitionKey } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
 import { drive, NOWHERE } from "./drive.ts";
@@ -152,12 +159,10 @@ class FeedRun {
     const chunk = this.#buffer.bytes;
     const { consumed, partitions, refused } = this.#place.split(chunk);
     let count = refused.length;
-    for (const { key, operations } of partitions) {
-      const lane = this.#lanes.of(key as PartitionKey);
-      for (const { number, id, begin, length } of operations) {
-        this.#held += lane.add(this.#operations + number, id, chunk.subarray(begin, begin + length));
-      }
-      count += operations.length;
+    for (const operations of partitions) {
+      const lane = this.#lanes.of(operations.key as PartitionKey);
+      this.#held += lane.add(this.#operations, chunk, operations);
+      count += operations.numbers.length / SPLIT_NUMBERS;
       if (lane.bytes >= limits.LOAD_BYTES || lane.count >= limits.LOAD_OPERATIONS) this.#load(lane);
     }
     for (const { number, status, code, message } of refused) {

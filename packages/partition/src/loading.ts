@@ -58,7 +58,13 @@ async function intoSegments(place: LoadPlace, load: Load, deadline: Deadline): P
       return seen;
     },
   };
-  const task = place.engine.load(placeOf(store.state(key)), nowMicros(), store.firstFreeSegment, load);
+  const task = place.engine.load(
+    placeOf(store.state(key)),
+    nowMicros(),
+    store.firstFreeSegment,
+    load,
+    maintenance.room,
+  );
   const isSame = (): boolean => bucket.isOpen && bucket.store === store && bucket.application === application;
   const stop = (): boolean => maintenance.stopped || !isSame();
   const loaded = await driveInSlices(task, source, { sliceMs: SLICE_MS, turn: maintenance.turn, stop });

@@ -2,7 +2,7 @@
  * Work that no request waits for: tails are folded into segments, segments rewritten after a deployment, logs moved to
  * their files. One compaction at a time in a thread, in slices, so that requests run in between.
  */
-import type { Change, CompactReason, Engine } from "@brooklet/core";
+import { type Change, type CompactReason, type Engine, ResultRoom } from "@brooklet/core";
 import type { Bucket, PartitionState, PartitionStore } from "@brooklet/store";
 import { driveInSlices } from "./drive.ts";
 import * as limits from "./limits.ts";
@@ -69,6 +69,8 @@ const RESTING_SWEEPS = Math.ceil(limits.RESTING_MS / limits.SWEEP_MS);
 /** The maintenance of the buckets of one thread. */
 export class Maintenance {
   readonly #options: MaintenanceOptions;
+  /** Where segments that are to be committed stand until they are: there are those of one partition at a time. */
+  readonly room: ResultRoom = new ResultRoom();
   readonly #attention = new Map<Bucket, Attention>();
   #queue: Job[] = [];
   /** Work that is done alone, and waited for. */
@@ -228,7 +230,7 @@ export class Maintenance {
     const application = bucket.application;
     const forgetBeforeMicros = (Date.now() - this.#options.keepRemovesSeconds * 1_000) * 1_000;
     const bounds = { firstFreeSegment: store.firstFreeSegment, forgetBeforeMicros: Math.max(forgetBeforeMicros, 0) };
-    const task = this.#options.engine.compact(placeOf(state), reason, bounds);
+    const task = this.#options.engine.compact(placeOf(state), reason, bounds, this.room);
     const change = await driveInSlices(task, sourceOf(store, key), {
       sliceMs: limits.SLICE_MS,
       turn: this.#options.turn,

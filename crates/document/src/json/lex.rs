@@ -74,7 +74,7 @@ impl<'a> Lexer<'a> {
     /// # Errors
     /// If they are not; the message tells the offset.
     pub fn from_bytes(bytes: &'a [u8], code: Code) -> Lexed<Lexer<'a>> {
-        match std::str::from_utf8(bytes) {
+        match simdutf8::compat::from_utf8(bytes) {
             Ok(text) => Ok(Lexer::new(text, code)),
             Err(error) => {
                 let offset = error.valid_up_to();

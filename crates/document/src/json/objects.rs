@@ -1,6 +1,7 @@
 //! Finds the objects of a feed in its bytes, without reading them: one after the other, on a line each or not, or in a
 //! list. What is in them is checked when each is read.
 use brooklet_task::{Code, Rejection};
+use memchr::{memchr2, memchr3};
 
 /// What stands next in a feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +35,8 @@ fn end_of_object(feed: &[u8], begin: usize) -> Option<usize> {
     let mut depth = 0usize;
     let mut at = begin;
     loop {
-        at += skip(&feed[at..], [b'{', b'}', b'"']);
-        match feed.get(at)? {
+        at += memchr3(b'{', b'}', b'"', &feed[at..])?;
+        match feed[at] {
             b'{' => depth += 1,
             b'}' => {
                 depth -= 1;
@@ -53,28 +54,12 @@ fn end_of_object(feed: &[u8], begin: usize) -> Option<usize> {
 fn end_of_string(feed: &[u8], begin: usize) -> Option<usize> {
     let mut at = begin;
     loop {
-        at += skip(&feed[at.min(feed.len())..], [b'"', b'\\', b'"']);
-        match feed.get(at)? {
-            b'"' => return Some(at),
-            _ => at += 2,
+        at += memchr2(b'"', b'\\', feed.get(at..)?)?;
+        if feed[at] == b'"' {
+            return Some(at);
         }
+        at += 2;
     }
-}
-
-/// Bytes before the first of three, sixteen at a time: most are digits and letters.
-#[inline]
-fn skip(bytes: &[u8], wanted: [u8; 3]) -> usize {
-    let is_wanted = |byte: u8| wanted.contains(&byte);
-    let (chunks, _) = bytes.as_chunks::<16>();
-    let mut at = 0;
-    for chunk in chunks {
-        // Without an early exit the compiler makes vector instructions of it.
-        if chunk.iter().fold(false, |found, byte| found | is_wanted(*byte)) {
-            break;
-        }
-        at += 16;
-    }
-    at + bytes[at..].iter().position(|byte| is_wanted(*byte)).unwrap_or(bytes.len() - at)
 }
 
 #[cfg(test)]

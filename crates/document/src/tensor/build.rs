@@ -74,8 +74,7 @@ impl TensorBuilder {
         if self.subspaces.contains_key(&address) {
             return Err(self.twice(&self.show(&address)));
         }
-        let cell_type = self.tensor_type.cell;
-        cells.iter_mut().for_each(|cell| *cell = cell_type.round(*cell));
+        self.tensor_type.cell.round_all(&mut cells);
         self.subspaces.insert(address, Subspace { cells, given: Vec::new() });
         Ok(())
     }

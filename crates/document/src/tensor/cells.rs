@@ -14,7 +14,7 @@ pub fn cells_to_bytes(cell: CellType, cells: &[f64], out: &mut Vec<u8>) {
     let room = &mut out[start..];
     match cell {
         CellType::Double => write_cells(cells, room, |value| bits_f64(value).to_le_bytes()),
-        CellType::Float => write_cells(cells, room, |value| bits_f32(value).to_le_bytes()),
+        CellType::Float => write_cells(cells, room, |value| nearest_f32(value).to_le_bytes()),
         CellType::Bfloat16 => write_cells(cells, room, |value| ((bits_f32(value) >> 16) as u16).to_le_bytes()),
         CellType::Int8 => write_cells(cells, room, |value| [value as i64 as u8]),
     }
@@ -49,10 +49,17 @@ pub fn widen_bfloat16(bits: u16) -> f64 {
     f64::from(f32::from_bits(u32::from(bits) << 16))
 }
 
+/// The float32 nearest to `value`; every NaN has the same bits. Without a jump, so that many are done at once.
+#[must_use]
+pub fn nearest_f32(value: f64) -> f32 {
+    let nearest = value as f32;
+    if nearest.is_nan() { f32::from_bits(NAN_F32) } else { nearest }
+}
+
 /// The bits of `value` as a float32; every NaN has the same.
 #[must_use]
 pub fn bits_f32(value: f64) -> u32 {
-    if value.is_nan() { NAN_F32 } else { (value as f32).to_bits() }
+    nearest_f32(value).to_bits()
 }
 
 /// The bits of `value`; every NaN has the same.

@@ -110,6 +110,38 @@ pub fn row<'a>(part: &Part, row: u32, payloads: &[&'a [u8]]) -> Result<std::borr
         .ok_or_else(|| Rejection::corrupt("a row reaches over its block"))
 }
 
+/// The rows of one block that holds whole ones.
+#[derive(Clone, Copy)]
+pub struct BlockRows<'a> {
+    offsets: &'a [u32],
+    bytes: &'a [u8],
+}
+
+impl<'a> BlockRows<'a> {
+    /// The rows in `payload`.
+    ///
+    /// # Errors
+    /// If it is not a block of whole rows.
+    pub fn of(payload: &'a [u8]) -> Result<BlockRows<'a>, Rejection> {
+        let count = read_array::<u32>(payload, 0, 1)?[0] as usize;
+        let whole = || Rejection::corrupt("a block without whole rows");
+        let rows = count.checked_add(1).filter(|_| count > 0).ok_or_else(whole)?;
+        let offsets = read_array::<u32>(payload, 4, rows)?;
+        Ok(BlockRows { offsets, bytes: &payload[4 + 4 * offsets.len()..] })
+    }
+
+    /// The row at `index` of the block.
+    ///
+    /// # Errors
+    /// If it is not in the block.
+    pub fn row(&self, index: u32) -> Result<&'a [u8], Rejection> {
+        let (from, to) = (self.offsets.get(index as usize), self.offsets.get(index as usize + 1));
+        let (Some(from), Some(to)) = (from, to) else { return Err(Rejection::corrupt("a row is not in its block")) };
+        let row = self.bytes.get(*from as usize..*to as usize);
+        row.ok_or_else(|| Rejection::corrupt("a row reaches over its block"))
+    }
+}
+
 fn after_count(payload: &[u8]) -> Result<&[u8], Rejection> {
     payload.get(4..).ok_or_else(|| Rejection::corrupt("an empty block"))
 }

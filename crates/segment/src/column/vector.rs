@@ -6,7 +6,7 @@
 //! and for mapped types [`LABELS`] (per document the labels of its rows).
 //!
 //! Exact rows stand in small blocks, because a scan over codes looks at a few of them; without codes in large ones.
-use brooklet_document::{CellType, Tensor, cells_to_bytes};
+use brooklet_document::{CellType, Tensor, cells_to_bytes, nearest_f32};
 use brooklet_kernel::Codes;
 use brooklet_task::Rejection;
 use brooklet_task::bytes::Writer;
@@ -119,14 +119,21 @@ impl VectorWriter {
     }
 
     fn row(&mut self, cells: &[f64]) {
-        let start = self.exact.len();
-        cells_to_bytes(self.cell, cells, &mut self.exact);
-        self.exact.resize(start + exact_stride(self.cell, self.size), 0);
-        if !has_codes(self.cell, self.size) {
+        let end = self.exact.len() + exact_stride(self.cell, self.size);
+        let has_codes = has_codes(self.cell, self.size);
+        if has_codes || self.cell == CellType::Float {
+            self.floats.clear();
+            self.floats.extend(cells.iter().map(|cell| nearest_f32(*cell)));
+        }
+        if self.cell == CellType::Float {
+            self.exact.extend_from_slice(bytemuck::cast_slice(&self.floats));
+        } else {
+            cells_to_bytes(self.cell, cells, &mut self.exact);
+        }
+        self.exact.resize(end, 0);
+        if !has_codes {
             return;
         }
-        self.floats.clear();
-        self.floats.extend(cells.iter().map(|cell| *cell as f32));
         let at = self.codes.len();
         self.codes.resize(at + code_stride(self.size), 0);
         let code = brooklet_kernel::quantise(&self.floats, &mut self.codes[at..]);
