@@ -172,7 +172,7 @@ fn unparseable(text: &str, cause: &str) -> Rejection {
 }
 
 fn colon(text: &str, from: usize) -> Option<usize> {
-    text[from..].find(':').map(|offset| from + offset)
+    text.as_bytes()[from..].iter().position(|byte| *byte == b':').map(|offset| from + offset)
 }
 
 /// Reads `n=<number>` or `g=<group>`. Empty pairs at the end are overlooked, as the reference implementation does.

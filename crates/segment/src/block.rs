@@ -48,16 +48,6 @@ impl BlockSink {
         self.blocks.len() as u32
     }
 
-    /// Adds a block of these bytes, in memory that its checksum fits into as well.
-    ///
-    /// # Panics
-    /// As [`BlockSink::push`].
-    pub fn push_copy(&mut self, payload: &[u8]) {
-        let mut block = Vec::with_capacity(payload.len() + CHECKSUM_BYTES);
-        block.extend_from_slice(payload);
-        self.push(block);
-    }
-
     /// Adds a block.
     ///
     /// # Panics

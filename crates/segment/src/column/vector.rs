@@ -28,8 +28,9 @@ pub const LABELS: usize = 3;
 
 /// Rows shorter than this are scanned exactly: codes would not save bytes.
 const CODED_CELLS: u32 = 32;
-/// Bytes of a block of exact rows that are read a few at a time.
-const EXACT_BLOCK_BYTES: usize = 6 << 10;
+/// Bytes of a block of exact rows that are read a few at a time: with what a row of the database takes beside them, two
+/// fill one of its pages.
+const EXACT_BLOCK_BYTES: usize = 8_100;
 /// Documents of a block of first rows.
 const ROWS_PER_BLOCK: u32 = 16_384;
 
@@ -43,6 +44,12 @@ pub fn code_stride(size: u32) -> usize {
 #[must_use]
 pub const fn exact_stride(cell: CellType, size: u32) -> usize {
     (size as usize * cell.bytes()).next_multiple_of(16)
+}
+
+/// Exact rows in a block.
+fn exact_rows_per_block(cell: CellType, size: u32) -> u32 {
+    let target = if has_codes(cell, size) { EXACT_BLOCK_BYTES } else { SCAN_BLOCK_BYTES };
+    (target / exact_stride(cell, size)).max(1) as u32
 }
 
 /// Whether rows of this shape have codes.
@@ -60,7 +67,8 @@ pub struct VectorWriter {
     size: u32,
     mapped: bool,
     first_rows: Vec<u32>,
-    exact: Vec<u8>,
+    /// The blocks of exact rows; the last one may have room for more.
+    exact: Vec<Vec<u8>>,
     scales: Vec<f32>,
     residuals: Vec<f32>,
     norms: Vec<f32>,
@@ -119,18 +127,24 @@ impl VectorWriter {
     }
 
     fn row(&mut self, cells: &[f64]) {
-        let end = self.exact.len() + exact_stride(self.cell, self.size);
+        let stride = exact_stride(self.cell, self.size);
+        let block_bytes = stride * exact_rows_per_block(self.cell, self.size) as usize;
+        if self.exact.last().is_none_or(|block| block.len() == block_bytes) {
+            self.exact.push(Vec::with_capacity(block_bytes + CHECKSUM_BYTES));
+        }
+        let Some(exact) = self.exact.last_mut() else { return };
+        let end = exact.len() + stride;
         let has_codes = has_codes(self.cell, self.size);
         if has_codes || self.cell == CellType::Float {
             self.floats.clear();
             self.floats.extend(cells.iter().map(|cell| nearest_f32(*cell)));
         }
         if self.cell == CellType::Float {
-            self.exact.extend_from_slice(bytemuck::cast_slice(&self.floats));
+            exact.extend_from_slice(bytemuck::cast_slice(&self.floats));
         } else {
-            cells_to_bytes(self.cell, cells, &mut self.exact);
+            cells_to_bytes(self.cell, cells, exact);
         }
-        self.exact.resize(end, 0);
+        exact.resize(end, 0);
         if !has_codes {
             return;
         }
@@ -144,7 +158,7 @@ impl VectorWriter {
     }
 
     /// Cuts everything into blocks.
-    pub fn finish(self, sink: &mut BlockSink) -> ColumnHeader {
+    pub fn finish(mut self, sink: &mut BlockSink) -> ColumnHeader {
         let documents = self.first_rows.len() as u32 - 1;
         let rows = *self.first_rows.last().unwrap_or(&0);
         let mut parts = vec![self.write_first_rows(documents, sink), self.write_codes(rows, sink)];
@@ -188,12 +202,10 @@ impl VectorWriter {
         part
     }
 
-    fn write_exact(&self, rows: u32, sink: &mut BlockSink) -> Part {
-        let stride = exact_stride(self.cell, self.size);
-        let target = if has_codes(self.cell, self.size) { EXACT_BLOCK_BYTES } else { SCAN_BLOCK_BYTES };
-        let rows_per_block = (target / stride).max(1) as u32;
+    fn write_exact(&mut self, rows: u32, sink: &mut BlockSink) -> Part {
+        let rows_per_block = exact_rows_per_block(self.cell, self.size);
         let part = Part { first_block: sink.next(), rows, rows_per_block, ..Part::default() };
-        self.exact.chunks(rows_per_block as usize * stride).for_each(|chunk| sink.push_copy(chunk));
+        self.exact.drain(..).for_each(|block| sink.push(block));
         part
     }
 }
