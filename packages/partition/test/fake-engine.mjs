@@ -61,13 +61,16 @@ export class FakeEngine {
   split(chunk) {
     return this.#task(function* () {
       yield { kind: "pause" };
-      const operations = [];
+      const numbers = [];
+      let ids = "";
+      let number = 0;
       for (let begin = 0, end = chunk.indexOf(10); end >= 0; begin = end + 1, end = chunk.indexOf(10, begin)) {
-        const { put: id } = fromBytes(chunk.subarray(begin, end));
-        operations.push({ number: operations.length, id, begin, length: end - begin });
+        ids += fromBytes(chunk.subarray(begin, end)).put;
+        numbers.push(number, ids.length, begin, end - begin);
+        number += 1;
       }
       const consumed = chunk.lastIndexOf(10) + 1;
-      return { consumed, partitions: [{ key: "g:a", operations }], refused: [] };
+      return { consumed, partitions: [{ key: "g:a", ids, numbers: Uint32Array.from(numbers) }], refused: [] };
     });
   }
 
