@@ -30,7 +30,11 @@ pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Quer
         user_query,
         input_grammar: if properties.is_on("model.type.isYqlDefault", false) { grammar } else { Grammar::WEAK_AND },
     };
-    let yql = properties.value("yql").filter(|yql| !yql.trim().is_empty());
+    let yql = properties.value("yql");
+    if yql.is_some_and(|yql| yql.trim().is_empty()) {
+        let message = "Could not create query from YQL: the statement is empty";
+        return Err(Rejection::new(Code::InvalidQueryParameter, message));
+    }
     if is_yql && yql.is_some() && user_query.is_some() {
         let message = "A 'query' of type yql beside another in 'yql' is not supported";
         return Err(Rejection::new(Code::Unsupported, message));

@@ -104,9 +104,13 @@ fn parse(raw: &[RawGrouping], properties: &Properties) -> Result<Vec<Parsed>, Re
     let in_yql = properties.value("yql").is_some_and(|yql| !yql.trim().is_empty());
     for grouping in raw {
         let is_select = properties.value("select") == Some(&grouping.text);
-        let within = |rejection: Rejection| match in_yql && !is_select {
-            true => rejection.within("Could not create query from YQL"),
-            false => rejection,
+        let within = |rejection: Rejection| match (is_select, properties.value("select.grouping")) {
+            (true, _) => Rejection { code: Code::BadRequest, ..rejection },
+            (false, Some(_)) if !in_yql => {
+                let rejection = rejection.within("Could not set 'select.grouping'");
+                Rejection { code: Code::IllegalQuery, ..rejection }
+            }
+            _ => rejection.within("Could not create query from YQL"),
         };
         let operations = parse_grouping(&grouping.text).map_err(|rejection| {
             // Where it stands in the statement it is part of.
