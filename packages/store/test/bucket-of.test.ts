@@ -10,6 +10,9 @@ test("the bucket of a key is as it always was", () => {
   expect(["g:alice", "g:bob", "n:17", "g:Ünï", "g:\u{1f600}"].map((key) => bucketOf(key, 16))).toEqual([
     4, 15, 5, 1, 9,
   ]);
+  expect(["é", "ab\u{1f600}cd", "\ud800x", "a\u007f\u0080b"].map((key) => bucketOf(key, whole))).toEqual([
+    513_665_217, 2_104_371_164, 1_538_974_390, 2_426_100_115,
+  ]);
 });
 
 test("keys spread evenly", () => {
