@@ -21,3 +21,6 @@ pub use encode::{Encoded, OperationRequest, embeddings_wanted, encode};
 pub use load::Load;
 pub use mutate::Mutate;
 pub use split::split;
+
+/// What tasks of [`Mutate`] know of partitions from one to the next.
+pub use brooklet_segment::Outlines;

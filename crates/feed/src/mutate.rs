@@ -3,7 +3,9 @@
 //!
 //! A blind put or remove wants nothing. All else is evaluated on the document as it is *now*: the host runs the task in
 //! one turn and queues its result in the same, so nothing comes in between; what is queued for the document already and
-//! not yet committed comes with the request and is newer than anything stored.
+//! not yet committed comes with the request and is newer than anything stored. Of the tail only what came since the last
+//! look, and the newest operation on the document, are read.
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,9 +15,10 @@ use brooklet_document::json::{ReadOptions, read_fields, read_update};
 use brooklet_document::selection::{Outcome, Selection, Subject};
 use brooklet_document::update::Update;
 use brooklet_document::{Document, DocumentId, Value};
-use brooklet_kernel::Needle;
 use brooklet_schema::{Application, Schema};
-use brooklet_segment::{Halt, Manifest, Operation, Place, StoredOperation, StoredSegment, read_document};
+use brooklet_segment::{
+    Halt, Manifest, Operation, Outline, Outlines, Place, StoredOperation, StoredSegment, read_document,
+};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, BlockRef, Code, Rejection, Task, Want, limits};
 
@@ -37,6 +40,7 @@ pub struct Mutate {
     /// µs since the epoch.
     now: u64,
     state: State,
+    outlines: Rc<RefCell<Outlines>>,
     asked: VecDeque<BlockRef>,
     fetched: Fetched,
 }
@@ -57,7 +61,10 @@ enum Change {
 }
 
 enum State {
-    Manifest,
+    /// Learning what is new of the partition.
+    Manifest(Outline),
+    /// Reading the newest operation of the tail on the document, by its number.
+    Tail(u64),
     /// Looking through the segments of the type for the document.
     Find(Vec<Rc<StoredSegment>>),
     Read(Rc<StoredSegment>, u32),
@@ -81,7 +88,11 @@ impl Mutate {
     ///
     /// # Errors
     /// If the id, the type, the body, a value or the condition is not what the schema allows.
-    pub fn open(application: &Application, request: &[u8]) -> Result<Mutate, Rejection> {
+    pub fn open(
+        application: &Application,
+        outlines: Rc<RefCell<Outlines>>,
+        request: &[u8],
+    ) -> Result<Mutate, Rejection> {
         let mut reader = Reader::new(request);
         let place = Place::read(&mut reader)?;
         let now = reader.u64()?;
@@ -99,14 +110,8 @@ impl Mutate {
         let condition = condition.map(|text| Selection::parse(text, application, Code::InvalidDocument)).transpose();
         let condition = condition.map_err(|error| error.within("Failed to parse test and set condition"))?;
         let blind = condition.is_none() && !matches!(body.change, Change::Update(..));
-        let state = match (blind, pending.is_empty()) {
-            (true, _) => State::Found(None),
-            (false, false) => State::Found(document_of(StoredOperation::decode(&place.key, pending)?)),
-            (false, true) if place.partition == 0 => State::Found(None),
-            (false, true) => State::Manifest,
-        };
-        Ok(Mutate {
-            key: place.key,
+        let mut mutate = Mutate {
+            key: place.key.clone(),
             target: Target::of(application, schema)?,
             change: body.change,
             condition,
@@ -114,29 +119,51 @@ impl Mutate {
             ignored: body.ignored,
             id,
             now,
-            state,
+            state: State::Found(None),
+            outlines,
             asked: VecDeque::new(),
             fetched: Fetched::default(),
-        })
+        };
+        match (blind, pending.is_empty()) {
+            (true, _) => {}
+            (false, false) => {
+                mutate.state = State::Found(document_of(StoredOperation::decode(&place.key, pending)?));
+            }
+            (false, true) if place.partition == 0 => {}
+            (false, true) => mutate.begin(&place),
+        }
+        Ok(mutate)
+    }
+
+    /// Goes on with what is known of the partition, or learns what is new of it before.
+    fn begin(&mut self, place: &Place) {
+        let outline = self.outlines.borrow_mut().take(&self.key);
+        if outline.is_of(place) {
+            self.look_up(outline);
+        } else {
+            self.state = State::Manifest(outline);
+        }
     }
 
     /// The last operation of the tail on the document decides; without one, the segments of its type are looked through.
-    fn take_manifest(&mut self, manifest: Manifest) -> Result<(), Rejection> {
-        for (_, stored) in manifest.operations.iter().rev() {
-            // Most are about other documents: those that do not even hold the text of the id are not decoded.
-            if !contains(stored, self.id.as_str().as_bytes()) {
-                continue;
-            }
-            let operation = StoredOperation::decode(&self.key, stored)?;
-            if operation.id() == self.id.as_str() {
-                self.state = State::Found(document_of(operation));
-                return Ok(());
-            }
-        }
+    fn look_up(&mut self, outline: Outline) {
         let name = self.id.document_type();
-        let segments = manifest.segments.ok_or_else(|| Rejection::corrupt("a manifest without segments"))?;
-        let of_type = segments.into_iter().filter(|segment| segment.header.schema == name).map(Rc::new);
-        self.state = State::Find(of_type.collect());
+        self.state = match outline.newest(self.id.as_str()) {
+            Some(number) => State::Tail(number),
+            None => {
+                let of_type = outline.segments().iter().filter(|segment| segment.header.schema == name);
+                State::Find(of_type.cloned().collect())
+            }
+        };
+        self.outlines.borrow_mut().keep(&self.key, outline);
+    }
+
+    fn take_operation(&mut self, stored: &[u8]) -> Result<(), Rejection> {
+        let operation = StoredOperation::decode(&self.key, stored)?;
+        if operation.id() != self.id.as_str() {
+            return Err(Rejection::corrupt("An operation of the tail on another document"));
+        }
+        self.state = State::Found(document_of(operation));
         Ok(())
     }
 
@@ -168,10 +195,12 @@ impl Mutate {
                 self.state = State::Found(Some(document));
             }
             State::Found(_) => {
-                let State::Found(document) = std::mem::replace(&mut self.state, State::Manifest) else { return Ok(()) };
+                let State::Found(document) = std::mem::replace(&mut self.state, State::Found(None)) else {
+                    return Ok(());
+                };
                 self.state = State::Done(self.write(document)?);
             }
-            State::Manifest | State::Done(_) => {}
+            State::Manifest(_) | State::Tail(_) | State::Done(_) => {}
         }
         Ok(())
     }
@@ -349,15 +378,14 @@ fn document_of(operation: StoredOperation) -> Option<Document> {
     }
 }
 
-fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
-    Needle::new(wanted).find(bytes).is_some()
-}
-
 impl Task for Mutate {
     fn wants(&mut self) -> Result<Want, Rejection> {
         loop {
             match &self.state {
-                State::Manifest => return Ok(Want::Manifest { layout: 0, operation: 0 }),
+                State::Manifest(outline) => {
+                    return Ok(Want::Manifest { layout: outline.layout(), operation: outline.operation() });
+                }
+                State::Tail(number) => return Ok(Want::Operation(*number)),
                 State::Done(_) => return Ok(Want::Nothing),
                 _ => match self.step() {
                     Ok(()) => {}
@@ -369,15 +397,22 @@ impl Task for Mutate {
     }
 
     fn give(&mut self, answer: Block) -> Result<(), Rejection> {
-        if matches!(self.state, State::Manifest) {
-            return self.take_manifest(Manifest::read(&self.key, answer.bytes())?);
+        match &mut self.state {
+            State::Manifest(outline) => {
+                let mut outline = std::mem::take(outline);
+                outline.take(&self.key, Manifest::read(&self.key, answer.bytes())?)?;
+                self.look_up(outline);
+                return Ok(());
+            }
+            State::Tail(_) => return self.take_operation(answer.bytes()),
+            _ => {}
         }
         let place = self.asked.pop_front().ok_or_else(|| Rejection::corrupt("a block that was not wanted"))?;
         self.fetched.give(&self.key, place, answer)
     }
 
     fn finish(mut self: Box<Self>) -> Result<Vec<u8>, Rejection> {
-        match std::mem::replace(&mut self.state, State::Manifest) {
+        match std::mem::replace(&mut self.state, State::Found(None)) {
             State::Done(written) => self.encode(written),
             _ => Err(Rejection::new(
                 Code::TimedOut,

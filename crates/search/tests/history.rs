@@ -10,6 +10,9 @@ use serde_json::{Value as Json, json};
 mod host;
 mod random;
 
+const SD: &str = "schema d { document d { field number type int { indexing: summary | attribute } \
+                  field list type array<int> { indexing: summary | attribute } \
+                  field counts type map<string, int> { indexing: summary } } }";
 const STEPS: usize = 2_000;
 const KEY: &str = "g:a";
 const DOCUMENTS: usize = 30;
@@ -220,11 +223,8 @@ impl History {
 fn a_group_is_what_a_map_says_after_any_history() {
     let steps =
         std::env::var("BROOKLET_HISTORY_STEPS").map_or(STEPS, |steps| steps.parse().expect("a number of steps"));
-    let sd = "schema d { document d { field number type int { indexing: summary | attribute } \
-              field list type array<int> { indexing: summary | attribute } \
-              field counts type map<string, int> { indexing: summary } } }";
     let mut history = History {
-        host: Host::with_schema("d", sd),
+        host: Host::with_schema("d", SD),
         map: BTreeMap::new(),
         removed: BTreeMap::new(),
         random: Random::new(11),
@@ -245,4 +245,33 @@ fn a_group_is_what_a_map_says_after_any_history() {
         }
     }
     assert!(history.map.len() > DOCUMENTS / 3, "the history says nothing");
+}
+
+/// An update, and a put on a condition, are given what came since the last one and the operation they go on from, however
+/// long the tail is.
+#[test]
+fn a_write_that_looks_at_its_document_reads_no_more_of_the_tail() {
+    let host = &mut Host::with_schema("d", SD);
+    for document in 0..2_000 {
+        host.put(&format!("id:n:d:g=a:{document}"), r#"{"number":1}"#).expect("a put");
+    }
+    let update = |host: &mut Host, document: usize| {
+        let (id, body) = (format!("id:n:d:g=a:{document}"), r#"{"fields":{"number":{"increment":1}}}"#);
+        host.given.set(0);
+        host.write(&Write { kind: 2, id: &id, body, ..Write::default() }).expect("an update");
+        host.given.get()
+    };
+    let whole = update(host, 7);
+    for document in [1_999, 7, 0, 7, 12_345] {
+        assert!(update(host, document) * 100 < whole, "{document} of {whole} bytes");
+    }
+    let id = "id:n:d:g=a:7";
+    host.put("id:n:d:g=a:8", r#"{"number":9}"#).expect("a put");
+    host.given.set(0);
+    let of = |condition| Write { kind: 1, id, body: r#"{"fields":{"number":8}}"#, condition, create: false };
+    host.write(&of("d.number == 3")).expect_err("it is 4");
+    host.write(&of("d.number == 4")).expect("the newest decides");
+    assert!(host.given.get() * 100 < whole);
+    assert!(host.compact(KEY, 1));
+    host.write(&of("d.number == 8")).expect("folded or not");
 }

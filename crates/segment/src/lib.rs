@@ -16,6 +16,7 @@ mod document;
 mod header;
 mod manifest;
 mod operation;
+mod outline;
 mod values;
 
 pub use block::{BlockSink, HEADER_BLOCK, LIVENESS_BLOCK, open, read_array, seal};
@@ -26,4 +27,5 @@ pub use document::{
 pub use header::{ColumnHeader, Header, Part, REMOVED};
 pub use manifest::{Change, Manifest, NewSegment, Place, StoredSegment, read_liveness, write_liveness};
 pub use operation::{Operation, StoredOperation};
+pub use outline::{Outline, Outlines};
 pub use values::{ValuePlace, each_value};

@@ -69,17 +69,8 @@ impl StoredOperation {
     /// # Errors
     /// If the bytes are damaged or belong to another partition.
     pub fn decode(key: &str, stored: &[u8]) -> Result<StoredOperation, Rejection> {
-        let payload = open(key, NO_SEGMENT, NO_BLOCK, stored)
-            .map_err(|_| Rejection::corrupt("An operation of the tail is damaged"))?;
-        let mut reader = Reader::new(payload);
-        let version = reader.u8()?;
-        let time = match version {
-            FIRST_VERSION => 0,
-            VERSION => reader.u64()?,
-            other => return Err(Rejection::corrupt(format!("an operation of version {other}"))),
-        };
-        let schema = reader.text()?.into();
-        let id = reader.text()?.to_owned();
+        let (mut reader, time, schema, id) = begin(key, stored)?;
+        let (schema, id) = (schema.into(), id.to_owned());
         if DocumentId::parse(&id)?.partition_key() != key {
             return Err(Rejection::corrupt("An operation of another partition"));
         }
@@ -89,4 +80,27 @@ impl StoredOperation {
         };
         Ok(StoredOperation { schema, time, operation })
     }
+
+    /// The id of the document of an operation that is not read otherwise.
+    ///
+    /// # Errors
+    /// If the bytes are damaged or belong to another partition.
+    pub fn id_of<'a>(key: &str, stored: &'a [u8]) -> Result<&'a str, Rejection> {
+        let (_, _, _, id) = begin(key, stored)?;
+        Ok(id)
+    }
+}
+
+/// What stands before the fields: the time, the schema, the id; and what is left.
+fn begin<'a>(key: &str, stored: &'a [u8]) -> Result<(Reader<'a>, u64, &'a str, &'a str), Rejection> {
+    let payload = open(key, NO_SEGMENT, NO_BLOCK, stored)
+        .map_err(|_| Rejection::corrupt("An operation of the tail is damaged"))?;
+    let mut reader = Reader::new(payload);
+    let time = match reader.u8()? {
+        FIRST_VERSION => 0,
+        VERSION => reader.u64()?,
+        other => return Err(Rejection::corrupt(format!("an operation of version {other}"))),
+    };
+    let (schema, id) = (reader.text()?, reader.text()?);
+    Ok((reader, time, schema, id))
 }

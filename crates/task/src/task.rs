@@ -85,6 +85,8 @@ pub enum Want {
         /// Last operation the core holds; only later ones are sent.
         operation: u64,
     },
+    /// One operation of the tail by its number, answered by its bytes.
+    Operation(u64),
     /// Blocks, answered one by one in this order.
     Blocks(Vec<BlockRef>),
     /// How far a time zone is ahead of UTC at a time: the core has no tables of zones. Answered by an `i32`, seconds

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use brooklet_document::embedding::write_wanted;
 use brooklet_document::json::JsonWriter;
-use brooklet_feed::{Compact, Load, Mutate, OperationRequest, embeddings_wanted, encode, split};
+use brooklet_feed::{Compact, Load, Mutate, OperationRequest, Outlines, embeddings_wanted, encode, split};
 use brooklet_schema::Application;
 use brooklet_search::{Deployed, Get, Merge, Residency, Search, Visit, query_embeddings, scope};
 use brooklet_task::bytes::{Reader, Writer};
@@ -19,6 +19,7 @@ use wasm_bindgen::prelude::*;
 pub struct Core {
     deployed: Option<Rc<Deployed>>,
     residency: Rc<RefCell<Residency>>,
+    outlines: Rc<RefCell<Outlines>>,
     /// What continuations are sealed with.
     seal_key: [u8; 16],
 }
@@ -49,7 +50,8 @@ impl Core {
         reserve(cache_bytes);
         let mut key = [0; 16];
         key.iter_mut().zip(seal_key).for_each(|(to, from)| *to = *from);
-        Core { deployed: None, residency: Rc::new(RefCell::new(Residency::new(cache_bytes))), seal_key: key }
+        let residency = Rc::new(RefCell::new(Residency::new(cache_bytes)));
+        Core { deployed: None, residency, outlines: Rc::default(), seal_key: key }
     }
 
     /// Deploys a package, after checking it against the one deployed now.
@@ -181,7 +183,7 @@ impl Core {
             }
             3 => Inner::Running(Box::new(Get::open(deployed, residency, request)?)),
             4 => Inner::Running(Box::new(Compact::open(&deployed.application, request)?)),
-            5 => Inner::Running(Box::new(Mutate::open(&deployed.application, request)?)),
+            5 => Inner::Running(Box::new(Mutate::open(&deployed.application, self.outlines.clone(), request)?)),
             6 => Inner::Running(Box::new(Visit::open(deployed, residency, request)?)),
             7 => Inner::Done(scope(&deployed, request)?),
             8 => Inner::Running(Box::new(Merge::open(&deployed, request)?)),
@@ -282,6 +284,10 @@ fn encode_want(want: &Want) -> Option<Vec<u8>> {
                 writer.u32(block.segment);
                 writer.u32(block.block);
             }
+        }
+        Want::Operation(number) => {
+            writer.u8(5);
+            writer.u64(*number);
         }
         Want::Zone { name, at } => {
             writer.u8(4);

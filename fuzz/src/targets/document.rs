@@ -1,5 +1,6 @@
 //! Documents: ids, JSON, tensors, and their stored form.
 use std::hint::black_box;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use brooklet_document::encode::{decode_fields, encode_fields};
@@ -294,7 +295,7 @@ fn updated(application: &Application, id: &str, before: &[u8], body: &[u8]) -> R
     writer.text("");
     writer.bytes(body);
     writer.bytes(&[]);
-    let mut task = Box::new(Mutate::open(application, &writer.finish())?);
+    let mut task = Box::new(Mutate::open(application, Rc::default(), &writer.finish())?);
     assert_eq!(task.wants()?, Want::Nothing, "the document is there");
     let result = task.finish()?;
     let mut reader = Reader::new(&result);

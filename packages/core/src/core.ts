@@ -424,6 +424,8 @@ function decodeWant(want: Uint8Array): Want {
       return { kind: "blocks", blocks: reader.list((it) => ({ segment: it.u32(), block: it.u32() })) };
     case 4:
       return { kind: "zone", name: reader.text(), at: reader.u64() };
+    case 5:
+      return { kind: "operation", number: reader.u64() };
     default:
       throw new RangeError(`unknown want ${kind}`);
   }

@@ -20,6 +20,8 @@ export type Want =
   | { readonly kind: "pause" }
   | { readonly kind: "manifest"; readonly layout: number; readonly operation: number }
   | { readonly kind: "blocks"; readonly blocks: readonly BlockRef[] }
+  /** One operation of the tail. */
+  | { readonly kind: "operation"; readonly number: number }
   /** How far a time zone is ahead of UTC at a time in seconds: `encodeZoneOffset`. */
   | { readonly kind: "zone"; readonly name: string; readonly at: number };
 
@@ -39,7 +41,7 @@ export interface Task<Output> {
   readonly timeoutMs: number;
   /** What is lacking; `undefined`: finish me. */
   wants(): Want | undefined;
-  /** The next answer to the open want: the manifest, or one block after the other in the order wanted. */
+  /** The next answer to the open want: the manifest, an operation, or one block after the other in the order wanted. */
   give(answer: Uint8Array): void;
   /** How long the request took so far, for answers that tell it. Called before `finish`: the core has no clock. */
   elapsed(milliseconds: number): void;

@@ -17,7 +17,7 @@ import type {
   VisitStep,
 } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
-import { drive, type Source } from "./drive.ts";
+import { drive, NOWHERE, type Source } from "./drive.ts";
 import { DAMAGED, failedOutcome, serviceError } from "./failure.ts";
 import { MASS_DOCUMENTS, VISIT_PARTITIONS, VISIT_TURN_MS } from "./limits.ts";
 import { placeOf, sourceOf } from "./place.ts";
@@ -46,7 +46,7 @@ export interface MassPlace extends VisitPlace {
 const COMMA: Uint8Array = new TextEncoder().encode(",");
 const NOTHING: Uint8Array = new Uint8Array(0);
 
-const EMPTY: Source = { manifest: () => ({ layout: 1, segments: [], operations: [] }), read: () => [] };
+const EMPTY: Source = { ...NOWHERE, manifest: () => ({ layout: 1, segments: [], operations: [] }), read: () => [] };
 
 /** Throws what is wrong with a visit and with an operation on its documents, whatever there is to visit. */
 export function visitNowhere(engine: Engine, visit: Visit, operation?: MassOperation): void {

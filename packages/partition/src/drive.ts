@@ -6,6 +6,7 @@ import { zoneOffset } from "./time-zone.ts";
 /** Where the answers come from. */
 export interface Source {
   manifest(layout: number, operation: number): Manifest;
+  operation(number: number): Uint8Array;
   read(blocks: readonly BlockRef[]): readonly Uint8Array[];
 }
 
@@ -13,6 +14,9 @@ export interface Source {
 export const NOWHERE: Source = {
   manifest: () => {
     throw new Error("a task without a partition wanted a manifest");
+  },
+  operation: () => {
+    throw new Error("a task without a partition wanted an operation");
   },
   read: () => {
     throw new Error("a task without a partition wanted blocks");
@@ -61,6 +65,7 @@ function step(task: Task<unknown>, source: Source): boolean {
   if (want === undefined) return false;
   if (want.kind === "manifest") task.give(encodeManifest(source.manifest(want.layout, want.operation)));
   if (want.kind === "zone") task.give(encodeZoneOffset(zoneOffset(want.name, want.at)));
+  if (want.kind === "operation") task.give(source.operation(want.number));
   if (want.kind === "blocks") for (const block of source.read(want.blocks)) task.give(block);
   return true;
 }

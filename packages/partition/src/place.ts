@@ -12,6 +12,7 @@ export function placeOf(state: PartitionState): Place {
 export function sourceOf(store: PartitionStore, key: string): Source {
   return {
     manifest: (layout, operation) => store.manifest(key, layout, operation),
+    operation: (number) => store.operation(key, number),
     read: (blocks) => store.read(blocks),
   };
 }

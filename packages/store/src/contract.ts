@@ -111,6 +111,9 @@ function operationsInOrder(store: PartitionStore): void {
   store.append([entry("g:a", 4)]);
   const later = store.manifest("g:a", before.layout, before.lastOperation);
   equal(later.segments, undefined, "segments of the same layout");
+  const last = later.operations[0]?.number ?? 0;
+  equal([...store.operation("g:a", last)], [4], "one operation");
+  throws(() => store.operation("g:b", last));
   equal(
     later.operations.map(({ bytes }) => [...bytes]),
     [[4]],

@@ -150,6 +150,14 @@ export class PartitionStore {
     };
   }
 
+  /** One operation of the tail of a partition. */
+  operation(key: string, number: number): Uint8Array {
+    const statement = "SELECT bytes FROM operation WHERE number = ? AND partition = ?";
+    const [row] = this.#sql.all<{ bytes: Uint8Array }>(statement, number, this.state(key).number);
+    if (row === undefined) throw new StoreError("damaged", `operation ${number} is missing`);
+    return row.bytes;
+  }
+
   /** Blocks in the order asked for. */
   read(blocks: readonly { readonly segment: number; readonly block: number }[]): Uint8Array[] {
     const found = new Map<number, Uint8Array>();

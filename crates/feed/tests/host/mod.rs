@@ -194,6 +194,7 @@ impl Host {
                 Want::Nothing => return Ok(true),
                 Want::Pause | Want::Zone { .. } => {}
                 Want::Manifest { .. } => task.give(Block::copy_of(&self.manifest()))?,
+                Want::Operation(number) => task.give(Block::copy_of(&self.operations[&number]))?,
                 Want::Blocks(places) => {
                     assert!(!places.is_empty(), "a task that wants no blocks at all would never end");
                     for place in places {

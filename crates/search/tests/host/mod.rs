@@ -4,11 +4,11 @@
 
 pub mod model_runs;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use brooklet_feed::{Compact, Mutate};
+use brooklet_feed::{Compact, Mutate, Outlines};
 use brooklet_schema::Application;
 use brooklet_search::{Deployed, Get, Merge, Residency, Search, Visit, scope};
 use brooklet_segment::Place;
@@ -131,6 +131,9 @@ pub struct Write<'a> {
 pub struct Host {
     pub deployed: Rc<Deployed>,
     residency: Rc<RefCell<Residency>>,
+    outlines: Rc<RefCell<Outlines>>,
+    /// Bytes that tasks were given of manifests and tails.
+    pub given: Cell<usize>,
     partitions: BTreeMap<String, Partition>,
     next_operation: u64,
     next_segment: u32,
@@ -155,6 +158,8 @@ impl Host {
         Host {
             deployed: Rc::new(deployed),
             residency: Rc::new(RefCell::new(Residency::new(cache_bytes))),
+            outlines: Rc::default(),
+            given: Cell::new(0),
             partitions: BTreeMap::new(),
             next_operation: 1,
             next_segment: 1,
@@ -193,7 +198,7 @@ impl Host {
         writer.text(write.condition);
         writer.bytes(write.body.as_bytes());
         writer.bytes(&[]);
-        let mut task = Box::new(Mutate::open(&self.deployed.application, &writer.finish())?);
+        let mut task = Box::new(Mutate::open(&self.deployed.application, self.outlines.clone(), &writer.finish())?);
         self.drive(&key, &mut *task)?;
         let result = task.finish()?;
         let mut reader = Reader::new(&result);
@@ -241,7 +246,14 @@ impl Host {
                     task.give(Block::copy_of(offset.as_ref().map_or(&[][..], |offset| offset)))?;
                 }
                 Want::Manifest { layout, operation } => {
-                    task.give(Block::copy_of(&self.manifest(key, layout, operation)))?;
+                    let manifest = self.manifest(key, layout, operation);
+                    self.given.set(self.given.get() + manifest.len());
+                    task.give(Block::copy_of(&manifest))?;
+                }
+                Want::Operation(number) => {
+                    let stored = &self.partitions[key].operations[&number];
+                    self.given.set(self.given.get() + stored.len());
+                    task.give(Block::copy_of(stored))?;
                 }
                 Want::Blocks(blocks) => {
                     assert!(!blocks.is_empty(), "a task that wants no blocks at all would never end");
