@@ -71,6 +71,8 @@ pub enum MatchElement {
 pub enum ElementChange {
     /// It is set.
     Assign(Value),
+    /// It is taken out.
+    Remove,
     /// It is computed with.
     Calculate(Calculation, f64),
     /// It is a collection, one of whose elements changes.
@@ -315,8 +317,10 @@ fn calculated(value: Value, calculation: Calculation, operand: f64) -> Value {
 fn matched(value: &mut Value, data_type: &DataType, element: &MatchElement, change: &ElementChange) {
     match (value, data_type, element) {
         (Value::Array(elements), DataType::Array(of), MatchElement::Index(index)) => {
-            if let Some(element) = elements.get_mut(*index) {
-                change_element(element, of, change);
+            let Some(element) = elements.get_mut(*index) else { return };
+            match change {
+                ElementChange::Remove => drop(elements.remove(*index)),
+                change => change_element(element, of, change),
             }
         }
         (
@@ -324,6 +328,10 @@ fn matched(value: &mut Value, data_type: &DataType, element: &MatchElement, chan
             DataType::WeightedSet { create_if_nonexistent, remove_if_zero, .. },
             MatchElement::Key(key),
         ) => {
+            if *change == ElementChange::Remove {
+                entries.retain(|(known, _)| known != key);
+                return;
+            }
             let place = entries.iter().position(|(known, _)| known == key);
             let weight = match place {
                 Some(place) => entries[place].1,
@@ -345,6 +353,8 @@ fn change_element(element: &mut Value, data_type: &DataType, change: &ElementCha
             *element = calculated(element.clone(), *calculation, *operand)
         }
         ElementChange::Match(inner) => matched(element, data_type, &inner.0, &inner.1),
+        // The collection it is in does that.
+        ElementChange::Remove => {}
     }
 }
 

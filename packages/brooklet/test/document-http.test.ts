@@ -31,6 +31,7 @@ interface Differing {
 }
 
 interface Recorded {
+  readonly application: string;
   readonly conversations: readonly { readonly name: string; readonly steps: readonly Step[] }[];
 }
 
@@ -65,24 +66,35 @@ const DIFFERENCES: readonly Difference[] = [
 ];
 
 const vectors = fileURLToPath(new URL("../../../test-vectors", import.meta.url));
-const conversations = ["document-v1.json", "document-v1-more.json"].flatMap(
-  (name) => (JSON.parse(readFileSync(join(vectors, "http", name), "utf8")) as Recorded).conversations,
-);
+const conversations = ["document-v1.json", "document-v1-more.json", "document-v1-types.json"].flatMap((name) => {
+  const { application, conversations: all } = JSON.parse(readFileSync(join(vectors, "http", name), "utf8")) as Recorded;
+  return all.map((conversation) => ({ ...conversation, application }));
+});
 const differing = JSON.parse(readFileSync(join(vectors, "http/differences.json"), "utf8")) as readonly Differing[];
-const cluster = openCluster({ threads: 0 });
-const gateway = createGateway({ cluster });
+const applications = [...new Set(conversations.map(({ application }) => application))].map((name) => {
+  const cluster = openCluster({ threads: 0 });
+  return { name, cluster, gateway: createGateway({ cluster }) };
+});
+type Gateway = (typeof applications)[number]["gateway"];
 
-beforeAll(async () => {
-  const folder = join(vectors, "applications/mail");
+/** The files of an application. */
+function packageOf(application: string): Uint8Array {
+  const folder = join(vectors, "applications", application);
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const content = files.map(({ parentPath, name }) => {
     const path = join(parentPath, name);
     return { path: path.slice(folder.length + 1).replaceAll("\\", "/"), content: readFileSync(path) };
   });
-  await cluster.deploy(encodePackage(content));
+  return encodePackage(content);
+}
+
+beforeAll(async () => {
+  for (const { name, cluster } of applications) await cluster.deploy(packageOf(name));
 });
 
-afterAll(() => cluster.close());
+afterAll(async () => {
+  for (const { cluster } of applications) await cluster.close();
+});
 
 /** What is promised of a body: our own members beside it, the words of a message, and the order of a visit are not. */
 function promised(body: Readonly<Record<string, unknown>> | undefined): unknown {
@@ -98,7 +110,7 @@ function statusOf({ status, body }: Answer): number {
   return status === 500 && body?.["documents"] !== undefined && body["message"] === undefined ? 200 : status;
 }
 
-async function send({ method, target, body, headers }: Step): Promise<Answer> {
+async function send(gateway: Gateway, { method, target, body, headers }: Step): Promise<Answer> {
   const request = { method, headers: headers ?? {}, ...(body === undefined ? {} : { body }) };
   const response = await gateway.fetch(`http://localhost${target}`, request);
   const text = await response.text();
@@ -112,23 +124,25 @@ async function send({ method, target, body, headers }: Step): Promise<Answer> {
 
 test("there are enough of them", () => {
   const steps = conversations.flatMap((conversation) => conversation.steps);
-  expect(steps.length).toBeGreaterThanOrEqual(2_800);
+  expect(steps.length).toBeGreaterThanOrEqual(4_900);
   const names = new Set(conversations.map(({ name }) => name));
   expect(differing.flatMap((of) => Object.keys(of.conversations)).filter((name) => !names.has(name))).toEqual([]);
   for (const { reason, about } of DIFFERENCES) expect([reason, steps.some(about)]).toEqual([reason, true]);
 });
 
-test.each(conversations)("$name", async ({ name, steps }) => {
+test.each(conversations)("$name", async ({ name, application, steps }) => {
+  const gateway = applications.find((of) => of.name === application)?.gateway;
+  if (gateway === undefined) throw new Error(`nobody serves ${application}`);
   const statuses = differing.find((of) => Object.hasOwn(of.conversations, name))?.conversations[name];
   if (statuses !== undefined) {
     const seen: number[] = [];
-    for (const step of steps) seen.push((await send(step)).status);
+    for (const step of steps) seen.push((await send(gateway, step)).status);
     expect(seen).toEqual(statuses);
     return;
   }
   for (const step of steps) {
     const told = `${step.method} ${step.target} ${step.body ?? ""}`;
-    const answer = await send(step);
+    const answer = await send(gateway, step);
     const different = DIFFERENCES.find(({ about }) => about(step));
     if (different !== undefined) {
       expect([told, answer.status]).toEqual([told, different.status]);

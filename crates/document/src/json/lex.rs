@@ -62,6 +62,8 @@ pub struct Lexer<'a> {
     code: Code,
 }
 
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 impl<'a> Lexer<'a> {
     /// Reads `text`; what is wrong with it is told with `code`.
     #[must_use]
@@ -69,13 +71,13 @@ impl<'a> Lexer<'a> {
         Lexer { text, at: 0, depth: 0, at_first: true, code }
     }
 
-    /// Reads `bytes`, which must be UTF-8.
+    /// Reads `bytes`, which must be UTF-8. A byte order mark before it is no part of the text.
     ///
     /// # Errors
     /// If they are not; the message tells the offset.
     pub fn from_bytes(bytes: &'a [u8], code: Code) -> Lexed<Lexer<'a>> {
         match simdutf8::compat::from_utf8(bytes) {
-            Ok(text) => Ok(Lexer::new(text, code)),
+            Ok(text) => Ok(Lexer::new(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text), code)),
             Err(error) => {
                 let offset = error.valid_up_to();
                 let valid = std::str::from_utf8(&bytes[..offset]).unwrap_or("");

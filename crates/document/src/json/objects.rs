@@ -14,11 +14,15 @@ pub enum NextObject {
     Nothing,
 }
 
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// The next object of `feed` from `start` on.
 ///
 /// # Errors
 /// If something else stands there than an object, space, a comma or a bracket.
 pub fn next_object(feed: &[u8], start: usize) -> Result<NextObject, Rejection> {
+    // A feed may begin with a byte order mark.
+    let start = if start == 0 && feed.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { start };
     let between = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b',' | b'[' | b']');
     let space = feed[start..].iter().position(|byte| !between(byte));
     let Some(begin) = space.map(|space| start + space) else { return Ok(NextObject::Nothing) };

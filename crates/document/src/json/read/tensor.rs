@@ -175,6 +175,8 @@ impl TensorReader {
                     json.string()?;
                     continue;
                 }
+                // After a label all else are labels, whatever they say.
+                _ if form == Some(Form::Direct) => Form::Direct,
                 "cells" if !is_primitive(json)? => Form::Cells,
                 "values" if !self.has_mapped => Form::Values,
                 "blocks" if self.has_indexed || !is_primitive(json)? => Form::Blocks,

@@ -96,6 +96,15 @@ fn members_beside_the_fields_are_read_in_any_order() {
 }
 
 #[test]
+fn a_byte_order_mark_before_a_body_is_no_part_of_it() {
+    let with_mark = "\u{feff}{\"fields\":{\"subject\":\"a\"}}";
+    assert_eq!(read_with(with_mark.as_bytes(), ReadOptions::default()).unwrap().fields.len(), 1);
+    assert!(read_with(format!("{{}}{with_mark}").as_bytes(), ReadOptions::default()).is_err());
+    let objects = |feed: &[u8]| crate::json::next_object(feed, 0).is_ok();
+    assert!(objects(with_mark.as_bytes()) && !objects(format!(" {with_mark}").as_bytes()));
+}
+
+#[test]
 fn unknown_fields_get_a_hint_or_are_passed_over() {
     assert_eq!(
         message(r#"{"subjct":1}"#),
@@ -200,6 +209,9 @@ fn tensors_need_all_their_cells_once_in_one_form() {
         r#"{"cells":[{"address":{"k":"a","x":"-1"},"value":1}]}"#,
     ] {
         assert!(read(&format!("{{\"mixed\":{bad}}}")).is_err(), "{bad}");
+    }
+    for labels in [r#"{"cells":[1,2],"values":[1,2],"blocks":[3,4]}"#, r#"{"a":[1,2],"blocks":"0102"}"#] {
+        assert!(read(&format!("{{\"mixed\":{labels}}}")).is_ok(), "{labels}");
     }
     let long_label = format!(r#"{{"mixed":{{"{}":[1,2]}}}}"#, "l".repeat(257));
     assert!(message(&long_label).contains("257"));

@@ -4,7 +4,7 @@ use brooklet_task::limits::{ELEMENTS, FIELDS};
 
 use super::number::parse_int;
 use super::tensor::{read_addresses, read_given_cells};
-use super::value::{ValueReader, value_from_text};
+use super::value::{ValueReader, read_weight, value_from_text};
 use super::{FieldTypes, ReadOptions, broken, check_key, read_members, refused, start};
 use crate::field_path::{FieldPath, WrittenStep};
 use crate::json::number::parse_double;
@@ -184,7 +184,8 @@ impl<'a> UpdateReader<'a> {
                         return Err(refused(&format!("More entries than the limit of {ELEMENTS}")));
                     }
                     keys.push(value_from_text(element, &key)?);
-                    json.skip_value()?;
+                    // It does not matter which, but what is none was meant otherwise.
+                    read_weight(json)?;
                 }
                 Ok(FieldChange::Remove(keys))
             }
@@ -222,6 +223,10 @@ impl<'a> UpdateReader<'a> {
                 continue;
             }
             let found = match &*name {
+                "assign" if json.kind()? == Kind::Null => {
+                    json.skip_value()?;
+                    ElementChange::Remove
+                }
                 "assign" => ElementChange::Assign(self.values.bare(field, &inner, json)?),
                 "match" => ElementChange::Match(Box::new(self.matched(field, &inner, json)?)),
                 other => match Calculation::from_name(other) {

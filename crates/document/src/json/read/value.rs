@@ -136,11 +136,10 @@ impl ValueReader {
         while let Some(key) = json.next_key()? {
             self.path.0.push(Step::Name(key.clone().into_owned()));
             check_count(entries.values.len())?;
-            let kind = json.kind()?;
-            if !kind.is_scalar() || (self.options.strict && kind != Kind::Number) {
-                return Err(refused(&format!("Expected a weight but got {}", kind.noun())));
+            if self.options.strict {
+                expect(Kind::Number, "a weight", json)?;
             }
-            let weight = parse_int(&json.scalar_text()?)?;
+            let weight = read_weight(json)?;
             entries.add_text(key, element, weight)?;
             self.path.0.pop();
         }
@@ -337,6 +336,15 @@ fn check_text(data_type: &DataType, text: &str) -> Reads<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// A weight of a weighted set.
+pub(super) fn read_weight(json: &mut Lexer) -> Reads<i32> {
+    let kind = json.kind()?;
+    if !kind.is_scalar() {
+        return Err(refused(&format!("Expected a weight but got {}", kind.noun())));
+    }
+    parse_int(&json.scalar_text()?)
 }
 
 /// With strict reading, only a value's own JSON type is taken.
