@@ -5,6 +5,12 @@ import { runCommandLine } from "./command/program.ts";
 
 const isWatched = process.stderr.isTTY === true;
 
+// Who reads what is printed may have seen enough: `brooklet visit | head`.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  process.exit();
+});
+
 process.exitCode = await runCommandLine(process.argv.slice(2), {
   print: console.log,
   warn: console.error,

@@ -235,6 +235,52 @@ test("what is exported deploys and feeds again, document by document", { timeout
   expect(existsSync(join(selected, "feed.jsonl.part"))).toBe(false);
 });
 
+test("what is visited feeds again, by group, selection, fields, time and slice; and a group is forgotten", async () => {
+  const service = await served();
+  const to = ["--url", service.url];
+  const ofAlice = Array.from({ length: 20 }, (_, number) => put(number)).join("");
+  const name = String.raw`o'"\b`;
+  const ofOther = JSON.stringify({ put: `id:note:note:g=${name}:1`, fields: { title: "Other" } });
+  expect(await run(["feed", "-", ...to], ofAlice + ofOther)).toMatchObject({ code: 0 });
+  const visited = async (...words: string[]): Promise<readonly string[]> => {
+    const { code, printed, warned } = await run(["visit", ...words, ...to]);
+    expect([code, warned]).toEqual([0, ""]);
+    return [...printed].sort();
+  };
+  const all = await visited();
+  expect(all.length).toBe(21);
+  expect(await visited("--group", name)).toEqual(all.filter((line) => !line.includes("alice")));
+  const alice = await visited("--group", "alice");
+  expect(alice.length).toBe(20);
+  expect(await visited("--group", "alice", "--selection", 'note.title == "Note 3" or false')).toEqual(
+    alice.filter((line) => line.includes('alice:3"')),
+  );
+  expect(await visited("--group", name, "--field-set", "[id]")).toEqual([
+    JSON.stringify({ put: `id:note:note:g=${name}:1`, fields: {} }),
+  ]);
+  const slices = await Promise.all(["0", "1"].map((slice) => visited("--slices", "2", "--slice", slice)));
+  expect(slices.flat().sort()).toEqual(all);
+  expect([await visited("--since", "2999-01-01"), await visited("--until", "1")]).toEqual([[], []]);
+  expect(await visited("--since", "2020-01-01T00:00:00Z")).toEqual(all);
+  for (const wrong of [
+    ["--slices", "2"],
+    ["--since", "soon"],
+  ]) {
+    expect(await run(["visit", ...wrong, ...to])).toMatchObject({ code: 2 });
+  }
+  expect(await run(["visit", "--selection", "nothing ==", ...to])).toMatchObject({ code: 2 });
+
+  expect((await run(["forget", "alice", ...to])).printed).toEqual(["20 documents of 'alice' removed"]);
+  expect(await visited()).toEqual(all.filter((line) => !line.includes("alice")));
+  expect((await visited("--removes")).filter((line) => line.startsWith('{"remove":')).length).toBe(20);
+  const forgotten = await run(["forget", name, "--json", ...to]);
+  expect(JSON.parse(forgotten.printed[0] ?? "")).toEqual({ group: name, documents: 1 });
+  expect(await visited()).toEqual([]);
+  const other = await served();
+  expect(await run(["feed", "-", "--url", other.url], all.join("\n"))).toMatchObject({ code: 0 });
+  expect([...(await run(["visit", "--url", other.url])).printed].sort()).toEqual(all);
+});
+
 test("rows and objects become documents", async () => {
   const service = await served();
   const alice = connect({ url: service.url }).group("alice");

@@ -6,7 +6,8 @@ import { once } from "node:events";
 import { createWriteStream, existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { connect } from "../node/connect.ts";
-import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
+import { type Surroundings, UsageError } from "./surroundings.ts";
+import { contentClusters, visitLines } from "./visit.ts";
 
 /** Options of the command. */
 export interface ExportCommand {
@@ -52,16 +53,6 @@ async function exportApplication(url: string, directory: string): Promise<number
   return files.length;
 }
 
-/** The names of the content clusters, which the server tells whoever asks for one that cannot be. */
-async function contentClusters(url: string): Promise<string[]> {
-  const answer = await fetch(`${url}/document/v1/?cluster=%2A`);
-  const { message = "" } = (await answer.json()) as { readonly message?: string };
-  const [, known = ""] = message.split(", only ");
-  const names = [...known.matchAll(/'([^']*)'/g)].map(([, name = ""]) => name);
-  if (names.length === 0) throw new UsageError(`${url} has no documents to export: ${message}`);
-  return names;
-}
-
 async function exportDocuments(
   { url, selection }: ExportCommand,
   clusters: readonly string[],
@@ -72,7 +63,7 @@ async function exportDocuments(
   const out = createWriteStream(unfinished, { flags: "wx" });
   let documents = 0;
   for (const cluster of clusters) {
-    for await (const line of visitLines(url, cluster, selection)) {
+    for await (const line of visitLines(url, { cluster, ...(selection !== undefined && { selection }) })) {
       documents += 1;
       if (!out.write(`${line}\n`)) await once(out, "drain");
       if (documents % PROGRESS_DOCUMENTS === 0) surroundings.progress(`${documents} documents`);
@@ -82,48 +73,4 @@ async function exportDocuments(
   await once(out, "finish");
   renameSync(unfinished, path);
   return documents;
-}
-
-interface StreamLine {
-  readonly put?: unknown;
-  readonly continuation?: { readonly token?: string };
-  readonly message?: { readonly text?: string };
-}
-
-/** The lines of all documents of a cluster, as a feed has them. A stream that ends early is continued. */
-async function* visitLines(url: string, cluster: string, selection: string | undefined): AsyncGenerator<string> {
-  let token: string | undefined;
-  do {
-    const chosen = {
-      cluster,
-      stream: "true",
-      "format.tensors": "short",
-      ...(selection === undefined ? {} : { selection }),
-    };
-    const query = new URLSearchParams(token === undefined ? chosen : { ...chosen, continuation: token });
-    const answer = await fetch(`${url}/document/v1/?${query}`, { headers: { accept: "application/jsonl" } });
-    const before = token;
-    token = undefined;
-    for await (const line of linesOf(answer)) {
-      if (line.startsWith('{"put":')) yield line;
-      else {
-        const { continuation, message } = JSON.parse(line) as StreamLine;
-        const text = typeof message === "string" ? message : message?.text;
-        if (text !== undefined) throw new UsageError(`the server ended the visit: ${text}`);
-        if (continuation !== undefined) token = continuation.token;
-      }
-    }
-    if (token !== undefined && token === before) throw new CommandFailed();
-  } while (token !== undefined);
-}
-
-async function* linesOf(answer: Response): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let pending = "";
-  for await (const part of answer.body ?? []) {
-    const lines = (pending + decoder.decode(part, { stream: true })).split("\n");
-    pending = lines.pop() ?? "";
-    yield* lines;
-  }
-  if (pending !== "") throw new UsageError("the server ended the visit in the middle of a document");
 }

@@ -11,6 +11,7 @@ import { runQuery } from "./query.ts";
 import { runServe } from "./serve.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
 import { runUpdate } from "./update.ts";
+import { runForget, runVisit } from "./visit.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -53,6 +54,8 @@ function makeProgram(surroundings: Surroundings): Command {
   addFeed(program, surroundings);
   addUpdate(program, surroundings);
   addQuery(program, surroundings);
+  addVisit(program, surroundings);
+  addForget(program, surroundings);
   addExport(program, surroundings);
   addImport(program, surroundings);
   addMcp(program, surroundings);
@@ -133,6 +136,32 @@ function addQuery(program: Command, surroundings: Surroundings): void {
     .option("--url <url>", "the server", URL_DEFAULT)
     .option("--json", "print the answer as it is")
     .action((words: string[], options: Parameters<typeof runQuery>[1]) => runQuery(words, options, surroundings));
+}
+
+function addVisit(program: Command, surroundings: Surroundings): void {
+  program
+    .command("visit")
+    .description("print documents as lines that feed takes, as in: visit --group alice > alice.jsonl")
+    .option("--group <name>", "only this group's")
+    .option("--selection <selection>", "only those that this document selection selects")
+    .option("--field-set <fields>", "only these fields, as in mail:subject,sender or [id]")
+    .option("--since <time>", "only what was written from then on: a date, or seconds since 1970")
+    .option("--until <time>", "only what was written before then")
+    .option("--removes", "removed documents too, as far as it is still known of them")
+    .option("--slices <count>", "the documents in so many parts, for as many visits side by side", positive)
+    .option("--slice <number>", "which of the parts, from 0", whole)
+    .option("--url <url>", "the server", URL_DEFAULT)
+    .action((options: Parameters<typeof runVisit>[0]) => runVisit(options, surroundings));
+}
+
+function addForget(program: Command, surroundings: Surroundings): void {
+  program
+    .command("forget")
+    .description("remove all documents of a group, of every type; within a minute their bytes are gone as well")
+    .argument("<group>", "whose documents")
+    .option("--url <url>", "the server", URL_DEFAULT)
+    .option("--json", "print the result as JSON")
+    .action((group: string, options: Parameters<typeof runForget>[1]) => runForget(group, options, surroundings));
 }
 
 function addExport(program: Command, surroundings: Surroundings): void {

@@ -1,0 +1,150 @@
+/**
+ * `brooklet visit`: prints documents as lines that `brooklet feed` takes. `brooklet forget`: removes all documents of a
+ * group.
+ */
+import { connect } from "../node/connect.ts";
+import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
+
+/** Options of `visit`. */
+export interface VisitCommand {
+  readonly url: string;
+  /** Only the documents of this group … */
+  readonly group?: string;
+  /** … that this selection selects … */
+  readonly selection?: string;
+  /** … and that were written from then on, or before then: dates, or seconds since 1970. */
+  readonly since?: string;
+  readonly until?: string;
+  /** Which fields: a field set as Vespa has them, `mail:subject,body` or `[id]`. */
+  readonly fieldSet?: string;
+  /** Removed documents too, as long as it is known of them. */
+  readonly removes?: boolean;
+  /** The corpus in so many parts, and which of them. */
+  readonly slices?: number;
+  readonly slice?: number;
+}
+
+/** Options of `forget`. */
+export interface ForgetCommand {
+  readonly url: string;
+  readonly json?: boolean;
+}
+
+/** Prints every document that is selected. */
+export async function runVisit(command: VisitCommand, surroundings: Surroundings): Promise<void> {
+  const parameters = parametersOf(command);
+  for (const cluster of await contentClusters(command.url)) {
+    for await (const line of visitLines(command.url, { ...parameters, cluster })) surroundings.print(line);
+  }
+}
+
+/** Removes all documents of a group, of every type. What is written meanwhile may stay. */
+export async function runForget(group: string, command: ForgetCommand, surroundings: Surroundings): Promise<void> {
+  const selection = ofGroup(group);
+  const client = connect({ url: command.url });
+  let documents = 0;
+  for (const cluster of await contentClusters(command.url)) {
+    let continuation: string | undefined;
+    do {
+      const chosen = { cluster, selection, ...(continuation === undefined ? {} : { continuation }) };
+      const target = `/document/v1/?${new URLSearchParams(chosen)}`;
+      const answer = (await client.request({ method: "DELETE", target, isRepeatable: true })).json as MassAnswer;
+      documents += answer.documentCount ?? 0;
+      ({ continuation } = answer);
+      surroundings.progress(`${documents} removed`);
+    } while (continuation !== undefined);
+  }
+  surroundings.progress("");
+  const words = documents === 1 ? "1 document" : `${documents} documents`;
+  surroundings.print(command.json === true ? JSON.stringify({ group, documents }) : `${words} of '${group}' removed`);
+}
+
+interface MassAnswer {
+  readonly documentCount?: number;
+  readonly continuation?: string;
+}
+
+function parametersOf(command: VisitCommand): Readonly<Record<string, string>> {
+  const { group, selection, since, until, fieldSet, removes, slices, slice } = command;
+  if ((slices === undefined) !== (slice === undefined)) throw new UsageError("--slices and --slice go together");
+  const conditions = [
+    ...(group === undefined ? [] : [ofGroup(group)]),
+    ...(selection === undefined ? [] : [group === undefined ? selection : `(${selection})`]),
+  ];
+  return {
+    ...(conditions.length > 0 && { selection: conditions.join(" and ") }),
+    ...(fieldSet !== undefined && { fieldSet }),
+    ...(since !== undefined && { fromTimestamp: String(microsOf(since)) }),
+    ...(until !== undefined && { toTimestamp: String(microsOf(until)) }),
+    ...(removes === true && { includeRemoves: "true" }),
+    ...(slices !== undefined && slice !== undefined && { slices: String(slices), sliceId: String(slice) }),
+  };
+}
+
+/** The selection of all documents of a group; a text in it is between quotes. */
+function ofGroup(group: string): string {
+  const quoted = group.replace(/[\\"]/g, "\\$&");
+  return `id.group == "${quoted}"`;
+}
+
+/** µs since 1970 of a date (`2026-01-31`, `2026-01-31T12:00:00Z`) or of seconds since then. */
+function microsOf(text: string): number {
+  const seconds = /^\d+$/.test(text) ? Number(text) : Date.parse(text) / 1_000;
+  if (Number.isFinite(seconds)) return Math.round(seconds * 1_000_000);
+  throw new UsageError(`'${text}' is neither a date, as 2026-01-31T12:00:00Z, nor seconds since 1970`);
+}
+
+/** The names of the content clusters, which the server tells whoever asks for one that cannot be. */
+export async function contentClusters(url: string): Promise<string[]> {
+  const answer = await fetch(`${url}/document/v1/?cluster=%2A`);
+  const { message = "" } = (await answer.json()) as { readonly message?: string };
+  const [, known = ""] = message.split(", only ");
+  const names = [...known.matchAll(/'([^']*)'/g)].map(([, name = ""]) => name);
+  if (names.length === 0) throw new UsageError(`${url} has no documents: ${message}`);
+  return names;
+}
+
+interface StreamLine {
+  readonly put?: unknown;
+  readonly continuation?: { readonly token?: string };
+  readonly message?: string | { readonly text?: string };
+}
+
+/** The lines of a visit, as a feed has them. A stream that ends early is continued. */
+export async function* visitLines(
+  url: string,
+  parameters: Readonly<Record<string, string>>,
+): AsyncGenerator<string, void, undefined> {
+  const chosen = { ...parameters, stream: "true", "format.tensors": "short" };
+  let token: string | undefined;
+  do {
+    const query = new URLSearchParams(token === undefined ? chosen : { ...chosen, continuation: token });
+    const answer = await fetch(`${url}/document/v1/?${query}`, { headers: { accept: "application/jsonl" } });
+    const before = token;
+    token = undefined;
+    for await (const line of linesOf(answer)) {
+      if (line.startsWith('{"put":') || line.startsWith('{"remove":')) yield line;
+      else {
+        const { continuation, message } = JSON.parse(line) as StreamLine;
+        const text = typeof message === "string" ? message : message?.text;
+        if (text !== undefined) throw new UsageError(`the server ended the visit: ${text}`);
+        if (continuation !== undefined) token = continuation.token;
+      }
+    }
+    if (token !== undefined && token === before) throw new CommandFailed();
+  } while (token !== undefined);
+}
+
+async function* linesOf(answer: Response): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  let pending = "";
+  for await (const part of answer.body ?? []) {
+    const lines = (pending + decoder.decode(part, { stream: true })).split("\n");
+    pending = lines.pop() ?? "";
+    yield* lines;
+  }
+  if (pending === "") return;
+  // A refusal is no line of a visit, and does not end as one.
+  if (!answer.ok) yield pending;
+  else throw new UsageError("the server ended the visit in the middle of a document");
+}
