@@ -91,6 +91,10 @@ pub fn find_ids<'a>(
         }
         if let Some((_, Some(block))) = &current {
             found.extend(ids.find(id, index, block.bytes(), &mut near)?);
+            if near >= header.documents {
+                // Behind the last one: so are all that come.
+                break;
+            }
         }
     }
     if is_missing { Err(Halt::Missing) } else { Ok(found) }

@@ -84,11 +84,17 @@ export class Lane {
   #makeRoom(bytes: number): void {
     const end = this.#length + bytes;
     if (end <= this.#buffer.length) return;
-    const wanted = Math.max(end, 2 * this.#buffer.length, this.#firstBytes);
+    const wanted = rounded(Math.max(end, 2 * this.#buffer.length, this.#firstBytes));
     const larger = this.#spare.take(wanted) ?? new Uint8Array(wanted);
     larger.set(this.#buffer.subarray(0, this.#length));
     this.#buffer = larger;
   }
+}
+
+/** A length for a buffer: one of few, so that one lane can use what another one did. */
+function rounded(bytes: number): number {
+  const step = Math.max(2 ** Math.floor(Math.log2(bytes)) / 4, 1);
+  return Math.ceil(bytes / step) * step;
 }
 
 /** How many buffers are kept. */
