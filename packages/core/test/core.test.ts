@@ -4,6 +4,7 @@ import { asPackage } from "../src/bytes.ts";
 import { Core } from "../src/core.ts";
 import { Reader, Writer } from "../src/frame.ts";
 import type { RawInstance, RawTask } from "../src/instance.ts";
+import { ResultRoom } from "../src/result-room.ts";
 import { isServiceError, ServiceError } from "../src/service-error.ts";
 
 const BOUNDS = { firstFreeSegment: 1, forgetBeforeMicros: 1_700_000_000_000_000 };
@@ -43,6 +44,8 @@ function fake(open: (kind: number, request: Uint8Array, memory: { buffer: ArrayB
           buffer: () => 0,
           give: () => undefined,
           elapsed: () => undefined,
+          finish_in_place: () => 0,
+          result_length: () => 0,
         };
         return { ...nothing, finish: () => new Uint8Array(), free: () => undefined, ...open(kind, request, memory) };
       }
@@ -83,6 +86,28 @@ test("a search crosses as docs/abi.md says, and its result is read", () => {
   expect([reader.list((it) => [it.text(), it.text()]), [...reader.bytes()]]).toEqual([[["yql", "x"]], [1]]);
   expect(reader.text()).toBe("");
   reader.end();
+});
+
+test("a large result is copied to the room it is given, which is used again", () => {
+  const change = new Writer().u64(5).varint(1).u32(9).varint(0).varint(0).finish().slice();
+  const room = new ResultRoom();
+  const { core } = fake((_kind, _request, memory) => ({
+    finish: () => expect.fail("the result was asked for where it is not copied to the room"),
+    finish_in_place: () => {
+      // The memory may have grown meanwhile.
+      memory.buffer = new ArrayBuffer(256);
+      new Uint8Array(memory.buffer).set(change, 100);
+      return 100;
+    },
+    result_length: () => change.length,
+  }));
+  expect(core.compact(PLACE, "fold", BOUNDS, room).finish()).toMatchObject({ folded: 5, removedSegments: [9] });
+  const before = room.of(4).buffer;
+  expect(core.compact(PLACE, "fold", BOUNDS, room).finish()).toMatchObject({ folded: 5, removedSegments: [9] });
+  expect(room.of(change.length)).toEqual(change);
+  expect(room.of(4).buffer).toBe(before);
+  const huge = room.of(17 << 20);
+  expect([huge.length, room.of(4).buffer]).toEqual([17 << 20, before]);
 });
 
 test("wants are read, and answers written to memory as it is after the core took its buffer", () => {
