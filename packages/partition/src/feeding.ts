@@ -130,7 +130,9 @@ class FeedRun {
 
   /** The next piece of the input. When it does not come soon, what waits is loaded meanwhile. */
   async #soon<Piece>(next: Promise<Piece>): Promise<Piece> {
-    const patienceMs = limits.FEED_PATIENCE_MS * (1 + this.#buffer.length / limits.SPLIT_BYTES);
+    const isBulk = this.#held >= limits.FEED_BULK_BYTES;
+    const ofFeedMs = isBulk ? limits.FEED_PATIENCE_IN_BULK_MS : limits.FEED_PATIENCE_MS;
+    const patienceMs = ofFeedMs * (1 + this.#buffer.length / limits.SPLIT_BYTES);
     const timer = setTimeout(() => {
       try {
         this.#split();

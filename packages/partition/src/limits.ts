@@ -91,5 +91,9 @@ export const FEED_OPERATION_BYTES = 256;
 export const FEED_TOLD = 16_384;
 /** A source that brings nothing for so long has what it brought loaded; longer while a long operation is on its way. */
 export const FEED_PATIENCE_MS = 20;
+/** The same where so many bytes wait: loads that are cut short become small segments, which are merged later. */
+export const FEED_PATIENCE_IN_BULK_MS = 200;
+/** Bytes that wait after which a feed is one in bulk. */
+export const FEED_BULK_BYTES: number = 1 << 20;
 /** Operations of one load that are written by their own at a time. */
 export const FEED_APART = 256;
