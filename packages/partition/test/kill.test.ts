@@ -6,7 +6,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import type { PartitionKey } from "../src/cluster.ts";
@@ -73,23 +72,27 @@ const KINDS: readonly Kind[] = [
   { name: "bulk", open: (path) => openCore(path).cluster, read: readNotes },
 ];
 
-/** Feeds until `lifeMs` after the writer is ready, kills it, and returns what it said. */
+/**
+ * Feeds until `lifeMs` after the writer is ready, kills it, and returns what it said: whole lines only. One that the kill cut says
+ * nothing; a last one that has its end counts, because what it announces may have been stored before the kill.
+ */
 async function feedAndKill(path: string, round: number, lifeMs: number, kind: string): Promise<readonly string[]> {
   const words = [writer, path, String(round), kind];
   const child = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit"] });
-  const lines: string[] = [];
-  const reader = createInterface({ input: child.stdout });
-  await once(reader, "line");
-  reader.on("line", (line) => lines.push(line));
-  setTimeout(() => child.kill("SIGKILL"), lifeMs);
-  await once(reader, "close");
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (piece: string) => {
+    if (said === "") setTimeout(() => child.kill("SIGKILL"), lifeMs);
+    said += piece;
+  });
+  await once(child, "close");
+  const [ready, ...lines] = said.split("\n").slice(0, -1);
+  expect(ready).toBe("ready");
   return lines;
 }
 
 function learn(known: Map<string, Known>, lines: readonly string[]): number {
   let acknowledged = 0;
-  // The last line may be cut by the kill.
-  for (const line of lines.slice(0, -1)) {
+  for (const line of lines) {
     const [kind, key, id, value = ""] = line.split(" ");
     if (kind === "!") throw new Error(`refused: ${line}`);
     const document = known.get(`${key} ${id}`) ?? { acknowledged: "-", issued: "-" };
