@@ -18,7 +18,7 @@ import { openCluster } from "../packages/brooklet/dist/node/threads.js";
 
 const DOCUMENTS = Number(process.env["BROOKLET_BENCH_DOCUMENTS"] ?? 100_000);
 const SINGLE = Math.ceil(DOCUMENTS / 5);
-const WARM_UP = Math.ceil(DOCUMENTS / 4);
+const WARM_UP = Math.ceil(DOCUMENTS / 2);
 const DIMENSIONS = 384;
 const GROUPS = 16;
 const IN_FLIGHT = 512;

@@ -34,6 +34,9 @@ const CELL_TYPES: [CellType; 4] = [CellType::Double, CellType::Float, CellType::
 /// Room made for entries before the first one is read; more room is made only as entries really arrive.
 const ENTRIES_AT_FIRST: usize = 256;
 
+/// Room for a short field, made at once.
+const FIELD_BYTES: usize = 128;
+
 /// Writes the fields of a document.
 pub fn encode_fields(fields: &[(String, Value)], out: &mut Writer) {
     encode_fields_where(fields, out, |_| true);
@@ -44,6 +47,7 @@ pub fn encode_fields_where(fields: &[(String, Value)], out: &mut Writer, wanted:
     let wanted = || fields.iter().filter(|(name, _)| wanted(name));
     out.varint(wanted().count() as u64);
     let mut field = Writer::new();
+    field.reserve(FIELD_BYTES);
     for (name, value) in wanted() {
         out.text(name);
         field.clear();

@@ -38,7 +38,7 @@ impl Location {
     pub fn partition_key(&self) -> String {
         match self {
             Location::None => "d:".to_owned(),
-            Location::Group(group) => format!("g:{group}"),
+            Location::Group(group) => ["g:", group].concat(),
             Location::Number(number) => format!("n:{number}"),
         }
     }

@@ -118,9 +118,10 @@ pub fn read_operation(
 pub fn operation_target(object: &[u8]) -> Result<(OperationKind, DocumentId), Rejection> {
     // It nearly always stands at the beginning, and then nothing else is looked at.
     let beginning = &object[..object.len().min(BEGINNING_BYTES)];
-    let valid = std::str::from_utf8(beginning).map_or_else(|error| error.valid_up_to(), str::len);
-    let mut json = Lexer::from_bytes(&beginning[..valid], Code::InvalidDocument).map_err(broken)?;
-    let mut target = find_target(&mut json);
+    let beginning = simdutf8::compat::from_utf8(beginning)
+        .or_else(|error| simdutf8::compat::from_utf8(&beginning[..error.valid_up_to()]))
+        .unwrap_or_default();
+    let mut target = find_target(&mut Lexer::new(beginning, Code::InvalidDocument));
     if !matches!(target, Ok(Some(_))) {
         target = Lexer::from_bytes(object, Code::InvalidDocument).and_then(|mut json| find_target(&mut json));
     }

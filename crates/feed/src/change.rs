@@ -6,11 +6,21 @@ use brooklet_task::{Rejection, limits};
 
 use crate::Reason;
 
-/// Segments of one tier are merged when there are this many, so each document is rewritten about once per tier.
-const FAN: usize = 8;
-/// The same for what a feed loads in bulk: its segments are larger, and one of them reaches the highest tier by one merge.
-/// In the end they are settled like all others.
-const FAN_OF_LOADS: usize = 16;
+/// When the segments of one tier are merged.
+#[derive(Clone, Copy)]
+struct Fan {
+    /// With the new one there are so many.
+    segments: usize,
+    /// Together they have so many bytes of source.
+    source_bytes: usize,
+}
+
+/// Each document is rewritten about once per tier.
+const FAN: Fan = Fan { segments: 8, source_bytes: usize::MAX };
+/// What a feed loads in bulk are larger segments, and one merge makes full ones of them: enough for two, so that little is
+/// rewritten again, and no more, because what a merge changes is one transaction. In the end they are settled like all
+/// others.
+const FAN_OF_LOADS: Fan = Fan { segments: 32, source_bytes: 2 * limits::SEGMENT_SOURCE_BYTES };
 /// Documents of a segment of the lowest tier: about what a tail has when it is folded.
 const LOWEST: usize = 256;
 
@@ -78,12 +88,12 @@ pub(crate) fn choose(
 }
 
 fn tier(documents: usize) -> u32 {
-    (documents / LOWEST).max(1).ilog(FAN)
+    (documents / LOWEST).max(1).ilog(FAN.segments)
 }
 
 /// The segments to merge with `puts` documents: a whole tier when it is full, and whatever is mostly dead. Segments as
 /// large as segments get are left alone: merging them would only copy.
-fn by_tiers(segments: Vec<Rc<StoredSegment>>, puts: usize, fingerprint: u64, fan: usize) -> Vec<Rc<StoredSegment>> {
+fn by_tiers(segments: Vec<Rc<StoredSegment>>, puts: usize, fingerprint: u64, fan: Fan) -> Vec<Rc<StoredSegment>> {
     let (mut chosen, rest): (Vec<_>, Vec<_>) = segments.into_iter().partition(|segment| {
         segment.header.fingerprint != fingerprint || alive(segment) * 2 < segment.header.documents as usize
     });
@@ -91,7 +101,9 @@ fn by_tiers(segments: Vec<Rc<StoredSegment>>, puts: usize, fingerprint: u64, fan
     for level in 0..=tier(limits::SEGMENT_DOCUMENTS) {
         let of_tier = rest.iter().filter(|segment| tier(alive(segment)) == level && !is_full(segment));
         let of_tier: Vec<_> = of_tier.cloned().collect();
-        if tier(documents) >= level && of_tier.len() + 1 >= fan {
+        let source_bytes = of_tier.iter().map(|segment| segment.header.source_bytes()).sum::<usize>();
+        let is_due = of_tier.len() + 1 >= fan.segments || source_bytes >= fan.source_bytes;
+        if tier(documents) >= level && is_due {
             documents += of_tier.iter().map(|segment| alive(segment)).sum::<usize>();
             chosen.extend(of_tier);
         }

@@ -60,6 +60,37 @@ fn a_load_of_removes_alone_hides_what_the_segments_have() {
 }
 
 #[test]
+fn loads_are_merged_when_there_are_thirty_two() {
+    let mut host = notes();
+    for load in 0..32 {
+        let operations: Vec<String> = (load * 20..load * 20 + 20).map(|number| put(number, 1)).collect();
+        host.load(&operations, true);
+        let expected = if load < 31 { vec![(20, 20); load + 1] } else { vec![(640, 640)] };
+        assert_eq!(host.shape(), expected);
+    }
+}
+
+#[test]
+fn loads_are_merged_when_they_make_two_full_segments() {
+    let mut host = Host::new(application(&[(
+        "note",
+        "schema note { document note { field text type string { indexing: summary } } }",
+    )]));
+    let text = "x".repeat(limits::SEGMENT_SOURCE_BYTES / 8);
+    for load in 0..9 {
+        let number = |at: usize| id(load * 4 + at);
+        let put = |at: usize| format!(r#"{{"put":"{}","fields":{{"text":"{text}"}}}}"#, number(at));
+        host.load(&[put(0), put(1), put(2), put(3)], true);
+        let expected = if load < 4 { vec![(4, 4); load + 1] } else { vec![(8, 8), (8, 8), (4, 4)] };
+        if load < 5 {
+            assert_eq!(host.shape(), expected);
+        }
+    }
+    // Full ones are left alone, and the rest is not enough again.
+    assert_eq!(host.shape(), [(8, 8), (8, 8), (8, 8), (8, 8), (4, 4)]);
+}
+
+#[test]
 fn a_small_load_becomes_operations_of_the_tail() {
     let mut host = notes();
     assert_eq!(host.load(&[put(1, 1), put(1, 2), remove(2)], false), vec![DONE; 3]);

@@ -7,7 +7,9 @@
 //!   console.log(BigInt.asUintN(64, instance.exports.same_bits()).toString(16)))" path/to/same_bits.wasm
 //! ```
 
-use brooklet_kernel::{Cells, Code, Codes, Metric, Query, checksum, padded_dimensions, quantise, scan_bounds};
+use brooklet_kernel::{
+    Cells, Code, Codes, Metric, Query, checksum, padded_dimensions, quantise, read_decimals, scan_bounds,
+};
 
 const METRICS: [Metric; 3] = [Metric::InnerProduct, Metric::SquaredEuclidean, Metric::Cosine];
 const ROWS: usize = 5;
@@ -91,6 +93,26 @@ fn results(query: &Query, rows: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// A list of numbers as JSON has them, some of which are not read four at a time.
+fn list(random: &mut Random) -> Vec<u8> {
+    let mut text = String::new();
+    for _ in 0..40 {
+        let digits = (random.bits() % 9) as usize;
+        text += &format!("{:.digits$},", random.number() * 10.0);
+    }
+    text.into_bytes()
+}
+
+/// The bytes of what is read of a list from each of its commas on.
+fn read_from_each_comma(list: &[u8]) -> Vec<u8> {
+    let mut numbers = Vec::new();
+    let mut lengths = Vec::new();
+    for (at, _) in list.iter().enumerate().filter(|(_, byte)| **byte == b',') {
+        lengths.push(read_decimals(&list[at + 1..], 400, &mut numbers) as u8);
+    }
+    lengths.into_iter().chain(numbers.iter().flat_map(|number| number.to_le_bytes())).collect()
+}
+
 /// The number.
 #[unsafe(no_mangle)]
 pub extern "C" fn same_bits() -> u64 {
@@ -104,6 +126,9 @@ pub extern "C" fn same_bits() -> u64 {
             let rows = (0..ROWS).flat_map(|_| random.row(cells, dimensions)).collect::<Vec<_>>();
             digest = checksum(digest, &results(&query, &rows));
         }
+    }
+    for _ in 0..600 {
+        digest = checksum(digest, &read_from_each_comma(&list(&mut random)));
     }
     digest
 }

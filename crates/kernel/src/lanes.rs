@@ -1,6 +1,8 @@
 //! The few 128-bit operations all kernels are written in. An implementation must give the same bits as `arch/scalar.rs`
 //! for every input that is not a NaN; integer operations wrap.
 
+use crate::decimals::Parts;
+
 /// Operations over lanes of a 128-bit register. Floats follow IEEE 754, one rounding an operation, never fused.
 pub(crate) trait Lanes {
     /// Four 32-bit floats.
@@ -70,4 +72,9 @@ pub(crate) trait Lanes {
     fn add_i32(a: Self::I32, b: Self::I32) -> Self::I32;
     /// The lanes in order.
     fn array_i32(lanes: Self::I32) -> [i32; 4];
+
+    /// A bit for each byte that equals `byte`, the first one lowest.
+    fn equal_bytes(bytes: &[u8; 16], byte: u8) -> u16;
+    /// The numbers that four parts make; nothing if one of them is no number.
+    fn decimals(parts: &Parts) -> Option<[f64; 4]>;
 }

@@ -25,6 +25,9 @@ enum Column {
     Source(StoredWriter),
 }
 
+/// Room for the source of a short document, made at once.
+const SHORT_SOURCE_BYTES: usize = 256;
+
 /// A finished segment, in memory.
 pub struct BuiltSegment {
     /// Its header.
@@ -162,6 +165,7 @@ fn add_to(column: &mut Column, spec: &ColumnSpec, document: &Document, specs: &[
         Column::Ids | Column::Times(_) => {}
         Column::Source(writer) => {
             let mut bytes = Writer::new();
+            bytes.reserve(SHORT_SOURCE_BYTES);
             let elsewhere = |name: &str| specs.iter().any(|spec| spec.field == name && spec.replaces_source());
             encode_fields_where(&document.fields, &mut bytes, |name| !elsewhere(name));
             writer.push(bytes.as_bytes());

@@ -77,6 +77,10 @@ class FeedRun {
   #fault: { readonly reason: unknown } | undefined;
   /** Those who wait for anything to happen. */
   #waiting: (() => void)[] = [];
+  /** When what waits is loaded though the source has more; at no time while nobody waits for it. */
+  #dueMs = Number.POSITIVE_INFINITY;
+  /** One for many pieces: a feed has too many of them for a timer each. */
+  #alarm: { readonly timer: ReturnType<typeof setTimeout>; readonly atMs: number } | undefined;
 
   constructor(place: FeedPlace, options: FeedOptions) {
     this.#place = place;
@@ -123,6 +127,7 @@ class FeedRun {
     }
     // Not waited for: a source that never ends its last wait must not hold up the feed.
     if (this.#isStopped || this.#fault !== undefined) iterator.return?.()?.catch(() => undefined);
+    clearTimeout(this.#alarm?.timer);
     this.#hasEnded = true;
     for (const lane of this.#lanes) this.#load(lane);
     this.#ring();
@@ -133,19 +138,35 @@ class FeedRun {
     const isBulk = this.#held >= limits.FEED_BULK_BYTES;
     const ofFeedMs = isBulk ? limits.FEED_PATIENCE_IN_BULK_MS : limits.FEED_PATIENCE_MS;
     const patienceMs = ofFeedMs * (1 + this.#buffer.length / limits.SPLIT_BYTES);
-    const timer = setTimeout(() => {
-      try {
-        this.#split();
-      } catch (reason) {
-        this.#fault ??= { reason };
-      }
-      for (const lane of this.#lanes) this.#load(lane);
-    }, patienceMs);
+    this.#dueMs = performance.now() + patienceMs;
+    if (this.#alarm === undefined || this.#alarm.atMs > this.#dueMs) this.#setAlarm(patienceMs);
     try {
       return await next;
     } finally {
-      clearTimeout(timer);
+      this.#dueMs = Number.POSITIVE_INFINITY;
     }
+  }
+
+  /** Looks at the time again in `afterMs`. */
+  #setAlarm(afterMs: number): void {
+    clearTimeout(this.#alarm?.timer);
+    const timer = setTimeout(() => {
+      this.#alarm = undefined;
+      const restMs = this.#dueMs - performance.now();
+      if (restMs <= 0) this.#loadAll();
+      else if (Number.isFinite(restMs)) this.#setAlarm(restMs);
+    }, afterMs);
+    this.#alarm = { timer, atMs: performance.now() + afterMs };
+  }
+
+  /** Loads what waits, and what can be split off what came last. */
+  #loadAll(): void {
+    try {
+      this.#split();
+    } catch (reason) {
+      this.#fault ??= { reason };
+    }
+    for (const lane of this.#lanes) this.#load(lane);
   }
 
   #endInput(): void {

@@ -3,6 +3,8 @@ use std::collections::BTreeSet;
 
 /// Names that are compared one by one. Most objects have no more, and a tree of them costs more than it saves.
 const FEW: usize = 8;
+/// Room for most of them, made at once.
+const FEW_BYTES: usize = 64;
 
 /// The keys of one object seen so far.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +27,9 @@ impl UniqueNames {
             start = *end;
         }
         if self.count < FEW {
+            if self.count == 0 {
+                self.few.reserve(FEW_BYTES);
+            }
             self.few.push_str(name);
             self.ends[self.count] = self.few.len();
         } else if self.more.contains(name) || !self.more.insert(name.to_owned()) {

@@ -2,6 +2,7 @@
 //! it into vector code by themselves.
 
 use crate::cells::flush_f32;
+use crate::decimals::Parts;
 use crate::lanes::Lanes;
 use std::array::from_fn;
 
@@ -154,5 +155,27 @@ impl Lanes for Scalar {
     #[inline(always)]
     fn array_i32(lanes: [i32; 4]) -> [i32; 4] {
         lanes
+    }
+
+    #[inline(always)]
+    fn equal_bytes(bytes: &[u8; 16], byte: u8) -> u16 {
+        bytes.iter().rev().fold(0, |bits, it| bits << 1 | u16::from(*it == byte))
+    }
+
+    #[inline(always)]
+    fn decimals(parts: &Parts) -> Option<[f64; 4]> {
+        let mut numbers = [0.0; 4];
+        for (i, number) in numbers.iter_mut().enumerate() {
+            let whole = parts.heads[i] ^ u32::from_le_bytes(*b"0.\0\0");
+            let digits = parts.fractions[i].to_le_bytes();
+            let power = parts.powers[i];
+            if whole > 9 || power.is_nan() || digits.iter().any(|digit| *digit > 9) {
+                return None;
+            }
+            let fraction = digits.iter().fold(0, |value, digit| 10 * value + u32::from(*digit));
+            // Exact up to the division.
+            *number = ((f64::from(whole) * power.abs() + f64::from(fraction)) / power.abs()).copysign(power);
+        }
+        Some(numbers)
     }
 }

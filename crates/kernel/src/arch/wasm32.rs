@@ -1,6 +1,7 @@
 //! Lanes as WebAssembly simd128 registers (no relaxed SIMD: its bits differ between hosts). The widening of bfloat16 and
 //! int8 is by shifts and masks, which every engine compiles to one instruction each, unlike most shuffles.
 
+use crate::decimals::Parts;
 use crate::lanes::Lanes;
 use std::arch::wasm32::*;
 use std::hint::black_box;
@@ -194,5 +195,48 @@ impl Lanes for Wasm32 {
             i32x4_extract_lane::<2>(lanes),
             i32x4_extract_lane::<3>(lanes),
         ]
+    }
+
+    #[inline(always)]
+    fn equal_bytes(bytes: &[u8; 16], byte: u8) -> u16 {
+        u8x16_bitmask(u8x16_eq(Self::load(bytes), u8x16_splat(byte)))
+    }
+
+    #[inline(always)]
+    fn decimals(Parts { heads, fractions, powers }: &Parts) -> Option<[f64; 4]> {
+        let whole =
+            v128_xor(u32x4(heads[0], heads[1], heads[2], heads[3]), u32x4_splat(u32::from_le_bytes(*b"0.\0\0")));
+        let first = u64x2(fractions[0], fractions[1]);
+        let last = u64x2(fractions[2], fractions[3]);
+        let strange = v128_or(u8x16_gt(u8x16_max(first, last), u8x16_splat(9)), u32x4_gt(whole, u32x4_splat(9)));
+        // Digits become pairs, pairs fours, fours eights; the last of one number and the first of the next never meet.
+        let pairs = |digits| {
+            let tens = i16x8_mul(v128_and(digits, u16x8_splat(0xff)), u16x8_splat(10));
+            i16x8_add(tens, u16x8_shr(digits, 8))
+        };
+        let fours = |digits| i32x4_dot_i16x8(pairs(digits), i16x8(100, 1, 100, 1, 100, 1, 100, 1));
+        let eights = i32x4_dot_i16x8(
+            i16x8_narrow_i32x4(fours(first), fours(last)),
+            i16x8(10_000, 1, 10_000, 1, 10_000, 1, 10_000, 1),
+        );
+        let divided = |whole, fraction, powers| {
+            let power = f64x2_abs(powers);
+            let mantissa =
+                f64x2_add(f64x2_mul(f64x2_convert_low_i32x4(whole), power), f64x2_convert_low_i32x4(fraction));
+            v128_or(f64x2_div(mantissa, power), v128_xor(power, powers))
+        };
+        let upper = |lanes| i64x2_shuffle::<1, 1>(lanes, lanes);
+        let front = divided(whole, eights, f64x2(powers[0], powers[1]));
+        let back = divided(upper(whole), upper(eights), f64x2(powers[2], powers[3]));
+        let no_number = v128_or(f64x2_ne(front, front), f64x2_ne(back, back));
+        if v128_any_true(v128_or(strange, no_number)) {
+            return None;
+        }
+        Some([
+            f64x2_extract_lane::<0>(front),
+            f64x2_extract_lane::<1>(front),
+            f64x2_extract_lane::<0>(back),
+            f64x2_extract_lane::<1>(back),
+        ])
     }
 }
