@@ -5,17 +5,12 @@
 //! business (see [`UniqueNames`](super::UniqueNames)).
 use std::borrow::Cow;
 
-use brooklet_kernel::read_decimals;
 use brooklet_task::limits::{JSON_DEPTH, JSON_NUMBER, JSON_STRING};
 use brooklet_task::{Code, Rejection};
 
 use super::number::{NumberToken, scan_number};
-use super::short_number::short_number;
 
 type Lexed<T> = Result<T, Rejection>;
-
-/// Numbers of a list that are read one by one where four at a time cannot be, at first.
-const SINGLE_NUMBERS: usize = 8;
 
 /// What the next value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +53,11 @@ impl Kind {
 /// Reads JSON from front to back.
 #[derive(Clone, Debug)]
 pub struct Lexer<'a> {
-    text: &'a str,
-    at: usize,
+    pub(super) text: &'a str,
+    pub(super) at: usize,
     depth: usize,
     /// Nothing of the innermost open object or array was read yet, so no comma is due.
-    at_first: bool,
+    pub(super) at_first: bool,
     code: Code,
 }
 
@@ -217,51 +212,6 @@ impl<'a> Lexer<'a> {
         self.expect(Kind::Number)?;
         let token = self.scan()?;
         Ok(token.value())
-    }
-
-    /// Appends the elements that come next in the innermost array as long as they are plain numbers, `most` of them at
-    /// most. What stopped it is found by [`Lexer::next_element`]; nothing is refused here.
-    pub fn plain_numbers(&mut self, most: usize, out: &mut Vec<f64>) {
-        let most = out.len() + most;
-        // Numbers that are read one by one before four at a time are tried again: more and more where those are rare.
-        let mut single = SINGLE_NUMBERS;
-        while out.len() < most {
-            let Some(at) = self.next_plain() else { return };
-            let taken = read_decimals(&self.text.as_bytes()[at..], most - out.len(), out);
-            if taken > 0 {
-                // The comma after the last of them is the next one's.
-                self.pass_element(at + taken - 1);
-                single = SINGLE_NUMBERS;
-                continue;
-            }
-            for _ in 0..single.min(most - out.len()) {
-                let Some(at) = self.next_plain() else { return };
-                let Some((number, end)) = short_number(self.text.as_bytes(), after_space(self.text.as_bytes(), at))
-                else {
-                    return;
-                };
-                out.push(number);
-                self.pass_element(end);
-            }
-            single *= 2;
-        }
-    }
-
-    /// Where the next element of the innermost array begins, spaces included, if there is a comma before it or it is the
-    /// first.
-    #[inline]
-    fn next_plain(&self) -> Option<usize> {
-        if self.at_first {
-            return Some(self.at);
-        }
-        let at = after_space(self.text.as_bytes(), self.at);
-        (self.text.as_bytes().get(at) == Some(&b',')).then_some(at + 1)
-    }
-
-    #[inline]
-    fn pass_element(&mut self, end: usize) {
-        self.at = end;
-        self.at_first = false;
     }
 
     /// `true` or `false`.
@@ -496,7 +446,7 @@ impl<'a> Lexer<'a> {
 
 /// The first place from `at` on where no space is. Mostly it is there at once.
 #[inline]
-fn after_space(bytes: &[u8], mut at: usize) -> usize {
+pub(super) fn after_space(bytes: &[u8], mut at: usize) -> usize {
     while bytes.get(at).is_some_and(|byte| *byte <= b' ' && matches!(byte, b' ' | b'\n' | b'\r' | b'\t')) {
         at += 1;
     }
