@@ -67,7 +67,7 @@ pub fn bodies() -> Vec<Vec<u8>> {
 pub fn documents(application: &Application) -> Vec<Document> {
     let documents = bodies().into_iter().enumerate().map(|(number, body)| {
         let id = format!("id:ns:mail:g=a:{number}");
-        let request = OperationRequest { kind: 1, id: &id, create: false, condition: "", body: &body, embeddings: &[] };
+        let request = OperationRequest { kind: 1, id: &id, create: None, condition: "", body: &body, embeddings: &[] };
         let encoded = encode(application, &request, 1_790_000_000_000_000)
             .unwrap_or_else(|rejection| panic!("{id}: {rejection}"));
         match StoredOperation::decode(KEY, &encoded.operation).expect("just encoded").operation {

@@ -19,8 +19,8 @@ pub struct OperationRequest<'a> {
     pub kind: u8,
     /// The whole id.
     pub id: &'a str,
-    /// `create` of the URL.
-    pub create: bool,
+    /// `create` of the URL, which goes before that of the body.
+    pub create: Option<bool>,
     /// `condition` of the URL; empty for none.
     pub condition: &'a str,
     /// The JSON body.
@@ -50,7 +50,10 @@ impl<'a> OperationRequest<'a> {
         let kind = reader.u8()?;
         reader.text()?;
         let id = reader.text()?;
-        let create = reader.u8()? & 1 == 1;
+        let create = match reader.u8()? {
+            0 => None,
+            said => Some(said == 1),
+        };
         let (condition, body) = (reader.text()?, reader.bytes()?);
         Ok(OperationRequest { kind, id, create, condition, body, embeddings: reader.bytes()? })
     }

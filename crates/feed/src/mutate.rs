@@ -115,7 +115,7 @@ impl Mutate {
             target: Target::of(application, schema)?,
             change: body.change,
             condition,
-            create: request.create || body.create,
+            create: request.create.or(body.create).unwrap_or(false),
             ignored: body.ignored,
             id,
             now,
@@ -288,7 +288,7 @@ impl Mutate {
 struct Body {
     change: Change,
     condition: Option<String>,
-    create: bool,
+    create: Option<bool>,
     ignored: bool,
 }
 
@@ -303,18 +303,18 @@ impl Body {
         match request.kind {
             1 => {
                 let body = read_fields(schema, id, request.body, options)?;
-                let (create, ignored) = (body.create.unwrap_or(false), !body.ignored.is_empty());
+                let (create, ignored) = (body.create, !body.ignored.is_empty());
                 let mut fields = body.fields;
                 fields.extend(made(schema, id, &fields, request.embeddings)?);
                 Ok(Body { change: Change::Put(fields), condition: body.condition, create, ignored })
             }
             2 => {
                 let body = read_update(schema, id, request.body, options)?;
-                let (create, ignored) = (body.create.unwrap_or(false), !body.ignored.is_empty());
+                let (create, ignored) = (body.create, !body.ignored.is_empty());
                 let change = Change::Update(body.update, Embeddings::read_known(request.embeddings)?);
                 Ok(Body { change, condition: body.condition, create, ignored })
             }
-            3 => Ok(Body { change: Change::Remove, condition: None, create: false, ignored: false }),
+            3 => Ok(Body { change: Change::Remove, condition: None, create: None, ignored: false }),
             other => Err(Rejection::new(Code::BadRequest, format!("Unknown kind of operation {other}"))),
         }
     }

@@ -167,7 +167,7 @@ fn a_put_is_encoded_with_its_embeddings_or_refused() {
     let application = application("field v type tensor<float>(x[2]) { indexing: input a | embed e | attribute }");
     let body = br#"{"fields":{"a":"hello"}}"#;
     let request =
-        |embeddings| OperationRequest { kind: 1, id: "id:n:t::1", create: false, condition: "", body, embeddings };
+        |embeddings| OperationRequest { kind: 1, id: "id:n:t::1", create: None, condition: "", body, embeddings };
     assert_eq!(embeddings_wanted(&application, &request(&[])), Ok(vec![wanted("hello", 2)]));
     let refused = encode(&application, &request(&[]), 0).unwrap_err();
     assert!(refused.message.contains("no embedder is configured"), "{}", refused.message);
@@ -189,7 +189,7 @@ fn a_put_is_asked_again_for_what_was_generated() {
         generating("field v type tensor<float>(x[2]) { indexing: input a | generate plain | embed e | attribute }");
     let wants = |embeddings: &[u8]| {
         let body = br#"{"fields":{"a":"hello"}}"#;
-        let request = OperationRequest { kind: 1, id: "id:n:t::1", create: false, condition: "", body, embeddings };
+        let request = OperationRequest { kind: 1, id: "id:n:t::1", create: None, condition: "", body, embeddings };
         (embeddings_wanted(&application, &request).unwrap(), encode(&application, &request, 0).is_ok())
     };
     assert_eq!(wants(&[]), (vec![generation("plain", "", "hello")], false));

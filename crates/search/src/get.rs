@@ -166,7 +166,14 @@ impl Task for Get {
 fn refusal(path: &str, rejection: &Rejection) -> String {
     let mut json = JsonWriter::new();
     json.begin_object();
-    for (key, value) in [("pathId", path), ("message", &rejection.message), ("code", rejection.code.name())] {
+    // A read changes nothing, whatever became of it.
+    let members = [
+        ("pathId", path),
+        ("message", rejection.message.as_str()),
+        ("outcome", "not_applied"),
+        ("code", rejection.code.name()),
+    ];
+    for (key, value) in members {
         json.key(key);
         json.string(value);
     }

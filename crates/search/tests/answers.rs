@@ -204,6 +204,18 @@ fn a_group_never_sees_another() {
 }
 
 #[test]
+fn a_get_that_is_refused_has_changed_nothing() {
+    let host = notes();
+    for field_set in ["nosuch:x", "note:nosuch", "[nosuch]"] {
+        let answer = host.get_as("id:n:note:g=alice:1", field_set, "");
+        let said = |name: &str| answer.json[name].as_str().map(str::to_owned);
+        assert_eq!((answer.status, said("outcome")), (400, Some("not_applied".to_owned())), "{field_set}");
+        assert_eq!(said("code").as_deref(), Some("INVALID_DOCUMENT"), "{field_set}");
+        assert!(said("message").is_some() && said("pathId").is_some(), "{field_set}");
+    }
+}
+
+#[test]
 fn refusals_have_code_and_status() {
     let host = notes();
     let refused = |parameters: &[(&str, &str)]| {

@@ -150,7 +150,7 @@ impl History {
             _ => (String::new(), None),
         };
         let condition = if conditional { text.as_str() } else { "" };
-        let outcome = self.host.write(&Write { kind, id: &id(document), body: &body, condition, create });
+        let outcome = self.host.write(&Write { kind, id: &id(document), body: &body, condition, create: Some(create) });
         let told = format!("{kind} {} {body} if {condition} create {create}: {before:?}", id(document));
         match outcome {
             Ok(()) => assert!(holds, "{told}"),
@@ -268,7 +268,7 @@ fn a_write_that_looks_at_its_document_reads_no_more_of_the_tail() {
     let id = "id:n:d:g=a:7";
     host.put("id:n:d:g=a:8", r#"{"number":9}"#).expect("a put");
     host.given.set(0);
-    let of = |condition| Write { kind: 1, id, body: r#"{"fields":{"number":8}}"#, condition, create: false };
+    let of = |condition| Write { kind: 1, id, body: r#"{"fields":{"number":8}}"#, condition, create: None };
     host.write(&of("d.number == 3")).expect_err("it is 4");
     host.write(&of("d.number == 4")).expect("the newest decides");
     assert!(host.given.get() * 100 < whole);

@@ -54,7 +54,7 @@ fn json() -> Target {
     let application = corpus::mail();
     Target::new("document-json", corpus::bodies(), move |body| {
         let request =
-            OperationRequest { kind: 1, id: "id:ns:mail:g=a:1", create: false, condition: "", body, embeddings: &[] };
+            OperationRequest { kind: 1, id: "id:ns:mail:g=a:1", create: None, condition: "", body, embeddings: &[] };
         let _ = black_box(encode(&application, &request, 0));
     })
 }
@@ -274,7 +274,7 @@ fn update() -> Target {
         let Some(document) = after.filter(has_finite_cells) else { return };
         let shown = shown(&document);
         let body = [&b"{\"fields\":"[..], &shown, b"}"].concat();
-        let put = OperationRequest { kind: 1, id, create: false, condition: "", body: &body, embeddings: &[] };
+        let put = OperationRequest { kind: 1, id, create: None, condition: "", body: &body, embeddings: &[] };
         let put = encode(&application, &put, 1).unwrap_or_else(|refusal| panic!("{refusal}: {}", lossy(&shown)));
         let read = StoredOperation::decode(corpus::KEY, &put.operation).expect("just encoded").operation;
         let Operation::Put(read) = read else { panic!("a put removes") };

@@ -56,7 +56,10 @@ const KIND = {
 const PAGE_FORMAT = { json: 0, jsonl: 1, ids: 2 } as const;
 const OPERATION = { put: 1, update: 2, remove: 3 } as const;
 const REASON = { fold: 1, schema: 2, settle: 3 } as const;
-const FLAG_CREATE = 1;
+/** What stands for `create` in a request, as said beside the body. */
+const CREATE_UNSAID = 0;
+const CREATE = 1;
+const CREATE_NOT = 2;
 const FLAG_IGNORED_FIELDS = 1;
 const FLAG_IGNORED_OPERATION = 2;
 const FLAG_WANTS_EMBEDDINGS = 4;
@@ -302,7 +305,7 @@ function writeOperation(writer: Writer, request: EncodeRequest): Writer {
     .u8(OPERATION[request.kind])
     .text(request.rawPath)
     .text(request.id)
-    .u8(request.create ? FLAG_CREATE : 0)
+    .u8(request.create === undefined ? CREATE_UNSAID : request.create ? CREATE : CREATE_NOT)
     .text(request.condition)
     .bytes(request.body)
     .bytes(request.embeddings ?? NOTHING);

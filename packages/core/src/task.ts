@@ -65,7 +65,8 @@ export interface EncodeRequest {
   readonly kind: "put" | "update" | "remove";
   readonly rawPath: string;
   readonly id: string;
-  readonly create: boolean;
+  /** What the request says beside its body; `undefined`: nothing. */
+  readonly create: boolean | undefined;
   readonly condition: string;
   readonly body: Uint8Array;
   /** The embeddings of the texts that were wanted; nothing if none were. */

@@ -24,7 +24,8 @@ export interface OperationRequest {
   readonly kind: "put" | "update" | "remove";
   readonly rawPath: string;
   readonly id: string;
-  readonly create: boolean;
+  /** What is said beside the body, whose own word counts if it is `undefined`. */
+  readonly create: boolean | undefined;
   readonly condition: string;
   readonly body: Uint8Array;
   /** The embeddings of the texts that were wanted for it (docs/abi.md, embeddings); nothing if none were. */

@@ -257,7 +257,7 @@ class FeedRun {
     const applyNext = async (): Promise<void> => {
       for (const document of documents) {
         for (const { number, id, kind, condition, body } of document) {
-          const request = { kind, rawPath: "", id, create: false, condition, body };
+          const request = { kind, rawPath: "", id, create: undefined, condition, body };
           const outcome = await this.#place.apply(key, request, this.#options.timeoutMs).catch(failedOutcome);
           this.#told.push({ number, id, outcome });
         }

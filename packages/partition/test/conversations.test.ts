@@ -209,7 +209,7 @@ class Talk {
   }
 
   async #write(kind: "put" | "update" | "remove", id: string, step: Step): Promise<Outcome> {
-    const { create = false, condition = "" } = step;
+    const { create, condition = "" } = step;
     const fields = typeof step.fields === "string" ? step.fields : JSON.stringify(step.fields);
     const body = step.body ?? (fields === undefined ? "" : `{"fields":${fields}}`);
     const request = { kind, rawPath: RAW_PATH, id, create, condition, body: asBytes(body) };

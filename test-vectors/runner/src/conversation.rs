@@ -181,7 +181,7 @@ fn step(host: &mut Host, given: &Json, runs: &[Json]) -> Outcome {
             (None, None) => String::new(),
         };
         let condition = text(given, "condition").unwrap_or_default();
-        let write = Write { kind, id, body: &body, condition, create: given["create"] == true };
+        let write = Write { kind, id, body: &body, condition, create: given["create"].as_bool() };
         return Outcome::of_write(host.write(&write));
     }
     if let Some(id) = text(given, "get") {

@@ -98,7 +98,7 @@ impl Host {
 
     fn operation(&mut self, kind: u8, id: &str, body: &str) {
         let request =
-            OperationRequest { kind, id, create: false, condition: "", body: body.as_bytes(), embeddings: &[] };
+            OperationRequest { kind, id, create: None, condition: "", body: body.as_bytes(), embeddings: &[] };
         let encoded = encode(&self.application, &request, self.next_operation * SECOND)
             .unwrap_or_else(|rejection| panic!("{rejection}"));
         self.operations.insert(self.next_operation, encoded.operation);

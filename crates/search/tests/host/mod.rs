@@ -124,7 +124,8 @@ pub struct Write<'a> {
     pub id: &'a str,
     pub body: &'a str,
     pub condition: &'a str,
-    pub create: bool,
+    /// `create` as the URL says it.
+    pub create: Option<bool>,
 }
 
 /// The host.
@@ -194,7 +195,7 @@ impl Host {
         writer.u8(write.kind);
         writer.text("/document/v1/x");
         writer.text(write.id);
-        writer.u8(u8::from(write.create));
+        writer.u8(write.create.map_or(0, |create| if create { 1 } else { 2 }));
         writer.text(write.condition);
         writer.bytes(write.body.as_bytes());
         writer.bytes(&[]);

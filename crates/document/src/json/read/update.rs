@@ -301,7 +301,7 @@ fn modified(field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<Tensor
     if kind != Kind::Object {
         return Err(refused(&format!("Expected start of JSON object, got {}", kind.noun())));
     }
-    let (mut operation, mut create, mut cells) = (None, false, Vec::new());
+    let (mut operation, mut create, mut cells) = (None, false, None);
     let mut seen = UniqueNames::default();
     json.begin_object()?;
     while let Some(name) = json.next_key()? {
@@ -319,10 +319,10 @@ fn modified(field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<Tensor
             }
             "create" => create = json.boolean()?,
             "cells" | "addresses" | "blocks" => {
-                if !cells.is_empty() {
+                if cells.is_some() {
                     return Err(refused("A modify update has only one of 'cells', 'addresses' and 'blocks'"));
                 }
-                cells = read_given_cells(of, &name, json)?;
+                cells = Some(read_given_cells(of, &name, json)?);
             }
             other => {
                 let other = Rejection::quote(other);
@@ -332,9 +332,8 @@ fn modified(field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<Tensor
     }
     let missing = |what: &str| refused(&format!("Modify update for field '{field}' does not contain {what}"));
     let operation = operation.ok_or_else(|| missing("an operation"))?;
-    if cells.is_empty() {
-        return Err(missing("tensor cells"));
-    }
+    // Cells that are given and none at all are as good as others: the update changes nothing.
+    let cells = cells.ok_or_else(|| missing("tensor cells"))?;
     Ok(TensorModify { operation, create, cells })
 }
 
@@ -421,14 +420,15 @@ fn parse_path(text: &str) -> Reads<(String, Vec<WrittenStep>)> {
 fn key_step(text: &str) -> Reads<(WrittenStep, usize)> {
     let incomplete = || refused(&format!("Key '{}' is incomplete. No matching '}}'", Rejection::quote(text)));
     let after = &text[1..];
-    let Some(quoted) = after.strip_prefix('"') else {
-        let length = after.find('}').ok_or_else(incomplete)?;
-        let key = &after[..length];
-        let step = match key.strip_prefix('$') {
-            Some(variable) => WrittenStep::KeyVariable(variable.to_owned()),
-            None => WrittenStep::Key(key.to_owned()),
+    // Spaces before a key are no part of it, nor are those around its quotes.
+    let written = after.trim_start_matches(' ');
+    let Some(quoted) = written.strip_prefix('"') else {
+        let length = written.find('}').ok_or_else(incomplete)?;
+        let step = match after.strip_prefix('$') {
+            Some(_) => WrittenStep::KeyVariable(written[1..length].to_owned()),
+            None => WrittenStep::Key(written[..length].to_owned()),
         };
-        return Ok((step, length + 1));
+        return Ok((step, after.len() - written.len() + length + 1));
     };
     let mut key = String::new();
     let mut chars = quoted.char_indices();
@@ -438,8 +438,10 @@ fn key_step(text: &str) -> Reads<(WrittenStep, usize)> {
                 Some((_, '"')) => key.push('"'),
                 _ => return Err(refused("Escape '\\' of a quoted key is only for '\"'")),
             },
-            '"' if quoted[offset + 1..].starts_with('}') => return Ok((WrittenStep::Key(key), offset + 3)),
-            '"' => return Err(incomplete()),
+            '"' => {
+                let rest = quoted[offset + 1..].trim_start_matches(' ').strip_prefix('}').ok_or_else(incomplete)?;
+                return Ok((WrittenStep::Key(key), after.len() - rest.len()));
+            }
             c => key.push(c),
         }
     }
