@@ -63,7 +63,13 @@ export class DocumentParameters {
 
   /** True only for `true`, in any case: `yes` and `1` are false. */
   flag(name: string): boolean {
-    return this.text(name)?.toLowerCase() === "true";
+    return this.choice(name) === true;
+  }
+
+  /** Like `flag`; nothing if it is not given. */
+  choice(name: string): boolean | undefined {
+    const value = this.text(name);
+    return value === undefined ? undefined : value.toLowerCase() === "true";
   }
 
   /** A whole number within bounds. */

@@ -13,7 +13,9 @@ export interface Target {
 
 /** Cuts a raw target in two. The absolute form (`GET http://host/path`) is accepted, as every server must. */
 export function splitTarget(raw: string): Target {
-  const target = raw.startsWith("/") ? raw : raw.replace(/^https?:\/\/[^/?]*/i, "");
+  // What comes after `#` is the client's own business, and no part of what it asks for.
+  const asked = raw.includes("#") ? raw.slice(0, raw.indexOf("#")) : raw;
+  const target = asked.startsWith("/") ? asked : asked.replace(/^https?:\/\/[^/?]*/i, "");
   const mark = target.indexOf("?");
   return mark < 0 ? { path: target, query: "" } : { path: target.slice(0, mark), query: target.slice(mark + 1) };
 }

@@ -69,6 +69,34 @@ test("a reader that reads gets everything", async () => {
   expect(end).toMatch(/\],"documentCount":\d+\}$/);
 });
 
+test.each([
+  [500, "STORE_FAILED", true],
+  [504, "TIMED_OUT", true],
+  [400, "INVALID_DOCUMENT", false],
+])("a visit that fails with %i on the way", async (status, code, isShown) => {
+  let pages = 0;
+  const cluster = {
+    ...fakeCluster(),
+    buckets: 1,
+    visit: async () => {
+      pages += 1;
+      if (pages === 2) throw ServiceError.from({ code, message: "as it was said", status });
+      const body = new TextEncoder().encode('{"id":"id:ns:mail::1","fields":{}}');
+      return { documents: 1, body, next: { partition: 7, after: "id:ns:mail::1" } };
+    },
+  } as FakeCluster;
+  const server = await startServer(cluster, { port: 0 });
+  onTestFinished(() => server.close(0));
+  const answer = await fetch(`http://127.0.0.1:${server.port}/document/v1/?cluster=mail&wantedDocumentCount=9`);
+  const told = { pathId: "/document/v1/", message: "as it was said", code };
+  const documents = [{ id: "id:ns:mail::1", fields: {} }];
+  const shown = { documents, documentCount: 1, continuation: expect.any(String) };
+  expect([answer.status, await answer.json()]).toEqual([
+    status,
+    { ...told, ...(isShown ? shown : { outcome: "not_applied" }) },
+  ]);
+});
+
 test("a stream that fails says so, and where to go on", async () => {
   let pages = 0;
   const cluster = {

@@ -42,7 +42,9 @@ async function answerVisit(
   const traceLevel = parameters.integer("tracelevel", { min: 0, max: 9 }) ?? 0;
   const timeoutMs = Math.min(parameters.timeSpanMs("timeout") ?? limits.documentTimeoutMs, limits.documentTimeoutMs);
   const format = isStream && prefersJsonLines(call.header("accept")) ? "jsonl" : "json";
-  const tensorFormat = parameters.only("format.tensors");
+  const asked = parameters.only("format.tensors");
+  // Only JSON lines have tensors as hexadecimal digits, as in the reference implementation.
+  const tensorFormat = format === "jsonl" ? asked : asked.replace(/^hex/, "short");
   const fieldSet = parameters.text("fieldSet") ?? "";
   const includeRemoves = parameters.flag("includeRemoves");
   const shown = { fieldSet, tensorFormat, format, concurrency, includeRemoves } as const;

@@ -71,18 +71,28 @@ async function get(request: DocumentRequest, context: GatewayContext): Promise<R
   const fieldSet = parameters.text("fieldSet") ?? "";
   const tensorFormat = parameters.only("format.tensors");
   const cluster = parameters.text("cluster");
-  if (cluster !== undefined) demandContentCluster(context.cluster, cluster);
   const group = groupOf(path, context);
+  if (cluster !== undefined && isElsewhere(path, cluster, context)) {
+    return jsonReply(404, { pathId: path.raw, id }, DOCUMENT_JSON);
+  }
   const startedAtMs = performance.now();
   await context.documents.enter();
   try {
     const asked = { rawPath: path.raw, id, fieldSet, tensorFormat };
     const answer = await context.access.partition(group.partition).get(asked, timeout.ms);
+    if (answer.status === 504) throw new ServiceError("TIMED_OUT", timeoutMessage(timeout));
     const body = withTrace(answer.body, traceOf(traceLevel, "get was answered by its partition", startedAtMs));
     return { status: answer.status, headers: { "content-type": DOCUMENT_JSON, ...timeout.headers }, body };
   } finally {
     context.documents.leave();
   }
+}
+
+/** Whether documents of this type are, but in another content cluster than the one that is asked. */
+function isElsewhere({ type = "" }: DocumentPath, name: string, { cluster }: GatewayContext): boolean {
+  const asked = demandContentCluster(cluster, name);
+  const others = demandApplication(cluster).clusters.filter((other) => other.name !== asked.name);
+  return !asked.types.includes(type) && others.some(({ types }) => types.includes(type));
 }
 
 async function write(request: DocumentRequest, context: GatewayContext): Promise<Reply> {
@@ -94,7 +104,7 @@ async function write(request: DocumentRequest, context: GatewayContext): Promise
   const traceLevel = parameters.integer("tracelevel", { min: 0, max: 9 }) ?? 0;
   // A route chooses among clusters of a real deployment; here there is one way, so it is read and means nothing.
   parameters.text("route");
-  const create = kind !== "remove" && parameters.flag("create");
+  const create = kind === "remove" ? undefined : parameters.choice("create");
   const condition = parameters.text("condition") ?? "";
   const group = groupOf(path, context);
   const startedAtMs = performance.now();
@@ -106,7 +116,7 @@ async function write(request: DocumentRequest, context: GatewayContext): Promise
     if (body?.bytes.length === 0) throw new ServiceError("INVALID_DOCUMENT", "Could not read document, no document?");
     const operation = { kind, rawPath: path.raw, id, create, condition, body: body?.bytes ?? NO_BYTES };
     const outcome = await context.access.partition(group.partition).apply(operation, timeout.ms);
-    if (outcome.status !== 200) return withHeaders(writeFailure(outcome, path.raw, id), timeout.headers);
+    if (outcome.status !== 200) return withHeaders(writeFailure(outcome, request, timeout), timeout.headers);
     const traced = traceLevel === 0 ? answer : { ...answer, ...traceOf(traceLevel, writeDone(kind), startedAtMs) };
     const reply = jsonReply(200, traced, DOCUMENT_JSON);
     return isPlain(outcome, timeout) ? reply : withHeaders(reply, { ...timeout.headers, ...ignored(outcome) });
@@ -138,15 +148,18 @@ function ignored(outcome: Outcome): Readonly<Record<string, string>> {
 }
 
 /** A refused write. Only an operation that reached the documents is told with the id of its document. */
-function writeFailure(outcome: Outcome, pathId: string, id: string): Reply {
+function writeFailure(outcome: Outcome, { path, id }: DocumentRequest, timeout: Timeout): Reply {
+  const { code = "INTERNAL", message = "The operation failed", status } = outcome;
+  const late = status === 504 && outcome.outcome === "not_applied";
   const error = ServiceError.from({
-    code: outcome.code ?? "INTERNAL",
-    message: outcome.message ?? "The operation failed",
-    status: outcome.status,
+    code,
+    message: late ? `${timeoutMessage(timeout)}: ${message}` : message,
+    status,
     ...(outcome.outcome === undefined ? {} : { outcome: outcome.outcome }),
   });
-  const dispatched = error.status === 412 || error.status >= 500;
-  return documentFailure(error, dispatched ? { pathId, id, writes: true } : { pathId, writes: true });
+  const about = { pathId: path.raw, writes: true };
+  const dispatched = status === 412 || (status >= 500 && !late);
+  return documentFailure(error, dispatched ? { ...about, id } : about);
 }
 
 /** Where documents without a group or number are. */
@@ -161,6 +174,10 @@ function groupOf(path: DocumentPath, context: GatewayContext): PathGroup {
 interface Timeout {
   readonly ms: number;
   readonly headers: Readonly<Record<string, string>>;
+}
+
+function timeoutMessage({ ms }: Timeout): string {
+  return `Timeout after ${Math.floor(ms)}ms`;
 }
 
 const NO_HEADERS: Timeout["headers"] = {};

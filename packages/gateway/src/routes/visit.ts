@@ -29,7 +29,7 @@ const encoder = new TextEncoder();
 
 /** How long a visit works, so that its answer is sent before the request is over. */
 export function sessionMs(timeoutMs: number): number {
-  return Math.max(timeoutMs - 5_000, 0.9 * timeoutMs - 100);
+  return Math.max(timeoutMs - 5_000, 0.9 * timeoutMs - 100, 0);
 }
 
 /** Visits until there are enough documents, or nothing more, or the time is over. */
@@ -41,35 +41,51 @@ export async function visitOnce(request: VisitRequest, context: GatewayContext):
   const endMs = startedAtMs + sessionMs(timeoutMs);
   const bodies: Uint8Array[] = [];
   let [documents, bytes, pages] = [0, 0, 0];
-  let damage: string | undefined;
+  let failure: VisitFailure | undefined;
   await context.visits.enter();
   try {
-    while (session.progress !== undefined && damage === undefined && documents < wanted && bytes < limits.visitBytes) {
+    while (session.progress !== undefined && failure === undefined && documents < wanted && bytes < limits.visitBytes) {
       const leftMs = endMs - performance.now();
       if (leftMs <= 0) break;
       const bounds = { documentsMax: wanted - documents, bytesMax: limits.visitBytes - bytes, timeoutMs: leftMs };
-      const page = await session.next(bounds, false);
+      const page = await session.next(bounds, false).catch(failedPage);
+      if ("status" in page) {
+        failure = page;
+        break;
+      }
       documents += page.documents;
       bytes += page.body.length;
       pages += 1;
-      damage = page.damage;
+      if (page.damage !== undefined) failure = { status: 500, message: page.damage };
       if (page.body.length > 0) bodies.push(page.body);
     }
   } finally {
     context.visits.leave();
   }
-  if (pages === 0 && session.progress !== undefined) {
-    const message = `No buckets visited within timeout of ${Math.round(sessionMs(timeoutMs))}ms (request timeout -5s)`;
-    throw new ServiceError("TIMED_OUT", message);
-  }
-  const message = damage === undefined ? {} : { message: damage };
-  const more = { ...message, ...(await continuationOf(request, session.progress, context)) };
+  if (pages === 0 && failure === undefined && session.progress !== undefined) failure = nothingVisited(timeoutMs);
+  const { status = 200, ...said } = failure ?? {};
+  const more = { ...said, ...(await continuationOf(request, session.progress, context)) };
   const tail = { documentCount: documents, ...traceOf(request.traceLevel, VISITED, startedAtMs), ...more };
-  return {
-    status: damage === undefined ? 200 : 500,
-    headers: { "content-type": DOCUMENT_JSON },
-    body: inJson(pathId, bodies, tail),
-  };
+  return { status, headers: { "content-type": DOCUMENT_JSON }, body: inJson(pathId, bodies, tail) };
+}
+
+/** Why a visit ended early: what was visited before is answered with it. */
+interface VisitFailure {
+  readonly status: number;
+  readonly message: string;
+  readonly code?: string;
+}
+
+/** What a page that could not be made means to a visit. What the caller did wrong is answered alone. */
+function failedPage(error: unknown): VisitFailure {
+  if (!ServiceError.is(error) || (error.status !== 500 && error.status !== 504)) throw error;
+  const { status, message, code } = error;
+  return { status, message, code };
+}
+
+function nothingVisited(timeoutMs: number): VisitFailure {
+  const message = `No buckets visited within timeout of ${Math.round(sessionMs(timeoutMs))}ms (request timeout -5s)`;
+  return { status: 504, message, code: "TIMED_OUT" };
 }
 
 /** The answer with the documents in it, which are JSON already. */
