@@ -82,7 +82,7 @@ function vectors() {
     .filter(
       (path) => /^test-vectors\/[^/]+\/[^/]+\.jsonl?$/.test(path) && !/\/(runner|applications|feeds)\//.test(path),
     )
-    .filter((path) => !/^test-vectors\/model\/[^/]+\.json$/.test(path))
+    .filter((path) => !/^test-vectors\/(model\/[^/]+\.json|http\/differences\.json)$/.test(path))
     .map((path) => `| [${path.replace("test-vectors/", "")}](${path}) | ${rowsOf(path)} |`);
   return ["| vectors | |", "| --- | --- |", ...rows].join("\n");
 }
@@ -111,6 +111,17 @@ function deliberate() {
     const rows = found.map(({ reason, ids }) => `| ${reason.replaceAll("|", "\\|")} | ${shown(ids)} |`);
     return [`### ${path}`, "", "| reason | rows |", "| --- | --- |", ...rows, ""];
   });
+}
+
+/** Where conversations over HTTP differ, and why. */
+function conversations() {
+  const path = "test-vectors/http/differences.json";
+  /** @type {{ reason: string, conversations: Record<string, number[]> }[]} */
+  const found = JSON.parse(content(path));
+  const rows = found.map(({ reason, conversations: of }) => {
+    return `| ${reason.replaceAll("|", "\\|")} | ${Object.keys(of).length} |`;
+  });
+  return [`### ${path}`, "", "| reason | conversations |", "| --- | --- |", ...rows, ""];
 }
 
 /** @param {string[]} ids */
@@ -143,6 +154,7 @@ const document = `${[
   "Every row of the vectors is compared but for these, or but for the part the reason names.",
   "",
   ...deliberate(),
+  ...conversations(),
 ]
   .join("\n")
   .trimEnd()}\n`;
