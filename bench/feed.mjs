@@ -24,6 +24,8 @@ const GROUPS = 16;
 const IN_FLIGHT = 512;
 const SESSIONS = 8;
 const SAMPLES = 50;
+const BODIES = 64;
+const PIECE = 16;
 const GOALS = { inProcess: 40_000, overHttp: 20_000 };
 const MS_PER_TICK = 10;
 const SERVICES = `<services version="1.0"><container id="default" version="1.0"><search/><document-api/></container>
@@ -42,7 +44,7 @@ server.on("stream", (stream) => {
 });
 server.listen(0, () => console.log("Listening on http://127.0.0.1:" + server.address().port));`;
 const folder = mkdtempSync(join(tmpdir(), "brooklet-feed-"));
-const bodies = Array.from({ length: 64 }, (_, number) => {
+const bodies = Array.from({ length: BODIES }, (_, number) => {
   const values = Array.from({ length: DIMENSIONS }, (_, at) => Number(Math.sin(number * 37 + at).toFixed(6)));
   return Buffer.from(JSON.stringify({ fields: { title: `Note ${number}`, v: values } }));
 });
@@ -96,12 +98,12 @@ async function inProcess() {
       const request = { rawPath: "", id: idOf(number), fieldSet: "", tensorFormat: "" };
       const { body } = await cluster.partition(`g:g${number % GROUPS}`).get(request, 60_000);
       const read = Buffer.from(body).toString();
-      if (!read.includes(`"Note ${number % 64}"`)) throw new Error(`document ${number}: ${read.slice(0, 200)}`);
+      if (!read.includes(`"Note ${number % BODIES}"`)) throw new Error(`document ${number}: ${read.slice(0, 200)}`);
     }
     const put = async (number) => {
       const request = { kind: "put", rawPath: "", id: idOf(number), create: false, condition: "" };
       const partition = cluster.partition(`g:g${number % GROUPS}`);
-      const { status, message } = await partition.apply({ ...request, body: bodies[number % 64] }, 60_000);
+      const { status, message } = await partition.apply({ ...request, body: bodies[number % BODIES] }, 60_000);
       if (status !== 200) throw new Error(`${status}: ${message}`);
     };
     const single = await measured(() => inFlight(put, SINGLE), SINGLE, cpuMs);
@@ -127,7 +129,7 @@ async function overHttp() {
       const bulk = await measured(() => feedStream(session, WARM_UP, DOCUMENTS), DOCUMENTS, cpuMs);
       for (let number = 0; number < WARM_UP + DOCUMENTS; number += Math.ceil((WARM_UP + DOCUMENTS) / SAMPLES)) {
         const read = await send(session, number, "GET");
-        if (!read.includes(`"Note ${number % 64}"`)) throw new Error(`document ${number}: ${read.slice(0, 200)}`);
+        if (!read.includes(`"Note ${number % BODIES}"`)) throw new Error(`document ${number}: ${read.slice(0, 200)}`);
       }
       return { bulk, single: await singles(server, WARM_UP) };
     } finally {
@@ -158,7 +160,7 @@ async function withServer([command, ...words], work) {
 async function singles({ url, cpuMs }, from) {
   const sessions = Array.from({ length: SESSIONS }, () => http2.connect(url));
   try {
-    const put = (number) => send(sessions[number % SESSIONS], from + number, "POST", bodies[(from + number) % 64]);
+    const put = (number) => send(sessions[number % SESSIONS], from + number, "POST", bodies[(from + number) % BODIES]);
     await inFlight(put, Math.ceil(SINGLE / 4));
     return await measured(() => inFlight(put, SINGLE), SINGLE, cpuMs);
   } finally {
@@ -212,31 +214,45 @@ async function feedStream(session, from, count) {
 
 /** Operations as JSON lines, some at a time. */
 async function* lines(from, count) {
-  for (let first = from; first < from + count; first += 16) {
-    const parts = [];
-    for (let number = first; number < Math.min(first + 16, from + count); number += 1) {
-      parts.push(Buffer.from(`{"put":"${idOf(number)}",`), bodies[number % 64].subarray(1), Buffer.from("\n"));
-    }
-    yield Buffer.concat(parts);
+  for (let first = from; first < from + count; first += PIECE) {
+    yield piece(first, Math.min(PIECE, from + count - first)).bytes;
   }
 }
 
-/** The same in one buffer, which is filled again: it is the store that is measured, not who makes the lines. */
+/**
+ * The same in one buffer in which only the numbers change: it is the store that is measured, not who makes the lines, nor
+ * the collection of what they leave.
+ */
 async function* sameLines(from, count) {
-  const buffer = Buffer.alloc(64 << 10);
-  const longest = bodies.reduce((most, { length }) => Math.max(most, length), 0) + 64;
-  let at = 0;
-  for (let number = from; number < from + count; number += 1) {
-    const body = bodies[number % 64];
-    at += buffer.write(`{"put":"${idOf(number)}",`, at, "latin1");
-    at += body.copy(buffer, at, 1);
-    buffer[at] = 10;
-    at += 1;
-    if (at + longest > buffer.length || number === from + count - 1) {
-      yield buffer.subarray(0, at);
-      at = 0;
-    }
+  const pieces = new Map();
+  for (let first = from, size; first < from + count; first += size) {
+    const digits = String(first).length;
+    size = Math.min(PIECE - (first % PIECE), 10 ** digits - first, from + count - first);
+    const kind = `${first % BODIES} ${digits} ${size}`;
+    if (!pieces.has(kind)) pieces.set(kind, piece(first, size));
+    const { bytes, places } = pieces.get(kind);
+    places.forEach((place, at) => {
+      for (let rest = first + at, digit = digits - 1; digit >= 0; digit -= 1, rest = Math.floor(rest / 10)) {
+        bytes[place + digit] = 48 + (rest % 10);
+      }
+    });
+    yield bytes;
   }
+}
+
+/** Some lines, and where the numbers of their documents stand. */
+function piece(first, size) {
+  const lines = Array.from({ length: size }, (_, at) => line(first + at));
+  let length = 0;
+  const places = lines.map((text) => {
+    length += text.length;
+    return length - text.length + text.indexOf('",') - String(first).length;
+  });
+  return { bytes: Buffer.from(lines.join("")), places };
+}
+
+function line(number) {
+  return `{"put":"${idOf(number)}",${bodies[number % BODIES].toString().slice(1)}\n`;
 }
 
 /** Calls `work` for the numbers below `count`, a bounded number of them at a time. */
