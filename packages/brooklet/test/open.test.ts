@@ -85,6 +85,25 @@ describe("documents", () => {
     expect((await alice.search(mail)).totalCount).toBe(0);
   });
 
+  test.each(["double", "float", "bfloat16", "int8"] as const)(
+    "with %s tensors take rows of every kind",
+    async (cell) => {
+      const { tensor } = types;
+      const rows = schema("rows", { row: tensor(cell, { x: 3 }), pieces: tensor(cell, { piece: "mapped", x: 3 }) });
+      const db = await open({ schemas: [rows] });
+      onTestFinished(() => db.close());
+      const group = db.group("a");
+      const numbers = [1, -2, 127];
+      for (const row of [numbers, Float32Array.from(numbers), Float64Array.from(numbers), Int8Array.from(numbers)]) {
+        const id = row.constructor.name;
+        await group.put(rows, id, { row, pieces: { a: row } });
+        expect(await group.get(rows, id)).toEqual({ row: numbers, pieces: { a: numbers } });
+        await group.update(rows, id, { row: { assign: row } });
+        expect((await group.get(rows, id))?.row).toEqual(numbers);
+      }
+    },
+  );
+
   test("of every type come back as they were put", async () => {
     const { byte, double, float, long, map, position, raw, struct, tensor } = types;
     const everything = schema("everything", {

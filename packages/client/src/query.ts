@@ -374,7 +374,7 @@ function queryCodec(schema: AnySchema, field: string): Codec | undefined {
   const { definition, codec } = schema.fields[field] ?? {};
   if (definition?.made?.chunker === undefined || definition.type.kind !== "tensor") return codec;
   const sized = Object.entries(definition.type.dimensions).filter(([, size]) => size !== "mapped");
-  return tensorCodec(Object.fromEntries(sized));
+  return tensorCodec(definition.type.cell, Object.fromEntries(sized));
 }
 
 function profileFor(

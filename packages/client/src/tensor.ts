@@ -1,7 +1,7 @@
 /** Tensor values: what they are in TypeScript for each kind of type, and their JSON. */
 import * as z from "zod/v4";
 import { type Codec, mapValues, record } from "./codec.ts";
-import { type Dimensions, dimensionNames } from "./data-type.ts";
+import { type CellType, type Dimensions, dimensionNames } from "./data-type.ts";
 import { unexpectedAnswer } from "./error.ts";
 
 /** Numbers in a row. */
@@ -33,21 +33,21 @@ export type TensorValue<D extends Dimensions, Values = Numbers> = [MappedName<D>
     ? readonly ([IndexedName<D>] extends [never] ? TensorCell : TensorBlock<Values>)[]
     : Readonly<Record<string, [IndexedName<D>] extends [never] ? number : Values>>;
 
-/** How tensors of these dimensions are checked, written and read. */
-export function tensorCodec(dimensions: Dimensions): Codec {
+/** How tensors of these cells and dimensions are checked, written and read. */
+export function tensorCodec(cell: CellType, dimensions: Dimensions): Codec {
   const names = dimensionNames(dimensions);
   const mapped = names.filter((name) => dimensions[name] === "mapped");
   const indexed = names.filter((name) => dimensions[name] !== "mapped");
   const length = indexed.reduce((size, name) => size * Number(dimensions[name]), 1);
-  if (mapped.length === 0) return rowCodec(length);
+  if (mapped.length === 0) return rowCodec(cell, length);
   const label = { name: mapped.join(), isOnly: mapped.length === 1 };
-  return indexed.length === 0 ? cellsCodec(label.isOnly) : blocksCodec(label.isOnly, length);
+  return indexed.length === 0 ? cellsCodec(label.isOnly) : blocksCodec(cell, label.isOnly, length);
 }
 
-function rowCodec(length: number): Codec {
+function rowCodec(cell: CellType, length: number): Codec {
   return {
     zod: rowOf(length),
-    encode: (value) => ({ values: rowJson(value as Numbers) }),
+    encode: (value) => ({ values: documentRow(cell, value as Numbers) }),
     decode: (json) => readRow(Array.isArray(json) ? json : record(json, "a tensor")["values"]),
   };
 }
@@ -64,8 +64,9 @@ function cellsCodec(isByLabel: boolean): Codec {
   };
 }
 
-function blocksCodec(isByLabel: boolean, length: number): Codec {
+function blocksCodec(cell: CellType, isByLabel: boolean, length: number): Codec {
   const row = rowOf(length);
+  const rowJson = (numbers: Numbers): readonly number[] | string => documentRow(cell, numbers);
   const address = z.record(z.string(), z.string());
   return {
     zod: isByLabel ? z.record(z.string(), row) : z.array(z.strictObject({ address, values: row })),
@@ -95,6 +96,37 @@ function rowOf(length: number): z.ZodType {
     return true;
   };
   return z.custom<Numbers>(isRow, `expected ${length} finite numbers`);
+}
+
+/**
+ * Numbers of a document as JSON. Those of a typed array are the hexadecimal digits of their bits, most significant first,
+ * as Vespa takes them: shorter than numbers, and much faster to write and to read.
+ */
+function documentRow(cell: CellType, numbers: Numbers): readonly number[] | string {
+  // Cells of int8 take digits of no other width.
+  const isPlain = Array.isArray(numbers) || (cell === "int8" && !(numbers instanceof Int8Array));
+  return isPlain ? rowJson(numbers) : digitsOf(numbers as Float32Array | Float64Array | Int8Array);
+}
+
+const HEXADECIMAL: Uint8Array = new TextEncoder().encode("0123456789abcdef");
+const decoder = new TextDecoder();
+
+function digitsOf(numbers: Float32Array | Float64Array | Int8Array): string {
+  const bytes = new Uint8Array(numbers.byteLength);
+  const view = new DataView(bytes.buffer);
+  for (let at = 0; at < numbers.length; at += 1) {
+    const number = numbers[at] ?? 0;
+    if (numbers instanceof Float32Array) view.setFloat32(4 * at, number);
+    else if (numbers instanceof Float64Array) view.setFloat64(8 * at, number);
+    else view.setInt8(at, number);
+  }
+  const digits = new Uint8Array(2 * bytes.length);
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    digits[2 * at] = HEXADECIMAL[byte >> 4] ?? 0;
+    digits[2 * at + 1] = HEXADECIMAL[byte & 15] ?? 0;
+  }
+  return decoder.decode(digits);
 }
 
 /** Numbers of a request as JSON. */

@@ -122,5 +122,5 @@ function tensorField<F extends Field>(cell: CellType, dimensions: Dimensions, se
     }
   }
   const type = { kind: "tensor", cell, dimensions } as const;
-  return makeField({ type, indexing: ["attribute"], settings }, tensorCodec(dimensions));
+  return makeField({ type, indexing: ["attribute"], settings }, tensorCodec(cell, dimensions));
 }

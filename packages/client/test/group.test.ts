@@ -44,7 +44,7 @@ describe("documents", () => {
             labels: { work: 2 },
             people: [{ name: "Ada", about: "x" }],
             picture: "AQL/",
-            vec: { values: [0.5, 1, 2] },
+            vec: { values: "3f0000003f80000040000000" },
             chunks: { blocks: { a: [1, 2] } },
             pairs: { cells: [{ address: { a: "x", b: "y" }, value: 3 }] },
             place: { lat: 1.5, lng: -2 },

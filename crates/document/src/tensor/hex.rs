@@ -10,32 +10,40 @@ pub(crate) fn parse_hex(digits: &str, builder: &TensorBuilder) -> Result<Vec<f64
     if digits.is_empty() {
         return Err(builder.refuse("The values string does not contain any values".to_owned()));
     }
-    let values = nibbles(digits).map_err(|at| builder.refuse(format!("Not a hexadecimal digit at offset {at}")))?;
-    if values.len() % size != 0 || (tensor_type.cell == CellType::Int8 && values.len() != 2 * size) {
+    if let Some((at, _)) = digits.char_indices().find(|(_, digit)| !digit.is_ascii_hexdigit()) {
+        return Err(builder.refuse(format!("Not a hexadecimal digit at offset {at}")));
+    }
+    if !digits.len().is_multiple_of(size) || (tensor_type.cell == CellType::Int8 && digits.len() != 2 * size) {
         let expected = size * tensor_type.cell.bytes() * 2;
         let message =
-            format!("Unexpected hex length: Expected {expected} hex digits for {tensor_type} but got {}", values.len());
+            format!("Unexpected hex length: Expected {expected} hex digits for {tensor_type} but got {}", digits.len());
         return Err(builder.refuse(message));
     }
-    let width = values.len() / size;
-    let decode: fn(u64) -> f64 = match width {
-        2 => |bits| f64::from(bits as u8 as i8),
-        4 => |bits| widen_bfloat16(bits as u16),
-        8 => |bits| f64::from(f32::from_bits(bits as u32)),
-        16 => f64::from_bits,
-        _ => {
+    let digits = digits.as_bytes();
+    match digits.len() / size {
+        2 => Ok(cells(digits, |cell: &[u8; 2]| f64::from(bits_of(cell) as u8 as i8))),
+        4 => Ok(cells(digits, |cell: &[u8; 4]| widen_bfloat16(bits_of(cell) as u16))),
+        8 => Ok(cells(digits, |cell: &[u8; 8]| f64::from(f32::from_bits(bits_of(cell))))),
+        16 => Ok(cells(digits, |cell: &[u8; 16]| {
+            let (high, low) = cell.split_at(8);
+            f64::from_bits(u64::from(bits_of(high)) << 32 | u64::from(bits_of(low)))
+        })),
+        width => {
             let message = format!("Unexpected hex digits per cell: Expecting 2, 4, 8 or 16, but was {width}");
-            return Err(builder.refuse(message));
+            Err(builder.refuse(message))
         }
-    };
-    let cell = |digits: &[u8]| decode(digits.iter().fold(0, |bits, digit| bits << 4 | u64::from(*digit)));
-    Ok(values.chunks(width).map(cell).collect())
+    }
 }
 
-/// The values of hexadecimal digits, or the offset of what is none.
-fn nibbles(digits: &str) -> Result<Vec<u8>, usize> {
-    let nibble = |(at, digit): (usize, char)| digit.to_digit(16).map(|value| value as u8).ok_or(at);
-    digits.char_indices().map(nibble).collect()
+fn cells<const WIDTH: usize>(digits: &[u8], decode: impl Fn(&[u8; WIDTH]) -> f64) -> Vec<f64> {
+    digits.as_chunks().0.iter().map(decode).collect()
+}
+
+/// The bits that at most eight hexadecimal digits stand for.
+#[inline(always)]
+fn bits_of(digits: &[u8]) -> u32 {
+    // '0' to '9' end in their value, letters in one less than ten below it, and only they have the bit of 64.
+    digits.iter().fold(0, |bits, digit| bits << 4 | u32::from((digit & 15) + 9 * (digit >> 6)))
 }
 
 /// Appends cells as upper-case hexadecimal digits.
@@ -59,6 +67,7 @@ mod tests {
     use std::sync::Arc;
 
     use brooklet_task::Code;
+    use proptest::prelude::*;
 
     use super::*;
 
@@ -78,5 +87,36 @@ mod tests {
         assert_eq!(parse("tensor(x[2])", "0g").unwrap_err(), "Not a hexadecimal digit at offset 1");
         assert!(parse("tensor(x[2])", "010").is_err());
         assert!(parse("tensor(x[1])", &"0".repeat(32)).is_err());
+        assert_eq!(parse("tensor(x[2])", "00ü").unwrap_err(), "Not a hexadecimal digit at offset 2");
+        assert_eq!(parse("tensor(x[2])", "0\u{10}").unwrap_err(), "Not a hexadecimal digit at offset 1");
+        assert_eq!(parse("tensor(x[2])", "0@").unwrap_err(), "Not a hexadecimal digit at offset 1");
+    }
+
+    #[test]
+    fn every_byte_is_read_in_either_case() {
+        for byte in 0..=u8::MAX {
+            for digits in [format!("{byte:02x}"), format!("{byte:02X}")] {
+                assert_eq!(parse("tensor<int8>(x[1])", &digits), Ok(vec![f64::from(byte as i8)]));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_is_read_again(bits in prop::collection::vec(any::<u64>(), 1..40)) {
+            for (cell, text, of) in [
+                (CellType::Double, "", f64::from_bits as fn(u64) -> f64),
+                (CellType::Float, "<float>", |bits| f64::from(f32::from_bits(bits as u32))),
+                (CellType::Bfloat16, "<bfloat16>", |bits| widen_bfloat16(bits as u16)),
+                (CellType::Int8, "<int8>", |bits| f64::from(bits as i8)),
+            ] {
+                let cells: Vec<f64> = bits.iter().map(|bits| of(*bits)).filter(|number| number.is_finite()).collect();
+                let mut digits = String::new();
+                print_hex(cell, &cells, &mut digits);
+                if !cells.is_empty() {
+                    prop_assert_eq!(parse(&format!("tensor{text}(x[{}])", cells.len()), &digits), Ok(cells));
+                }
+            }
+        }
     }
 }
