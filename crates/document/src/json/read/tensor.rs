@@ -315,7 +315,8 @@ impl TensorReader {
                 || refused(&format!("{tensor_type} does not contain dimension '{}'", Rejection::quote(&name)));
             let place = place.ok_or_else(unknown)?;
             let kind = json.kind()?;
-            if !(kind == Kind::String || (kind == Kind::Number && self.source == TensorSource::Document)) {
+            // Of a document every scalar is read by its text, also `true` and `null`.
+            if !(kind == Kind::String || (kind.is_scalar() && self.source == TensorSource::Document)) {
                 return Err(refused(&format!(
                     "Expected a label of dimension '{name}' to be a string, not {}",
                     kind.noun()
