@@ -4,26 +4,37 @@ use std::rc::Rc;
 
 use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
 use brooklet_document::{DocumentId, unknown_type};
-use brooklet_segment::{Halt, Place, find_id, read_document};
+use brooklet_segment::{Halt, Outlines, Place, find_id, read_document};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
 use crate::deployed::{Deployed, DeployedSchema};
 use crate::field_set::{FieldChoice, FieldSet};
-use crate::partition::Loading;
+use crate::lookup::{Lookup, Standing};
+use crate::partition::{Loading, ResidentPartition};
 use crate::reads::Reads;
 use crate::residency::Residency;
 
 /// The task: the answer is JSON with a status.
 pub struct Get {
-    deployed: Rc<Deployed>,
     path: String,
     id: String,
-    asked: Result<(Rc<DeployedSchema>, FieldChoice), Rejection>,
+    asked: Result<Asked, Rejection>,
     tensors: TensorFormat,
-    loading: Loading,
     reads: Reads,
     answer: Option<(u16, String)>,
+}
+
+/// What is asked for, and by which way it is looked for.
+struct Asked {
+    fields: FieldChoice,
+    way: Way,
+}
+
+enum Way {
+    /// The partition is in memory as it is now.
+    Resident(Rc<ResidentPartition>, Rc<DeployedSchema>),
+    Lookup(Lookup),
 }
 
 impl Get {
@@ -31,7 +42,12 @@ impl Get {
     ///
     /// # Errors
     /// If it is malformed.
-    pub fn open(deployed: Rc<Deployed>, residency: Rc<RefCell<Residency>>, request: &[u8]) -> Result<Get, Rejection> {
+    pub fn open(
+        deployed: &Deployed,
+        residency: Rc<RefCell<Residency>>,
+        outlines: Rc<RefCell<Outlines>>,
+        request: &[u8],
+    ) -> Result<Get, Rejection> {
         let mut reader = Reader::new(request);
         let place = Place::read(&mut reader)?;
         let path = reader.text()?.to_owned();
@@ -40,40 +56,37 @@ impl Get {
         // An unknown format is the short one here, never an error (document-v1, query parameters).
         let tensors = TensorFormat::from_name(reader.text()?).unwrap_or(TensorFormat::Short);
         let mut reads = Reads::new(residency);
-        let loading = Loading::begin(&place, &mut reads);
-        let asked = asked_for(&deployed, &place, &id, &field_set);
-        Ok(Get { deployed, path, id, asked, tensors, loading, reads, answer: None })
+        let asked = asked_for(deployed, &place, &id, &field_set).map(|(schema, fields)| {
+            let way = match Loading::begin(&place, &mut reads).done() {
+                Some(partition) => Way::Resident(partition.clone(), schema),
+                None => Way::Lookup(Lookup::begin(&place, &id, schema, outlines)),
+            };
+            Asked { fields, way }
+        });
+        Ok(Get { path, id, asked, tensors, reads, answer: None })
     }
 
-    fn look_up(&mut self) -> Result<(), Halt> {
-        let (schema, fields) = match &self.asked {
-            Ok(asked) => asked,
-            Err(rejection) => return Err(rejection.clone().into()),
+    /// Works until something is missing or the document was read.
+    fn look_up(&mut self) -> Result<Want, Halt> {
+        let Ok(Asked { fields, way }) = &mut self.asked else { return Ok(Want::Nothing) };
+        let standing = match way {
+            Way::Resident(partition, schema) => find(partition, &schema.schema.name, &self.id, &mut self.reads)?,
+            Way::Lookup(lookup) => {
+                let want = lookup.step(&mut self.reads)?;
+                let Some(standing) = lookup.done() else { return Ok(want) };
+                standing.cloned()
+            }
         };
-        let Some(partition) = self.loading.done() else { return Err(Halt::Missing) };
-        let mut missing = false;
-        let of_schema = |name: &str| name == schema.schema.name;
-        for view in partition.views.iter().filter(|view| of_schema(&view.segment.header.schema)) {
-            let mut blocks = self.reads.of(&view.segment);
-            let ordinal = match find_id(&view.segment.header, &self.id, &mut blocks) {
-                Ok(Some(ordinal)) if view.alive.get(ordinal as usize) => ordinal,
-                Ok(_) => continue,
-                Err(Halt::Missing) => {
-                    missing = true;
-                    continue;
-                }
-                Err(halt) => return Err(halt),
-            };
-            let keep = |name: &str| fields.has(name);
-            let document = read_document(&view.segment.header, ordinal, &keep, &mut blocks)?;
-            self.answer = Some((200, self.render(Some(&document.fields))));
-            return Ok(());
-        }
-        if missing {
-            return Err(Halt::Missing);
-        }
-        self.answer = Some((404, self.render(None)));
-        Ok(())
+        let document = match &standing {
+            None => None,
+            Some((segment, ordinal)) => {
+                let mut blocks = self.reads.of(segment);
+                Some(read_document(&segment.header, *ordinal, &|name| fields.has(name), &mut blocks)?)
+            }
+        };
+        let status = if document.is_some() { 200 } else { 404 };
+        self.answer = Some((status, self.render(document.as_ref().map(|document| document.fields.as_slice()))));
+        Ok(Want::Nothing)
     }
 
     fn render(&self, fields: Option<&[(String, brooklet_document::Value)]>) -> String {
@@ -90,6 +103,20 @@ impl Get {
         json.end_object();
         json.finish()
     }
+}
+
+/// Where a document of a resident partition stands. All missing blocks are noted before it halts.
+fn find(partition: &ResidentPartition, schema: &str, id: &str, reads: &mut Reads) -> Result<Option<Standing>, Halt> {
+    let mut missing = false;
+    for view in partition.views.iter().filter(|view| view.segment.header.schema == schema) {
+        match find_id(&view.segment.header, id, &mut reads.of(&view.segment)) {
+            Ok(Some(ordinal)) if view.alive.get(ordinal as usize) => return Ok(Some((view.segment.clone(), ordinal))),
+            Ok(_) => {}
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing { Err(Halt::Missing) } else { Ok(None) }
 }
 
 fn asked_for(
@@ -126,22 +153,16 @@ impl Task for Get {
         if self.answer.is_some() || self.asked.is_err() {
             return Ok(Want::Nothing);
         }
-        if self.loading.done().is_none() {
-            let want = self.loading.step(&self.deployed, &mut self.reads)?;
-            if want != Want::Nothing {
-                return Ok(want);
-            }
-        }
         match self.look_up() {
-            Ok(()) => Ok(Want::Nothing),
+            Ok(want) => Ok(want),
             Err(Halt::Missing) => Ok(Want::Blocks(self.reads.take_missing())),
             Err(Halt::Rejected(rejection)) => Err(rejection),
         }
     }
 
     fn give(&mut self, answer: Block) -> Result<(), Rejection> {
-        if self.loading.wants_manifest() {
-            return self.loading.give(&self.deployed, answer.bytes());
+        if let Ok(Asked { way: Way::Lookup(lookup), .. }) = &mut self.asked {
+            return lookup.give(answer, &mut self.reads);
         }
         self.reads.give(answer)
     }

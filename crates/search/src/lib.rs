@@ -24,6 +24,7 @@ mod inputs;
 mod known_parameters;
 mod lane;
 mod listing;
+mod lookup;
 mod matching;
 mod merge;
 mod model_runs;

@@ -172,7 +172,8 @@ impl Loading {
     }
 }
 
-fn stored(segment: &StoredSegment) -> (Rc<ResidentSegment>, Bitmap) {
+/// A stored segment as it is read, with its documents that are alive.
+pub(crate) fn stored(segment: &StoredSegment) -> (Rc<ResidentSegment>, Bitmap) {
     let resident = ResidentSegment { number: Some(segment.number), header: segment.header.clone(), memory: Vec::new() };
     (Rc::new(resident), segment.liveness.clone())
 }
@@ -218,7 +219,7 @@ fn removed(operations: &[StoredOperation]) -> Vec<(Rc<ResidentSegment>, Vec<Stri
 }
 
 /// A segment of some documents and their times, all in memory, with their ids.
-fn in_memory(
+pub(crate) fn in_memory(
     schema: &str,
     columns: &[ColumnSpec],
     documents: &[(&Document, u64)],

@@ -275,3 +275,38 @@ fn a_write_that_looks_at_its_document_reads_no_more_of_the_tail() {
     assert!(host.compact(KEY, 1));
     host.write(&of("d.number == 8")).expect("folded or not");
 }
+
+/// So is a get of a partition that is not in memory as it is now, and a write with a condition knows what it learned.
+#[test]
+fn a_get_reads_no_more_of_the_tail() {
+    let host = &mut Host::with_schema("d", SD);
+    let id = |document: usize| format!("id:n:d:g=a:{document}");
+    for document in 0..2_000 {
+        host.put(&id(document), &format!(r#"{{"number":{document}}}"#)).expect("a put");
+    }
+    let get = |host: &Host, document: usize| {
+        host.given.set(0);
+        (host.get(&id(document)), host.given.get())
+    };
+    let (_, whole) = get(host, 7);
+    for document in [1_999, 7, 0] {
+        let (answer, given) = get(host, document);
+        assert_eq!(answer.json["fields"]["number"], document);
+        assert!(given * 100 < whole, "{given} of {whole} bytes for {document}");
+    }
+    let (answer, given) = get(host, 12_345);
+    assert_eq!((answer.status, given), (404, 0), "the tail has it not, and there are no segments");
+    host.put(&id(7), r#"{"number":-7}"#).expect("a put");
+    host.remove(&id(8)).expect("a remove");
+    let (answer, given) = get(host, 7);
+    assert_eq!(answer.json["fields"]["number"], -7);
+    assert!(given * 100 < whole, "{given} of {whole} bytes");
+    assert_eq!(get(host, 8).0.status, 404);
+    host.given.set(0);
+    let body = r#"{"fields":{"number":{"increment":1}}}"#;
+    host.write(&Write { kind: 2, id: &id(7), body, ..Write::default() }).expect("an update");
+    assert!(host.given.get() * 100 < whole);
+    assert!(host.compact(KEY, 1));
+    assert_eq!(get(host, 7).0.json["fields"]["number"], -6);
+    assert_eq!(get(host, 8).0.status, 404);
+}

@@ -181,7 +181,7 @@ impl Core {
                 timeout_ms = search.timeout_ms();
                 Inner::Running(Box::new(search))
             }
-            3 => Inner::Running(Box::new(Get::open(deployed, residency, request)?)),
+            3 => Inner::Running(Box::new(Get::open(&deployed, residency, self.outlines.clone(), request)?)),
             4 => Inner::Running(Box::new(Compact::open(&deployed.application, request)?)),
             5 => Inner::Running(Box::new(Mutate::open(&deployed.application, self.outlines.clone(), request)?)),
             6 => Inner::Running(Box::new(Visit::open(deployed, residency, request)?)),

@@ -421,7 +421,8 @@ impl Host {
         for text in ["/document/v1/x", id, field_set, tensors] {
             writer.text(text);
         }
-        let mut get = Get::open(self.deployed.clone(), self.residency.clone(), &writer.finish()).unwrap();
+        let mut get =
+            Get::open(&self.deployed, self.residency.clone(), self.outlines.clone(), &writer.finish()).unwrap();
         self.drive(&key, &mut get).unwrap_or_else(|rejection| panic!("{rejection}"));
         let result = Box::new(get).finish().unwrap();
         let mut reader = Reader::new(&result);
