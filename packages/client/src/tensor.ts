@@ -66,14 +66,14 @@ function cellsCodec(isByLabel: boolean): Codec {
 
 function blocksCodec(cell: CellType, isByLabel: boolean, length: number): Codec {
   const row = rowOf(length);
-  const rowJson = (numbers: Numbers): readonly number[] | string => documentRow(cell, numbers);
+  const written = (numbers: Numbers): readonly number[] | string => documentRow(cell, numbers);
   const address = z.record(z.string(), z.string());
   return {
     zod: isByLabel ? z.record(z.string(), row) : z.array(z.strictObject({ address, values: row })),
     encode: (value) => ({
       blocks: isByLabel
-        ? mapValues(value as Record<string, Numbers>, rowJson)
-        : (value as readonly TensorBlock[]).map((block) => ({ address: block.address, values: rowJson(block.values) })),
+        ? mapValues(value as Record<string, Numbers>, written)
+        : (value as readonly TensorBlock[]).map((block) => ({ address: block.address, values: written(block.values) })),
     }),
     decode: (json) => {
       const blocks = record(json, "a tensor")["blocks"];
