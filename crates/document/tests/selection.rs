@@ -230,6 +230,21 @@ fn combinations_of_variables_are_bounded() {
 }
 
 #[test]
+fn regular_expressions_are_bounded_for_a_document() {
+    let id = DocumentId::parse("id:a:mail::").unwrap();
+    let of = |text: String| [("subject".to_owned(), Value::String(text))];
+    let dear = parse("mail.subject =~ \"(x{1,99}){1,9}y\"").unwrap();
+    let short = of("x".repeat(2_000) + "y");
+    assert_eq!(dear.evaluate(&Subject { id: &id, fields: &short, now: 0 }), Ok(Outcome::True));
+    let long = of("x".repeat(200_000));
+    let refused = dear.evaluate(&Subject { id: &id, fields: &long, now: 0 }).unwrap_err();
+    assert_eq!(refused.code, Code::TooLarge);
+    assert!(refused.message.ends_with("steps of regular expressions for one document"), "{}", refused.message);
+    let plain = parse("mail.subject =~ \"x+y?$\"").unwrap();
+    assert_eq!(plain.evaluate(&Subject { id: &id, fields: &long, now: 0 }), Ok(Outcome::True));
+}
+
+#[test]
 fn dividing_by_zero_fails() {
     let id = DocumentId::parse("id:a:mail::").unwrap();
     for text in ["1 / 0 == 1", "1 % 0 == 1", "1.0 / 0 == 1"] {

@@ -5,14 +5,13 @@ use brooklet_query::tree::Item;
 use brooklet_rank::match_data::{FieldId, FieldInfo, QueryTerms, RankProperties};
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_task::Issues;
-use brooklet_text::Languages;
+use brooklet_text::{Languages, Pattern};
 
 use crate::analysis::Analysis;
 use crate::collapse::Collapse;
 use crate::deployed::{DeployedProfile, DeployedSchema};
 use crate::grouping::{Clock, PlannedGrouping, Seal};
 use crate::inputs::Inputs;
-use crate::matching::pattern::Pattern;
 use crate::model_runs::GivenOutputs;
 use crate::phases::Phases;
 use crate::sorting::BoundOrder;

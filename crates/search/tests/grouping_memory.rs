@@ -1,5 +1,5 @@
-//! A grouping with too many groups is refused by a clear error, in one partition and over several, and before it takes
-//! much memory. Where Linux tells what a process has taken, that is looked at.
+//! A grouping with too many groups, or with a filter that takes too long, is refused by a clear error, in one partition and
+//! over several, and before it takes much memory. Where Linux tells what a process has taken, that is looked at.
 mod host;
 
 use std::fs;
@@ -49,4 +49,23 @@ fn too_many_groups_are_refused_and_do_not_fill_the_memory() {
     // What fits is answered as ever.
     let few = "select * from log where n < 2 limit 0 | all(group(numbers) max(1) each(output(count())))";
     assert_eq!(host.search("g:a", &[("yql", few), ("timeout", "50s")]).status, 200);
+}
+
+#[test]
+fn patterns_of_filters_are_bounded() {
+    let mut host = Host::with_schema(
+        "log",
+        "schema log { document log { field line type string { indexing: summary | attribute } } }",
+    );
+    let fields = json!({"line": "x".repeat(200_000)});
+    host.put("id:l:log:g=a:1", &fields.to_string()).unwrap();
+    let request = |pattern: &str| {
+        let filter = format!("all(group(1) filter(regex(\"{pattern}\", line)) each(output(count())))");
+        host.search("g:a", &[("yql", &format!("select * from log where true limit 0 | {filter}")), ("timeout", "50s")])
+    };
+    assert_eq!(request("x+").status, 200);
+    let refused = request(".*(x{1,99}){1,9}y");
+    assert_eq!(refused.status, 400, "{}", refused.body);
+    let message = refused.json["root"]["errors"][0]["message"].as_str().unwrap();
+    assert!(message.starts_with("A pattern of a filter takes more than"), "{message}");
 }

@@ -57,6 +57,9 @@ pub const SELECTION_BYTES: usize = 16 << 10;
 pub const SELECTION_DEPTH: usize = 100;
 /// Bytes of a regular expression (L-regex).
 pub const PATTERN_BYTES: usize = 1_000;
+/// Steps of the regular expressions of a selection that are looked at for one document, and of a filter of a grouping for
+/// one value: some tenths of a second.
+pub const PATTERN_STEPS: usize = 32 << 20;
 /// Hits of one answer (L-hits).
 pub const HITS: usize = 400;
 /// Offset of the first hit (L-hits).

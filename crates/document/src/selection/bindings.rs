@@ -1,8 +1,11 @@
 //! Outcomes under bindings of variables: `people[$x].name == "bob" and people[$x].age == 30` is true if one index makes
 //! both true.
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
+use brooklet_task::limits::PATTERN_STEPS;
 use brooklet_task::{Code, Rejection};
+use brooklet_text::Pattern;
 
 use super::Outcome;
 
@@ -41,6 +44,36 @@ impl Budget {
             return Ok(());
         }
         let message = format!("A selection compares more than {COMBINATIONS} combinations of elements of one document");
+        Err(Rejection::new(Code::TooLarge, message))
+    }
+}
+
+/// What the regular expressions of a selection may still cost for a document, in steps that are looked at.
+pub(super) struct PatternWork(Cell<usize>);
+
+impl Default for PatternWork {
+    fn default() -> PatternWork {
+        PatternWork(Cell::new(PATTERN_STEPS))
+    }
+}
+
+impl PatternWork {
+    /// Whether an expression is found in a text. When all was taken it is not found, and [`check`](PatternWork::check)
+    /// refuses the whole.
+    pub(super) fn is_in(&self, pattern: &Pattern, text: &str) -> bool {
+        let mut left = self.0.get();
+        let found = left > 0 && pattern.is_in(text, &mut left) == Some(true);
+        self.0.set(left);
+        found
+    }
+
+    /// Refuses a document for which it was too much.
+    pub(super) fn check(&self) -> Result<(), Rejection> {
+        if self.0.get() > 0 {
+            return Ok(());
+        }
+        let message =
+            format!("A selection takes more than {PATTERN_STEPS} steps of regular expressions for one document");
         Err(Rejection::new(Code::TooLarge, message))
     }
 }

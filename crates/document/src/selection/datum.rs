@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use brooklet_task::{Code, Rejection};
 
 use super::Outcome;
-use super::bindings::{Binding, Bindings};
+use super::bindings::{Binding, Bindings, PatternWork};
 use super::glob::matches_glob;
 use super::hash::first_of_md5;
 use super::parse::compile;
@@ -150,18 +150,18 @@ fn key_bytes(key: &Value) -> Vec<u8> {
 }
 
 /// What comparing two single values gives.
-pub(super) fn compare(operator: Operator, left: &Datum, right: &Datum) -> Outcome {
+pub(super) fn compare(operator: Operator, left: &Datum, right: &Datum, work: &PatternWork) -> Outcome {
     let of = |holds: bool| if holds { Outcome::True } else { Outcome::False };
     match (operator, left, right) {
         (_, Datum::Invalid, _) | (_, _, Datum::Invalid) => Outcome::Invalid,
-        (Operator::NotEqual, ..) => match compare(Operator::Equal, left, right) {
+        (Operator::NotEqual, ..) => match compare(Operator::Equal, left, right, work) {
             Outcome::True => Outcome::False,
             Outcome::False => Outcome::True,
             Outcome::Invalid => Outcome::Invalid,
         },
         (Operator::Glob, Datum::Text(text), Datum::Text(pattern)) => of(matches_glob(pattern, text)),
         (Operator::Regex, Datum::Text(text), Datum::Text(pattern)) => match compile(pattern) {
-            Ok(regex) => of(regex.is_match(text)),
+            Ok(pattern) => of(work.is_in(&pattern, text)),
             Err(_) => Outcome::Invalid,
         },
         (Operator::Regex, Datum::Null, _) | (Operator::Regex, _, Datum::Null) => Outcome::Invalid,

@@ -3,7 +3,7 @@ use std::borrow::Cow;
 
 use brooklet_task::Rejection;
 
-use super::bindings::{Budget, Outcomes, and, merged, or};
+use super::bindings::{Budget, Outcomes, PatternWork, and, merged, or};
 use super::datum::{Datum, calculate, call, compare};
 use super::hash::{bucket, global_id_text};
 use super::tree::{Comparison, FieldReference, IdPart, Literal, Node, Operator};
@@ -12,13 +12,14 @@ use crate::Location;
 
 /// The outcome of the whole.
 pub(super) fn evaluate(root: &Node, subject: &Subject) -> Result<Outcome, Rejection> {
-    let mut evaluation = Evaluation { subject, budget: Budget::default() };
+    let mut evaluation = Evaluation { subject, budget: Budget::default(), work: PatternWork::default() };
     Ok(evaluation.logic(root)?.combined())
 }
 
 struct Evaluation<'a> {
     subject: &'a Subject<'a>,
     budget: Budget,
+    work: PatternWork,
 }
 
 impl<'a> Evaluation<'a> {
@@ -65,15 +66,22 @@ impl<'a> Evaluation<'a> {
     }
 
     fn comparison(&mut self, comparison: &'a Comparison) -> Result<Outcomes, Rejection> {
+        let outcomes = self.compared(comparison)?;
+        self.work.check()?;
+        Ok(outcomes)
+    }
+
+    fn compared(&mut self, comparison: &'a Comparison) -> Result<Outcomes, Rejection> {
         let left = self.value(&comparison.left)?;
-        if let (Some(regex), Operator::Regex) = (&comparison.pattern, comparison.operator) {
+        if let (Some(pattern), Operator::Regex) = (&comparison.pattern, comparison.operator) {
             return Ok(each(&left, &mut |datum| match datum {
-                Datum::Text(text) => truth(regex.is_match(text)),
+                Datum::Text(text) => truth(self.work.is_in(pattern, text)),
                 _ => Outcome::Invalid,
             }));
         }
         let right = self.value(&comparison.right)?;
         let operator = comparison.operator;
+        let work = &self.work;
         match (&left, &right) {
             (Datum::Many(lefts), Datum::Many(rights)) => {
                 self.budget.take(lefts.len().saturating_mul(rights.len()))?;
@@ -81,15 +89,15 @@ impl<'a> Evaluation<'a> {
                 for (bindings, left) in lefts {
                     for (others, right) in rights {
                         if let Some(both) = merged(bindings, others) {
-                            outcomes.add(both, compare_nested(operator, left, right));
+                            outcomes.add(both, compare_nested(operator, left, right, work));
                         }
                     }
                 }
                 Ok(outcomes)
             }
-            (Datum::Many(_), right) => Ok(each(&left, &mut |left| compare_nested(operator, left, right))),
-            (left, Datum::Many(_)) => Ok(each(&right, &mut |right| compare_nested(operator, left, right))),
-            (left, right) => Ok(compare(operator, left, right).into()),
+            (Datum::Many(_), right) => Ok(each(&left, &mut |left| compare_nested(operator, left, right, work))),
+            (left, Datum::Many(_)) => Ok(each(&right, &mut |right| compare_nested(operator, left, right, work))),
+            (left, right) => Ok(compare(operator, left, right, work).into()),
         }
     }
 
@@ -172,11 +180,11 @@ fn each(datum: &Datum, outcome: &mut dyn FnMut(&Datum) -> Outcome) -> Outcomes {
 }
 
 /// A comparison whose sides may be collections in collections: true if any element matches.
-fn compare_nested(operator: Operator, left: &Datum, right: &Datum) -> Outcome {
+fn compare_nested(operator: Operator, left: &Datum, right: &Datum, work: &PatternWork) -> Outcome {
     match (left, right) {
-        (Datum::Many(_), right) => each(left, &mut |left| compare_nested(operator, left, right)).combined(),
-        (left, Datum::Many(_)) => each(right, &mut |right| compare_nested(operator, left, right)).combined(),
-        (left, right) => compare(operator, left, right),
+        (Datum::Many(_), right) => each(left, &mut |left| compare_nested(operator, left, right, work)).combined(),
+        (left, Datum::Many(_)) => each(right, &mut |right| compare_nested(operator, left, right, work)).combined(),
+        (left, right) => compare(operator, left, right, work),
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use brooklet_task::limits::{PATTERN_BYTES, SELECTION_BYTES, SELECTION_DEPTH};
 use brooklet_task::{Code, Rejection};
-use regex_lite::{Regex, RegexBuilder};
+use brooklet_text::Pattern;
 
 use super::lex::{Lexer, Subscript, Token};
 use super::tree::{Arithmetic, Comparison, FieldReference, Function, IdPart, Literal, Node, Operator};
@@ -15,9 +15,6 @@ use crate::json::nearest_name;
 use crate::{DataType, DocumentTypes};
 
 type Parsed = Result<Node, Rejection>;
-
-/// Bytes a compiled regular expression may take: what bounds the time of one match.
-const PROGRAM_BYTES: usize = 1 << 18;
 
 /// Reads a whole selection; an empty one selects everything.
 pub(super) fn parse(text: &str, types: &dyn DocumentTypes, code: Code) -> Parsed {
@@ -37,15 +34,14 @@ pub(super) fn parse(text: &str, types: &dyn DocumentTypes, code: Code) -> Parsed
 }
 
 /// Compiles a pattern of `=~`.
-pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
+pub(super) fn compile(pattern: &str) -> Result<Pattern, String> {
     if pattern.len() > PATTERN_BYTES {
         return Err(format!(
             "A regular expression of {} bytes is longer than the limit of {PATTERN_BYTES}",
             pattern.len()
         ));
     }
-    let compiled = RegexBuilder::new(pattern).size_limit(PROGRAM_BYTES).build();
-    compiled.map_err(|error| format!("Illegal regular expression: {error}"))
+    Pattern::new(pattern, true).map_err(|fault| format!("Illegal regular expression: {fault}"))
 }
 
 struct Parser<'a> {

@@ -1,7 +1,7 @@
 //! What a selection says, checked against the document types.
 use std::collections::BTreeSet;
 
-use regex_lite::Regex;
+use brooklet_text::Pattern;
 
 use crate::field_path::FieldPath;
 
@@ -35,7 +35,7 @@ pub(super) struct Comparison {
     pub(super) left: Node,
     pub(super) right: Node,
     /// The right side compiled, if it is a pattern that is known beforehand.
-    pub(super) pattern: Option<Regex>,
+    pub(super) pattern: Option<Pattern>,
 }
 
 /// A field of documents of some types.

@@ -7,13 +7,12 @@ use brooklet_query::tree::{
 use brooklet_schema::{Field, MatchMode, Normalizing};
 use brooklet_segment::column::text::normalise;
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
-use brooklet_task::{Code, Rejection};
-use brooklet_text::FuzzyOptions;
+use brooklet_task::{Code, Rejection, limits};
+use brooklet_text::{FuzzyOptions, Pattern};
 
 use super::Binder;
 use super::names::Searched;
 use super::number::{number_kind, number_of_text, numbers_of_word, range};
-use crate::matching::pattern::Pattern;
 use crate::plan::{
     How, NumberTest, PhraseTest, PositionTest, Scoring, Target, Test, ValueTest, WeightedKeys, WeightedTest, WordTest,
 };
@@ -277,8 +276,17 @@ impl Binder<'_> {
 
     fn pattern(&mut self, field: &str, pattern: &str) -> Result<Vec<Target>, Rejection> {
         let fields = self.fields(field)?;
-        let pattern = Pattern::new(pattern, Self::normalizing(&fields) == Normalizing::None)?;
-        Ok(self.value_targets(&fields, &ValueTest::Pattern(Rc::new(pattern))))
+        let refuse = |reason: &str| {
+            let message = format!("'{}' is not a regular expression: {reason}", Rejection::quote(pattern));
+            Rejection::new(Code::InvalidQueryParameter, message)
+        };
+        if pattern.len() > limits::PATTERN_BYTES {
+            let most = limits::PATTERN_BYTES;
+            return Err(refuse(&format!("it has {} bytes, at most {most} are allowed", pattern.len())));
+        }
+        let compiled = Pattern::new(pattern, Self::normalizing(&fields) == Normalizing::None);
+        let compiled = compiled.map_err(|fault| refuse(&fault.to_string()))?;
+        Ok(self.value_targets(&fields, &ValueTest::Pattern(Rc::new(compiled))))
     }
 
     fn value_targets(&self, fields: &[Searched], test: &ValueTest) -> Vec<Target> {

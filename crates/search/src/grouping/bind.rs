@@ -7,6 +7,7 @@ use brooklet_query::grouping::What;
 use brooklet_query::grouping::tree::{Bucket, Expression, Filter, Function, Kind, MapKey, Number, Path};
 use brooklet_segment::layout::ColumnKind;
 use brooklet_task::{Code, Rejection, Span, limits};
+use brooklet_text::Pattern;
 
 use super::datum::Datum;
 use super::inputs::{From, InputSpec, Step};
@@ -15,9 +16,6 @@ use super::template::{ListTemplate, Template};
 use super::walk::{Walk, type_of, width_of};
 use crate::collation::{self, Collation, Strength};
 use crate::deployed::DeployedSchema;
-
-/// Most memory a pattern may take, bytes (L-regex).
-const PATTERN_PROGRAM_BYTES: usize = 1 << 20;
 
 /// A request bound to a schema.
 #[derive(Clone, Debug, Default)]
@@ -72,7 +70,7 @@ impl Classifier {
 /// A bound filter.
 #[derive(Clone, Debug)]
 pub(crate) enum BoundFilter {
-    Regex(Rc<regex_lite::Regex>, Program),
+    Regex(Rc<Pattern>, Program),
     Range { low: f64, high: f64, of: Program, with_low: bool, with_high: bool },
     IsTrue(Program),
     Not(Box<BoundFilter>),
@@ -255,18 +253,17 @@ impl Binder<'_> {
         })
     }
 
-    fn regex(&self, pattern: &str, of: &Expression) -> Bind<regex_lite::Regex> {
+    fn regex(&self, pattern: &str, of: &Expression) -> Bind<Pattern> {
         if pattern.len() > limits::PATTERN_BYTES {
             let message = format!("A pattern of a filter is longer than {} bytes", limits::PATTERN_BYTES);
             return Err(self.refuse(of, Code::BadRequest, message));
         }
-        // It must match the whole text.
-        regex_lite::RegexBuilder::new(&format!("^(?:{pattern})$")).size_limit(PATTERN_PROGRAM_BYTES).build().map_err(
-            |error| {
-                let message = format!("Invalid regex pattern: {} ({error})", Rejection::quote(pattern));
-                self.refuse(of, Code::BadRequest, message)
-            },
-        )
+        // It must match the whole text; by itself it is compiled for the place of a fault.
+        let compiled = Pattern::new(pattern, true).and_then(|_| Pattern::new(&format!(r"\A(?:{pattern})\z"), true));
+        compiled.map_err(|fault| {
+            let message = format!("Invalid regex pattern: {} ({fault})", Rejection::quote(pattern));
+            self.refuse(of, Code::BadRequest, message)
+        })
     }
 
     /// Requires numbers.

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use brooklet_query::grouping::HitList;
-use brooklet_task::Rejection;
+use brooklet_task::{Code, Rejection, limits};
+use brooklet_text::Pattern;
 
 use super::PlannedGrouping;
 use super::bind::{BoundFilter, BoundGrouping, BoundList, Classifier};
@@ -187,7 +188,15 @@ impl Descent<'_> {
         let filter = list.filter.as_ref().filter(|_| !list.filter_each);
         let rows: Cow<'_, [Row<'_>]> = match filter {
             None => Cow::Borrowed(rows),
-            Some(filter) => rows.iter().filter(|row| passes(filter, &self.document(row))).copied().collect(),
+            Some(filter) => {
+                let mut passing = Vec::new();
+                for row in rows {
+                    if passes(filter, &self.document(row))? {
+                        passing.push(*row);
+                    }
+                }
+                Cow::Owned(passing)
+            }
         };
         let plain = plain_input(&list.by).filter(|_| !list.filter_each && !list.in_step);
         let mut led = Led { rows: Vec::with_capacity(rows.len().min(ROWS)), selected: Vec::new() };
@@ -311,7 +320,9 @@ impl Descent<'_> {
                 Datum::Nothing => {}
                 value => {
                     let filter = list.filter.as_ref().filter(|_| list.filter_each);
-                    if filter.is_some_and(|filter| !passes(filter, &self.document(row))) {
+                    if let Some(filter) = filter
+                        && !passes(filter, &self.document(row))?
+                    {
                         continue;
                     }
                     if let Some(group) = self.group_of(table, row.group, &list.by, &value)? {
@@ -361,7 +372,7 @@ impl Descent<'_> {
         for (at, value) in values.iter().enumerate() {
             if let Some(filter) = filter {
                 let selection = select(vec![element(at)]);
-                if !passes(filter, &Document { selection: selection.as_ref(), ..self.document(row) }) {
+                if !passes(filter, &Document { selection: selection.as_ref(), ..self.document(row) })? {
                     continue;
                 }
             }
@@ -393,18 +404,46 @@ fn plain_input(by: &Classifier) -> Option<usize> {
 }
 
 /// Whether a filter holds; of several values one is enough.
-fn passes(filter: &BoundFilter, document: &Document<'_>) -> bool {
+fn passes(filter: &BoundFilter, document: &Document<'_>) -> Result<bool, Rejection> {
     let any = |node: &Node, holds: &dyn Fn(&Datum) -> bool| node.value(document).elements().iter().any(holds);
-    match filter {
-        BoundFilter::And(filters) => filters.iter().all(|filter| passes(filter, document)),
-        BoundFilter::Or(filters) => filters.iter().any(|filter| passes(filter, document)),
-        BoundFilter::Not(filter) => !passes(filter, document),
+    Ok(match filter {
+        BoundFilter::And(filters) => {
+            for filter in filters {
+                if !passes(filter, document)? {
+                    return Ok(false);
+                }
+            }
+            true
+        }
+        BoundFilter::Or(filters) => {
+            for filter in filters {
+                if passes(filter, document)? {
+                    return Ok(true);
+                }
+            }
+            false
+        }
+        BoundFilter::Not(filter) => !passes(filter, document)?,
         BoundFilter::IsTrue(of) => any(&of.node, &|value| value.double() != 0.0),
-        BoundFilter::Regex(pattern, of) => any(&of.node, &|value| pattern.is_match(&matched_text(value))),
+        BoundFilter::Regex(pattern, of) => {
+            for value in of.node.value(document).elements() {
+                if is_in(pattern, value)? {
+                    return Ok(true);
+                }
+            }
+            false
+        }
         BoundFilter::Range { low, high, of, with_low, with_high } => any(&of.node, &|value| {
             let value = value.double();
             let above = if *with_low { value >= *low } else { value > *low };
             above && if *with_high { value <= *high } else { value < *high }
         }),
-    }
+    })
+}
+
+fn is_in(pattern: &Pattern, value: &Datum) -> Result<bool, Rejection> {
+    let most = limits::PATTERN_STEPS;
+    let found = pattern.is_in(&matched_text(value), &mut most.clone());
+    let message = || format!("A pattern of a filter takes more than {most} steps over one value");
+    found.ok_or_else(|| Rejection::new(Code::BadRequest, message()))
 }

@@ -7,7 +7,6 @@ pub(crate) mod elements;
 pub(crate) mod near;
 pub(crate) mod number;
 pub(crate) mod occurrences;
-pub(crate) mod pattern;
 pub(crate) mod phrase;
 #[cfg(test)]
 mod tests;

@@ -10,9 +10,8 @@ use brooklet_segment::column::text::{self, Text, cut};
 use brooklet_segment::layout::{ColumnKind, NumberKind};
 use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part, ValuePlace, each_value, read_document};
 use brooklet_task::Rejection;
-use brooklet_text::Fuzzy;
+use brooklet_text::{Fuzzy, PatternSearch};
 
-use super::pattern::PatternSearch;
 use super::walk::{Inside, Walk};
 use super::words::WordReader;
 use super::{Found, number};

@@ -1,8 +1,8 @@
 //! How far the matching of a leaf got in a segment. What looks at every value may take longer than a step should: it
 //! rests when the step's work is done, and goes on from here.
 use brooklet_rank::match_data::Occurrence;
+use brooklet_text::PatternSearch;
 
-use super::pattern::PatternSearch;
 use super::text::Word;
 use super::{Found, Kept};
 

@@ -1,5 +1,4 @@
-//! Regular expressions as `matches` has them: found anywhere in a value, in time linear in its length, with no case
-//! unless the field is cased.
+//! Regular expressions: found anywhere in a value, in time linear in its length, with or without case.
 //!
 //! The engine is our own, over the parser of crate `regex-syntax`: a search can rest in the middle of a value, so that
 //! the largest one under the dearest expression holds nobody up. Classes (`\w`, `[[:alpha:]]`) and edges of words are of
@@ -8,72 +7,89 @@ mod class;
 mod program;
 mod search;
 
+use std::fmt::{Display, Formatter};
 use std::rc::Rc;
 
-use brooklet_task::limits::PATTERN_BYTES;
-use brooklet_task::{Code, Rejection};
 use program::Program;
 use search::Progress;
 
 /// A compiled expression.
-#[derive(Debug)]
-pub(crate) struct Pattern {
+#[derive(Clone, Debug)]
+pub struct Pattern {
     program: Program,
     lowers: bool,
     /// Whether case counts.
-    pub(crate) cased: bool,
+    pub cased: bool,
     /// A run of letters that stands in every value the expression is found in, whatever their case.
-    pub(crate) literal: Option<String>,
+    pub literal: Option<String>,
+}
+
+/// Why a text is no expression, and at which character it goes wrong, from 0; nowhere if all of it is too large.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatternFault {
+    /// What is wrong.
+    pub reason: String,
+    /// Where.
+    pub at: Option<usize>,
+}
+
+impl Display for PatternFault {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.reason)?;
+        self.at.map_or(Ok(()), |at| write!(f, ", at character {}", at + 1))
+    }
 }
 
 impl Pattern {
-    /// Compiles an expression.
+    /// Compiles an expression. How long it may be is the caller's business; one that is too large when compiled is refused.
     ///
     /// # Errors
     /// If it is not one, or too large.
-    pub(crate) fn new(pattern: &str, cased: bool) -> Result<Pattern, Rejection> {
-        let refuse = |reason: &str| {
-            let pattern = Rejection::quote(pattern);
-            let message = format!("'{pattern}' is not a regular expression: {reason}");
-            Rejection::new(Code::InvalidQueryParameter, message)
-        };
-        if pattern.len() > PATTERN_BYTES {
-            return Err(refuse(&format!("it has {} bytes, at most {PATTERN_BYTES} are allowed", pattern.len())));
-        }
+    pub fn new(pattern: &str, cased: bool) -> Result<Pattern, PatternFault> {
         let lowers = !cased && !pattern.is_ascii();
         // Lowering keeps the number of characters: places are told in them.
         let written = if lowers { lowered(pattern) } else { pattern.to_owned() };
         let (text, origins) = unquoted(&written);
         let program = Program::new(&text, cased).map_err(|fault| {
-            let place = fault.at.map_or(String::new(), |at| {
-                let character = origins.get(text[..at].chars().count()).copied();
-                format!(", at character {}", character.unwrap_or_else(|| pattern.chars().count()) + 1)
-            });
-            refuse(&format!("{}{place}", fault.reason))
+            let character = |at: usize| origins.get(text[..at].chars().count()).copied();
+            let at = fault.at.map(|at| character(at).unwrap_or_else(|| pattern.chars().count()));
+            PatternFault { reason: fault.reason, at }
         })?;
         Ok(Pattern { program, lowers, cased, literal: literal_of(pattern) })
     }
+
+    /// Whether it is found in a value. Takes from `work` what that costs, in steps of the expression that are looked at;
+    /// nothing if it was not enough.
+    pub fn is_in(&self, value: &str, work: &mut usize) -> Option<bool> {
+        self.go_on(&mut Progress::default(), value, work)
+    }
+
+    fn go_on(&self, progress: &mut Progress, value: &str, work: &mut usize) -> Option<bool> {
+        if self.lowers {
+            return progress.find(&self.program, value, work, lower);
+        }
+        progress.find(&self.program, value, work, |character| character)
+    }
 }
 
-/// A search for an expression, in one value after the other.
+/// A search for an expression, in one value after the other, that can rest.
 #[derive(Debug)]
-pub(crate) struct PatternSearch {
+pub struct PatternSearch {
     pattern: Rc<Pattern>,
     progress: Progress,
 }
 
 impl PatternSearch {
-    pub(crate) fn new(pattern: Rc<Pattern>) -> PatternSearch {
+    /// A search that has not begun.
+    #[must_use]
+    pub fn new(pattern: Rc<Pattern>) -> PatternSearch {
         PatternSearch { pattern, progress: Progress::default() }
     }
 
     /// Whether it is found in a value. Takes from `work` what that costs; nothing if it was not enough: asked again about
     /// the same value, it goes on where it was.
-    pub(crate) fn is_in(&mut self, value: &str, work: &mut usize) -> Option<bool> {
-        if self.pattern.lowers {
-            return self.progress.find(&self.pattern.program, value, work, lower);
-        }
-        self.progress.find(&self.pattern.program, value, work, |character| character)
+    pub fn is_in(&mut self, value: &str, work: &mut usize) -> Option<bool> {
+        self.pattern.go_on(&mut self.progress, value, work)
     }
 }
 
@@ -113,7 +129,7 @@ fn literal_of(pattern: &str) -> Option<String> {
             }
             ')' | '}' => groups = groups.saturating_sub(1),
             _ if groups > 0 => {}
-            letter if brooklet_text::is_word(letter) => run.push(letter),
+            letter if crate::is_word(letter) => run.push(letter),
             _ => end(&mut run),
         }
     }
@@ -178,8 +194,19 @@ fn unquoted(pattern: &str) -> (String, Vec<usize>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::random::Random;
     use super::*;
+
+    /// Numbers that are the same in every run.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, bound: u64) -> u64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 >> 11) % bound
+        }
+    }
 
     #[test]
     fn literals_are_indispensable() {
@@ -221,7 +248,7 @@ mod tests {
         assert!(!finds(r"\Qa.b\E", false, "axb"));
         assert!(finds(r"\\Q", false, r"a\Q"));
         assert!(finds("", false, ""));
-        let message = |pattern: &str| Pattern::new(pattern, false).unwrap_err().message;
+        let message = |pattern: &str| Pattern::new(pattern, false).unwrap_err().to_string();
         assert!(message(r"aé\\\p{L}").contains("at character 5"), "{}", message(r"aé\\\p{L}"));
         assert!(message(r"\Qp\E\PL").contains("at character 6"));
         assert!(finds(r"\Q\p{L}\E", false, r"\p{L}") && finds(r"\\p", false, r"\p"));
@@ -302,11 +329,12 @@ mod tests {
     /// as by another engine, however often the search rests.
     #[test]
     fn another_engine_finds_the_same() {
-        let mut random = Random::new(5);
+        let mut random = Random(5);
         let (mut found, mut refused, mut rests) = (0, 0, 0);
         for _ in 0..30_000 {
-            let pattern: String = (0..1 + random.below(7)).map(|_| random.one_of(&PARTS)).collect();
-            let cased = random.once_in(2);
+            let pattern: String =
+                (0..=random.below(7)).map(|_| PARTS[random.below(PARTS.len() as u64) as usize]).collect();
+            let cased = random.below(2) == 0;
             let theirs = regex_lite::RegexBuilder::new(&pattern).case_insensitive(!cased).build();
             let ours = Program::new(&pattern, cased);
             assert_eq!(ours.is_ok(), theirs.is_ok(), "{pattern}: {:?}, {:?}", ours.err(), theirs.err());
@@ -317,7 +345,7 @@ mod tests {
             let mut progress = Progress::default();
             for value in VALUES {
                 let is_in = loop {
-                    let mut work = 1 + random.below(6);
+                    let mut work = 1 + random.below(6) as usize;
                     match progress.find(&ours, value, &mut work, |character| character) {
                         Some(is_in) => break is_in,
                         None => rests += 1,
@@ -343,5 +371,7 @@ mod tests {
         assert!(steps > 50, "{steps}");
         value.push('Y');
         assert_eq!(search.is_in(&value, &mut usize::MAX.clone()), Some(true));
+        assert_eq!(search.pattern.is_in(&value, &mut 100_000), None);
+        assert_eq!(search.pattern.is_in(&value, &mut usize::MAX.clone()), Some(true));
     }
 }

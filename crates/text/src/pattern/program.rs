@@ -75,7 +75,7 @@ impl Look {
 }
 
 /// A compiled expression.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) steps: Vec<Step>,
     pub(super) classes: Vec<Class>,
