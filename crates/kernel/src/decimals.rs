@@ -10,6 +10,8 @@ const COMMAS: usize = 64;
 const WINDOW: usize = COMMAS + 16;
 /// Most digits after the point: as many as one word has bytes.
 const FRACTION_MAX: usize = 8;
+/// Most numbers of one call: room is made for all of them before the first is read.
+const NUMBERS_MAX: usize = 512;
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
 /// Powers of ten by the digits of a fraction; from 64 on the same negated, for numbers with a minus. Where no number has
@@ -37,15 +39,15 @@ pub(crate) struct Parts {
     pub powers: [f64; 4],
 }
 
-/// Appends the numbers at the beginning of `bytes` to `out`, in groups of four and `most` at most, and returns the bytes
-/// they take with the comma after each. A number is `-?d.d…` with one digit before the point and one to eight after it,
+/// Appends the numbers at the beginning of `bytes` to `out`, in groups of four, `most` and 512 at most, and returns the
+/// bytes they take with the comma after each. A number is `-?d.d…` with one digit before the point and one to eight after it,
 /// and one space before it if all of its group have one; its value is the nearest float64, as the division of two
 /// integers below 2^53 gives it. The first group with anything else ends it, as do the last 80 bytes.
 pub fn read_decimals(bytes: &[u8], most: usize, out: &mut Vec<f64>) -> usize {
     // Hidden from the optimiser, which otherwise packs the steps of four numbers into lanes, at twice the time.
     let four = black_box(4);
     let before = out.len();
-    out.resize(before + most / 4 * 4, 0.0);
+    out.resize(before + most.min(NUMBERS_MAX) / 4 * 4, 0.0);
     let (groups, _) = out[before..].as_chunks_mut();
     let (mut at, mut read) = (0, before);
     for group in groups {
@@ -194,6 +196,12 @@ mod tests {
         // The last comma is just outside.
         let text = padded(&format!("0.1,0.2,0.3,{:049}.5,", 0));
         assert_eq!(read(&text, 4), (vec![], 0));
+    }
+
+    #[test]
+    fn a_long_list_is_read_in_pieces() {
+        let text = "0.5,".repeat(2_000);
+        assert_eq!(read(&text, 2_000), (vec![0.5; NUMBERS_MAX], 4 * NUMBERS_MAX));
     }
 
     proptest! {

@@ -314,6 +314,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn lists_of_all_kinds_of_numbers_are_read_to_their_end() {
+        let numbers: Vec<f64> =
+            (0..3_000).map(|at| if at / 5 % 2 == 0 { 0.25 } else { f64::from(at) / 7_000.0 }).collect();
+        let text = format!("[{}] ", numbers.iter().map(f64::to_string).collect::<Vec<_>>().join(","));
+        let mut json = Lexer::new(&text, brooklet_task::Code::InvalidDocument);
+        json.begin_array().unwrap();
+        let mut read = Vec::new();
+        while json.next_element().unwrap() {
+            read.push(json.double().unwrap());
+            json.plain_numbers(numbers.len() - read.len(), &mut read);
+        }
+        assert_eq!(read, numbers);
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
 
