@@ -69,24 +69,31 @@ test("a reader that reads gets everything", async () => {
   expect(end).toMatch(/\],"documentCount":\d+\}$/);
 });
 
-test.each([
-  [500, "STORE_FAILED", true],
-  [504, "TIMED_OUT", true],
-  [400, "INVALID_DOCUMENT", false],
-])("a visit that fails with %i on the way", async (status, code, isShown) => {
+/** A server whose cluster has one document, `text`, on the first page of a visit and fails on the second. */
+async function failingOnPageTwo(text: string, failure: Error): Promise<Awaited<ReturnType<typeof startServer>>> {
   let pages = 0;
   const cluster = {
     ...fakeCluster(),
     buckets: 1,
     visit: async () => {
       pages += 1;
-      if (pages === 2) throw ServiceError.from({ code, message: "as it was said", status });
-      const body = new TextEncoder().encode('{"id":"id:ns:mail::1","fields":{}}');
+      if (pages === 2) throw failure;
+      const body = new TextEncoder().encode(text);
       return { documents: 1, body, next: { partition: 7, after: "id:ns:mail::1" } };
     },
   } as FakeCluster;
   const server = await startServer(cluster, { port: 0 });
   onTestFinished(() => server.close(0));
+  return server;
+}
+
+test.each([
+  [500, "STORE_FAILED", true],
+  [504, "TIMED_OUT", true],
+  [400, "INVALID_DOCUMENT", false],
+])("a visit that fails with %i on the way", async (status, code, isShown) => {
+  const failure = ServiceError.from({ code, message: "as it was said", status });
+  const server = await failingOnPageTwo('{"id":"id:ns:mail::1","fields":{}}', failure);
   const answer = await fetch(`http://127.0.0.1:${server.port}/document/v1/?cluster=mail&wantedDocumentCount=9`);
   const told = { pathId: "/document/v1/", message: "as it was said", code };
   const documents = [{ id: "id:ns:mail::1", fields: {} }];
@@ -98,19 +105,8 @@ test.each([
 });
 
 test("a stream that fails says so, and where to go on", async () => {
-  let pages = 0;
-  const cluster = {
-    ...fakeCluster(),
-    buckets: 1,
-    visit: async () => {
-      pages += 1;
-      if (pages === 2) throw new TypeError("a secret of the implementation");
-      const body = new TextEncoder().encode('{"put":"id:ns:mail::1","fields":{}}\n');
-      return { documents: 1, body, next: { partition: 7, after: "id:ns:mail::1" } };
-    },
-  } as FakeCluster;
-  const server = await startServer(cluster, { port: 0 });
-  onTestFinished(() => server.close(0));
+  const failure = new TypeError("a secret of the implementation");
+  const server = await failingOnPageTwo('{"put":"id:ns:mail::1","fields":{}}\n', failure);
   const headers = { accept: "application/jsonl" };
   const answer = await fetch(`http://127.0.0.1:${server.port}/document/v1/?cluster=mail&stream=true`, { headers });
   const lines = (await answer.text()).trimEnd().split("\n");
