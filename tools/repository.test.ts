@@ -28,6 +28,17 @@ const documents = matching(/\.md$/);
 const texts = files.filter((path) => !/\.(png|ico|woff2?|segment|wasm)$/.test(path));
 
 describe("tracked files", () => {
+  test("are all that packages name as commands: npm links none that is built only after the install", () => {
+    const commands = matching(/^packages\/[\w-]+\/package\.json$/).flatMap((path) => {
+      const { bin = {} } = JSON.parse(content(path)) as { bin?: Record<string, string> };
+      return Object.values(bin).map((file) => normalize(join(dirname(path), file)));
+    });
+    expectNone(
+      "tracked",
+      commands.filter((file) => !files.includes(file)).map((file) => `${file} is not tracked`),
+    );
+  });
+
   test("name no machine's paths", () => {
     const named = texts.flatMap((path) =>
       content(path)
