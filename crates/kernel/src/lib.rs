@@ -1,5 +1,6 @@
 //! The arithmetic of the core, without any knowledge of documents: exact vector kernels, int8 codes with proven bounds,
-//! bitmaps, bounded selection, search of bytes and of pairs of numbers, reading of lists of numbers, and checksums.
+//! bitmaps, bounded selection, search of bytes and of pairs of numbers, reading of lists of numbers and of places, and
+//! checksums.
 //!
 //! # Same bits everywhere
 //! Every kernel is one algorithm over the few operations of `lanes.rs`, which `arch/scalar.rs` and `arch/wasm32.rs`
@@ -28,6 +29,7 @@ mod checksum;
 mod code;
 mod code_query;
 mod decimals;
+mod distances;
 mod exact;
 mod find;
 mod hamming;
@@ -44,6 +46,7 @@ pub use checksum::{checksum, hash128};
 pub use code::{CODE_DIMENSIONS_MAX, Code, padded_dimensions, quantise};
 pub use code_query::{CodeQuery, code_dots};
 pub use decimals::read_decimals;
+pub use distances::{collect_places, each_place, each_place_of, write_places};
 pub use find::Needle;
 pub use pairs::{PairNumber, each_pair};
 pub use products::{NARROW_SUMS, PRODUCT_LANES, sums_of_products};

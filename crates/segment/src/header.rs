@@ -6,8 +6,9 @@ use crate::column::times::Times;
 use crate::layout::ColumnSpec;
 
 /// Version of the segment format. Readers read all up to it, and refuse later ones.
-const VERSION: u8 = 3;
-/// The first version; it had no times. The second had no lengths of documents in columns of text.
+const VERSION: u8 = 4;
+/// The first version; it had no times. The second had no lengths of documents in columns of text, the third not
+/// where each word stands.
 const FIRST_VERSION: u8 = 1;
 
 /// The schema of segments of removed documents: of their ids, and when each was removed.

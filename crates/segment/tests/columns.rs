@@ -5,6 +5,8 @@ use brooklet_document::{CellType, Document, Value, cells_from_bytes};
 use brooklet_kernel::Bitmap;
 use brooklet_segment::column::dictionary::{DictionaryBlock, key_of};
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock, Values};
+use brooklet_segment::column::positions::read_positions;
+use brooklet_segment::column::stored;
 use brooklet_segment::column::text::{self, Element, Text, cut, normalise, read_postings};
 use brooklet_segment::column::vector::{self, Vectors, code_stride};
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind, position_bits};
@@ -12,7 +14,7 @@ use brooklet_segment::{
     BlockSource, BuiltSegment, ColumnHeader, Header, SegmentBuilder, find_id, find_ids, open, read_array,
     read_document, read_id, read_time, vector_rows,
 };
-use fixture::{Payloads, build, config, dense, documents, specs};
+use fixture::{Payloads, Random, build, config, dense, documents, specs};
 use proptest::prelude::*;
 
 /// A segment being read.
@@ -150,6 +152,7 @@ fn check_text(reading: &mut Reading, column: &ColumnHeader, documents: &[Documen
     }
     assert!(dictionary.is_sorted() && dictionary.len() == part.rows as usize);
     let mut counts = vec![std::collections::BTreeMap::new(); dictionary.len()];
+    let mut places = vec![Vec::new(); dictionary.len()];
     for (ordinal, document) in documents.iter().enumerate() {
         let expected = words_of(column, document);
         let (first, rows, block) = reading.block(text.part(text::BOUNDS), ordinal as u32);
@@ -167,6 +170,9 @@ fn check_text(reading: &mut Reading, column: &ColumnHeader, documents: &[Documen
         assert_eq!(read.of(at), numbers.len() as u32);
         let read: Vec<Vec<u8>> = numbers.iter().map(|number| dictionary[*number as usize].clone()).collect();
         assert_eq!(read, expected.iter().flat_map(|(words, _)| words.clone()).collect::<Vec<_>>());
+        for (place, number) in (words[at]..).zip(&numbers) {
+            places[*number as usize].push(place);
+        }
         numbers.iter().for_each(|number| *counts[*number as usize].entry(ordinal as u32).or_insert(0) += 1);
         if text.several {
             let ends = read_array::<u32>(block.bytes(), 4 * (rows as usize + 1), rows as usize + 1).expect("bounds");
@@ -188,6 +194,27 @@ fn check_text(reading: &mut Reading, column: &ColumnHeader, documents: &[Documen
         })
         .expect("postings");
         assert_eq!(postings, expected);
+    }
+    check_positions(reading, &text, &places);
+}
+
+/// Where words stand, for each word of the dictionary; nothing where a value is one word.
+fn check_positions(reading: &mut Reading, text: &Text<'_>, expected: &[Vec<u32>]) {
+    let Some(part) = text.positions else {
+        assert!(text.whole);
+        return;
+    };
+    assert_eq!((text.whole, part.rows as usize), (false, expected.len()));
+    for (number, expected) in (0..).zip(expected) {
+        let indexes = stored::blocks_of(part, number);
+        let blocks = indexes.map(|index| reading.blocks.block(part.first_block + index).expect("a block"));
+        let list = stored::row_of_blocks(part, number, &blocks.collect::<Vec<_>>()).expect("a list");
+        let mut places = Vec::new();
+        read_positions(&list, text.words, |place| places.push(place)).expect("places");
+        assert!(places == *expected, "word {number}");
+        // One that stands behind the last word is none.
+        let beyond = read_positions(&list, *expected.last().expect("a word that stands somewhere"), |_| ());
+        assert!(beyond.is_err(), "word {number}");
     }
 }
 
@@ -302,6 +329,54 @@ proptest! {
 #[test]
 fn many_documents_fill_several_blocks() {
     check(&documents(3, 3_000));
+}
+
+/// Texts of words that come very often or hardly ever, documents without any, and several elements.
+#[test]
+fn words_stand_where_they_were_written() {
+    for seed in 0..40 {
+        let mut random = Random(seed);
+        let vocabulary = [1, 2, 50, 5_000][random.below(4)];
+        let longest = [0, 1, 40, 3_000][random.below(4)];
+        let mut text = || {
+            // Lower numbers come more often.
+            let mut word = || random.below(vocabulary).min(random.below(vocabulary));
+            let words: Vec<String> = (0..longest).map(|_| format!("w{}", word())).collect();
+            let length = random.below(longest + 1);
+            Value::String(words[..length].join(" "))
+        };
+        let documents = (0..40).map(|number| {
+            let mut fields = Vec::new();
+            if number % 7 != 3 {
+                fields.push(("text".to_owned(), text()));
+            }
+            if number % 5 != 1 {
+                fields.push(("texts".to_owned(), Value::Array((0..number % 4).map(|_| text()).collect())));
+            }
+            Document { id: format!("id:a:all:g=u:{number:03}"), fields }
+        });
+        check(&documents.collect::<Vec<_>>());
+    }
+}
+
+/// A word that stands more than two million times: its list takes several blocks, those of others come before and after.
+#[test]
+fn a_list_over_several_blocks_comes_back() {
+    let texts = ["a a", &"m ".repeat(460_000), "m z", &"b ".repeat(400_000)];
+    let of = [0, 1, 1, 1, 1, 1, 2, 3].map(|text| Value::String(texts[text].to_owned()));
+    let documents = of.into_iter().enumerate().map(|(number, text)| Document {
+        id: format!("id:a:all:g=u:{number}"),
+        fields: vec![("text".to_owned(), text)],
+    });
+    let segment = build(&documents.collect::<Vec<_>>());
+    let mut reading = Reading::of(&segment);
+    let columns = reading.header.columns.clone();
+    let column = columns.iter().find(|column| column.spec.field == "text" && column.parts.len() == 6);
+    let text = Text::of(column.expect("a column of words")).expect("a text column");
+    let lists = text.positions.expect("lists of positions");
+    assert!(stored::blocks_of(lists, 2).len() == 3, "the list of m in {:?}", lists.firsts);
+    let places = [(0, 2), (2_300_004, 2_700_004), (2, 2_300_003), (2_300_003, 2_300_004)];
+    check_positions(&mut reading, &text, &places.map(|(start, end)| (start..end).collect()));
 }
 
 fn alone(name: &str, value: Value) -> Vec<Document> {

@@ -4,6 +4,7 @@ mod fixture;
 
 use brooklet_segment::column::dictionary::{DictionaryBlock, Entry};
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock};
+use brooklet_segment::column::positions::read_positions;
 use brooklet_segment::column::stored;
 use brooklet_segment::column::text::{self, Text, read_postings};
 use brooklet_segment::column::vector::{self, Vectors};
@@ -65,6 +66,9 @@ fn read_column(column: &ColumnHeader, documents: u32, blocks: &mut Payloads) -> 
                 let _ = text.read_words(block.bytes(), 0..part.span_of(index).1 as usize, &mut words);
                 seen += words.len();
             }
+            for number in 0..text.positions.map_or(0, |part| part.rows.min(ROWS_MAX)) {
+                seen += read_list(&text, number, blocks).unwrap_or(0);
+            }
         }
         ColumnKind::Strings { collection } => {
             seen += read_numbers(column.parts.last()?, NumberKind::Int32, *collection, blocks)?;
@@ -106,6 +110,18 @@ fn read_column(column: &ColumnHeader, documents: u32, blocks: &mut Payloads) -> 
         }
     }
     Some(seen)
+}
+
+/// How often a word stands among the words.
+fn read_list(text: &Text<'_>, number: u32, blocks: &mut Payloads) -> Option<usize> {
+    let part = text.positions?;
+    let indexes = stored::blocks_of(part, number).take(ROWS_MAX as usize);
+    let held: Option<Vec<Block>> = indexes.map(|index| blocks.block(part.first_block + index).ok()).collect();
+    let list = stored::row_of_blocks(part, number, &held?).ok()?;
+    let mut places = Vec::new();
+    let read = read_positions(&list, text.words, |place| places.push(place));
+    assert!(places.is_sorted_by(|a, b| a < b) && places.last().is_none_or(|last| *last < text.words));
+    read.ok().map(|()| places.len())
 }
 
 fn read_numbers(

@@ -10,7 +10,7 @@ use brooklet_task::{Block, Rejection};
 use fixture::{build, documents, time_of};
 
 /// The file that this release writes.
-const WRITTEN_NOW: &str = "v3/larger-exact-blocks";
+const WRITTEN_NOW: &str = "v4/all";
 const KEY: &str = "g:u";
 const NUMBER: u32 = 7;
 
@@ -77,7 +77,24 @@ fn a_file_of_version_3_is_read() {
 /// Version 3 with larger blocks of exact rows, which all its releases read: headers say how many rows a block has.
 #[test]
 fn a_file_with_larger_blocks_of_exact_rows_is_read() {
+    with_times(read_file("v3/larger-exact-blocks"));
+}
+
+#[test]
+fn a_file_of_version_4_is_read() {
     with_times(read_file(WRITTEN_NOW));
+}
+
+/// Columns of text tell where words stand since version 4, but for those whose values are one word.
+#[test]
+fn positions_are_there_since_version_4() {
+    for version in 1..=4 {
+        let columns = read(version).header.columns;
+        let texts = columns.iter().filter(|column| matches!(column.spec.kind, ColumnKind::Text { .. }));
+        let texts: Vec<Text<'_>> = texts.map(|column| Text::of(column).expect("a column of text")).collect();
+        assert!(texts.iter().any(|text| !text.whole));
+        assert!(texts.iter().all(|text| text.positions.is_some() == (version == 4 && !text.whole)));
+    }
 }
 
 /// Of each version the same lengths of documents: they were told by the bounds before there were lengths.
@@ -98,9 +115,10 @@ fn documents_have_the_same_lengths_in_every_version() {
         }
         all
     };
-    assert!(of(3).iter().any(|length| *length > 1));
-    assert_eq!(of(1), of(3));
-    assert_eq!(of(2), of(3));
+    assert!(of(4).iter().any(|length| *length > 1));
+    assert_eq!(of(1), of(4));
+    assert_eq!(of(2), of(4));
+    assert_eq!(of(3), of(4));
 }
 
 fn with_times(mut file: File) {

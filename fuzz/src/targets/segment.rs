@@ -5,6 +5,8 @@ use std::hint::black_box;
 use brooklet_kernel::Bitmap;
 use brooklet_segment::column::dictionary::DictionaryBlock;
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock};
+use brooklet_segment::column::positions::read_positions;
+use brooklet_segment::column::stored;
 use brooklet_segment::column::text::{Text, read_postings};
 use brooklet_segment::column::times::Times;
 use brooklet_segment::column::vector::Vectors;
@@ -131,6 +133,13 @@ fn read_column(column: &ColumnHeader, payload: &[u8]) {
                 black_box((lengths.of(0), lengths.of(usize::MAX)));
             }
             let _ = black_box(text.read_words(payload, 1..9, &mut Vec::new()));
+            let _ = black_box(read_positions(payload, text.words, |place| assert!(place < text.words)));
+            if let Some(lists) = text.positions {
+                for number in 0..lists.rows.min(8) {
+                    let Ok(list) = stored::row(lists, number, &[payload]) else { continue };
+                    let _ = black_box(read_positions(&list, text.words, |place| assert!(place < text.words)));
+                }
+            }
         }
         ColumnKind::Vectors { .. } => {
             let vectors = Vectors::of(column).expect("a column of a built segment");

@@ -1,7 +1,9 @@
 //! Bitmaps against sets, byte search against windows, checksums against published values.
 
 use crate::config;
-use brooklet_kernel::{Bitmap, Needle, checksum, each_pair, hash128};
+use brooklet_kernel::{
+    Bitmap, Needle, checksum, collect_places, each_pair, each_place, each_place_of, hash128, write_places,
+};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -18,6 +20,38 @@ fn bitmap(len: usize, numbers: &BTreeSet<usize>) -> Bitmap {
         bitmap.set(*number);
     }
     bitmap
+}
+
+/// Places near each other, far apart, and both.
+fn places() -> impl Strategy<Value = Vec<u32>> {
+    let one = prop_oneof![8 => 0u32..3_000, 2 => 0u32..200_000, 1 => 0..u32::MAX];
+    prop_oneof![prop::collection::vec(0u32..3_000, 0..400), prop::collection::vec(one, 0..400)]
+}
+
+/// Places by the definition, a byte after the other, up to the first that is none; whether there is no such.
+fn naive_places(bytes: &[u8], end: u32) -> (Vec<u32>, bool) {
+    let (mut places, mut next, mut distance, mut whole) = (Vec::new(), 0u64, 0u64, true);
+    let width = match bytes.first() {
+        None => return (places, true),
+        Some(width @ 1..=4) => usize::from(*width),
+        Some(_) => return (places, false),
+    };
+    for bytes in bytes[1..].chunks(width) {
+        if bytes.len() < width {
+            return (places, false);
+        }
+        let number = bytes.iter().rev().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
+        distance += number;
+        whole = bytes.iter().any(|byte| *byte != 0xff);
+        if whole {
+            if next + distance >= u64::from(end) {
+                return (places, false);
+            }
+            places.push((next + distance) as u32);
+            (next, distance) = (next + distance + 1, 0);
+        }
+    }
+    (places, whole)
 }
 
 proptest! {
@@ -69,6 +103,52 @@ proptest! {
         prop_assert_eq!(&wide, &found);
         let windows = numbers.windows(2).enumerate().filter(|(_, pair)| **pair == [one, two]);
         prop_assert_eq!(found, windows.map(|(at, _)| at).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn places_come_back(mut places in places(), less in 0u32..3) {
+        places.sort_unstable();
+        places.dedup();
+        let mut bytes = Vec::new();
+        write_places(&places, &mut bytes);
+        // What does not fit into the bytes of a distance takes no more than the others.
+        prop_assert!(bytes.len() <= 1 + places.len() * 8);
+        let mut read = Vec::new();
+        let end = places.last().map_or(0, |last| last + 1).saturating_sub(less);
+        let whole = each_place(&bytes, end, |place| read.push(place));
+        prop_assert_eq!(whole, places.iter().all(|place| *place < end));
+        prop_assert_eq!(collect_places(&bytes, end, &mut vec![7]), whole);
+        if whole {
+            prop_assert_eq!(read, places);
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_places_or_refused(
+        bytes in prop::collection::vec(prop_oneof![4 => 0u8..4, 1 => Just(0xff), 1 => any::<u8>()], 0..60),
+        end: u32,
+        low in 0u32..4_000,
+        width in 0u8..6,
+        higher in 0u32..20,
+    ) {
+        let bytes = [&[width][..], &bytes].concat();
+        for (bytes, end) in [(&bytes[..], end), (&bytes, low), (&bytes[..1], end), (&[], end)] {
+            let (expected, expected_whole) = naive_places(bytes, end);
+            let (mut read, mut collected, mut even) = (Vec::new(), vec![7], Vec::new());
+            let whole = each_place(bytes, end, |place| read.push(place));
+            prop_assert_eq!(whole, expected_whole);
+            prop_assert_eq!(collect_places(bytes, end, &mut collected), whole);
+            let mut wanted = Bitmap::none(500);
+            (0..500).step_by(2).for_each(|number| wanted.set(number));
+            prop_assert_eq!(each_place_of(bytes, end, (&wanted, higher), |number| even.push(number)), whole);
+            prop_assert!(read.iter().all(|place| *place < end) && even.iter().all(|number| *number < 500));
+            if whole {
+                prop_assert_eq!(&read, &expected);
+                prop_assert_eq!(&collected[1..], &expected[..]);
+                let numbers = expected.iter().filter_map(|place| place.checked_sub(higher));
+                prop_assert_eq!(even, numbers.filter(|number| *number < 500 && number % 2 == 0).collect::<Vec<_>>());
+            }
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub(crate) mod near;
 pub(crate) mod number;
 pub(crate) mod occurrences;
 pub(crate) mod phrase;
+mod positions;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;

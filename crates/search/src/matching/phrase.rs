@@ -1,13 +1,17 @@
 //! Phrases: words one after the other in a document's text.
 //!
-//! Postings say which documents have all words. The words of such documents that follow each other are looked through
-//! at once, from the first word of the first to the last of the last, and only where the phrase stands it is asked whose
-//! words these are: of common words nearly every document is a candidate, and hardly one has the phrase.
+//! Where its words follow each other tell the lists of where they stand (`positions.rs`), and only there it is asked
+//! whose words these are: of common words nearly every document has all, and hardly one has the phrase.
+//!
+//! Segments up to version 3 have no such lists. There postings say which documents have all words; the words of such
+//! documents that follow each other are looked through at once, from the first word of the first to the last of the last.
 use brooklet_kernel::{Bitmap, PairNumber, each_pair};
 use brooklet_segment::column::text::Text;
-use brooklet_segment::{ColumnHeader, Halt};
+use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part};
+use brooklet_task::Rejection;
 
 use super::Found;
+use super::positions::starts_by_positions;
 use super::text::{Word, find_all, postings_of};
 use super::words::{StoredWords, WordReader};
 use crate::partition::View;
@@ -22,6 +26,50 @@ pub(crate) fn match_phrase(
     reads: &mut Reads,
 ) -> Result<Found, Halt> {
     let text = Text::of(column)?;
+    match text.positions {
+        Some(lists) if !phrase.words.is_empty() => by_positions(text, lists, phrase, view, reads),
+        _ => by_words(text, phrase, view, reads),
+    }
+}
+
+/// The same by the lists of where words stand.
+fn by_positions(
+    text: Text<'_>,
+    lists: &Part,
+    phrase: &PhraseTest,
+    view: &View,
+    reads: &mut Reads,
+) -> Result<Found, Halt> {
+    let mut sets = Vec::with_capacity(phrase.words.len());
+    let mut missing = false;
+    for tests in &phrase.words {
+        match find_all(&text, tests, view, reads) {
+            Ok(words) => sets.push(words),
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing {
+        return Err(Halt::Missing);
+    }
+    if sets.iter().any(Vec::is_empty) {
+        return Ok(Found::Places(Vec::new()));
+    }
+    // What is missing of all of it is noted before it halts.
+    let firsts = first_words(&text, view, reads);
+    let reader = WordReader::new(text, &view.segment);
+    let mut search = PhraseSearch { reader, phrase, length: sets.len() as u32, firsts: Vec::new() };
+    let bounds = if search.asks_elements() { search.reader.extent(0, reads).map(|_| ()) } else { Ok(()) };
+    let starts = starts_by_positions(lists, &sets, &mut search.reader, view, reads)?;
+    search.firsts = firsts?;
+    bounds?;
+    let mut places = Vec::new();
+    search.keep(&starts, &view.alive, reads, &mut places)?;
+    Ok(Found::Places(places))
+}
+
+/// The same by the words of the documents that have all of them, in segments that do not tell where words stand.
+fn by_words(text: Text<'_>, phrase: &PhraseTest, view: &View, reads: &mut Reads) -> Result<Found, Halt> {
     let mut sets = Vec::with_capacity(phrase.words.len());
     let mut candidates = (*view.alive).clone();
     let mut missing = false;
@@ -36,13 +84,16 @@ pub(crate) fn match_phrase(
             Err(halt) => return Err(halt),
         }
     }
+    // What is missing of both is noted before it halts.
+    let firsts = first_words(&text, view, reads)?;
     if missing {
         return Err(Halt::Missing);
     }
-    let mut search = PhraseSearch { reader: WordReader::new(text, &view.segment), phrase, sets: &sets };
+    let reader = WordReader::new(text, &view.segment);
+    let mut search = PhraseSearch { reader, phrase, length: sets.len() as u32, firsts };
     let mut places = Vec::new();
     for run in candidates.runs() {
-        match search.run((run.start as u32, run.end as u32), reads, &mut places) {
+        match search.run((run.start as u32, run.end as u32), &sets, view, reads, &mut places) {
             Ok(()) => {}
             Err(Halt::Missing) => missing = true,
             Err(halt) => return Err(halt),
@@ -69,46 +120,103 @@ fn narrow(
     Ok(())
 }
 
+/// The first word of each document, and the end of the last.
+fn first_words(text: &Text<'_>, view: &View, reads: &mut Reads) -> Result<Vec<u32>, Halt> {
+    let lengths = text.lengths();
+    let mut missing = false;
+    let (mut firsts, mut next) = (vec![0], 0u32);
+    for index in 0..lengths.part.blocks() {
+        match reads.of(&view.segment).block(lengths.part.first_block + index) {
+            Ok(block) => {
+                let of_block = lengths.read(index, block.bytes())?;
+                firsts.extend((0..lengths.part.span_of(index).1 as usize).map(|row| {
+                    next = next.saturating_add(of_block.of(row));
+                    next
+                }));
+            }
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing { Err(Halt::Missing) } else { Ok(firsts) }
+}
+
 struct PhraseSearch<'a> {
     reader: WordReader<'a>,
     phrase: &'a PhraseTest,
-    /// For each word of the phrase the numbers it may have.
-    sets: &'a [Vec<u32>],
+    /// Words of the phrase.
+    length: u32,
+    /// The first word of each document, and the end of the last.
+    firsts: Vec<u32>,
 }
 
 impl PhraseSearch<'_> {
-    /// Looks through documents that follow each other, `first..end`.
-    fn run(&mut self, (first, end): (u32, u32), reads: &mut Reads, places: &mut Vec<(u32, u32)>) -> Result<(), Halt> {
-        let from = self.reader.extent(first, reads)?.first_word;
-        let to = self.reader.extent(end - 1, reads)?.end_word;
-        let starts = self.starts_between(from, to, reads)?;
-        let (mut document, mut rest) = (first, &starts[..]);
-        while let Some(start) = rest.first() {
-            let (ordinal, extent) = self.reader.document_of(*start, (document, end), reads)?;
-            let own = rest.partition_point(|start| *start < extent.end_word).max(1);
-            let inside = rest[..own].iter().filter(|start| **start + self.sets.len() as u32 <= extent.end_word);
-            let own_starts = inside.map(|start| start.saturating_sub(extent.first_word));
-            if self.reader.text.several || self.phrase.starts || self.phrase.ends {
-                self.in_elements(ordinal, &own_starts.collect::<Vec<u32>>(), reads, places)?;
-            } else {
-                places.extend(own_starts.map(|start| (ordinal, start)));
+    /// Looks through documents that follow each other, `first..end`; of each word of the phrase the numbers it may have
+    /// are in `sets`.
+    fn run(
+        &mut self,
+        (first, end): (u32, u32),
+        sets: &[Vec<u32>],
+        view: &View,
+        reads: &mut Reads,
+        places: &mut Vec<(u32, u32)>,
+    ) -> Result<(), Halt> {
+        let beyond = || Rejection::corrupt("documents without the number of their words");
+        let from = *self.firsts.get(first as usize).ok_or_else(beyond)?;
+        let to = *self.firsts.get(end as usize).ok_or_else(beyond)?;
+        let starts = self.starts_between(from, to, sets, reads)?;
+        self.keep(&starts, &view.alive, reads, places)
+    }
+
+    fn asks_elements(&self) -> bool {
+        self.reader.text.several || self.phrase.starts || self.phrase.ends
+    }
+
+    /// Keeps of places where the words follow each other those in one document that is alive and one element of it. All
+    /// blocks that are missing are noted before it halts.
+    fn keep(
+        &mut self,
+        mut starts: &[u32],
+        alive: &Bitmap,
+        reads: &mut Reads,
+        places: &mut Vec<(u32, u32)>,
+    ) -> Result<(), Halt> {
+        let (mut document, mut missing) = (0, false);
+        while let Some(start) = starts.first() {
+            // The last document that begins there or before: others that do have no words.
+            document += self.firsts[document..].partition_point(|first| first <= start).saturating_sub(1);
+            let (first, end) = (self.firsts[document], self.firsts.get(document + 1).copied().unwrap_or(0));
+            let (own, after) = starts.split_at(starts.partition_point(|start| *start < end).max(1));
+            starts = after;
+            if !alive.get(document) {
+                continue;
             }
-            (document, rest) = (ordinal, &rest[own..]);
+            let inside = own.iter().filter(|start| start.saturating_add(self.length) <= end);
+            let own_starts = inside.map(|start| start - first);
+            if self.asks_elements() {
+                match self.in_elements(document as u32, &own_starts.collect::<Vec<u32>>(), reads, places) {
+                    Ok(()) => {}
+                    Err(Halt::Missing) => missing = true,
+                    Err(halt) => return Err(halt),
+                }
+            } else {
+                places.extend(own_starts.map(|start| (document as u32, start)));
+            }
         }
-        Ok(())
+        if missing { Err(Halt::Missing) } else { Ok(()) }
     }
 
     /// Where among the words from `from` on before `to` the phrase begins, whatever documents they are of. All blocks
     /// that are missing are noted before it halts.
-    fn starts_between(&mut self, from: u32, to: u32, reads: &mut Reads) -> Result<Vec<u32>, Halt> {
-        let beyond_first = (self.sets.len() as u32).saturating_sub(1);
+    fn starts_between(&mut self, from: u32, to: u32, sets: &[Vec<u32>], reads: &mut Reads) -> Result<Vec<u32>, Halt> {
+        let beyond_first = self.length.saturating_sub(1);
         let (mut starts, mut at, mut missing) = (Vec::new(), from, false);
         while at < to {
             let next = self.reader.end_of_block(at).min(to);
             match self.reader.stored_words(at, next, reads) {
                 Ok(_) if missing => {}
-                Ok(StoredWords::Narrow(words)) => phrase_starts(words, self.sets, at, &mut starts),
-                Ok(StoredWords::Wide(words)) => phrase_starts(words, self.sets, at, &mut starts),
+                Ok(StoredWords::Narrow(words)) => phrase_starts(words, sets, at, &mut starts),
+                Ok(StoredWords::Wide(words)) => phrase_starts(words, sets, at, &mut starts),
                 Err(Halt::Missing) => missing = true,
                 Err(halt) => return Err(halt),
             }
@@ -119,7 +227,7 @@ impl PhraseSearch<'_> {
                 match words {
                     Ok(words) => {
                         let before = starts.len();
-                        phrase_starts(words, self.sets, first, &mut starts);
+                        phrase_starts(words, sets, first, &mut starts);
                         let across = |start: &u32| *start < next && *start + beyond_first >= next;
                         let kept: Vec<u32> = starts.drain(before..).filter(across).collect();
                         starts.extend(kept);
@@ -146,7 +254,7 @@ impl PhraseSearch<'_> {
         self.reader.occurrences(extent, starts, reads, &mut occurrences)?;
         let inside = starts.iter().zip(&occurrences);
         let inside = inside.filter(|(_, at)| {
-            let end = at.position + self.sets.len() as u32;
+            let end = at.position + self.length;
             let anchored = (!self.phrase.starts || at.position == 0) && (!self.phrase.ends || end == at.element_length);
             end <= at.element_length && anchored
         });

@@ -106,30 +106,6 @@ impl<'a> WordReader<'a> {
         })
     }
 
-    /// The last of the documents `first..end` whose words begin at `word` or before it, and where its words are. They
-    /// must not be before those of `first`.
-    pub(crate) fn document_of(
-        &mut self,
-        word: u32,
-        (first, end): (u32, u32),
-        reads: &mut Reads,
-    ) -> Result<(u32, Extent), Halt> {
-        let part = self.text.part(text::BOUNDS);
-        let mut ordinal = first;
-        while ordinal < end {
-            let held = hold(&mut self.bounds, part, ordinal, self.segment, reads)?;
-            let (from, to) = ((ordinal - held.first) as usize, (end.min(held.end) - held.first) as usize);
-            let firsts = read_array::<u32>(held.block.bytes(), 4 * from, to - from)?;
-            let passed = firsts.partition_point(|first| *first <= word) as u32;
-            ordinal += passed;
-            if (passed as usize) < to - from {
-                break;
-            }
-        }
-        let ordinal = ordinal.saturating_sub(1).max(first);
-        Ok((ordinal, self.extent(ordinal, reads)?))
-    }
-
     /// The elements of a document; one with all words if the field has single values.
     pub(crate) fn elements(&mut self, extent: Extent, reads: &mut Reads) -> Result<&[Element], Halt> {
         self.elements.clear();

@@ -3,9 +3,9 @@
 //! Parts, in this order: [`DICTIONARY`] (sorted words), [`POSTINGS`] (for each word the documents with it),
 //! [`BOUNDS`] (for each document where its words end, and its elements if the field has several values), [`WORDS`]
 //! (the numbers of all words, document after document), for fields of several values [`ELEMENTS`] (length in words and
-//! weight of each element), and last the lengths: how many words each document has, in as few bytes as they need
-//! ([`Lengths`]). A term is found in the dictionary and its postings, and ranked with the lengths; bounds and words are
-//! read only for documents whose positions matter.
+//! weight of each element), the lengths: how many words each document has, in as few bytes as they need ([`Lengths`]),
+//! and last, if a value may have several words, where each word stands (`positions.rs`). A term is found in the dictionary
+//! and its postings, and ranked with the lengths; bounds and words are read only for documents whose positions matter.
 //!
 //! Postings of a word: for each document the distance from the previous ordinal (the first from -1, minus one) and
 //! the number of occurrences, both varints.
@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 
 use super::POINT_BLOCK_BYTES;
 use super::dictionary::{self, Entry};
+use super::positions::ByWord;
 use crate::block::{BlockSink, read_array};
 use crate::header::{ColumnHeader, Part};
 use crate::layout::{Collection, ColumnKind, ColumnSpec};
@@ -172,7 +173,8 @@ impl TextWriter {
         }
         self.words.iter_mut().for_each(|word| *word = final_number[*word as usize]);
 
-        let (entries, postings) = self.write_postings(sorted.len(), sink);
+        let by_word = ByWord::of(&self.words, &self.word_ends, sorted.len());
+        let (entries, postings) = write_postings(&by_word, sink);
         let words: Vec<&[u8]> = sorted.iter().map(|(word, _)| word.as_ref()).collect();
         let dictionary = dictionary::write(&words, &entries, sink);
         let wide = sorted.len() > usize::from(u16::MAX) + 1;
@@ -182,46 +184,11 @@ impl TextWriter {
         }
         let (lengths, length_bytes) = self.write_lengths(sink);
         parts.push(lengths);
+        if !self.whole {
+            parts.push(by_word.write(sink));
+        }
         let parameters = vec![u32::from(wide), self.words.len() as u32, length_bytes];
         ColumnHeader { spec: self.spec, parameters, parts }
-    }
-
-    fn write_postings(&self, words: usize, sink: &mut BlockSink) -> (Vec<Entry>, Part) {
-        let mut lists: Vec<(Writer, u32, u32)> = vec![(Writer::new(), 0, u32::MAX); words];
-        let mut start = 0;
-        let mut of_document = Vec::new();
-        for (ordinal, end) in self.word_ends.iter().enumerate() {
-            of_document.clear();
-            of_document.extend_from_slice(&self.words[start..*end as usize]);
-            of_document.sort_unstable();
-            for run in of_document.chunk_by(|a, b| a == b) {
-                let (list, documents, last) = &mut lists[run[0] as usize];
-                list.varint(u64::from((ordinal as u32).wrapping_sub(*last) - 1));
-                list.varint(run.len() as u64);
-                *documents += 1;
-                *last = ordinal as u32;
-            }
-            start = *end as usize;
-        }
-        let mut part = Part { first_block: sink.next(), rows: words as u32, ..Part::default() };
-        let mut entries = Vec::with_capacity(words);
-        let mut payload: Vec<u8> = Vec::new();
-        for (number, (list, documents, _)) in lists.into_iter().enumerate() {
-            let bytes = list.finish();
-            if !payload.is_empty() && payload.len() + bytes.len() > POINT_BLOCK_BYTES {
-                sink.push(std::mem::take(&mut payload));
-            }
-            if payload.is_empty() {
-                part.firsts.push(number as u32);
-            }
-            let block = part.firsts.len() as u32 - 1;
-            entries.push(Entry { documents, block, offset: payload.len() as u32, length: bytes.len() as u32 });
-            payload.extend_from_slice(&bytes);
-        }
-        if !payload.is_empty() {
-            sink.push(payload);
-        }
-        (entries, part)
     }
 
     fn write_bounds(&self, sink: &mut BlockSink) -> Part {
@@ -270,6 +237,39 @@ impl TextWriter {
     }
 }
 
+fn write_postings(by_word: &ByWord, sink: &mut BlockSink) -> (Vec<Entry>, Part) {
+    let mut part = Part { first_block: sink.next(), ..Part::default() };
+    let mut entries = Vec::new();
+    let mut payload: Vec<u8> = Vec::new();
+    let mut list = Writer::new();
+    for (number, occurrences) in by_word.each().enumerate() {
+        list.clear();
+        let (mut documents, mut last) = (0, u32::MAX);
+        for of_document in occurrences.chunk_by(|a, b| a.ordinal == b.ordinal) {
+            let ordinal = of_document[0].ordinal;
+            list.varint(u64::from(ordinal.wrapping_sub(last) - 1));
+            list.varint(of_document.len() as u64);
+            documents += 1;
+            last = ordinal;
+        }
+        let bytes = list.as_bytes();
+        if !payload.is_empty() && payload.len() + bytes.len() > POINT_BLOCK_BYTES {
+            sink.push(std::mem::take(&mut payload));
+        }
+        if payload.is_empty() {
+            part.firsts.push(number as u32);
+        }
+        let block = part.firsts.len() as u32 - 1;
+        entries.push(Entry { documents, block, offset: payload.len() as u32, length: bytes.len() as u32 });
+        payload.extend_from_slice(bytes);
+    }
+    if !payload.is_empty() {
+        sink.push(payload);
+    }
+    part.rows = entries.len() as u32;
+    (entries, part)
+}
+
 fn write_rows<T: bytemuck::Pod>(rows: &[T], rows_per_block: u32, sink: &mut BlockSink) -> Part {
     let part = Part { first_block: sink.next(), rows: rows.len() as u32, rows_per_block, ..Part::default() };
     rows.chunks(rows_per_block as usize).for_each(|chunk| sink.push(bytemuck::cast_slice(chunk).to_vec()));
@@ -292,6 +292,9 @@ pub struct Text<'a> {
     pub whole: bool,
     /// Bytes of a document's length; 0 where lengths were not written yet (format 2).
     length_bytes: u32,
+    /// Where each word stands: a row of stored bytes for each (`positions.rs`). Nothing where a value is one word, and
+    /// where it was not written yet (format 3).
+    pub positions: Option<&'a Part>,
 }
 
 impl<'a> Text<'a> {
@@ -309,17 +312,20 @@ impl<'a> Text<'a> {
             [wide, words, length_bytes @ (1 | 2 | 4)] => (*wide == 1, *words, *length_bytes),
             _ => return Err(Rejection::corrupt("a text column without its parameters")),
         };
-        if column.parts.len() != 4 + usize::from(several) + usize::from(length_bytes > 0) {
-            return Err(Rejection::corrupt("a text column without its parts"));
-        }
-        Ok(Text { column, wide, words, several, collection, whole, length_bytes })
+        let others = 4 + usize::from(several) + usize::from(length_bytes > 0);
+        let positions = match column.parts.get(others..) {
+            Some([]) => None,
+            Some([positions]) if length_bytes > 0 && !whole => Some(positions),
+            _ => return Err(Rejection::corrupt("a text column without its parts")),
+        };
+        Ok(Text { column, wide, words, several, collection, whole, length_bytes, positions })
     }
 
     /// Where the lengths of documents are.
     #[must_use]
     pub fn lengths(&self) -> LengthPart {
         let parts = &self.column.parts;
-        let part = if self.length_bytes == 0 { &parts[BOUNDS] } else { &parts[parts.len() - 1] };
+        let part = if self.length_bytes == 0 { &parts[BOUNDS] } else { &parts[4 + usize::from(self.several)] };
         LengthPart { part: part.clone(), bytes: self.length_bytes }
     }
 
