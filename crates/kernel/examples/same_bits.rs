@@ -8,7 +8,8 @@
 //! ```
 
 use brooklet_kernel::{
-    Cells, Code, Codes, Metric, Query, checksum, padded_dimensions, quantise, read_decimals, scan_bounds,
+    Bitmap, Cells, Code, Codes, Metric, POSTINGS, POSTINGS_BYTES, Query, SCATTERED, SCORES, Saturation, above,
+    checksum, padded_dimensions, quantise, read_decimals, scan_bounds, scatter_short, short_postings,
 };
 
 const METRICS: [Metric; 3] = [Metric::InnerProduct, Metric::SquaredEuclidean, Metric::Cosine];
@@ -113,6 +114,28 @@ fn read_from_each_comma(list: &[u8]) -> Vec<u8> {
     lengths.into_iter().chain(numbers.iter().flat_map(|number| number.to_le_bytes())).collect()
 }
 
+/// The bytes of what is read of some postings, of the scores that their counts make and of those that are high.
+fn postings(random: &mut Random) -> Vec<u8> {
+    let mut pairs = [0; POSTINGS_BYTES];
+    let longest = if random.bits().is_multiple_of(4) { 0xff } else { 0x7f };
+    pairs.iter_mut().for_each(|byte| *byte = random.bits() as u8 & longest);
+    let mut bytes = Vec::new();
+    let mut group = [[0; 2]; POSTINGS];
+    if short_postings(&pairs, random.bits() as u32, &mut group) {
+        bytes.extend(group.as_flattened().iter().flat_map(|number| number.to_le_bytes()));
+    }
+    let mut counts = [0; SCATTERED];
+    bytes.extend(scatter_short(&pairs, &mut counts).unwrap_or(0).to_le_bytes());
+    Bitmap::of_nonzero(&counts[..1000]).write_bytes(&mut bytes);
+    let dampings: Vec<f64> = counts.iter().map(|_| 1.0 + random.number()).collect();
+    let mut sums = vec![random.number(); counts.len()];
+    Saturation { scale: random.number(), gain: 2.2 }.add_all(&counts, &dampings, &mut sums);
+    bytes.extend(sums.iter().flat_map(|sum| sum.to_le_bytes()));
+    let limit = sums[0];
+    bytes.extend(sums.as_chunks::<SCORES>().0.iter().flat_map(|sums| above(sums, limit).to_le_bytes()));
+    bytes
+}
+
 /// The number.
 #[unsafe(no_mangle)]
 pub extern "C" fn same_bits() -> u64 {
@@ -129,6 +152,9 @@ pub extern "C" fn same_bits() -> u64 {
     }
     for _ in 0..600 {
         digest = checksum(digest, &read_from_each_comma(&list(&mut random)));
+    }
+    for _ in 0..600 {
+        digest = checksum(digest, &postings(&mut random));
     }
     digest
 }

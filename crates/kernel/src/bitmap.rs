@@ -1,5 +1,8 @@
 //! Sets of row numbers below a fixed length, one bit a row. Bits beyond the length are always clear.
 
+use crate::arch::Selected;
+use crate::lanes::Lanes;
+
 /// A set of numbers below [`Bitmap::len`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Bitmap {
@@ -11,6 +14,22 @@ impl Bitmap {
     /// The empty set of numbers below `len`.
     pub fn none(len: usize) -> Bitmap {
         Bitmap { words: vec![0; len.div_ceil(64)], len }
+    }
+
+    /// The places of `bytes` that are not 0.
+    pub fn of_nonzero(bytes: &[u8]) -> Bitmap {
+        let word = |bytes: &[u8; 64]| {
+            let parts = bytes.as_chunks().0.iter().rev();
+            !parts.fold(0, |bits, part| bits << 16 | u64::from(Selected::equal_bytes(part, 0)))
+        };
+        let (whole, rest) = bytes.as_chunks();
+        let mut words: Vec<u64> = whole.iter().map(word).collect();
+        if !rest.is_empty() {
+            let mut last = [0; 64];
+            last[..rest.len()].copy_from_slice(rest);
+            words.push(word(&last));
+        }
+        Bitmap { words, len: bytes.len() }
     }
 
     /// All numbers below `len`.
@@ -108,6 +127,15 @@ impl Bitmap {
         self.words[number / 64] |= 1 << (number % 64);
     }
 
+    /// Puts numbers into the set, fastest if they ascend.
+    ///
+    /// # Panics
+    /// If one is not below the length.
+    #[inline]
+    pub fn filler(&mut self) -> Filler<'_> {
+        Filler { bitmap: self, word: 0, bits: 0 }
+    }
+
     /// Takes a number out of the set; one beyond the length is not in it.
     #[inline]
     pub fn clear(&mut self, number: usize) {
@@ -176,6 +204,43 @@ impl Bitmap {
         if !self.len.is_multiple_of(64) {
             self.words[self.len / 64] &= !(u64::MAX << (self.len % 64));
         }
+    }
+}
+
+/// Puts numbers into a set: the bits of a word are collected before they are written.
+#[derive(Debug)]
+pub struct Filler<'a> {
+    bitmap: &'a mut Bitmap,
+    word: usize,
+    bits: u64,
+}
+
+impl Filler<'_> {
+    /// Puts a number into the set.
+    ///
+    /// # Panics
+    /// If it is not below the length.
+    #[inline(always)]
+    pub fn set(&mut self, number: usize) {
+        assert!(number < self.bitmap.len, "a number of a bitmap is below its length");
+        if number / 64 != self.word {
+            self.write();
+            (self.word, self.bits) = (number / 64, 0);
+        }
+        self.bits |= 1 << (number % 64);
+    }
+
+    #[inline]
+    fn write(&mut self) {
+        if let Some(word) = self.bitmap.words.get_mut(self.word) {
+            *word |= self.bits;
+        }
+    }
+}
+
+impl Drop for Filler<'_> {
+    fn drop(&mut self) {
+        self.write();
     }
 }
 

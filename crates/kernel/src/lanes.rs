@@ -2,6 +2,7 @@
 //! for every input that is not a NaN; integer operations wrap.
 
 use crate::decimals::Parts;
+use crate::postings::Posting;
 
 /// Operations over lanes of a 128-bit register. Floats follow IEEE 754, one rounding an operation, never fused.
 pub(crate) trait Lanes {
@@ -43,6 +44,22 @@ pub(crate) trait Lanes {
     fn widen_f32(lanes: Self::F32) -> [Self::F64; 2];
     /// `a + b`.
     fn add_f64(a: Self::F64, b: Self::F64) -> Self::F64;
+    /// `a · b`.
+    fn multiply_f64(a: Self::F64, b: Self::F64) -> Self::F64;
+    /// `a / b`.
+    fn divide_f64(a: Self::F64, b: Self::F64) -> Self::F64;
+    /// Two floats as they are.
+    fn load_f64(lanes: &[f64; 2]) -> Self::F64;
+    /// The same float twice.
+    fn splat_f64(value: f64) -> Self::F64;
+    /// Puts two floats down as they are.
+    fn store_f64(lanes: Self::F64, out: &mut [f64; 2]);
+    /// A bit for each lane where `a > b`, the first one lowest.
+    fn greater_f64(a: Self::F64, b: Self::F64) -> u8;
+    /// Lanes of the first where the other's are above 0, and 0 elsewhere.
+    fn where_positive_f64(lanes: Self::F64, others: Self::F64) -> Self::F64;
+    /// Eight bytes without a sign, widened in order.
+    fn widen_u8(bytes: &[u8; 8]) -> [Self::F64; 4];
     /// The lanes in order.
     fn array_f64(lanes: Self::F64) -> [f64; 2];
 
@@ -75,6 +92,9 @@ pub(crate) trait Lanes {
 
     /// A bit for each byte that equals `byte`, the first one lowest.
     fn equal_bytes(bytes: &[u8; 16], byte: u8) -> u16;
+    /// Eight pairs of a distance and a count, a byte each, as numbers and counts: a number is the one in front of it
+    /// (`before` the first), the distance and one, wrapping. False, and nothing is read, if a byte is above 127.
+    fn short_postings(bytes: &[u8; 16], before: u32, out: &mut [Posting; 8]) -> bool;
     /// The numbers that four parts make; nothing if one of them is no number.
     fn decimals(parts: &Parts) -> Option<[f64; 4]>;
 }

@@ -1,6 +1,6 @@
 //! The arithmetic of the core, without any knowledge of documents: exact vector kernels, int8 codes with proven bounds,
-//! bitmaps, bounded selection, search of bytes and of pairs of numbers, reading of lists of numbers and of places, and
-//! checksums.
+//! bitmaps, bounded selection, search of bytes and of pairs of numbers, reading of lists of numbers, of postings and of
+//! places, and checksums.
 //!
 //! # Same bits everywhere
 //! Every kernel is one algorithm over the few operations of `lanes.rs`, which `arch/scalar.rs` and `arch/wasm32.rs`
@@ -35,11 +35,12 @@ mod find;
 mod hamming;
 mod lanes;
 mod pairs;
+mod postings;
 mod products;
 mod query;
 mod top;
 
-pub use bitmap::{Bitmap, Ones};
+pub use bitmap::{Bitmap, Filler, Ones};
 pub use bounds::{Codes, Metric, scan_bounds};
 pub use cells::{Cells, FLUSH_FLOAT32, FLUSH_FLOAT64};
 pub use checksum::{checksum, hash128};
@@ -49,6 +50,9 @@ pub use decimals::read_decimals;
 pub use distances::{collect_places, each_place, each_place_of, write_places};
 pub use find::Needle;
 pub use pairs::{PairNumber, each_pair};
+pub use postings::{
+    POSTINGS, POSTINGS_BYTES, Posting, SCATTERED, SCORES, Saturation, above, scatter_short, short_postings,
+};
 pub use products::{NARROW_SUMS, PRODUCT_LANES, sums_of_products};
 pub use query::{Query, cosine, squared_norm};
 pub use top::{TopK, score_key};

@@ -47,6 +47,7 @@ pub(crate) struct Candidate {
 enum Stage {
     Match,
     Nearest,
+    Sum,
     Rank,
     Bound,
     Rescore,
@@ -70,6 +71,8 @@ pub(crate) struct Run {
     pub(crate) resolved: Vec<Resolved>,
     wanted: usize,
     drop_limit: Option<f64>,
+    /// Those that match by view, where their scores may be known sums.
+    matching: Vec<Bitmap>,
     documents: Vec<(u32, u32)>,
     scores: Vec<Option<f64>>,
     bounds: Vec<(f64, f64)>,
@@ -119,6 +122,7 @@ impl Run {
             resolved: vec![Resolved::default(); of.nearest.len()],
             wanted,
             drop_limit,
+            matching: Vec::new(),
             documents: Vec::new(),
             scores: Vec::new(),
             bounds: Vec::new(),
@@ -142,6 +146,7 @@ impl Run {
         let stepped = match &self.stage {
             Stage::Match => self.match_leaves(reads),
             Stage::Nearest => return self.resolve(reads),
+            Stage::Sum => self.sum(reads),
             Stage::Rank => self.rank(reads),
             Stage::Bound => self.bound(reads),
             Stage::Rescore => self.rescore(reads),
@@ -247,15 +252,16 @@ impl Run {
     }
 
     fn begin_ranking(&mut self) {
-        let mut expected = Vec::with_capacity(self.views.len());
-        for view in 0..self.views.len() {
-            let before = self.documents.len();
-            let matching = self.matching(view);
-            self.documents.reserve(matching.len());
-            matching.ones().for_each(|ordinal| self.documents.push((view as u32, ordinal as u32)));
-            expected.push(self.documents.len() - before);
+        let matching: Vec<Bitmap> = (0..self.views.len()).map(|view| self.matching(view)).collect();
+        self.ranker.expect(matching.iter().map(Bitmap::count).collect());
+        if self.sums_scores() {
+            self.matching = matching;
+            self.stage = Stage::Sum;
+            return;
         }
-        self.ranker.expect(expected);
+        for (view, matching) in matching.iter().enumerate() {
+            self.list(view, matching);
+        }
         // Groups that need no scores may still need to know which documents were dropped.
         let scored = self.keeps.is_some_and(|with_scores| with_scores || self.drop_limit.is_some());
         if self.wanted == 0 && !scored {
@@ -269,6 +275,12 @@ impl Run {
             self.scores = vec![None; self.documents.len()];
         }
         self.stage = if self.is_bounded() { Stage::Bound } else { Stage::Rank };
+    }
+
+    /// Takes the documents of a view among those to be ranked.
+    fn list(&mut self, view: usize, matching: &Bitmap) {
+        self.documents.reserve(matching.count());
+        matching.ones().for_each(|ordinal| self.documents.push((view as u32, ordinal as u32)));
     }
 
     fn spot(&self, index: usize) -> Spot<'_> {
@@ -296,10 +308,6 @@ impl Run {
             return Ok(());
         }
         self.ranker.sum_up(&self.views, &self.matches, reads)?;
-        if let Some(end) = self.admit_summed() {
-            self.ranked(end, reads);
-            return Ok(());
-        }
         let end = (self.next + RANK_BATCH).min(self.documents.len());
         self.score_batch(end, reads)?;
         if self.keys.is_empty() {
@@ -380,6 +388,7 @@ impl Run {
     pub(crate) fn stop(&mut self) {
         let undecided = match self.stage {
             Stage::Match | Stage::Nearest => self.scanned,
+            Stage::Sum => self.matching.iter().map(|matching| matching.count() as u64).sum(),
             Stage::Rank => (self.documents.len() - self.next) as u64,
             Stage::Bound => self.documents.len() as u64,
             Stage::Rescore => (self.order.len() - self.next) as u64,

@@ -6,8 +6,9 @@ use brooklet_kernel::Bitmap;
 use brooklet_segment::column::dictionary::{DictionaryBlock, key_of};
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock, Values};
 use brooklet_segment::column::positions::read_positions;
+use brooklet_segment::column::postings::{read_counts, read_postings};
 use brooklet_segment::column::stored;
-use brooklet_segment::column::text::{self, Element, Text, cut, normalise, read_postings};
+use brooklet_segment::column::text::{self, Element, Text, cut, normalise};
 use brooklet_segment::column::vector::{self, Vectors, code_stride};
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind, position_bits};
 use brooklet_segment::{
@@ -187,13 +188,15 @@ fn check_text(reading: &mut Reading, column: &ColumnHeader, documents: &[Documen
     }
     for (entry, expected) in entries.iter().zip(counts) {
         let block = reading.blocks.block(text.part(text::POSTINGS).first_block + entry.block).expect("a block");
-        let mut postings = std::collections::BTreeMap::new();
+        let mut postings = Vec::new();
         let rows = documents.len() as u32;
-        read_postings(block.bytes(), *entry, rows, |ordinal, count| {
-            postings.insert(ordinal, count);
-        })
-        .expect("postings");
-        assert_eq!(postings, expected);
+        read_postings(block.bytes(), *entry, rows, |several| postings.extend_from_slice(several)).expect("postings");
+        assert_eq!(postings, expected.into_iter().map(<[u32; 2]>::from).collect::<Vec<_>>());
+        let mut counts = vec![0; documents.len()];
+        postings.iter().for_each(|[ordinal, count]| counts[*ordinal as usize] = *count);
+        let read = read_counts(block.bytes(), *entry, rows).expect("counts");
+        let fits = counts.iter().all(|count| *count <= 255);
+        assert_eq!(read, fits.then(|| counts.iter().map(|count| *count as u8).collect()));
     }
     check_positions(reading, &text, &places);
 }

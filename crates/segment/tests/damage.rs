@@ -5,8 +5,9 @@ mod fixture;
 use brooklet_segment::column::dictionary::{DictionaryBlock, Entry};
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock};
 use brooklet_segment::column::positions::read_positions;
+use brooklet_segment::column::postings::{read_counts, read_postings};
 use brooklet_segment::column::stored;
-use brooklet_segment::column::text::{self, Text, read_postings};
+use brooklet_segment::column::text::{self, Text};
 use brooklet_segment::column::vector::{self, Vectors};
 use brooklet_segment::layout::{Collection, ColumnKind, NumberKind};
 use brooklet_segment::{
@@ -50,7 +51,10 @@ fn read_column(column: &ColumnHeader, documents: u32, blocks: &mut Payloads) -> 
                     let entry = dictionary.entry(at);
                     let number = text.part(text::POSTINGS).first_block.saturating_add(entry.block);
                     let Ok(postings) = blocks.block(number) else { continue };
-                    let _ = read_postings(postings.bytes(), entry, documents, |ordinal, _| seen += ordinal as usize);
+                    let mut read = Vec::new();
+                    let _ =
+                        read_postings(postings.bytes(), entry, documents, |several| read.extend_from_slice(several));
+                    seen += read.len();
                 }
             }
             let lengths = text.lengths();
@@ -209,7 +213,18 @@ proptest! {
             }
         }
         let entry = Entry { documents: u32::MAX, block: 0, offset: at, length: rows };
-        let _ = read_postings(bytes, entry, rows, |ordinal, _| assert!(ordinal < rows));
+        let _ = read_postings(bytes, entry, rows, |several| assert!(several.iter().all(|[ordinal, _]| *ordinal < rows)));
+        let length = (bytes.len() as u32).saturating_sub(at);
+        let entry = Entry { documents: length / 3, block: 0, offset: at, length };
+        let mut postings = Vec::new();
+        let read = read_postings(bytes, entry, 40_000, |several| postings.extend_from_slice(several));
+        assert!(postings.is_sorted_by_key(|[ordinal, _]| *ordinal) && postings.iter().all(|[ordinal, _]| *ordinal < 40_000));
+        let counts = read_counts(bytes, entry, 40_000);
+        assert_eq!(counts.is_ok(), read.is_ok());
+        if let Ok(Some(counts)) = counts {
+            assert_eq!(counts.len(), 40_000);
+            assert!(postings.iter().all(|[ordinal, count]| u32::from(counts[*ordinal as usize]) == *count));
+        }
     }
 }
 

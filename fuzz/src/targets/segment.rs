@@ -6,8 +6,9 @@ use brooklet_kernel::Bitmap;
 use brooklet_segment::column::dictionary::DictionaryBlock;
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock};
 use brooklet_segment::column::positions::read_positions;
+use brooklet_segment::column::postings::{read_counts, read_postings};
 use brooklet_segment::column::stored;
-use brooklet_segment::column::text::{Text, read_postings};
+use brooklet_segment::column::text::Text;
 use brooklet_segment::column::times::Times;
 use brooklet_segment::column::vector::Vectors;
 use brooklet_segment::layout::{Collection, ColumnKind, NumberKind};
@@ -95,7 +96,8 @@ fn columns() -> Target {
         if let Ok(dictionary) = DictionaryBlock::read(block.bytes()) {
             for index in 0..dictionary.len().min(64) {
                 black_box(dictionary.word(index));
-                let _ = black_box(read_postings(block.bytes(), dictionary.entry(index), 8, |_, _| ()));
+                let _ = black_box(read_postings(block.bytes(), dictionary.entry(index), 8, |_| ()));
+                let _ = black_box(read_counts(block.bytes(), dictionary.entry(index), 8));
             }
             let _ = black_box(dictionary.find(b"lease"));
         }

@@ -4,6 +4,7 @@
 use crate::cells::flush_f32;
 use crate::decimals::Parts;
 use crate::lanes::Lanes;
+use crate::postings::Posting;
 use std::array::from_fn;
 
 /// Lanes as arrays, on any machine.
@@ -86,6 +87,46 @@ impl Lanes for Scalar {
     }
 
     #[inline(always)]
+    fn multiply_f64(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+        from_fn(|i| a[i] * b[i])
+    }
+
+    #[inline(always)]
+    fn divide_f64(a: [f64; 2], b: [f64; 2]) -> [f64; 2] {
+        from_fn(|i| a[i] / b[i])
+    }
+
+    #[inline(always)]
+    fn load_f64(lanes: &[f64; 2]) -> [f64; 2] {
+        *lanes
+    }
+
+    #[inline(always)]
+    fn splat_f64(value: f64) -> [f64; 2] {
+        [value; 2]
+    }
+
+    #[inline(always)]
+    fn store_f64(lanes: [f64; 2], out: &mut [f64; 2]) {
+        *out = lanes;
+    }
+
+    #[inline(always)]
+    fn greater_f64(a: [f64; 2], b: [f64; 2]) -> u8 {
+        u8::from(a[0] > b[0]) | u8::from(a[1] > b[1]) << 1
+    }
+
+    #[inline(always)]
+    fn where_positive_f64(lanes: [f64; 2], others: [f64; 2]) -> [f64; 2] {
+        from_fn(|i| if others[i] > 0.0 { lanes[i] } else { 0.0 })
+    }
+
+    #[inline(always)]
+    fn widen_u8(bytes: &[u8; 8]) -> [[f64; 2]; 4] {
+        from_fn(|i| [f64::from(bytes[2 * i]), f64::from(bytes[2 * i + 1])])
+    }
+
+    #[inline(always)]
     fn array_f64(lanes: [f64; 2]) -> [f64; 2] {
         lanes
     }
@@ -160,6 +201,19 @@ impl Lanes for Scalar {
     #[inline(always)]
     fn equal_bytes(bytes: &[u8; 16], byte: u8) -> u16 {
         bytes.iter().rev().fold(0, |bits, it| bits << 1 | u16::from(*it == byte))
+    }
+
+    #[inline(always)]
+    fn short_postings(bytes: &[u8; 16], before: u32, out: &mut [Posting; 8]) -> bool {
+        if bytes.iter().fold(0, |any, byte| any | byte) > 0x7f {
+            return false;
+        }
+        let mut number = before;
+        for (posting, [distance, count]) in out.iter_mut().zip(bytes.as_chunks().0) {
+            number = number.wrapping_add(u32::from(*distance)).wrapping_add(1);
+            *posting = [number, u32::from(*count)];
+        }
+        true
     }
 
     #[inline(always)]

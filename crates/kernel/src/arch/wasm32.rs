@@ -3,6 +3,7 @@
 
 use crate::decimals::Parts;
 use crate::lanes::Lanes;
+use crate::postings::Posting;
 use std::arch::wasm32::*;
 use std::hint::black_box;
 
@@ -120,6 +121,51 @@ impl Lanes for Wasm32 {
     }
 
     #[inline(always)]
+    fn multiply_f64(a: v128, b: v128) -> v128 {
+        f64x2_mul(a, b)
+    }
+
+    #[inline(always)]
+    fn divide_f64(a: v128, b: v128) -> v128 {
+        f64x2_div(a, b)
+    }
+
+    #[inline(always)]
+    fn load_f64(lanes: &[f64; 2]) -> v128 {
+        // SAFETY: sixteen readable bytes are borrowed; v128.load has no alignment requirement.
+        unsafe { v128_load(lanes.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    fn splat_f64(value: f64) -> v128 {
+        f64x2_splat(value)
+    }
+
+    #[inline(always)]
+    fn store_f64(lanes: v128, out: &mut [f64; 2]) {
+        // SAFETY: sixteen writable bytes are borrowed; v128.store has no alignment requirement.
+        unsafe { v128_store(out.as_mut_ptr().cast(), lanes) }
+    }
+
+    #[inline(always)]
+    fn greater_f64(a: v128, b: v128) -> u8 {
+        u64x2_bitmask(f64x2_gt(a, b))
+    }
+
+    #[inline(always)]
+    fn where_positive_f64(lanes: v128, others: v128) -> v128 {
+        v128_and(lanes, f64x2_gt(others, f64x2_splat(0.0)))
+    }
+
+    #[inline(always)]
+    fn widen_u8(bytes: &[u8; 8]) -> [v128; 4] {
+        let words = u16x8_extend_low_u8x16(u64x2(u64::from_le_bytes(*bytes), 0));
+        let (front, back) = (u32x4_extend_low_u16x8(words), u32x4_extend_high_u16x8(words));
+        let upper = |lanes| i64x2_shuffle::<1, 1>(lanes, lanes);
+        [front, upper(front), back, upper(back)].map(|lanes| f64x2_convert_low_i32x4(lanes))
+    }
+
+    #[inline(always)]
     fn array_f64(lanes: v128) -> [f64; 2] {
         [f64x2_extract_lane::<0>(lanes), f64x2_extract_lane::<1>(lanes)]
     }
@@ -200,6 +246,33 @@ impl Lanes for Wasm32 {
     #[inline(always)]
     fn equal_bytes(bytes: &[u8; 16], byte: u8) -> u16 {
         u8x16_bitmask(u8x16_eq(Self::load(bytes), u8x16_splat(byte)))
+    }
+
+    #[inline(always)]
+    fn short_postings(bytes: &[u8; 16], before: u32, out: &mut [Posting; 8]) -> bool {
+        let pairs = Self::load(bytes);
+        if u8x16_bitmask(pairs) != 0 {
+            return false;
+        }
+        let none = u16x8_splat(0);
+        let steps = u16x8_add(v128_and(pairs, u16x8_splat(0xff)), u16x8_splat(1));
+        // Each lane becomes the sum of those up to it.
+        let twos = u16x8_add(steps, u16x8_shuffle::<8, 0, 1, 2, 3, 4, 5, 6>(steps, none));
+        let fours = u16x8_add(twos, u16x8_shuffle::<8, 8, 0, 1, 2, 3, 4, 5>(twos, none));
+        let sums = u16x8_add(fours, u16x8_shuffle::<8, 8, 8, 8, 0, 1, 2, 3>(fours, none));
+        let counts = u16x8_shr(pairs, 8);
+        let front = u16x8_shuffle::<0, 8, 1, 9, 2, 10, 3, 11>(sums, counts);
+        let back = u16x8_shuffle::<4, 12, 5, 13, 6, 14, 7, 15>(sums, counts);
+        let base = u32x4(before, 0, before, 0);
+        let twos = out.as_mut_ptr().cast::<v128>();
+        // SAFETY: four times sixteen writable bytes are borrowed; v128.store has no alignment requirement.
+        unsafe {
+            v128_store(twos, u32x4_add(u32x4_extend_low_u16x8(front), base));
+            v128_store(twos.add(1), u32x4_add(u32x4_extend_high_u16x8(front), base));
+            v128_store(twos.add(2), u32x4_add(u32x4_extend_low_u16x8(back), base));
+            v128_store(twos.add(3), u32x4_add(u32x4_extend_high_u16x8(back), base));
+        }
+        true
     }
 
     #[inline(always)]

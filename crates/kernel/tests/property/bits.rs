@@ -92,6 +92,23 @@ proptest! {
     }
 
     #[test]
+    fn bitmaps_are_filled_from_bytes_and_from_numbers(bytes in prop::collection::vec(0u8..3, 0..300), again in prop::collection::vec(0usize..300, 0..40)) {
+        let bitmap = Bitmap::of_nonzero(&bytes);
+        prop_assert_eq!(bitmap.len(), bytes.len());
+        let expected: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] != 0).collect();
+        prop_assert_eq!(bitmap.ones().collect::<Vec<_>>(), expected.clone());
+        let more = again.into_iter().filter(|number| *number < bytes.len());
+        let mut filled = Bitmap::none(bytes.len());
+        let mut set: BTreeSet<usize> = expected.into_iter().collect();
+        {
+            let mut filler = filled.filler();
+            set.iter().copied().chain(more.clone()).for_each(|number| filler.set(number));
+        }
+        set.extend(more);
+        prop_assert_eq!(filled.ones().collect::<BTreeSet<_>>(), set);
+    }
+
+    #[test]
     fn pairs_are_windows(numbers in prop::collection::vec(0u16..4, 0..400), one in 0u16..4, two in 0u16..4) {
         let numbers: Vec<u16> = numbers.into_iter().map(|number| number * 0x5555).collect();
         let (one, two) = (one * 0x5555, two * 0x5555);

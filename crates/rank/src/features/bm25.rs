@@ -12,6 +12,7 @@ use super::call::{Call, refuse};
 use super::properties::Properties;
 use super::{Executor, FeatureEnvironment, Prepared};
 use crate::match_data::{DocumentFrequency, FieldId, FieldInfo, MatchData, RankedTerm, Slot};
+use brooklet_kernel::Saturation;
 use brooklet_task::Rejection;
 
 /// Occurrences and lengths are kept in 16 bits by Vespa.
@@ -29,8 +30,21 @@ impl Bm25 {
     #[must_use]
     #[inline]
     pub fn counted(&self, term: &Term, occurrences: u32, length: u32) -> f64 {
-        let frequency = f64::from(occurrences.min(COUNT_MAX));
-        self.scale.score(term, frequency, f64::from(length.min(COUNT_MAX)))
+        self.saturation(term).score(f64::from(occurrences.min(COUNT_MAX)), self.damping(length))
+    }
+
+    /// What all terms of a document of this length have in common: a [`Saturation`] takes it.
+    #[must_use]
+    #[inline]
+    pub fn damping(&self, length: u32) -> f64 {
+        self.scale.damping(f64::from(length.min(COUNT_MAX)))
+    }
+
+    /// How occurrences of a term, 65535 at most, make a score beside the damping of a length: bit by bit
+    /// [`Bm25::counted`].
+    #[must_use]
+    pub fn saturation(&self, term: &Term) -> Saturation {
+        self.scale.saturation(term)
     }
 
     /// What a term adds that hit somewhere.
@@ -73,7 +87,15 @@ impl Scale {
 
     /// What a term of inverse document frequency `idf` adds, occurring `frequency` times in `length` tokens.
     pub fn score(&self, term: &Term, frequency: f64, length: f64) -> f64 {
-        term.idf * (frequency * (self.k1 + 1.0) / (frequency + (self.fixed + self.per_token * length)))
+        self.saturation(term).score(frequency, self.damping(length))
+    }
+
+    fn saturation(&self, term: &Term) -> Saturation {
+        Saturation { scale: term.idf, gain: self.k1 + 1.0 }
+    }
+
+    fn damping(&self, length: f64) -> f64 {
+        self.fixed + self.per_token * length
     }
 
     /// What a term adds in a document; 0 if it did not hit.

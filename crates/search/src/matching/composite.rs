@@ -102,7 +102,7 @@ fn replaced(leaf: &crate::plan::Leaf, mut of_fields: KeptOfFields, view: &View) 
         Found::Kept(place.map(|place| of_fields.swap_remove(place).1).unwrap_or_default())
     });
     let found: Vec<Found> = found.collect();
-    found.iter().for_each(|found| found.for_each_document(|ordinal| documents.set(ordinal as usize)));
+    found.iter().for_each(|found| found.add_to(&mut documents));
     LeafMatch { found, documents }
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod number;
 pub(crate) mod occurrences;
 pub(crate) mod phrase;
 mod positions;
+pub(crate) mod postings;
 #[cfg(test)]
 mod tests;
 pub(crate) mod text;
@@ -25,6 +26,7 @@ use brooklet_segment::{ColumnHeader, Halt};
 use crate::partition::View;
 use crate::plan::{KeyTest, Leaf, Target, Test, Within};
 use crate::reads::Reads;
+use postings::Postings;
 use walk::Walk;
 
 /// What a leaf found in one column of a segment.
@@ -32,7 +34,7 @@ use walk::Walk;
 pub(crate) enum Found {
     /// Documents with the number of occurrences, by ordinal; and the numbers of the words that count, each with how
     /// often the term is in it.
-    Words { postings: Vec<(u32, u32)>, numbers: Vec<(u32, u32)> },
+    Words { postings: Postings, numbers: Vec<(u32, u32)> },
     /// Each occurrence: ordinal and number of its first word in the document; sorted.
     Places(Vec<(u32, u32)>),
     /// Only which documents; ascending.
@@ -64,10 +66,19 @@ impl Kept {
 }
 
 impl Found {
+    /// Puts the documents into a set.
+    pub(crate) fn add_to(&self, documents: &mut Bitmap) {
+        if let Found::Words { postings, .. } = self {
+            return postings.add_to(documents);
+        }
+        let mut filler = documents.filler();
+        self.for_each_document(|ordinal| filler.set(ordinal as usize));
+    }
+
     /// The documents, ascending; one may come several times.
     pub(crate) fn for_each_document(&self, mut each: impl FnMut(u32)) {
         match self {
-            Found::Words { postings, .. } => postings.iter().for_each(|(ordinal, _)| each(*ordinal)),
+            Found::Words { postings, .. } => postings.for_each(|ordinal, _| each(ordinal)),
             Found::Places(places) => places.iter().for_each(|(ordinal, _)| each(*ordinal)),
             Found::Documents(documents) => documents.iter().for_each(|ordinal| each(*ordinal)),
             Found::Elements(elements) => elements.iter().for_each(|(ordinal, _, _)| each(*ordinal)),
@@ -106,9 +117,7 @@ pub(crate) fn match_leaf(
     }
     let found: Vec<Found> = std::mem::take(walks).into_iter().filter_map(|walk| walk.found).collect();
     let mut documents = Bitmap::none(view.segment.header.documents as usize);
-    for of_target in &found {
-        of_target.for_each_document(|ordinal| documents.set(ordinal as usize));
-    }
+    found.iter().for_each(|of_target| of_target.add_to(&mut documents));
     documents.and(&view.alive);
     Ok(LeafMatch { found, documents })
 }

@@ -52,7 +52,7 @@ pub(crate) fn occurrences(
         }
         Found::Words { postings, numbers } => {
             let Some(column) = column else { return Ok(None) };
-            if postings.binary_search_by_key(&ordinal, |(other, _)| *other).is_err() {
+            if postings.find(ordinal, 0).is_none() {
                 return Ok(None);
             }
             let mut reader = WordReader::new(Text::of(column)?, &view.segment);

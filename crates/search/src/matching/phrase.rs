@@ -115,7 +115,7 @@ fn narrow(
         return Ok(());
     }
     let mut with_one = Bitmap::none(candidates.len());
-    postings_of(text, words, view, reads)?.iter().for_each(|(ordinal, _)| with_one.set(*ordinal as usize));
+    postings_of(text, words, view, reads)?.add_to(&mut with_one);
     candidates.and(&with_one);
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! Words and pieces of text against a text column.
 use brooklet_segment::column::dictionary::{DictionaryBlock, Entry, key_of};
-use brooklet_segment::column::text::{self, Text, read_postings};
+use brooklet_segment::column::text::{self, Text};
 use brooklet_segment::{BlockSource, ColumnHeader, Halt};
 
 use super::Found;
+use super::postings::Postings;
 use super::walk::Walk;
 use crate::partition::View;
 use crate::plan::{How, WordTest};
@@ -236,20 +237,14 @@ fn has_token_ending(value: &[u8], ending: &str) -> bool {
     brooklet_text::Tokens::new(&value).any(|token| fold(&value[token.start..token.end]))
 }
 
-/// Documents with any of the words, ascending, with the number of occurrences.
-pub(super) fn postings_of(
-    text: &Text<'_>,
-    words: &[Word],
-    view: &View,
-    reads: &mut Reads,
-) -> Result<Vec<(u32, u32)>, Halt> {
+/// Documents with any of the words, with the number of occurrences.
+pub(super) fn postings_of(text: &Text<'_>, words: &[Word], view: &View, reads: &mut Reads) -> Result<Postings, Halt> {
     let part = text.part(text::POSTINGS);
-    let rows = view.segment.header.documents;
-    let mut blocks = Vec::with_capacity(words.len());
+    let mut found = Vec::with_capacity(words.len());
     let mut missing = false;
     for word in words {
         match reads.of(&view.segment).block(part.first_block + word.entry.block) {
-            Ok(block) => blocks.push(block),
+            Ok(block) => found.push((word.entry, word.times, block)),
             Err(Halt::Missing) => missing = true,
             Err(halt) => return Err(halt),
         }
@@ -257,16 +252,5 @@ pub(super) fn postings_of(
     if missing {
         return Err(Halt::Missing);
     }
-    if let ([word], [block]) = (words, &blocks[..]) {
-        let mut postings = Vec::with_capacity(word.entry.documents as usize);
-        read_postings(block.bytes(), word.entry, rows, |ordinal, count| postings.push((ordinal, count * word.times)))?;
-        return Ok(postings);
-    }
-    let mut counts = vec![0u32; rows as usize];
-    for (word, block) in words.iter().zip(&blocks) {
-        read_postings(block.bytes(), word.entry, rows, |ordinal, count| {
-            counts[ordinal as usize] = counts[ordinal as usize].saturating_add(count * word.times);
-        })?;
-    }
-    Ok((0..rows).zip(counts).filter(|(_, count)| *count > 0).collect())
+    Ok(Postings::read(&found, view.segment.header.documents)?)
 }

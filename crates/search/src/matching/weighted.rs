@@ -79,12 +79,12 @@ fn word_hits(
         match text::match_words(column, std::slice::from_ref(&test), view, reads) {
             Ok(Found::Words { postings, numbers }) if text.several => {
                 weights.extend(numbers.iter().map(|(number, _)| (*number, *weight)));
-                candidates.extend(postings.iter().map(|(ordinal, _)| *ordinal));
+                postings.for_each(|ordinal, _| candidates.push(ordinal));
             }
             Ok(Found::Words { postings, .. }) => {
-                for (ordinal, count) in postings {
+                postings.for_each(|ordinal, count| {
                     hits.extend(std::iter::repeat_n((ordinal, *weight, 1), count as usize));
-                }
+                });
             }
             Ok(_) => {}
             Err(Halt::Missing) => missing = true,

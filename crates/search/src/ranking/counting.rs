@@ -6,6 +6,7 @@ use brooklet_segment::{BlockSource, Halt};
 use brooklet_task::Block;
 
 use super::Spot;
+use crate::matching::postings::Postings;
 use crate::reads::Reads;
 
 /// Where a target of a leaf was found last.
@@ -24,7 +25,7 @@ impl Counting {
     pub(super) fn count(
         &mut self,
         spec: &ColumnSpec,
-        postings: &[(u32, u32)],
+        postings: &Postings,
         spot: Spot<'_>,
         reads: &mut Reads,
     ) -> Result<Option<(u32, u32)>, Halt> {
@@ -39,10 +40,8 @@ impl Counting {
             return Ok(None);
         }
         let ordinal = spot.ordinal;
-        let follows = postings.get(self.next).is_some_and(|(other, _)| *other == ordinal);
-        let at = if follows { Ok(self.next) } else { postings.binary_search_by_key(&ordinal, |(other, _)| *other) };
-        let Ok(at) = at else { return Ok(None) };
-        self.next = at + 1;
+        let Some((count, next)) = postings.find(ordinal, self.next) else { return Ok(None) };
+        self.next = next;
         let part = &self.lengths.part;
         let index = part.index_of(ordinal);
         if self.held.as_ref().is_none_or(|(held, _)| *held != index) {
@@ -50,6 +49,6 @@ impl Counting {
         }
         let Some((_, block)) = &self.held else { return Ok(None) };
         let row = (ordinal - part.span_of(index).0) as usize;
-        Ok(Some((postings[at].1, self.lengths.read(index, block.bytes())?.of(row))))
+        Ok(Some((count, self.lengths.read(index, block.bytes())?.of(row))))
     }
 }

@@ -1,6 +1,9 @@
 //! bm25 of all documents of a view, a term at a time: the postings of each term are walked once, and what it adds stands
 //! in an array by document. For scores that ask nothing else of matching; bit by bit what a document at a time yields,
 //! because the terms are added in the same order.
+use std::cell::OnceCell;
+
+use brooklet_kernel::Posting;
 use brooklet_rank::features::FeatureSet;
 use brooklet_rank::features::bm25::{Bm25, Term};
 use brooklet_rank::match_data::FieldId;
@@ -12,6 +15,7 @@ use brooklet_task::Block;
 use super::binding::Kind;
 use super::{Bound, ViewMatch};
 use crate::matching::Found;
+use crate::matching::postings::Postings;
 use crate::matching::values::blocks_of;
 use crate::partition::View;
 use crate::plan::{Leaf, SchemaPlan};
@@ -88,8 +92,9 @@ impl TermScores {
         }
         let mut sums = Vec::new();
         if postings.is_some_and(|postings| postings <= documents.saturating_mul(POSTINGS_PER_DOCUMENT_MAX)) {
-            let columns = Columns::of(all.iter().flat_map(|(_, places)| places).flatten(), plan, view, reads)?;
+            let mut columns = Columns::of(all.iter().flat_map(|(_, places)| places).flatten(), plan, view, reads)?;
             for (bm25, places) in &all {
+                columns.lengths.iter_mut().for_each(|(_, lengths)| lengths.dampings = OnceCell::new());
                 let mut of_request = vec![0.0; view.segment.header.documents as usize];
                 for (term, place) in bm25.terms.iter().zip(places) {
                     if let Some(place) = place {
@@ -212,9 +217,14 @@ fn add_term(
     }
     let Some((_, lengths)) = columns.lengths.iter().find(|(spec, _)| **spec == target.spec) else { return Ok(()) };
     match found {
-        Found::Words { postings, .. } => lengths.each_with(postings, |ordinal, count, length| {
-            sums[ordinal as usize] += bm25.counted(term, count, length);
-        })?,
+        Found::Words { postings: Postings::Counted { counts, .. }, .. } => {
+            bm25.saturation(term).add_all(counts, lengths.dampings(bm25, sums.len())?, sums);
+        }
+        Found::Words { postings: Postings::Listed(listed), .. } => {
+            lengths.each_with(listed, |ordinal, count, length| {
+                sums[ordinal as usize] += bm25.counted(term, count, length);
+            })?
+        }
         Found::Places(places) => {
             for of_document in places.chunk_by(|a, b| a.0 == b.0) {
                 let ordinal = of_document[0].0;
@@ -231,22 +241,36 @@ fn add_term(
 struct Lengths {
     of: LengthPart,
     blocks: Vec<Block>,
+    dampings: OnceCell<Vec<f64>>,
 }
 
 impl Lengths {
     fn of(column: &ColumnHeader, view: &View, reads: &mut Reads) -> Result<Lengths, Halt> {
         let of = Text::of(column)?.lengths();
         let blocks = blocks_of(&of.part, view, reads)?;
-        Ok(Lengths { of, blocks })
+        Ok(Lengths { of, blocks, dampings: OnceCell::new() })
+    }
+
+    /// What the lengths of documents damp, by ordinal: found out for the first of a feature's terms that asks.
+    fn dampings(&self, bm25: &Bm25, documents: usize) -> Result<&[f64], Halt> {
+        if let Some(dampings) = self.dampings.get() {
+            return Ok(dampings);
+        }
+        let mut dampings = Vec::with_capacity(documents);
+        for (index, block) in self.blocks.iter().enumerate() {
+            self.of.read(index as u32, block.bytes())?.extend(&mut dampings, |length| bm25.damping(length));
+        }
+        dampings.resize(documents, bm25.damping(0));
+        Ok(self.dampings.get_or_init(|| dampings))
     }
 
     /// Calls `each` with ordinal, count and length of each posting.
-    fn each_with(&self, mut postings: &[(u32, u32)], mut each: impl FnMut(u32, u32, u32)) -> Result<(), Halt> {
+    fn each_with(&self, mut postings: &[Posting], mut each: impl FnMut(u32, u32, u32)) -> Result<(), Halt> {
         for (index, block) in self.blocks.iter().enumerate() {
             let (first, rows) = self.of.part.span_of(index as u32);
             let lengths = self.of.read(index as u32, block.bytes())?;
-            let (here, rest) = postings.split_at(postings.partition_point(|(ordinal, _)| *ordinal < first + rows));
-            for (ordinal, count) in here {
+            let (here, rest) = postings.split_at(postings.partition_point(|[ordinal, _]| *ordinal < first + rows));
+            for [ordinal, count] in here {
                 each(*ordinal, *count, lengths.of((ordinal - first) as usize));
             }
             postings = rest;

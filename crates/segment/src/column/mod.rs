@@ -3,6 +3,7 @@ pub mod dictionary;
 pub mod ids;
 pub mod number;
 pub mod positions;
+pub mod postings;
 pub mod stored;
 pub mod text;
 pub mod times;

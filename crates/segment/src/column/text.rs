@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use brooklet_schema::Normalizing;
 use brooklet_task::Rejection;
-use brooklet_task::bytes::{Reader, Writer};
+use brooklet_task::bytes::Writer;
 use rustc_hash::FxHashMap;
 
 use super::POINT_BLOCK_BYTES;
@@ -408,6 +408,17 @@ pub enum Lengths<'a> {
 }
 
 impl Lengths<'_> {
+    /// Appends what `each` makes of the lengths of the block's documents, in order.
+    #[inline]
+    pub fn extend<T>(&self, out: &mut Vec<T>, each: impl Fn(u32) -> T) {
+        match self {
+            Lengths::Narrow(lengths) => out.extend(lengths.iter().map(|length| each(u32::from(*length)))),
+            Lengths::Middle(lengths) => out.extend(lengths.iter().map(|length| each(u32::from(*length)))),
+            Lengths::Wide(lengths) => out.extend(lengths.iter().map(|length| each(*length))),
+            Lengths::Ends(ends) => out.extend(ends.windows(2).map(|ends| each(ends[1].saturating_sub(ends[0])))),
+        }
+    }
+
     /// The length of the block's document at `row`; 0 if there is none.
     #[inline]
     #[must_use]
@@ -431,26 +442,4 @@ pub struct Bounds<'a> {
     pub words: &'a [u32],
     /// First element of each document, and one more; empty for single values.
     pub elements: &'a [u32],
-}
-
-/// The documents with a word, in order, each with its number of occurrences.
-///
-/// # Errors
-/// If the bytes are not postings of `documents` documents below `rows`.
-pub fn read_postings(payload: &[u8], entry: Entry, rows: u32, mut each: impl FnMut(u32, u32)) -> Result<(), Rejection> {
-    let bytes = payload
-        .get(entry.offset as usize..entry.offset as usize + entry.length as usize)
-        .ok_or_else(|| Rejection::corrupt("postings reach over their block"))?;
-    let beyond = || Rejection::corrupt("postings name a document that is not there");
-    let mut ordinal = u32::MAX;
-    let mut reader = Reader::new(bytes);
-    for _ in 0..entry.documents {
-        let (distance, count) = reader.varint_pair()?;
-        ordinal = ordinal.wrapping_add(distance as u32).wrapping_add(1);
-        if ordinal >= rows {
-            return Err(beyond());
-        }
-        each(ordinal, count as u32);
-    }
-    Ok(())
 }
