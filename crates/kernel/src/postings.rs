@@ -22,9 +22,9 @@ pub fn short_postings(bytes: &[u8; POSTINGS_BYTES], before: u32, out: &mut [Post
 /// Documents that a group of pairs of a byte each reaches over at most.
 pub const SCATTERED: usize = 128 * POSTINGS;
 
-/// Puts the counts of a group as [`short_postings`] reads it where their documents are, the first of `counts` being the
-/// one behind the last that was read, and tells how many documents it reaches over. Nothing, and nothing is put down, if a
-/// byte has its top bit.
+/// Puts the counts of a group as [`short_postings`] reads it where their documents are, the first of `counts` being
+/// the one behind the last that was read, and tells how many documents it reaches over. Nothing, and nothing is put down,
+/// if a byte has its top bit.
 #[inline(always)]
 pub fn scatter_short(pairs: &[u8; POSTINGS_BYTES], counts: &mut [u8; SCATTERED]) -> Option<u32> {
     if u128::from_le_bytes(*pairs) & u128::from_le_bytes([0x80; 16]) != 0 {
@@ -40,13 +40,13 @@ pub fn scatter_short(pairs: &[u8; POSTINGS_BYTES], counts: &mut [u8; SCATTERED])
     Some(at as u32)
 }
 
-/// How often something comes in a document makes a score: `scale · (count · gain / (count + damping))`, the damping being
-/// that of the document.
+/// How often something comes in a document makes a score: `scale · (count · gain / (count + damping))`, the damping
+/// being that of the document.
 #[derive(Clone, Copy, Debug)]
 pub struct Saturation {
     /// What the fraction is multiplied with.
     pub scale: f64,
-    /// What the count is multiplied with.
+    /// What the count above the line is multiplied with.
     pub gain: f64,
 }
 

@@ -2,8 +2,9 @@
 //! documents that have them.
 //!
 //! A part of stored rows (`stored.rs`), one for each word in the order of the dictionary: the places where it stands
-//! among the words of all documents, ascending (the kernel's `distances.rs` has the bytes). Places count from the segment's first word, as bounds do: where documents end does not matter to most places, so
-//! a list is read in one go, without the word's postings.
+//! among the words of all documents, ascending (the kernel's `distances.rs` has the bytes). Places count from the
+//! segment's first word, as bounds do: where documents end does not matter to most places, so a list is read in one go,
+//! without the word's postings.
 use brooklet_kernel::Bitmap;
 use brooklet_task::Rejection;
 
