@@ -45,6 +45,31 @@ fn document(number: usize, field: &str, elements: &[Vec<u32>]) -> Document {
     Document { id: format!("id:n:t:g=a:{number:05}"), fields: vec![(field.to_owned(), value)] }
 }
 
+/// Documents to be searched in one of two fields, some of them dead.
+struct Corpus {
+    field: &'static str,
+    /// How many words there are.
+    vocabulary: usize,
+    texts: Texts,
+    view: View,
+}
+
+impl Corpus {
+    fn of(random: &mut Random, seed: usize, deployed: &Deployed) -> Corpus {
+        let field = random.one_of(&["text", "lines"]);
+        let vocabulary = if seed.is_multiple_of(50) { 70_000 } else { random.one_of(&[2, 4, 30, 1_000]) };
+        let texts = texts(random, field == "lines", vocabulary);
+        let documents: Vec<Document> =
+            texts.iter().enumerate().map(|(number, elements)| document(number, field, elements)).collect();
+        let mut view = view(deployed, &documents);
+        let mut alive = Bitmap::all(documents.len());
+        let dead = random.one_of(&[0, 3, 40]);
+        (0..documents.len()).filter(|_| dead > 0 && random.once_in(dead)).for_each(|ordinal| alive.clear(ordinal));
+        view.alive = Rc::new(alive);
+        Corpus { field, vocabulary, texts, view }
+    }
+}
+
 /// Where the phrase begins: number of the document, and of the word in it.
 fn naive(texts: &Texts, alive: &Bitmap, phrase: &[u32]) -> Vec<(u32, u32)> {
     let mut places = Vec::new();
@@ -93,16 +118,7 @@ fn lists_and_words_say_the_same() {
     let mut found_places = 0;
     for seed in 0..cases / 100 + 1 {
         let mut random = Random::new(1_000_000 + seed as u64);
-        let field = random.one_of(&["text", "lines"]);
-        let vocabulary = if seed % 50 == 0 { 70_000 } else { random.one_of(&[2, 4, 30, 1_000]) };
-        let texts = texts(&mut random, field == "lines", vocabulary);
-        let documents: Vec<Document> =
-            texts.iter().enumerate().map(|(number, elements)| document(number, field, elements)).collect();
-        let mut view = view(&deployed, &documents);
-        let mut alive = Bitmap::all(documents.len());
-        let dead = random.one_of(&[0, 3, 40]);
-        (0..documents.len()).filter(|_| dead > 0 && random.once_in(dead)).for_each(|ordinal| alive.clear(ordinal));
-        view.alive = Rc::new(alive);
+        let Corpus { field, vocabulary, view, .. } = Corpus::of(&mut random, seed, &deployed);
         let older = without_positions(&view);
         let places = |view: &View, phrase: &PhraseTest| {
             let columns = &view.segment.header.columns;
@@ -132,16 +148,7 @@ fn phrases_stand_where_a_naive_search_finds_them() {
     let mut found_places = 0;
     for seed in 0..cases / 100 + 1 {
         let mut random = Random::new(seed as u64);
-        let field = random.one_of(&["text", "lines"]);
-        let vocabulary = if seed % 50 == 0 { 70_000 } else { random.one_of(&[2, 4, 30, 1_000]) };
-        let texts = texts(&mut random, field == "lines", vocabulary);
-        let documents: Vec<Document> =
-            texts.iter().enumerate().map(|(number, elements)| document(number, field, elements)).collect();
-        let mut view = view(&deployed, &documents);
-        let mut alive = Bitmap::all(documents.len());
-        let dead = random.one_of(&[0, 3, 40]);
-        (0..documents.len()).filter(|_| dead > 0 && random.once_in(dead)).for_each(|ordinal| alive.clear(ordinal));
-        view.alive = Rc::new(alive);
+        let Corpus { field, vocabulary, texts, view } = Corpus::of(&mut random, seed, &deployed);
         for _ in 0..PHRASES_OF_DOCUMENTS {
             let words = 2 + random.below(3);
             let phrase: Vec<u32> =
