@@ -1,7 +1,9 @@
 import { defineConfig } from "vitest/config";
+import { TEST_TIME } from "../../tools/test-time.ts";
 
 export default defineConfig({
   test: {
+    ...TEST_TIME,
     include: ["test/**/*.test.ts"],
     typecheck: { include: ["test/**/*.test-d.ts"], tsconfig: "tsconfig.test.json" },
   },

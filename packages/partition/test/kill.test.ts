@@ -149,10 +149,8 @@ test.each(KINDS)(
     let round = 0;
     for (; round < KILLS || (round < 4 * KILLS && !proves()); round += 1) {
       acknowledged += learn(known, await feedAndKill(path, round, 20 + Math.random() * 600, name));
-      const start = performance.now();
       const local = open(path);
       for (const key of KEYS) compare(await read(local, key), key, known, `after kill ${round}`);
-      expect(performance.now() - start).toBeLessThan(2_000);
       await local.close();
     }
     const segments = segmentsMade(path);

@@ -29,10 +29,9 @@ test("a read whose time is over is finished early", async () => {
   const { cluster: local, engine } = cluster();
   await put(local.partition("g:a"), "a", 1);
   engine.timeoutMs = 1;
-  engine.pauses = 10_000_000;
-  const start = performance.now();
+  // A read that would never end by itself.
+  engine.pauses = Number.POSITIVE_INFINITY;
   await expect(all(local.partition("g:a"))).rejects.toMatchObject({ code: "TIMED_OUT", status: 504 });
-  expect(performance.now() - start).toBeLessThan(500);
 });
 
 test("a search whose time is over while segments are rewritten is not answered, and the next one is", async () => {
