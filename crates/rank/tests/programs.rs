@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use brooklet_document::{CellType, Dimension, Tensor, TensorType};
-use brooklet_rank::{Environment, Expression, FeatureName, FeatureSource, FeatureType, Function, Program, Value};
+use brooklet_rank::{Dialect, Environment, Expression, FeatureName, FeatureSource, FeatureType, Function, Program, Value};
 use brooklet_task::{Code, Rejection, limits};
 use proptest::prelude::*;
 
@@ -148,6 +148,12 @@ fn what_does_not_fit_is_refused_with_its_place() {
         ("if(a, attribute(v), 2)", "one type", 20),
         ("attribute(v) + attribute(m)", "differ in dimension 'x'", 15),
         ("a in [b]", "constants only", 6),
+        ("a in [1, 1 + 1]", "constants only", 9),
+        ("a in [(1)]", "constants only", 6),
+        ("a in [2] + 1", "an operator or the end expected", 9),
+        ("a in [2] in [1]", "an operator or the end expected", 9),
+        ("attribute(v) in [2]{x:1}", "an operator or the end expected", 19),
+        ("a in []", "a value expected", 6),
         ("map(a, f(x)(x + b))", "only its parameters", 16),
         ("reduce(attribute(v), sum, y)", "no dimension 'y'", 0),
         ("constant(tau)", "no constant 'tau'", 0),
@@ -159,6 +165,35 @@ fn what_does_not_fit_is_refused_with_its_place() {
         let rejection = compiled(&profile, text).expect_err(text);
         assert!(rejection.message.contains(message), "{text}: {rejection}");
         assert_eq!(rejection.span.map(|span| span.offset), Some(offset), "{text}: {rejection}");
+    }
+}
+
+#[test]
+fn membership_takes_what_binds_as_tight_as_a_comparison() {
+    // The content node leaves `&&` and `||` outside; the container takes all that stands before.
+    let profile = Profile::default();
+    let value = |text: &str, dialect: Dialect| {
+        let program = Program::compile(&Expression::parse_as(text, dialect).unwrap(), &profile).unwrap();
+        let Value::Number(value) = program.evaluate(&mut Counting::default(), &mut program.scratch()).unwrap() else {
+            panic!("{text} is a number")
+        };
+        value
+    };
+    let cases = [
+        ("1 && 2 in [2]", 1.0, 0.0),
+        ("0 && 2 in [2]", 0.0, 0.0),
+        ("0 || 2 in [1]", 0.0, 1.0),
+        ("4 || 0 * 7 in [1, 2]", 1.0, 1.0),
+        ("0 || 2 && 3 - 1 in [2]", 1.0, 0.0),
+        ("0 || 1 < 2 + 1 in [1]", 1.0, 1.0),
+        ("0 || 1 < 2 + 1 in [3]", 0.0, 0.0),
+        ("3 == 3 in [3]", 0.0, 0.0),
+        ("-2 ^ 2 + 1 in [5]", 1.0, 1.0),
+        ("!3 == 0 in [1]", 1.0, 1.0),
+    ];
+    for (text, content, container) in cases {
+        assert_eq!(value(text, Dialect::Content), content, "{text}");
+        assert_eq!(value(text, Dialect::Container), container, "{text} in the container");
     }
 }
 
@@ -330,6 +365,7 @@ fn text() -> impl Strategy<Value = String> {
             "top(A, B)",
             "switch(A) { case B: 1, default: A }",
             "A in [1, -2.5]",
+            "C in [-1, 'u']",
             "if(A, B, 3, 0.25)",
             "expand(A, y)",
             "max(A, B)",
@@ -339,7 +375,7 @@ fn text() -> impl Strategy<Value = String> {
             3 => (inner.clone(), operator, inner.clone()).prop_map(|(a, operator, b)| format!("{a} {operator} ({b})")),
             1 => (unary, inner.clone()).prop_map(|(function, a)| format!("{function}({a})")),
             3 => (tensor, inner.clone(), inner)
-                .prop_map(|(form, a, b)| form.replace('A', &format!("({a})")).replace('B', &b)),
+                .prop_map(|(form, a, b)| form.replace('C', &a).replace('A', &format!("({a})")).replace('B', &b)),
         ]
     })
 }

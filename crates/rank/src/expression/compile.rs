@@ -208,8 +208,9 @@ impl<'a> Compiler<'a> {
         let value = self.node(value)?;
         let mut constants = Vec::with_capacity(set.len());
         for element in set {
+            let is_written_out = matches!(element.kind, Kind::Number(..) | Kind::Text(_) | Kind::Boolean(_));
             match self.node(element)? {
-                Node::Number(NumberNode::Constant(constant)) => constants.push(constant),
+                Node::Number(NumberNode::Constant(constant)) if is_written_out => constants.push(constant),
                 _ => return Err(self.refuse("'in' takes constants only", element.offset)),
             }
         }

@@ -141,19 +141,13 @@ impl<'a> Parser<'a> {
         Rejection::at(Code::TooLarge, message, self.text, self.peek().start)
     }
 
-    /// An expression; `in` ends one.
+    /// An expression.
     pub(super) fn expression(&mut self) -> Parsed<Tree> {
-        self.deeper(|parser| {
-            let tree = parser.operation()?;
-            match parser.peek() {
-                token if parser.is_word(token, "in") => parser.membership(tree),
-                _ => Ok(tree),
-            }
-        })
+        self.deeper(Parser::operation)
     }
 
     /// Operands and operators: what binds tighter, or comes first and binds as tight, is put together first. Without
-    /// recursion, for the stack may be small. `^` alone associates to the right.
+    /// recursion, for the stack may be small. `^` alone associates to the right; `in` ends an expression.
     fn operation(&mut self) -> Parsed<Tree> {
         let mut operands = vec![self.unary()?];
         let mut operators: Vec<(Binary, u8)> = Vec::new();
@@ -170,6 +164,13 @@ impl<'a> Parser<'a> {
             self.next();
             operators.push((operator, binds));
             operands.push(self.unary()?);
+        }
+        if self.is_word(self.peek(), "in") {
+            while let Some((operator, _)) = operators.pop_if(|(before, _)| self.binds_before_membership(*before)) {
+                self.combine(operator, &mut operands);
+            }
+            let value = operands.pop().ok_or_else(|| self.unexpected("a value"))?;
+            operands.push(self.membership(value)?);
         }
         while let Some((operator, _)) = operators.pop() {
             self.combine(operator, &mut operands);
@@ -192,8 +193,14 @@ impl<'a> Parser<'a> {
         operands.push(Tree::new(kind, offset));
     }
 
-    /// `value in [a, b]`. It takes the last operand only, as the content node reads it, and nothing may follow.
-    fn membership(&mut self, tree: Tree) -> Parsed<Tree> {
+    /// Whether an operator before `in` belongs to the value that is looked for: on the content node all that bind as tight
+    /// as a comparison, in the container every one.
+    fn binds_before_membership(&self, operator: Binary) -> bool {
+        self.dialect == Dialect::Container || !matches!(operator, Binary::And | Binary::Or)
+    }
+
+    /// `value in [a, b]`. Nothing may follow.
+    fn membership(&mut self, value: Tree) -> Parsed<Tree> {
         self.next();
         self.expect("[")?;
         let mut set = vec![self.expression()?];
@@ -201,7 +208,8 @@ impl<'a> Parser<'a> {
             set.push(self.expression()?);
         }
         self.expect("]")?;
-        Ok(with_membership(tree, set))
+        let offset = value.offset;
+        Ok(Tree::new(Kind::In(Box::new(value), set), offset))
     }
 
     /// A primary with the signs before it. A sign before a number is part of the number.
@@ -420,18 +428,4 @@ fn negated(value: f64, text: &str) -> Kind {
         None if text == "0" => Kind::Number(0.0, text.to_owned()),
         None => Kind::Number(-value, format!("-{text}")),
     }
-}
-
-/// `tree` with its last operand tested for membership in `set`.
-fn with_membership(tree: Tree, set: Vec<Tree>) -> Tree {
-    let offset = tree.offset;
-    let kind = match tree.kind {
-        Kind::Chain(first, mut rest) => {
-            let last = rest.pop().map(|(operator, operand)| (operator, with_membership(operand, set)));
-            rest.extend(last);
-            Kind::Chain(first, rest)
-        }
-        kind => Kind::In(Box::new(Tree::new(kind, offset)), set),
-    };
-    Tree::new(kind, offset)
 }
