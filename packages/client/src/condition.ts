@@ -1,13 +1,15 @@
 /** What documents have to fulfil, as YQL. Conditions are values: they are combined, printed, and used again. */
+import { Clause } from "./clause.ts";
 import { invalidArgument } from "./error.ts";
 
-/** A condition on documents. */
-export class Condition {
-  readonly #yql: string;
-
+/**
+ * A condition on documents. `String(…)` gives its YQL. Conditions are joined by their methods: to JavaScript's `&&`, `||`
+ * and `!` each is simply true.
+ */
+export class Condition extends Clause<"condition"> {
   /** @internal Conditions are made by the fields of a schema. */
   constructor(yql: string) {
-    this.#yql = yql;
+    super("condition", yql);
   }
 
   /** This one and all the others. */
@@ -22,12 +24,7 @@ export class Condition {
 
   /** Whatever does not fulfil this one. */
   not(): Condition {
-    return new Condition(`!(${this.#yql})`);
-  }
-
-  /** The YQL. */
-  toString(): string {
-    return this.#yql;
+    return new Condition(`!(${this})`);
   }
 }
 
@@ -39,12 +36,12 @@ export const nothing: Condition = new Condition("false");
 
 /** All of these; of none, everything. */
 export function allOf(...conditions: readonly Condition[]): Condition {
-  return conditions.length === 0 ? everything : joined("and", conditions);
+  return conditions.length === 0 ? new Condition(String(everything)) : joined("and", conditions);
 }
 
 /** Any of these; of none, nothing. */
 export function anyOf(...conditions: readonly Condition[]): Condition {
-  return conditions.length === 0 ? nothing : joined("or", conditions);
+  return conditions.length === 0 ? new Condition(String(nothing)) : joined("or", conditions);
 }
 
 /** Not this one. */

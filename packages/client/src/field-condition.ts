@@ -1,8 +1,9 @@
 /** The conditions each type of field offers. A list, set or map fulfils a condition when one of its elements does. */
 
+import { clauseText } from "./clause.ts";
 import type { Position } from "./codec.ts";
 import { epochSeconds } from "./codec.ts";
-import { Condition, type Literal, literal, nothing } from "./condition.ts";
+import { anyOf, Condition, type Literal, literal } from "./condition.ts";
 import type { DataType } from "./data-type.ts";
 import { invalidArgument } from "./error.ts";
 import {
@@ -257,7 +258,7 @@ class FieldCondition {
   }
 
   in(values: readonly Literal[]): Condition {
-    return values.length === 0 ? nothing : new Condition(`${this.#path} in (${values.map(literal).join(", ")})`);
+    return values.length === 0 ? anyOf() : new Condition(`${this.#path} in (${values.map(literal).join(", ")})`);
   }
 
   lt(bound: number | Date): Condition {
@@ -353,7 +354,8 @@ function plain<Value extends Literal>(value: Value | Date): Value | number {
 function elementConditions(path: string, inside: () => object): ElementConditions<never> & IndexConditions {
   return {
     sameElement: (condition, options = {}) => {
-      const element = (condition as (element: object) => Condition)(inside());
+      const write = (): unknown => (condition as (element: object) => Condition)(inside());
+      const element = clauseText("condition", `sameElement of '${path}'`, write);
       return new Condition(`${path} contains ${annotated(`sameElement(${element})`, options)}`);
     },
     at: (index, value) => {

@@ -175,32 +175,34 @@ export class Group {
    */
   visit<S extends AnySchema, Name extends keyof S["fields"] & string = keyof S["fields"] & string>(
     schema: S,
-    options: VisitOptions<Name> = {},
+    options: VisitOptions<Name, S["fields"]> = {},
   ): AsyncGenerator<VisitedDocument<Pick<DocumentOf<S["fields"]>, Name & keyof DocumentOf<S["fields"]>>>> {
-    return visit(this.#exchange, { schema, group: this.name }, options);
+    return visit(this.#exchange, { schema, group: this.name }, options as VisitOptions);
   }
 
   /** Removes the documents that a selection selects: `removeWhere(mail, (m) => m.year.is(2019))`. */
-  removeWhere<S extends AnySchema>(
+  async removeWhere<S extends AnySchema>(
     schema: S,
     where: WriteCondition<S["fields"]>,
     options: SelectedOptions = {},
   ): Promise<SelectedSummary> {
-    return removeWhere(this.#exchange, { schema, group: this.name }, conditionText(schema, where), options);
+    const selection = conditionText(schema, where, "the selection of removeWhere");
+    return await removeWhere(this.#exchange, { schema, group: this.name }, selection, options);
   }
 
   /** Gives fields of the documents that a selection selects other values. */
-  updateWhere<S extends AnySchema>(
+  async updateWhere<S extends AnySchema>(
     schema: S,
     where: WriteCondition<S["fields"]>,
     fields: Partial<DocumentInputOf<S["fields"]>>,
     options: SelectedOptions = {},
   ): Promise<SelectedSummary> {
-    return updateWhere(this.#exchange, { schema, group: this.name }, conditionText(schema, where), fields, options);
+    const selection = conditionText(schema, where, "the selection of updateWhere");
+    return await updateWhere(this.#exchange, { schema, group: this.name }, selection, fields, options);
   }
 
   /** Searches the group. */
-  search<
+  async search<
     S extends AnySchema,
     Selected extends keyof S["fields"] & string = never,
     Profile extends S["profiles"][number] = never,
@@ -213,17 +215,18 @@ export class Group {
     SearchResult<SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>> & GroupedAnswer<S, Facets, G>
   > {
     const { signal } = options;
-    return this.run(query<S, Selected, Profile, Facets, G>(schema, options), signal === undefined ? {} : { signal });
+    const written = query<S, Selected, Profile, Facets, G>(schema, options);
+    return await this.run(written, signal === undefined ? {} : { signal });
   }
 
   /** Searches the group with YQL, for what `search` has no words for. Hits have the fields that the server chooses. */
-  searchYql<S extends AnySchema, Profile extends S["profiles"][number] = never>(
+  async searchYql<S extends AnySchema, Profile extends S["profiles"][number] = never>(
     schema: S,
     yql: string,
     options: YqlSearchOptions<S, Profile> & RequestOptions = {},
   ): Promise<SearchResult<SomeFields<S>, HitFeaturesOf<S["ranking"], Profile>>> {
     const { signal } = options;
-    return this.run(yqlQuery(schema, yql, options), signal === undefined ? {} : { signal });
+    return await this.run(yqlQuery(schema, yql, options), signal === undefined ? {} : { signal });
   }
 
   /**
@@ -307,7 +310,9 @@ export class Group {
   ): Promise<void> {
     const { condition, create, signal } = options;
     const parameters = [
-      ...(condition === undefined ? [] : [`condition=${encodeURIComponent(conditionText(schema, condition))}`]),
+      ...(condition === undefined
+        ? []
+        : [`condition=${encodeURIComponent(conditionText(schema, condition, "the condition of a write"))}`]),
       ...(create === true ? ["create=true"] : []),
     ];
     const target = this.#path(schema, id) + (parameters.length === 0 ? "" : `?${parameters.join("&")}`);

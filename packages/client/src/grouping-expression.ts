@@ -1,4 +1,5 @@
 /** Expressions and aggregations of Vespa's grouping language, with what their values are in TypeScript. */
+import { Clause } from "./clause.ts";
 import { epochSeconds } from "./codec.ts";
 import { invalidArgument, unexpectedAnswer } from "./error.ts";
 
@@ -49,13 +50,11 @@ export class GroupingField<out Value = unknown> extends GroupingExpression<Value
   }
 }
 
-/** A filter of documents, or of elements. */
-export class GroupingFilter {
-  readonly #text: string;
-
+/** A filter of documents, or of elements. `String(…)` gives its text. Filters are joined by their methods, not by `&&`. */
+export class GroupingFilter extends Clause<"filter"> {
   /** @internal */
   constructor(text: string) {
-    this.#text = text;
+    super("filter", text);
   }
 
   /** This one and the others. */
@@ -70,12 +69,7 @@ export class GroupingFilter {
 
   /** Not this one. */
   not(): GroupingFilter {
-    return new GroupingFilter(`not (${this.#text})`);
-  }
-
-  /** The text in the grouping language. */
-  toString(): string {
-    return this.#text;
+    return new GroupingFilter(`not (${this})`);
   }
 }
 

@@ -1,5 +1,6 @@
 /** Groups in groups, written with the whole grouping language, and read with the types of its expressions. */
 import type { Hit as WireHit } from "@brooklet/wire";
+import { textOfClause, withoutLeftovers } from "./clause.ts";
 import { invalidArgument, unexpectedAnswer } from "./error.ts";
 import type { Field, FieldMap, ShapeOf } from "./field.ts";
 import type { FoundDocument } from "./found-document.ts";
@@ -185,8 +186,17 @@ export function grouping<
   write: (fields: GroupingFieldsOf<S["fields"]>, language: GroupingLanguage) => GroupingDefinition<Outputs, Groups>,
 ): Grouping<Outputs, Groups> {
   const fields = Object.entries(schema.fields).map(([name, field]) => [name, groupingField(name, field)]);
-  const written = write(Object.fromEntries(fields) as GroupingFieldsOf<S["fields"]>, LANGUAGE);
-  const { output = {} as Outputs, groups = {} as Groups, first, allDocuments } = written;
+  return withoutLeftovers("a grouping", () =>
+    groupingOf(write(Object.fromEntries(fields) as GroupingFieldsOf<S["fields"]>, LANGUAGE)),
+  );
+}
+
+function groupingOf<Outputs extends OutputMap, Groups extends GroupListMap>({
+  output = {} as Outputs,
+  groups = {} as Groups,
+  first,
+  allDocuments,
+}: GroupingDefinition<Outputs, Groups>): Grouping<Outputs, Groups> {
   const parts = [...outputText(output), ...listTexts(groups)];
   if (parts.length === 0) throw invalidArgument("a grouping needs an output or groups");
   if (first !== undefined) parts.unshift(`max(${count("first", first)})`);
@@ -225,7 +235,7 @@ function listText(name: string, { by, options }: GroupList): string {
   const { max = GROUPS_DEFAULT, precision, order = [], filter, raw, output = {}, groups: inner = {} } = options;
   const orders = [order].flat();
   const body = [`group(${by})`];
-  if (filter !== undefined) body.push(`filter(${filter})`);
+  if (filter !== undefined) body.push(`filter(${textOfClause("filter", `the filter of '${name}'`, filter)})`);
   // Always said: a list inside would take over the `max` of its group's hits.
   body.push(`max(${max === Infinity ? "inf" : count("max", max)})`);
   if (precision !== undefined) body.push(`precision(${count("precision", precision)})`);

@@ -1,4 +1,5 @@
 /** The operators of the query language that stand for themselves, and the words, phrases and annotations they are made of. */
+import { Clause } from "./clause.ts";
 import { Condition, literal } from "./condition.ts";
 import { invalidArgument } from "./error.ts";
 
@@ -29,18 +30,11 @@ export interface WordOptions extends TermOptions {
   readonly part?: "prefix" | "suffix" | "substring";
 }
 
-/** A word, a phrase, or words that mean the same: what `phrase`, `near` and `equiv` are made of. */
-export class Term {
-  readonly #yql: string;
-
+/** A word, a phrase, or words that mean the same: what `phrase`, `near` and `equiv` are made of. `String(…)` gives its YQL. */
+export class Term extends Clause<"term"> {
   /** @internal Terms are made by `word`, `phrase`, `equiv` and `alternatives`. */
   constructor(yql: string) {
-    this.#yql = yql;
-  }
-
-  /** The YQL. */
-  toString(): string {
-    return this.#yql;
+    super("term", yql);
   }
 }
 

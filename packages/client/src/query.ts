@@ -1,4 +1,5 @@
 /** Writes a search as YQL and the parameters beside it. What a user typed is a parameter, never part of the YQL. */
+import { clauseText, textOfClause } from "./clause.ts";
 import type { Codec } from "./codec.ts";
 import { type Condition, everything, literal } from "./condition.ts";
 import { invalidArgument, refuseUnknown, suggestion } from "./error.ts";
@@ -400,9 +401,8 @@ function writeYql(schema: AnySchema, options: AnySearch, text: TextQuery | undef
   const relevant: string[] = [];
   if (text !== undefined) relevant.push(userInput(text));
   if (near !== undefined) relevant.push(nearestNeighbor(near, Math.max(TARGET_HITS_MIN, limit + offset)));
-  const filter = typeof where === "function" ? where(namingStrangers(schema)) : where;
   const parts = relevant.length > 1 ? [`(${relevant.join(" or ")})`] : relevant;
-  if (filter !== undefined) parts.push(String(filter));
+  if (where !== undefined) parts.push(filterText(schema, where));
   const condition = parts.length === 0 ? String(everything) : parts.join(" and ");
   const selected = fields === undefined ? "*" : [...fields, "matchfeatures", "summaryfeatures"].join(", ");
   const orders = Array.isArray(orderBy) ? (orderBy as readonly (string | SortOrder)[]) : [orderBy ?? []].flat();
@@ -413,6 +413,11 @@ function writeYql(schema: AnySchema, options: AnySearch, text: TextQuery | undef
     throw invalidArgument("continuations are those of a grouping: give it too");
   const groupings = grouped.map((text) => ` | ${text}`).join("");
   return `select ${selected} from ${schema.name} where ${condition}${order}${groupings}`;
+}
+
+function filterText(schema: AnySchema, where: Required<AnySearch>["where"]): string {
+  if (typeof where !== "function") return textOfClause("condition", "where", where);
+  return clauseText("condition", "where", () => where(namingStrangers(schema)));
 }
 
 /** The conditions of a schema's fields, where another field is an error that names it: for callers without types. */

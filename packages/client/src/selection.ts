@@ -2,18 +2,17 @@
  * What a stored document has to fulfil for a write to happen, in Vespa's document selection language. A selection is
  * written field by field, so that the type checker knows the fields, and nothing in a value can be taken for language.
  */
+import { Clause, clauseText, textOfClause } from "./clause.ts";
 import { epochSeconds } from "./codec.ts";
 import { invalidArgument } from "./error.ts";
 import type { Field, FieldMap, ShapeOf } from "./field.ts";
 import type { AnySchema } from "./schema.ts";
 
-/** Something a document fulfils or not. */
-export class Selection {
-  readonly #text: string;
-
+/** Something a document fulfils or not. `String(…)` gives its text. Selections are joined by their methods, not by `&&`. */
+export class Selection extends Clause<"selection"> {
   /** @internal Selections are made by the fields of a schema. */
   constructor(text: string) {
-    this.#text = text;
+    super("selection", text);
   }
 
   /** This one and all the others. */
@@ -28,12 +27,7 @@ export class Selection {
 
   /** Whatever does not fulfil this one. A comparison with a field that is not set is neither fulfilled nor not. */
   not(): Selection {
-    return new Selection(`not (${this.#text})`);
-  }
-
-  /** The selection as text. */
-  toString(): string {
-    return this.#text;
+    return new Selection(`not (${this})`);
   }
 }
 
@@ -142,12 +136,17 @@ class FieldSelections {
   }
 }
 
-/** The text of a condition. */
-export function conditionText<S extends AnySchema>(schema: S, condition: WriteCondition<S["fields"]>): string {
+/** The text of a condition; `place` is where it was given. */
+export function conditionText<S extends AnySchema>(
+  schema: S,
+  condition: WriteCondition<S["fields"]>,
+  place: string,
+): string {
   if (typeof condition === "string") return condition;
+  if (typeof condition !== "function") return textOfClause("selection", place, condition);
   const names = Object.keys(schema.fields);
   const fields = Object.fromEntries(names.map((name) => [name, new FieldSelections(`${schema.name}.${name}`)]));
-  return String(condition(fields as unknown as SelectionsOf<S["fields"]>));
+  return clauseText("selection", place, () => condition(fields as unknown as SelectionsOf<S["fields"]>));
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {

@@ -5,13 +5,15 @@
 import { decodeMembers } from "./codec.ts";
 import { invalidArgument, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
+import type { FieldMap } from "./field.ts";
 import type { DocumentInputOf, DocumentOf } from "./infer.ts";
 import type { AnySchema } from "./schema.ts";
+import { conditionText, type WriteCondition } from "./selection.ts";
 
 /** What to visit, and how. */
-export interface VisitOptions<Name extends string = string> {
-  /** The selection that documents must fulfil; all of them unless it is said. */
-  readonly where?: string;
+export interface VisitOptions<Name extends string = string, Fields extends FieldMap = FieldMap> {
+  /** The selection that documents must fulfil, such as `(it) => it.year.lt(2000)`; all of them unless it is said. */
+  readonly where?: WriteCondition<Fields>;
   /** The fields that are wanted; all of them unless it is said. Documents have no others then. */
   readonly fields?: readonly Name[];
   /** Documents of one answer; 500 by default. */
@@ -62,7 +64,8 @@ export async function* visit<S extends AnySchema>(
   const { schema } = set;
   const { where, fields, pageSize = PAGE_SIZE, signal } = options;
   if (!(Number.isInteger(pageSize) && pageSize > 0)) throw invalidArgument("pageSize has to be a whole number above 0");
-  const known = { wantedDocumentCount: String(pageSize), ...(where === undefined ? {} : { selection: where }) };
+  const selection = where === undefined ? {} : { selection: conditionText(schema, where, "the selection of a visit") };
+  const known = { wantedDocumentCount: String(pageSize), ...selection };
   const chosen = fields === undefined ? {} : { fieldSet: `${schema.name}:${fields.join(",")}` };
   const prefix = `id:${schema.namespace}:${schema.name}:g=${set.group}:`;
   for await (const { documents = [] } of pages(exchangeOptions, "GET", set, { ...known, ...chosen }, signal)) {
