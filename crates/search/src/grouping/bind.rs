@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use brooklet_document::DataType;
 use brooklet_query::grouping::What;
-use brooklet_query::grouping::tree::{Bucket, Expression, Filter, Function, Kind, MapKey, Number, Path};
+use brooklet_query::grouping::tree::{Bucket, Expression, Function, Kind, MapKey, Number, Path};
 use brooklet_segment::layout::ColumnKind;
 use brooklet_task::{Code, Rejection, Span, limits};
-use brooklet_text::Pattern;
 
 use super::datum::Datum;
+use super::filter::{BoundFilter, failures};
 use super::inputs::{From, InputSpec, Step};
 use super::program::{Node, Program, Type, operator};
 use super::template::{ListTemplate, Template};
@@ -24,6 +24,8 @@ pub(crate) struct BoundGrouping {
     pub(crate) tables: Vec<BoundTable>,
     /// Whether ids of documents are asked for.
     pub(crate) with_ids: bool,
+    /// Why documents are in no group though the request fits the schema.
+    pub(crate) failures: Vec<String>,
 }
 
 /// What is evaluated for the documents of every group of a table.
@@ -67,17 +69,6 @@ impl Classifier {
     }
 }
 
-/// A bound filter.
-#[derive(Clone, Debug)]
-pub(crate) enum BoundFilter {
-    Regex(Rc<Pattern>, Program),
-    Range { low: f64, high: f64, of: Program, with_low: bool, with_high: bool },
-    IsTrue(Program),
-    Not(Box<BoundFilter>),
-    And(Vec<BoundFilter>),
-    Or(Vec<BoundFilter>),
-}
-
 /// Why a request cannot be bound.
 pub(crate) enum Fault {
     /// To this schema; the rest is answered.
@@ -86,7 +77,7 @@ pub(crate) enum Fault {
     Refused(Rejection),
 }
 
-type Bind<T> = Result<T, Fault>;
+pub(super) type Bind<T> = Result<T, Fault>;
 
 /// Binds a request. `text` is what it was parsed from.
 pub(crate) fn bind(templates: &[Template], schema: &DeployedSchema, text: &str, now: i64) -> Bind<BoundGrouping> {
@@ -110,6 +101,7 @@ pub(crate) fn bind(templates: &[Template], schema: &DeployedSchema, text: &str, 
     let with_ids = programs(&bound).any(|program| program.node.holds(&is_id));
     bound.with_ids = with_ids;
     go_along(&mut bound);
+    bound.failures = failures(&bound);
     Ok(bound)
 }
 
@@ -138,18 +130,6 @@ fn programs(bound: &BoundGrouping) -> impl Iterator<Item = &Program> {
         });
         table.totals.iter().flatten().chain(lists)
     })
-}
-
-impl BoundFilter {
-    fn programs<'a>(&'a self, found: &mut Vec<&'a Program>) {
-        match self {
-            BoundFilter::Regex(_, of) | BoundFilter::IsTrue(of) | BoundFilter::Range { of, .. } => found.push(of),
-            BoundFilter::Not(of) => of.programs(found),
-            BoundFilter::And(filters) | BoundFilter::Or(filters) => {
-                filters.iter().for_each(|filter| filter.programs(found));
-            }
-        }
-    }
 }
 
 /// Finds out, once all inputs are known, which lists go through a field element by element.
@@ -184,7 +164,7 @@ enum Leaves<'a> {
     Totals(&'a Template, &'a [Type]),
 }
 
-struct Binder<'a> {
+pub(super) struct Binder<'a> {
     leaves: Leaves<'a>,
     text: &'a str,
     now: i64,
@@ -197,7 +177,7 @@ impl Binder<'_> {
         Fault::Unfit(format!("{message} (line {}, column {})", span.line, span.column))
     }
 
-    fn refuse(&self, of: &Expression, code: Code, message: String) -> Fault {
+    pub(super) fn refuse(&self, of: &Expression, code: Code, message: String) -> Fault {
         Fault::Refused(Rejection::at(code, message, self.text, of.place.start))
     }
 
@@ -234,38 +214,6 @@ impl Binder<'_> {
         }
     }
 
-    fn filter(&mut self, filter: &Filter) -> Bind<BoundFilter> {
-        let mut all = |filters: &[Filter]| filters.iter().map(|filter| self.filter(filter)).collect::<Bind<_>>();
-        Ok(match filter {
-            Filter::And(filters) => BoundFilter::And(all(filters)?),
-            Filter::Or(filters) => BoundFilter::Or(all(filters)?),
-            Filter::Not(filter) => BoundFilter::Not(Box::new(self.filter(filter)?)),
-            Filter::IsTrue(of) => BoundFilter::IsTrue(self.program(of)?),
-            Filter::Regex(pattern, of) => BoundFilter::Regex(Rc::new(self.regex(pattern, of)?), self.program(of)?),
-            Filter::Range { low, high, of, with_low, with_high } => {
-                let number = |number: &Number| match number {
-                    Number::Long(value) => *value as f64,
-                    Number::Double(value) => *value,
-                };
-                let (low, high, of) = (number(low), number(high), self.program(of)?);
-                BoundFilter::Range { low, high, of, with_low: *with_low, with_high: *with_high }
-            }
-        })
-    }
-
-    fn regex(&self, pattern: &str, of: &Expression) -> Bind<Pattern> {
-        if pattern.len() > limits::PATTERN_BYTES {
-            let message = format!("A pattern of a filter is longer than {} bytes", limits::PATTERN_BYTES);
-            return Err(self.refuse(of, Code::BadRequest, message));
-        }
-        // It must match the whole text; by itself it is compiled for the place of a fault.
-        let compiled = Pattern::new(pattern, true).and_then(|_| Pattern::new(&format!(r"\A(?:{pattern})\z"), true));
-        compiled.map_err(|fault| {
-            let message = format!("Invalid regex pattern: {} ({fault})", Rejection::quote(pattern));
-            self.refuse(of, Code::BadRequest, message)
-        })
-    }
-
     /// Requires numbers.
     fn numbers(&self, programs: &[Program], of: &Expression) -> Bind<()> {
         match programs.iter().all(|program| program.of.is_number()) {
@@ -274,7 +222,7 @@ impl Binder<'_> {
         }
     }
 
-    fn program(&mut self, of: &Expression) -> Bind<Program> {
+    pub(super) fn program(&mut self, of: &Expression) -> Bind<Program> {
         let single = |node: Node, of: Type| Program { node, of, several: false };
         Ok(match &of.kind {
             Kind::Number(Number::Long(value)) => single(Node::Constant(Datum::Long(*value)), Type::Long),
@@ -289,7 +237,7 @@ impl Binder<'_> {
             Kind::Md5(inner, bits) => {
                 let bytes = (bits.clamp(&0, &128).unsigned_abs() as usize).div_ceil(8);
                 let inner = self.binary(inner)?;
-                Program { node: Node::Md5(bytes, Box::new(inner.node)), of: Type::Raw, several: inner.several }
+                single(Node::Md5(bytes, Box::new(inner.node)), Type::Raw)
             }
             Kind::XorBit(inner, bits) => {
                 let bytes = bits.unsigned_abs() as usize / 8 + usize::from(bits % 8 != 0);
@@ -298,7 +246,7 @@ impl Binder<'_> {
                     return Err(self.refuse(of, Code::BadRequest, message));
                 }
                 let inner = self.binary(inner)?;
-                Program { node: Node::XorBits(bytes, Box::new(inner.node)), of: Type::Raw, several: inner.several }
+                single(Node::XorBits(bytes, Box::new(inner.node)), Type::Raw)
             }
             Kind::ArrayAt(path, index) => {
                 let (values, index) = (self.field(path, of)?, self.program(index)?);
@@ -343,22 +291,24 @@ impl Binder<'_> {
         Ok(Program { node: make(Box::new(inner.node)), of: to.unwrap_or(inner.of), several: inner.several })
     }
 
-    /// An expression whose binary form is asked for: a field of whole numbers has the width of its type.
+    /// An expression whose binary form is asked for: the whole numbers of a field have the width of its type, what is
+    /// calculated has eight bytes.
     fn binary(&mut self, of: &Expression) -> Bind<Program> {
         let program = self.program(of)?;
-        Ok(match program.node {
-            Node::Input(index) if program.of == Type::Long => {
-                match self.bound.inputs.get(index).map(|input| input.bytes) {
-                    Some(bytes) if bytes < 8 => Program {
-                        node: Node::Narrow(bytes, Box::new(program.node)),
-                        of: Type::Raw,
-                        several: program.several,
-                    },
-                    _ => program,
-                }
-            }
-            _ => program,
-        })
+        let bytes = self.width(&program.node);
+        if program.of != Type::Long || bytes >= 8 {
+            return Ok(program);
+        }
+        Ok(Program { node: Node::Narrow(bytes, Box::new(program.node)), of: Type::Raw, several: program.several })
+    }
+
+    /// Bytes of a whole number that a node yields.
+    fn width(&self, node: &Node) -> usize {
+        match node {
+            Node::Input(index) => self.bound.inputs.get(*index).map_or(8, |input| input.bytes),
+            Node::Sort(of) | Node::Reverse(of) | Node::At(of, _) => self.width(of),
+            _ => 8,
+        }
     }
 
     fn call(&mut self, function: Function, arguments: &[Expression], of: &Expression) -> Bind<Program> {
@@ -391,11 +341,11 @@ impl Binder<'_> {
         let raw = function == Function::Cat;
         let argument = |argument| if raw { self.binary(argument) } else { self.program(argument) };
         let programs = arguments.iter().map(argument).collect::<Bind<Vec<_>>>()?;
-        let several = programs.iter().any(|program| program.several);
+        let is_text = matches!(function, Function::StrCat | Function::Cat);
+        let several = !is_text && programs.iter().any(|program| program.several);
         let texts = programs.iter().all(|program| !program.of.is_number());
         let double = programs.iter().any(|program| program.of == Type::Double);
         let of_first = programs[0].of;
-        let is_text = matches!(function, Function::StrCat | Function::Cat);
         let extreme = matches!(function, Function::Min | Function::Max) && texts;
         if !is_text && !extreme {
             self.numbers(&programs, of)?;

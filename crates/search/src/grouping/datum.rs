@@ -48,6 +48,11 @@ impl Datum {
         }
     }
 
+    /// Whether it is added up in whole numbers; all else, texts too, is added up as doubles.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self, Datum::Bool(_) | Datum::Long(_))
+    }
+
     /// Number with a fraction.
     pub(crate) fn double(&self) -> f64 {
         match self {

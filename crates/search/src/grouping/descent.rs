@@ -7,10 +7,11 @@ use brooklet_task::{Code, Rejection, limits};
 use brooklet_text::Pattern;
 
 use super::PlannedGrouping;
-use super::bind::{BoundFilter, BoundGrouping, BoundList, Classifier};
+use super::bind::{BoundGrouping, BoundList, Classifier};
 use super::classify::{code_of, key_of};
 use super::columns::{Column, Elements, elements_of};
 use super::datum::Datum;
+use super::filter::BoundFilter;
 use super::firsts::{First, classes};
 use super::groups::{Groups, HeldHit};
 use super::inputs::{Inputs, Selection};
@@ -403,32 +404,27 @@ fn plain_input(by: &Classifier) -> Option<usize> {
     }
 }
 
-/// Whether a filter holds; of several values one is enough.
+/// Whether a document goes on: its filter holds, and could be asked.
 fn passes(filter: &BoundFilter, document: &Document<'_>) -> Result<bool, Rejection> {
+    Ok(answer(filter, document)? == Some(true))
+}
+
+/// Whether a filter holds; of several values one is enough. Nothing if it cannot be asked of this value: then the document
+/// is in no group, whatever stands around the filter that failed.
+fn answer(filter: &BoundFilter, document: &Document<'_>) -> Result<Option<bool>, Rejection> {
     let any = |node: &Node, holds: &dyn Fn(&Datum) -> bool| node.value(document).elements().iter().any(holds);
-    Ok(match filter {
-        BoundFilter::And(filters) => {
-            for filter in filters {
-                if !passes(filter, document)? {
-                    return Ok(false);
-                }
-            }
-            true
-        }
-        BoundFilter::Or(filters) => {
-            for filter in filters {
-                if passes(filter, document)? {
-                    return Ok(true);
-                }
-            }
-            false
-        }
-        BoundFilter::Not(filter) => !passes(filter, document)?,
-        BoundFilter::IsTrue(of) => any(&of.node, &|value| value.double() != 0.0),
+    Ok(Some(match filter {
+        BoundFilter::And(filters) => return first(filters, false, document),
+        BoundFilter::Or(filters) => return first(filters, true, document),
+        BoundFilter::Not(filter) => return Ok(answer(filter, document)?.map(|holds| !holds)),
+        BoundFilter::IsTrue(of) => match of.node.value(document) {
+            Datum::Bool(flag) => flag,
+            _ => return Ok(None),
+        },
         BoundFilter::Regex(pattern, of) => {
             for value in of.node.value(document).elements() {
                 if is_in(pattern, value)? {
-                    return Ok(true);
+                    return Ok(Some(true));
                 }
             }
             false
@@ -438,7 +434,18 @@ fn passes(filter: &BoundFilter, document: &Document<'_>) -> Result<bool, Rejecti
             let above = if *with_low { value >= *low } else { value > *low };
             above && if *with_high { value <= *high } else { value < *high }
         }),
-    })
+    }))
+}
+
+/// The answer of the first filter that says `decisive` or cannot be asked; the opposite if none does.
+fn first(filters: &[BoundFilter], decisive: bool, document: &Document<'_>) -> Result<Option<bool>, Rejection> {
+    for filter in filters {
+        let said = answer(filter, document)?;
+        if said != Some(!decisive) {
+            return Ok(said);
+        }
+    }
+    Ok(Some(!decisive))
 }
 
 fn is_in(pattern: &Pattern, value: &Datum) -> Result<bool, Rejection> {

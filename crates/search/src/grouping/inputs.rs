@@ -258,9 +258,9 @@ fn extract(value: Option<&Value>, steps: &[Step], spec: &InputSpec) -> Datum {
     if spec.several || steps.last() == Some(&Step::Place) {
         return Datum::several(found);
     }
-    // A key that a map does not have yields nothing at all.
-    let instead = if keyed { Datum::Nothing } else { default_of(spec.of) };
-    found.into_iter().next().unwrap_or(instead)
+    // A key that a map does not have yields no value: as many as an empty array.
+    let instead = || if keyed { Datum::several(Vec::new()) } else { default_of(spec.of) };
+    found.into_iter().next().unwrap_or_else(instead)
 }
 
 fn collect(value: &Value, steps: &[Step], of: Type, found: &mut Vec<Datum>) {

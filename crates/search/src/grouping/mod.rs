@@ -12,6 +12,7 @@ mod continuation;
 mod datum;
 mod descent;
 mod exact_sum;
+mod filter;
 mod firsts;
 mod groups;
 mod index;

@@ -76,7 +76,13 @@ pub(crate) fn plan(
                 unfit(number, "You cannot collect hits with an all aggregator yet.", issues)
             } else {
                 match bind(&planned_request.templates, schema, &request.text, now) {
-                    Ok(bound) => Some(bound),
+                    Ok(bound) => {
+                        for failure in &bound.failures {
+                            let message = format!("Grouping number {number} leaves out documents: {failure}");
+                            issues.report(Code::ErrorInReply, message);
+                        }
+                        Some(bound)
+                    }
                     Err(Fault::Unfit(message)) => unfit(number, &message, issues),
                     Err(Fault::Refused(rejection)) => return Err(rejection),
                 }

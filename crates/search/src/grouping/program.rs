@@ -21,6 +21,17 @@ pub(crate) enum Type {
 }
 
 impl Type {
+    /// Its name in a schema.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Type::Bool => "bool",
+            Type::Long => "long",
+            Type::Double => "double",
+            Type::Text => "string",
+            Type::Raw => "raw",
+        }
+    }
+
     /// Whether it is a number (bool is, as 0 or 1).
     pub(crate) fn is_number(self) -> bool {
         matches!(self, Type::Bool | Type::Long | Type::Double)
@@ -53,6 +64,7 @@ pub(crate) enum Node {
     Extreme(bool, Vec<Node>),
     Math(Math, Vec<Node>),
     Time(Time, Box<Node>),
+    /// All elements of all arguments, one after the other: as texts, or in their binary form.
     Join(Vec<Node>, bool),
     Length(Box<Node>),
     ToDouble(Box<Node>),
@@ -118,7 +130,16 @@ impl Node {
                 &Datum::clone,
             ),
             Node::Join(arguments, raw) => {
-                joined(arguments, of, &|a, b| join(a, b, *raw), &|value| converted(value, *raw))
+                let mut bytes = Vec::new();
+                for argument in arguments {
+                    let value = argument.value(of);
+                    if *raw {
+                        value.binary(&mut bytes);
+                    } else {
+                        value.elements().iter().for_each(|element| bytes.extend_from_slice(&element.bytes()));
+                    }
+                }
+                if *raw { Datum::Raw(Rc::from(bytes)) } else { Datum::Text(Rc::from(bytes)) }
             }
             Node::Size(value) => match value.value(of) {
                 Datum::Several(values) => Datum::Long(values.len() as i64),
@@ -165,19 +186,23 @@ impl Node {
                 each(&value.value(of), &|value| Datum::Long(numeric::on_curve(value.long(), *latitude)))
             }
             Node::Collate(collation, value) => each(&value.value(of), &|value| {
-                Datum::Raw(Rc::from(collation.key(&String::from_utf8_lossy(&value.bytes()))))
+                let mut key = collation.key(&String::from_utf8_lossy(&value.bytes()));
+                // As ICU closes a key: ids and lengths have this byte too.
+                key.push(0);
+                Datum::Raw(Rc::from(key))
             }),
-            Node::Md5(bytes, value) => each(&value.value(of), &|value| {
-                let mut binary = Vec::new();
-                value.binary(&mut binary);
-                Datum::Raw(Rc::from(&md5(&binary)[..*bytes]))
-            }),
-            Node::XorBits(bytes, value) => each(&value.value(of), &|value| {
-                let (mut binary, mut out) = (Vec::new(), vec![0; *bytes]);
-                value.binary(&mut binary);
-                binary.chunks(*bytes).for_each(|part| out.iter_mut().zip(part).for_each(|(out, byte)| *out ^= byte));
+            Node::Md5(bytes, value) => Datum::Raw(Rc::from(&md5(&binary(&value.value(of)))[..*bytes])),
+            Node::XorBits(bytes, value) => {
+                let (binary, mut out) = (binary(&value.value(of)), vec![0; *bytes]);
+                let mut whole = binary.chunks_exact(*bytes);
+                for part in &mut whole {
+                    out.iter_mut().zip(part).for_each(|(out, byte)| *out ^= byte);
+                }
+                // What is left over takes the place of the first bytes: the content node does not join it in.
+                let rest = whole.remainder();
+                out[..rest.len()].copy_from_slice(rest);
                 Datum::Raw(Rc::from(out))
-            }),
+            }
             _ => Datum::Nothing,
         }
     }
@@ -284,19 +309,11 @@ fn element(values: &Datum, index: i64) -> Datum {
     values.get(usize::try_from(index).unwrap_or(0).min(last)).cloned().unwrap_or(Datum::Nothing)
 }
 
-/// A value as bytes: its text, or its binary form.
-fn converted(value: &Datum, raw: bool) -> Datum {
-    if !raw {
-        return Datum::Text(value.bytes());
-    }
+/// The binary form of a value; of several that of each, one after the other.
+fn binary(value: &Datum) -> Vec<u8> {
     let mut bytes = Vec::new();
     value.binary(&mut bytes);
-    Datum::Raw(Rc::from(bytes))
-}
-
-fn join(a: &Datum, b: &Datum, raw: bool) -> Datum {
-    let bytes: Rc<[u8]> = Rc::from([&a.bytes()[..], &b.bytes()[..]].concat());
-    if raw { Datum::Raw(bytes) } else { Datum::Text(bytes) }
+    bytes
 }
 
 /// Without the prefix that an answer or a forwarded mail has: `Re: `, `RE: `, `Fw: `, `Fwd: ` and their like.

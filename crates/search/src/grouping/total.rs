@@ -48,18 +48,16 @@ impl State {
     #[inline]
     fn add_one(&mut self, value: &Datum) {
         match self {
-            State::Longs(sum) => match value {
-                Datum::Double(value) => {
-                    // The first of a type with fractions; all of one expression have it, so nothing was added before.
-                    let mut doubles = Box::<ExactSum>::default();
-                    if *sum != 0 {
-                        doubles.add(*sum as f64);
-                    }
-                    doubles.add(*value);
-                    *self = State::Doubles(doubles);
+            State::Longs(sum) if value.is_whole() => *sum = sum.wrapping_add(value.long()),
+            State::Longs(sum) => {
+                // The first of a type with fractions; all of one expression have it, so nothing was added before.
+                let mut doubles = Box::<ExactSum>::default();
+                if *sum != 0 {
+                    doubles.add(*sum as f64);
                 }
-                value => *sum = sum.wrapping_add(value.long()),
-            },
+                doubles.add(value.double());
+                *self = State::Doubles(doubles);
+            }
             State::Doubles(sum) => sum.add(value.double()),
             State::Mean { longs, doubles, count } => {
                 *count += 1;

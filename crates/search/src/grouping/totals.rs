@@ -156,5 +156,5 @@ impl Totals {
 }
 
 fn has_fractions(value: &Datum) -> bool {
-    value.elements().iter().any(|element| matches!(element, Datum::Double(_)))
+    !value.elements().iter().all(Datum::is_whole)
 }
