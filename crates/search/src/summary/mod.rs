@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use brooklet_document::json::{MapFormat, Render, nearest_name, render_tensor, render_value};
-use brooklet_document::{Document, Format, Value, ValueWriter};
+use brooklet_document::{DataType, Document, Format, Value, ValueWriter};
 use brooklet_rank::{Program, Value as Feature};
 use brooklet_schema::{Field, MatchMode, Normalizing, Schema, SummaryClass, SummaryField, SummaryTransform};
 use brooklet_segment::layout::ColumnSpec;
@@ -105,6 +105,7 @@ enum How {
 pub(crate) struct Summarizer {
     presentation: Presentation,
     fields: Vec<ShownField>,
+    /// Whether the name of the schema is shown: in every class, and of a field list if it is there.
     with_type: bool,
     /// The default class shows the id without declaring it.
     with_id: bool,
@@ -131,16 +132,14 @@ impl Summarizer {
 
     /// That of the request: its class, or the fields it lists.
     pub(crate) fn new(plan: &Plan, of: &SchemaPlan, now: i64) -> Result<Summarizer, Rejection> {
-        Summarizer::of(plan, of, &of.summary_class, &plan.fields, now)
+        Summarizer::of_class(plan, of, &of.summary_class, now)
     }
 
-    /// That of a class.
-    pub(crate) fn of_class(plan: &Plan, of: &SchemaPlan, class: &str, now: i64) -> Result<Summarizer, Rejection> {
-        Summarizer::of(plan, of, class, &[], now)
-    }
-
-    fn of(plan: &Plan, of: &SchemaPlan, name: &str, named: &[String], now: i64) -> Result<Summarizer, Rejection> {
+    /// That of a class. A field list holds for every hit, also for grouped ones of a class of their own. It leaves match
+    /// features alone, which come with the hit; all other features come with the summary.
+    pub(crate) fn of_class(plan: &Plan, of: &SchemaPlan, name: &str, now: i64) -> Result<Summarizer, Rejection> {
         let schema = &of.schema.schema;
+        let named = &plan.fields[..];
         let class = schema.summary_class(name);
         let listed = |name: &str| named.is_empty() || named.iter().any(|field| field == name);
         let fields = shown_fields(of, class, named);
@@ -149,11 +148,11 @@ impl Summarizer {
         Ok(Summarizer {
             presentation: plan.presentation.clone(),
             fields: fields.into_iter().map(|field| shown_field(field, plan, of)).collect(),
-            with_type: if named.is_empty() { name == "default" } else { listed("sddocname") },
+            with_type: listed("sddocname"),
             with_id: named.is_empty()
                 && name == "default"
                 && class.is_none_or(|class| class.field("documentid").is_none()),
-            match_features: !of.profile.match_features.is_empty() && listed("matchfeatures"),
+            match_features: !of.profile.match_features.is_empty(),
             summary_features: !of.profile.summary_features.is_empty()
                 && if named.is_empty() { !omits } else { listed("summaryfeatures") },
             listing: lists.then(|| listing(of, now)).transpose()?,
@@ -356,17 +355,30 @@ fn texts_of<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
     }
 }
 
-/// The fields of a class. The default one also has those that are declared in any other (query-api, summaries).
+/// The fields of a class. The default one also has what others define under another name, unless that is the value of
+/// an attribute or a list of tokens (query-api §3).
 fn fields_of(schema: &Schema, class: &SummaryClass) -> Vec<SummaryField> {
     let mut fields = class.fields.clone();
     if class.name == "default" {
         for field in schema.summary_classes.iter().flat_map(|other| &other.fields) {
-            if field.name != "documentid" && fields.iter().all(|known| known.name != field.name) {
+            let left_out = field.name == "documentid"
+                || field.transform == SummaryTransform::Tokens
+                || is_attribute(schema, field)
+                || fields.iter().any(|known| known.name == field.name);
+            if !left_out {
                 fields.push(field.clone());
             }
         }
     }
     fields
+}
+
+/// Whether a summary field shows nothing but the value of an attribute, or of a struct all of whose parts are attributes.
+fn is_attribute(schema: &Schema, field: &SummaryField) -> bool {
+    let [source] = &field.sources[..] else { return false };
+    let Some(source) = schema.field(source).filter(|_| field.transform == SummaryTransform::Full) else { return false };
+    let mut plain = source.parts.iter().filter(|part| !matches!(part.data_type, DataType::Struct(_))).peekable();
+    source.indexing.attribute || plain.peek().is_some() && plain.all(|part| part.indexing.attribute)
 }
 
 /// The summary field a name in a field list means: that of the class, else of any class, else the field itself.
