@@ -45,10 +45,7 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) ->
         let given = (properties, &embeddings, &models, now);
         schemas.push(for_schema(schema, &query, sole, given, significance, &mut issues)?);
     }
-    let timeout_ms = match query.timeout_ms {
-        Some(timeout_ms) => timeout_ms.min(limits::TIMEOUT_MAX_MS),
-        None => properties.timeout_ms()?.unwrap_or_else(|| default_timeout(deployed, &schemas)),
-    };
+    let timeout_ms = timeout_ms(deployed, &query, &searched, properties)?;
     let sorting = match properties.value("ranking.sorting") {
         _ if !query.order_by.is_empty() => query.order_by.clone(),
         Some(sorting) if !sorting.trim().is_empty() => brooklet_query::parse_sorting(sorting)?,
@@ -136,9 +133,24 @@ fn traced(properties: &Properties, schemas: &[SchemaPlan], (hits, offset): (usiz
     messages
 }
 
-fn default_timeout(deployed: &Deployed, schemas: &[SchemaPlan]) -> u32 {
-    let of_cluster = schemas.iter().filter_map(|plan| deployed.application.cluster_of(&plan.schema.schema.name));
-    of_cluster.filter_map(|cluster| cluster.query_timeout_ms).next().unwrap_or(limits::TIMEOUT_MS)
+/// Milliseconds a request may take, before it is compiled: what has to be had first counts too.
+pub(crate) fn timeout_of(deployed: &Deployed, properties: &Properties) -> Result<u32, Rejection> {
+    let query = parse(deployed, properties)?;
+    timeout_ms(deployed, &query, &searched(deployed, &query, properties)?, properties)
+}
+
+fn timeout_ms(
+    deployed: &Deployed,
+    query: &Query,
+    searched: &[Rc<DeployedSchema>],
+    properties: &Properties,
+) -> Result<u32, Rejection> {
+    if let Some(timeout_ms) = query.timeout_ms {
+        return Ok(timeout_ms.min(limits::TIMEOUT_MAX_MS));
+    }
+    let mut of_clusters = searched.iter().filter_map(|of| deployed.application.cluster_of(&of.schema.name));
+    let by_cluster = of_clusters.find_map(|cluster| cluster.query_timeout_ms);
+    Ok(properties.timeout_ms()?.or(by_cluster).unwrap_or(limits::TIMEOUT_MS))
 }
 
 /// Parameters that would change the answer and do nothing here are refused, not ignored.

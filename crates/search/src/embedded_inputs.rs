@@ -11,6 +11,7 @@ use brooklet_schema::InputType;
 use brooklet_task::bytes::Reader;
 use brooklet_task::{Code, Rejection, limits};
 
+use crate::compile::timeout_of;
 use crate::deployed::Deployed;
 use crate::embed_call::{EmbedCall, EmbedText};
 use crate::request::Properties;
@@ -18,15 +19,19 @@ use crate::request::Properties;
 /// The parameter with the embeddings, in the form of docs/abi.md, as base64.
 const EMBEDDINGS: &str = "brooklet.embeddings";
 
-/// The texts a query wants embedded, as the host reads them (docs/abi.md, embeddings). A query that is refused wants none:
-/// its search says why.
+/// The texts a query wants embedded, as the host reads them (docs/abi.md, embeddings), and the milliseconds the query may
+/// take, embedding included. A query that is refused wants none: its search says why.
 ///
 /// # Errors
 /// If the request is cut short.
-pub fn query_embeddings(deployed: &Deployed, request: &[u8]) -> Result<Vec<u8>, Rejection> {
+pub fn query_embeddings(deployed: &Deployed, request: &[u8]) -> Result<(Vec<u8>, u32), Rejection> {
     let asked = Properties::from_request(deployed, &mut Reader::new(request))?;
-    let wanted = asked.properties.and_then(|properties| wanted(deployed, &properties));
-    Ok(write_wanted(&wanted.unwrap_or_default()))
+    let wanted = asked.properties.and_then(|properties| {
+        let wanted = wanted(deployed, &properties)?;
+        let timeout_ms = if wanted.is_empty() { 0 } else { timeout_of(deployed, &properties)?.max(1) };
+        Ok((write_wanted(&wanted), timeout_ms))
+    });
+    Ok(wanted.unwrap_or_else(|_| (write_wanted(&[]), 0)))
 }
 
 /// The embeddings that came with a request.

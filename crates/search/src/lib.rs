@@ -23,6 +23,7 @@ mod grouping;
 mod inputs;
 mod known_parameters;
 mod lane;
+mod late;
 mod listing;
 mod lookup;
 mod matching;

@@ -13,6 +13,7 @@ use crate::compile::compile;
 use crate::deployed::Deployed;
 use crate::grouping::Grouping;
 use crate::lane::Floor;
+use crate::late::{self, Progress};
 use crate::model_runs::WantedRuns;
 use crate::partial::Partial;
 use crate::plan::Plan;
@@ -44,7 +45,7 @@ pub fn scope(deployed: &Deployed, request: &[u8]) -> Result<Vec<u8>, Rejection> 
         }
         Ok((scope, timeout_ms)) => {
             scope.write(&mut writer);
-            writer.u32(timeout_ms.max(1));
+            writer.u32(timeout_ms);
         }
     }
     Ok(writer.finish())
@@ -150,6 +151,12 @@ impl Task for Merge {
             writer.bytes(&floor.finish());
             writer.bytes(&self.merged.encode());
             return Ok(writer.finish());
+        }
+        // Of nothing: it was not begun.
+        let is_begun = self.merged.partitions + self.merged.damaged > 0 || self.merged.refusal.is_some();
+        let progress = if is_begun { Progress::Done } else { Progress::Waiting };
+        if late::is_over(&plan, self.elapsed_ms) && self.merged.refusal.is_none() {
+            self.merged.refusal = late::refusal(&plan, self.elapsed_ms, progress);
         }
         if self.merged.grouping.is_empty() {
             // Nobody was searched: there are no groups, and every request has its root.

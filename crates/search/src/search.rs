@@ -1,6 +1,7 @@
 //! Searching one partition: compile, load it, run the plan over each schema, order, summarise. What is found becomes the
 //! answer if no other partition is addressed, and a partial result if others are.
 mod lacking;
+mod timing;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -84,6 +85,7 @@ pub struct Search {
     about: About,
     found: Partial,
     elapsed_ms: f64,
+    has_begun: bool,
 }
 
 impl Search {
@@ -168,14 +170,8 @@ impl Search {
             about: About::default(),
             found: Partial { application, clock, issues, partitions: 1, ..Partial::default() },
             elapsed_ms: 0.0,
+            has_begun: false,
         })
-    }
-
-    /// Milliseconds the request may take; 0 if it was refused and takes none.
-    #[must_use]
-    pub fn timeout_ms(&self) -> u32 {
-        // A timeout of nothing is over at once; 0 would mean none.
-        self.plan.as_ref().map_or(0, |plan| plan.timeout_ms.max(1))
     }
 
     /// The views of a schema's documents.
@@ -402,6 +398,9 @@ impl Search {
 
 impl Task for Search {
     fn wants(&mut self) -> Result<Want, Rejection> {
+        if !self.begins() {
+            return Ok(Want::Nothing);
+        }
         if let Ok(plan) = &self.plan
             && let Some(name) = &plan.zone
         {
@@ -483,8 +482,7 @@ impl Task for Search {
         self.found.bytes_scanned = self.reads.bytes_scanned + self.reads.bytes_read;
         self.found.refusal = match &self.plan {
             Err(rejection) => Some(rejection.clone()),
-            Ok(_) if matches!(self.stage, Stage::Done) => None,
-            Ok(_) => Some(Rejection::new(Code::TimedOut, "Query timed out in streaming visitor")),
+            Ok(plan) => self.lateness(plan),
         };
         match (&self.plan, self.outcome) {
             (_, Outcome::Partial) => Ok(self.found.encode()),

@@ -213,3 +213,55 @@ fn a_search_through_values_rests() {
     let steps = (0..).find(|steps| full(*steps)).unwrap();
     assert!(steps > 4, "all values were looked at in {steps} steps");
 }
+
+/// The error of an answer: status, number, message.
+fn refused(answer: &Answer) -> (u16, i64, String) {
+    assert!(answer.json["root"]["children"].is_null(), "{}", answer.body);
+    let error = &answer.json["root"]["errors"][0];
+    (answer.status, error["code"].as_i64().unwrap_or(0), error["message"].as_str().unwrap_or("").to_owned())
+}
+
+const TIMED_OUT: &str = "Query timed out in streaming visitor";
+
+fn no_time_left(waited_ms: u32) -> (u16, i64, String) {
+    (504, 12, format!("No time left after waiting for {waited_ms}ms to execute query"))
+}
+
+#[test]
+fn a_query_whose_time_was_over_while_it_waited_is_refused_before_it_is_begun() {
+    let host = host();
+    let query = |timeout| [QUERY[0], QUERY[1], ("timeout", timeout), ("hits", "1")];
+    for more in [&[][..], &[PARTIAL]] {
+        let waited = |timeout, ms| host.search_late("g:alice", &[&query(timeout)[..], more].concat(), 0, ms);
+        for _ in 0..40 {
+            assert_eq!(refused(&waited("0", 0.0)), no_time_left(1));
+        }
+        assert_eq!(refused(&waited("100ms", 100.0)), no_time_left(100));
+        assert_eq!(refused(&waited("100ms", 150.9)), no_time_left(150));
+    }
+    assert_eq!(host.search_late("g:alice", &query("100ms"), 0, 99.9).status, 200);
+    let in_yql = [("yql", "select * from note where true timeout 0"), QUERY[1]];
+    assert_eq!(refused(&host.search_late("g:alice", &in_yql, 0, 0.0)), no_time_left(1));
+    // What is wrong with a query is told whatever the time.
+    assert_eq!(host.search_late("g:alice", &[("yql", "select"), QUERY[1], ("timeout", "0")], 0, 9.0).status, 400);
+}
+
+#[test]
+fn the_clock_decides_whether_what_was_done_was_done_in_time() {
+    let host = host();
+    let all = usize::MAX;
+    let done_after = |ms| host.search_late("g:alice", &QUERY, all, ms);
+    assert_eq!(done_after(99.9).status, 200);
+    assert_eq!(refused(&done_after(100.0)), (504, 12, TIMED_OUT.to_owned()));
+    assert_eq!(host.search_late("g:alice", &[&QUERY[..], &[PARTIAL]].concat(), all, 100.0).status, 200);
+
+    let mut query = Writer::new();
+    write_query(&[QUERY[0], ("streaming.selection", "true"), QUERY[3]], "", "", &mut query);
+    let query = query.finish();
+    let parts = vec![host.search_part("g:alice", &query, &[]).unwrap()];
+    assert_eq!(host.answer_late(&query, &parts, 99.9).status, 200);
+    assert_eq!(refused(&host.answer_late(&query, &parts, 100.0)), (504, 12, TIMED_OUT.to_owned()));
+    assert_eq!(refused(&host.answer_late(&query, &[], 120.0)), no_time_left(120));
+    let late_part = vec![host.search_part_late("g:alice", &query, 0, 100.0)];
+    assert_eq!(refused(&host.answer_late(&query, &late_part, 100.0)), (504, 12, TIMED_OUT.to_owned()));
+}

@@ -171,7 +171,11 @@ impl Core {
                 let request = OperationRequest::read(reader.raw(reader.remaining())?)?;
                 Inner::Done(encode(&deployed.application, &request, time)?.to_bytes())
             }
-            12 => Inner::Done(query_embeddings(&deployed, request)?),
+            12 => {
+                let (wanted, of_query) = query_embeddings(&deployed, request)?;
+                timeout_ms = of_query;
+                Inner::Done(wanted)
+            }
             11 => {
                 let request = OperationRequest::read(request)?;
                 Inner::Done(write_wanted(&embeddings_wanted(&deployed.application, &request)?))

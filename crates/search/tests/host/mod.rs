@@ -396,6 +396,19 @@ impl Host {
         whole: bool,
         damaged: u32,
     ) -> Result<Vec<u8>, Rejection> {
+        self.merge_late(query, floor, parts, whole, damaged, 0.0)
+    }
+
+    /// The same, when the query took so many milliseconds.
+    fn merge_late(
+        &self,
+        query: &[u8],
+        floor: &[u8],
+        parts: &[Vec<u8>],
+        whole: bool,
+        damaged: u32,
+        elapsed_ms: f64,
+    ) -> Result<Vec<u8>, Rejection> {
         let mut writer = Writer::new();
         writer.raw(query);
         writer.u8(u8::from(whole));
@@ -405,7 +418,13 @@ impl Host {
         writer.u32(damaged);
         let mut merge = Merge::open(&self.deployed, &writer.finish())?;
         assert_eq!(merge.wants()?, Want::Nothing);
+        merge.elapsed(elapsed_ms);
         Box::new(merge).finish()
+    }
+
+    /// The answer made of parts, when the query took so many milliseconds.
+    pub fn answer_late(&self, query: &[u8], parts: &[Vec<u8>], elapsed_ms: f64) -> Answer {
+        rendered(&self.merge_late(query, &[], parts, true, 0, elapsed_ms).unwrap())
     }
 
     /// Gets a document.
