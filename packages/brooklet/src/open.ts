@@ -1,6 +1,14 @@
 /** A database in this process: the gateway without its port. Every call goes the way it would go over HTTP. */
 /// <reference lib="esnext.disposable" preserve="true" />
-import { type AnySchema, type ApplicationOptions, type ChatEndpoint, type Client, connect } from "@brooklet/client";
+import {
+  type AnySchema,
+  type ApplicationOptions,
+  BrookletError,
+  type ChatEndpoint,
+  type Client,
+  connect,
+  type Fetch,
+} from "@brooklet/client";
 import { createGateway } from "@brooklet/gateway";
 import type { ModelOptions } from "./node/application-embedders.ts";
 import { secret } from "./node/secret.ts";
@@ -32,7 +40,10 @@ export interface OpenOptions {
 export interface Database extends Client, AsyncDisposable {
   /** What the core thinks of the schemas, and serves nevertheless. */
   readonly warnings: readonly string[];
-  /** Finishes what is under way, and lets another process have the directory. */
+  /**
+   * Finishes what is under way, and lets another process have the directory. Every call after it fails with `CLOSED`; what
+   * is left of a feed or a visit too.
+   */
   close(): Promise<void>;
 }
 
@@ -50,15 +61,22 @@ export async function open(options: OpenOptions): Promise<Database> {
     ...(onProblem === undefined ? {} : { onProblem }),
   });
   const gateway = createGateway({ cluster, secret, ...(onProblem === undefined ? {} : { onDefect: onProblem }) });
+  const closed = new AbortController();
+  const underWay = new Set<Promise<unknown>>();
   const client = connect({
     url: NOWHERE,
-    fetch: gateway.fetch,
+    fetch: noting(underWay, gateway.fetch),
     keepsDotSegments: true,
+    closed: closed.signal,
     ...(languageModel === undefined ? {} : { languageModel }),
   });
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
-    closing ??= cluster.close();
+    closing ??= (async () => {
+      closed.abort(new BrookletError("CLOSED", "The database was closed: open() it again to use it"));
+      await Promise.allSettled(underWay);
+      await cluster.close();
+    })();
     return closing;
   };
   try {
@@ -71,4 +89,15 @@ export async function open(options: OpenOptions): Promise<Database> {
     await close();
     throw error;
   }
+}
+
+/** Keeps what is being answered in a set, until it is. */
+function noting(underWay: Set<Promise<unknown>>, answer: (url: string, init: RequestInit) => Promise<Response>): Fetch {
+  return (url, init) => {
+    const answered = answer(url, init);
+    underWay.add(answered);
+    const done = (): unknown => underWay.delete(answered);
+    answered.then(done, done);
+    return answered;
+  };
 }

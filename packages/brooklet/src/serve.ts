@@ -84,15 +84,19 @@ export async function serve(options: ServeOptions = {}): Promise<RunningService>
       }),
     });
     const report = cluster.application();
+    let closing: Promise<void> | undefined;
     return {
       url: `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`,
       port: server.port,
       configPort: server.configPort,
       schemas: report?.schemas.map(({ name }) => name) ?? [],
       warnings: report?.warnings ?? [],
-      close: async () => {
-        await server.close();
-        await cluster.close();
+      close: () => {
+        closing ??= (async () => {
+          await server.close();
+          await cluster.close();
+        })();
+        return closing;
       },
     };
   } catch (error) {

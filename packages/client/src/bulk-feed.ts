@@ -52,7 +52,8 @@ export function takesFeeds(options: ExchangeOptions): Promise<boolean> {
   return asked.catch(() => false);
 }
 
-async function askForFeeds({ url, fetch, headers }: ExchangeOptions): Promise<boolean> {
+async function askForFeeds({ url, fetch, headers, closed }: ExchangeOptions): Promise<boolean> {
+  closed?.throwIfAborted();
   const response = await fetch(url + TARGET, { method: "GET", headers, body: null });
   await response.body?.cancel();
   return response.status === 405 && response.headers.get("allow") === "POST";
@@ -153,7 +154,8 @@ export class BulkSender {
 
   /** The lines of the answer. Throws what is to be said of every operation that no line told about. */
   async *#answers(batch: readonly Waiting[]): AsyncGenerator<Line> {
-    const { url, fetch, headers } = this.#exchange;
+    const { url, fetch, headers, closed } = this.#exchange;
+    closed?.throwIfAborted();
     const signal = this.#signal;
     let summary: Line | undefined;
     try {

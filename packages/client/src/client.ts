@@ -23,6 +23,8 @@ export interface ConnectOptions {
   readonly retry?: RetryOptions;
   /** The language model that `ask` asks. */
   readonly languageModel?: ChatEndpoint;
+  /** Ends the client: once it is aborted, every call fails with its reason. What is under way then is not cut off. */
+  readonly closed?: AbortSignal;
 }
 
 /** What came of a deployment. */
@@ -64,7 +66,8 @@ export function connect(options: ConnectOptions): Client {
   // Looked up at every call, so that a fetch that is replaced later (by a test, say) is the one that is used.
   const send: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
   const url = baseUrl(options.url);
-  const to: ExchangeOptions = { url, fetch: send, headers, retry: { ...RETRY_DEFAULT, ...retry }, keepsDotSegments };
+  const sending = { fetch: send, headers, retry: { ...RETRY_DEFAULT, ...retry }, keepsDotSegments };
+  const to: ExchangeOptions = { url, ...sending, closed: options.closed };
   const toConfig: ExchangeOptions = { ...to, url: options.configUrl === undefined ? url : baseUrl(options.configUrl) };
   return {
     group: (name) => new Group(name, to, options.languageModel),

@@ -7,7 +7,13 @@ import type { ErrorCode, FailureOutcome } from "@brooklet/wire";
 const MARKER: unique symbol = Symbol.for("brooklet.BrookletError");
 
 /** The server's codes, and those of failures that no server has seen. */
-export type BrookletErrorCode = ErrorCode | "INVALID_ARGUMENT" | "UNREACHABLE" | "UNEXPECTED_ANSWER" | "FEED_FAILED";
+export type BrookletErrorCode =
+  | ErrorCode
+  | "INVALID_ARGUMENT"
+  | "UNREACHABLE"
+  | "UNEXPECTED_ANSWER"
+  | "FEED_FAILED"
+  | "CLOSED";
 
 /** What an error may carry beside its code and message. */
 export interface BrookletErrorOptions {

@@ -23,6 +23,8 @@ export interface ExchangeOptions {
   readonly retry: Required<RetryOptions>;
   /** Whether `fetch` sends `%2E%2E` as it stands. The platform's does not: it takes it for a step up. */
   readonly keepsDotSegments: boolean;
+  /** Aborted when nothing may be asked any more; its reason is the error of every call after that. */
+  readonly closed: AbortSignal | undefined;
 }
 
 /** A request. */
@@ -83,6 +85,7 @@ export function isWorthAnother(
 async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest): Promise<ExchangeAnswer> {
   const { method, body, contentType = "application/json", signal, alsoAccept } = request;
   signal?.throwIfAborted();
+  options.closed?.throwIfAborted();
   const headers = { ...options.headers, ...(body === undefined ? {} : { "content-type": contentType }) };
   const init = { method, headers, body: body ?? null, signal: signal ?? null };
   let status: number;

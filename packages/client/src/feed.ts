@@ -128,29 +128,35 @@ export type FeedSource<Operation> = Iterable<Operation> | AsyncIterable<Operatio
 
 /**
  * Applies operations with a bounded number in flight. Those on one id follow each other in the order they came. What
- * is finished and not taken yet counts as in flight, so a slow taker holds the source back.
+ * is finished and not taken yet counts as in flight, so a slow taker holds the source back. When `closed` is aborted no
+ * more is taken from the source.
  */
 export async function* feed<Operation extends { readonly id: string }>(
   source: FeedSource<Operation>,
   apply: (operation: Operation) => Promise<void>,
   options: FeedOptions,
+  closed?: AbortSignal,
 ): AsyncGenerator<FeedOutcome, void, undefined> {
   const { concurrency = CONCURRENCY, signal } = options;
   const run = new FeedRun(source, apply);
   const wake = (): void => run.ring();
   signal?.addEventListener("abort", wake);
+  closed?.addEventListener("abort", wake);
   try {
     for (;;) {
       signal?.throwIfAborted();
       run.throwIfBroken();
-      if (run.inFlight < concurrency) run.pull();
+      if (run.inFlight < concurrency && closed?.aborted !== true) run.pull();
       const outcome = run.take();
       if (outcome !== undefined) yield outcome;
       else if (run.isDone) return;
+      // What was sent before has been told of: what came of it is known.
+      else if (closed?.aborted === true && run.inFlight === 0) throw closed.reason;
       else await run.nextRing();
     }
   } finally {
     signal?.removeEventListener("abort", wake);
+    closed?.removeEventListener("abort", wake);
     await run.letGo();
   }
 }

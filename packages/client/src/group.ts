@@ -150,12 +150,14 @@ export class Group {
   ): ReturnType<typeof feed> {
     const { signal, concurrency = BULK_CONCURRENCY } = options;
     signal?.throwIfAborted();
+    const { closed } = this.#exchange;
+    closed?.throwIfAborted();
     if (await takesFeeds(this.#exchange)) {
       const sender = new BulkSender(this.#exchange, signal);
       const prefix = `id:${schema.namespace}:${schema.name}:g=${this.name}:`;
       const apply = async (operation: FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>) =>
         sender.apply(bulkOperation(schema, prefix, operation));
-      yield* feed(operations, apply, { ...options, concurrency });
+      yield* feed(operations, apply, { ...options, concurrency }, closed);
       return;
     }
     const request: RequestOptions = signal === undefined ? {} : { signal };
@@ -166,7 +168,7 @@ export class Group {
       const create = operation.create === true ? { create: true } : {};
       return this.update(schema, id, operation.update, { ...request, ...create });
     };
-    yield* feed(operations, apply, options);
+    yield* feed(operations, apply, options, closed);
   }
 
   /**

@@ -71,6 +71,7 @@ export async function* visit<S extends AnySchema>(
   for await (const { documents = [] } of pages(exchangeOptions, "GET", set, { ...known, ...chosen }, signal)) {
     for (const { id, fields: found = {} } of documents) {
       if (typeof id !== "string" || !id.startsWith(prefix)) throw unexpectedAnswer(`a visit showed ${String(id)}`);
+      exchangeOptions.closed?.throwIfAborted();
       yield { id: id.slice(prefix.length), document: decoded(schema, id, found, fields) };
     }
   }

@@ -10,6 +10,7 @@ import { applyToSelected, visitBucket } from "./bucket-visit.ts";
 import type { Gone } from "./cancellation.ts";
 import type { MassOperation, MassOutcome, SearchRequest, SearchStep, Visit, VisitPage, VisitStep } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
+import { closed } from "./failure.ts";
 import { KEEP_REMOVES_SECONDS, SWEEP_MS } from "./limits.ts";
 import { Maintenance } from "./maintenance.ts";
 import { Partition } from "./partition.ts";
@@ -40,6 +41,7 @@ export class BucketHost {
   readonly #open = new Map<number, Bucket>();
   readonly #sweeping: ReturnType<typeof setInterval>;
   #application: number;
+  #isClosed = false;
 
   constructor(options: BucketHostOptions) {
     const { engine, application, keepRemovesSeconds = KEEP_REMOVES_SECONDS, onProblem } = options;
@@ -83,6 +85,7 @@ export class BucketHost {
 
   /** Activates an application that was validated and stored. */
   deploy(application: StoredApplication): ApplicationReport {
+    if (this.#isClosed) throw closed();
     const report = this.#options.engine.deploy(asPackage(application.bytes));
     this.#application = application.number;
     for (const bucket of this.#open.values()) {
@@ -103,12 +106,15 @@ export class BucketHost {
     // Writes that are being encoded in this turn reach the queue of their bucket first.
     await turn();
     await this.#maintenance.stop();
+    // A bucket that was opened again would be written without the lock.
+    this.#isClosed = true;
     for (const bucket of this.#open.values()) bucket.close();
     this.#open.clear();
   }
 
   #bucketAt(number: number): Bucket {
     const { buckets, openBucket } = this.#options;
+    if (this.#isClosed) throw closed();
     if (!(number >= 0 && number < buckets)) throw new RangeError(`bucket ${number} of ${buckets}`);
     let bucket = this.#open.get(number);
     if (bucket === undefined) {

@@ -15,6 +15,7 @@ const MEANINGS: Readonly<Record<StoreErrorKind, Meaning>> = {
   damaged: meaning(DAMAGED, 500, 10, "The stored data is damaged", "unknown"),
   refused: meaning("STORE_REFUSED", 500, 10, "The stored data cannot be used by this release", "not_applied"),
   busy: meaning("STORE_BUSY", 503, 10, "The storage is in use", "not_applied"),
+  closed: meaning("UNAVAILABLE", 503, 0, "The database is closed", "not_applied"),
 };
 
 /** The `ServiceError` that a caller sees for whatever was thrown. */
@@ -31,6 +32,11 @@ export function serviceError(thrown: unknown): ServiceError {
 export function failedOutcome(thrown: unknown): Outcome {
   const { status, code, message, outcome } = serviceError(thrown);
   return { status, code, message, outcome: outcome ?? "unknown" };
+}
+
+/** A call that came after the database was closed, or was not begun when it was. */
+export function closed(): ServiceError {
+  return serviceError(new StoreError("closed", "nothing is read or written after close()"));
 }
 
 /** A request that was not begun before its time was over. */

@@ -44,6 +44,7 @@ export class LocalCluster implements Cluster {
   readonly #expiry: Expiry;
   readonly #models: ModelSurroundings;
   #report: ApplicationReport | undefined;
+  #closing: Promise<void> | undefined;
 
   constructor(options: LocalClusterOptions) {
     const { storage, makeEngine, keepRemovesSeconds, onProblem } = options;
@@ -169,7 +170,12 @@ export class LocalCluster implements Cluster {
     return this.#host.idle();
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     await this.#expiry.stop();
     await this.#host.close();
     this.#options.storage.close();

@@ -5,6 +5,7 @@
 import { type Change, type CompactReason, type Engine, ResultRoom } from "@brooklet/core";
 import type { Bucket, PartitionState, PartitionStore } from "@brooklet/store";
 import { driveInSlices } from "./drive.ts";
+import { closed } from "./failure.ts";
 import * as limits from "./limits.ts";
 import { placeOf, sourceOf } from "./place.ts";
 
@@ -104,7 +105,7 @@ export class Maintenance {
     const attention = this.#of(bucket);
     const job = this.#schedule(attention, key);
     if (job !== undefined) return job.done;
-    return Promise.reject(attention.retries.get(key)?.error ?? new Error("maintenance was stopped"));
+    return Promise.reject(attention.retries.get(key)?.error ?? closed());
   }
 
   /** Whether nothing is begun any more. */

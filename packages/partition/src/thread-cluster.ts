@@ -28,7 +28,7 @@ import type {
 import { completePackage, deploymentUnderWay, prepareDeployment } from "./deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
-import { failedOutcome, serviceError } from "./failure.ts";
+import { closed, failedOutcome, serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
 import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions } from "./model-surroundings.ts";
@@ -76,6 +76,7 @@ export class ThreadCluster implements Cluster {
   readonly #models: ModelSurroundings;
   #report: ApplicationReport | undefined;
   #deploying = false;
+  #closing: Promise<void> | undefined;
 
   constructor(options: ThreadClusterOptions) {
     const { storage, threads, startThread, makeEngine, onProblem } = options;
@@ -215,7 +216,12 @@ export class ThreadCluster implements Cluster {
     return this.#report;
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     await this.#expiry.stop();
     await Promise.all(this.#threads.map((thread) => thread.close()));
     this.#options.storage.close();
@@ -261,7 +267,7 @@ class Correspondent {
     timeoutMs: number,
     gone?: AbortSignal,
   ): Promise<CallResult<Name>> {
-    if (this.#closed) return Promise.reject(threadEnded());
+    if (this.#closed) return Promise.reject(closed());
     this.#thread ??= this.#begin();
     const { outbox } = this.#thread;
     const number = ++this.#calls;

@@ -64,6 +64,27 @@ test("everything survives closing, the application included", async () => {
   for (const key of keys) expect(await all(second.cluster.partition(key))).toEqual({ a: key });
 });
 
+test.each([
+  ["in memory", () => undefined],
+  ["in a directory", () => directory(join(folder(), "data"))],
+])("a cluster %s that was closed opens nothing again", async (_, storageOf) => {
+  const { cluster: local, problems } = cluster(storageOf());
+  await local.deploy(new TextEncoder().encode("one"));
+  const held = local.partition("g:a");
+  expect(await put(held, "a", 1)).toEqual({ status: 200 });
+  const closing = local.close();
+  const queued = put(held, "queued", 1);
+  await closing;
+  // One that came in time may be done; it is not lost then, and later ones are refused.
+  expect([200, 503]).toContain((await queued).status);
+  expect(await put(held, "b", 2)).toMatchObject({ status: 503, code: "UNAVAILABLE", outcome: "not_applied" });
+  await expect(get(held, "a")).rejects.toMatchObject({ code: "UNAVAILABLE", message: "The database is closed" });
+  await expect((async () => all(local.partition("g:b")))()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  await expect(local.deploy(new TextEncoder().encode("two"))).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  await local.close();
+  expect(problems).toEqual([]);
+});
+
 describe("deployment", () => {
   test("of a refused package leaves the one before, active and stored", async () => {
     const path = join(folder(), "data");

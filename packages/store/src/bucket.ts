@@ -70,7 +70,7 @@ export class Bucket {
 
   /** The partitions. Opens the database if it is not open; throws a `StoreError` if it cannot be. */
   get store(): PartitionStore {
-    if (this.#closed) throw new StoreError("busy", "the bucket is closed");
+    if (this.#closed) throw new StoreError("closed", "the bucket is closed");
     if (this.#open === undefined) {
       const connection = this.#options.open();
       const { bucket, buckets } = this.#options;

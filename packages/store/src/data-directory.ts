@@ -59,6 +59,7 @@ export class DataDirectory implements Storage {
   readonly secret: Uint8Array;
   readonly #lock: SqlConnection;
   readonly #openSql: OpenSql;
+  #closed = false;
 
   private constructor(path: string, buckets: number, lock: SqlConnection, openSql: OpenSql) {
     this.path = path;
@@ -102,11 +103,13 @@ export class DataDirectory implements Storage {
 
   /** Opens a bucket. */
   openBucket(bucket: number): SqlConnection {
+    this.#refuseIfClosed();
     return openBucket(this.path, { bucket, buckets: this.buckets }, this.#openSql);
   }
 
   /** The last deployed package. */
   readApplication(): StoredApplication | undefined {
+    this.#refuseIfClosed();
     const path = join(this.path, APPLICATION);
     if (!existsSync(path)) return undefined;
     const file = readFileSync(path);
@@ -121,6 +124,7 @@ export class DataDirectory implements Storage {
 
   /** Stores a package on stable storage: after a crash there is this one or the one before, never a mixture. */
   storeApplication(application: StoredApplication): void {
+    this.#refuseIfClosed();
     const number = Buffer.alloc(4);
     number.writeUInt32LE(application.number);
     const parts = [Buffer.from(APPLICATION_MAGIC, "latin1"), number, digest(application.bytes), application.bytes];
@@ -129,7 +133,14 @@ export class DataDirectory implements Storage {
 
   /** Lets another process in. Buckets must be closed before. */
   close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
     releaseLock(this.#lock);
+  }
+
+  /** Without the lock the directory is another's. */
+  #refuseIfClosed(): void {
+    if (this.#closed) throw new StoreError("closed", `the data directory ${this.path} is closed`);
   }
 }
 

@@ -1,5 +1,6 @@
 /** Where an application and its buckets are kept: a directory on Node, or memory that ends with the process. */
 import type { SqlConnection } from "./sql.ts";
+import { StoreError } from "./store-error.ts";
 import { createTables } from "./tables.ts";
 
 /** The deployed application package and its number, which grows with every deployment. */
@@ -27,18 +28,29 @@ export const SECRET_BYTES = 32;
 /** One bucket in memory, for tests and for data that may be lost. `open` gives an empty database. */
 export function memoryStorage(open: () => SqlConnection): Storage {
   let application: StoredApplication | undefined;
+  let isClosed = false;
+  const refuseIfClosed = (): void => {
+    if (isClosed) throw new StoreError("closed", "the storage is closed");
+  };
   return {
     buckets: 1,
     secret: crypto.getRandomValues(new Uint8Array(SECRET_BYTES)),
     openBucket: (bucket) => {
+      refuseIfClosed();
       const sql = open();
       createTables(sql, { bucket, buckets: 1 });
       return sql;
     },
-    readApplication: () => application,
+    readApplication: () => {
+      refuseIfClosed();
+      return application;
+    },
     storeApplication: (stored) => {
+      refuseIfClosed();
       application = stored;
     },
-    close: () => undefined,
+    close: () => {
+      isClosed = true;
+    },
   };
 }
