@@ -169,7 +169,6 @@ function citation(number) {
 }
 
 function sourceOf({ documentId, field, text }, index) {
-  const id = documentId.split(":").slice(4).join(":");
   const button = make(
     "button",
     { type: "button" },
@@ -177,7 +176,7 @@ function sourceOf({ documentId, field, text }, index) {
     field === "subject" ? "Subject: " : "",
     text,
   );
-  button.addEventListener("click", () => read(id, text));
+  button.addEventListener("click", () => read(documentId, text));
   return make("li", {}, button);
 }
 

@@ -35,7 +35,9 @@ export interface ToolHit {
 }
 
 /** A passage as the model sees it. */
-export interface ToolPassage extends Pick<Passage, "documentId" | "field" | "start" | "end" | "text"> {
+export interface ToolPassage extends Pick<Passage, "field" | "start" | "end" | "text"> {
+  /** The id of its document. */
+  readonly id: string;
   /** The number to cite it by. */
   readonly number: number;
 }
@@ -88,7 +90,7 @@ export function retrieveTool<S extends AnySchema>(
       const { passages } = await group.retrieve(schema, question, asked);
       return passages.map(({ documentId, field, start, end, text }, index) => ({
         number: index + 1,
-        documentId,
+        id: documentId,
         field,
         start,
         end,

@@ -132,9 +132,10 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends Vector
       ...(filter === undefined ? {} : { where: filter }),
     };
     const { hits } = await group.search(schema as AnySchema, asked as unknown as SearchOptions<AnySchema>);
-    return hits.map(({ id, documentId, relevance, fields }) => {
+    return hits.map(({ id, relevance, fields }) => {
       const { [textField]: text, ...metadata } = fields as Readonly<Record<string, unknown>>;
-      return [new Document({ pageContent: String(text ?? ""), metadata: { ...metadata, documentId }, id }), relevance];
+      const pageContent = String(text ?? "");
+      return [new Document({ pageContent, metadata: { ...metadata, documentId: id }, id }), relevance];
     });
   }
 

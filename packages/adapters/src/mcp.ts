@@ -2,7 +2,7 @@
  * An MCP server over one group of a brooklet server: the tools `search`, `get` and `retrieve`, with structured content. The
  * group and the schema are fixed when it is made, so that nothing a model asks for can leave them.
  */
-import type { Client, WireAnswer } from "@brooklet/client";
+import { type Client, givenId, shownId, type WireAnswer } from "@brooklet/client";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
@@ -143,7 +143,7 @@ async function search(
     };
   };
   const hits = (root.children ?? []).map(({ id, relevance, fields = {} }) => ({
-    id: localId(id),
+    id: shownId(id),
     relevance: Number(relevance),
     fields: Object.fromEntries(
       Object.entries(fields).filter(([field]) => field !== "documentid" && field !== "sddocname"),
@@ -153,10 +153,11 @@ async function search(
 }
 
 async function get(options: McpOptions, id: string, signal: AbortSignal): Promise<Record<string, unknown>> {
-  // Some ways to send a request take these for steps in the path.
-  if (id === "." || id === "..") return { found: false, fields: {} };
   const { namespace = options.schema, schema, group } = options;
-  const [first, second, third, last] = [namespace, schema, group, id].map(encodeURIComponent);
+  const given = givenId({ namespace, type: schema, group }, id);
+  // Some ways to send a request take these for steps in the path.
+  if (given === "." || given === "..") return { found: false, fields: {} };
+  const [first, second, third, last] = [namespace, schema, group, given].map(encodeURIComponent);
   const target = `/document/v1/${first}/${second}/group/${third}/${last}`;
   try {
     const { json } = await options.client.request({ method: "GET", target, isRepeatable: true, signal });
@@ -182,7 +183,7 @@ async function retrieve(
   };
   const passages = retrieved.passages.map(({ documentId, field, start, end, text, score }, index) => ({
     number: index + 1,
-    id: localId(documentId),
+    id: shownId(documentId),
     field,
     start,
     end,
@@ -190,9 +191,4 @@ async function retrieve(
     score,
   }));
   return { tokens: retrieved.tokens, passages };
-}
-
-/** The part of a document id after the group. */
-function localId(documentId: string): string {
-  return /^id:[^:]*:[^:]*:[^:]*:(.*)$/s.exec(documentId)?.[1] ?? documentId;
 }

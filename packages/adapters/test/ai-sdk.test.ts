@@ -107,7 +107,7 @@ describe.each(RELEASES)("tools of the AI SDK %i", (release, load) => {
     const [first] = (found.steps[0]?.toolResults[0]?.output ?? []) as readonly ToolPassage[];
     expect(first).toEqual({
       number: 1,
-      documentId: "id:mail:mail:g=alice:invoice",
+      id: "invoice",
       field: "body",
       start: 0,
       end: 29,

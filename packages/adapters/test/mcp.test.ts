@@ -62,9 +62,13 @@ describe.each([
       found: true,
       fields: { sender: "billing@example.com" },
     });
-    for (const id of ["secret", "../mallory/secret", "..", "%2e%2e/mallory/secret", "id:mail:mail:g=mallory:secret"]) {
+    for (const id of ["secret", "../mallory/secret", "..", "%2e%2e/mallory/secret"]) {
       expect(await call("get", { id })).toEqual({ found: false, fields: {} });
     }
+    expect(await call("get", { id: "id:mail:mail:g=alice:invoice" })).toMatchObject({ found: true });
+    const strange = await client.callTool({ name: "get", arguments: { id: "id:mail:mail:g=mallory:secret" } });
+    expect(strange).toMatchObject({ isError: true });
+    expect(JSON.stringify(strange)).toContain("is a document of group 'mallory', not of group 'alice'");
     const { passages, tokens } = await call("retrieve", { question: "When is the invoice due?", tokens: 40 });
     expect(passages).toEqual([
       {

@@ -16,7 +16,7 @@ export interface PassageScores {
 
 /** A piece of a stored text. `text` is `stored.slice(start, end)`, of the field or of its element. */
 export interface Passage {
-  /** The whole document id. */
+  /** The id of its document, as the searches told it: in the SDK the one it was put under, over HTTP the whole one. */
   readonly documentId: string;
   readonly field: string;
   /** Which element, of a field that is a list of texts. */

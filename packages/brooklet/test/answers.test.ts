@@ -85,14 +85,13 @@ describe.each(["open", "connect"])("retrieve with %s()", (kind) => {
     const near = { field: "vec", embedder: "words" } as const;
     const { passages, tokens } = await group.retrieve(mail, question, { near, tokens: 400 });
     expect(passages[0]).toMatchObject({
-      documentId: "id:mail:mail:g=alice:invoice",
+      documentId: "invoice",
       field: "body",
       scores: { ranks: { text: 1, vector: 1 }, share: 1 },
     });
     for (const { documentId, field, start, end, text: found } of passages) {
-      const stored = MAILS[documentId.split(":").at(-1) ?? ""]?.[field as "body"] ?? "";
+      const stored = MAILS[documentId]?.[field as "body"] ?? "";
       expect(stored.slice(start, end)).toBe(found);
-      expect(documentId).toContain("g=alice:");
     }
     expect(tokens).toBeLessThanOrEqual(400);
     expect(await group.retrieve(mail, question, { near, tokens: 400 })).toEqual({ passages, tokens });
@@ -103,11 +102,9 @@ describe.each(["open", "connect"])("retrieve with %s()", (kind) => {
     const near = { field: "vec", vector: await vectorOf("bicycles in the cellar") } as const;
     const where = { where: (it: typeof mail.conditions) => it.sender.is("landlord@example.com") };
     const { passages } = await group.retrieve(mail, "Friday", { near, from: ["body"], ...where });
-    expect(passages.map(({ documentId, field }) => [documentId, field])).toEqual([
-      ["id:mail:mail:g=alice:deposit", "body"],
-    ]);
+    expect(passages.map(({ documentId, field }) => [documentId, field])).toEqual([["deposit", "body"]]);
     const byVector = await group.retrieve(mail, "", { near, text: false, candidates: 1, passages: 1 });
-    expect(byVector.passages[0]?.documentId).toBe("id:mail:mail:g=alice:deposit");
+    expect(byVector.passages[0]?.documentId).toBe("deposit");
   });
 
   test("refuses what cannot be", async () => {
@@ -135,7 +132,7 @@ describe.each(["open", "connect"])("ask with %s()", (kind) => {
     ]);
     const end = parts.at(-1);
     expect(end).toMatchObject({ type: "end", reason: "stop", citations: [{ number: 1 }] });
-    expect(end?.citations[0]?.passage.documentId).toBe("id:mail:mail:g=alice:invoice");
+    expect(end?.citations[0]?.passage.documentId).toBe("invoice");
     const [asked] = server.asked;
     expect(asked?.body.messages[1]?.content).toContain("It is due on Friday, 27 November.");
     expect(asked?.body.messages[1]?.content).not.toContain("Mallory");
@@ -245,7 +242,7 @@ describe("hostile documents", () => {
     expect(prompt).not.toContain("The invoice of Mallory");
     const fence = /^<(passage-[0-9a-f]{16}) /.exec(prompt)?.[1] ?? "";
     expect(prompt.split(`</${fence}>`)).toHaveLength(answer.passages.length + 1);
-    expect(answer.passages.every(({ documentId }) => documentId.includes(":g=alice:"))).toBe(true);
+    for (const { documentId } of answer.passages) expect(await group.get(mail, documentId)).toBeDefined();
     // What is shown fetches nothing and runs nothing.
     expect(answer.text).not.toMatch(/!\[|\]\(|<[a-z/!]/i);
     expect(answer.text).not.toMatch(/(?<!`)https?:\/\//);

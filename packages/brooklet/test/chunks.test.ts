@@ -182,7 +182,7 @@ test("the SDK declares chunks, and finds the passages that matched in the text t
   expect(Object.keys(vec ?? {})).toEqual(Object.keys(parts ?? []));
   expect(await group.get(note, "lease")).toEqual({ title: "Lease", body: BODY });
   const { passages } = await group.retrieve(note, "bicycles in the cellar", { passagesOfDocument: 1 });
-  expect(passages[0]).toMatchObject({ documentId: "id:note:note:g=a:lease", field: "body" });
+  expect(passages[0]).toMatchObject({ documentId: "lease", field: "body" });
   expect(passages[0]?.text).toContain("Bicycles stand in the cellar.");
   expect(BODY.slice(passages[0]?.start, passages[0]?.end)).toBe(passages[0]?.text);
   expect(passages[0]?.scores.relevances).toHaveProperty("vector");

@@ -126,19 +126,26 @@ export class Feed implements AsyncIterable<FeedOutcome>, PromiseLike<FeedSummary
 /** Operations as they come. */
 export type FeedSource<Operation> = Iterable<Operation> | AsyncIterable<Operation>;
 
+/** What a feed is part of. */
+export interface FeedSurroundings {
+  /** When it is aborted no more is taken from the source. */
+  readonly closed?: AbortSignal | undefined;
+  /** The name of the document that an id is of, where it may have several. */
+  readonly nameOf?: (id: string) => string;
+}
+
 /**
  * Applies operations with a bounded number in flight. Those on one id follow each other in the order they came. What
- * is finished and not taken yet counts as in flight, so a slow taker holds the source back. When `closed` is aborted no
- * more is taken from the source.
+ * is finished and not taken yet counts as in flight, so a slow taker holds the source back.
  */
 export async function* feed<Operation extends { readonly id: string }>(
   source: FeedSource<Operation>,
   apply: (operation: Operation) => Promise<void>,
   options: FeedOptions,
-  closed?: AbortSignal,
+  { closed, nameOf }: FeedSurroundings = {},
 ): AsyncGenerator<FeedOutcome, void, undefined> {
   const { concurrency = CONCURRENCY, signal } = options;
-  const run = new FeedRun(source, apply);
+  const run = new FeedRun(source, apply, nameOf);
   const wake = (): void => run.ring();
   signal?.addEventListener("abort", wake);
   closed?.addEventListener("abort", wake);
@@ -165,8 +172,9 @@ export async function* feed<Operation extends { readonly id: string }>(
 class FeedRun<Operation extends { readonly id: string }> {
   readonly #iterator: Iterator<Operation> | AsyncIterator<Operation>;
   readonly #apply: (operation: Operation) => Promise<void>;
+  readonly #nameOf: (id: string) => string;
   readonly #finished: FeedOutcome[] = [];
-  /** The last operation on an id, so that the next one waits for it. */
+  /** The last operation on a document, so that the next one waits for it. */
   readonly #lastOn = new Map<string, Promise<void>>();
   #running = 0;
   #source: "idle" | "asked" | "ended" = "idle";
@@ -174,9 +182,14 @@ class FeedRun<Operation extends { readonly id: string }> {
   #rung = false;
   #wake: (() => void) | undefined;
 
-  constructor(source: FeedSource<Operation>, apply: (operation: Operation) => Promise<void>) {
+  constructor(
+    source: FeedSource<Operation>,
+    apply: (operation: Operation) => Promise<void>,
+    nameOf: (id: string) => string = (id) => id,
+  ) {
     this.#iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
     this.#apply = apply;
+    this.#nameOf = nameOf;
   }
 
   get inFlight(): number {
@@ -215,7 +228,7 @@ class FeedRun<Operation extends { readonly id: string }> {
   }
 
   #start(operation: Operation): void {
-    const { id } = operation;
+    const id = this.#nameOf(operation.id);
     this.#running += 1;
     const before = this.#lastOn.get(id) ?? Promise.resolve();
     const mine: Promise<void> = before

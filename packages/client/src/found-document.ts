@@ -5,8 +5,6 @@ import type { Explanation } from "./explanation.ts";
 export interface FoundDocument<Fields> {
   /** The id it was put under. */
   readonly id: string;
-  /** The whole document id, as in `id:mail:mail:g=alice:m1`. */
-  readonly documentId: string;
   readonly relevance: number;
   readonly fields: Fields;
   /** Why it is a hit: what matched where, and how its relevance came about. The search must say `explain: true`. */

@@ -4,6 +4,7 @@ import type { DocumentFound, SearchResult as WireResult } from "@brooklet/wire";
 import { Answer, type AskOptions, answerParts } from "./answer.ts";
 import { BULK_CONCURRENCY, type BulkOperation, BulkSender, takesFeeds } from "./bulk-feed.ts";
 import { decodeMembers } from "./codec.ts";
+import { type DocumentSet, givenId, nameOf, wholeId } from "./document-id.ts";
 import { BrookletError, invalidArgument, suggestion, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, type ExchangeRequest, exchange, pathSegment } from "./exchange.ts";
 import type { DocumentExplanation } from "./explanation.ts";
@@ -23,7 +24,7 @@ import {
   yqlQuery,
 } from "./query.ts";
 import type { HitFeatures, HitFeaturesOf } from "./ranking.ts";
-import { localId, readResult, type SearchResult } from "./result.ts";
+import { readResult, type SearchResult } from "./result.ts";
 import { type RetrieveOptions, retrievePassages } from "./retrieval.ts";
 import type { AnySchema } from "./schema.ts";
 import { conditionText, type WriteCondition } from "./selection.ts";
@@ -64,7 +65,7 @@ export interface UpdateOptions<Fields extends FieldMap = FieldMap> extends Creat
   readonly paths?: PathChanges;
 }
 
-/** One user's documents. */
+/** One user's documents. An id is the one a document was put under; Vespa's whole ids (`id:mail:mail:g=alice:m1`) do too. */
 export class Group {
   readonly name: string;
   readonly #exchange: ExchangeOptions;
@@ -152,12 +153,13 @@ export class Group {
     signal?.throwIfAborted();
     const { closed } = this.#exchange;
     closed?.throwIfAborted();
+    const set = this.#set(schema);
+    const surroundings = { closed, nameOf: (id: string) => nameOf(set, id) };
     if (await takesFeeds(this.#exchange)) {
       const sender = new BulkSender(this.#exchange, signal);
-      const prefix = `id:${schema.namespace}:${schema.name}:g=${this.name}:`;
       const apply = async (operation: FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>) =>
-        sender.apply(bulkOperation(schema, prefix, operation));
-      yield* feed(operations, apply, { ...options, concurrency }, closed);
+        sender.apply(bulkOperation(schema, wholeId(set, operation.id), operation));
+      yield* feed(operations, apply, { ...options, concurrency }, surroundings);
       return;
     }
     const request: RequestOptions = signal === undefined ? {} : { signal };
@@ -168,7 +170,7 @@ export class Group {
       const create = operation.create === true ? { create: true } : {};
       return this.update(schema, id, operation.update, { ...request, ...create });
     };
-    yield* feed(operations, apply, options, closed);
+    yield* feed(operations, apply, options, surroundings);
   }
 
   /**
@@ -240,7 +242,7 @@ export class Group {
     const request: RequestOptions = signal === undefined ? {} : { signal };
     return retrievePassages(schema, question, options as RetrieveOptions, {
       run: (written) => this.run(written, request),
-      stored: (documentId) => this.#stored(schema, localId(documentId), signal),
+      stored: (documentId) => this.#stored(schema, documentId, signal),
     });
   }
 
@@ -260,7 +262,7 @@ export class Group {
         ...(instructions === undefined ? {} : { instructions }),
         ...(signal === undefined ? {} : { signal }),
         retrieve: async (searched) => (await this.retrieve(schema, searched, retrieval as RetrieveOptions<S>)).passages,
-        isStored: async ({ documentId }) => (await this.#stored(schema, localId(documentId), signal)) !== undefined,
+        isStored: async ({ documentId }) => (await this.#stored(schema, documentId, signal)) !== undefined,
       }),
     );
   }
@@ -282,8 +284,7 @@ export class Group {
     id: string,
     options: SearchOptions<S> & RequestOptions = {},
   ): Promise<DocumentExplanation> {
-    const documentId = `id:${schema.namespace}:${schema.name}:g=${this.name}:${id}`;
-    const asked = { ...query<S>(schema, options).toJSON(), "explain.id": documentId };
+    const asked = { ...query<S>(schema, options).toJSON(), "explain.id": wholeId(this.#set(schema), id) };
     const { explain } = await this.#search(asked, options.signal);
     if (explain === undefined) throw unexpectedAnswer("the answer explains nothing: this server cannot do it");
     return explain as DocumentExplanation;
@@ -323,11 +324,15 @@ export class Group {
     await this.#send(body === undefined ? request : { ...request, body });
   }
 
+  #set(schema: AnySchema): DocumentSet {
+    return { namespace: schema.namespace, type: schema.name, group: this.name };
+  }
+
   #path(schema: AnySchema, id: string): string {
-    if (id === "") throw invalidArgument("the id of a document may not be empty");
+    const given = givenId(this.#set(schema), id);
     const { keepsDotSegments } = this.#exchange;
     const [namespace, type, group] = [schema.namespace, schema.name, this.name].map((name) => pathSegment(name, false));
-    return `/document/v1/${namespace}/${type}/group/${group}/${pathSegment(id, keepsDotSegments)}`;
+    return `/document/v1/${namespace}/${type}/group/${group}/${pathSegment(given, keepsDotSegments)}`;
   }
 
   #send(request: ExchangeRequest): ReturnType<typeof exchange> {
@@ -338,12 +343,10 @@ export class Group {
 /** An operation as a line of a feed. */
 function bulkOperation<S extends AnySchema>(
   schema: S,
-  prefix: string,
+  document: string,
   operation: FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>,
 ): BulkOperation {
   const { id } = operation;
-  if (id === "") throw invalidArgument("the id of a document may not be empty");
-  const document = prefix + id;
   if (operation.remove === true) return { json: JSON.stringify({ remove: document }), isRepeatable: true };
   if (!isFeedUpdate(operation)) {
     const fields = encodeDocument(schema, id, operation.fields);

@@ -41,6 +41,7 @@ export {
 } from "./collection.ts";
 export { allOf, anyOf, Condition, everything, type Literal, not, nothing } from "./condition.ts";
 export type { CellType, DataType, Dimensions, PrimitiveName, StructType } from "./data-type.ts";
+export { type DocumentSet, givenId, shownId } from "./document-id.ts";
 export type {
   EmbedderComponent,
   HuggingFaceComponent,
@@ -84,6 +85,7 @@ export {
   type FeedRemove,
   type FeedSource,
   type FeedSummary,
+  type FeedSurroundings,
   type FeedUpdate,
   feed,
 } from "./feed.ts";

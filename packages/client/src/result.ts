@@ -1,6 +1,7 @@
 /** Reads answers of a search as typed hits. */
 import type { Coverage, Hit as WireHit, SearchResult as WireResult } from "@brooklet/wire";
 import { decodeMembers } from "./codec.ts";
+import { shownId } from "./document-id.ts";
 import { BrookletError, invalidArgument, unexpectedAnswer } from "./error.ts";
 import type { Explanation } from "./explanation.ts";
 import { readFacet } from "./facet.ts";
@@ -87,8 +88,7 @@ function readHit<Fields, Features>(query: Query<AnySchema, Fields, Features>, hi
         : decodeMembers(schema.fields, json, hitFields);
     const { matchfeatures, summaryfeatures } = json as Readonly<Record<string, Readonly<Record<string, FeatureValue>>>>;
     const shown = {
-      id: localId(hit.id),
-      documentId: hit.id,
+      id: shownId(hit.id),
       relevance: Number(hit.relevance),
       fields: fields as Fields,
       ...(matchfeatures === undefined ? {} : { matchFeatures: matchfeatures }),
@@ -106,11 +106,6 @@ function readHit<Fields, Features>(query: Query<AnySchema, Fields, Features>, hi
 function explanationOf({ id, explain }: WireHit): Explanation {
   if (explain !== undefined) return explain as Explanation;
   throw invalidArgument(`${id} cannot be explained: search with { explain: true }`);
-}
-
-/** The part of a document id that the caller chose. It may itself contain colons. */
-export function localId(documentId: string): string {
-  return /^id:[^:]*:[^:]*:[^:]*:(.*)$/s.exec(documentId)?.[1] ?? documentId;
 }
 
 function readTiming(timing: Readonly<Record<string, number>>): SearchTiming {

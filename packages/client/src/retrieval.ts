@@ -219,7 +219,7 @@ class TextReader {
   }
 
   async read(hit: Hit<Readonly<Record<string, unknown>>>): Promise<FoundTexts> {
-    const { documentId, relevance } = hit;
+    const { id: documentId, relevance } = hit;
     const stored = this.#teasers.length === 0 ? undefined : await this.#source.stored(documentId);
     const teased = Object.fromEntries(this.#teasers.map((name) => [name, stored?.[name]]));
     const { matchFeatures, summaryFeatures } = hit as HitFeatures;

@@ -3,6 +3,7 @@
  * changing all of them. Selections are in the document selection language (`mail.year < 2020 and mail.unread == true`).
  */
 import { decodeMembers } from "./codec.ts";
+import { shownId } from "./document-id.ts";
 import { invalidArgument, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
 import type { FieldMap } from "./field.ts";
@@ -72,7 +73,7 @@ export async function* visit<S extends AnySchema>(
     for (const { id, fields: found = {} } of documents) {
       if (typeof id !== "string" || !id.startsWith(prefix)) throw unexpectedAnswer(`a visit showed ${String(id)}`);
       exchangeOptions.closed?.throwIfAborted();
-      yield { id: id.slice(prefix.length), document: decoded(schema, id, found, fields) };
+      yield { id: shownId(id), document: decoded(schema, id, found, fields) };
     }
   }
 }

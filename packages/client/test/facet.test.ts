@@ -338,7 +338,7 @@ describe("groupings", () => {
       relevance: 1,
       output: { mails: 2, last: new Date(1189073401000), parts: [{ quantile: 0, value: 3 }] },
       groups: { years: [{ value: 2007, relevance: 1, output: { mails: 1 }, groups: {} }] },
-      hits: [{ id: "5", documentId: hit.id, relevance: 1500, fields: { sender: "Jones" } }],
+      hits: [{ id: "5", relevance: 1500, fields: { sender: "Jones" } }],
     });
   });
 });

@@ -191,7 +191,6 @@ describe("searches", () => {
     });
     expect(result.hits[0]).toEqual({
       id: "m:1",
-      documentId: "id:mail:mail:g=alice:m:1",
       relevance: 0.5,
       fields: { subject: "s", body: "", recipients: [], sender: "a", sentAt: new Date(1_000), year: 1 },
       matchFeatures: { "bm25(subject)": 2 },

@@ -1,0 +1,48 @@
+/**
+ * Ids of documents. The SDK shows the one a document was put under; Vespa's whole one (`id:mail:mail:g=alice:m1`), as its
+ * feeds and its other clients have it, is understood wherever an id is given.
+ */
+import { invalidArgument } from "./error.ts";
+
+/** The documents that ids are of: one type of one group. */
+export interface DocumentSet {
+  readonly namespace: string;
+  /** The document type. */
+  readonly type: string;
+  readonly group: string;
+}
+
+const WHOLE = /^id:([^:]+):([^:]+):((?:n=\d+|g=[^:,]+)?):(.*)$/s;
+
+/** The id a document was put under, given that or the whole one. One of another group, type or namespace is refused. */
+export function givenId(set: DocumentSet, id: string): string {
+  const [, namespace, type, keys = "", own] = WHOLE.exec(id) ?? [];
+  if (own === "" || id === "") throw invalidArgument("the id of a document may not be empty");
+  if (own === undefined) return id;
+  const of = keys === "" ? "no group" : keys.replace(/^g=(.*)$/s, "group '$1'").replace(/^n=/, "number ");
+  if (type !== set.type) throw invalidArgument(`'${id}' is a document of type '${type}', not '${set.type}'`);
+  if (namespace !== set.namespace)
+    throw invalidArgument(`'${id}' is a document of namespace '${namespace}', not '${set.namespace}'`);
+  if (keys !== `g=${set.group}`) throw invalidArgument(`'${id}' is a document of ${of}, not of group '${set.group}'`);
+  return own;
+}
+
+/** The whole id of a document, given that or the one it was put under. */
+export function wholeId(set: DocumentSet, id: string): string {
+  return prefixOf(set) + givenId(set, id);
+}
+
+function prefixOf({ namespace, type, group }: DocumentSet): string {
+  return `id:${namespace}:${type}:g=${group}:`;
+}
+
+/** The id to show for a whole one: the one it was put under, unless that would itself be taken for a whole one. */
+export function shownId(whole: string): string {
+  const own = WHOLE.exec(whole)?.[4] ?? whole;
+  return WHOLE.test(own) ? whole : own;
+}
+
+/** One name for a document, however its id was given. What is no id of the set stays as it is. */
+export function nameOf(set: DocumentSet, id: string): string {
+  return id.startsWith(prefixOf(set)) ? shownId(id) : id;
+}
