@@ -15,7 +15,8 @@ const NAME_BYTES: usize = 1_000;
 /// the last counts.
 ///
 /// Strings are given decoded, numbers, `true`, `false` and `null` as written. Arrays, the objects `select.where` and
-/// `select.grouping`, and objects directly under `input.` are given as their JSON text.
+/// `select.grouping`, and objects that are values of features (`input.query(q)`, `ranking.features.query(q)`) are given as
+/// their JSON text.
 ///
 /// # Errors
 /// With code [`Code::IllegalQuery`] if the text is not a JSON object or exceeds a limit.
@@ -39,7 +40,8 @@ pub fn flatten(body: &str) -> Result<Vec<(String, String)>, Rejection> {
 
 /// Whether an object of this name is a value rather than a group of names.
 fn is_value(name: &str) -> bool {
-    name == "select.where" || name == "select.grouping" || name.starts_with("input.")
+    let is_feature = name.contains('(') && (name.starts_with("ranking.features.") || name.starts_with("rankfeature."));
+    name == "select.where" || name == "select.grouping" || name.starts_with("input.") || is_feature
 }
 
 /// The pairs found so far, each name once.

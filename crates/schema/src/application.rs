@@ -11,6 +11,7 @@ use crate::onnx::OnnxSignature;
 use crate::package::Package;
 use crate::place::Place;
 use crate::query_profiles::QueryProfiles;
+use crate::rank_profile::{Input, InputType};
 use crate::schema::Schema;
 use crate::sd::lex::SourceFile;
 use crate::sd::parse::{profile_file, schema_file};
@@ -100,6 +101,23 @@ pub struct Override {
     pub until: String,
 }
 
+/// Gives rank profiles the inputs that types of query profiles declare, where they have none of the name themselves.
+fn give_inputs(schemas: &mut [Arc<Schema>], query_profiles: &QueryProfiles) -> Result<(), Rejection> {
+    let inputs = query_profiles.tensor_inputs()?;
+    if inputs.is_empty() {
+        return Ok(());
+    }
+    for profile in schemas.iter_mut().flat_map(|schema| &mut Arc::make_mut(schema).rank_profiles) {
+        for (name, of) in &inputs {
+            if profile.input(name).is_none() {
+                let input_type = InputType::Tensor(Arc::clone(of));
+                profile.inputs.push(Input { name: (*name).to_owned(), input_type, default: None });
+            }
+        }
+    }
+    Ok(())
+}
+
 impl Application {
     /// Deploys a package: all its files, by path relative to its root.
     ///
@@ -153,6 +171,7 @@ impl Application {
         let generators =
             generators::resolve(services.generators, &services.language_models, &package.files, &mut warnings)?;
         generators::give(&mut schemas, &generators)?;
+        give_inputs(&mut schemas, &query_profiles)?;
         schemas.sort_by(|a, b| a.name.cmp(&b.name));
         let mut seen = BTreeSet::new();
         warnings.retain(|warning| seen.insert(warning.clone()));

@@ -54,7 +54,11 @@ pub(crate) fn read(
     embeddings: &Embeddings,
 ) -> Option<Result<Tensor, Rejection>> {
     let tensor = EmbedCall::read(text)?.and_then(|call| {
-        let wanted = wanted_of(target, &call, text_of(&call, properties)?);
+        let text = text_of(&call, properties)?;
+        if text.trim().is_empty() {
+            return Ok(Tensor::empty(target.clone()));
+        }
+        let wanted = wanted_of(target, &call, text);
         let embedding = embeddings.get(&wanted).ok_or_else(|| call.refusal())?;
         embedded(target, embedding).map_err(|rejection| illegal(rejection.message))
     });
@@ -69,6 +73,10 @@ fn wanted(deployed: &Deployed, properties: &Properties) -> Result<Vec<EmbeddingW
         let Some(call) = EmbedCall::read(&text) else { continue };
         let call = call?;
         let text = text_of(&call, properties)?;
+        // What says nothing is a tensor of zeros.
+        if text.trim().is_empty() {
+            continue;
+        }
         for schema in &deployed.schemas {
             let declared = schema.profile(profile).and_then(|profile| profile.profile.input(&input));
             if let Some(InputType::Tensor(target)) = declared.map(|input| &input.input_type) {

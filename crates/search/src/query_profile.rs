@@ -1,7 +1,7 @@
 //! A request together with the query profile it chooses: what the request does not say itself, the profile says.
 use std::collections::BTreeSet;
 
-use brooklet_schema::{QueryProfile, QueryProfiles};
+use brooklet_schema::{FieldType, QueryProfile, QueryProfiles};
 use brooklet_task::{Code, Rejection};
 
 use crate::request::{Properties, full_name};
@@ -57,9 +57,20 @@ const NATIVE_PREFIXES: [&str; 14] = [
     "brooklet.",
 ];
 
+/// Beginnings that inputs of ranking have beside `input.`.
+const INPUT_PREFIXES: [&str; 2] = ["ranking.features.", "rankfeature."];
+
 /// Whether a parameter may be given whatever a strict type declares: what names the group, and the profile itself.
 fn is_always_allowed(name: &str) -> bool {
     name.starts_with("streaming.") || name == "queryProfile"
+}
+
+/// What a type may call a parameter: by its full name, and inputs of ranking by the other beginnings they may have.
+fn names_of_types(full: &str) -> Vec<String> {
+    let mut names = vec![full.to_owned()];
+    let input = full.strip_prefix("input.");
+    names.extend(input.iter().flat_map(|input| INPUT_PREFIXES.map(|prefix| format!("{prefix}{input}"))));
+    names
 }
 
 fn is_native(name: &str) -> bool {
@@ -102,6 +113,11 @@ impl Properties {
         }
         self.substitute(&said)?;
         self.of_profile = said;
+        for (name, _, value) in &mut self.entries {
+            if profiles.field_type(profile, name) == Some(&FieldType::Boolean) {
+                *value = value.eq_ignore_ascii_case("true").to_string();
+            }
+        }
         let has = |name: &str| self.value(&full_name(name)).is_some_and(|value| !value.is_empty());
         if let Some((field, of)) = profiles.missing(profile, &has) {
             let name = &profile.name;
@@ -119,7 +135,9 @@ impl Properties {
             if let Some(full) = profiles.alias(profile, given) {
                 *name = full.to_owned();
             }
-            let reason = match profiles.refuse(profile, name, value, &is_native) {
+            let declared = names_of_types(name).into_iter().find(|name| profiles.field_type(profile, name).is_some());
+            let declared = declared.as_deref().unwrap_or(name);
+            let reason = match profiles.refuse(profile, declared, value, &is_native) {
                 Some(_) if is_always_allowed(name) => None,
                 reason => reason,
             };
@@ -190,8 +208,8 @@ mod tests {
             "the recorded version's stack overflows where a circle is used, ours is not deployed",
         ),
         ("profile-substitution-cycle", "the recorded version's stack overflows"),
-        ("profile-type", "a boolean that is none, and other forms of numbers, are not rewritten"),
-        ("profile-type-tensor", "tensors are read where they are bound to a rank profile"),
+        ("profile-type", "other forms of numbers are not rewritten"),
+        ("profile-type-tensor", "a tensor keeps the form it is written in until it is bound to a rank profile"),
         ("profile-full-name-over-alias", "a timeout keeps its unit"),
         (
             "profile-type-mandatory",

@@ -1,6 +1,8 @@
 //! From the XML files of query profiles and their types to what they mean together.
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use brooklet_document::TensorType;
 use brooklet_task::Rejection;
 use roxmltree::Node;
 
@@ -15,6 +17,22 @@ const NAME_BYTES: usize = 1_000;
 
 /// Parameters that a profile may not set: the group a query searches is the request's own.
 const SCOPES: [&str; 3] = ["streaming.groupname", "streaming.selection", "streaming.userid"];
+
+/// Types of the parameters that every request may have: what may be referred to, and inherited, without being defined.
+const NATIVE_TYPES: [&str; 12] = [
+    "native",
+    "model",
+    "ranking",
+    "features",
+    "properties",
+    "matching",
+    "matchPhase",
+    "presentation",
+    "select",
+    "trace",
+    "dispatch",
+    "softTimeout",
+];
 
 /// Files by path, with their contents.
 type Files<'f> = BTreeMap<&'f str, &'f str>;
@@ -136,8 +154,9 @@ fn resolve_type(
     open.push(index);
     let mut made = ProfileType { name: names[index].to_owned(), ..ProfileType::default() };
     for inherited in root.attribute("inherits").unwrap_or("").split_whitespace() {
-        if inherited == "native" {
-            made.native = true;
+        let is_defined = names.contains(&inherited) && inherited != names[index];
+        if !is_defined && NATIVE_TYPES.contains(&inherited) {
+            made.native |= inherited == "native";
             continue;
         }
         let Some(parent) = names.iter().position(|name| *name == inherited) else {
@@ -176,8 +195,19 @@ fn resolve_type(
 
 fn typed_field(file: &XmlFile<'_>, node: Node<'_, '_>, names: &[&str]) -> Result<TypedField, Rejection> {
     let name = field_name(file, node)?;
+    let is = |attribute: &str| node.attribute(attribute).map(|value| value == "true");
+    Ok(TypedField {
+        name: name.to_owned(),
+        field_type: field_type(file, node, name, names)?,
+        mandatory: is("mandatory").unwrap_or(false),
+        overridable: is("overridable").unwrap_or(true),
+        aliases: node.attribute("alias").unwrap_or("").split_whitespace().map(str::to_lowercase).collect(),
+    })
+}
+
+fn field_type(file: &XmlFile<'_>, node: Node<'_, '_>, name: &str, names: &[&str]) -> Result<FieldType, Rejection> {
     let written = file.required(node, "type")?;
-    let field_type = match written {
+    Ok(match written {
         "string" | "query" => FieldType::Text,
         "integer" => FieldType::Integer,
         "long" => FieldType::Long,
@@ -185,23 +215,22 @@ fn typed_field(file: &XmlFile<'_>, node: Node<'_, '_>, names: &[&str]) -> Result
         "double" => FieldType::Double,
         "boolean" => FieldType::Boolean,
         "query-profile" => FieldType::Profile(None),
-        _ if written.starts_with("tensor") => FieldType::Tensor,
+        _ if written.starts_with("tensor") => {
+            let of = TensorType::parse(written);
+            let of = of.map_err(|error| file.place(node).reject(format!("field '{name}': {}", error.message)))?;
+            FieldType::Tensor(Arc::new(of))
+        }
         _ => {
             let inner = written.strip_prefix("query-profile:");
             let index = inner.and_then(|inner| names.iter().position(|name| *name == inner));
+            if index.is_none() && inner.is_some_and(|inner| NATIVE_TYPES.contains(&inner)) {
+                return Ok(FieldType::Profile(None));
+            }
             let known = ["string", "integer", "long", "float", "double", "boolean", "query-profile", "query"];
             let hint = did_you_mean(written, known);
             let message = || format!("field '{name}' has the unknown type '{}'{hint}", Rejection::quote(written));
             FieldType::Profile(Some(index.ok_or_else(|| file.place(node).reject(message()))?))
         }
-    };
-    let is = |attribute: &str| node.attribute(attribute).map(|value| value == "true");
-    Ok(TypedField {
-        name: name.to_owned(),
-        field_type,
-        mandatory: is("mandatory").unwrap_or(false),
-        overridable: is("overridable").unwrap_or(true),
-        aliases: node.attribute("alias").unwrap_or("").split_whitespace().map(str::to_lowercase).collect(),
     })
 }
 

@@ -1,4 +1,11 @@
 //! Types of query profiles: which fields there are, and what values they may have.
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use brooklet_document::TensorType;
+use brooklet_document::json::read_query_tensor;
+use brooklet_task::{Code, Rejection};
+
 use super::{FieldValue, QueryProfile, QueryProfiles};
 
 /// A type of query profiles, with what it inherits.
@@ -44,10 +51,10 @@ pub enum FieldType {
     Float,
     /// A number of 64 bits.
     Double,
-    /// `true` or anything else.
+    /// `true`, or anything else, which is `false`.
     Boolean,
-    /// A tensor, checked where it is bound to a rank profile.
-    Tensor,
+    /// A tensor: as a text, or made of a text by an embedder.
+    Tensor(Arc<TensorType>),
     /// A profile, of a type if one is named: its index.
     Profile(Option<usize>),
 }
@@ -55,16 +62,40 @@ pub enum FieldType {
 impl FieldType {
     /// Why a text is no value of the type.
     fn refuse(&self, value: &str) -> Option<String> {
+        if let FieldType::Tensor(of) = self {
+            return refuse_tensor(of, value);
+        }
         let number = value.trim();
         let (fits, kind) = match self {
             FieldType::Integer => (number.parse::<i32>().is_ok(), "integer"),
             FieldType::Long => (number.parse::<i64>().is_ok(), "long"),
             FieldType::Float => (number.parse::<f32>().is_ok(), "float"),
             FieldType::Double => (number.parse::<f64>().is_ok(), "double"),
-            FieldType::Text | FieldType::Boolean | FieldType::Tensor | FieldType::Profile(_) => (true, ""),
+            FieldType::Text | FieldType::Boolean | FieldType::Tensor(_) | FieldType::Profile(_) => (true, ""),
         };
-        (!fits).then(|| format!("'{}' is not a {kind}", brooklet_task::Rejection::quote(value)))
+        (!fits).then(|| format!("'{}' is not a {kind}", Rejection::quote(value)))
     }
+}
+
+/// Why a text is no tensor of a type. What an embedder is to make of it, or what stands for other parameters, is known
+/// later.
+fn refuse_tensor(of: &Arc<TensorType>, value: &str) -> Option<String> {
+    let text = value.trim();
+    if text.starts_with("embed(") || text.contains("%{") {
+        return None;
+    }
+    let refused = read_query_tensor(of, text).err()?.message;
+    if refused.starts_with("Could not parse") {
+        return Some(refused);
+    }
+    Some(format!("Could not parse '{}' as a tensor of type {of}: {refused}", Rejection::quote(text)))
+}
+
+/// What expressions call `query(name)`, of a field: `query(name)` itself, or as a part of the parameter's full name.
+fn input_of(field: &str) -> Option<&str> {
+    let at = field.find("query(")?;
+    let is_whole = at == 0 || field[..at].ends_with('.');
+    field[at..].strip_prefix("query(")?.strip_suffix(')').filter(|_| is_whole)
 }
 
 /// What a type says of a name.
@@ -91,10 +122,36 @@ impl QueryProfiles {
             Declared::Field(field) => field.field_type.refuse(value),
             Declared::Free => None,
             Declared::Missing(name, of) => {
-                let name = brooklet_task::Rejection::quote(&name);
+                let name = Rejection::quote(&name);
                 Some(format!("'{name}' is not declared in query profile type '{of}', and the type is strict"))
             }
         }
+    }
+
+    /// The type of a field of a profile, if its type declares it.
+    #[must_use]
+    pub fn field_type<'p>(&'p self, profile: &QueryProfile, name: &str) -> Option<&'p FieldType> {
+        match self.declared(profile.profile_type?, name, &|_| true) {
+            Declared::Field(field) => Some(&field.field_type),
+            _ => None,
+        }
+    }
+
+    /// The tensors that types declare as inputs of ranking, by name.
+    ///
+    /// # Errors
+    /// If two types declare one of different types.
+    pub(crate) fn tensor_inputs(&self) -> Result<BTreeMap<&str, &Arc<TensorType>>, Rejection> {
+        let mut inputs = BTreeMap::new();
+        for field in self.types.iter().flat_map(|of| &of.fields) {
+            let (Some(name), FieldType::Tensor(of)) = (input_of(&field.name), &field.field_type) else { continue };
+            let other = *inputs.entry(name).or_insert(of);
+            if other != of {
+                let message = format!("Query profile types declare query({name}) both as {other} and as {of}");
+                return Err(Rejection::new(Code::InvalidApplication, message));
+            }
+        }
+        Ok(inputs)
     }
 
     /// The full name of a field that the profile's type has another name for.
