@@ -10,7 +10,7 @@ use super::near::{Rule, is_inside};
 use super::occurrences::{FieldHits, leaf_hits};
 use super::{Found, Kept, LeafMatch};
 use crate::partition::View;
-use crate::plan::{Near, Node, SameElement, SchemaPlan};
+use crate::plan::{Leaf, Near, Node, SameElement, SchemaPlan};
 use crate::reads::Reads;
 
 /// Missing blocks after which no more are looked for.
@@ -73,7 +73,8 @@ pub(crate) fn settle(
         return Err(Halt::Missing);
     }
     for (leaf, of_fields) in kept {
-        leaves[leaf] = replaced(&plan.leaves[leaf], of_fields, view);
+        let before = std::mem::take(&mut leaves[leaf].found);
+        leaves[leaf] = replaced(&plan.leaves[leaf], before, of_fields, view);
     }
     Ok(settled)
 }
@@ -94,12 +95,20 @@ fn keep(kept: &mut BTreeMap<usize, KeptOfFields>, hits: Hits, ordinal: u32) {
 }
 
 /// What a leaf found, when this is all that counts of it.
-fn replaced(leaf: &crate::plan::Leaf, mut of_fields: KeptOfFields, view: &View) -> LeafMatch {
+fn replaced(leaf: &Leaf, before: Vec<Found>, mut of_fields: KeptOfFields, view: &View) -> LeafMatch {
     let mut documents = Bitmap::none(view.alive.len());
-    let found = leaf.targets.iter().map(|target| {
+    let found = leaf.targets.iter().zip(before).map(|(target, before)| {
         // All targets of a field found what the first of them has now.
         let place = of_fields.iter().position(|(field, _)| *field == target.field);
-        Found::Kept(place.map(|place| of_fields.swap_remove(place).1).unwrap_or_default())
+        let kept = place.map(|place| of_fields.swap_remove(place).1).unwrap_or_default();
+        match before {
+            // Raw scores want the weights of the elements too.
+            Found::Weighted(mut hits) => {
+                hits.retain(|hit| kept.has(hit.ordinal, hit.element));
+                Found::Weighted(hits)
+            }
+            _ => Found::Kept(kept),
+        }
     });
     let found: Vec<Found> = found.collect();
     found.iter().for_each(|found| found.add_to(&mut documents));
@@ -121,7 +130,7 @@ fn outer_composites(node: &Node, plan: &SchemaPlan, out: &mut Vec<Node>) {
 }
 
 /// The leaves of a composite, at every depth.
-fn inner_leaves(node: &Node, plan: &SchemaPlan, each: &mut dyn FnMut(usize)) {
+pub(super) fn inner_leaves(node: &Node, plan: &SchemaPlan, each: &mut dyn FnMut(usize)) {
     match node {
         Node::Leaf(leaf) => each(*leaf),
         Node::Near(index) => {

@@ -1,11 +1,10 @@
-//! Elements of documents: confining what was found to some of them, and which of a field's matched.
+//! Confining what was found to some elements of the documents.
 use brooklet_segment::{ColumnHeader, Halt};
 
-use super::occurrences::{leaf_hits, occurrences};
+use super::occurrences::occurrences;
 use super::{Found, Kept};
 use crate::partition::View;
-use crate::plan::{SchemaPlan, Target};
-use crate::ranking::ViewMatch;
+use crate::plan::Target;
 use crate::reads::Reads;
 
 /// Elements that were chosen by the query.
@@ -48,6 +47,10 @@ pub(super) fn confine(
         list.sort_unstable();
     }
     debug_assert!(target.spec == column.spec, "a target is confined in its own column");
+    if let Found::Weighted(mut hits) = found {
+        hits.retain(|hit| chosen.has(hit.ordinal, hit.element));
+        return Ok(Found::Weighted(hits));
+    }
     let mut documents = Vec::new();
     found.for_each_document(|ordinal| documents.push(ordinal));
     documents.dedup();
@@ -65,40 +68,4 @@ pub(super) fn confine(
         }
     }
     if missing { Err(Halt::Missing) } else { Ok(Found::Kept(kept)) }
-}
-
-/// The elements of `field` that a query matched in a document, ascending: of the field itself, and of its parts. What
-/// summaries with `matched-elements-only` show. Terms below a `not` do not count.
-///
-/// # Errors
-/// If a block is missing; all that are were noted.
-#[allow(dead_code, reason = "asked for by summary classes with matched-elements-only")]
-pub(crate) fn matched_elements(
-    plan: &SchemaPlan,
-    matched: &ViewMatch,
-    view: &View,
-    ordinal: u32,
-    field: &str,
-    reads: &mut Reads,
-) -> Result<Vec<u32>, Halt> {
-    let searches = |name: &str| name == field || name.strip_prefix(field).is_some_and(|rest| rest.starts_with('.'));
-    let mut elements = Vec::new();
-    let mut missing = false;
-    for (leaf, found) in plan.leaves.iter().zip(&matched.leaves) {
-        let fields = leaf.targets.iter().map(|target| plan.profile.fields[target.field.0 as usize].name.as_str());
-        if leaf.negated || !found.documents.get(ordinal as usize) || !fields.into_iter().any(searches) {
-            continue;
-        }
-        match leaf_hits(leaf, found, view, ordinal, reads) {
-            Ok(hits) => {
-                let own = hits.iter().filter(|hits| searches(&plan.profile.fields[hits.field.0 as usize].name));
-                elements.extend(own.flat_map(|hits| hits.occurrences.iter().map(|occurrence| occurrence.element)));
-            }
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
-    }
-    elements.sort_unstable();
-    elements.dedup();
-    if missing { Err(Halt::Missing) } else { Ok(elements) }
 }

@@ -28,6 +28,7 @@ use crate::plan::{KeyTest, Leaf, Target, Test, Within};
 use crate::reads::Reads;
 use postings::Postings;
 use walk::Walk;
+use weighted::WeightedHit;
 
 /// What a leaf found in one column of a segment.
 #[derive(Clone, Debug)]
@@ -43,8 +44,8 @@ pub(crate) enum Found {
     Elements(Vec<(u32, u32, i32)>),
     /// The occurrences themselves, sorted.
     Kept(Kept),
-    /// Tokens of a weighted operator: ordinal, weight of the token, weight of the element; by ordinal.
-    Weighted(Vec<(u32, i32, i32)>),
+    /// Tokens of a weighted operator, by ordinal.
+    Weighted(Vec<WeightedHit>),
 }
 
 /// Occurrences by document, and for each document with one how long the field is.
@@ -62,6 +63,12 @@ impl Kept {
         if self.occurrences.len() > before {
             self.lengths.push((ordinal, length));
         }
+    }
+
+    /// Whether something is in this element of a document.
+    pub(crate) fn has(&self, ordinal: u32, element: u32) -> bool {
+        let at = |(other, occurrence): &(u32, Occurrence)| (*other, occurrence.element).cmp(&(ordinal, element));
+        self.occurrences.binary_search_by(at).is_ok()
     }
 }
 
@@ -83,7 +90,7 @@ impl Found {
             Found::Documents(documents) => documents.iter().for_each(|ordinal| each(*ordinal)),
             Found::Elements(elements) => elements.iter().for_each(|(ordinal, _, _)| each(*ordinal)),
             Found::Kept(kept) => kept.lengths.iter().for_each(|(ordinal, _)| each(*ordinal)),
-            Found::Weighted(hits) => hits.iter().for_each(|(ordinal, _, _)| each(*ordinal)),
+            Found::Weighted(hits) => hits.iter().for_each(|hit| each(hit.ordinal)),
         }
     }
 }
@@ -123,6 +130,14 @@ pub(crate) fn match_leaf(
 }
 
 fn match_target(target: &Target, view: &View, reads: &mut Reads, walk: &mut Walk) -> Result<Found, Halt> {
+    Ok(match (find_target(target, view, reads, walk)?, &target.test) {
+        (Found::Weighted(hits), Test::Weighted(test)) => Found::Weighted(weighted::above_threshold(test, hits)),
+        (found, _) => found,
+    })
+}
+
+/// What a target asks for, in the elements it is confined to.
+fn find_target(target: &Target, view: &View, reads: &mut Reads, walk: &mut Walk) -> Result<Found, Halt> {
     let Some(column) = view.segment.header.column(&target.spec) else { return Ok(Found::Documents(Vec::new())) };
     let Some(within) = &target.within else { return match_test(column, &target.test, view, reads, walk) };
     // What is missing of both is noted before it halts.

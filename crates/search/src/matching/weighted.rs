@@ -1,4 +1,6 @@
 //! Tokens with weights against a column: weightedSet, dotProduct and wand.
+use std::cmp::Reverse;
+
 use brooklet_rank::match_data::Occurrence;
 use brooklet_segment::column::number::Values;
 use brooklet_segment::column::text::Text;
@@ -13,7 +15,18 @@ use crate::partition::View;
 use crate::plan::{How, Scoring, WeightedKeys, WeightedTest, WordTest};
 use crate::reads::Reads;
 
-/// Documents with one of the tokens; for a wand with a positive threshold those above it.
+/// A token in an element of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WeightedHit {
+    pub(crate) ordinal: u32,
+    pub(crate) element: u32,
+    /// Weight of the token, as the query says.
+    pub(crate) of_token: i32,
+    /// Weight of the element.
+    pub(crate) of_element: i32,
+}
+
+/// The tokens of documents that have one, those of each document from the heaviest on.
 pub(crate) fn match_weighted(
     column: &ColumnHeader,
     test: &WeightedTest,
@@ -25,29 +38,28 @@ pub(crate) fn match_weighted(
         (keys, ColumnKind::Numbers { number, collection }) => {
             let part = column.parts.first().ok_or_else(|| Rejection::corrupt("a column of numbers without them"))?;
             let mut hits = Vec::new();
-            number::each_value(part, *number, *collection, view, reads, |ordinal, _, weight, values, at| {
-                hits.extend(weight_of(keys, values, at).map(|of_token| (ordinal, of_token, weight)));
+            number::each_value(part, *number, *collection, view, reads, |ordinal, element, weight, values, at| {
+                let of_token = weight_of(keys, values, at);
+                hits.extend(of_token.map(|of_token| WeightedHit { ordinal, element, of_token, of_element: weight }));
             })?;
             hits
         }
         _ => return Err(Rejection::corrupt("weighted tokens on another column").into()),
     };
     // Ranking wants the heaviest tokens first.
-    hits.sort_unstable_by_key(|(ordinal, of_token, of_element)| {
-        (*ordinal, std::cmp::Reverse(*of_token), std::cmp::Reverse(*of_element))
-    });
-    if let Scoring::Wand(threshold) = test.scoring
-        && threshold > 0.0
-    {
-        let mut kept = Vec::new();
-        for own in hits.chunk_by(|a, b| a.0 == b.0) {
-            if dot_product(own) as f64 > threshold {
-                kept.extend_from_slice(own);
-            }
-        }
-        hits = kept;
-    }
+    let heaviest = |hit: &WeightedHit| (hit.ordinal, Reverse(hit.of_token), Reverse(hit.of_element), hit.element);
+    hits.sort_unstable_by_key(heaviest);
     Ok(Found::Weighted(hits))
+}
+
+/// Of a wand with a positive threshold the documents above it; of other operators all.
+pub(super) fn above_threshold(test: &WeightedTest, mut hits: Vec<WeightedHit>) -> Vec<WeightedHit> {
+    let Scoring::Wand(threshold) = test.scoring else { return hits };
+    if threshold > 0.0 {
+        let own = hits.chunk_by(|a, b| a.ordinal == b.ordinal);
+        hits = own.filter(|own| dot_product(own) as f64 > threshold).flatten().copied().collect();
+    }
+    hits
 }
 
 fn weight_of(keys: &WeightedKeys, values: &Values<'_>, at: usize) -> Option<i32> {
@@ -69,7 +81,7 @@ fn word_hits(
     keys: &[(String, i32)],
     view: &View,
     reads: &mut Reads,
-) -> Result<Vec<(u32, i32, i32)>, Halt> {
+) -> Result<Vec<WeightedHit>, Halt> {
     let text = Text::of(column)?;
     let mut weights = FxHashMap::default();
     let (mut hits, mut candidates) = (Vec::new(), Vec::new());
@@ -83,7 +95,8 @@ fn word_hits(
             }
             Ok(Found::Words { postings, .. }) => {
                 postings.for_each(|ordinal, count| {
-                    hits.extend(std::iter::repeat_n((ordinal, *weight, 1), count as usize));
+                    let hit = WeightedHit { ordinal, element: 0, of_token: *weight, of_element: 1 };
+                    hits.extend(std::iter::repeat_n(hit, count as usize));
                 });
             }
             Ok(_) => {}
@@ -104,13 +117,13 @@ fn word_hits(
     if missing { Err(Halt::Missing) } else { Ok(hits) }
 }
 
-/// Hits of a document whose elements have weights.
+/// Hits of a document of several elements.
 fn element_hits(
     reader: &mut WordReader<'_>,
     ordinal: u32,
     weights: &FxHashMap<u32, i32>,
     reads: &mut Reads,
-    hits: &mut Vec<(u32, i32, i32)>,
+    hits: &mut Vec<WeightedHit>,
 ) -> Result<(), Halt> {
     let extent = reader.extent(ordinal, reads)?;
     let words = reader.words(extent, reads)?;
@@ -124,26 +137,28 @@ fn element_hits(
     }
     let mut occurrences = Vec::new();
     reader.occurrences(extent, &places, reads, &mut occurrences)?;
-    let weights = of_tokens.into_iter().zip(occurrences);
-    hits.extend(weights.map(|(of_token, occurrence)| (ordinal, of_token, occurrence.element_weight)));
+    hits.extend(of_tokens.into_iter().zip(occurrences).map(|(of_token, occurrence)| WeightedHit {
+        ordinal,
+        element: occurrence.element,
+        of_token,
+        of_element: occurrence.element_weight,
+    }));
     Ok(())
 }
 
 /// The hits of one document in the list of all.
-pub(crate) fn hits_of(hits: &[(u32, i32, i32)], ordinal: u32) -> &[(u32, i32, i32)] {
-    let from = hits.partition_point(|(other, _, _)| *other < ordinal);
-    let to = hits.partition_point(|(other, _, _)| *other <= ordinal);
+fn hits_of(hits: &[WeightedHit], ordinal: u32) -> &[WeightedHit] {
+    let from = hits.partition_point(|hit| hit.ordinal < ordinal);
+    let to = hits.partition_point(|hit| hit.ordinal <= ordinal);
     &hits[from..to]
 }
 
-fn dot_product(hits: &[(u32, i32, i32)]) -> i64 {
-    hits.iter().fold(0i64, |sum, (_, of_token, of_element)| {
-        sum.wrapping_add(i64::from(*of_token).wrapping_mul(i64::from(*of_element)))
-    })
+fn dot_product(hits: &[WeightedHit]) -> i64 {
+    hits.iter().fold(0i64, |sum, hit| sum.wrapping_add(i64::from(hit.of_token).wrapping_mul(i64::from(hit.of_element))))
 }
 
 /// What a weighted operator scores a document in one field; nothing if it gives no score.
-pub(crate) fn raw_score(test: &WeightedTest, hits: &[(u32, i32, i32)], ordinal: u32) -> Option<f64> {
+pub(crate) fn raw_score(test: &WeightedTest, hits: &[WeightedHit], ordinal: u32) -> Option<f64> {
     let own = hits_of(hits, ordinal);
     if own.is_empty() {
         return None;
@@ -156,8 +171,17 @@ pub(crate) fn raw_score(test: &WeightedTest, hits: &[(u32, i32, i32)], ordinal: 
     }
 }
 
+/// Which elements of a document have tokens; the weights are those of the tokens.
+pub(crate) fn occurrences(hits: &[WeightedHit], ordinal: u32) -> impl Iterator<Item = Occurrence> + '_ {
+    hits_of(hits, ordinal).iter().map(|hit| Occurrence {
+        element: hit.element,
+        position: 0,
+        element_length: 1,
+        element_weight: hit.of_token,
+    })
+}
+
 /// What ranking sees of a document's tokens: weights, at no place. Only weightedSet shows them.
-pub(crate) fn occurrences(hits: &[(u32, i32, i32)], ordinal: u32) -> impl Iterator<Item = Occurrence> + '_ {
-    let own = hits_of(hits, ordinal).iter();
-    own.map(|(_, of_token, _)| Occurrence { element: 0, position: 0, element_length: 1, element_weight: *of_token })
+pub(crate) fn ranked_occurrences(hits: &[WeightedHit], ordinal: u32) -> impl Iterator<Item = Occurrence> + '_ {
+    occurrences(hits, ordinal).map(|occurrence| Occurrence { element: 0, ..occurrence })
 }

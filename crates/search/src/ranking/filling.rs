@@ -6,7 +6,7 @@ use brooklet_segment::layout::ColumnKind;
 use super::values::value_weights;
 use super::{Ranker, SOMEWHERE, Spot};
 use crate::matching::occurrences::{leaf_hits, occurrences};
-use crate::matching::weighted::raw_score;
+use crate::matching::weighted::{ranked_occurrences, raw_score};
 use crate::matching::{Found, LeafMatch};
 use crate::plan::{Leaf, Scoring, Test};
 use crate::reads::Reads;
@@ -72,7 +72,13 @@ impl Ranker {
             }
             let column = view.segment.header.column(&target.spec);
             self.occurrences.clear();
-            let length = occurrences(column, found, view, ordinal, reads, &mut self.occurrences)?;
+            let length = match found {
+                Found::Weighted(hits) => {
+                    self.occurrences.extend(ranked_occurrences(hits, ordinal));
+                    (!self.occurrences.is_empty()).then_some(1)
+                }
+                _ => occurrences(column, found, view, ordinal, reads, &mut self.occurrences)?,
+            };
             let Some(length) = length else { continue };
             let shows = match &target.test {
                 Test::Weighted(test) => test.scoring == Scoring::Weights,

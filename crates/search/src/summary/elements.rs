@@ -6,7 +6,7 @@ use brooklet_rank::Value as Feature;
 use brooklet_segment::Halt;
 
 use crate::places::{places_of, positive_leaves};
-use crate::plan::SchemaPlan;
+use crate::plan::{SchemaPlan, Test};
 use crate::ranking::Spot;
 use crate::reads::Reads;
 
@@ -24,7 +24,12 @@ pub(super) fn matched(
     let mut missing = false;
     for leaf in positive_leaves(plan) {
         for (index, target) in plan.leaves[leaf].targets.iter().enumerate() {
-            if !concerns(&target.spec.field) {
+            // What stands for a whole sameElement has no column of its own.
+            let searched = match target.test {
+                Test::Elements => &plan.profile.fields[target.field.0 as usize].name,
+                _ => &target.spec.field,
+            };
+            if !concerns(searched) {
                 continue;
             }
             match places_of(plan, leaf, index, spot, reads) {

@@ -16,7 +16,25 @@ pub(super) type Hits = BTreeMap<&'static str, Vec<Place>>;
 /// What a leaf found in a document, in the order of the query; nothing of leaves below a `not`.
 pub(super) struct Found {
     pub(super) hits: Option<Hits>,
-    pub(super) raw_score: f64,
+    scored: Scored,
+}
+
+impl Found {
+    fn of(hits: Option<Hits>) -> Found {
+        Found { hits, scored: Scored::default() }
+    }
+
+    pub(super) fn raw_score(&self) -> f64 {
+        let product = self.scored.products.iter().map(|(_, product)| product).sum::<i64>() as f64;
+        if self.scored.above.is_none_or(|threshold| product > threshold) { product } else { 0.0 }
+    }
+}
+
+/// What a weighted operator scores: products by element, and what their sum must be above.
+#[derive(Default)]
+struct Scored {
+    products: Vec<(u32, i64)>,
+    above: Option<f64>,
 }
 
 /// Gap between the elements of fields in the profile used.
@@ -187,11 +205,11 @@ fn number_hits(document: &Document, path: &'static str, holds: impl Fn(f64) -> b
     if places.is_empty() { Hits::new() } else { Hits::from([(path, places)]) }
 }
 
-/// Tokens of a weighted operator that a document has: weights of token and element.
-fn weighted(document: &Document, path: &str, tokens_of: &[(String, i32)]) -> Vec<(i32, i32)> {
-    let mut pairs = Vec::new();
+/// Tokens of a weighted operator that a document has: element, weights of token and element.
+fn weighted(document: &Document, path: &str, tokens_of: &[(String, i32)]) -> Vec<(u32, i32, i32)> {
+    let mut found = Vec::new();
     let text = TEXTS.iter().find(|field| field.path == path);
-    for (_, weight, value) in values(document, path) {
+    for (element, weight, value) in values(document, path) {
         let own: Vec<String> = match (text, value) {
             (Some(field), Value::String(value)) => tokens(field, value),
             (_, value) => vec![number(value).to_string()],
@@ -199,12 +217,12 @@ fn weighted(document: &Document, path: &str, tokens_of: &[(String, i32)]) -> Vec
         for token in own {
             for (wanted, of_token) in tokens_of {
                 let wanted = text.map_or_else(|| wanted.clone(), |field| folded(wanted, field.fold));
-                pairs.extend((token == wanted).then_some((*of_token, weight)));
+                found.extend((token == wanted).then_some((element, *of_token, weight)));
             }
         }
     }
-    pairs.sort_unstable_by(|a, b| b.cmp(a));
-    pairs
+    found.sort_by_key(|(element, of_token, _)| (*element, std::cmp::Reverse(*of_token)));
+    found
 }
 
 fn merge(into: &mut Hits, from: Hits) {
@@ -213,7 +231,7 @@ fn merge(into: &mut Hits, from: Hits) {
     }
 }
 
-fn leaf_hits(leaf: &Leaf, document: &Document) -> (Hits, f64) {
+fn leaf_hits(leaf: &Leaf, document: &Document) -> (Hits, Scored) {
     let hits = match leaf {
         Leaf::Term { fields, kind, text, .. } => term_hits(document, fields, *kind, text),
         Leaf::Phrase { fields, words, .. } => phrase_hits(document, fields, words),
@@ -249,15 +267,17 @@ fn leaf_hits(leaf: &Leaf, document: &Document) -> (Hits, f64) {
             number_hits(document, NUMBERS[*field], |value| *low <= value && value <= *high)
         }
         Leaf::Weighted { path, tokens, operator, threshold, .. } => {
-            let pairs = weighted(document, path, tokens);
-            let product: i64 = pairs.iter().map(|(a, b)| i64::from(*a) * i64::from(*b)).sum();
+            let found = weighted(document, path, tokens);
+            let product = |(element, a, b): &(u32, i32, i32)| (*element, i64::from(*a) * i64::from(*b));
+            let products: Vec<(u32, i64)> = found.iter().map(product).collect();
             let wand = *operator == "wand";
-            if pairs.is_empty() || (wand && *threshold > 0.0 && product as f64 <= *threshold) {
-                return (Hits::new(), 0.0);
+            let sum: i64 = products.iter().map(|(_, product)| product).sum();
+            if found.is_empty() || (wand && *threshold > 0.0 && sum as f64 <= *threshold) {
+                return (Hits::new(), Scored::default());
             }
-            let counts = *operator == "dotProduct" || (wand && product as f64 > *threshold);
-            let places = pairs.iter().map(|(of_token, _)| (0, 0, 1, *of_token)).collect();
-            return (Hits::from([(*path, places)]), if counts { product as f64 } else { 0.0 });
+            let places = found.iter().map(|(element, of_token, _)| (*element, 0, 1, *of_token)).collect();
+            let products = if *operator == "weightedSet" { Vec::new() } else { products };
+            return (Hits::from([(*path, places)]), Scored { products, above: wand.then_some(*threshold) });
         }
         Leaf::Circle { path, latitude, longitude, degrees } => {
             let shortening = libm::cos(latitude * std::f64::consts::PI / 180.0);
@@ -273,7 +293,7 @@ fn leaf_hits(leaf: &Leaf, document: &Document) -> (Hits, f64) {
             (*west..=*east).contains(&x) && (*south..=*north).contains(&y)
         }),
     };
-    (hits, 0.0)
+    (hits, Scored::default())
 }
 
 fn place_hits(document: &Document, path: &'static str, inside: impl Fn(i32, i32) -> bool) -> Hits {
@@ -342,9 +362,9 @@ impl Naive<'_> {
         match query {
             Query::All(value) => *value,
             Query::Leaf(leaf) => {
-                let (hits, raw_score) = leaf_hits(leaf, self.document);
+                let (hits, scored) = leaf_hits(leaf, self.document);
                 let matched = !hits.is_empty();
-                found.push(Found { hits: Some(hits), raw_score });
+                found.push(Found { hits: Some(hits), scored });
                 matched
             }
             Query::And(queries) => queries.iter().map(|query| self.matches(query, found)).fold(true, |a, b| a & b),
@@ -391,8 +411,8 @@ impl Naive<'_> {
             }
             elements.extend(windows.iter().map(|(first, _)| first.0));
         }
-        found.extend(kept.into_iter().map(|hits| Found { hits: Some(hits), raw_score: 0.0 }));
-        found.extend(negatives.iter().map(|_| Found { hits: None, raw_score: 0.0 }));
+        found.extend(kept.into_iter().map(|hits| Found::of(Some(hits))));
+        found.extend(negatives.iter().map(|_| Found::of(None)));
         elements
     }
 
@@ -408,10 +428,11 @@ impl Naive<'_> {
         let elements: Vec<u32> = (0..count as u32).filter(wanted).filter(holds).collect();
         let of_whole = elements.iter().map(|element| (*element, 0, 1, 1)).collect();
         let whole = if elements.is_empty() { Hits::new() } else { Hits::from([(field, of_whole)]) };
-        found.push(Found { hits: Some(whole), raw_score: 0.0 });
+        found.push(Found::of(Some(whole)));
         let before = found.len();
         self.matches(condition, found);
         for found in &mut found[before..] {
+            found.scored.products.retain(|(element, _)| elements.contains(element));
             for hits in found.hits.iter_mut() {
                 hits.values_mut().for_each(|places| places.retain(|place| elements.contains(&place.0)));
                 hits.retain(|_, places| !places.is_empty());

@@ -161,7 +161,7 @@ pub(super) enum Leaf {
     Fuzzy { name: String, fields: Vec<usize>, text: String, edits: usize, locked: usize, prefix: bool },
     Regex { name: String, fields: Vec<usize>, pattern: String },
     Range { name: String, field: usize, low: f64, high: f64 },
-    Weighted { path: &'static str, tokens: Vec<(String, i32)>, operator: &'static str, threshold: f64 },
+    Weighted { name: String, path: &'static str, tokens: Vec<(String, i32)>, operator: &'static str, threshold: f64 },
     Circle { path: &'static str, latitude: f64, longitude: f64, degrees: f64 },
     Box { path: &'static str, south: f64, west: f64, north: f64, east: f64 },
 }
@@ -328,7 +328,7 @@ impl Names {
         if name.is_empty() {
             return self.term(random);
         }
-        match random.below(if self.inside { 9 } else { 13 }) {
+        match random.below(if self.inside { 12 } else { 13 }) {
             0..=4 => self.term(random),
             5 => self.phrase(random),
             6 if fields.len() == 1 => {
@@ -349,10 +349,20 @@ impl Names {
             9 if fields.len() == 1 => {
                 Leaf::In { name, field: fields[0], texts: vec![word(random), letters(random, 3)] }
             }
+            10 | 11 if self.inside => self.weighted_part(random),
             10 | 11 => weighted(random),
             12 => place(random),
             _ => self.term(random),
         }
+    }
+
+    /// A weighted operator on a part of an element.
+    fn weighted_part(&self, random: &mut Random) -> Leaf {
+        let texts = self.texts.iter().map(|(name, fields)| (name, TEXTS[fields[0]].path));
+        let numbers = self.numbers.iter().map(|(name, field)| (name, NUMBERS[*field]));
+        let parts: Vec<_> = texts.chain(numbers).collect();
+        let (name, path) = *random.pick(&parts);
+        weighted_in(random, name.clone(), path)
     }
 
     /// A word of one field, as near and equiv take them.
@@ -405,6 +415,10 @@ fn same_element(random: &mut Random) -> Query {
 
 fn weighted(random: &mut Random) -> Leaf {
     let path = random.one_of(&["tags", "words", "points", "names", "nums", "text", "num"]);
+    weighted_in(random, path.to_owned(), path)
+}
+
+fn weighted_in(random: &mut Random, name: String, path: &'static str) -> Leaf {
     let numeric = NUMBERS.contains(&path);
     let mut tokens: Vec<(String, i32)> = Vec::new();
     for _ in 0..1 + random.below(3) {
@@ -416,7 +430,7 @@ fn weighted(random: &mut Random) -> Leaf {
         }
     }
     let operator = random.one_of(&["weightedSet", "dotProduct", "wand"]);
-    Leaf::Weighted { path, tokens, operator, threshold: random.below(4) as f64 - 0.5 }
+    Leaf::Weighted { name, path, tokens, operator, threshold: random.below(4) as f64 - 0.5 }
 }
 
 fn place(random: &mut Random) -> Leaf {

@@ -34,9 +34,9 @@ impl Leaf {
             }
             Leaf::Regex { name, pattern, .. } => format!("{name} matches '{pattern}'"),
             Leaf::Range { name, low, high, .. } => format!("range({name}, {low}L, {high}L)"),
-            Leaf::Weighted { path, tokens, operator, threshold } => {
+            Leaf::Weighted { name, tokens, operator, threshold, .. } => {
                 let tokens: Vec<String> = tokens.iter().map(|(token, weight)| format!("'{token}':{weight}")).collect();
-                let call = format!("{operator}({path}, {{{}}})", tokens.join(", "));
+                let call = format!("{operator}({name}, {{{}}})", tokens.join(", "));
                 if *operator == "wand" { format!("({{scoreThreshold:{threshold}}}{call})") } else { call }
             }
             Leaf::Circle { path, latitude, longitude, degrees } => {
