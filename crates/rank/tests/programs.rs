@@ -5,7 +5,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use brooklet_document::{CellType, Dimension, Tensor, TensorType};
-use brooklet_rank::{Dialect, Environment, Expression, FeatureName, FeatureSource, FeatureType, Function, Program, Value};
+use brooklet_rank::{
+    Dialect, Environment, Expression, FeatureName, FeatureSource, FeatureType, Function, Program, Value,
+};
 use brooklet_task::{Code, Rejection, limits};
 use proptest::prelude::*;
 

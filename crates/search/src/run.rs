@@ -15,6 +15,7 @@ use brooklet_task::{Rejection, Want, limits};
 use crate::grouping::{Kept, keeps};
 use crate::lane::Floor;
 use crate::matching::composite::settle;
+use crate::matching::counted::Counted;
 use crate::matching::tree::{Known, evaluate, is_below_not};
 use crate::matching::walk::Walk;
 use crate::matching::{LeafMatch, match_leaf};
@@ -192,7 +193,7 @@ impl Run {
         for (view, found) in self.views.iter().zip(&mut self.found).skip(self.matches.len()) {
             let mut leaves: Vec<LeafMatch> = std::mem::take(found).into_iter().flatten().collect();
             match settle(&self.plan, view, &mut leaves, reads) {
-                Ok(settled) => self.matches.push(ViewMatch { leaves, settled }),
+                Ok(settled) => self.matches.push(ViewMatch { leaves, settled, counted: Counted::default() }),
                 Err(halt) => {
                     *found = leaves.into_iter().map(Some).collect();
                     return Err(halt);
@@ -213,11 +214,19 @@ impl Run {
     /// The documents of a view that match, where an unresolved neighbour operator holds for every document.
     fn matching(&self, view: usize) -> Bitmap {
         let alive = &self.views[view].alive;
-        let (unresolved, resolved, matches) = (&self.unresolved, &self.resolved, &self.matches[view]);
-        let matched = Known { unresolved, resolved, matches, view, alive };
-        let mut documents = evaluate(&self.plan.root, &self.plan, &matched);
+        let mut documents = evaluate(&self.plan.root, &self.plan, &self.known(view));
         documents.and(alive);
         documents
+    }
+
+    fn known(&self, view: usize) -> Known<'_> {
+        Known {
+            unresolved: &self.unresolved,
+            resolved: &self.resolved,
+            matches: &self.matches[view],
+            view,
+            alive: &self.views[view].alive,
+        }
     }
 
     fn begin_nearest(&mut self) {
@@ -254,6 +263,11 @@ impl Run {
     fn begin_ranking(&mut self) {
         let matching: Vec<Bitmap> = (0..self.views.len()).map(|view| self.matching(view)).collect();
         self.ranker.expect(matching.iter().map(Bitmap::count).collect());
+        if Counted::is_needed(&self.plan) {
+            let counted = (0..self.views.len()).map(|view| Counted::of(&self.plan, &self.known(view)));
+            let counted: Vec<Counted> = counted.collect();
+            self.matches.iter_mut().zip(counted).for_each(|(matches, counted)| matches.counted = counted);
+        }
         if self.sums_scores() {
             self.matching = matching;
             self.stage = Stage::Sum;

@@ -53,7 +53,11 @@ fn term(random: &mut Random) -> String {
 
 fn query(random: &mut Random) -> String {
     let mut terms: Vec<String> = (0..1 + random.below(4)).map(|_| term(random)).collect();
-    match random.below(4) {
+    match random.below(7) {
+        // Of these some terms count in fewer documents than they are found in.
+        4 => format!("({}) or ({} and {})", terms.join(" or "), term(random), term(random)),
+        5 => format!("({} and !({})) or {}", terms.join(" and "), term(random), term(random)),
+        6 => format!("rank(n > 3, rank({}, {}), {} and n > 5)", term(random), term(random), terms.join(" and ")),
         0 => terms.join(" and "),
         1 => format!("rank({})", terms.join(", ")),
         2 => {

@@ -3,6 +3,7 @@
 //! [`match_leaf`] looks at columns. Then [`composite`] settles what depends on where terms stand (near, sameElement):
 //! document at a time, and only for documents that can still match.
 pub(crate) mod composite;
+pub(crate) mod counted;
 pub(crate) mod elements;
 pub(crate) mod near;
 pub(crate) mod number;

@@ -18,6 +18,7 @@ use brooklet_segment::SegmentBuilder;
 use brooklet_task::Block;
 
 use super::composite::settle;
+use super::counted::Counted;
 use super::occurrences::leaf_hits;
 use super::tree::{Known, evaluate};
 use super::{Found, LeafMatch, match_leaf, weighted};
@@ -61,7 +62,7 @@ fn run(plan: &SchemaPlan, view: &View, reads: &mut Reads) -> (Bitmap, ViewMatch)
         plan.leaves.iter().map(|leaf| match_leaf(leaf, view, reads, &mut Vec::new()).expect("all blocks are there"));
     let mut leaves: Vec<LeafMatch> = matched.collect();
     let settled = settle(plan, view, &mut leaves, reads).expect("all blocks are there");
-    let matches = ViewMatch { leaves, settled };
+    let matches = ViewMatch { leaves, settled, counted: Counted::default() };
     let unresolved = std::collections::VecDeque::new();
     let known = Known { matches: &matches, unresolved: &unresolved, resolved: &[], view: 0, alive: &view.alive };
     (evaluate(&plan.root, plan, &known), matches)

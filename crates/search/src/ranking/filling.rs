@@ -22,8 +22,9 @@ impl Ranker {
         self.set.next_document(place);
         let plan = self.plan.clone();
         let mut first_target = 0;
-        for (leaf, matched) in plan.leaves.iter().zip(&spot.matches[spot.view].leaves) {
-            if matched.documents.get(spot.ordinal as usize) {
+        let matches = &spot.matches[spot.view];
+        for (number, (leaf, matched)) in plan.leaves.iter().zip(&matches.leaves).enumerate() {
+            if matched.documents.get(spot.ordinal as usize) && matches.counted.has_leaf(number, spot.ordinal) {
                 self.fill_leaf(place, (leaf, matched), first_target, spot, reads)?;
             }
             first_target += leaf.targets.len();

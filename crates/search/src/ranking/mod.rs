@@ -26,6 +26,7 @@ use brooklet_task::Rejection;
 use crate::deployed::DeployedProfile;
 use crate::matching::LeafMatch;
 use crate::matching::composite::Settled;
+use crate::matching::counted::Counted;
 use crate::model_runs::{Models, WantedRuns};
 use crate::nearest::Resolved;
 use crate::partition::View;
@@ -55,6 +56,8 @@ const SOMEWHERE: Occurrence = Occurrence { element: 0, position: 0, element_leng
 pub(crate) struct ViewMatch {
     pub(crate) leaves: Vec<LeafMatch>,
     pub(crate) settled: Settled,
+    /// Which of it counts for ranking.
+    pub(crate) counted: Counted,
 }
 
 /// Which program of a profile.

@@ -51,8 +51,7 @@ impl Source<'_> {
             }
             Kind::Match { request, nearest } => {
                 let value = self.set.number(*request, self.data);
-                let hit =
-                    |item: &usize| self.spot.resolved[*item].distance(self.spot.view, self.spot.ordinal).is_some();
+                let hit = |item: &usize| self.internal_distance(*item).is_some();
                 if value == 0.0 && nearest.iter().any(hit) { 1.0 } else { value }
             }
             Kind::Given(Value::Number(number)) => *number,
@@ -79,20 +78,30 @@ impl Source<'_> {
         })
     }
 
+    /// The distance of the document where it is a hit of a neighbour operator that counts.
+    fn internal_distance(&self, item: usize) -> Option<f64> {
+        let spot = self.spot;
+        let counts = spot.matches[spot.view].counted.has_nearest(item, spot.ordinal);
+        spot.resolved[item].distance(spot.view, spot.ordinal).filter(|_| counts)
+    }
+
     fn raw_score(&self, items: &RawScores) -> f64 {
         let (spot, plan) = (self.spot, self.plan);
+        let counted = &spot.matches[spot.view].counted;
         let nearest = items.nearest.iter().filter_map(|item| {
-            let internal = spot.resolved[*item].distance(spot.view, spot.ordinal)?;
+            let internal = self.internal_distance(*item)?;
             Some(plan.nearest[*item].point.scale.to_closeness(internal))
         });
         let leaves = &spot.matches[spot.view].leaves;
-        let weighted = items.targets.iter().filter_map(|(leaf, place)| {
+        let targets = items.targets.iter().filter(|(leaf, _)| counted.has_leaf(*leaf, spot.ordinal));
+        let weighted = targets.filter_map(|(leaf, place)| {
             match (&plan.leaves[*leaf].targets[*place].test, &leaves[*leaf].found[*place]) {
                 (Test::Weighted(test), Found::Weighted(hits)) => weighted::raw_score(test, hits, spot.ordinal),
                 _ => None,
             }
         });
-        let labeled = items.labeled.iter().map(|index| &plan.labeled[*index]);
+        let labeled = items.labeled.iter().filter(|index| counted.has_labeled(**index, spot.ordinal));
+        let labeled = labeled.map(|index| &plan.labeled[*index]);
         let labeled = labeled.filter(|labeled| self.holds(&labeled.node)).map(|labeled| labeled.score);
         // The sum of an iterator over nothing is -0.
         nearest.chain(weighted).chain(labeled).fold(0.0, |sum, score| sum + score)

@@ -206,10 +206,12 @@ fn add_term(
 ) -> Result<(), Halt> {
     let found = &matched.leaves[place.leaf].found[place.target];
     let target = &place.of.targets[place.target];
+    let counted = matched.counted.of_leaf(place.leaf);
+    let counts = |ordinal: u32| counted.is_none_or(|counted| counted.get(ordinal as usize));
     if !place.of.positions || columns.filters.contains(&target.field) {
         let mut last = None;
         found.for_each_document(|ordinal| {
-            if last.replace(ordinal) != Some(ordinal) {
+            if last.replace(ordinal) != Some(ordinal) && counts(ordinal) {
                 sums[ordinal as usize] += bm25.somewhere(term);
             }
         });
@@ -217,6 +219,13 @@ fn add_term(
     }
     let Some((_, lengths)) = columns.lengths.iter().find(|(spec, _)| **spec == target.spec) else { return Ok(()) };
     match found {
+        Found::Words { postings, .. } if counted.is_some() => {
+            let mut kept = Vec::new();
+            postings.for_each(|ordinal, count| kept.extend(counts(ordinal).then_some([ordinal, count])));
+            lengths.each_with(&kept, |ordinal, count, length| {
+                sums[ordinal as usize] += bm25.counted(term, count, length);
+            })?
+        }
         Found::Words { postings: Postings::Counted { counts, .. }, .. } => {
             bm25.saturation(term).add_all(counts, lengths.dampings(bm25, sums.len())?, sums);
         }
@@ -226,7 +235,8 @@ fn add_term(
             })?
         }
         Found::Places(places) => {
-            for of_document in places.chunk_by(|a, b| a.0 == b.0) {
+            let documents = places.chunk_by(|a, b| a.0 == b.0).filter(|of_document| counts(of_document[0].0));
+            for of_document in documents {
                 let ordinal = of_document[0].0;
                 let length = lengths.of_document(ordinal)?;
                 sums[ordinal as usize] += bm25.counted(term, of_document.len() as u32, length);

@@ -1,0 +1,129 @@
+//! Which of what was found counts for ranking: a term, or another operator that leaves something to rank, counts in the
+//! documents that every operator around it matches. In `a or (b and c)` a document with a and b has no b for ranking.
+//!
+//! An `or` around it needs no look: it matches where anything in it does. So does an operator that every match needs. Of
+//! queries without others nothing is made.
+use std::rc::Rc;
+
+use brooklet_kernel::Bitmap;
+
+use super::tree::{Known, evaluate};
+use crate::plan::{Node, SchemaPlan};
+
+/// The documents in which parts of a query count; in all, where there is nothing. Empty lists: all parts count in all.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counted {
+    leaves: Vec<Option<Rc<Bitmap>>>,
+    nearest: Vec<Option<Rc<Bitmap>>>,
+    labeled: Vec<Option<Rc<Bitmap>>>,
+}
+
+impl Counted {
+    /// Whether parts of a plan may count in fewer documents than it matches.
+    pub(crate) fn is_needed(plan: &SchemaPlan) -> bool {
+        may_fail(&plan.root, plan, true)
+    }
+
+    /// Where the parts of a plan count in a view; all its operators are resolved.
+    pub(crate) fn of(plan: &SchemaPlan, known: &Known<'_>) -> Counted {
+        let mut counted = Counted {
+            leaves: vec![None; plan.leaves.len()],
+            nearest: vec![None; plan.nearest.len()],
+            labeled: vec![None; plan.labeled.len()],
+        };
+        Marking { plan, known, counted: &mut counted }.mark(&plan.root, true, None);
+        counted
+    }
+
+    /// The documents in which a leaf counts; nothing if these are all.
+    #[inline]
+    pub(crate) fn of_leaf(&self, leaf: usize) -> Option<&Bitmap> {
+        self.leaves.get(leaf)?.as_deref()
+    }
+
+    /// Whether a leaf counts in a document.
+    #[inline]
+    pub(crate) fn has_leaf(&self, leaf: usize, ordinal: u32) -> bool {
+        self.of_leaf(leaf).is_none_or(|documents| documents.get(ordinal as usize))
+    }
+
+    /// Whether a neighbour operator counts in a document.
+    pub(crate) fn has_nearest(&self, nearest: usize, ordinal: u32) -> bool {
+        has(&self.nearest, nearest, ordinal)
+    }
+
+    /// Whether a labelled condition counts in a document.
+    pub(crate) fn has_labeled(&self, labeled: usize, ordinal: u32) -> bool {
+        has(&self.labeled, labeled, ordinal)
+    }
+}
+
+fn has(parts: &[Option<Rc<Bitmap>>], part: usize, ordinal: u32) -> bool {
+    parts.get(part).and_then(Option::as_ref).is_none_or(|documents| documents.get(ordinal as usize))
+}
+
+/// Whether an operator in a tree can fail in a document that the query matches. `holds`: whether the tree itself cannot.
+fn may_fail(node: &Node, plan: &SchemaPlan, holds: bool) -> bool {
+    match node {
+        Node::And(nodes) => !holds || nodes.iter().any(|node| may_fail(node, plan, true)),
+        Node::Or(nodes) => nodes.iter().any(|node| may_fail(node, plan, false)),
+        Node::AndNot(positive, _) => !holds || may_fail(positive, plan, true),
+        Node::Rank(first, rest) => {
+            !holds || may_fail(first, plan, true) || rest.iter().any(|node| may_fail(node, plan, false))
+        }
+        Node::Labeled(index) => may_fail(&plan.labeled[*index].node, plan, holds),
+        _ => false,
+    }
+}
+
+struct Marking<'a> {
+    plan: &'a SchemaPlan,
+    known: &'a Known<'a>,
+    counted: &'a mut Counted,
+}
+
+impl Marking<'_> {
+    /// Notes where the parts of a tree count. `holds`: whether the tree matches wherever it is looked at; `within`: where
+    /// the operators around it match, everywhere if there is nothing.
+    fn mark(&mut self, node: &Node, holds: bool, within: Option<&Rc<Bitmap>>) {
+        match node {
+            Node::And(nodes) => {
+                let inside = self.inside(node, holds, within);
+                nodes.iter().for_each(|node| self.mark(node, true, inside.as_ref()));
+            }
+            Node::Or(nodes) => nodes.iter().for_each(|node| self.mark(node, false, within)),
+            Node::AndNot(positive, _) => {
+                let inside = self.inside(node, holds, within);
+                self.mark(positive, true, inside.as_ref());
+            }
+            Node::Rank(first, rest) => {
+                let inside = self.inside(first, holds, within);
+                self.mark(first, true, inside.as_ref());
+                rest.iter().for_each(|node| self.mark(node, false, inside.as_ref()));
+            }
+            Node::Labeled(index) => {
+                self.counted.labeled[*index] = within.cloned();
+                self.mark(&self.plan.labeled[*index].node, holds, within);
+            }
+            Node::Nearest(index) => self.counted.nearest[*index] = within.cloned(),
+            Node::Leaf(leaf) => self.counted.leaves[*leaf] = within.cloned(),
+            // Of what stands inside of these only that is left which took part in a match.
+            Node::Near(_) | Node::SameElement(_) => {
+                super::composite::inner_leaves(node, self.plan, &mut |leaf| {
+                    self.counted.leaves[leaf] = within.cloned();
+                });
+            }
+            Node::True | Node::False => {}
+        }
+    }
+
+    /// Where a tree and the operators around it match.
+    fn inside(&self, node: &Node, holds: bool, within: Option<&Rc<Bitmap>>) -> Option<Rc<Bitmap>> {
+        if holds {
+            return within.cloned();
+        }
+        let mut documents = evaluate(node, self.plan, self.known);
+        within.iter().for_each(|within| documents.and(within));
+        Some(Rc::new(documents))
+    }
+}
