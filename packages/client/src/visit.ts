@@ -4,7 +4,7 @@
  */
 import { decodeMembers } from "./codec.ts";
 import { shownId } from "./document-id.ts";
-import { invalidArgument, unexpectedAnswer } from "./error.ts";
+import { BrookletError, invalidArgument, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
 import type { FieldMap } from "./field.ts";
 import type { DocumentInputOf, DocumentOf } from "./infer.ts";
@@ -132,8 +132,15 @@ async function applyWhere(
 ): Promise<SelectedSummary> {
   let selected = 0;
   const parameters = { cluster, selection: where };
-  for await (const { documentCount = 0 } of pages(exchangeOptions, method, set, parameters, signal, body)) {
-    selected += documentCount;
+  try {
+    for await (const { documentCount = 0 } of pages(exchangeOptions, method, set, parameters, signal, body)) {
+      selected += documentCount;
+    }
+  } catch (error) {
+    if (selected === 0 || !BrookletError.is(error)) throw error;
+    // The step that failed may have done nothing: what the caller asked for was done in part.
+    const message = `${error.message} (after ${selected} documents were changed)`;
+    throw new BrookletError(error.code, message, { status: error.status, outcome: "unknown", cause: error });
   }
   return { selected };
 }

@@ -62,3 +62,14 @@ test("operations on all that is selected go on until nothing is left", async () 
     code: "INVALID_ARGUMENT",
   });
 });
+
+test("an operation on all that is selected that fails after a part of it was done may have been done", async () => {
+  const refusal = { code: "STORE_BUSY", message: "The storage is in use", outcome: "not_applied" };
+  const server = (answers: number): ReturnType<typeof fakeServer> =>
+    fakeServer((_, count) => (count < answers ? [200, { documentCount: 3, continuation: "c" }] : [507, refusal]));
+  const remove = (from: ReturnType<typeof fakeServer>): Promise<unknown> =>
+    client(from).group("a").removeWhere(note, "true");
+  const part = { outcome: "unknown", code: "STORE_BUSY", message: expect.stringContaining("3 documents") };
+  await expect(remove(server(2))).rejects.toMatchObject(part);
+  await expect(remove(server(1))).rejects.toMatchObject({ outcome: "not_applied", message: refusal.message });
+});

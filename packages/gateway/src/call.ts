@@ -9,6 +9,8 @@ export interface Call {
   readonly target: string;
   readonly headerCount: number;
   readonly headerBytes: number;
+  /** When it came, by the monotonic clock: what a request may take is counted from then on. */
+  readonly arrivedMs: number;
   /** A header by its lower-case name. */
   header(name: string): string | undefined;
   /** The body as sent, still compressed. Rejects with `BodyLimit` as soon as `limitBytes` are passed. */
@@ -67,6 +69,7 @@ export function callFromRequest(request: Request, rawTarget?: string): Call {
     target: rawTarget ?? rawTargetOf(request.url),
     headerCount,
     headerBytes,
+    arrivedMs: performance.now(),
     header: (name) => request.headers.get(name) ?? (name === "host" ? new URL(request.url).host : undefined),
     gone: request.signal,
     body: (limitBytes) => (request.body === null ? Promise.resolve(NO_BYTES) : collect(request.body, limitBytes)),

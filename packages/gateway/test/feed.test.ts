@@ -59,10 +59,16 @@ describe("a feed in one request", () => {
     const said = { status: 400, code: "INVALID_DOCUMENT", message: "'b' stands where an operation should begin" };
     expect([whole.status, JSON.parse(whole.text)]).toEqual([
       400,
-      { operations: 1, applied: 1, failed: 0, failures: [], ...said },
+      { operations: 1, applied: 1, failed: 0, failures: [], ...said, outcome: "unknown" },
     ]);
     const lines = (await send({ body, headers: JSON_LINES })).text.trimEnd().split("\n");
-    expect(JSON.parse(lines.at(-1) ?? "")).toEqual({ operations: 1, applied: 1, failed: 0, ...said });
+    expect(JSON.parse(lines.at(-1) ?? "")).toEqual({
+      ...{ operations: 1, applied: 1, failed: 0 },
+      ...said,
+      outcome: "unknown",
+    });
+    const nothing = JSON.parse((await send({ body: "broken\n" })).text);
+    expect(nothing).toMatchObject({ applied: 0, outcome: "not_applied" });
   });
 
   test("is refused before anything is read of it", async () => {

@@ -173,7 +173,10 @@ test("an operation on many documents that breaks off says where to go on, unless
     return [answer.status, (await answer.json()) as Record<string, unknown>];
   };
   const [status, first] = await remove("");
-  expect([status, first]).toMatchObject([500, { documentCount: 5, message: "The storage failed" }]);
+  expect([status, first]).toMatchObject([
+    500,
+    { documentCount: 5, message: "The storage failed", code: "STORE_FAILED", outcome: "unknown" },
+  ]);
   const onwards = `&continuation=${String(first["continuation"])}`;
   const [second, failed] = await remove(onwards);
   expect([second, failed]).toMatchObject([500, { documentCount: 5, continuation: expect.any(String) }]);

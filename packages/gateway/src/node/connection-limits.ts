@@ -5,9 +5,10 @@ export interface ConnectionLimits {
   /** Connections at a time, and those of one remote address (L-conn). */
   readonly connections: number;
   readonly connectionsOfAddress: number;
-  /** Time to send the headers, and the whole of a request (L-slow). */
+  /** Time to send the headers, the whole of a body, and the next bytes of a body that is read as a stream (L-slow). */
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
+  readonly streamTimeoutMs: number;
   /** How long a connection may be idle, and how many requests it may carry in HTTP/1.1 (L-idle). */
   readonly idleTimeoutMs: number;
   readonly requestsOfConnection: number;
@@ -25,6 +26,7 @@ export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
   connectionsOfAddress: 128,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 60_000,
+  streamTimeoutMs: 180_000,
   idleTimeoutMs: 15_000,
   requestsOfConnection: 10_000,
   sendTimeoutMs: 30_000,

@@ -10,6 +10,7 @@ export class Http1Call implements NodeCall {
   readonly target: string;
   readonly headerCount: number;
   readonly headerBytes: number;
+  readonly arrivedMs: number = performance.now();
   readonly #incoming: IncomingMessage;
   readonly #outgoing: ServerResponse;
   readonly #surroundings: Surroundings;
@@ -41,12 +42,13 @@ export class Http1Call implements NodeCall {
 
   body(limitBytes: number): Promise<Uint8Array> {
     this.#continue();
-    return readWhole(this.#incoming, limitBytes, () => !this.#incoming.complete);
+    const { receiveClock } = this.#surroundings;
+    return receiveClock.whole(readWhole(this.#incoming, limitBytes, () => !this.#incoming.complete));
   }
 
   stream(): AsyncIterable<Uint8Array> {
     this.#continue();
-    return readParts(this.#incoming);
+    return readParts(this.#incoming, this.#surroundings.receiveClock);
   }
 
   send(reply: Reply): void {
@@ -70,7 +72,7 @@ export class Http1Call implements NodeCall {
     if (typeof body !== "string" && !(body instanceof Uint8Array)) {
       if (isOpen) out.writeHead(status, { ...headers, ...ending });
       // Begun even where nobody listens any more: it is by its end that the parts let go of what they hold.
-      void writeParts(out, body, this, sendClock.partTimeoutMs);
+      void writeParts(out, body, this, sendClock.partTimeoutMs).then(() => this.#receiveRest());
       return;
     }
     if (!isOpen) return;
@@ -78,9 +80,18 @@ export class Http1Call implements NodeCall {
     const length = status === 204 ? {} : { "content-length": bytes.length };
     out.writeHead(status, { ...headers, ...length, ...ending });
     out.end(bytes);
+    this.#receiveRest();
     if (out.writableFinished) return;
     sendClock.begin(this, bytes.length);
     out.once("close", () => sendClock.end(this));
+  }
+
+  /** The connection can go on when the rest of a body came that nobody reads; it is not waited for without end. */
+  #receiveRest(): void {
+    const incoming = this.#incoming;
+    if (incoming.complete || incoming.destroyed) return;
+    const received = new Promise<void>((resolve) => incoming.once("close", resolve));
+    this.#surroundings.receiveClock.whole(received).catch(() => this.cut());
   }
 
   #leave(): void {

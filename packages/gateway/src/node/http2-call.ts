@@ -21,6 +21,7 @@ export class Http2Call implements NodeCall {
   readonly target: string;
   readonly headerCount: number;
   readonly headerBytes: number;
+  readonly arrivedMs: number = performance.now();
   readonly #stream: ServerHttp2Stream;
   readonly #headers: IncomingHttpHeaders;
   readonly #surroundings: Surroundings;
@@ -60,12 +61,13 @@ export class Http2Call implements NodeCall {
 
   body(limitBytes: number): Promise<Uint8Array> {
     this.#continue();
-    return readWhole(this.#stream, limitBytes, () => this.#stream.aborted);
+    const { receiveClock } = this.#surroundings;
+    return receiveClock.whole(readWhole(this.#stream, limitBytes, () => this.#stream.aborted));
   }
 
   async *stream(): AsyncGenerator<Uint8Array> {
     this.#continue();
-    yield* readParts(this.#stream);
+    yield* readParts(this.#stream, this.#surroundings.receiveClock);
     // A stream that was reset ends like one that is whole.
     if (this.#stream.aborted) throw disconnected();
   }

@@ -11,6 +11,7 @@ import type { ConnectionLimits } from "./connection-limits.ts";
 import { Http1Call } from "./http1-call.ts";
 import { Http2Call } from "./http2-call.ts";
 import type { NodeCall, Surroundings } from "./node-call.ts";
+import { ReceiveClock } from "./receiving.ts";
 import { SendClock } from "./sending.ts";
 
 /** Answers one request of either protocol. */
@@ -20,6 +21,8 @@ export type CallHandler = (call: NodeCall) => void;
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n");
 const RESET_WINDOW_MS = 10_000;
 const DRAIN_LOOK_MS = 25;
+/** The part of the time to finish in which bodies are still read: the rest is for telling what came of them. */
+const READING_GRACE = 0.8;
 const HEADER_SLACK_BYTES = 16 * 1024;
 const STREAM_WINDOW_BYTES = 1 << 20;
 const CONNECTION_WINDOW_BYTES = 4 << 20;
@@ -37,6 +40,7 @@ export interface HeaderLimits {
 export class Listener implements Surroundings {
   readonly limits: ConnectionLimits;
   readonly sendClock: SendClock;
+  readonly receiveClock: ReceiveClock;
   draining = false;
   readonly #handler: CallHandler;
   readonly #http1: http.Server;
@@ -48,6 +52,7 @@ export class Listener implements Surroundings {
   constructor(handler: CallHandler, limits: ConnectionLimits, headers: HeaderLimits) {
     this.limits = limits;
     this.sendClock = new SendClock(limits);
+    this.receiveClock = new ReceiveClock(limits);
     this.#handler = handler;
     this.#http1 = this.#makeHttp1(headers);
     this.#http2 = this.#makeHttp2(headers);
@@ -73,12 +78,14 @@ export class Listener implements Surroundings {
     for (const socket of this.#undecided) socket.destroy();
     for (const session of this.#sessions) session.close();
     const looking = setInterval(() => this.#http1.closeIdleConnections(), DRAIN_LOOK_MS);
+    const ending = setTimeout(() => this.receiveClock.end(), graceMs * READING_GRACE);
     const cutting = setTimeout(() => {
       this.#http1.closeAllConnections();
       for (const session of this.#sessions) session.destroy();
     }, graceMs);
     await closed;
     clearInterval(looking);
+    clearTimeout(ending);
     clearTimeout(cutting);
   }
 
@@ -90,7 +97,8 @@ export class Listener implements Surroundings {
       {
         maxHeaderSize: headers.targetBytes + headers.headerBytes + HEADER_SLACK_BYTES,
         headersTimeout: limits.headersTimeoutMs,
-        requestTimeout: limits.requestTimeoutMs,
+        // Node cannot tell a feed from a body that does not come: the calls have a clock for what they read.
+        requestTimeout: 0,
         keepAliveTimeout: limits.idleTimeoutMs,
         connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs),
       },

@@ -5,6 +5,7 @@
 import type { Readable } from "node:stream";
 import { ServiceError } from "@brooklet/wire";
 import { BodyLimit, type Call, concatenate, NO_BYTES, type Reply } from "../call.ts";
+import type { ReceiveClock } from "./receiving.ts";
 import type { SendClock, Sending } from "./sending.ts";
 
 /** A call that came to a listener. */
@@ -17,6 +18,7 @@ export interface Surroundings {
   /** Whether connections are being closed. */
   readonly draining: boolean;
   readonly sendClock: SendClock;
+  readonly receiveClock: ReceiveClock;
 }
 
 /** What a client is told, should it still listen, that went away before its request was complete. */
@@ -56,10 +58,15 @@ export function readWhole(incoming: Readable, limitBytes: number, isBroken: () =
 }
 
 /** Parts of `incoming` as they are taken. Whoever stops reading may still want to answer, for which it must live. */
-export async function* readParts(incoming: Readable): AsyncGenerator<Uint8Array> {
+export async function* readParts(incoming: Readable, clock: ReceiveClock): AsyncGenerator<Uint8Array> {
+  const parts = (incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
   try {
-    yield* incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
+    for (;;) {
+      const { done, value } = await clock.next(parts.next());
+      if (done === true) return;
+      yield value;
+    }
   } catch (cause) {
-    throw disconnected(cause as Error);
+    throw ServiceError.is(cause) ? cause : disconnected(cause as Error);
   }
 }

@@ -26,6 +26,23 @@ interface Summary {
   failed: number;
 }
 
+/** What came of the operations that were told, and whether any of them may have been done. */
+class Tally {
+  readonly summary: Summary = { operations: 0, applied: 0, failed: 0 };
+  #isBegun = false;
+
+  count({ outcome }: FedOperation): void {
+    this.summary.operations += 1;
+    this.summary[outcome.status === 200 ? "applied" : "failed"] += 1;
+    if (outcome.status === 200 || outcome.outcome === "unknown") this.#isBegun = true;
+  }
+
+  /** Why a feed broke off. As a whole it is not to be called undone if some of it was done, whatever the reason. */
+  broken({ code, message, status, outcome }: ServiceError): object {
+    return { ...this.summary, status, code, message, outcome: this.#isBegun ? "unknown" : outcome };
+  }
+}
+
 /** Answers a request to `/brooklet/v1/feed`. Does not throw. */
 export async function answerFeed(call: Call, context: GatewayContext, onDefect: DefectListener): Promise<Reply> {
   try {
@@ -69,13 +86,13 @@ async function* lines(
   told: AsyncGenerator<readonly FedOperation[]>,
   onDefect: DefectListener,
 ): AsyncGenerator<Uint8Array> {
-  const summary: Summary = { operations: 0, applied: 0, failed: 0 };
+  const tally = new Tally();
   let fault: ServiceError | undefined;
   try {
     for await (const operations of told) {
       let text = "";
       for (const operation of operations) {
-        count(summary, operation);
+        tally.count(operation);
         text += lineOf(operation);
       }
       yield encoder.encode(text);
@@ -83,7 +100,7 @@ async function* lines(
   } catch (error) {
     fault = serviceErrorOf(error, onDefect);
   }
-  yield encoder.encode(`${JSON.stringify(fault === undefined ? summary : { ...summary, ...toldOf(fault) })}\n`);
+  yield encoder.encode(`${JSON.stringify(fault === undefined ? tally.summary : tally.broken(fault))}\n`);
 }
 
 function lineOf({ number, id, outcome }: FedOperation): string {
@@ -96,30 +113,21 @@ function lineOf({ number, id, outcome }: FedOperation): string {
 
 /** The summary with the failures. */
 async function document(told: AsyncGenerator<readonly FedOperation[]>, onDefect: DefectListener): Promise<Reply> {
-  const summary: Summary = { operations: 0, applied: 0, failed: 0 };
+  const tally = new Tally();
   const failures: object[] = [];
   try {
     for await (const operations of told) {
       for (const operation of operations) {
-        count(summary, operation);
+        tally.count(operation);
         const { number, id, outcome } = operation;
         if (outcome.status === 200 || failures.length === FAILURES_TOLD) continue;
         failures.push({ operation: number, id, ...outcome });
       }
     }
-    return jsonReply(200, { ...summary, failures });
+    return jsonReply(200, { ...tally.summary, failures });
   } catch (error) {
     const fault = serviceErrorOf(error, onDefect);
     // What is left of the body is not read.
-    return { ...jsonReply(fault.status, { ...summary, failures, ...toldOf(fault) }), close: true };
+    return { ...jsonReply(fault.status, { ...tally.broken(fault), failures }), close: true };
   }
-}
-
-function count(summary: Summary, { outcome }: FedOperation): void {
-  summary.operations += 1;
-  summary[outcome.status === 200 ? "applied" : "failed"] += 1;
-}
-
-function toldOf({ code, message, status }: ServiceError): object {
-  return { status, code, message };
 }
