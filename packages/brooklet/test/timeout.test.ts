@@ -51,6 +51,8 @@ const TIMED_OUT = {
   },
 };
 
+const NO_TIME_LEFT = /No time left after waiting for \d+ms to execute query/;
+
 function late(ask: Asking, timeout: string): ReturnType<Asking> {
   return ask("POST", "/search/", { yql, "streaming.groupname": "large", timeout, ranking: "words" });
 }
@@ -72,6 +74,27 @@ test(`a search of ${DOCUMENTS} documents in 1 ms is 504 without hits, soon, and 
   console.log(`504 after 1 ms was answered in at most ${slowest.toFixed(1)} ms, median ${tookMs[5]?.toFixed(1)} ms`);
   const again = await search(ask, "large", yql, { timeout: "30s", ranking: "words" });
   expect(again.root).toEqual(whole.root);
+});
+
+test("a search without any time is refused before it is begun, each time, wherever it is asked", async () => {
+  const ask = asking(service.port);
+  const spent = { code: 12, summary: "Timed out", message: expect.stringMatching(NO_TIME_LEFT) };
+  const everything = { "streaming.selection": "true", "streaming.groupname": undefined };
+  const some = { "streaming.selection": 'id.group=="large" or id.group=="other"', "streaming.groupname": undefined };
+  for (let round = 0; round < 40; round += 1) {
+    const more = [{}, everything, some][round % 3];
+    const asked = { yql: "select * from note where true limit 1", "streaming.groupname": "large", timeout: 0, ...more };
+    const { status, text } = await ask("POST", "/search/", asked);
+    expect([status, JSON.parse(text)]).toEqual([
+      504,
+      expect.objectContaining({ root: { ...TIMED_OUT.root, errors: [expect.objectContaining(spent)] } }),
+    ]);
+  }
+  const retrieval = { group: "large", schema: "note", question: "common", timeoutMs: 0 };
+  const retrieved = await ask("POST", "/brooklet/v1/retrieve", retrieval);
+  expect([retrieved.status, retrieved.text]).toEqual([504, expect.stringMatching(NO_TIME_LEFT)]);
+  const mass = await ask("DELETE", "/document/v1/test/note/docid?selection=true&cluster=all&timeout=0");
+  expect([mass.status, JSON.parse(mass.text)]).toEqual([504, expect.objectContaining({ outcome: "not_applied" })]);
 });
 
 test("searches that time out while others run do not take those with them", async () => {

@@ -1,5 +1,5 @@
 import type { GetRequest, OperationRequest } from "@brooklet/partition";
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createGateway, type GatewayLimits } from "../src/index.ts";
 import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
 
@@ -136,6 +136,9 @@ describe("methods", () => {
 });
 
 describe("parameters", () => {
+  // What is left of a timeout depends on nothing but the clock, which stands still.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
+  afterEach(() => void vi.useRealTimers());
   const path = "/document/v1/ns/mail/group/u1/x";
 
   test.each([

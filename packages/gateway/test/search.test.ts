@@ -120,6 +120,7 @@ describe("what the core is given", () => {
       ],
       body: new Uint8Array(0),
       accept: "",
+      waitedMs: expect.any(Number),
     });
   });
 

@@ -2,7 +2,7 @@
 import { isServiceError, type Merged } from "@brooklet/core";
 import type { BucketHost } from "./bucket-host.ts";
 import { Cancellation, type Gone } from "./cancellation.ts";
-import type { Answer, VisitPage } from "./cluster.ts";
+import type { Answer, SearchRequest, VisitPage } from "./cluster.ts";
 import { serviceError } from "./failure.ts";
 import {
   type CallName,
@@ -64,7 +64,8 @@ export function serveBuckets({ port, makeHost, cancelled, onClosed }: BucketServ
 }
 
 function answer(host: BucketHost, call: ThreadCall, gone: Gone): Promise<CallResult<CallName>> | undefined {
-  const leftMs = call.timeoutMs - (sharedClockMs() - call.sentMs);
+  const queuedMs = sharedClockMs() - call.sentMs;
+  const leftMs = call.timeoutMs - queuedMs;
   switch (call.name) {
     case "apply":
       return host.partition(keyOf(call)).apply(call.request, leftMs);
@@ -73,9 +74,9 @@ function answer(host: BucketHost, call: ThreadCall, gone: Gone): Promise<CallRes
     case "get":
       return host.partition(keyOf(call)).get(call.request, leftMs);
     case "search":
-      return host.partition(keyOf(call)).search(call.request, leftMs, gone);
+      return host.partition(keyOf(call)).search(waited(call.request, queuedMs), call.timeoutMs, gone);
     case "searchBucket":
-      return host.searchBucket(call.request.request, call.request.step, leftMs, gone);
+      return host.searchBucket(waited(call.request.request, queuedMs), call.request.step, leftMs, gone);
     case "visit":
       return host.visit(call.request.visit, call.request.step, leftMs);
     case "applyWhere":
@@ -86,6 +87,11 @@ function answer(host: BucketHost, call: ThreadCall, gone: Gone): Promise<CallRes
     case "close":
       return host.close().then(() => undefined);
   }
+}
+
+/** A search that waited for so long before this thread took it. */
+function waited(request: SearchRequest, queuedMs: number): SearchRequest {
+  return { ...request, waitedMs: (request.waitedMs ?? 0) + queuedMs };
 }
 
 function keyOf({ key, name }: ThreadCall): string {

@@ -47,6 +47,8 @@ export interface SearchRequest {
   readonly properties: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array;
   readonly accept?: string;
+  /** How long the caller has waited for it by now, in queues and for what had to be had before: it counts as time it took. */
+  readonly waitedMs?: number;
 }
 
 /** The partitions a query addresses; no keys: all there are. */
@@ -193,7 +195,10 @@ export interface PartitionHandle {
   /** Acknowledged only after the commit is on stable storage. */
   apply(request: OperationRequest, timeoutMs: number): Promise<Outcome>;
   get(request: GetRequest, timeoutMs: number): Promise<Answer>;
-  /** When `gone` is aborted nobody waits for the answer: it is not searched for any longer. */
+  /**
+   * `timeoutMs` is counted from when the caller began to wait. When `gone` is aborted nobody waits for the answer: it is not
+   * searched for any longer.
+   */
   search(request: SearchRequest, timeoutMs: number, gone?: AbortSignal): Promise<Answer>;
 }
 

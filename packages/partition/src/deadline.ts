@@ -5,6 +5,11 @@ import type { Gone } from "./cancellation.ts";
 /** The longest that Node's timers wait; they take more for nothing at all. */
 const TIMER_MAX_MS = 2 ** 31 - 1;
 
+/** When the caller of a request began to wait, who has `waitedMs` behind it. */
+export function beganMs({ waitedMs = 0 }: { readonly waitedMs?: number }): number {
+  return performance.now() - waitedMs;
+}
+
 /** A moment that passes, or that comes at once when nobody waits for the answer any more. */
 export class Deadline {
   readonly #atMs: number;

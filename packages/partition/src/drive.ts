@@ -23,15 +23,19 @@ export const NOWHERE: Source = {
   },
 };
 
-/** Runs a task in one turn. When the deadline passes it is finished early, and its output says so. */
-export function drive<Output>(task: Task<Output>, source: Source, deadline: Deadline): Output {
-  const start = performance.now();
+/**
+ * Runs a task in one turn. When the deadline passes it is finished early, and its output says so. `start` is when the caller
+ * began to wait: a task that knows its own time refuses what that was too long for, before it begins and when it is done.
+ */
+export function drive<Output>(task: Task<Output>, source: Source, deadline: Deadline, start?: number): Output {
+  const startMs = start ?? performance.now();
   try {
+    if (start !== undefined) task.elapsed(performance.now() - startMs);
     let more = true;
     while (more && !deadline.passed) {
       more = step(task, source);
       // A task that may answer with less knows by this when to stop.
-      task.elapsed(performance.now() - start);
+      task.elapsed(performance.now() - startMs);
     }
     return task.finish();
   } finally {

@@ -26,9 +26,9 @@ import type {
   Visit,
   VisitStep,
 } from "./cluster.ts";
-import { Deadline } from "./deadline.ts";
+import { beganMs, Deadline } from "./deadline.ts";
 import { drive, NOWHERE } from "./drive.ts";
-import { DAMAGED, failedOutcome, serviceError, tooLate } from "./failure.ts";
+import { DAMAGED, failedOutcome, noTimeLeft, serviceError, tooLate } from "./failure.ts";
 
 /** What embeds texts for a cluster. */
 export interface TextEmbedder {
@@ -140,7 +140,7 @@ function mayEmbed({ properties, body }: SearchRequest): boolean {
   return false;
 }
 
-/** Embeds the texts of a query, and asks it with their embeddings in the time that is left. */
+/** Embeds the texts of a query, and asks it with their embeddings. Its own timeout holds for all of it. */
 export async function embeddedSearch(
   request: SearchRequest,
   timeoutMs: number,
@@ -148,16 +148,20 @@ export async function embeddedSearch(
   search: (request: SearchRequest, timeoutMs: number) => Promise<Answer>,
 ): Promise<Answer> {
   if (!mayEmbed(request)) return search(request, timeoutMs);
-  const start = performance.now();
+  const start = beganMs(request);
   try {
-    const wanted = drive(engine.queryEmbeddings(request), NOWHERE, Deadline.in(timeoutMs));
+    const task = engine.queryEmbeddings(request);
+    const ownMs = task.timeoutMs;
+    const wanted = drive(task, NOWHERE, Deadline.in(timeoutMs));
     if (wanted.length === 0 || embedder === undefined || application === undefined) {
       return await search(request, timeoutMs);
     }
-    const embeddings = encodeEmbeddings(await embedder.embed(wanted, application, timeoutMs));
+    const deadline = Deadline.in(ownMs > 0 ? Math.min(ownMs, timeoutMs) : timeoutMs, start);
+    if (deadline.passed) throw noTimeLeft(performance.now() - start);
+    const embeddings = encodeEmbeddings(await embedder.embed(wanted, application, deadline.remainingMs));
     const given = [EMBEDDINGS, base64(embeddings)] as const;
-    const leftMs = timeoutMs - (performance.now() - start);
-    return await search({ ...request, properties: [...request.properties, given] }, leftMs);
+    const properties = [...request.properties, given];
+    return await search({ ...request, properties, waitedMs: performance.now() - start }, timeoutMs);
   } catch (error) {
     throw serviceError(error);
   }
@@ -175,6 +179,7 @@ async function applyEmbedded(
   const answers: Uint8Array[] = [];
   let embedded = request;
   try {
+    if (deadline.passed) throw tooLate();
     if (request.kind === "update") return await updateEmbedded(partition, request, deadline, embed, turn);
     // A text that is generated may be embedded in its turn.
     for (;;) {
@@ -187,7 +192,8 @@ async function applyEmbedded(
       embedded = { ...request, embeddings: joined(answers) };
     }
   } catch (error) {
-    return failedOutcome(error);
+    // Partitions tell what came of a write without throwing: this comes of what has to be had before.
+    return { ...failedOutcome(error), outcome: "not_applied" };
   }
 }
 

@@ -50,6 +50,12 @@ export function tooLate(): ServiceError {
   });
 }
 
+/** A query whose time was over before it was begun; the core's words for it. */
+export function noTimeLeft(waitedMs: number): ServiceError {
+  const message = `No time left after waiting for ${Math.max(1, Math.floor(waitedMs))}ms to execute query`;
+  return new ServiceError({ code: "TIMED_OUT", status: 504, number: 12, message, outcome: "not_applied" });
+}
+
 /** A partition whose tail is at its limit and cannot be folded at the moment. */
 export function tailFull(operations: number, cause: unknown): ServiceError {
   const message = `The group has ${operations} operations that are not in a segment yet (limit ${operations}); try again later`;

@@ -12,6 +12,7 @@ import {
 } from "@brooklet/core";
 import { base64 } from "./base64.ts";
 import type { Answer, DeployReport, PartitionHandle, SearchRequest } from "./cluster.ts";
+import { beganMs } from "./deadline.ts";
 import { serviceError, tooLate } from "./failure.ts";
 
 /** An application whose models are run. */
@@ -64,7 +65,7 @@ export async function modelledSearch(
   how: ModelSetting,
   search: (request: SearchRequest, timeoutMs: number) => Promise<Answer>,
 ): Promise<Answer> {
-  const start = performance.now();
+  const start = beganMs(request);
   const results: ModelResult[] = [];
   let answer = await search(request, timeoutMs);
   try {
@@ -75,7 +76,8 @@ export async function modelledSearch(
       results.push(...(await run(runs, how, leftMs())));
       if (leftMs() <= 0) throw tooLate();
       const given = [OUTPUTS, base64(encodeModelResults(results))] as const;
-      answer = await search({ ...request, properties: [...request.properties, given] }, leftMs());
+      const properties = [...request.properties, given];
+      answer = await search({ ...request, properties, waitedMs: performance.now() - start }, timeoutMs);
     }
   } catch (error) {
     throw serviceError(error);

@@ -24,7 +24,7 @@ import type {
   SearchRequest,
   SearchStep,
 } from "./cluster.ts";
-import { Deadline } from "./deadline.ts";
+import { beganMs, Deadline } from "./deadline.ts";
 import { drive } from "./drive.ts";
 import { failedOutcome, serviceError, tailFull, tooLate } from "./failure.ts";
 import { TAIL_BYTES_MAX, TAIL_OPERATIONS_MAX } from "./limits.ts";
@@ -160,7 +160,7 @@ export class Partition implements PartitionHandle {
   }
 
   async search(request: SearchRequest, timeoutMs: number, gone?: Gone): Promise<Answer> {
-    const start = performance.now();
+    const start = beganMs(request);
     const deadline = Deadline.in(timeoutMs, start, gone);
     const nowSeconds = Math.floor(Date.now() / 1_000);
     const open = (place: Place): Task<Answer> => this.#engine.search(place, nowSeconds, request);
@@ -183,7 +183,7 @@ export class Partition implements PartitionHandle {
     const state = store.state(this.#key);
     if (state.number === 0) return undefined;
     const task = this.#engine.searchPart(placeOf(state), step.nowSeconds, request, step.floor);
-    return drive(task, sourceOf(store, this.#key), deadline);
+    return drive(task, sourceOf(store, this.#key), deadline, beganMs(request));
   }
 
   /** Folds the tail now. */
@@ -222,7 +222,7 @@ export class Partition implements PartitionHandle {
       const store = this.#bucket.store;
       const task = open(placeOf(store.state(this.#key)));
       const sooner = task.timeoutMs > 0 ? deadline.sooner(task.timeoutMs, start) : deadline;
-      return drive(task, sourceOf(store, this.#key), sooner);
+      return drive(task, sourceOf(store, this.#key), sooner, start);
     } catch (error) {
       throw serviceError(error);
     }

@@ -5,7 +5,7 @@
  */
 import { type Engine, type FloorBytes, type Merged, NO_FLOOR, type PartialBytes } from "@brooklet/core";
 import type { Answer, PartitionKey, SearchRequest, SearchScope, SearchStep } from "./cluster.ts";
-import { Deadline } from "./deadline.ts";
+import { beganMs, Deadline } from "./deadline.ts";
 import { drive, NOWHERE } from "./drive.ts";
 import { serviceError } from "./failure.ts";
 import { MERGE_BYTES, MERGE_PARTIALS, MERGED_AT_ONCE_BYTES } from "./limits.ts";
@@ -41,7 +41,8 @@ export async function searchWidely(
   allow: (scope: SearchScope) => void,
   gone?: AbortSignal,
 ): Promise<Answer> {
-  const start = performance.now();
+  const start = beganMs(request);
+  const waited = (): SearchRequest => ({ ...request, waitedMs: performance.now() - start });
   try {
     const scope = drive(place.engine.scope(request), NOWHERE, forever());
     if (scope.kind === "refused") return scope.answer;
@@ -49,9 +50,11 @@ export async function searchWidely(
     const keys = scope.kind === "keys" ? (scope.keys as readonly PartitionKey[]) : undefined;
     allow(keys === undefined ? {} : { keys });
     const [only] = keys ?? [];
-    if (keys?.length === 1 && only !== undefined) return await place.searchPartition(only, request, timeoutMs, gone);
+    if (keys?.length === 1 && only !== undefined) return await place.searchPartition(only, waited(), timeoutMs, gone);
     const deadline = Deadline.in(timeoutMs, start).sooner(scope.timeoutMs, start);
-    const found = await searchBuckets(place, request, bucketsOf(place, keys), { deadline, gone });
+    // Nothing is begun that has no time left; the core says so.
+    const parts = deadline.passed ? [] : bucketsOf(place, keys);
+    const found = await searchBuckets(place, waited, parts, { deadline, gone });
     const task = place.engine.answer(request, found);
     try {
       task.elapsed(performance.now() - start);
@@ -85,12 +88,12 @@ function bucketsOf(place: WideSearchPlace, keys: readonly PartitionKey[] | undef
  */
 async function searchBuckets(
   place: WideSearchPlace,
-  request: SearchRequest,
+  waited: () => SearchRequest,
   parts: readonly Part[],
   { deadline, gone }: { readonly deadline: Deadline; readonly gone: AbortSignal | undefined },
 ): Promise<readonly PartialBytes[]> {
   const nowSeconds = Math.floor(Date.now() / 1_000);
-  const found = new Found(place.engine, request);
+  const found = new Found(place.engine, waited());
   let failed = false;
   let next = 0;
   const work = async (): Promise<void> => {
@@ -100,7 +103,7 @@ async function searchBuckets(
       gone?.throwIfAborted();
       next += 1;
       const step = { ...part, nowSeconds, floor: found.floor };
-      await place.searchBucket(request, step, deadline.remainingMs, gone).then(
+      await place.searchBucket(waited(), step, deadline.remainingMs, gone).then(
         (merged) => found.add(merged),
         // None of its groups can be reached; how many there are is not known, unless they were named.
         (error: unknown) => found.passDamage(error, part.keys?.length ?? 1),

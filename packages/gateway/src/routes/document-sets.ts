@@ -52,7 +52,7 @@ async function answerVisit(
   const from = await readContinuation(parameters, set, context);
   await context.cluster.checkVisit(set.plan.visit);
   const session = new VisitSession(access, set.plan, from);
-  const request = { pathId: path.raw, set, session, wanted, timeoutMs, traceLevel };
+  const request = { pathId: path.raw, set, session, wanted, timeoutMs, traceLevel, arrivedMs: call.arrivedMs };
   return isStream ? await streamVisit(request, context) : await visitOnce(request, context);
 }
 

@@ -64,7 +64,7 @@ function notAllowed(method: string, raw: string, methods: readonly string[]): Re
 }
 
 async function get(request: DocumentRequest, context: GatewayContext): Promise<Reply> {
-  const { parameters, path, id } = request;
+  const { call, parameters, path, id } = request;
   parameters.forbid("dryRun");
   const timeout = readTimeout(parameters, context.limits.documentTimeoutMs);
   const traceLevel = parameters.integer("tracelevel", { min: 0, max: 9 }) ?? 0;
@@ -75,13 +75,14 @@ async function get(request: DocumentRequest, context: GatewayContext): Promise<R
   if (cluster !== undefined && isElsewhere(path, cluster, context)) {
     return jsonReply(404, { pathId: path.raw, id }, DOCUMENT_JSON);
   }
-  const startedAtMs = performance.now();
   await context.documents.enter();
   try {
     const asked = { rawPath: path.raw, id, fieldSet, tensorFormat };
-    const answer = await context.access.partition(group.partition).get(asked, timeout.ms);
-    if (answer.status === 504) throw new ServiceError("TIMED_OUT", timeoutMessage(timeout));
-    const body = withTrace(answer.body, traceOf(traceLevel, "get was answered by its partition", startedAtMs));
+    const answer = await context.access.partition(group.partition).get(asked, leftMs(call, timeout));
+    // What was read too late is not told either: the clock decides, not how it was read.
+    if (answer.status === 504 || leftMs(call, timeout) <= 0)
+      throw new ServiceError("TIMED_OUT", timeoutMessage(timeout));
+    const body = withTrace(answer.body, traceOf(traceLevel, "get was answered by its partition", call.arrivedMs));
     return { status: answer.status, headers: { "content-type": DOCUMENT_JSON, ...timeout.headers }, body };
   } finally {
     context.documents.leave();
@@ -107,7 +108,6 @@ async function write(request: DocumentRequest, context: GatewayContext): Promise
   const create = kind === "remove" ? undefined : parameters.choice("create");
   const condition = parameters.text("condition") ?? "";
   const group = groupOf(path, context);
-  const startedAtMs = performance.now();
   // A put is so little work that a function more that waits for another shows: so its steps stand here in a row.
   await context.documents.enter();
   let body: HeldBody | undefined;
@@ -115,9 +115,9 @@ async function write(request: DocumentRequest, context: GatewayContext): Promise
     body = kind === "remove" ? undefined : await context.bodies.read(call, bodyKind(context));
     if (body?.bytes.length === 0) throw new ServiceError("INVALID_DOCUMENT", "Could not read document, no document?");
     const operation = { kind, rawPath: path.raw, id, create, condition, body: body?.bytes ?? NO_BYTES };
-    const outcome = await context.access.partition(group.partition).apply(operation, timeout.ms);
+    const outcome = await context.access.partition(group.partition).apply(operation, leftMs(call, timeout));
     if (outcome.status !== 200) return withHeaders(writeFailure(outcome, request, timeout), timeout.headers);
-    const traced = traceLevel === 0 ? answer : { ...answer, ...traceOf(traceLevel, writeDone(kind), startedAtMs) };
+    const traced = traceLevel === 0 ? answer : { ...answer, ...traceOf(traceLevel, writeDone(kind), call.arrivedMs) };
     const reply = jsonReply(200, traced, DOCUMENT_JSON);
     return isPlain(outcome, timeout) ? reply : withHeaders(reply, { ...timeout.headers, ...ignored(outcome) });
   } finally {
@@ -174,6 +174,11 @@ function groupOf(path: DocumentPath, context: GatewayContext): PathGroup {
 interface Timeout {
   readonly ms: number;
   readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What is left of the time of an operation, of which waiting for a place and for the body took a part. */
+function leftMs({ arrivedMs }: Call, { ms }: Timeout): number {
+  return ms - (performance.now() - arrivedMs);
 }
 
 function timeoutMessage({ ms }: Timeout): string {

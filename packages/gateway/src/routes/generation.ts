@@ -62,7 +62,7 @@ async function searched(
     ["format", "json"],
     ["presentation.format", "json"],
   ]);
-  const { status, body, contentType } = await searchAnswer({ ...plain, accept: "" }, context);
+  const { status, body, contentType } = await searchAnswer({ ...plain, accept: "" }, context, call);
   // What the caller did wrong is told as ever; what went wrong here leaves the model without a context.
   if (status >= 400 && status < 500) {
     const failure = { status, headers: { "content-type": contentType }, body };

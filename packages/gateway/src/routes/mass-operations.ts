@@ -2,8 +2,9 @@
  * Updates, removals and copies of the documents a selection selects, for as long as a time chunk; the answer says how
  * many were selected and, if there may be more, where to go on. The selection is looked at again when each is written.
  */
-import type { MassOperation, MassOutcome, VisitPosition } from "@brooklet/partition";
+import type { MassOperation, MassOutcome, Outcome, VisitPosition } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
+import type { HeldBody } from "../bodies.ts";
 import { type Call, NO_BYTES, type Reply } from "../call.ts";
 import { demandContentCluster, type GatewayContext } from "../context.ts";
 import type { VisitProgress } from "../continuation.ts";
@@ -30,20 +31,25 @@ export async function answerMassOperation(
 ): Promise<Reply> {
   const { documentTimeoutMs } = context.limits;
   const timeoutMs = Math.min(parameters.timeSpanMs("timeout") ?? documentTimeoutMs, documentTimeoutMs);
-  const chunkMs = Math.min(parameters.timeSpanMs("timeChunk") ?? TIME_CHUNK_MS, sessionMs(timeoutMs));
+  const time: WorkTime = {
+    // Waiting for a place and for the body is a part of the time of the request, not of its work.
+    latestMs: call.arrivedMs + sessionMs(timeoutMs),
+    chunkMs: parameters.timeSpanMs("timeChunk") ?? TIME_CHUNK_MS,
+  };
   const from = await readContinuation(parameters, set, context);
-  if (call.method === "POST") return await answerCopy(path, parameters, context, { set, from, chunkMs, traceLevel });
+  if (call.method === "POST") return await answerCopy(path, parameters, context, { set, from, time, traceLevel });
   const kind = call.method === "PUT" ? "update" : "remove";
   await context.visits.enter();
   const startedAtMs = performance.now();
-  const held = kind === "update" ? await readUpdate(call, context) : undefined;
+  let held: HeldBody | undefined;
   try {
+    if (kind === "update") held = await readUpdate(call, context);
     const operation: MassOperation = { kind, rawPath: path.raw, body: held?.bytes ?? NO_BYTES };
     await context.cluster.checkVisit(set.plan.visit, operation);
-    const done = await applyAll(set, operation, from, chunkMs, context);
+    const done = await applyAll(set, operation, from, endOf(time), context);
     const continuation =
       done.progress === undefined ? {} : { continuation: await context.continuations.write(set.scope, done.progress) };
-    const message = done.failure === undefined ? {} : { message: done.failure };
+    const message = done.failure === undefined ? {} : toldOf(done.failure, done.documents > 0);
     const trace = traceOf(traceLevel, `${kind} of what is selected ended`, startedAtMs);
     const answer = { pathId: path.raw, documentCount: done.documents, ...trace, ...message, ...continuation };
     return jsonReply(done.failure === undefined ? 200 : 500, answer, DOCUMENT_JSON);
@@ -53,10 +59,24 @@ export async function answerMassOperation(
   }
 }
 
+/** How long a request works: so long from when it begins, but not beyond a moment. */
+interface WorkTime {
+  readonly chunkMs: number;
+  readonly latestMs: number;
+}
+
+/** When work that begins now has to end. Throws if it is too late to begin. */
+function endOf({ chunkMs, latestMs }: WorkTime): number {
+  const nowMs = performance.now();
+  const endMs = Math.min(nowMs + chunkMs, latestMs);
+  if (endMs > nowMs) return endMs;
+  throw new ServiceError("TIMED_OUT", "No time left to visit any bucket", { outcome: "not_applied" });
+}
+
 interface Chunk {
   readonly set: DocumentSet;
   readonly from: VisitProgress | undefined;
-  readonly chunkMs: number;
+  readonly time: WorkTime;
   readonly traceLevel: number;
 }
 
@@ -68,7 +88,7 @@ async function answerCopy(
   path: DocumentPath,
   parameters: DocumentParameters,
   context: GatewayContext,
-  { set, from, chunkMs, traceLevel }: Chunk,
+  { set, from, time, traceLevel }: Chunk,
 ): Promise<Reply> {
   const destination = demandContentCluster(context.cluster, parameters.demand("destinationCluster"));
   const { plan } = set;
@@ -84,7 +104,7 @@ async function answerCopy(
   try {
     const session = new VisitSession(context.access, { ...plan, visit }, from);
     const startedAtMs = performance.now();
-    const endMs = startedAtMs + chunkMs;
+    const endMs = endOf(time);
     let documents = 0;
     let damage: string | undefined;
     const leftMs = (): number => endMs - performance.now();
@@ -105,7 +125,7 @@ async function answerCopy(
   }
 }
 
-async function readUpdate(call: Call, context: GatewayContext): ReturnType<GatewayContext["bodies"]["read"]> {
+async function readUpdate(call: Call, context: GatewayContext): Promise<HeldBody> {
   const kind = { name: "Document operation request", limitBytes: context.limits.bodyBytes };
   return await context.bodies.read(call, kind);
 }
@@ -113,14 +133,19 @@ async function readUpdate(call: Call, context: GatewayContext): ReturnType<Gatew
 interface Applied {
   readonly documents: number;
   readonly progress: VisitProgress | undefined;
-  readonly failure: string | undefined;
+  readonly failure: Outcome | undefined;
+}
+
+/** Why it stopped. As a whole it is not to be called undone if some of it was done, whatever the reason. */
+function toldOf({ message = "The operation failed", code, outcome }: Outcome, isBegun: boolean): object {
+  return { message, ...(code !== undefined && { code }), outcome: isBegun ? "unknown" : (outcome ?? "unknown") };
 }
 
 /** A step that was not done. Where others were done before, the answer has to say where to go on. */
 function stopped(error: unknown, next: VisitPosition, isBegun: boolean): MassOutcome {
   if (!(isBegun && ServiceError.is(error))) throw error;
-  const { status, message, outcome } = error;
-  return { documents: 0, next, failure: { status, message, ...(outcome && { outcome }) } };
+  const { status, code, message, outcome } = error;
+  return { documents: 0, next, failure: { status, code, message, ...(outcome && { outcome }) } };
 }
 
 /** Goes through the buckets one after the other until the time is over. */
@@ -128,16 +153,15 @@ async function applyAll(
   { plan }: DocumentSet,
   operation: MassOperation,
   from: VisitProgress | undefined,
-  chunkMs: number,
+  endMs: number,
   { access }: GatewayContext,
 ): Promise<Applied> {
-  const endMs = performance.now() + chunkMs;
   const { visit, key, buckets } = plan;
   const [open] = from?.open ?? [];
   let bucket = open?.bucket ?? buckets.find((one) => one >= (from?.nextBucket ?? 0));
   let position: VisitPosition = open ?? { partition: 0, after: "" };
   let documents = 0;
-  let failure: string | undefined;
+  let failure: Outcome | undefined;
   while (bucket !== undefined && failure === undefined && performance.now() < endMs) {
     const { partition, after } = position;
     const bounds = { documentsMax: DOCUMENTS_MAX, bytesMax: STEP_BYTES };
@@ -145,7 +169,7 @@ async function applyAll(
     const asked = access.applyWhere(visit, step, operation, Math.max(endMs - performance.now(), 1));
     const outcome = await asked.catch((error: unknown) => stopped(error, position, documents > 0));
     documents += outcome.documents;
-    failure = outcome.failure === undefined ? undefined : (outcome.failure.message ?? "The operation failed");
+    failure = outcome.failure;
     position = outcome.next ?? { partition: 0, after: "" };
     const done: number = bucket;
     if (outcome.next === undefined) bucket = buckets.find((one) => one > done);

@@ -18,7 +18,7 @@ import { type Call, NO_BYTES, type Reply } from "../call.ts";
 import { demandApplication, type GatewayContext } from "../context.ts";
 import { echo } from "../echo.ts";
 import { type DefectListener, jsonReply, searchFailure, serviceErrorOf } from "../failure.ts";
-import { searchAnswer } from "../searching.ts";
+import { searchAnswer, type Waiting } from "../searching.ts";
 
 /** What a request may say. */
 interface RetrievalRequest extends Pick<RetrievalOptions, (typeof CHOICES)[number]> {
@@ -88,7 +88,7 @@ export async function answerRetrieval(call: Call, context: GatewayContext, onDef
     try {
       const body = await context.bodies.read(call, { name: "Retrieval", limitBytes: context.limits.bodyBytes });
       try {
-        return jsonReply(200, await retrieved(requestOf(body.bytes), call.gone, context));
+        return jsonReply(200, await retrieved(requestOf(body.bytes), call, context));
       } finally {
         body.release();
       }
@@ -154,7 +154,7 @@ function nameOf(value: unknown): string {
   throw new ServiceError("BAD_REQUEST", `'${echo(String(value))}' is no name`);
 }
 
-async function retrieved(request: RetrievalRequest, signal: AbortSignal, context: GatewayContext): Promise<Retrieved> {
+async function retrieved(request: RetrievalRequest, call: Waiting, context: GatewayContext): Promise<Retrieved> {
   const schema = demandApplication(context.cluster).schemas.find(({ name }) => name === request.schema);
   if (schema === undefined) {
     throw new ServiceError("BAD_REQUEST", `There is no schema '${echo(request.schema)}'`);
@@ -162,9 +162,13 @@ async function retrieved(request: RetrievalRequest, signal: AbortSignal, context
   const isText = ({ type }: { readonly type: string }): boolean => type === "string" || type === "array<string>";
   const fields = request.from ?? schema.fields.filter(isText).map(({ name }) => name);
   const chosen = CHOICES.filter((name) => request[name] !== undefined).map((name) => [name, request[name]]);
-  const options = { ...(Object.fromEntries(chosen) as RetrievalOptions), signal, ...rerankerOf(request, context) };
+  const options = {
+    ...(Object.fromEntries(chosen) as RetrievalOptions),
+    signal: call.gone,
+    ...rerankerOf(request, context),
+  };
   const abridged = fields.filter((name) => schema.fields.some((field) => field.name === name && field.abridged));
-  return await retrieve(request.question, searchesOf(request, { fields, abridged, signal }, context), options);
+  return await retrieve(request.question, searchesOf(request, { fields, abridged, call }, context), options);
 }
 
 function rerankerOf({ rerank }: RetrievalRequest, { reranker }: GatewayContext): Pick<RetrievalOptions, "rerank"> {
@@ -178,7 +182,7 @@ interface Reading {
   readonly fields: readonly string[];
   /** Those of them that hits do not show as they are stored: their texts are read from the documents. */
   readonly abridged: readonly string[];
-  readonly signal: AbortSignal;
+  readonly call: Waiting;
 }
 
 function searchesOf(request: RetrievalRequest, reading: Reading, context: GatewayContext): RetrievalSearch[] {
@@ -233,7 +237,7 @@ interface ResultJson {
 
 async function hitsOf(
   request: RetrievalRequest,
-  { fields, abridged, signal }: Reading,
+  { fields, abridged, call }: Reading,
   asked: Readonly<Record<string, string | undefined>>,
   context: GatewayContext,
 ): Promise<readonly FoundTexts[]> {
@@ -248,7 +252,7 @@ async function hitsOf(
   const properties = Object.entries(all).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
   );
-  const { status, body } = await searchAnswer({ properties, body: NO_BYTES, accept: "" }, context, signal);
+  const { status, body } = await searchAnswer({ properties, body: NO_BYTES, accept: "" }, context, call);
   const { root } = JSON.parse(new TextDecoder().decode(body)) as ResultJson;
   const problem = root?.errors?.[0];
   if (status >= 400 || problem !== undefined) {

@@ -87,7 +87,7 @@ async function ask(request: SearchRequest, call: Call, context: GatewayContext):
   const chain = searchChainOf(request, context);
   if (chain?.searcher !== undefined) return await prepareGeneration(chain, request, call, context);
   // What such a chain does is what a search does.
-  const answer = await searchAnswer(chain === undefined ? request : withoutChain(request), context, call.gone);
+  const answer = await searchAnswer(chain === undefined ? request : withoutChain(request), context, call);
   return { status: answer.status, headers: { "content-type": answer.contentType }, body: answer.body };
 }
 

@@ -20,6 +20,8 @@ export interface VisitRequest {
   readonly wanted: number;
   readonly timeoutMs: number;
   readonly traceLevel: number;
+  /** When it was asked for. */
+  readonly arrivedMs: number;
 }
 
 const JSON_LINES = "application/jsonl; charset=UTF-8";
@@ -34,11 +36,10 @@ export function sessionMs(timeoutMs: number): number {
 
 /** Visits until there are enough documents, or nothing more, or the time is over. */
 export async function visitOnce(request: VisitRequest, context: GatewayContext): Promise<Reply> {
-  const { session, pathId, timeoutMs } = request;
+  const { session, pathId, timeoutMs, arrivedMs } = request;
   const { limits } = context;
   const wanted = Math.min(request.wanted, limits.visitDocuments);
-  const startedAtMs = performance.now();
-  const endMs = startedAtMs + sessionMs(timeoutMs);
+  const endMs = arrivedMs + sessionMs(timeoutMs);
   const bodies: Uint8Array[] = [];
   let [documents, bytes, pages] = [0, 0, 0];
   let failure: VisitFailure | undefined;
@@ -65,7 +66,7 @@ export async function visitOnce(request: VisitRequest, context: GatewayContext):
   if (pages === 0 && failure === undefined && session.progress !== undefined) failure = nothingVisited(timeoutMs);
   const { status = 200, ...said } = failure ?? {};
   const more = { ...said, ...(await continuationOf(request, session.progress, context)) };
-  const tail = { documentCount: documents, ...traceOf(request.traceLevel, VISITED, startedAtMs), ...more };
+  const tail = { documentCount: documents, ...traceOf(request.traceLevel, VISITED, arrivedMs), ...more };
   return { status, headers: { "content-type": DOCUMENT_JSON }, body: inJson(pathId, bodies, tail) };
 }
 
@@ -202,7 +203,6 @@ async function* linesOf(request: VisitRequest, context: GatewayContext): AsyncGe
 class StreamRun {
   documents = 0;
   message: string | undefined;
-  readonly #startedAtMs = performance.now();
   readonly #request: VisitRequest;
   readonly #context: GatewayContext;
 
@@ -212,13 +212,13 @@ class StreamRun {
   }
 
   get trace(): { readonly trace?: Trace } {
-    return traceOf(this.#request.traceLevel, VISITED, this.#startedAtMs);
+    return traceOf(this.#request.traceLevel, VISITED, this.#request.arrivedMs);
   }
 
   async *pages(): AsyncGenerator<SessionPage> {
-    const { session, wanted, timeoutMs } = this.#request;
+    const { session, wanted, timeoutMs, arrivedMs } = this.#request;
     const { visitPartBytes, visitPartMs } = this.#context.limits;
-    const endMs = performance.now() + sessionMs(timeoutMs);
+    const endMs = arrivedMs + sessionMs(timeoutMs);
     while (session.progress !== undefined && this.documents < wanted && performance.now() < endMs) {
       try {
         const bounds = { documentsMax: wanted - this.documents, bytesMax: visitPartBytes, timeoutMs: visitPartMs };
