@@ -13,6 +13,8 @@ import { createGateway } from "@brooklet/gateway";
 import type { ModelOptions } from "./node/application-embedders.ts";
 import { secret } from "./node/secret.ts";
 import { openCluster } from "./node/threads.ts";
+import { CHECKS, type Check, checkOptions } from "./options.ts";
+import { starting } from "./starting.ts";
 
 /** What to open. */
 export interface OpenOptions {
@@ -32,7 +34,10 @@ export interface OpenOptions {
   readonly models?: ModelOptions;
   /** The language model that `ask` asks. */
   readonly languageModel?: ChatEndpoint;
-  /** Told of failures that no call sees (maintenance, damaged files). */
+  /**
+   * Told of failures that no call sees (maintenance, damaged files), and of what made those that are no caller's fault; the
+   * errors of calls have it as their `cause` too.
+   */
   readonly onProblem?: (problem: unknown) => void;
 }
 
@@ -50,43 +55,62 @@ export interface Database extends Client, AsyncDisposable {
 /** Nothing is sent there: requests are answered in this process. */
 const NOWHERE = "http://brooklet.invalid";
 
-/** Opens a database, and deploys the schemas. */
+const OPTIONS = {
+  path: CHECKS.text,
+  schemas: CHECKS.schemas,
+  threads: (value) => (value === false ? undefined : CHECKS.count(value)),
+  cacheBytes: CHECKS.count,
+  embedders: CHECKS.settings,
+  files: CHECKS.settings,
+  models: CHECKS.settings,
+  languageModel: CHECKS.settings,
+  onProblem: CHECKS.listener,
+} satisfies Readonly<Record<keyof OpenOptions, Check>>;
+const REQUIRED = { schemas: "what is stored, as in open({ schemas: [mail] })" };
+
+/**
+ * Opens a database, and deploys the schemas. Whatever keeps it from working is its error: an option, a part of the
+ * installation that is missing, a directory that cannot be used, another process that has it.
+ */
 export async function open(options: OpenOptions): Promise<Database> {
+  checkOptions("open", options, OPTIONS, REQUIRED);
   const { path, schemas, threads, cacheBytes, models, languageModel, embedders, files, onProblem } = options;
-  const cluster = openCluster({
-    threads: threads === undefined || threads === false ? 0 : threads,
-    ...(path === undefined ? {} : { path }),
-    ...(cacheBytes === undefined ? {} : { cacheBytes }),
-    ...(models === undefined ? {} : { models }),
-    ...(onProblem === undefined ? {} : { onProblem }),
-  });
-  const gateway = createGateway({ cluster, secret, ...(onProblem === undefined ? {} : { onDefect: onProblem }) });
-  const closed = new AbortController();
-  const underWay = new Set<Promise<unknown>>();
-  const client = connect({
-    url: NOWHERE,
-    fetch: noting(underWay, gateway.fetch),
-    keepsDotSegments: true,
-    closed: closed.signal,
-    ...(languageModel === undefined ? {} : { languageModel }),
-  });
-  let closing: Promise<void> | undefined;
-  const close = (): Promise<void> => {
-    closing ??= (async () => {
-      closed.abort(new BrookletError("CLOSED", "The database was closed: open() it again to use it"));
-      await Promise.allSettled(underWay);
-      await cluster.close();
-    })();
-    return closing;
-  };
+  const cluster = starting(() =>
+    openCluster({
+      threads: threads === undefined || threads === false ? 0 : threads,
+      ...(path === undefined ? {} : { path }),
+      ...(cacheBytes === undefined ? {} : { cacheBytes }),
+      ...(models === undefined ? {} : { models }),
+      ...(onProblem === undefined ? {} : { onProblem }),
+    }),
+  );
   try {
+    const gateway = createGateway({ cluster, secret, ...(onProblem === undefined ? {} : { onDefect: onProblem }) });
+    const closed = new AbortController();
+    const underWay = new Set<Promise<unknown>>();
+    const client = connect({
+      url: NOWHERE,
+      fetch: noting(underWay, gateway.fetch),
+      keepsDotSegments: true,
+      closed: closed.signal,
+      ...(languageModel === undefined ? {} : { languageModel }),
+    });
+    let closing: Promise<void> | undefined;
+    const close = (): Promise<void> => {
+      closing ??= (async () => {
+        closed.abort(new BrookletError("CLOSED", "The database was closed: open() it again to use it"));
+        await Promise.allSettled(underWay);
+        await cluster.close();
+      })();
+      return closing;
+    };
     const { warnings } = await client.deploy(schemas, {
       ...(embedders === undefined ? {} : { embedders }),
       ...(files === undefined ? {} : { files }),
     });
     return { ...client, warnings, close, [Symbol.asyncDispose]: close };
   } catch (error) {
-    await close();
+    await cluster.close();
     throw error;
   }
 }

@@ -7,6 +7,8 @@ import { ServiceError } from "@brooklet/wire";
 import type { ModelOptions } from "./node/application-embedders.ts";
 import { secret } from "./node/secret.ts";
 import { openCluster } from "./node/threads.ts";
+import { CHECKS, type Check, checkOptions } from "./options.ts";
+import { startingError } from "./starting.ts";
 
 /** What to serve, and where. */
 export interface ServeOptions {
@@ -57,8 +59,34 @@ export interface RunningService {
 const PORT_DEFAULT = 8080;
 const HOST_DEFAULT = "127.0.0.1";
 
+const OPTIONS = {
+  path: CHECKS.text,
+  application: CHECKS.text,
+  port: CHECKS.port,
+  configPort: CHECKS.port,
+  host: CHECKS.text,
+  allowedHosts: CHECKS.texts,
+  searchOfAll: CHECKS.flag,
+  insecureAllowAnonymous: CHECKS.flag,
+  threads: CHECKS.count,
+  cacheBytes: CHECKS.count,
+  keepRemovesSeconds: CHECKS.count,
+  models: CHECKS.settings,
+  reranker: CHECKS.work,
+  onProblem: CHECKS.listener,
+} satisfies Readonly<Record<keyof ServeOptions, Check>>;
+
 /** Starts a server. When it is there, it answers. */
 export async function serve(options: ServeOptions = {}): Promise<RunningService> {
+  checkOptions("serve", options, OPTIONS);
+  try {
+    return await begin(options);
+  } catch (reason) {
+    throw startingError(reason);
+  }
+}
+
+async function begin(options: ServeOptions): Promise<RunningService> {
   const { host = HOST_DEFAULT, port = PORT_DEFAULT, onProblem } = options;
   if (!isLoopback(host) && options.insecureAllowAnonymous !== true) {
     // Said before a data directory is touched.

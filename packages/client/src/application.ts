@@ -18,6 +18,7 @@ export function applicationFiles(
   schemas: readonly AnySchema[],
   options: ApplicationOptions = {},
 ): ReadonlyMap<string, string | Uint8Array> {
+  if (!Array.isArray(schemas)) throw invalidArgument("an application is made of a list of schemas: [mail]");
   const names = schemas.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw invalidArgument(`two schemas are called '${twice}'`);

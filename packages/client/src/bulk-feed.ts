@@ -2,7 +2,7 @@
  * Operations of a feed, many in one request (`POST /brooklet/v1/feed`), where the server has that. They gather until
  * there are enough of them, or nothing more comes at the moment; each is told of as its line of the answer arrives.
  */
-import type { FailureOutcome } from "@brooklet/wire";
+import { causeOf, type FailureOutcome } from "@brooklet/wire";
 import { BrookletError, type BrookletErrorCode, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, isWorthAnother, pause, refusal, unreachable, waitMs } from "./exchange.ts";
 
@@ -28,6 +28,8 @@ interface Line {
   readonly code?: string;
   readonly message?: string;
   readonly outcome?: FailureOutcome;
+  /** What made it, where the server is in this process. */
+  readonly cause?: unknown;
 }
 
 /** Operations in flight unless it is said: a few requests full of them. */
@@ -165,9 +167,9 @@ export class BulkSender {
         body: batch.map(({ json }) => `${json}\n`).join(""),
         signal: signal ?? null,
       });
-      if (response.status !== 200) throw refusal(response.status, await response.text());
+      if (response.status !== 200) throw refusal(response.status, await response.text(), causeOf(response));
       for await (const line of linesOf(response)) {
-        if (line.operations === undefined) yield line;
+        if (line.operations === undefined) yield withCauseOf(response, line);
         else summary = line;
       }
     } catch (cause) {
@@ -185,8 +187,13 @@ function isWorthSending({ retry }: ExchangeOptions, { attempts, isRepeatable }: 
   return isSafe && isWorthAnother(error, { isRepeatable: true }, attempts);
 }
 
-function errorOf({ status = 500, code = "INTERNAL", message = "", outcome = "unknown" }: Line): BrookletError {
-  return new BrookletError(code as BrookletErrorCode, message, { status, outcome });
+function errorOf({ status = 500, code = "INTERNAL", message = "", outcome = "unknown", cause }: Line): BrookletError {
+  return new BrookletError(code as BrookletErrorCode, message, { status, outcome, cause });
+}
+
+function withCauseOf(response: Response, line: Line): Line {
+  const causes = line.status === 200 ? undefined : causeOf(response);
+  return causes instanceof Map ? { ...line, cause: causes.get(line.operation) } : line;
 }
 
 async function* linesOf(response: Response): AsyncGenerator<Line> {

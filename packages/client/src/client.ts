@@ -2,7 +2,7 @@
 import type { ChatEndpoint } from "@brooklet/answers";
 import type { DeployAnswer } from "@brooklet/wire";
 import { type ApplicationOptions, applicationFiles } from "./application.ts";
-import { invalidArgument } from "./error.ts";
+import { invalidArgument, refuseUnknown } from "./error.ts";
 import { type ExchangeOptions, exchange, type Fetch, RETRY_DEFAULT, type RetryOptions } from "./exchange.ts";
 import { Group, type RequestOptions } from "./group.ts";
 import type { AnySchema } from "./schema.ts";
@@ -62,6 +62,7 @@ export interface WireAnswer {
 
 /** Makes a client. Nothing is sent by this. */
 export function connect(options: ConnectOptions): Client {
+  checkOptions(options);
   const { retry, headers = {}, keepsDotSegments = false } = options;
   // Looked up at every call, so that a fetch that is replaced later (by a test, say) is the one that is used.
   const send: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
@@ -85,6 +86,34 @@ export function connect(options: ConnectOptions): Client {
       return { warnings: log.filter(({ level }) => level === "WARNING").map(({ message }) => message) };
     },
   };
+}
+
+const OPTIONS = Object.keys({
+  url: true,
+  configUrl: true,
+  fetch: true,
+  keepsDotSegments: true,
+  headers: true,
+  retry: true,
+  languageModel: true,
+  closed: true,
+} satisfies Readonly<Record<keyof ConnectOptions, true>>);
+
+/** What is wrong is told here, not by the first call. */
+function checkOptions(options: ConnectOptions): void {
+  if (typeof options !== "object" || options === null) throw invalidArgument("connect takes an object of options");
+  refuseUnknown("connect", options, OPTIONS);
+  if (options.url === undefined) throw invalidArgument("connect needs `url`, such as http://localhost:8080");
+  const { retry = {}, languageModel } = options;
+  refuseUnknown("retry", retry, Object.keys(RETRY_DEFAULT));
+  for (const [name, value] of Object.entries(retry)) {
+    if (value !== undefined && !(Number.isFinite(value) && value >= 0))
+      throw invalidArgument(`${name} of retry is ${String(value)}: give a number that is not negative`);
+  }
+  if (languageModel === undefined) return;
+  const { url, model } = languageModel;
+  if (typeof url !== "string" || typeof model !== "string" || !URL.canParse(url))
+    throw invalidArgument("languageModel needs the `url` of an endpoint and the `model` there");
 }
 
 function baseUrl(url: string): string {

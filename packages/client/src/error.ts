@@ -6,14 +6,18 @@ import type { ErrorCode, FailureOutcome } from "@brooklet/wire";
 
 const MARKER: unique symbol = Symbol.for("brooklet.BrookletError");
 
+/** Codes of failures that no server has seen. */
+export const OWN_CODES = [
+  "INVALID_ARGUMENT",
+  "CANNOT_START",
+  "CLOSED",
+  "UNREACHABLE",
+  "UNEXPECTED_ANSWER",
+  "FEED_FAILED",
+] as const;
+
 /** The server's codes, and those of failures that no server has seen. */
-export type BrookletErrorCode =
-  | ErrorCode
-  | "INVALID_ARGUMENT"
-  | "UNREACHABLE"
-  | "UNEXPECTED_ANSWER"
-  | "FEED_FAILED"
-  | "CLOSED";
+export type BrookletErrorCode = ErrorCode | (typeof OWN_CODES)[number];
 
 /** What an error may carry beside its code and message. */
 export interface BrookletErrorOptions {
@@ -58,7 +62,7 @@ export function unexpectedAnswer(message: string): BrookletError {
   return new BrookletError("UNEXPECTED_ANSWER", message, { outcome: "unknown" });
 }
 
-/** Refuses a member of `given` that is not known: what is misspelt must not be left out silently. */
+/** @internal Refuses a member of `given` that is not known: what is misspelt must not be left out silently. */
 export function refuseUnknown(what: string, given: object, known: readonly string[]): void {
   const stranger = Object.keys(given).find((name) => !known.includes(name));
   if (stranger !== undefined)

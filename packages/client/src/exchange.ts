@@ -1,5 +1,5 @@
 /** One request and its answer over HTTP: addresses, failures as `BrookletError`, and trying again. */
-import { ERROR_KINDS, type ErrorCode, failureOutcome, isErrorCode, type SearchError } from "@brooklet/wire";
+import { causeOf, ERROR_KINDS, type ErrorCode, failureOutcome, isErrorCode, type SearchError } from "@brooklet/wire";
 import { BrookletError, invalidArgument } from "./error.ts";
 
 /** What is used of `fetch`. The URL is always given as text. */
@@ -90,13 +90,15 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
   const init = { method, headers, body: body ?? null, signal: signal ?? null };
   let status: number;
   let text: string;
+  let cause: unknown;
   try {
     const response = await abortable(options.fetch(options.url + request.target, init), signal);
     status = response.status;
+    cause = causeOf(response);
     text = await abortable(response.text(), signal);
-  } catch (cause) {
+  } catch (reason) {
     if (signal?.aborted === true) throw signal.reason;
-    throw unreachable(options.url, cause);
+    throw unreachable(options.url, reason);
   }
   const json = parse(text);
   if ((status >= 200 && status < 300) || status === alsoAccept) {
@@ -106,7 +108,7 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
       outcome: "unknown",
     });
   }
-  throw failure(status, json, text);
+  throw failure(status, json, text, cause);
 }
 
 /** Ends with the signal, also where `fetch` does not look at it: a server in this process does its work to the end. */
@@ -135,8 +137,8 @@ export function unreachable(url: string, cause: unknown): BrookletError {
 }
 
 /** The failure that an answer with this status tells about. */
-export function refusal(status: number, text: string): BrookletError {
-  return failure(status, parse(text), text);
+export function refusal(status: number, text: string, cause?: unknown): BrookletError {
+  return failure(status, parse(text), text, cause);
 }
 
 function parse(text: string): unknown {
@@ -148,7 +150,7 @@ function parse(text: string): unknown {
 }
 
 /** The failure that an answer tells about, in whichever of the three shapes of the wire. */
-function failure(status: number, json: unknown, text: string): BrookletError {
+function failure(status: number, json: unknown, text: string, cause?: unknown): BrookletError {
   const told = (json ?? {}) as {
     readonly code?: unknown;
     readonly message?: unknown;
@@ -159,7 +161,7 @@ function failure(status: number, json: unknown, text: string): BrookletError {
   const message = first?.message ?? told.message ?? (text.slice(0, 200) || `The answer was ${status}`);
   const code = typeof told.code === "string" && isErrorCode(told.code) ? told.code : codeOf(status, first?.code);
   const outcome = told.outcome === "not_applied" || told.outcome === "unknown" ? told.outcome : failureOutcome(status);
-  return new BrookletError(code, String(message), { status, outcome });
+  return new BrookletError(code, String(message), { status, outcome, cause });
 }
 
 /** Codes by status, of failures that name none and have no number. */

@@ -1,5 +1,5 @@
 /** Feeding many documents: a bounded number in flight, one outcome for each, and nothing held that nobody asked for. */
-import { BrookletError } from "./error.ts";
+import { BrookletError, invalidArgument } from "./error.ts";
 
 /** A document to put. */
 export interface FeedPut<Fields> {
@@ -145,6 +145,7 @@ export async function* feed<Operation extends { readonly id: string }>(
   { closed, nameOf }: FeedSurroundings = {},
 ): AsyncGenerator<FeedOutcome, void, undefined> {
   const { concurrency = CONCURRENCY, signal } = options;
+  if (!(concurrency >= 1)) throw invalidArgument(`concurrency is ${concurrency}: give 1 or more`);
   const run = new FeedRun(source, apply, nameOf);
   const wake = (): void => run.ring();
   signal?.addEventListener("abort", wake);

@@ -5,7 +5,7 @@ import { Answer, type AskOptions, answerParts } from "./answer.ts";
 import { BULK_CONCURRENCY, type BulkOperation, BulkSender, takesFeeds } from "./bulk-feed.ts";
 import { decodeMembers } from "./codec.ts";
 import { type DocumentSet, givenId, nameOf, wholeId } from "./document-id.ts";
-import { BrookletError, invalidArgument, suggestion, unexpectedAnswer } from "./error.ts";
+import { BrookletError, invalidArgument, refuseUnknown, suggestion, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, type ExchangeRequest, exchange, pathSegment } from "./exchange.ts";
 import type { DocumentExplanation } from "./explanation.ts";
 import type { FacetsOf } from "./facet.ts";
@@ -64,6 +64,13 @@ export interface UpdateOptions<Fields extends FieldMap = FieldMap> extends Creat
   /** Changes of parts of fields. */
   readonly paths?: PathChanges;
 }
+
+const WRITE_OPTIONS = Object.keys({
+  condition: true,
+  create: true,
+  paths: true,
+  signal: true,
+} satisfies Readonly<Record<keyof UpdateOptions, true>>);
 
 /** One user's documents. An id is the one a document was put under; Vespa's whole ids (`id:mail:mail:g=alice:m1`) do too. */
 export class Group {
@@ -149,6 +156,7 @@ export class Group {
     operations: FeedSource<FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>>,
     options: FeedOptions,
   ): ReturnType<typeof feed> {
+    refuseUnknown("a feed", options, ["concurrency", "signal"]);
     const { signal, concurrency = BULK_CONCURRENCY } = options;
     signal?.throwIfAborted();
     const { closed } = this.#exchange;
@@ -311,6 +319,7 @@ export class Group {
     options: CreateOptions<S["fields"]>,
     body?: string,
   ): Promise<void> {
+    refuseUnknown("a write", options, WRITE_OPTIONS);
     const { condition, create, signal } = options;
     const parameters = [
       ...(condition === undefined

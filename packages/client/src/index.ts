@@ -50,7 +50,7 @@ export type {
   Prepend,
   TokenizerComponent,
 } from "./embedder-component.ts";
-export { BrookletError, type BrookletErrorCode, type BrookletErrorOptions } from "./error.ts";
+export { BrookletError, type BrookletErrorCode, type BrookletErrorOptions, refuseUnknown } from "./error.ts";
 export type { Fetch, RetryOptions } from "./exchange.ts";
 export type {
   DocumentExplanation,

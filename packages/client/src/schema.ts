@@ -3,7 +3,7 @@
 import type * as z from "zod/v4";
 import type { AnalysisOptions } from "./analysis.ts";
 import { type Codec, objectCodec } from "./codec.ts";
-import { invalidArgument, suggestion } from "./error.ts";
+import { invalidArgument, refuseUnknown, suggestion } from "./error.ts";
 import type { Field, FieldMap } from "./field.ts";
 import { conditionsOf } from "./field-condition.ts";
 import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./infer.ts";
@@ -87,7 +87,8 @@ export function schema<
   fields: Fields,
   options: SchemaOptions<Fields, Profiles> = {},
 ): Schema<Name, Fields, keyof Profiles & string, Profiles> {
-  checkNames(name, fields);
+  refuseUnknown("a schema", options, OPTIONS);
+  checkNames(name, fields, options.namespace);
   checkSources(name, fields);
   const own: ProfileMap = options.profiles ?? {};
   const profiles = profilesOf(fields, own, options);
@@ -112,10 +113,26 @@ export function schema<
   };
 }
 
-function checkNames(name: string, fields: FieldMap): void {
+const OPTIONS = Object.keys({
+  namespace: true,
+  profiles: true,
+  fieldsets: true,
+  stemming: true,
+  segmentation: true,
+} satisfies Readonly<Record<keyof SchemaOptions<FieldMap, ProfileMap>, true>>);
+
+function checkNames(name: string, fields: FieldMap, namespace: string | undefined): void {
+  if (namespace === "" || namespace?.includes(":") === true)
+    throw invalidArgument(
+      `'${namespace}' cannot be the namespace of schema ${name}: it may not be empty or have a ':'`,
+    );
   if (!IDENTIFIER.test(name))
     throw invalidArgument(`'${name}' cannot be the name of a schema: use letters, digits and '_'`);
-  for (const field of Object.keys(fields)) {
+  for (const [field, made] of Object.entries(fields)) {
+    if (typeof made?.codec !== "object")
+      throw invalidArgument(
+        `'${field}' of schema ${name} is no field: make it with text(), string(), int() and their kin`,
+      );
     if (!IDENTIFIER.test(field))
       throw invalidArgument(`'${field}' cannot be the name of a field: use letters, digits and '_'`);
     if (RESERVED.has(field)) throw invalidArgument(`'${field}' cannot be the name of a field: the word is reserved`);

@@ -4,7 +4,7 @@
  */
 import { decodeMembers } from "./codec.ts";
 import { shownId } from "./document-id.ts";
-import { BrookletError, invalidArgument, unexpectedAnswer } from "./error.ts";
+import { BrookletError, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
 import type { FieldMap } from "./field.ts";
 import type { DocumentInputOf, DocumentOf } from "./infer.ts";
@@ -63,6 +63,7 @@ export async function* visit<S extends AnySchema>(
   options: VisitOptions,
 ): AsyncGenerator<VisitedDocument<DocumentOf<S["fields"]>>, void, undefined> {
   const { schema } = set;
+  refuseUnknown("a visit", options, ["where", "fields", "pageSize", "signal"]);
   const { where, fields, pageSize = PAGE_SIZE, signal } = options;
   if (!(Number.isInteger(pageSize) && pageSize > 0)) throw invalidArgument("pageSize has to be a whole number above 0");
   const selection = where === undefined ? {} : { selection: conditionText(schema, where, "the selection of a visit") };
@@ -127,9 +128,11 @@ async function applyWhere(
   method: "PUT" | "DELETE",
   set: VisitedSet<AnySchema>,
   where: string,
-  { cluster = CLUSTER, signal }: SelectedOptions,
+  options: SelectedOptions,
   body?: string,
 ): Promise<SelectedSummary> {
+  refuseUnknown("an operation on what is selected", options, ["cluster", "signal"]);
+  const { cluster = CLUSTER, signal } = options;
   let selected = 0;
   const parameters = { cluster, selection: where };
   try {

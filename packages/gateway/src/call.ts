@@ -31,6 +31,8 @@ export interface Reply {
   readonly body: Uint8Array | string | AsyncIterable<Uint8Array>;
   /** The connection cannot be used again: the rest of the request's body was not read. */
   readonly close?: boolean;
+  /** What made a failure; of a feed, what made those of its operations, by their numbers. Only this process sees it. */
+  readonly cause?: unknown;
 }
 
 /** An answer that is there as a whole. */

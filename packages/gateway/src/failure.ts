@@ -105,5 +105,5 @@ function withFailureHeaders(error: ServiceError, reply: WholeReply): WholeReply 
   const headers: Record<string, string> = { ...reply.headers };
   if (error.status === 429 || error.status === 503) headers["retry-after"] = "1";
   if (error.code === "UNSUPPORTED_ENCODING") headers["accept-encoding"] = "gzip, identity";
-  return { ...reply, headers, close: CLOSING.has(error.status) };
+  return { ...reply, headers, close: CLOSING.has(error.status), cause: error.cause };
 }

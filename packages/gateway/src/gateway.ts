@@ -4,7 +4,7 @@
  */
 import type { Reranker } from "@brooklet/answers";
 import type { Cluster } from "@brooklet/partition";
-import { ServiceError } from "@brooklet/wire";
+import { ServiceError, withCause } from "@brooklet/wire";
 import { type Context, Hono } from "hono";
 import { Access, type AccessOptions } from "./access.ts";
 import { Admission, KeyedAdmission } from "./admission.ts";
@@ -161,15 +161,15 @@ async function replyTo(call: Call, { kind, answer, onDefect }: Route, context: G
   } catch (error) {
     reply = plainFailure(serviceErrorOf(error, onDefect));
   }
-  const { status, body, close } = reply;
+  const { status, body, close, cause } = reply;
   context.counters.count(kind, status);
   const headers = { ...reply.headers, "cache-control": "no-store", "x-content-type-options": "nosniff" };
-  return { status, headers, body, close: close === true };
+  return { status, headers, body, close: close === true, cause };
 }
 
-function webResponse(call: Call, { status, headers, body }: Reply): Response {
+function webResponse(call: Call, { status, headers, body, cause }: Reply): Response {
   const hasNoBody = status === 204 || call.method === "HEAD";
-  return new Response(hasNoBody ? null : webBody(body), { status, headers });
+  return withCause(new Response(hasNoBody ? null : webBody(body), { status, headers }), cause);
 }
 
 /** A body as the Web has it. A stream takes the next part when it has room for it. */

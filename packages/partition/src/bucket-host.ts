@@ -10,7 +10,7 @@ import { applyToSelected, visitBucket } from "./bucket-visit.ts";
 import type { Gone } from "./cancellation.ts";
 import type { MassOperation, MassOutcome, SearchRequest, SearchStep, Visit, VisitPage, VisitStep } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
-import { closed } from "./failure.ts";
+import { closed, tellingOnce } from "./failure.ts";
 import { KEEP_REMOVES_SECONDS, SWEEP_MS } from "./limits.ts";
 import { Maintenance } from "./maintenance.ts";
 import { Partition } from "./partition.ts";
@@ -40,12 +40,14 @@ export class BucketHost {
   readonly #maintenance: Maintenance;
   readonly #open = new Map<number, Bucket>();
   readonly #sweeping: ReturnType<typeof setInterval>;
+  readonly #tell: (problem: unknown) => void;
   #application: number;
   #isClosed = false;
 
   constructor(options: BucketHostOptions) {
     const { engine, application, keepRemovesSeconds = KEEP_REMOVES_SECONDS, onProblem } = options;
     this.#options = options;
+    this.#tell = tellingOnce(onProblem);
     this.#application = application?.number ?? 0;
     if (application !== undefined) engine.deploy(asPackage(application.bytes));
     this.#maintenance = new Maintenance({ engine, keepRemovesSeconds, turn, onProblem });
@@ -57,7 +59,7 @@ export class BucketHost {
   /** The partition of `key`; it need not exist. */
   partition(key: string): Partition {
     const bucket = this.#bucketAt(bucketOf(key, this.#options.buckets));
-    return new Partition(key, bucket, this.#options.engine, this.#maintenance);
+    return new Partition(key, bucket, this.#options.engine, this.#maintenance, this.#tell);
   }
 
   /** What partitions of a bucket find for a query, in turns between which others are served. */

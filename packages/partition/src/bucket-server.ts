@@ -3,7 +3,7 @@ import { isServiceError, type Merged } from "@brooklet/core";
 import type { BucketHost } from "./bucket-host.ts";
 import { Cancellation, type Gone } from "./cancellation.ts";
 import type { Answer, SearchRequest, VisitPage } from "./cluster.ts";
-import { serviceError } from "./failure.ts";
+import { causeOf, serviceError, tellingOnce } from "./failure.ts";
 import {
   type CallName,
   type CallResult,
@@ -39,7 +39,7 @@ export function serveBuckets({ port, makeHost, cancelled, onClosed }: BucketServ
       flush();
     }),
   );
-  const tell = (error: unknown): void => outbox.send({ kind: "problem", text: describeProblem(error) });
+  const tell = tellingOnce((error) => outbox.send({ kind: "problem", text: describeProblem(error) }));
   const host = makeHost(tell);
   const reply = async (call: ThreadCall): Promise<void> => {
     try {
@@ -50,11 +50,14 @@ export function serveBuckets({ port, makeHost, cancelled, onClosed }: BucketServ
           outbox.send({ kind: "done", numbers: done });
         }
         done.push(call.number);
-      } else outbox.send({ kind: "result", number: call.number, result: packed(result, outbox) });
+      } else {
+        const cause = causeText(result === undefined ? undefined : causeOf(result));
+        outbox.send({ kind: "result", number: call.number, result: packed(result, outbox), ...cause });
+      }
     } catch (thrown) {
       const error = serviceError(thrown);
       if (error.status >= 500) tell(error.cause ?? error);
-      outbox.send({ kind: "failed", number: call.number, error: errorFields(error) });
+      outbox.send({ kind: "failed", number: call.number, error: errorFields(error), ...causeText(error.cause) });
     }
     if (call.name === "close") setImmediate(onClosed);
   };
@@ -111,6 +114,10 @@ function packed(result: CallResult<CallName>, by: Packing): CallResult<CallName>
   }
   if (result === undefined || !("body" in result)) return result;
   return { ...result, body: by.copy(result.body) } satisfies Answer | VisitPage;
+}
+
+function causeText(cause: unknown): { readonly cause?: string } {
+  return cause === undefined ? {} : { cause: describeProblem(cause) };
 }
 
 /** Everything the operator may need of an error, as a text: its causes cannot travel. */

@@ -3,6 +3,9 @@ import { internalError, isServiceError, ServiceError } from "@brooklet/core";
 import { StoreError, type StoreErrorKind } from "@brooklet/store";
 import type { Outcome } from "./cluster.ts";
 
+/** As `withCause` of the wire has it, which this package does not see: beside an outcome, never in what is sent of it. */
+const CAUSE: unique symbol = Symbol.for("brooklet.cause");
+
 type Meaning = Pick<ServiceError, "code" | "status" | "number" | "message" | "outcome">;
 
 /** The code of a failure of one partition alone: what is stored of it is damaged, others are no worse for it. */
@@ -30,8 +33,35 @@ export function serviceError(thrown: unknown): ServiceError {
 
 /** The outcome of a write that failed with `thrown`. */
 export function failedOutcome(thrown: unknown): Outcome {
-  const { status, code, message, outcome } = serviceError(thrown);
-  return { status, code, message, outcome: outcome ?? "unknown" };
+  const { status, code, message, outcome, cause } = serviceError(thrown);
+  return withCause({ status, code, message, outcome: outcome ?? "unknown" }, cause);
+}
+
+/** An outcome with what made it beside it. */
+export function withCause(outcome: Outcome, cause: unknown): Outcome {
+  return cause === undefined ? outcome : Object.defineProperty(outcome, CAUSE, { value: cause });
+}
+
+/** What made an outcome. */
+export function causeOf(outcome: object): unknown {
+  return (outcome as { readonly [CAUSE]?: unknown })[CAUSE];
+}
+
+/** Whether a failure is a defect of ours, or the machine's: something the operator has to know. */
+export function isOperators({ code }: Pick<ServiceError, "code">): boolean {
+  return code === "INTERNAL" || code === DAMAGED || code === "STORE_FAILED" || code === "STORE_REFUSED";
+}
+
+/** Tells each problem once, however many calls it fails. */
+export function tellingOnce(tell: (problem: unknown) => void): (problem: unknown) => void {
+  const told = new WeakSet();
+  return (problem) => {
+    if (typeof problem === "object" && problem !== null) {
+      if (told.has(problem)) return;
+      told.add(problem);
+    }
+    tell(problem);
+  };
 }
 
 /** A call that came after the database was closed, or was not begun when it was. */

@@ -9,6 +9,7 @@ import {
   type Mutation,
   type PartialBytes,
   type Place,
+  type ServiceError,
   type Task,
   WANTS_EMBEDDINGS,
 } from "@brooklet/core";
@@ -26,7 +27,7 @@ import type {
 } from "./cluster.ts";
 import { beganMs, Deadline } from "./deadline.ts";
 import { drive } from "./drive.ts";
-import { failedOutcome, serviceError, tailFull, tooLate } from "./failure.ts";
+import { failedOutcome, isOperators, serviceError, tailFull, tooLate } from "./failure.ts";
 import { TAIL_BYTES_MAX, TAIL_OPERATIONS_MAX } from "./limits.ts";
 import { loadPartition } from "./loading.ts";
 import type { Maintenance } from "./maintenance.ts";
@@ -55,12 +56,21 @@ export class Partition implements PartitionHandle {
   readonly #bucket: Bucket;
   readonly #engine: Engine;
   readonly #maintenance: Maintenance;
+  readonly #tell: (problem: unknown) => void;
 
-  constructor(key: string, bucket: Bucket, engine: Engine, maintenance: Maintenance) {
+  /** `tell` is told of failures that the operator has to know. */
+  constructor(
+    key: string,
+    bucket: Bucket,
+    engine: Engine,
+    maintenance: Maintenance,
+    tell: (problem: unknown) => void = () => undefined,
+  ) {
     this.#key = key;
     this.#bucket = bucket;
     this.#engine = engine;
     this.#maintenance = maintenance;
+    this.#tell = tell;
   }
 
   apply(request: OperationRequest, timeoutMs: number): Promise<Outcome> {
@@ -97,7 +107,7 @@ export class Partition implements PartitionHandle {
     try {
       await this.#room(deadline);
     } catch (error) {
-      return failed(error);
+      return failed(this.#failure(error));
     }
     return this.#start(request, deadline, run);
   }
@@ -110,9 +120,9 @@ export class Partition implements PartitionHandle {
         if (isWrite) this.#maintenance.written(this.#bucket, this.#key);
         return outcome;
       };
-      return { decided: outcome.status, outcome: committed.then(done, failedOutcome) };
+      return { decided: outcome.status, outcome: committed.then(done, (error) => failedOutcome(this.#failure(error))) };
     } catch (error) {
-      return failed(error);
+      return failed(this.#failure(error));
     }
   }
 
@@ -123,7 +133,7 @@ export class Partition implements PartitionHandle {
       mutation = this.#decide(request, deadline);
     } catch (refusal) {
       // A condition may have been refused for a write that nobody else can see yet.
-      return { outcome: failedOutcome(refusal), committed: base };
+      return { outcome: failedOutcome(this.#failure(refusal)), committed: base };
     }
     const { operation, ignoredFields, ignoredOperation, wanted } = mutation;
     if (wanted !== undefined) return { outcome: { status: WANTS_EMBEDDINGS, wanted }, committed: Promise.resolve() };
@@ -167,7 +177,7 @@ export class Partition implements PartitionHandle {
     try {
       if (this.#outdated()) await this.#rewritten(this.#ownDeadline(open, deadline, start));
     } catch (error) {
-      throw serviceError(error);
+      throw this.#failure(error);
     }
     return this.#read(open, deadline, start);
   }
@@ -224,8 +234,15 @@ export class Partition implements PartitionHandle {
       const sooner = task.timeoutMs > 0 ? deadline.sooner(task.timeoutMs, start) : deadline;
       return drive(task, sourceOf(store, this.#key), sooner, start);
     } catch (error) {
-      throw serviceError(error);
+      throw this.#failure(error);
     }
+  }
+
+  /** What a caller sees of a failure, of which the operator is told where it is theirs. */
+  #failure(thrown: unknown): ServiceError {
+    const error = serviceError(thrown);
+    if (isOperators(error)) this.#tell(error.cause ?? error);
+    return error;
   }
 
   /** Whether the tail takes one more operation. Throws if the database cannot be opened. */

@@ -28,7 +28,7 @@ import type {
 import { completePackage, deploymentUnderWay, prepareDeployment } from "./deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
-import { closed, failedOutcome, serviceError } from "./failure.ts";
+import { closed, failedOutcome, serviceError, withCause } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
 import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions } from "./model-surroundings.ts";
@@ -309,7 +309,7 @@ class Correspondent {
     void thread.ended.then((error) => {
       this.#thread = undefined;
       if (error !== undefined) this.#onProblem(error);
-      for (const { reject } of this.#pending.values()) reject(threadEnded());
+      for (const { reject } of this.#pending.values()) reject(threadEnded(error));
       this.#pending.clear();
     });
     return { outbox: new Outbox(thread, setImmediate), ended: thread.ended };
@@ -321,9 +321,13 @@ class Correspondent {
     } else if (reply.kind === "done") {
       for (const number of reply.numbers) this.#take(number)?.resolve(DONE as never);
     } else if (reply.kind === "result") {
-      this.#take(reply.number)?.resolve(reply.result as never);
+      const { result, cause } = reply;
+      const told = cause === undefined ? result : withCause(result as Outcome, new Error(cause));
+      this.#take(reply.number)?.resolve(told as never);
     } else {
-      this.#take(reply.number)?.reject(new ServiceError(reply.error));
+      const { error, cause } = reply;
+      const fields = cause === undefined ? error : { ...error, cause: new Error(cause) };
+      this.#take(reply.number)?.reject(new ServiceError(fields));
     }
   }
 

@@ -61,10 +61,10 @@ export type ThreadCall = {
 
 /** The answer to a call, or something only the operator is told. */
 export type ThreadReply =
-  | { readonly kind: "result"; readonly number: number; readonly result: CallResult<CallName> }
+  | { readonly kind: "result"; readonly number: number; readonly result: CallResult<CallName>; readonly cause?: string }
   /** Writes of which there is nothing to tell but that they are done. */
   | { readonly kind: "done"; readonly numbers: readonly number[] }
-  | { readonly kind: "failed"; readonly number: number; readonly error: ServiceErrorFields }
+  | { readonly kind: "failed"; readonly number: number; readonly error: ServiceErrorFields; readonly cause?: string }
   | { readonly kind: "problem"; readonly text: string };
 
 /** One end of a channel between two threads. */
@@ -159,7 +159,7 @@ export function errorFields(error: ServiceError): ServiceErrorFields {
 }
 
 /** What a caller is told when the thread that worked for it ended. */
-export function threadEnded(): ServiceError {
+export function threadEnded(cause: unknown): ServiceError {
   const message = "The thread that served this group ended; it is being started again";
-  return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 0, message, outcome: "unknown" });
+  return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 0, message, outcome: "unknown", cause });
 }

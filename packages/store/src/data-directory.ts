@@ -72,6 +72,15 @@ export class DataDirectory implements Storage {
   /** Opens `path`, making it if there is nothing. The number of buckets of an existing directory never changes. */
   static open(path: string, openSql: OpenSql, buckets: number = BUCKETS_DEFAULT): DataDirectory {
     const directory = resolve(path);
+    try {
+      return DataDirectory.#open(directory, openSql, buckets);
+    } catch (error) {
+      if (typeof (error as NodeJS.ErrnoException).syscall !== "string") throw error;
+      throw new StoreError("io", `${directory} cannot be used: ${(error as Error).message}`, error);
+    }
+  }
+
+  static #open(directory: string, openSql: OpenSql, buckets: number): DataDirectory {
     makeDirectory(directory);
     const found = readdirSync(directory);
     const known = [

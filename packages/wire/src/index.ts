@@ -1,4 +1,5 @@
 /** Vespa's HTTP interfaces as types, the table of error codes, and `ServiceError`. No dependency, no behaviour. */
+export { causeOf, withCause } from "./cause.ts";
 export type { DeployAnswer, DeployFailure, DeployLogEntry, ServiceConvergence } from "./deploy.ts";
 export type { DocumentAnswer, DocumentBody, DocumentFailure, DocumentFound } from "./document.ts";
 export {

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { type TransferListItem, Worker } from "node:worker_threads";
-import { Core, instantiate } from "@brooklet/core";
+import { Core, instantiate, loadModule } from "@brooklet/core";
 import {
   type BucketThread,
   type Cluster,
@@ -54,6 +54,7 @@ const SEAL_KEY_BYTES = 16;
 /** Opens a cluster. The directory is locked until it is closed. */
 export function openCluster(options: OpenClusterOptions = {}): Cluster {
   const { path, cacheBytes = CACHE_BYTES, keepRemovesSeconds, onProblem = () => undefined } = options;
+  demandParts();
   const embedder = new ApplicationEmbedders(options.models ?? {});
   const modelRunner = new ApplicationModels(options.models ?? {});
   const removes = keepRemovesSeconds === undefined ? {} : { keepRemovesSeconds };
@@ -81,6 +82,17 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
   } catch (error) {
     storage.close();
     throw error;
+  }
+}
+
+/** Throws if a part of the installation is not there: it would be the first write that found out. */
+function demandParts(): void {
+  openDatabase().close();
+  try {
+    loadModule();
+  } catch (cause) {
+    const remedy = "install brooklet anew, or build it (npm run build)";
+    throw new Error(`No core: its WebAssembly module cannot be loaded; ${remedy}`, { cause });
   }
 }
 

@@ -3,7 +3,7 @@
  * the admission, and Vespa's answers. Operations on sets of documents are in `document-sets.ts`.
  */
 import type { OperationRequest, Outcome } from "@brooklet/partition";
-import { type DocumentAnswer, ServiceError } from "@brooklet/wire";
+import { causeOf, type DocumentAnswer, ServiceError } from "@brooklet/wire";
 import type { BodyKind, HeldBody } from "../bodies.ts";
 import { type Call, NO_BYTES, type Reply } from "../call.ts";
 import { demandApplication, demandContentCluster, type GatewayContext } from "../context.ts";
@@ -156,6 +156,7 @@ function writeFailure(outcome: Outcome, { path, id }: DocumentRequest, timeout: 
     message: late ? `${timeoutMessage(timeout)}: ${message}` : message,
     status,
     ...(outcome.outcome === undefined ? {} : { outcome: outcome.outcome }),
+    cause: causeOf(outcome),
   });
   const about = { pathId: path.raw, writes: true };
   const dispatched = status === 412 || (status >= 500 && !late);

@@ -5,7 +5,7 @@
  * answers is read no further.
  */
 import type { FedOperation } from "@brooklet/partition";
-import { ServiceError } from "@brooklet/wire";
+import { causeOf, ServiceError } from "@brooklet/wire";
 import { prefersJsonLines } from "../accept.ts";
 import type { Call, Reply } from "../call.ts";
 import { demandApplication, type GatewayContext } from "../context.ts";
@@ -56,7 +56,8 @@ export async function answerFeed(call: Call, context: GatewayContext, onDefect: 
     await context.feeds.enter();
     const told = feed(input, context, Math.min(timeoutMs, context.limits.documentTimeoutMs));
     if (!isLines) return await document(told, onDefect);
-    return { status: 200, headers: { "content-type": JSON_LINES }, body: lines(told, onDefect) };
+    const cause = new Map<number, unknown>();
+    return { status: 200, headers: { "content-type": JSON_LINES }, body: lines(told, onDefect, cause), cause };
   } catch (error) {
     return plainFailure(serviceErrorOf(error, onDefect));
   }
@@ -81,10 +82,11 @@ async function* feed(
   }
 }
 
-/** Every outcome on a line, and the summary on the last. Without that one the feed was not done to its end. */
+/** Every outcome on a line, with the causes of failures beside; and the summary on the last. Without that one the feed was not done to its end. */
 async function* lines(
   told: AsyncGenerator<readonly FedOperation[]>,
   onDefect: DefectListener,
+  causes: Map<number, unknown>,
 ): AsyncGenerator<Uint8Array> {
   const tally = new Tally();
   let fault: ServiceError | undefined;
@@ -93,6 +95,8 @@ async function* lines(
       let text = "";
       for (const operation of operations) {
         tally.count(operation);
+        const cause = causeOf(operation.outcome);
+        if (cause !== undefined) causes.set(operation.number, cause);
         text += lineOf(operation);
       }
       yield encoder.encode(text);

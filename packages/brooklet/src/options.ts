@@ -1,0 +1,67 @@
+/** Options of `open` and `serve`, checked where they are given: what is wrong with one fails no later call. */
+import { type AnySchema, BrookletError, refuseUnknown } from "@brooklet/client";
+
+/** What an option has to be, as the end of "give …", if this value is not that. */
+export type Check = (value: unknown) => string | undefined;
+
+type Kind = "text" | "flag" | "listener" | "work" | "settings" | "count" | "port" | "texts" | "schemas";
+
+const PORT_MAX = 65_535;
+
+function unless(isRight: (value: unknown) => boolean, what: string): Check {
+  return (value) => (isRight(value) ? undefined : what);
+}
+
+function isWhole(most: number): (value: unknown) => boolean {
+  return (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= most;
+}
+
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
+const isFunction = (value: unknown): boolean => typeof value === "function";
+const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
+
+/** Checks of the kinds of options there are. */
+export const CHECKS: Readonly<Record<Kind, Check>> = {
+  text: unless(isText, "a text that is not empty"),
+  flag: unless((value) => typeof value === "boolean", "true or false"),
+  listener: unless(isFunction, "a function"),
+  work: unless((value) => isFunction(value) || isObject(value), "a function or an object"),
+  settings: unless(isObject, "an object with settings"),
+  count: unless(isWhole(Number.MAX_SAFE_INTEGER), "a whole number from 0 on"),
+  port: unless(isWhole(PORT_MAX), `a port, 0 to ${PORT_MAX}`),
+  texts: unless((value) => Array.isArray(value) && value.every(isText), "a list of texts"),
+  schemas: unless((value) => Array.isArray(value) && value.every(isSchema), "a list of schemas made with schema()"),
+};
+
+/** Throws what is wrong with the options of a call. What is required has to be there. */
+export function checkOptions(
+  call: string,
+  options: unknown,
+  checks: Readonly<Record<string, Check>>,
+  required: Readonly<Record<string, string>> = {},
+): void {
+  if (typeof options !== "object" || options === null) throw refused(`${call} takes an object of options`);
+  refuseUnknown(call, options, Object.keys(checks));
+  for (const [name, value] of Object.entries(options)) {
+    const wanted = value === undefined ? undefined : checks[name]?.(value);
+    if (wanted !== undefined) throw refused(`${name} is ${shown(value)}: give ${wanted}`);
+  }
+  for (const [name, remedy] of Object.entries(required)) {
+    if ((options as Readonly<Record<string, unknown>>)[name] === undefined)
+      throw refused(`${call} needs \`${name}\`: ${remedy}`);
+  }
+}
+
+function refused(message: string): BrookletError {
+  return new BrookletError("INVALID_ARGUMENT", message);
+}
+
+function isSchema(value: unknown): value is AnySchema {
+  return typeof value === "object" && value !== null && "codec" in value && "fields" in value && "name" in value;
+}
+
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object" && value !== null) return "an object";
+  return typeof value === "string" ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,32 @@
+/** What can go wrong where a database or a server begins, as errors that say what is missing and carry their cause. */
+import { BrookletError, type BrookletErrorCode } from "@brooklet/client";
+import { StartError } from "@brooklet/gateway/node";
+import { serviceError } from "@brooklet/partition";
+import { StoreError } from "@brooklet/store";
+import { ServiceError } from "@brooklet/wire";
+
+/** The error of a beginning: what the store says with the code it has anywhere, anything else with `CANNOT_START`. */
+export function startingError(reason: unknown): BrookletError {
+  if (BrookletError.is(reason)) return reason;
+  const { message } = reason as Error;
+  if (reason instanceof StoreError) {
+    const { code, status } = serviceError(reason);
+    // Nobody else reads it: what names files may be said.
+    return new BrookletError(code as BrookletErrorCode, message, { status, cause: reason });
+  }
+  if (ServiceError.is(reason)) {
+    const { code, status, outcome, cause = reason } = reason;
+    return new BrookletError(code, message, { status, outcome, cause });
+  }
+  const cause = reason instanceof StartError && reason.cause !== undefined ? reason.cause : reason;
+  return new BrookletError("CANNOT_START", message, { cause });
+}
+
+/** Begins something; what goes wrong is told by `startingError`. */
+export function starting<Result>(begin: () => Result): Result {
+  try {
+    return begin();
+  } catch (reason) {
+    throw startingError(reason);
+  }
+}

@@ -1,0 +1,193 @@
+/** What is missing where a database or a server begins is told there, with its cause. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { connect, open, schema, serve, text } from "../src/index.ts";
+
+const note = schema("note", { body: text() });
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), "brooklet-starting-"));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** What a process in which something cannot be loaded makes of a call: the error as JSON. */
+function inProcessWithout(missing: string, call: string): unknown {
+  const home = folder();
+  const preload = join(home, "preload.cjs");
+  writeFileSync(
+    preload,
+    `const fs = require("node:fs"), Module = require("node:module");
+    const missing = ${JSON.stringify(missing)};
+    const load = Module._load, read = fs.readFileSync;
+    Module._load = function (name, ...rest) {
+      if (missing === "sqlite" && /better-sqlite3|node:sqlite/.test(name)) throw new Error("no binary for this machine");
+      return load.call(this, name, ...rest);
+    };
+    fs.readFileSync = (path, ...rest) => {
+      if (missing === "wasm" && String(path).endsWith("core_bg.wasm")) throw new Error("no such module");
+      return read(path, ...rest);
+    };
+    Module.syncBuiltinESMExports();`,
+  );
+  const built = new URL("../dist/index.js", import.meta.url).href;
+  const script = `import { open, serve, schema, text, BrookletError } from ${JSON.stringify(built)};
+    const note = schema("note", { body: text() });
+    const chain = (error) => error === undefined ? [] : [error.message, ...chain(error.cause)];
+    const told = (error) => ({ is: BrookletError.is(error), code: error.code, messages: chain(error) });
+    const result = await (${call}).then(() => "resolved", told);
+    console.log(JSON.stringify(result));
+    process.exit();`;
+  const words = ["--require", preload, "--input-type=module", "--eval", script];
+  return JSON.parse(
+    execFileSync(process.execPath, words, { cwd: fileURLToPath(new URL("..", import.meta.url)) }).toString(),
+  );
+}
+
+const data = JSON.stringify(join(tmpdir(), `brooklet-starting-${process.pid}`));
+
+describe.each([
+  ["sqlite", /^No SQLite: better-sqlite3 cannot be loaded/, "no binary for this machine"],
+  ["wasm", /^No core: its WebAssembly module cannot be loaded/, "no such module"],
+])("without %s", (missing, sentence, cause) => {
+  test.each([
+    ["open in memory", "open({ schemas: [note] })"],
+    ["open on disk", `open({ path: ${data}, schemas: [note] })`],
+    ["open with threads", `open({ path: ${data}, schemas: [note], threads: 2 })`],
+    ["serve", "serve({ port: 0 })"],
+  ])("%s says so", { timeout: 30_000 }, (_, call) => {
+    onTestFinished(() => rmSync(JSON.parse(data) as string, { recursive: true, force: true }));
+    const told = inProcessWithout(missing, call) as { readonly messages: readonly string[] };
+    expect(told).toMatchObject({ is: true, code: "CANNOT_START" });
+    expect(told.messages[0]).toMatch(sentence);
+    expect(told.messages.slice(1).join()).toContain(cause);
+  });
+});
+
+describe("a directory that cannot be had is a BrookletError with its code", () => {
+  test("in use", async () => {
+    const path = folder();
+    const db = await open({ path, schemas: [note] });
+    onTestFinished(() => db.close());
+    const refused = { name: "BrookletError", code: "STORE_BUSY", outcome: "not_applied" };
+    const message = expect.stringContaining("is in use") as string;
+    const second = open({ path, schemas: [note] });
+    await expect(second).rejects.toMatchObject({ ...refused, message, cause: { name: "StoreError", kind: "busy" } });
+    await expect(serve({ path, port: 0 })).rejects.toMatchObject({ ...refused, message });
+  });
+
+  test("of another kind", async () => {
+    const path = folder();
+    writeFileSync(join(path, "mine.txt"), "x");
+    await expect(open({ path, schemas: [note] })).rejects.toMatchObject({ code: "STORE_REFUSED" });
+    const file = join(path, "mine.txt");
+    await expect(open({ path: file, schemas: [note] })).rejects.toMatchObject({
+      code: "STORE_FAILED",
+      message: expect.stringContaining(file) as string,
+    });
+  });
+});
+
+describe("what is wrong with an option is told by the call that is given it", () => {
+  const refused = (message: string) => ({ name: "BrookletError", code: "INVALID_ARGUMENT", message });
+
+  test.each<[object | undefined, string]>([
+    [{}, "open needs `schemas`: what is stored, as in open({ schemas: [mail] })"],
+    [undefined, "open takes an object of options"],
+    [{ schemas: [] }, "an application needs at least one schema"],
+    [{ schemas: note }, "schemas is an object: give a list of schemas made with schema()"],
+    [{ schemas: [{}] }, "schemas is a list: give a list of schemas made with schema()"],
+    [{ schemas: [note], pth: "x" }, "open has no option 'pth'; did you mean 'path'?"],
+    [{ schemas: [note], path: "" }, 'path is "": give a text that is not empty'],
+    [{ schemas: [note], threads: -1 }, "threads is -1: give a whole number from 0 on"],
+    [{ schemas: [note], cacheBytes: Number.NaN }, "cacheBytes is NaN: give a whole number from 0 on"],
+    [{ schemas: [note], onProblem: "log" }, 'onProblem is "log": give a function'],
+    [{ schemas: [note], languageModel: {} }, "languageModel needs the `url` of an endpoint and the `model` there"],
+  ])("open: %#", async (options, message) => {
+    await expect(open(options as never)).rejects.toMatchObject(refused(message));
+    // Nothing was begun that holds the directory.
+    const path = folder();
+    const given = { path, ...options };
+    await open(given as never).then(
+      (db) => db.close(),
+      () => undefined,
+    );
+    await (await open({ path, schemas: [note] })).close();
+  });
+
+  test.each<[object, string]>([
+    [{ prt: 1 }, "serve has no option 'prt'; did you mean 'port'?"],
+    [{ port: 70_000 }, "port is 70000: give a port, 0 to 65535"],
+    [{ port: 0, threads: 1.5 }, "threads is 1.5: give a whole number from 0 on"],
+  ])("serve: %#", async (options, message) => {
+    await expect(serve(options as never)).rejects.toMatchObject(refused(message));
+  });
+
+  test("serve that cannot begin says why, with the code of beginnings", async () => {
+    const first = await serve({ port: 0 });
+    onTestFinished(() => first.close());
+    await expect(serve({ port: first.port })).rejects.toMatchObject({ name: "BrookletError", code: "CANNOT_START" });
+    await expect(serve({ port: 0, application: join(folder(), "nothing") })).rejects.toMatchObject({
+      code: "CANNOT_START",
+      message: expect.stringContaining("is not there") as string,
+    });
+  });
+
+  test.each<[object | undefined, string]>([
+    [{}, "connect needs `url`, such as http://localhost:8080"],
+    [{ url: "localhost" }, "'localhost' is no address: give one like http://localhost:8080"],
+    [{ url: "http://x", ur: 1 }, "connect has no option 'ur'; did you mean 'url'?"],
+    [
+      { url: "http://x", retry: { attempts: Number.NaN } },
+      "attempts of retry is NaN: give a number that is not negative",
+    ],
+  ])("connect: %#", (options, message) => {
+    expect(() => connect(options as never)).toThrow(message);
+  });
+
+  test("schema, writes, feeds and visits", async () => {
+    expect(() => schema("a", { b: "string" as never })).toThrow("'b' of schema a is no field");
+    expect(() => schema("a", {}, { profile: {} } as never)).toThrow("a schema has no option 'profile'");
+    expect(() => schema("a", {}, { namespace: "a:b" })).toThrow("cannot be the namespace of schema a");
+    const db = await open({ schemas: [note] });
+    onTestFinished(() => db.close());
+    const alice = db.group("alice");
+    const unknown = { conditon: "false" } as never;
+    await expect(alice.put(note, "1", { body: "a" }, unknown)).rejects.toThrow("did you mean 'condition'?");
+    await expect(alice.feed(note, [], { concurrency: 0 })).rejects.toThrow("concurrency is 0: give 1 or more");
+    await expect(alice.visit(note, { wher: "x" } as never).next()).rejects.toThrow("did you mean 'where'?");
+  });
+});
+
+test("a failure in this process has its cause, and the listener is told", { timeout: 30_000 }, async () => {
+  const path = folder();
+  const problems: unknown[] = [];
+  const db = await open({ path, schemas: [note], onProblem: (problem) => problems.push(problem) });
+  onTestFinished(() => db.close());
+  // The files of buckets are opened when they are first needed: these are no more what was written.
+  for (let bucket = 0; bucket < 16; bucket += 1) {
+    writeFileSync(join(path, "buckets", `${String(bucket).padStart(3, "0")}.sqlite`), "nonsense");
+  }
+  const alice = db.group("alice");
+  const told = { code: "STORE_REFUSED", cause: { name: "StoreError", kind: "refused" } };
+  await expect(alice.put(note, "1", { body: "a" })).rejects.toMatchObject(told);
+  await expect(alice.get(note, "1")).rejects.toMatchObject(told);
+  await expect(alice.search(note)).rejects.toMatchObject(told);
+  for await (const outcome of alice.feed(note, [{ id: "1", fields: { body: "a" } }])) {
+    expect(outcome).toMatchObject({ ok: false, error: told });
+  }
+  expect(problems.length).toBeGreaterThan(0);
+  expect(problems[0]).toMatchObject({ kind: "refused", message: expect.stringContaining(path) as string });
+});
+
+test("every code of the SDK's own is in docs/errors.md, with what helps", async () => {
+  const page = readFileSync(new URL("../../../docs/errors.md", import.meta.url), "utf8");
+  const own = page.slice(page.indexOf("## Only in the SDK"));
+  const documented = [...own.matchAll(/^\| `([A-Z_]+)` \| \S/gm)].map(([, code]) => code);
+  const { OWN_CODES } = await import("../../client/src/error.ts");
+  expect([...documented].sort()).toEqual([...OWN_CODES].sort());
+});
