@@ -34,6 +34,20 @@ pub struct Annotations {
     pub language: Option<String>,
     /// The text this term was cut from.
     pub origin: Option<Origin>,
+    /// Whether a person typed the term, in a text of its own. No annotation: that is told by where it stands.
+    pub typed: Typed,
+}
+
+/// Whether a person typed a term, and whether they may be typing it still.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Typed {
+    /// It is part of a statement.
+    #[default]
+    No,
+    /// It is a word of `userInput`, `userQuery` or `query`.
+    Word,
+    /// It is the last one, and nothing is behind it.
+    Last,
 }
 
 impl Default for Annotations {
@@ -54,6 +68,7 @@ impl Default for Annotations {
             use_position_data: true,
             language: None,
             origin: None,
+            typed: Typed::No,
         }
     }
 }

@@ -3,6 +3,7 @@ mod fixture;
 
 use std::time::{Duration, Instant};
 
+use brooklet_query::annotations::Typed;
 use brooklet_query::simple::Grammar;
 use brooklet_query::surroundings::UserQuery;
 use brooklet_query::tree::{Item, Operator, Place};
@@ -57,6 +58,8 @@ fn placeless(mut item: Item) -> Item {
         if let Some(field) = field.filter(|field| field.is_empty() && !in_element) {
             field.push_str("default");
         }
+        // What is typed is told by where it stands, which a text of the tree does not keep.
+        item.annotations.typed = Typed::No;
         let in_element = in_element || matches!(item.operator, Operator::SameElement(_));
         item.children_mut().into_iter().for_each(|child| clear(child, in_element));
     }

@@ -102,6 +102,9 @@ pub struct QueryTerm {
     pub words: u32,
     /// The fields it searches, each once.
     pub fields: Vec<FieldId>,
+    /// Of a word that is searched with its variants the unranked term of the exact word, by its place among all terms:
+    /// `bm25` counts it beside the term.
+    pub exact: Option<usize>,
 }
 
 impl QueryTerm {
@@ -117,6 +120,7 @@ impl QueryTerm {
             ranked: true,
             words: 1,
             fields,
+            exact: None,
         }
     }
 }
@@ -163,6 +167,14 @@ impl QueryTerms {
     pub fn slot(&self, index: usize, field: FieldId) -> Option<Slot> {
         let place = self.terms.get(index)?.fields.iter().position(|candidate| *candidate == field)?;
         Some(Slot(self.first_slots[index] + place as u32))
+    }
+
+    /// The term of the exact word, where `ranked` finds its variants too.
+    #[must_use]
+    pub fn exact(&self, ranked: &RankedTerm<'_>) -> Option<RankedTerm<'_>> {
+        let index = ranked.term.exact?;
+        let (term, first_slot) = (self.terms.get(index)?, *self.first_slots.get(index)?);
+        Some(RankedTerm { term, number: ranked.number, index, first_slot })
     }
 
     /// The ranked terms in query order: these are what features call the query's terms.

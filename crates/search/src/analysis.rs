@@ -3,17 +3,24 @@
 //!
 //! * `brooklet.stemming: english` and `brooklet.stemming(title): german, en`: forms of a word are equal;
 //! * `brooklet.segmentation: cjk`: words of Han, Kana and Hangul are found inside of runs;
-//! * `brooklet.grams: true`: `match: gram` means what it says.
+//! * `brooklet.grams: true`: `match: gram` means what it says;
+//! * `brooklet.accents: ignored`: words are equal that differ by accents alone;
+//! * `brooklet.typos: forgiven`: of what a person typed, a word that no document has is looked for with a slip or two;
+//! * `brooklet.typing: true`: the last word of what a person typed is the beginning of words.
 //!
 //! All of it is done when a query is asked: what is stored stays as it is.
+use brooklet_query::annotations::Typed;
 use brooklet_rank::match_data::RankProperties;
 use brooklet_schema::{Field, MatchMode, Normalizing};
 use brooklet_task::{Code, Rejection};
-use brooklet_text::Languages;
+use brooklet_text::{Languages, Variety};
 
 const STEMMING: &str = "brooklet.stemming";
 const SEGMENTATION: &str = "brooklet.segmentation";
 const GRAMS: &str = "brooklet.grams";
+const ACCENTS: &str = "brooklet.accents";
+const TYPOS: &str = "brooklet.typos";
+const TYPING: &str = "brooklet.typing";
 
 /// What rank properties ask for.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +28,9 @@ pub(crate) struct Analysis {
     stemming: Setting<Languages>,
     segmentation: Setting<bool>,
     grams: Setting<bool>,
+    accents: Setting<bool>,
+    typos: Setting<bool>,
+    typing: Setting<bool>,
 }
 
 /// A setting for all fields, and those of single fields over it.
@@ -72,26 +82,39 @@ impl Analysis {
                 format!("'none' or languages among {}", known.join(", "))
             })
         };
-        let segmentation = |value: &str| match value {
-            "cjk" => Ok(true),
-            "none" => Ok(false),
-            _ => Err("'cjk' or 'none'".to_owned()),
-        };
-        let grams = |value: &str| match value {
-            "true" => Ok(true),
-            "false" => Ok(false),
-            _ => Err("'true' or 'false'".to_owned()),
+        let flag = |name, on: &'static str, off: &'static str| {
+            Setting::read(name, false, properties, move |value| match value {
+                _ if value == on => Ok(true),
+                _ if value == off => Ok(false),
+                _ => Err(format!("'{on}' or '{off}'")),
+            })
         };
         Ok(Analysis {
             stemming: Setting::read(STEMMING, Languages::default(), properties, languages)?,
-            segmentation: Setting::read(SEGMENTATION, false, properties, segmentation)?,
-            grams: Setting::read(GRAMS, false, properties, grams)?,
+            segmentation: flag(SEGMENTATION, "cjk", "none")?,
+            grams: flag(GRAMS, "true", "false")?,
+            accents: flag(ACCENTS, "ignored", "exact")?,
+            typos: flag(TYPOS, "forgiven", "exact")?,
+            typing: flag(TYPING, "true", "false")?,
         })
     }
 
-    /// The languages a field's words are stemmed in. Only of folded words it is known what they are.
-    pub(crate) fn languages(&self, field: &Field) -> Languages {
-        if is_of_words(field) { self.stemming.of(&field.name) } else { Languages::default() }
+    /// Which variants of a word a field finds, but for slips. `stems`: whether the word may be stemmed.
+    pub(crate) fn variety(&self, field: &Field, stems: bool, typed: Typed) -> Variety {
+        if !is_of_words(field) {
+            return Variety::default();
+        }
+        Variety {
+            languages: if stems { self.stemming.of(&field.name) } else { Languages::default() },
+            spellings: self.accents.of(&field.name),
+            beginnings: typed == Typed::Last && self.typing.of(&field.name),
+            slips: 0,
+        }
+    }
+
+    /// Whether slips are forgiven in a field, in words that a person typed.
+    pub(crate) fn forgives(&self, field: &Field) -> bool {
+        is_of_words(field) && self.typos.of(&field.name)
     }
 
     /// Whether words of CJK are found inside of a field's runs of letters.
@@ -136,6 +159,9 @@ mod tests {
             ("brooklet.stemming(a)", ""),
             ("brooklet.segmentation", "true"),
             ("brooklet.grams", "2"),
+            ("brooklet.accents", "none"),
+            ("brooklet.typos", "true"),
+            ("brooklet.typing(a)", "yes"),
         ] {
             let message = analysis(&[(name, value)]).unwrap_err().message;
             assert!(message.contains(name) && message.contains(&format!("not '{value}'")), "{message}");

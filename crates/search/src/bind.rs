@@ -5,12 +5,14 @@ mod names;
 mod number;
 mod targets;
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 
-use brooklet_query::annotations::Annotations;
+use brooklet_query::annotations::{Annotations, Typed};
 use brooklet_query::tree::{self, Item, NearestNeighbor, Operator, Place};
 use brooklet_rank::match_data::{DocumentFrequency, FieldId, QueryTerm, QueryTerms};
-use brooklet_schema::{Schema, SignificanceModel};
+use brooklet_schema::{Normalizing, Schema, SignificanceModel};
+use brooklet_segment::column::text::normalise;
 use brooklet_segment::layout::{ColumnKind, ColumnSpec};
 use brooklet_task::{Code, Issues, Rejection, Span, limits};
 
@@ -31,12 +33,13 @@ pub(crate) struct Bound {
     pub(crate) terms: QueryTerms,
 }
 
-/// Binds `item` to `schema`. `sole`: whether no other schema is searched. What is refused is found in `statement`, the
+/// Binds `item` to `schema`. `sole`: whether no other schema is searched; `ranks_words`: whether exact words are to count
+/// for more than their variants. What is refused is found in `statement`, the
 /// text that the places of items are in. `significance` tells how rare words are.
 pub(crate) fn bind(
     item: &Item,
     (schema, analysis): (&DeployedSchema, &Analysis),
-    sole: bool,
+    (sole, ranks_words): (bool, bool),
     (inputs, significance): (&Inputs, Option<&SignificanceModel>),
     statement: Option<&str>,
     issues: &mut Issues,
@@ -46,6 +49,8 @@ pub(crate) fn bind(
         schema: &schema.schema,
         analysis,
         sole,
+        ranks_words,
+        reading: Reading::Variants { slips: 0 },
         inputs,
         significance,
         issues,
@@ -73,11 +78,23 @@ pub(crate) fn bind(
     })
 }
 
+/// How a word of the query is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// As it was written.
+    Exact,
+    /// With the variants that the fields find, and so many slips.
+    Variants { slips: u8 },
+}
+
 struct Binder<'a> {
     deployed: &'a DeployedSchema,
     schema: &'a Schema,
     analysis: &'a Analysis,
     sole: bool,
+    ranks_words: bool,
+    /// How words are read that are bound.
+    reading: Reading,
     inputs: &'a Inputs,
     significance: Option<&'a SignificanceModel>,
     issues: &'a mut Issues,
@@ -143,7 +160,7 @@ impl Binder<'_> {
                     };
                     Node::And(grams.into_iter().map(gram).collect::<Result<_, Rejection>>()?)
                 }
-                None => Node::Leaf(self.leaf(item, counts)?),
+                None => Node::Leaf(self.word(item, &term.text, counts)?),
             },
             _ => Node::Leaf(self.leaf(item, counts)?),
         })
@@ -151,6 +168,43 @@ impl Binder<'_> {
 
     fn items(&mut self, items: &[Item], counts: bool) -> Result<Vec<Node>, Rejection> {
         items.iter().map(|item| self.item(item, counts)).collect()
+    }
+
+    /// Adds the leaf of a word: for what is asked where nothing has it or its variants too, and beside it, for ranking
+    /// alone, the leaf of the exact word.
+    fn word(&mut self, item: &Item, text: &str, counts: bool) -> Result<usize, Rejection> {
+        let leaf = self.leaf(item, counts)?;
+        if !counts {
+            return Ok(leaf);
+        }
+        if item.annotations.typed != Typed::No && item.annotations.stem {
+            let folded = normalise(text, Normalizing::LowercaseAndFold);
+            for slips in 1..=brooklet_text::slips_forgiven(&folded) as u8 {
+                let forgiving = self.read(item, Reading::Variants { slips })?;
+                if forgiving.iter().any(|target| targets::slips_of(&target.test) > 0) {
+                    self.leaves[leaf].otherwise.push_back(forgiving);
+                }
+            }
+        }
+        let has_variants = self.leaves[leaf].targets.iter().any(|target| targets::has_variants(&target.test));
+        if self.ranks_words && item.annotations.ranked && has_variants {
+            let targets = self.read(item, Reading::Exact)?;
+            let exact = self.add_term(&targets, item, false, 1)?;
+            let (of, positions) = (&self.leaves[leaf], item.annotations.use_position_data);
+            let (term, shares_fields) = (of.term, of.shares_fields);
+            self.terms[term].exact = Some(exact);
+            let otherwise = VecDeque::new();
+            self.leaves.push(Leaf { targets, term: exact, positions, shares_fields, negated: false, otherwise });
+        }
+        Ok(leaf)
+    }
+
+    /// What an item asks where its words are read so.
+    fn read(&mut self, item: &Item, reading: Reading) -> Result<Vec<Target>, Rejection> {
+        let before = std::mem::replace(&mut self.reading, reading);
+        let targets = self.targets(item);
+        self.reading = before;
+        targets
     }
 
     /// Adds a leaf and its query term.
@@ -168,7 +222,8 @@ impl Binder<'_> {
         let equivalents = matches!(item.operator, Operator::Equiv(_) | Operator::Alternatives(_));
         let repeats = equivalents && targets.iter().any(targets::repeats_places);
         let shares_fields = targets.len() > fields || repeats;
-        self.leaves.push(Leaf { targets, term, positions, shares_fields, negated: !counts });
+        let otherwise = VecDeque::new();
+        self.leaves.push(Leaf { targets, term, positions, shares_fields, negated: !counts, otherwise });
         Ok(self.leaves.len() - 1)
     }
 
@@ -254,6 +309,7 @@ impl Binder<'_> {
             positions: false,
             shares_fields: false,
             negated: !counts,
+            otherwise: VecDeque::new(),
         });
         let leaf = self.leaves.len() - 1;
         self.scope = Some(name.clone());

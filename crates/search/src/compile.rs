@@ -275,7 +275,14 @@ fn for_schema(
     // The text of the query: what places are in.
     let texts = ["yql", "select.where", "model.queryString"].map(|name| properties.value(name));
     let statement = texts.into_iter().flatten().find(|text| !text.trim().is_empty());
-    let bound = bind(&query.item, (schema, &analysis), sole, (&inputs, significance), statement, issues)?;
+    let bound = bind(
+        &query.item,
+        (schema, &analysis),
+        (sole, profile.ranks_words()),
+        (&inputs, significance),
+        statement,
+        issues,
+    )?;
     Ok(SchemaPlan {
         schema: schema.clone(),
         root: bound.root,
@@ -290,6 +297,7 @@ fn for_schema(
         fields: with_gaps(properties, profile)?,
         rank_properties,
         analysis,
+        forgiven: Vec::new(),
         inputs,
         summary_class: summary.to_owned(),
         models: models.clone(),

@@ -105,6 +105,16 @@ impl Deployed {
     }
 }
 
+impl DeployedProfile {
+    /// Whether it asks for `bm25`, in which an exact word counts for more than its variants.
+    pub(crate) fn ranks_words(&self) -> bool {
+        let shown = self.match_features.iter().chain(&self.summary_features).map(|(_, program)| program);
+        let asked = self.global.iter().flat_map(|global| &global.inputs).map(|(_, program)| program);
+        let programs = std::iter::once(&self.score).chain(&self.first).chain(shown).chain(asked);
+        programs.flat_map(Program::features).any(|(feature, _)| feature.name.contains("bm25"))
+    }
+}
+
 impl DeployedSchema {
     /// The profile of that name.
     #[must_use]

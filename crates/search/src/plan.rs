@@ -1,11 +1,12 @@
 //! A query bound to one schema: what to match, how to rank, what to show.
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use brooklet_query::tree::Item;
 use brooklet_rank::match_data::{FieldId, FieldInfo, QueryTerms, RankProperties};
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_task::Issues;
-use brooklet_text::{Languages, Pattern};
+use brooklet_text::{Pattern, Variety};
 
 use crate::analysis::Analysis;
 use crate::collapse::Collapse;
@@ -84,8 +85,8 @@ pub(crate) enum How {
     TokenSuffix,
     /// It stands in the whole value, once that is folded.
     ValueSubstring,
-    /// Their stems are equal in one of the languages.
-    Stem(Languages),
+    /// It is one of the variants, of the term as it was written.
+    Variant(Variety),
     /// It stands in it, and nothing but a run of CJK is cut: at its start, at its end, or both, if that is asked.
     Segment {
         starts: bool,
@@ -93,7 +94,7 @@ pub(crate) enum How {
     },
 }
 
-/// A word as it is compared: normalised as the field's words are.
+/// A word as it is compared: normalised as the field's words are, unless variants of it are meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WordTest {
     pub(crate) text: String,
@@ -221,6 +222,15 @@ pub(crate) struct Leaf {
     pub(crate) shares_fields: bool,
     /// Whether it is below a `not`.
     pub(crate) negated: bool,
+    /// What it asks instead where no document of the group has what it asks, first things first.
+    pub(crate) otherwise: VecDeque<Vec<Target>>,
+}
+
+/// A word that a person typed, which no document of the group has, and how many slips were forgiven in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Forgiven {
+    pub(crate) word: String,
+    pub(crate) slips: u8,
 }
 
 /// A nearest-neighbour operator.
@@ -258,6 +268,8 @@ pub(crate) struct SchemaPlan {
     pub(crate) rank_properties: RankProperties,
     /// How words are understood.
     pub(crate) analysis: Analysis,
+    /// The words that were looked for with slips: known once matching is done.
+    pub(crate) forgiven: Vec<Forgiven>,
     /// Phases that decide anew about the best hits.
     pub(crate) phases: Phases,
     /// Outputs of models that came with the request.
@@ -267,6 +279,21 @@ pub(crate) struct SchemaPlan {
 }
 
 impl SchemaPlan {
+    /// Takes what a leaf asks otherwise for what it asks; nothing changes if there is no such thing.
+    pub(crate) fn forgive(&mut self, leaf: usize) {
+        let leaf = &mut self.leaves[leaf];
+        let Some(targets) = leaf.otherwise.pop_front() else { return };
+        leaf.targets = targets;
+        let variants = leaf.targets.iter().filter_map(|target| match &target.test {
+            Test::Words(words) => words.iter().find_map(|word| match word.how {
+                How::Variant(Variety { slips, .. }) if slips > 0 => Some(Forgiven { word: word.text.clone(), slips }),
+                _ => None,
+            }),
+            _ => None,
+        });
+        self.forgiven.extend(variants.take(1));
+    }
+
     /// What is known of fields, by their numbers.
     pub(crate) fn fields(&self) -> &[FieldInfo] {
         self.fields.as_deref().unwrap_or(&self.profile.fields)

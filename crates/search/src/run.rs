@@ -189,6 +189,9 @@ impl Run {
         if missing {
             return Err(Halt::Missing);
         }
+        if self.matches.is_empty() && self.forgive() {
+            return Ok(());
+        }
         // Views settled before another was found to miss something stay settled.
         for (view, found) in self.views.iter().zip(&mut self.found).skip(self.matches.len()) {
             let mut leaves: Vec<LeafMatch> = std::mem::take(found).into_iter().flatten().collect();
@@ -209,6 +212,22 @@ impl Run {
         reads.relax();
         self.begin_nearest();
         Ok(())
+    }
+
+    /// Has leaves that no document of the group matches ask what they ask otherwise. Whether there are any.
+    fn forgive(&mut self) -> bool {
+        let has_none = |leaf: usize| {
+            let mut of_views = self.found.iter().map(|of_view| &of_view[leaf]);
+            of_views.all(|found| found.as_ref().is_none_or(|found| found.documents.is_empty()))
+        };
+        let leaves = self.plan.leaves.iter().enumerate().filter(|(_, leaf)| !leaf.otherwise.is_empty());
+        let unmatched: Vec<usize> = leaves.map(|(number, _)| number).filter(|leaf| has_none(*leaf)).collect();
+        for leaf in &unmatched {
+            Rc::make_mut(&mut self.plan).forgive(*leaf);
+            self.found.iter_mut().for_each(|of_view| of_view[*leaf] = None);
+            self.walks.iter_mut().for_each(|of_view| of_view[*leaf].clear());
+        }
+        !unmatched.is_empty()
     }
 
     /// The documents of a view that match, where an unresolved neighbour operator holds for every document.

@@ -228,10 +228,24 @@ impl Search {
         };
         let want = run.step(&mut self.reads)?;
         if want == Want::Nothing {
+            self.learn_slips(index)?;
             self.stage = Stage::Run(index + 1);
             return Ok(Want::Pause);
         }
         Ok(want)
+    }
+
+    /// What is shown of hits is told which words were looked for with slips.
+    fn learn_slips(&mut self, index: usize) -> Result<(), Rejection> {
+        let (of, Ok(plan)) = (&self.runs[index].plan, &self.plan) else { return Ok(()) };
+        if of.forgiven.is_empty() {
+            return Ok(());
+        }
+        self.summarizers[index] = Summarizer::new(plan, of, self.now)?;
+        if let Some(explainer) = self.explainers.get_mut(index) {
+            *explainer = Explainer::new(of, self.now)?;
+        }
+        Ok(())
     }
 
     /// Collects the candidates of all schemas and leaves those that can be shown, ties included.

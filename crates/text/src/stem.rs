@@ -2,6 +2,8 @@
 //! itself is never shown; it need not be a word.
 use rust_stemmers::{Algorithm, Stemmer};
 
+use crate::typo::Typo;
+
 /// Longest word that is stemmed, bytes. Longer ones are no words of a language: they equal themselves only.
 const WORD_BYTES_MAX: usize = 100;
 
@@ -12,19 +14,31 @@ struct Language {
     algorithm: Algorithm,
     /// Letters that folding writes with two, and which they were. The algorithm knows only the letter.
     unfolded: &'static [(&'static str, &'static str)],
-    /// Whether words and their stems begin with the same character.
-    keeps_first: bool,
+    /// What of a word its forms have in common.
+    keeps: Keeps,
+}
+
+/// How much of its words' beginnings a language's algorithm leaves as it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keeps {
+    /// Nothing that is known.
+    Nothing,
+    /// The first character.
+    First,
+    /// The stem but for its last two characters, and the first character in any case: what English's algorithm writes
+    /// itself is never longer (`-ble` of `-bility`, `die` of `dying`).
+    Stem,
 }
 
 const fn language(name: &'static str, code: &'static str, algorithm: Algorithm) -> Language {
-    Language { names: [name, code], algorithm, unfolded: &[], keeps_first: true }
+    Language { names: [name, code], algorithm, unfolded: &[], keeps: Keeps::First }
 }
 
 static LANGUAGES: [Language; 18] = [
-    Language { keeps_first: false, ..language("arabic", "ar", Algorithm::Arabic) },
+    Language { keeps: Keeps::Nothing, ..language("arabic", "ar", Algorithm::Arabic) },
     Language { unfolded: &[("ae", "æ"), ("oe", "ø"), ("aa", "å")], ..language("danish", "da", Algorithm::Danish) },
     language("dutch", "nl", Algorithm::Dutch),
-    language("english", "en", Algorithm::English),
+    Language { keeps: Keeps::Stem, ..language("english", "en", Algorithm::English) },
     Language { unfolded: &[("ae", "ä"), ("oe", "ö")], ..language("finnish", "fi", Algorithm::Finnish) },
     language("french", "fr", Algorithm::French),
     Language {
@@ -43,7 +57,7 @@ static LANGUAGES: [Language; 18] = [
     language("russian", "ru", Algorithm::Russian),
     language("spanish", "es", Algorithm::Spanish),
     Language { unfolded: &[("ae", "ä"), ("oe", "ö"), ("aa", "å")], ..language("swedish", "sv", Algorithm::Swedish) },
-    Language { keeps_first: false, ..language("tamil", "ta", Algorithm::Tamil) },
+    Language { keeps: Keeps::Nothing, ..language("tamil", "ta", Algorithm::Tamil) },
     Language { unfolded: &[("oe", "ö"), ("ue", "ü")], ..language("turkish", "tr", Algorithm::Turkish) },
 ];
 
@@ -108,18 +122,39 @@ impl Stems {
     /// Whether a folded word has the same stem in one of the languages.
     #[must_use]
     pub fn equal(&self, word: &str) -> bool {
-        let is_same = |(language, stemmer, stem): &(&Language, Stemmer, String)| {
-            (!language.keeps_first || word.chars().next() == self.word.chars().next())
-                && language.stem(stemmer, word) == *stem
+        let is_same = |of: &(&Language, Stemmer, String)| {
+            let (language, stemmer, stem) = of;
+            word.starts_with(self.kept(of)) && language.stem(stemmer, word) == *stem
         };
         word == self.word || word.len() <= WORD_BYTES_MAX && self.stems.iter().any(is_same)
     }
 
-    /// What all words begin with that may have the same stem: nothing or a character.
-    #[must_use]
-    pub fn beginning(&self) -> &str {
-        let first = self.word.chars().next().map_or(0, char::len_utf8);
-        if self.stems.iter().all(|(language, _, _)| language.keeps_first) { &self.word[..first] } else { "" }
+    /// Whether a folded word with the same first character has a stem that is, but for slips, the one in one of the
+    /// languages. `typos`: those stems.
+    pub(crate) fn nearly_equal(&self, word: &str, typos: &[Option<Typo>]) -> bool {
+        let is_alike = word.len() <= WORD_BYTES_MAX && word.chars().next() == self.word.chars().next();
+        let is_near = |((language, stemmer, _), typo): (&(&Language, Stemmer, String), &Option<Typo>)| {
+            typo.as_ref().is_some_and(|typo| typo.is_of(&language.stem(stemmer, word), false))
+        };
+        is_alike && self.stems.iter().zip(typos).any(is_near)
+    }
+
+    /// What all words begin with that may have one of the stems.
+    pub fn beginnings(&self) -> impl Iterator<Item = &str> {
+        self.stems.iter().map(|of| self.kept(of))
+    }
+
+    /// What words begin with that may have the stem of a language.
+    fn kept<'s>(&'s self, (language, _, stem): &'s (&Language, Stemmer, String)) -> &'s str {
+        let first = |text: &'s str| &text[..text.chars().next().map_or(0, char::len_utf8)];
+        match language.keeps {
+            Keeps::Nothing => "",
+            Keeps::First => first(&self.word),
+            Keeps::Stem => {
+                let end = stem.char_indices().rev().nth(1).map_or(0, |(at, _)| at);
+                if end == 0 { first(&self.word) } else { &stem[..end] }
+            }
+        }
     }
 
     /// The stems, one for each language.
@@ -182,6 +217,30 @@ mod tests {
         assert!(equal("de", "abenteuer", "abenteuern") && equal("de", "neue", "neuen"));
         assert!(equal("sv", "baatarna", "baat"));
         assert!(equal("ru", "книги", "книга"));
+    }
+
+    #[test]
+    fn forms_begin_with_what_a_language_keeps() {
+        const ROOTS: [&str; 16] = [
+            "relat", "possi", "hop", "d", "sk", "organ", "t", "happ", "cri", "abil", "rational", "luxuri", "y",
+            "depend", "ow", "gentl",
+        ];
+        const ENDS: [&str; 32] = [
+            "", "s", "es", "ies", "ied", "ed", "ing", "ying", "ie", "y", "e", "ate", "ation", "ational", "izer",
+            "ization", "ize", "bility", "ble", "bly", "fulness", "ful", "ousness", "iveness", "ive", "iviti", "ement",
+            "ent", "ency", "ence", "ically", "ist",
+        ];
+        let english = Languages::named("en").unwrap();
+        let stemmer = Stemmer::create(Algorithm::English);
+        let words: Vec<String> = ROOTS
+            .iter()
+            .flat_map(|root| ENDS.iter().flat_map(move |end| ["", "s", "ly"].map(|last| format!("{root}{end}{last}"))))
+            .collect();
+        for word in &words {
+            let stems = Stems::of(word, english);
+            let same = words.iter().filter(|other| stemmer.stem(other) == stemmer.stem(word));
+            same.for_each(|other| assert!(stems.equal(other), "{word} {other}"));
+        }
     }
 
     #[test]

@@ -40,6 +40,14 @@ pub(crate) fn composition(letter: char, mark: char) -> Option<char> {
     char::from_u32(COMPOSITIONS[at].2.into())
 }
 
+/// Every letter and mark with what they are together.
+pub(crate) fn compositions() -> impl Iterator<Item = (char, char, char)> {
+    let character = |code: u16| char::from_u32(code.into());
+    COMPOSITIONS
+        .iter()
+        .filter_map(move |(letter, mark, whole)| Some((character(*letter)?, character(*mark)?, character(*whole)?)))
+}
+
 #[inline]
 fn contains(set: &[u8], character: char) -> bool {
     let code = u32::from(character);

@@ -14,9 +14,10 @@ use brooklet_task::{Code, Rejection};
 
 pub use grammar::{Composite, Grammar, Syntax, Tokenization};
 
+use crate::annotations::Typed;
 use crate::limited::{check_length, check_tree};
 use crate::surroundings::{Surroundings, UserQuery};
-use crate::tree::{Item, Operator};
+use crate::tree::{Item, Operator, Term};
 
 /// Parses a text of the simple query language. Terms without a field search `default_index`, or an empty name if there is
 /// none (see [`crate::tree::index_of`]). If nothing is left to search for, the item is [`Operator::Null`].
@@ -31,7 +32,7 @@ pub fn parse(
 ) -> Result<Item, Rejection> {
     check_length("query", text)?;
     let item = compose::parse(text, grammar, default_index, around).unwrap_or_else(|| Item::from(Operator::Null));
-    checked(item, text)
+    checked(typed(item, text), text)
 }
 
 /// Parses a request's `query` together with its filter.
@@ -41,6 +42,7 @@ pub fn parse(
 pub fn parse_user_query(query: &UserQuery<'_>, around: &Surroundings<'_>) -> Result<Item, Rejection> {
     check_length("query", query.text)?;
     let root = compose::parse(query.text, query.grammar, query.default_index, around);
+    let root = root.map(|root| typed(root, query.text));
     let Some(filter) = query.filter else {
         return checked(root.unwrap_or_else(|| Item::from(Operator::Null)), query.text);
     };
@@ -58,6 +60,27 @@ pub fn parse_recall(root: Item, recall: &str, around: &Surroundings<'_>) -> Resu
     let item = filter::recall(root, recall, around)
         .map_err(|message| Rejection::at(Code::InvalidQueryParameter, message, recall, 0))?;
     checked(item, recall)
+}
+
+/// Marks the words that a person typed, and the last one if the text ends with it. Those of a phrase are as they are.
+fn typed(mut item: Item, text: &str) -> Item {
+    fn words<'i>(item: &'i mut Item, found: &mut Vec<&'i mut Item>) {
+        match item.operator {
+            Operator::Phrase(_) => {}
+            Operator::Term(_) => found.push(item),
+            _ => item.children_mut().into_iter().for_each(|child| words(child, found)),
+        }
+    }
+    let ends = text.chars().next_back().is_some_and(brooklet_text::is_word);
+    let mut found = Vec::new();
+    words(&mut item, &mut found);
+    let last = found.len();
+    for (number, word) in found.into_iter().enumerate() {
+        let is_at_end = |term: &Term| brooklet_text::compose(text).ends_with(&term.text);
+        let is_last = ends && number + 1 == last && matches!(&word.operator, Operator::Term(term) if is_at_end(term));
+        word.annotations.typed = if is_last { Typed::Last } else { Typed::Word };
+    }
+    item
 }
 
 /// Places of the items are in `text`; terms of a filter have none.

@@ -5,6 +5,9 @@
 //! occurrences and length the tokens of all elements, both up to 65535. A hit without occurrences counts as one
 //! occurrence in a field of average length, that is as idf.
 //!
+//! A word that is searched with its variants (stems, other accents, what it begins) is two terms: one of all of them,
+//! which counts 0.7 of what it would, and one of the exact word, 0.3. Where only the exact word occurs it is as one term.
+//!
 //! idf = ln(1 + (N − n + ½)/(n + ½)) from a document frequency (n of N); without one, the significance set by the
 //! query; without that n = N = 1, so that every term has idf 0.28768207.
 
@@ -17,6 +20,9 @@ use brooklet_task::Rejection;
 
 /// Occurrences and lengths are kept in 16 bits by Vespa.
 const COUNT_MAX: u32 = u16::MAX as u32;
+
+/// How much of a word's score is that of its variants; the rest is that of the exact word.
+const SHARE_OF_VARIANTS: f64 = 0.7;
 
 /// `bm25` made ready: a sum over terms, in their order, of what each of them counts in a document.
 pub struct Bm25 {
@@ -132,9 +138,14 @@ pub fn terms_of<'a>(
     environment: &FeatureEnvironment<'a>,
 ) -> impl Iterator<Item = (RankedTerm<'a>, Term)> {
     let (id, environment) = (field.id, *environment);
-    environment.terms_of_field(id).map(move |(ranked, slot)| {
-        let idf = inverse_document_frequency(&ranked, id, &environment);
-        (ranked, Term { slot, idf })
+    environment.terms_of_field(id).flat_map(move |(ranked, slot)| {
+        let idf = |of: &RankedTerm<'_>| inverse_document_frequency(of, id, &environment);
+        let exact = environment.query.exact(&ranked);
+        let exact = exact.and_then(|exact| Some((exact.slot(id)?, idf(&exact))));
+        let share = if exact.is_some() { SHARE_OF_VARIANTS } else { 1.0 };
+        let whole = Term { slot, idf: share * idf(&ranked) };
+        let exact = exact.map(|(slot, idf)| Term { slot, idf: (1.0 - SHARE_OF_VARIANTS) * idf });
+        [Some(whole), exact].into_iter().flatten().map(move |term| (ranked, term))
     })
 }
 

@@ -1,6 +1,7 @@
 //! What an item asks of each column its name means.
 use std::rc::Rc;
 
+use brooklet_query::annotations::{Annotations, Typed};
 use brooklet_query::tree::{
     Bound as End, Fuzzy, Item, Key, Number, NumberTerm, Operator, Term, TermKind, Values, Weighted,
 };
@@ -8,11 +9,11 @@ use brooklet_schema::{Field, MatchMode, Normalizing};
 use brooklet_segment::column::text::normalise;
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
 use brooklet_task::{Code, Rejection, limits};
-use brooklet_text::{FuzzyOptions, Pattern};
+use brooklet_text::{FuzzyOptions, Pattern, Variety};
 
-use super::Binder;
 use super::names::Searched;
 use super::number::{number_kind, number_of_text, numbers_of_word, range};
+use super::{Binder, Reading};
 use crate::plan::{
     How, NumberTest, PhraseTest, PositionTest, Scoring, Target, Test, ValueTest, WeightedKeys, WeightedTest, WordTest,
 };
@@ -21,7 +22,10 @@ impl Binder<'_> {
     /// What a leaf of the tree asks.
     pub(super) fn targets(&mut self, item: &Item) -> Result<Vec<Target>, Rejection> {
         match &item.operator {
-            Operator::Term(term) => self.term(term, item.annotations.stem),
+            Operator::Term(term) => {
+                let Annotations { stem, typed, .. } = item.annotations;
+                self.term(term, stem, typed)
+            }
             Operator::Number(term) => self.number(term),
             Operator::Boolean(term) => {
                 let value = Number::Integer(i64::from(term.value));
@@ -47,7 +51,7 @@ impl Binder<'_> {
                 let mut targets = Vec::new();
                 for (word, _) in &of.words {
                     let term = Term { field: of.field.clone(), text: word.clone(), kind: TermKind::Word };
-                    targets.extend(self.term(&term, false)?);
+                    targets.extend(self.term(&term, false, Typed::No)?);
                 }
                 Ok(join_words(targets))
             }
@@ -79,14 +83,15 @@ impl Binder<'_> {
     }
 
     /// `stems`: whether the word may be stemmed.
-    fn term(&mut self, term: &Term, stems: bool) -> Result<Vec<Target>, Rejection> {
+    fn term(&mut self, term: &Term, stems: bool, typed: Typed) -> Result<Vec<Target>, Rejection> {
         let fields = self.fields(&term.field)?;
         let text = normalise(&term.text, Self::normalizing(&fields)).into_owned();
         let mut targets = Vec::new();
         for searched in &fields {
             if let Some(spec) = self.text_column(&searched.field) {
                 if !text.is_empty() {
-                    targets.push(searched.target(spec, self.text_test(&searched.field, term.kind, &text, stems)));
+                    let wording = Wording { written: &term.text, text: &text, stems, typed };
+                    targets.push(searched.target(spec, self.text_test(&searched.field, term.kind, wording)));
                 }
             } else if let Some(spec) = self.number_column(&searched.field)
                 && let Some(test) = numbers_of_word(&term.text, number_kind(&spec))
@@ -98,7 +103,8 @@ impl Binder<'_> {
     }
 
     /// What a term asks of a text column, by the field's match mode and what the term says itself.
-    fn text_test(&self, field: &Field, kind: TermKind, text: &str, stems: bool) -> Test {
+    fn text_test(&self, field: &Field, kind: TermKind, wording: Wording<'_>) -> Test {
+        let text = wording.text;
         let whole = field.matches_whole_value();
         let how = match (kind, field.matching.mode) {
             (TermKind::Exact, _) => How::Equals,
@@ -109,7 +115,7 @@ impl Binder<'_> {
             (_, MatchMode::Substring) => How::Substring,
             (TermKind::Prefix, _) | (_, MatchMode::Prefix) => How::Prefix,
             (_, MatchMode::Suffix) => How::Suffix,
-            _ => self.how_word_matches(field, text, stems, (true, true)),
+            _ => self.how_word_matches(field, wording, (true, true)),
         };
         // The text is searched folded, whatever the field's words are: only folded words say where it can be.
         let folded = field.normalizing() == Normalizing::LowercaseAndFold;
@@ -117,11 +123,12 @@ impl Binder<'_> {
             let words = if folded { inner_words(text) } else { Vec::new() };
             return Test::Text { words, text: text.to_owned() };
         }
-        Test::Words(vec![WordTest { text: text.to_owned(), how }])
+        Test::Words(vec![wording.test(how)])
     }
 
     /// What a plain word asks of a word of the field. `edges`: whether it is the first, and the last, of its phrase.
-    fn how_word_matches(&self, field: &Field, text: &str, stems: bool, edges: (bool, bool)) -> How {
+    fn how_word_matches(&self, field: &Field, wording: Wording<'_>, edges: (bool, bool)) -> How {
+        let text = wording.text;
         if let Some(size) = self.analysis.gram_size(field) {
             return match edges {
                 _ if text.chars().nth(size - 1).is_none() => How::Equals,
@@ -134,21 +141,22 @@ impl Binder<'_> {
         if self.analysis.segments(field) && brooklet_text::has_cjk(text) {
             return How::Segment { starts: !edges.0, ends: !edges.1 };
         }
-        match self.analysis.languages(field) {
-            languages if stems && !languages.is_empty() => How::Stem(languages),
-            _ => How::Equals,
-        }
+        let Reading::Variants { slips } = self.reading else { return How::Equals };
+        let variety = self.analysis.variety(field, wording.stems, wording.typed);
+        let variety = Variety { slips: if self.analysis.forgives(field) { slips } else { 0 }, ..variety };
+        if variety == Variety::default() { How::Equals } else { How::Variant(variety) }
     }
 
     fn phrase_word(&self, field: &Field, word: &PhraseWord, normalizing: Normalizing, edges: (bool, bool)) -> WordTest {
-        let text = normalise(&word.text, normalizing).into_owned();
+        let text = normalise(&word.text, normalizing);
+        let wording = Wording { written: &word.text, text: &text, stems: word.stems, typed: Typed::No };
         let how = match (word.kind, how_words_match(field, word.kind)) {
             (TermKind::Word, How::Equals) if !field.matches_whole_value() => {
-                self.how_word_matches(field, &text, word.stems, edges)
+                self.how_word_matches(field, wording, edges)
             }
             (_, how) => how,
         };
-        WordTest { text, how }
+        wording.test(how)
     }
 
     /// A phrase with words of CJK, written without anything between its words: there is no space between such words.
@@ -323,6 +331,37 @@ impl Binder<'_> {
             |searched: &Searched| Some(searched.target(self.position_column(&searched.field)?, Test::Position(test)));
         Ok(fields.iter().filter_map(target).collect())
     }
+}
+
+/// A word of the query.
+#[derive(Clone, Copy)]
+struct Wording<'w> {
+    /// As it was written.
+    written: &'w str,
+    /// Normalised as the fields are that it searches.
+    text: &'w str,
+    /// Whether it may be stemmed.
+    stems: bool,
+    typed: Typed,
+}
+
+impl Wording<'_> {
+    fn test(self, how: How) -> WordTest {
+        let text = if matches!(how, How::Variant(_)) { self.written } else { self.text };
+        WordTest { text: text.to_owned(), how }
+    }
+}
+
+/// Whether a test is about variants of a word.
+pub(super) fn has_variants(test: &Test) -> bool {
+    matches!(test, Test::Words(words) if words.iter().any(|word| matches!(word.how, How::Variant(_))))
+}
+
+/// How many slips a test forgives.
+pub(super) fn slips_of(test: &Test) -> u8 {
+    let Test::Words(words) = test else { return 0 };
+    let slips = |word: &WordTest| if let How::Variant(variety) = word.how { variety.slips } else { 0 };
+    words.iter().map(slips).max().unwrap_or(0)
 }
 
 impl Searched {

@@ -2,6 +2,8 @@
 use brooklet_rank::match_data::Occurrence;
 use brooklet_segment::Halt;
 
+use brooklet_text::Variety;
+
 use crate::nearest::exact_distance;
 use crate::places::places_of;
 use crate::plan::{How, Node, NumberTest, SchemaPlan, Target, Test, ValueTest, WordTest};
@@ -119,11 +121,26 @@ fn word(test: &WordTest) -> String {
     let text = &test.text;
     match test.how {
         How::Equals => format!("'{text}'"),
-        How::Stem(_) => format!("a form of '{text}'"),
+        How::Variant(variety) => variant(text, variety),
         How::Segment { .. } => format!("'{text}' in a run of letters"),
         How::Prefix => format!("'{text}…'"),
         How::Suffix | How::TokenSuffix => format!("'…{text}'"),
         How::Substring | How::ValueSubstring => format!("'…{text}…'"),
+    }
+}
+
+/// What is asked of a word's variants.
+fn variant(text: &str, variety: Variety) -> String {
+    let begun = if variety.beginnings { "…" } else { "" };
+    let word = match (variety.languages.is_empty(), variety.spellings) {
+        (false, _) => format!("a form of '{text}{begun}'"),
+        (true, true) => format!("a spelling of '{text}{begun}'"),
+        (true, false) => format!("'{text}{begun}'"),
+    };
+    match variety.slips {
+        0 => word,
+        1 => format!("{word}, with a slip"),
+        slips => format!("{word}, with {slips} slips"),
     }
 }
 

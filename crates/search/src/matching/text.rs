@@ -9,7 +9,7 @@ use super::walk::Walk;
 use crate::partition::View;
 use crate::plan::{How, WordTest};
 use crate::reads::Reads;
-use brooklet_text::Stems;
+use brooklet_text::Variants;
 
 /// A word of the dictionary that a test holds for: its number, how often the test's text is in it, its postings.
 #[derive(Clone)]
@@ -107,9 +107,9 @@ fn find_words(
             let beyond = part.keys.partition_point(|first| first.as_slice() < &*key || first.starts_with(&key));
             first..(beyond as u32).max(first)
         }
-        How::Stem(languages) => {
-            let stems = Stems::of(&test.text, languages);
-            return find_forms(text, &stems, view, reads, words);
+        How::Variant(variety) => {
+            let variants = Variants::of(&test.text, variety);
+            return find_variants(text, &variants, view, reads, words);
         }
         How::Suffix | How::Substring | How::TokenSuffix | How::ValueSubstring | How::Segment { .. } => 0..part.blocks(),
     };
@@ -127,37 +127,36 @@ fn find_words(
     if missing { Err(Halt::Missing) } else { Ok(()) }
 }
 
-/// The words with one of the stems. Only those are stemmed that begin alike.
-fn find_forms(
+/// The variants of a word. Only those words are looked at that begin as variants can.
+fn find_variants(
     text: &Text<'_>,
-    stems: &Stems,
+    variants: &Variants,
     view: &View,
     reads: &mut Reads,
     words: &mut Vec<Word>,
 ) -> Result<(), Halt> {
     let part = text.part(text::DICTIONARY);
-    let beginning = stems.beginning().as_bytes();
-    let first = part.index_of_key(beginning).unwrap_or(0);
-    let after = |first: &Vec<u8>| first.as_slice() < beginning || first.starts_with(beginning);
-    let beyond = part.keys.partition_point(after) as u32;
     let mut missing = false;
-    for index in first..beyond.max(first) {
-        match reads.of(&view.segment).block(part.first_block + index) {
-            Ok(block) => {
-                let dictionary = DictionaryBlock::read(block.bytes())?;
-                let from = dictionary.find(beginning).unwrap_or_else(|after| after);
-                let alike = (from..dictionary.len()).take_while(|at| dictionary.word(*at).starts_with(beginning));
-                let forms =
-                    alike.filter(|at| std::str::from_utf8(dictionary.word(*at)).is_ok_and(|word| stems.equal(word)));
-                let number = part.span_of(index).0;
-                words.extend(forms.map(|at| Word {
-                    number: number + at as u32,
-                    times: 1,
-                    entry: dictionary.entry(at),
-                }));
+    for beginning in variants.beginnings() {
+        let beginning = beginning.as_bytes();
+        let first = part.index_of_key(beginning).unwrap_or(0);
+        let after = |first: &Vec<u8>| first.as_slice() < beginning || first.starts_with(beginning);
+        let beyond = part.keys.partition_point(after) as u32;
+        for index in first..beyond.max(first) {
+            match reads.of(&view.segment).block(part.first_block + index) {
+                Ok(block) => {
+                    let dictionary = DictionaryBlock::read(block.bytes())?;
+                    let from = dictionary.find(beginning).unwrap_or_else(|after| after);
+                    let alike = (from..dictionary.len()).take_while(|at| dictionary.word(*at).starts_with(beginning));
+                    let found = alike
+                        .filter(|at| std::str::from_utf8(dictionary.word(*at)).is_ok_and(|word| variants.has(word)));
+                    let number = part.span_of(index).0;
+                    let word = |at: usize| Word { number: number + at as u32, times: 1, entry: dictionary.entry(at) };
+                    words.extend(found.map(word));
+                }
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
             }
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
         }
     }
     if missing { Err(Halt::Missing) } else { Ok(()) }
@@ -191,7 +190,7 @@ fn search_block(block: &DictionaryBlock<'_>, first: u32, test: &WordTest, key: &
             block.each_with(&needle, |index, times| push(index, times as u32));
         }
         // Searched elsewhere, by what words begin with.
-        How::Stem(_) => {}
+        How::Variant(_) => {}
         How::Segment { starts, ends } => {
             let needle = brooklet_kernel::Needle::new(key);
             block.each_with(&needle, |index, _| {

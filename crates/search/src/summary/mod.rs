@@ -10,12 +10,13 @@ use std::rc::Rc;
 
 use brooklet_document::json::{MapFormat, Render, nearest_name, render_tensor, render_value};
 use brooklet_document::{DataType, Document, Format, Value, ValueWriter};
+use brooklet_query::annotations::Typed;
 use brooklet_rank::{Program, Value as Feature};
 use brooklet_schema::{Field, MatchMode, Normalizing, Schema, SummaryClass, SummaryField, SummaryTransform};
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{Halt, read_document};
 use brooklet_task::{Code, Issues, Rejection};
-use brooklet_text::Languages;
+use brooklet_text::Variety;
 
 use crate::deployed::DeployedSchema;
 use crate::listing::listing;
@@ -439,9 +440,14 @@ fn highlighter(field: &SummaryField, of: &SchemaPlan) -> Highlighter {
     let normalizing = sources.first().map_or(Normalizing::LowercaseAndFold, |source| source.normalizing());
     let substring = sources.iter().any(|source| source.matching.mode == MatchMode::Substring);
     let (analysis, first) = (&of.analysis, sources.first());
-    let languages = first.map_or(Languages::default(), |source| analysis.languages(source));
     let segments = first.is_some_and(|source| analysis.segments(source));
-    Highlighter::new(&of.item, normalizing, substring, &in_index).understanding(languages, segments)
+    let variety = |word: &str, stems: bool, typed: Typed| {
+        let Some(source) = first else { return Variety::default() };
+        let forgiven = of.forgiven.iter().find(|forgiven| forgiven.word == word && typed != Typed::No);
+        let slips = forgiven.filter(|_| stems && analysis.forgives(source)).map_or(0, |forgiven| forgiven.slips);
+        Variety { slips, ..analysis.variety(source, stems, typed) }
+    };
+    Highlighter::new(&of.item, normalizing, substring, &in_index).understanding(&variety, segments)
 }
 
 /// Writes the value of a field. A map whose keys are texts is an object here whatever was asked for maps, which holds

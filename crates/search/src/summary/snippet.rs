@@ -13,9 +13,10 @@ mod split;
 #[cfg(test)]
 mod tests;
 
+use brooklet_query::annotations::Typed;
 use brooklet_query::tree::Item;
 use brooklet_schema::Normalizing;
-use brooklet_text::Languages;
+use brooklet_text::Variety;
 
 use markup::Markup;
 use matches::{Found, Purpose};
@@ -39,9 +40,14 @@ impl Highlighter {
         Highlighter { pattern: Pattern::new(item, normalizing, substring_field, in_index) }
     }
 
-    /// Marks forms of the query's words in these languages too, and words of CJK inside of runs if `segments` says so.
-    pub(crate) fn understanding(mut self, languages: Languages, segments: bool) -> Highlighter {
-        self.pattern = self.pattern.map(|pattern| pattern.understanding(languages, segments));
+    /// Marks variants of the query's words too, which `variety` tells of a word that was written, may be stemmed, and was
+    /// typed; and words of CJK inside of runs if `segments` says so.
+    pub(crate) fn understanding(
+        mut self,
+        variety: &dyn Fn(&str, bool, Typed) -> Variety,
+        segments: bool,
+    ) -> Highlighter {
+        self.pattern = self.pattern.map(|pattern| pattern.understanding(variety, segments));
         self
     }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use brooklet_query::annotations::{Annotations, Typed};
 use brooklet_query::tree::{Alternatives, Item, NumberTerm, Operator, TermKind, Uri};
 use brooklet_schema::Normalizing;
-use brooklet_text::{Languages, Stems};
+use brooklet_text::{Variants, Variety};
 
 /// Words of more characters than this are also found in slightly longer words.
 const STEM_CHARACTERS_MIN: usize = 5;
@@ -23,8 +24,8 @@ pub(super) struct Pattern {
     pub constrained: bool,
     /// The numbers of the terms with a text.
     by_text: BTreeMap<String, Vec<usize>>,
-    /// The stems of words that may be stemmed, and whose they are.
-    stems: Vec<(Stems, usize)>,
+    /// The variants of words, and whose they are.
+    variants: Vec<(Variants, usize)>,
     /// The bytes of the longest term with a first character.
     longest_by_first: BTreeMap<char, usize>,
 }
@@ -39,8 +40,16 @@ pub(super) struct Term {
     /// The group it belongs to.
     pub place: Place,
     characters: usize,
-    /// Whether forms of it count, where words are stemmed.
+    /// The word as it was written, where variants of it may count.
+    written: Option<Written>,
+}
+
+/// A word of the query whose variants may count.
+#[derive(Clone, Debug, PartialEq)]
+struct Written {
+    word: String,
     stems: bool,
+    typed: Typed,
 }
 
 /// Parts that are to be found close to each other.
@@ -82,7 +91,7 @@ const PHRASE: Bond = Bond::Close { words_between_max: 0, ordered: true };
 
 /// The query as it is reduced, before its parts get numbers.
 enum Branch {
-    Word { text: String, kind: TermKind, weight: i64, stems: bool },
+    Word { text: String, kind: TermKind, weight: i64, written: Option<Written> },
     Group(Bond, Vec<Branch>),
 }
 
@@ -118,8 +127,11 @@ impl Reducer<'_> {
             }
             Operator::Term(term) => {
                 let mut word = self.word(&term.field, &term.text, term.kind, weight);
-                if let Some(Branch::Word { stems, .. }) = &mut word {
-                    *stems = item.annotations.stem && term.kind == TermKind::Word;
+                if let Some(Branch::Word { written, .. }) = &mut word
+                    && term.kind == TermKind::Word
+                {
+                    let Annotations { stem: stems, typed, .. } = item.annotations;
+                    *written = Some(Written { word: term.text.clone(), stems, typed });
                 }
                 word
             }
@@ -150,7 +162,7 @@ impl Reducer<'_> {
         if kind == TermKind::Suffix || text.is_empty() || !(self.in_index)(field) {
             return None;
         }
-        Some(Branch::Word { text: self.normalised(text), kind, weight, stems: false })
+        Some(Branch::Word { text: self.normalised(text), kind, weight, written: None })
     }
 
     fn normalised(&self, text: &str) -> String {
@@ -201,7 +213,7 @@ impl Pattern {
             pieces: Vec::new(),
             constrained: false,
             by_text: BTreeMap::new(),
-            stems: Vec::new(),
+            variants: Vec::new(),
             longest_by_first: BTreeMap::new(),
         };
         match root {
@@ -219,13 +231,13 @@ impl Pattern {
         let mut groups = Vec::new();
         for (part, branch) in parts.into_iter().enumerate() {
             match branch {
-                Branch::Word { text, kind, weight, stems } => {
+                Branch::Word { text, kind, weight, written } => {
                     if (substring_field || kind == TermKind::Substring) && !text.is_empty() {
                         self.pieces.push(text.clone());
                     }
                     let begins = matches!(kind, TermKind::Prefix | TermKind::Substring);
                     terms.push((part, self.add_term(text, begins, weight)));
-                    self.terms[terms[terms.len() - 1].1].stems = stems;
+                    self.terms[terms[terms.len() - 1].1].written = written;
                 }
                 Branch::Group(bond, parts) => groups.push((part, self.add_group(bond, parts, substring_field))),
             }
@@ -251,18 +263,23 @@ impl Pattern {
         }
         let characters = text.chars().count();
         self.by_text.entry(text).or_default().push(number);
-        self.terms.push(Term { begins, weight, place: Place { group: 0, part: 0 }, characters, stems: false });
+        self.terms.push(Term { begins, weight, place: Place { group: 0, part: 0 }, characters, written: None });
         number
     }
 
     /// Understands words as matching does: see [`Highlighter::understanding`](super::Highlighter::understanding).
-    pub(super) fn understanding(mut self, languages: Languages, segments: bool) -> Pattern {
+    pub(super) fn understanding(mut self, variety: &dyn Fn(&str, bool, Typed) -> Variety, segments: bool) -> Pattern {
         for (text, numbers) in &self.by_text {
             if segments && brooklet_text::has_cjk(text) {
                 self.pieces.push(text.clone());
-            } else if !languages.is_empty() {
-                let stemmed = numbers.iter().filter(|number| self.terms[**number].stems);
-                self.stems.extend(stemmed.map(|number| (Stems::of(text, languages), *number)));
+                continue;
+            }
+            for number in numbers {
+                let Some(Written { word, stems, typed }) = &self.terms[*number].written else { continue };
+                match variety(word, *stems, *typed) {
+                    none if none == Variety::default() => {}
+                    variety => self.variants.push((Variants::of(word, variety), *number)),
+                }
             }
         }
         self.pieces.sort_unstable();
@@ -274,8 +291,8 @@ impl Pattern {
     /// than `count_max`. The beginnings of the token are looked up, so that many terms cost no more than few.
     pub(super) fn terms_hit(&self, token: &str, count_max: usize, found: &mut Vec<usize>) {
         found.clear();
-        let forms = self.stems.iter().filter(|(stems, _)| stems.equal(token)).map(|(_, number)| *number);
-        found.extend(forms.take(count_max));
+        let variants = self.variants.iter().filter(|(variants, _)| variants.has(token)).map(|(_, number)| *number);
+        found.extend(variants.take(count_max));
         self.terms_of_text(token, count_max, found);
         found.sort_unstable();
         found.dedup();
