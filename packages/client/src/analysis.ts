@@ -7,8 +7,18 @@ import type { Stemming } from "./language.ts";
 
 /** What a schema says of all its texts. */
 export interface AnalysisOptions {
-  /** Languages of its texts; `none` unless said otherwise. A field may say it for itself. */
+  /**
+   * Languages of its texts, in which forms of a word are found by each other, the exact word first: `english`, unless said
+   * otherwise; `none` turns it off. A field may say it for itself. Nothing is stored anew where it changes.
+   */
   readonly stemming?: Stemming;
+  /** Whether words are equal that differ by accents (`Zurich` finds `Zürich`, exact spelling first); `ignored` by default. */
+  readonly accents?: "ignored" | "exact";
+  /**
+   * Whether a word of `text` that no document of the group has is looked for with a slip, or with two if it has eight letters
+   * or more (`forgiven`, unless said otherwise); never a number or a word of less than four letters.
+   */
+  readonly typos?: "forgiven" | "exact";
   /** Whether words of Han, Kana and Hangul are found inside of runs of letters (`cjk`, unless said otherwise). */
   readonly segmentation?: "cjk" | "none";
 }
@@ -17,11 +27,14 @@ export interface AnalysisOptions {
 export function analysisOf(
   fields: FieldMap,
   hasText: boolean,
-  { stemming, segmentation = "cjk" }: AnalysisOptions,
+  { stemming = "english", accents = "ignored", typos = "forgiven", segmentation = "cjk" }: AnalysisOptions,
 ): Readonly<Record<string, string>> {
   const properties: Record<string, string> = {};
   if (hasText && segmentation !== "none") properties["brooklet.segmentation"] = segmentation;
-  if (stemming !== undefined) properties["brooklet.stemming"] = languagesOf(stemming);
+  const languages = languagesOf(stemming);
+  if (hasText && languages !== "none") properties["brooklet.stemming"] = languages;
+  if (hasText && accents !== "exact") properties["brooklet.accents"] = accents;
+  if (hasText && typos !== "exact") properties["brooklet.typos"] = typos;
   for (const [name, field] of Object.entries(fields)) addField(name, field.definition, properties);
   return properties;
 }

@@ -106,7 +106,7 @@ export interface TextOptions {
   readonly match?: "word" | "prefix" | "suffix" | "substring" | "gram";
   /** Characters of a gram; 2 by default. */
   readonly gramSize?: number;
-  /** Languages in which forms of a word are equal, if they are others than the schema's. */
+  /** Languages in which forms of a word find each other, if they are others than the schema's; `none` turns it off. */
   readonly stemming?: Stemming;
   /** What hits show: the whole text, the whole text with the query's words marked, or a teaser around them. */
   readonly show?: "full" | "bold" | "teaser";

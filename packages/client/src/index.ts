@@ -191,7 +191,6 @@ export {
   type SelectedFields,
   type SomeFields,
   type SortOrder,
-  type TextQuery,
   type YqlSearchOptions,
   yqlQuery,
 } from "./query.ts";
@@ -228,6 +227,7 @@ export {
   type WriteCondition,
 } from "./selection.ts";
 export type { Numbers, TensorBlock, TensorCell, TensorValue } from "./tensor.ts";
+export type { SearchNote, TextQuery } from "./typed-text.ts";
 export type { Assign, Calculate, ChangeOf, PathChanges, UpdateOf } from "./update.ts";
 export {
   type ChunkEmbeddingField,

@@ -11,15 +11,7 @@ import type { HitFeatures, HitFeaturesOf, InputsOf } from "./ranking.ts";
 import type { AnySchema } from "./schema.ts";
 import { type Numbers, rowJson, tensorCodec } from "./tensor.ts";
 import { fixedZone, minutesAhead } from "./time-zone.ts";
-
-/** What a user typed, with how to take it. */
-export interface TextQuery {
-  readonly query: string;
-  /** Whether documents need one of the words, or all of them; `any` by default. */
-  readonly match?: "any" | "all";
-  /** The field or field set to look in; `default` by default. */
-  readonly in?: string;
-}
+import { type SearchNote, type TextQuery, type TypedText, typedText } from "./typed-text.ts";
 
 /** The nearest of a vector. */
 export interface NearQuery<VectorName extends string = string> {
@@ -98,7 +90,10 @@ export interface SearchOptions<
   Facets extends FacetsOf<S["fields"]> = never,
   G extends Grouping = never,
 > extends CommonSearchOptions<S, Profile> {
-  /** What a user typed. An empty text is as good as none. */
+  /**
+   * What a user typed. An empty text is as good as none; one that has no word (`!!!`) finds nothing, and the answer has a
+   * `note` that says so. Beside `near`, documents are found by the vector then.
+   */
   readonly text?: string | TextQuery;
   readonly near?: NearQuery<NameWith<S["fields"], "kind", "vector">>;
   /** Conditions on fields: `(it) => it.year.ge(2020).and(it.sender.is("a"))`. */
@@ -158,6 +153,8 @@ export interface Query<S extends AnySchema = AnySchema, Fields = unknown, Featur
   readonly facets?: Readonly<Record<string, Facet>>;
   /** The grouping asked for, which follows those of facets. */
   readonly grouping?: Grouping;
+  /** What there is to say about what was asked. */
+  readonly note?: SearchNote;
   /** @internal How many minutes ahead of UTC the periods of its date histograms are. */
   readonly zoneMinutes?: number;
   readonly yql: string;
@@ -220,7 +217,8 @@ export function query<
   const text = textOf(schema, asked.text);
   const vector = asked.near === undefined ? {} : nearParameters(schema, asked.near);
   const parameters = { ...commonParameters(schema, asked, profileFor(asked, text)), ...vector };
-  if (text !== undefined) parameters["text"] = text.query;
+  const typed = text === undefined ? undefined : typedText(text);
+  Object.assign(parameters, typed?.parameters);
   Object.assign(parameters, collapseParameters(asked));
   const zoneMinutes = zoneMinutesOf(asked);
   // Whatever is read of the answer, and when: the zone that was asked for is told by its distance.
@@ -231,12 +229,13 @@ export function query<
   return {
     ...makeQuery<S, SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>, GroupedAnswer<S, Facets, G>>(
       schema,
-      writeYql(schema, asked, text, zoneMinutes ?? 0),
+      writeYql(schema, asked, typed, zoneMinutes ?? 0),
       parameters,
       hitFields,
     ),
     ...(facets === undefined ? {} : { facets }),
     ...(grouping === undefined ? {} : { grouping }),
+    ...(typed?.note === undefined ? {} : { note: typed.note }),
     ...(zoneMinutes === undefined ? {} : { zoneMinutes }),
   };
 }
@@ -396,10 +395,10 @@ function inputValue(value: unknown): unknown {
   return isRow ? rowJson(value) : value;
 }
 
-function writeYql(schema: AnySchema, options: AnySearch, text: TextQuery | undefined, zoneMinutes: number): string {
+function writeYql(schema: AnySchema, options: AnySearch, text: TypedText | undefined, zoneMinutes: number): string {
   const { near, where, fields, orderBy, limit = LIMIT_DEFAULT, offset = 0 } = options;
   const relevant: string[] = [];
-  if (text !== undefined) relevant.push(userInput(text));
+  if (text !== undefined) relevant.push(text.condition);
   if (near !== undefined) relevant.push(nearestNeighbor(near, Math.max(TARGET_HITS_MIN, limit + offset)));
   const parts = relevant.length > 1 ? [`(${relevant.join(" or ")})`] : relevant;
   if (where !== undefined) parts.push(filterText(schema, where));
@@ -438,14 +437,6 @@ function sortKey(order: string | SortOrder): string {
   const annotation = said.map(([name, value]) => `${name}: ${literal(value)}`).join(", ");
   const name = by.startsWith("[") ? literal(by) : by;
   return `${annotation === "" ? "" : `{${annotation}}`}${name}${direction === undefined ? "" : ` ${direction}`}`;
-}
-
-function userInput(text: TextQuery): string {
-  const annotations: string[] = [];
-  if (text.match === "all") annotations.push('grammar: "all"');
-  if (text.in !== undefined) annotations.push(`defaultIndex: "${text.in}"`);
-  const call = "userInput(@text)";
-  return annotations.length === 0 ? call : `({${annotations.join(", ")}}${call})`;
 }
 
 function nearestNeighbor(near: NearQuery, targetHits: number): string {

@@ -10,6 +10,7 @@ import { readGrouping, type WireGroup } from "./grouping.ts";
 import type { Query } from "./query.ts";
 import type { FeatureValue, HitFeatures } from "./ranking.ts";
 import type { AnySchema } from "./schema.ts";
+import type { SearchNote } from "./typed-text.ts";
 
 /** A document that was found, with the features that its profile lists. */
 export type Hit<Fields, Features = HitFeatures> = FoundDocument<Fields> & Features;
@@ -29,6 +30,8 @@ export interface SearchResult<Fields, Features = HitFeatures> {
   /** How many documents match, returned or not. */
   readonly totalCount: number;
   readonly coverage?: Coverage;
+  /** What there is to say about what was asked: a text without a word finds nothing. */
+  readonly note?: SearchNote;
   /** If it was asked for. */
   readonly timing?: SearchTiming;
 }
@@ -51,6 +54,7 @@ export function readResult<Fields, Features, Grouped>(
     hits: hits.map((hit) => readHit<Fields, Features>(query, hit)),
     totalCount: root.fields?.totalCount ?? 0,
     ...(root.coverage === undefined ? {} : { coverage: root.coverage }),
+    ...(query.note === undefined ? {} : { note: query.note }),
     ...(timing === undefined ? {} : { timing: readTiming(timing) }),
   };
   const groups = (root.children ?? []).filter((child) => child.id.startsWith("group:root:"));

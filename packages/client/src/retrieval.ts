@@ -14,10 +14,11 @@ import { invalidArgument, refuseUnknown, suggestion } from "./error.ts";
 import type { ConditionsOf, NameWith } from "./infer.ts";
 import { failureOfModel } from "./model-failure.ts";
 import { chunkScoresName, nearProfileName, textFieldsOf } from "./profile.ts";
-import { type NearQuery, type Query, query, type TextQuery } from "./query.ts";
+import { type NearQuery, type Query, query } from "./query.ts";
 import type { HitFeatures } from "./ranking.ts";
 import type { Hit, SearchResult } from "./result.ts";
 import type { AnySchema } from "./schema.ts";
+import type { TextQuery } from "./typed-text.ts";
 
 /** How documents are found by words. */
 export interface TextRetrieval<Profile extends string = string> extends Omit<TextQuery, "query"> {

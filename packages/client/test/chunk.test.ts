@@ -30,6 +30,9 @@ test("pieces of a text and a vector for each are fields that the server makes", 
     rank-properties {
       brooklet.statistics: group
       brooklet.segmentation: cjk
+      brooklet.stemming: english
+      brooklet.accents: ignored
+      brooklet.typos: forgiven
     }
     first-phase {
       expression: bm25(body)

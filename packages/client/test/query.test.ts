@@ -159,10 +159,59 @@ describe("queries", () => {
   });
 
   test("carry what a user typed beside the YQL, whatever it is", () => {
-    const typed = '") or true; select * from sources * where userInput("x';
+    const typed = "') or true; select * from sources * where userInput('x";
     const asked = query(mail, { text: typed, where: (it) => it.year.ge(2020) });
-    expect(String(asked)).toBe("select * from mail where userInput(@text) and year >= 2020");
+    expect(String(asked)).toBe('select * from mail where ({grammar: "tokenize"}userInput(@text)) and year >= 2020');
     expect(asked.parameters["text"]).toBe(typed);
+  });
+
+  test("make phrases of what stands in quotes", () => {
+    const words = '({grammar: "tokenize"}userInput(@text))';
+    const phrase = (number: number) => `({grammar: "phrase", stem: false}userInput(@text${number}))`;
+    const asked = query(mail, { text: 'a "red house" -b “k:x” "!"' });
+    expect(asked.yql).toBe(`select * from mail where (${words} or ${phrase(1)} or ${phrase(2)})`);
+    expect(asked.parameters).toMatchObject({ text: "a   -b    ", text1: "red house", text2: "k:x" });
+    expect(query(mail, { text: '"red house"' }).yql).toBe(`select * from mail where ${phrase(1)}`);
+    expect(query(mail, { text: { query: 'a "b c"', match: "all" } }).yql).toBe(
+      `select * from mail where (({grammar: "tokenize", grammar.composite: "and"}userInput(@text)) and ${phrase(1)})`,
+    );
+    // A quote without another is between words, as other signs are.
+    expect(query(mail, { text: 'a "b' })).toMatchObject({ parameters: { text: 'a "b' } });
+    expect(query(mail, { text: 'a "b' }).yql).toBe(`select * from mail where ${words}`);
+  });
+
+  test("find nothing by a text without a word, and say so", () => {
+    for (const typed of ['"', "!!!", "-", "(", "*", '""', "👋"]) {
+      const asked = query(mail, { text: typed });
+      expect(asked.yql).toBe('select * from mail where ({grammar: "tokenize"}userInput(@text))');
+      expect(asked.note).toEqual({
+        code: "NO_WORDS",
+        message: `${JSON.stringify(typed)} has no word to search for`,
+      });
+      expect(query(mail, { text: { query: typed, language: "simple" } }).yql).toBe(asked.yql);
+    }
+    expect(query(mail, { text: "a" })).not.toHaveProperty("note");
+    const both = query(mail, { text: "!!!", near: { field: "vec", vector: [1, 0, 0] } });
+    expect(both.yql).toContain('(({grammar: "tokenize"}userInput(@text)) or (');
+  });
+
+  test("take the signs of the query language only where they are asked for", () => {
+    const simple = query(mail, { text: { query: 'k:x -word "a b"', language: "simple" } });
+    expect(simple.yql).toBe("select * from mail where userInput(@text)");
+    expect(simple.parameters["text"]).toBe('k:x -word "a b"');
+    // @ts-expect-error there is no such language
+    expect(() => query(mail, { text: { query: "a", language: "yql" } })).toThrow("'words' or 'simple', not \"yql\"");
+    // @ts-expect-error a misspelt option
+    expect(() => query(mail, { text: { query: "a", asYoutype: true } })).toThrow("asYouType");
+  });
+
+  test("say that the user is typing, and how words are taken", () => {
+    const typing = "ranking.properties.brooklet.typing";
+    const typos = "ranking.properties.brooklet.typos";
+    expect(query(mail, { text: { query: "inv", asYouType: true } }).parameters).toMatchObject({ [typing]: "true" });
+    expect(query(mail, { text: { query: "inv", typos: false } }).parameters).toMatchObject({ [typos]: "exact" });
+    expect(query(mail, { text: "inv" }).parameters).not.toHaveProperty([typing]);
+    expect(query(mail, { text: "inv" }).parameters).not.toHaveProperty([typos]);
   });
 
   test("take an empty text as none", () => {
@@ -174,7 +223,11 @@ describe("queries", () => {
 
   test("say how the text is taken", () => {
     const asked = query(mail, { text: { query: "a b", match: "all", in: "all" } });
-    expect(asked.yql).toBe('select * from mail where ({grammar: "all", defaultIndex: "all"}userInput(@text))');
+    expect(asked.yql).toBe(
+      'select * from mail where ({grammar: "tokenize", grammar.composite: "and", defaultIndex: "all"}userInput(@text))',
+    );
+    const simple = query(mail, { text: { query: "a b", match: "all", in: "all", language: "simple" } });
+    expect(simple.yql).toBe('select * from mail where ({grammar: "all", defaultIndex: "all"}userInput(@text))');
   });
 
   test("near a vector, and near or by words", () => {
@@ -186,7 +239,7 @@ describe("queries", () => {
     expect(nearest.parameters).toMatchObject({ "input.query(vec)": [0.5, 0, -1], "ranking.profile": "near_vec" });
     const both = query(mail, { near, text: "a", limit: 150, where: mail.conditions.unread.is(true) });
     expect(both.yql).toBe(
-      "select * from mail where (userInput(@text) or ({targetHits: 150}nearestNeighbor(vec, vec))) and unread = true",
+      'select * from mail where (({grammar: "tokenize"}userInput(@text)) or ({targetHits: 150}nearestNeighbor(vec, vec))) and unread = true',
     );
     expect(both.parameters["ranking.profile"]).toBe("hybrid_vec");
   });

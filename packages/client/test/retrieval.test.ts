@@ -35,7 +35,7 @@ describe("retrieve", () => {
     });
     expect(server.asked.map(({ body }) => body)).toEqual([
       expect.objectContaining({
-        yql: 'select title, body, chunks, matchfeatures, summaryfeatures from note where userInput(@text) and title contains "lease"',
+        yql: 'select title, body, chunks, matchfeatures, summaryfeatures from note where ({grammar: "tokenize"}userInput(@text)) and title contains "lease"',
         text: question,
         hits: 7,
         offset: 0,

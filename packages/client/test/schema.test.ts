@@ -124,6 +124,9 @@ describe("the schema file", () => {
           rank-properties {
             brooklet.statistics: group
             brooklet.segmentation: cjk
+            brooklet.stemming: english
+            brooklet.accents: ignored
+            brooklet.typos: forgiven
           }
           first-phase {
             expression: bm25(subject) + bm25(body) + bm25(notes)
@@ -228,7 +231,7 @@ describe("the schema file", () => {
       },
     );
     expect(String(both)).toContain(
-      "rank-profile base {\n    constants {\n      k: 2\n    }\n    rank-properties {\n      brooklet.statistics: group\n      brooklet.segmentation: cjk\n    }\n  }",
+      "rank-profile base {\n    constants {\n      k: 2\n    }\n    rank-properties {\n      brooklet.statistics: group\n      brooklet.segmentation: cjk\n      brooklet.stemming: english\n      brooklet.accents: ignored\n      brooklet.typos: forgiven\n    }\n  }",
     );
     expect(String(both)).toContain(
       "rank-profile best-of inherits base, default {\n    function twice(x) {\n      expression: x * k\n    }\n    match-features {}\n  }",
@@ -245,7 +248,7 @@ describe("the schema file", () => {
         lines: array(text({ stemming: "french" })),
         people: array(person),
       },
-      { stemming: "english", segmentation: "none" },
+      { stemming: "dutch", segmentation: "none", accents: "exact", typos: "exact" },
     );
     expect(String(note)).toContain(`
       match: gram
@@ -254,7 +257,7 @@ describe("the schema file", () => {
     expect(String(note)).toContain(`
     rank-properties {
       brooklet.statistics: group
-      brooklet.stemming: english
+      brooklet.stemming: dutch
       brooklet.grams(title): true
       brooklet.stemming(body): "german, english"
       brooklet.stemming(lines): french
@@ -262,7 +265,8 @@ describe("the schema file", () => {
     }
 `);
     const plain = schema("plain", { year: int() });
-    expect(String(plain)).not.toContain("segmentation");
+    expect(String(plain)).not.toMatch(/segmentation|stemming|accents|typos/);
+    expect(String(schema("exact", { body: text() }, { stemming: "none" }))).not.toContain("stemming");
   });
 
   test("goes into an application package", () => {

@@ -208,7 +208,8 @@ function searchesOf(request: RetrievalRequest, reading: Reading, context: Gatewa
     });
   };
   if (text !== false) {
-    const settings = [`grammar: "${text.match === "all" ? "all" : "any"}"`];
+    // A question is words, whatever signs are in it, and one without any is found nothing for.
+    const settings = ['grammar: "tokenize"', `grammar.composite: "${text.match === "all" ? "and" : "or"}"`];
     if (text.in !== undefined) settings.push(`defaultIndex: "${text.in}"`);
     const asked = `({${settings.join(", ")}}userInput(@question))`;
     add("text", text.weight, () => asked, { question, "ranking.profile": text.profile });
