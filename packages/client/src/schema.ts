@@ -118,6 +118,8 @@ const OPTIONS = Object.keys({
   profiles: true,
   fieldsets: true,
   stemming: true,
+  accents: true,
+  typos: true,
   segmentation: true,
 } satisfies Readonly<Record<keyof SchemaOptions<FieldMap, ProfileMap>, true>>);
 
