@@ -14,6 +14,11 @@ pub trait Indexes {
     /// What is known of `name`, or `None` if no searched schema has it. [`crate::tree::DEFAULT_INDEX`] always exists.
     fn index(&self, name: &str) -> Option<Index>;
 
+    /// Whether a word that is cut into several is a phrase there, also without quotes.
+    fn is_phrase_segmenting(&self, _name: &str) -> bool {
+        false
+    }
+
     /// The names a query is likely to mean, for the hint in a refusal.
     fn names(&self) -> Vec<&str> {
         Vec::new()

@@ -132,6 +132,8 @@ pub struct Field {
     pub sorting: Sorting,
     /// Other names for it in queries.
     pub aliases: Vec<String>,
+    /// `query-command: phrase-segmenting`: a word of a query that is cut into several (`doc.42`) is a phrase here.
+    pub phrase_segmenting: bool,
     /// Whether a profile's `mutate` may write it: parsed, no effect in streaming mode.
     pub mutable: bool,
     /// All parts of a struct, array of structs or map, at every depth, in the order of the type; empty otherwise.
@@ -180,4 +182,6 @@ pub struct FieldSet {
     pub fields: Vec<String>,
     /// Its own `match`, if it has one: how query text for the set is parsed. Otherwise that of its first field.
     pub matching: Option<MatchSettings>,
+    /// That of the set itself or of any of its fields.
+    pub phrase_segmenting: bool,
 }

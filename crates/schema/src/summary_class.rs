@@ -28,7 +28,7 @@ impl SummaryClass {
 pub struct SummaryField {
     /// Its name in the answer.
     pub name: String,
-    /// Where its value comes from: the first of these fields that is set. At least one; its own name by default.
+    /// Where its value comes from; of several fields all values are one text. At least one; its own name by default.
     /// `documentid` is the document's id.
     pub sources: Vec<String>,
     /// What is done to the value.

@@ -295,10 +295,11 @@ impl<'a> Reader<'a> {
             self.at = start;
             return None;
         }
+        let is_phrase = self.around.indexes.is_phrase_segmenting(index_of(field));
         if words.len() == 1 {
-            return Some(single(field, words.remove(0), quoted_word, (star_before, star_after)));
+            return Some(single(field, words.remove(0), quoted_word || is_phrase, (star_before, star_after)));
         }
-        Some((combined(field, words, quoted_phrase, self.kind), false))
+        Some((combined(field, words, quoted_phrase || is_phrase, self.kind), false))
     }
 
     /// Skips to the next word of the phrase; says whether there may be one.

@@ -53,5 +53,7 @@ fn field_set(tree: &FieldSetTree, schema: &Schema) -> Resolved<FieldSet> {
     }
     let text = Roles { index: true, ..Roles::default() };
     let matching = (!tree.matching.is_empty()).then(|| match_settings(&tree.matching, None, &DataType::String, text));
-    Ok(FieldSet { name: tree.name.text.clone(), fields, matching })
+    let of_field = |name: &String| schema.field(name).is_some_and(|field| field.phrase_segmenting);
+    let phrase_segmenting = tree.phrase_segmenting || fields.iter().any(of_field);
+    Ok(FieldSet { name: tree.name.text.clone(), fields, matching, phrase_segmenting })
 }

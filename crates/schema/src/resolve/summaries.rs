@@ -18,6 +18,8 @@ const FIELDS_MAX: usize = 100_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
     summary: SummaryField,
+    /// Whether it is only there because the field has `summary`.
+    implicit: bool,
     classes: Vec<String>,
 }
 
@@ -48,6 +50,7 @@ fn sent_by(field: &Field, body: &FieldBody, schema: &Schema) -> Resolved<Vec<Sen
         let sources = vec![field.name.clone()];
         sent.push(Sent {
             summary: SummaryField { name: field.name.clone(), sources, transform },
+            implicit: true,
             classes: to_default(),
         });
     }
@@ -60,7 +63,7 @@ fn sent_by(field: &Field, body: &FieldBody, schema: &Schema) -> Resolved<Vec<Sen
         let is_own = tree.name.text == field.name && field.indexing.summary;
         let mut classes = if tree.destinations.is_empty() || is_own { to_default() } else { Vec::new() };
         classes.extend(tree.destinations.iter().map(|name| name.text.clone()));
-        sent.push(Sent { summary, classes });
+        sent.push(Sent { summary, implicit: false, classes });
     }
     Ok(sent)
 }
@@ -74,7 +77,8 @@ pub(super) fn classes(
     warnings: &mut Vec<String>,
 ) -> Resolved<Vec<SummaryClass>> {
     let builder = Classes { tree, schema, parent };
-    let implicit = builder.implicit(sent);
+    let mut implicit = builder.implicit(sent);
+    implicit.values_mut().for_each(|class| builder.leave_out_sources(class, sent));
     let parents = tree.summaries.iter().map(|class| builder.parents(class)).collect::<Resolved<Vec<_>>>()?;
     let order = order::parents_first(&parents).map_err(|index| {
         let name = &tree.summaries[index].name;
@@ -90,6 +94,7 @@ pub(super) fn classes(
             return Err(tree.name.place.reject(format!("the document-summaries have more than {FIELDS_MAX} fields")));
         }
     }
+    done.iter_mut().filter(|class| class.name == "default").for_each(|class| builder.leave_out_sources(class, sent));
     for class in parent.into_iter().flat_map(|parent| &parent.summary_classes) {
         match done.iter_mut().find(|own| own.name == class.name) {
             None => done.push(class.clone()),
@@ -112,12 +117,29 @@ impl Classes<'_> {
     fn implicit(&self, sent: &SentByField) -> BTreeMap<String, SummaryClass> {
         let mut classes = BTreeMap::new();
         class_of(&mut classes, "default");
-        for Sent { summary, classes: names } in
+        for Sent { summary, classes: names, .. } in
             self.schema.fields.iter().filter_map(|field| sent.get(&field.name)).flatten()
         {
             names.iter().for_each(|name| add(class_of(&mut classes, name), summary.clone()));
         }
         classes
+    }
+
+    /// Leaves out of a class what is shown there under another name, unless it is listed too: nobody asked for both.
+    fn leave_out_sources(&self, class: &mut SummaryClass, sent: &SentByField) {
+        let trees = || self.tree.summaries.iter().filter(|tree| tree.name.text == class.name);
+        let listed = |name: &str| trees().any(|tree| tree.fields.iter().any(|field| field.name.text == name));
+        let is_implicit = |name: &str| {
+            sent.get(name).is_some_and(|sent| sent.iter().any(|of| of.implicit && of.summary.name == name))
+                && !listed(name)
+        };
+        let explicit = class.fields.iter().filter(|field| !is_implicit(&field.name));
+        let hidden: Vec<String> = explicit
+            .flat_map(|field| field.sources.iter().filter(|source| **source != field.name))
+            .filter(|source| is_implicit(source))
+            .cloned()
+            .collect();
+        class.fields.retain(|field| !hidden.contains(&field.name));
     }
 
     /// Indexes of the classes of this file a class inherits. Those of the inherited schema, and `default`, are done.

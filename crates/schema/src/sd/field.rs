@@ -85,7 +85,7 @@ impl Parser<'_> {
             "linguistics" => self.linguistics(&setting.place),
             "match" => self.match_settings(&mut body.matching),
             "normalizing" => self.normalizing(),
-            "query-command" => self.query_command(&setting.place),
+            "query-command" => self.query_command(&setting.place, &mut body.phrase_segmenting),
             "rank" => self.setting(|parser| parser.rank_setting(body)),
             "rank-type" => self.rank_type(field).map(|rank_type| body.rank_type = Some(rank_type)),
             "sorting" => self.sorting(&mut body.sorting),
@@ -397,10 +397,14 @@ impl Parser<'_> {
         self.choice("normalizing", &known)
     }
 
-    /// `query-command`: commands to the query parser this server does not have.
-    pub(super) fn query_command(&mut self, place: &Place) -> Parsed<()> {
+    /// `query-command`: `phrase-segmenting`; other commands to the query parser this server does not have.
+    pub(super) fn query_command(&mut self, place: &Place, phrase_segmenting: &mut bool) -> Parsed<()> {
         let command = self.text_value("a query command")?;
-        self.note(place, format!("query-command '{command}' is ignored"));
+        if command.trim() == "phrase-segmenting" {
+            *phrase_segmenting = true;
+        } else {
+            self.note(place, format!("query-command '{command}' is ignored"));
+        }
         Ok(())
     }
 

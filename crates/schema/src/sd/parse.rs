@@ -203,7 +203,8 @@ impl Parser<'_> {
 
     fn field_set(&mut self) -> Parsed<FieldSetTree> {
         let name = self.word("the name of the fieldset")?;
-        let mut tree = FieldSetTree { name, fields: Vec::new(), matching: Default::default() };
+        let mut tree =
+            FieldSetTree { name, fields: Vec::new(), matching: Default::default(), phrase_segmenting: false };
         self.block(|parser| {
             let setting = parser.word("a setting of a fieldset")?;
             match setting.text.as_str() {
@@ -213,7 +214,7 @@ impl Parser<'_> {
                     limited(tree.fields.len(), &setting.place, "fields in a fieldset")
                 }
                 "match" => parser.match_settings(&mut tree.matching),
-                "query-command" => parser.query_command(&setting.place),
+                "query-command" => parser.query_command(&setting.place, &mut tree.phrase_segmenting),
                 "linguistics" => parser.linguistics(&setting.place),
                 _ => Err(parser.unknown(&setting, "setting of a fieldset", &["fields", "match", "query-command"])),
             }

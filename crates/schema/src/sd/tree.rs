@@ -98,6 +98,7 @@ pub(crate) struct FieldBody {
     pub(crate) distance_metric: Option<(DistanceMetric, Place)>,
     pub(crate) sorting: SortingTree,
     pub(crate) aliases: Vec<String>,
+    pub(crate) phrase_segmenting: bool,
     pub(crate) summaries: Vec<SummaryTree>,
     pub(crate) bolding: Option<bool>,
     pub(crate) struct_fields: Vec<StructFieldTree>,
@@ -159,6 +160,7 @@ pub(crate) struct FieldSetTree {
     pub(crate) name: Name,
     pub(crate) fields: Vec<Name>,
     pub(crate) matching: MatchTree,
+    pub(crate) phrase_segmenting: bool,
 }
 
 #[derive(Debug)]

@@ -3,6 +3,7 @@ mod attributes;
 mod elements;
 pub(crate) mod places;
 pub(crate) mod snippet;
+mod sources;
 mod tokens;
 
 use std::collections::BTreeSet;
@@ -28,6 +29,7 @@ use crate::reads::Reads;
 use attributes::Told;
 use elements::{only, selected};
 use snippet::Highlighter;
+use sources::{SEPARATOR, pieces};
 use tokens::tokens;
 
 /// Names in a field list that are no fields of a schema.
@@ -322,19 +324,26 @@ impl ShownField {
         true
     }
 
-    /// The value of the first source that has one. Marked texts of several sources are put one after the other.
+    /// The value of the source. All values of several sources are pieces of one text.
     fn value(&self, document: &Document, presentation: &Presentation) -> Option<Value> {
         let mut values = self.field.sources.iter().filter_map(|source| document.field(source));
+        let several = self.field.sources.len() > 1;
         match &self.how {
-            How::Highlighted(highlighter, dynamic) => {
-                let marked = |value: &Value| highlighted(value, highlighter, *dynamic, presentation.bolding);
-                if self.field.sources.len() == 1 {
-                    return values.next().map(marked);
-                }
-                let mut texts = Vec::new();
-                values.for_each(|value| texts_of(value, &mut texts));
-                (!texts.is_empty()).then(|| marked(&Value::String(texts.join(" "))))
+            How::Highlighted(highlighter, dynamic) if several => {
+                let text = pieces(values, SEPARATOR)?;
+                let marked = highlighted(&Value::String(text), highlighter, *dynamic, presentation.bolding);
+                let separator = match (presentation.bolding, dynamic) {
+                    (true, _) => "<sep />",
+                    (false, true) => "...",
+                    (false, false) => "",
+                };
+                let Value::String(text) = marked else { return None };
+                Some(Value::String(text.replace(SEPARATOR, separator)))
             }
+            How::Highlighted(highlighter, dynamic) => {
+                values.next().map(|value| highlighted(value, highlighter, *dynamic, presentation.bolding))
+            }
+            How::AsItIs if several => pieces(values, " ").map(Value::String),
             How::Tokens(field) => values.find(|value| !is_empty(value)).map(|value| tokens(value, field)),
             How::Distance(places) => values.find_map(|value| places::distance(value, places)),
             _ => values.find(|value| !is_empty(value)).cloned(),
@@ -344,16 +353,6 @@ impl ShownField {
 
 fn is_empty(value: &Value) -> bool {
     matches!(value, Value::String(text) if text.is_empty()) || value.is_empty_collection()
-}
-
-/// The texts in a value.
-fn texts_of<'v>(value: &'v Value, texts: &mut Vec<&'v str>) {
-    match value {
-        Value::String(text) if !text.is_empty() => texts.push(text),
-        Value::Array(elements) => elements.iter().for_each(|element| texts_of(element, texts)),
-        Value::WeightedSet(entries) => entries.iter().for_each(|(key, _)| texts_of(key, texts)),
-        _ => {}
-    }
 }
 
 /// The fields of a class. The default one also has what others define under another name, unless that is the value of
@@ -415,7 +414,10 @@ fn how(field: &SummaryField, plan: &Plan, of: &SchemaPlan) -> How {
     match &field.transform {
         SummaryTransform::Full => How::AsItIs,
         SummaryTransform::Dynamic => How::Highlighted(highlighter(field, of), true),
-        SummaryTransform::Bolding if plan.presentation.bolding => How::Highlighted(highlighter(field, of), false),
+        // Pieces of several sources stand otherwise in a text that is marked, even where no marks are wanted.
+        SummaryTransform::Bolding if plan.presentation.bolding || field.sources.len() > 1 => {
+            How::Highlighted(highlighter(field, of), false)
+        }
         SummaryTransform::Bolding => How::AsItIs,
         SummaryTransform::MatchedElementsOnly => How::Matched,
         SummaryTransform::SelectElementsBy(feature) => {
