@@ -11,6 +11,19 @@ use crate::json::{Read, Reader};
 /// Longest name of a parameter, bytes. Names are repeated for every value below them, so they must not be long.
 const NAME_BYTES: usize = 1_000;
 
+/// How the value of a parameter is written in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Written {
+    /// A text, a number, `true` or `false`.
+    Plain,
+    /// `null`.
+    Null,
+    /// An array.
+    Array,
+    /// An object that is a value.
+    Object,
+}
+
 /// Flattens a JSON object into names and values, in the order of the names' first appearance; of two values with one name
 /// the last counts.
 ///
@@ -20,7 +33,7 @@ const NAME_BYTES: usize = 1_000;
 ///
 /// # Errors
 /// With code [`Code::IllegalQuery`] if the text is not a JSON object or exceeds a limit.
-pub fn flatten(body: &str) -> Result<Vec<(String, String)>, Rejection> {
+pub fn flatten(body: &str) -> Result<Vec<(String, String, Written)>, Rejection> {
     let mut reader = Reader::new(body, Code::IllegalQuery, "Json parse error.: ");
     reader.skip_space();
     if reader.peek() != Some('{') {
@@ -47,17 +60,17 @@ fn is_value(name: &str) -> bool {
 /// The pairs found so far, each name once.
 #[derive(Default)]
 struct Pairs {
-    list: Vec<(String, String)>,
+    list: Vec<(String, String, Written)>,
     positions: BTreeMap<String, usize>,
 }
 
 impl Pairs {
-    fn set(&mut self, name: String, value: String) {
+    fn set(&mut self, name: String, value: String, written: Written) {
         match self.positions.get(&name) {
-            Some(&position) => self.list[position].1 = value,
+            Some(&position) => (self.list[position].1, self.list[position].2) = (value, written),
             None => {
                 self.positions.insert(name.clone(), self.list.len());
-                self.list.push((name, value));
+                self.list.push((name, value, written));
             }
         }
     }
@@ -96,6 +109,12 @@ impl Reader<'_> {
 
     fn member(&mut self, name: String, pairs: &mut Pairs) -> Read<()> {
         self.skip_space();
+        let written = match self.peek() {
+            Some('{') => Written::Object,
+            Some('[') => Written::Array,
+            Some('n') => Written::Null,
+            _ => Written::Plain,
+        };
         let value = match self.peek() {
             Some('{') if !is_value(&name) => return self.object(&format!("{name}."), pairs),
             Some('"' | '\'') => self.string()?,
@@ -105,7 +124,7 @@ impl Reader<'_> {
                 self.text[start..self.at].to_owned()
             }
         };
-        pairs.set(name, value);
+        pairs.set(name, value, written);
         Ok(())
     }
 }
@@ -117,7 +136,7 @@ mod tests {
     use super::*;
 
     fn flat(body: &str) -> Vec<(String, String)> {
-        flatten(body).unwrap()
+        flatten(body).unwrap().into_iter().map(|(name, value, _)| (name, value)).collect()
     }
 
     fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -137,6 +156,14 @@ mod tests {
         );
         assert_eq!(flat("{}"), pairs(&[]));
         assert_eq!(flat(r#"{"a":{"b":1},"a.b":2}"#), pairs(&[("a.b", "2")]));
+    }
+
+    #[test]
+    fn how_values_are_written_is_known() {
+        let body = r#"{"a":"[1]","b":1,"c":true,"d":null,"e":[1],"input":{"query(q)":{}},"f":{"g":[]}}"#;
+        let written: Vec<Written> = flatten(body).unwrap().into_iter().map(|(_, _, written)| written).collect();
+        use Written::{Array, Null, Object, Plain};
+        assert_eq!(written, [Plain, Plain, Plain, Null, Array, Object, Array]);
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod sorting;
 pub mod surroundings;
 pub mod tree;
 
+mod beside;
 mod flatten;
 mod geo;
 mod json;
@@ -23,7 +24,8 @@ mod statement;
 mod suggestion;
 mod yql;
 
-pub use flatten::flatten;
+pub use beside::{wand_beside, within_place};
+pub use flatten::{Written, flatten};
 pub use grouping::{json_grouping, parse_grouping};
 pub use number::range_of_text;
 pub use print::{Form, tree_text, yql_text};

@@ -311,7 +311,7 @@ proptest! {
         let _ = parse_sorting(&text);
         let _ = flatten(&text);
         if let Ok(pairs) = flatten(&format!("{{\"a\":{text}}}")) {
-            prop_assert!(pairs.iter().all(|(name, _)| name.starts_with('a')));
+            prop_assert!(pairs.iter().all(|(name, _, _)| name.starts_with('a')));
         }
     }
 }

@@ -20,6 +20,8 @@ use crate::sorting::{BoundKey, SortValue};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Collapse {
     fields: Vec<Field>,
+    /// Fields that a size is given for, whether hits are collapsed by them or not.
+    sized: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -46,7 +48,8 @@ impl Collapse {
             let size = size_of(&format!("collapsesize.{name}"))?.unwrap_or(usual);
             Ok(Field { name: name.to_owned(), size })
         };
-        Ok(Collapse { fields: names.map(field).collect::<Result<_, Rejection>>()? })
+        let sized = properties.beginning("collapsesize.").map(|(name, _)| name.to_owned()).collect();
+        Ok(Collapse { fields: names.map(field).collect::<Result<_, Rejection>>()?, sized })
     }
 
     /// The keys that carry the values of hits of a schema.
@@ -56,9 +59,10 @@ impl Collapse {
 
     /// Refuses fields that none of the schemas has: nothing would be collapsed by them.
     pub(crate) fn check<'s>(&self, schemas: impl Iterator<Item = &'s DeployedSchema> + Clone) -> Result<(), Rejection> {
-        let is_unknown = |field: &&Field| !schemas.clone().any(|of| of.schema.field(&field.name).is_some());
-        let Some(unknown) = self.fields.iter().find(is_unknown) else { return Ok(()) };
-        let message = format!("No field '{}' to collapse hits by", Rejection::quote(&unknown.name));
+        let is_unknown = |name: &&String| !schemas.clone().any(|of| of.schema.field(name).is_some());
+        let mut named = self.fields.iter().map(|field| &field.name).chain(&self.sized);
+        let Some(unknown) = named.find(is_unknown) else { return Ok(()) };
+        let message = format!("No field '{}' to collapse hits by", Rejection::quote(unknown));
         Err(Rejection::new(Code::InvalidQueryParameter, message))
     }
 

@@ -1,9 +1,11 @@
 //! From the parameters of a request to a plan.
 use std::rc::Rc;
 
+use brooklet_document::DataType;
 use brooklet_document::embedding::Embeddings;
 use brooklet_document::json::TensorFormat;
 use brooklet_query::tree::Query;
+use brooklet_query::within_place;
 use brooklet_rank::match_data::{FieldInfo, RankProperties};
 use brooklet_schema::SignificanceModel;
 use brooklet_task::{Code, Issues, Rejection, limits};
@@ -29,7 +31,7 @@ const MORE: &str = "https://docs.vespa.ai/en/reference/api/query.html#native-exe
 /// Compiles a request. Whether it may be answered from a partition is [`Scope`](crate::scope::Scope)'s to say.
 pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) -> Result<Plan, Rejection> {
     check_known(properties)?;
-    let query = parse(deployed, properties)?;
+    let mut query = parse(deployed, properties)?;
     if query.item.holds_null() {
         return Err(Rejection::new(Code::NullQuery, "The query has nothing to search for"));
     }
@@ -37,6 +39,7 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) ->
     let mut issues = Issues::default();
     let mut schemas = Vec::new();
     let searched = searched(deployed, &query, properties)?;
+    query.item = within_place(query.item, properties, position_field(&searched))?;
     let embeddings = embedded_inputs::given(deployed, properties)?;
     let models = Rc::new(GivenOutputs::of(properties)?);
     let significance = significance_model(deployed, &searched, properties)?;
@@ -162,6 +165,14 @@ fn check_known(properties: &Properties) -> Result<(), Rejection> {
     Ok(())
 }
 
+/// The field that a place beside the query is about, if it names none: the last position field of a schema.
+fn position_field(searched: &[Rc<DeployedSchema>]) -> Option<&str> {
+    let of_schema = |schema: &'_ DeployedSchema| -> Option<usize> {
+        schema.schema.fields.iter().rposition(|field| *field.data_type.element() == DataType::Position)
+    };
+    searched.iter().find_map(|schema| Some(schema.schema.fields[of_schema(schema)?].name.as_str()))
+}
+
 /// How many hits, from which.
 fn window(query: &Query, properties: &Properties) -> Result<(usize, usize), Rejection> {
     let illegal = |code: Code, message: String| Err(Rejection::new(code, message));
@@ -267,7 +278,7 @@ fn for_schema(
     }
     let inputs = Inputs::bind(properties, profile, embeddings)?;
     let mut rank_properties = profile.properties.clone();
-    properties.beginning("ranking.properties.").for_each(|(name, value)| rank_properties.replace(name, value));
+    properties.rank_properties().for_each(|(_, name, value)| rank_properties.replace(name, value));
     if let Some(time) = freshness(properties, now)? {
         rank_properties.replace(NOW, &time.to_string());
     }
@@ -337,7 +348,7 @@ fn significance_model<'d>(
     let profile = properties.value("ranking.profile").unwrap_or("default");
     let of_schema =
         |schema: &Rc<DeployedSchema>| schema.profile(profile).is_some_and(|profile| profile.profile.significance_model);
-    let wanted = match properties.value(NAME).filter(|text| !text.is_empty()) {
+    let wanted = match properties.value(NAME) {
         Some(_) => properties.is_on(NAME, false),
         None => {
             let wanted = searched.iter().any(of_schema);

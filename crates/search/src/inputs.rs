@@ -56,6 +56,7 @@ impl Inputs {
                 .map_err(|reason| cannot_set(&parameter, &name, &text, declared, profile, reason))?;
             inputs.set(name, value);
         }
+        inputs.take_rank_properties(properties, profile)?;
         for (feature, text, given) in properties.overrides() {
             // Functions are part of the expressions that call them.
             if feature.starts_with("rankingExpression(")
@@ -91,6 +92,21 @@ impl Inputs {
             }
             _ => number(text).map(|number| Some(Value::Number(number))).ok_or_else(|| refuse("it is no number".into())),
         }
+    }
+
+    /// `query(x)` reads the rank property x of the request, which goes before an input of that name. What belongs to
+    /// another feature (`bm25(title).k1`) is no input.
+    fn take_rank_properties(&mut self, properties: &Properties, profile: &DeployedProfile) -> Result<(), Rejection> {
+        for (parameter, name, text) in properties.rank_properties() {
+            if name.contains('(') {
+                continue;
+            }
+            let declared = profile.profile.input(name).map(|input| &input.input_type);
+            let value =
+                read(text, declared).map_err(|reason| cannot_set(parameter, name, text, declared, profile, reason))?;
+            self.set(name.to_owned(), value);
+        }
+        Ok(())
     }
 
     fn set(&mut self, name: String, value: Value) {

@@ -4,8 +4,8 @@ use brooklet_query::simple::{Grammar, parse_recall, parse_user_query};
 use brooklet_query::surroundings::{
     CharacterClass, Index, Indexes, Linguistics, Matching, Surroundings, UserQuery, ValueKind,
 };
-use brooklet_query::tree::{Place, Query, RawGrouping};
-use brooklet_query::{Select, parse_select, parse_yql, select_fields};
+use brooklet_query::tree::{Item, Operator, Place, Query, RawGrouping};
+use brooklet_query::{Select, parse_select, parse_yql, select_fields, wand_beside};
 use brooklet_schema::{Field, MatchKind};
 use brooklet_task::{Code, Rejection};
 
@@ -39,16 +39,21 @@ pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Quer
         let message = "A 'query' of type yql beside another in 'yql' is not supported";
         return Err(Rejection::new(Code::Unsupported, message));
     }
+    let mut wand = wand_beside(properties, &indexes)?;
     let mut query = match (yql, user_query, selection(properties, yql.is_some())?) {
         (None, _, Some(select)) => parse_select(&select, &around)?,
         (Some(yql), _, _) => parse_yql(yql, &around)?,
         (None, Some(query), None) if is_yql => parse_yql(query.text, &around)?,
         (None, Some(query), None) => Query::of(parse_user_query(&query, &around)?),
+        (None, None, None) if wand.is_some() => Query::of(wand.take().unwrap_or(Item::from(Operator::True))),
         (None, None, None) => {
             let message = "Null query: the request has no 'yql', no 'query' and no 'select.where'";
             return Err(Rejection::new(Code::NullQuery, message));
         }
     };
+    if let Some(wand) = wand {
+        query.item = Item::from(Operator::And(vec![query.item, wand]));
+    }
     if let Some(recall) = properties.value("recall").filter(|recall| !recall.trim().is_empty()) {
         query.item = parse_recall(query.item, recall, &around)?;
     }
@@ -121,6 +126,13 @@ impl Indexes for SearchedIndexes<'_> {
             .iter()
             .find_map(|schema| index_of(&schema.schema, name))
             .or_else(|| (name == brooklet_query::tree::DEFAULT_INDEX).then(Index::text))
+    }
+
+    fn is_phrase_segmenting(&self, name: &str) -> bool {
+        self.0.schemas.iter().map(|schema| &schema.schema).any(|schema| match schema.field_set(name) {
+            Some(set) => set.phrase_segmenting,
+            None => schema.query_field(name).is_some_and(|field| field.phrase_segmenting),
+        })
     }
 
     fn names(&self) -> Vec<&str> {

@@ -19,7 +19,7 @@ const SUBSTITUTIONS_MAX: usize = 10_000;
 const VALUE_BYTES: usize = 1 << 16;
 
 /// Parameters that every request may have, beside those whose name begins with one of [`NATIVE_PREFIXES`].
-const NATIVE: [&str; 18] = [
+const NATIVE: [&str; 20] = [
     "hits",
     "offset",
     "timeout",
@@ -38,9 +38,11 @@ const NATIVE: [&str; 18] = [
     "maxHits",
     "maxOffset",
     "select",
+    "continue",
+    "unique",
 ];
 
-const NATIVE_PREFIXES: [&str; 14] = [
+const NATIVE_PREFIXES: [&str; 16] = [
     "model.",
     "ranking.",
     "presentation.",
@@ -55,6 +57,8 @@ const NATIVE_PREFIXES: [&str; 14] = [
     "weakAnd.",
     "wand.",
     "brooklet.",
+    "pos.",
+    "sorting.",
 ];
 
 /// Beginnings that inputs of ranking have beside `input.`.

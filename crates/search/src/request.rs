@@ -1,15 +1,17 @@
 //! The parameters of a search: URL (or form) and JSON body together, by their full names.
 use std::collections::BTreeSet;
 
+use brooklet_query::Written;
 use brooklet_query::surroundings::Parameters;
 use brooklet_task::bytes::Reader;
 use brooklet_task::{Code, Rejection, limits};
 
 use crate::deployed::Deployed;
+use crate::known_parameters;
 use crate::render::Rendering;
 
 /// Aliases of parameters, matched in any case (query-api, parameters).
-const ALIASES: [(&str, &str); 35] = [
+const ALIASES: [(&str, &str); 45] = [
     ("count", "hits"),
     ("start", "offset"),
     ("default-index", "model.defaultIndex"),
@@ -45,15 +47,27 @@ const ALIASES: [(&str, &str); 35] = [
     ("jsoncallback", "jsoncallback"),
     ("weakand.replace", "weakAnd.replace"),
     ("location", "ranking.location"),
+    ("encoding", "model.encoding"),
+    ("searchgroup", "model.searchGroup"),
+    ("searchpath", "model.searchPath"),
+    ("sortspec", "ranking.sorting"),
+    ("datetime", "ranking.freshness"),
+    ("timing", "presentation.timing"),
+    ("summaryfields", "presentation.summaryFields"),
+    ("template", "presentation.format"),
+    ("profile", "trace.profile"),
+    ("explainlevel", "trace.explainLevel"),
 ];
 
-/// Prefixes of full names that mean the same as another.
-const PREFIXES: [(&str, &str); 4] = [
-    ("rankfeature.", "ranking.features."),
-    ("rankproperty.", "ranking.properties."),
-    ("ranking.features.query(", "input.query("),
-    ("input.", "input."),
-];
+/// Prefixes in any case, and those of full names.
+const PREFIXES: [(&str, &str); 3] =
+    [("rankfeature.", "ranking.features."), ("rankproperty.", "ranking.properties."), ("input.", "input.")];
+
+/// Beginnings of what is an input, which is `input.query(x)` here.
+const INPUTS: [&str; 4] = ["ranking.features.query(", "ranking.features.$", "input.query(", "input.$"];
+
+/// Leaf names that are known in lower case too.
+const LOWERCASE: &str = "ranking.matching.";
 
 /// Parameters that name the group: two different values of one are never resolved silently.
 const SCOPES: [&str; 3] = ["streaming.groupname", "streaming.userid", "streaming.selection"];
@@ -73,6 +87,10 @@ pub(crate) struct Properties {
     pub(crate) entries: Vec<(String, String, String)>,
     /// Full names of those whose values are of the query profile.
     pub(crate) of_profile: BTreeSet<String>,
+    /// Full names of those whose values are no texts, numbers or switches in the body.
+    pub(crate) unplain: Vec<(String, Written)>,
+    /// Full names of those that the URL or a form has.
+    of_url: BTreeSet<String>,
 }
 
 impl Properties {
@@ -87,8 +105,9 @@ impl Properties {
         let accept = reader.text()?;
         let mut rendering = Rendering::accepted(accept);
         let properties = Properties::read(&properties, body).and_then(|mut properties| {
+            known_parameters::check_body(&properties)?;
             properties.apply(&deployed.application.query_profiles)?;
-            crate::known_parameters::check(&properties)?;
+            known_parameters::check(&properties)?;
             rendering = Rendering::of(&properties, accept)?;
             Ok(properties)
         });
@@ -101,11 +120,15 @@ impl Properties {
         if !body.is_empty() {
             let text = std::str::from_utf8(body)
                 .map_err(|_| Rejection::new(Code::IllegalQuery, "Json parse error.: the body is not UTF-8"))?;
-            for (name, value) in brooklet_query::flatten(text)? {
+            for (name, value, written) in brooklet_query::flatten(text)? {
+                if written != Written::Plain {
+                    properties.unplain.push((full_name(&name), written));
+                }
                 properties.put(&name, value)?;
             }
         }
         for (name, value) in url {
+            properties.of_url.insert(full_name(name));
             properties.put(name, value.clone())?;
         }
         Ok(properties)
@@ -135,38 +158,46 @@ impl Properties {
         self.entries.iter().find(|(known, _, _)| known == name).map_or("", |(_, given, _)| given.as_str())
     }
 
+    /// Whether the value of a parameter is that of the body, which the URL goes before.
+    pub(crate) fn is_of_body(&self, name: &str) -> bool {
+        !self.of_url.contains(name)
+    }
+
     /// Why a parameter cannot have its value.
     pub(crate) fn refuse(&self, name: &str, reason: &str) -> Rejection {
         Rejection::new(Code::IllegalQuery, format!("Could not set '{}': {reason}", self.given(name)))
     }
 
+    /// A value that is no empty text, which is none where a number is wanted.
+    fn number_text(&self, name: &str) -> Option<&str> {
+        self.value(name).filter(|text| !text.is_empty())
+    }
+
     /// A count: a whole number that is not negative.
     pub(crate) fn count(&self, name: &str) -> Result<Option<usize>, Rejection> {
-        let Some(text) = self.value(name) else { return Ok(None) };
-        match text.trim().parse::<i64>() {
-            Ok(number) => match usize::try_from(number) {
-                Ok(count) => Ok(Some(count)),
-                Err(_) => Err(self.refuse(name, &format!("'{name}' must be a positive number, not {number}"))),
-            },
-            Err(_) => Err(self.refuse(name, &format!("'{}' is not a valid integer", Rejection::quote(text)))),
+        let Some(number) = self.integer(name)? else { return Ok(None) };
+        match usize::try_from(number) {
+            Ok(count) => Ok(Some(count)),
+            Err(_) => Err(self.refuse(name, &format!("'{name}' must be a positive number, not {number}"))),
         }
     }
 
     /// A whole number.
     pub(crate) fn integer(&self, name: &str) -> Result<Option<i32>, Rejection> {
-        let Some(text) = self.value(name) else { return Ok(None) };
-        let number = text.trim().parse().map(Some);
+        let Some(text) = self.number_text(name) else { return Ok(None) };
+        // Blanks around it are no part of a number: `hits=+5` is a blank and a 5.
+        let number = text.parse().map(Some);
         number.map_err(|_| self.refuse(name, &format!("'{}' is not a valid integer", Rejection::quote(text))))
     }
 
-    /// A switch; anything but `true` is off.
+    /// A switch: given without a value it is on, with any value but `true` off.
     pub(crate) fn is_on(&self, name: &str, default: bool) -> bool {
-        self.value(name).map_or(default, |text| text.eq_ignore_ascii_case("true"))
+        self.value(name).map_or(default, |text| text.is_empty() || text.eq_ignore_ascii_case("true"))
     }
 
     /// A number.
     pub(crate) fn number(&self, name: &str) -> Result<Option<f64>, Rejection> {
-        let Some(text) = self.value(name) else { return Ok(None) };
+        let Some(text) = self.number_text(name) else { return Ok(None) };
         let number = text.trim().parse().ok().filter(|number: &f64| !number.is_nan());
         number
             .map(Some)
@@ -207,6 +238,13 @@ impl Properties {
         inputs.collect()
     }
 
+    /// The rank properties of the request: name as given, name of the property, text.
+    pub(crate) fn rank_properties(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.entries.iter().filter_map(|(name, given, value)| {
+            Some((given.as_str(), name.strip_prefix("ranking.properties.")?, value.as_str()))
+        })
+    }
+
     /// Values for features that the core would compute: name of the feature, text; the name as given.
     pub(crate) fn overrides(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.entries.iter().filter_map(|(name, given, value)| {
@@ -236,13 +274,15 @@ pub(crate) fn full_name(given: &str) -> String {
     if let Some((_, full)) = ALIASES.iter().find(|(alias, _)| *alias == lower) {
         return (*full).to_owned();
     }
-    let mut name = given.to_owned();
-    for (prefix, full) in PREFIXES {
-        if let Some(rest) = name.strip_prefix(prefix) {
-            name = format!("{full}{rest}");
-        }
+    let known = PREFIXES.iter().find(|(prefix, _)| lower.starts_with(prefix));
+    let name = known.map_or_else(|| given.to_owned(), |(prefix, full)| format!("{full}{}", &given[prefix.len()..]));
+    if let Some(rest) = INPUTS.iter().find_map(|prefix| name.strip_prefix(prefix)) {
+        return format!("input.query({})", rest.strip_suffix(')').unwrap_or(rest));
     }
-    name
+    match name.starts_with(LOWERCASE) {
+        true => known_parameters::in_any_case(&name).unwrap_or(&name).to_owned(),
+        false => name,
+    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ const BRACKET_OPEN = 0x5b;
 const BRACKET_CLOSE = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
+const LETTER_N = 0x6e;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -20,6 +21,10 @@ const NAME_BYTES_MAX = 256;
 
 /** One member that was found: the text of its value. Strings are decoded, everything else is as written. */
 export type FoundMember = readonly [name: string, value: string];
+
+/** What begins an object; and with it what else is no text, number or switch: an array, or `null`. */
+const OBJECT: ReadonlySet<number> = new Set([BRACE_OPEN]);
+const NO_TEXT: ReadonlySet<number> = new Set([BRACE_OPEN, BRACKET_OPEN, LETTER_N]);
 
 /** A place in the text of a JSON document. */
 class Reader {
@@ -124,9 +129,14 @@ function withoutEscapes(text: string): string {
 
 /**
  * All members of `object` whose dotted name is wanted: `{"a.b": 1}` and `{"a": {"b": 1}}` both have `a.b`. Nothing:
- * the bytes are not a JSON object as far as they had to be read.
+ * the bytes are not a JSON object as far as they had to be read. With `textsOnly`, arrays and `null` are no values.
  */
-export function findJsonMembers(bytes: Uint8Array, wanted: ReadonlySet<string>): FoundMember[] | undefined {
+export function findJsonMembers(
+  bytes: Uint8Array,
+  wanted: ReadonlySet<string>,
+  textsOnly = false,
+): FoundMember[] | undefined {
+  const passed = textsOnly ? NO_TEXT : OBJECT;
   const found: FoundMember[] = [];
   const prefixes = new Set([...wanted].map((name) => name.slice(0, name.lastIndexOf("."))));
   const reader = new Reader(bytes);
@@ -134,9 +144,9 @@ export function findJsonMembers(bytes: Uint8Array, wanted: ReadonlySet<string>):
     forEachMember(reader, (name) => {
       if (name !== undefined && prefixes.has(name) && reader.peek() === BRACE_OPEN) {
         forEachMember(reader, (inner) =>
-          take(reader, inner === undefined ? undefined : `${name}.${inner}`, wanted, found),
+          take(reader, inner === undefined ? undefined : `${name}.${inner}`, wanted, passed, found),
         );
-      } else take(reader, name, wanted, found);
+      } else take(reader, name, wanted, passed, found);
     });
     return reader.peek() === undefined ? found : undefined;
   } catch {
@@ -160,8 +170,14 @@ function forEachMember(reader: Reader, visit: (name: string | undefined) => void
 }
 
 /** Notes the member's value if its name is wanted. An object is not a value: its members have longer names. */
-function take(reader: Reader, name: string | undefined, wanted: ReadonlySet<string>, found: FoundMember[]): void {
-  if (name === undefined || !wanted.has(name) || reader.peek() === BRACE_OPEN) {
+function take(
+  reader: Reader,
+  name: string | undefined,
+  wanted: ReadonlySet<string>,
+  passed: ReadonlySet<number>,
+  found: FoundMember[],
+): void {
+  if (name === undefined || !wanted.has(name) || passed.has(reader.peek() ?? 0)) {
     reader.skipValue();
     return;
   }

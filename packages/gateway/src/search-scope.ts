@@ -22,7 +22,8 @@ export function partitionOfSearch(parameters: readonly Parameter[], jsonBody: Ui
   const values = new Map<string, string>();
   for (const [name, value] of parameters) if (SCOPE.has(name)) agree(values, name, value);
   if (jsonBody.length > 0) {
-    const members = findJsonMembers(jsonBody, SCOPE);
+    // What is no text names no group: the core refuses it by name.
+    const members = findJsonMembers(jsonBody, SCOPE, true);
     if (members === undefined) return undefined;
     for (const [name, value] of members) agree(values, name, value);
   }

@@ -61,6 +61,8 @@ describe("the partition of a search", () => {
     ["/search/?Streaming.Groupname=u1", {}],
     ["/search/", post('{"streaming":{"selection":"true"}}')],
     ["/search/", post('{"other":{"groupname":"u1"},"streaming":{"groupname":{"x":1}}}')],
+    ["/search/", post('{"streaming.groupname":["u1"]}')],
+    ["/search/", post('{"streaming":{"groupname":null}}')],
     ["/search/", post('{"streaming.groupname":"u1"')],
     ["/search/", post('{"streaming.groupname":"u1"} x')],
     ["/search/", post("[]")],

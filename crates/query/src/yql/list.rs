@@ -32,7 +32,7 @@ pub(super) fn integers(list: &str) -> Result<Vec<i64>, String> {
 }
 
 /// The tokens of a map or an array of pairs.
-pub(super) fn weighted(list: &str) -> Result<Vec<WeightedToken>, String> {
+pub(crate) fn weighted(list: &str) -> Result<Vec<WeightedToken>, String> {
     let mut reader = Reader { rest: list };
     if reader.skip('{') {
         return reader.entries('}', |reader| {

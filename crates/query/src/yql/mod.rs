@@ -27,6 +27,7 @@ use scope::{Built, Fault, Scope, fault};
 use syntax::{Kind, Node};
 
 pub(crate) use leaf::uri_words;
+pub(crate) use list::weighted as weighted_tokens;
 
 /// Hits of a statement that has an offset but no limit.
 const HITS_AFTER_OFFSET: u32 = 10;

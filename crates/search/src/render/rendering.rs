@@ -51,7 +51,10 @@ impl Rendering {
     /// If the request names a format there is not.
     pub(crate) fn of(properties: &Properties, accept: &str) -> Result<Rendering, Rejection> {
         let shape = match properties.value("presentation.format") {
-            None | Some("") => negotiated(accept),
+            None => negotiated(accept),
+            Some("") => {
+                return Err(properties.refuse("presentation.format", "Illegal component specification: ''"));
+            }
             Some("json" | "default" | "JsonRenderer") => Shape::Json,
             Some("cbor" | "CborRenderer") => Shape::Cbor,
             Some("sse" | "EventRenderer") => Shape::Events,

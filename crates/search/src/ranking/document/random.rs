@@ -2,9 +2,10 @@
 //!
 //! The core has no randomness of its own. A number is drawn from the 48-bit linear congruential generator (multiplier
 //! 0x5DEECE66D, increment 11, the upper 31 bits) seeded with the document's id and, for `random` and `randomNormal`,
-//! with the property `random.seed` (`randomNormal.seed`) or else the time of the request in seconds; `random.match` and
-//! randomNormalStable take the property `random.match.seed` (`randomNormalStable.seed`), 1024 by default, instead: they
-//! stay the same from request to request. randomNormal is the polar method over the same numbers. globalSequence is a
+//! with the property `seed` of the feature as it is written (`random.seed`, `random(2).seed`) or else the time of the
+//! request in seconds, so that `random(1)` and `random(2)` differ; `random.match` and randomNormalStable take the property
+//! `random.match.seed` (`randomNormalStable(0,1).seed`), 1024 by default, instead: they stay the same from request to
+//! request. randomNormal is the polar method over the same numbers. globalSequence is a
 //! number of 53 bits made of the id.
 use brooklet_rank::{FeatureName, FeatureType, text_hash};
 use brooklet_segment::{Halt, read_id};
@@ -48,12 +49,9 @@ fn numbers(feature: &FeatureName) -> Result<(f64, f64), Rejection> {
 
 pub(super) fn bind(feature: &FeatureName, plan: &SchemaPlan, now: i64) -> Result<Random, Rejection> {
     let name = &feature.name;
-    let is_stable = feature.output.as_deref() == Some("match") || name == "randomNormalStable";
-    let key = if feature.output.as_deref() == Some("match") {
-        "random.match.seed".to_owned()
-    } else {
-        format!("{name}.seed")
-    };
+    let base = FeatureName { output: None, ..feature.clone() }.to_string();
+    let is_match = feature.output.as_deref() == Some("match");
+    let key = if is_match { format!("{base}.match.seed") } else { format!("{base}.seed") };
     let given = plan.rank_properties.values(&key).first().and_then(|text| text.trim().parse().ok());
     let shape = match name.as_str() {
         "globalSequence" => Shape::Sequence,
@@ -63,7 +61,12 @@ pub(super) fn bind(feature: &FeatureName, plan: &SchemaPlan, now: i64) -> Result
             Shape::Normal { mean, deviation }
         }
     };
-    let otherwise = if is_stable { 1024 } else { now as u64 };
+    let otherwise = match is_match || name == "randomNormalStable" {
+        true => 1024,
+        // What stands in the parentheses makes it another feature.
+        false if name == "random" && !feature.parameters.is_empty() => text_hash(&base).to_bits() ^ now as u64,
+        false => now as u64,
+    };
     Ok(Random { seed: given.unwrap_or(otherwise), shape })
 }
 
