@@ -1,7 +1,8 @@
 //! What a partition's tail says at last, and which segments are to be merged with it.
+use std::borrow::Cow;
 use std::rc::Rc;
 
-use brooklet_segment::{Manifest, Operation, REMOVED, StoredOperation, StoredSegment};
+use brooklet_segment::{Manifest, Operation, StoredOperation, StoredSchema, StoredSegment, removed_of};
 use brooklet_task::{Rejection, limits};
 
 use crate::Reason;
@@ -49,10 +50,10 @@ pub(crate) fn last_of_each(mut operations: Vec<StoredOperation>) -> Vec<StoredOp
 }
 
 /// The schema of the segments an operation's document goes to.
-pub(crate) fn segment_schema(operation: &StoredOperation) -> &str {
+pub(crate) fn segment_schema(operation: &StoredOperation) -> Cow<'_, str> {
     match operation.operation {
-        Operation::Put(_) => &operation.schema,
-        Operation::Remove(_) => REMOVED,
+        Operation::Put(_) => Cow::Borrowed(&*operation.schema),
+        Operation::Remove(_) => Cow::Owned(removed_of(&operation.schema)),
     }
 }
 
@@ -67,11 +68,11 @@ pub(crate) fn choose(
     reason: Reason,
     segments: &[Rc<StoredSegment>],
     last: &[StoredOperation],
-    schemas: &[(String, u64)],
+    schemas: &[StoredSchema],
     forget_before: u64,
 ) -> Vec<Merge> {
     let mut merges = Vec::new();
-    for (schema, fingerprint) in schemas {
+    for StoredSchema { name: schema, fingerprint, .. } in schemas {
         let puts = last.iter().filter(|operation| segment_schema(operation) == *schema).count();
         let of_schema: Vec<_> = segments.iter().filter(|segment| segment.header.schema == *schema).cloned().collect();
         let inputs = match reason {

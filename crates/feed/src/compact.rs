@@ -11,10 +11,9 @@ use std::rc::Rc;
 use brooklet_document::Document;
 use brooklet_kernel::Bitmap;
 use brooklet_schema::Application;
-use brooklet_segment::layout::{ColumnSpec, columns, fingerprint, removed_columns};
 use brooklet_segment::{
-    Change, Halt, Manifest, NewSegment, Operation, Place, REMOVED, SegmentBuilder, StoredOperation, StoredSegment,
-    write_liveness,
+    Change, Halt, Manifest, NewSegment, Operation, Place, SegmentBuilder, StoredOperation, StoredSchema, StoredSegment,
+    is_of_removed, write_liveness,
 };
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, BlockRef, Rejection, Task, Want, limits};
@@ -49,7 +48,7 @@ pub struct Compact {
     given: Vec<StoredOperation>,
     /// Removes before this are forgotten, µs since the epoch.
     forget_before: u64,
-    schemas: Vec<(String, Vec<ColumnSpec>)>,
+    schemas: Vec<StoredSchema>,
     state: State,
     asked: VecDeque<BlockRef>,
     fetched: Fetched,
@@ -81,8 +80,7 @@ struct Merging {
 }
 
 struct Running {
-    schema: String,
-    specs: Vec<ColumnSpec>,
+    stored: StoredSchema,
     cursors: Vec<(Cursor, Option<Dated>)>,
     puts: VecDeque<Dated>,
     /// Documents that were written before this are left out.
@@ -106,7 +104,7 @@ impl Compact {
         };
         let next_segment = reader.u32()?;
         let forget_before = reader.u64()?;
-        let columns = columns_of(application);
+        let columns = stored_schemas(application);
         Ok(Compact { forget_before, ..Compact::new(place, reason, next_segment, columns, Vec::new()) })
     }
 
@@ -114,7 +112,7 @@ impl Compact {
     pub(crate) fn with_operations(
         place: Place,
         next_segment: u32,
-        schemas: Vec<(String, Vec<ColumnSpec>)>,
+        schemas: Vec<StoredSchema>,
         given: Vec<StoredOperation>,
     ) -> Compact {
         Compact::new(place, Reason::Load, next_segment, schemas, given)
@@ -124,7 +122,7 @@ impl Compact {
         place: Place,
         reason: Reason,
         next_segment: u32,
-        schemas: Vec<(String, Vec<ColumnSpec>)>,
+        schemas: Vec<StoredSchema>,
         given: Vec<StoredOperation>,
     ) -> Compact {
         Compact {
@@ -177,12 +175,13 @@ impl Compact {
 
     fn begin_merges(&mut self) {
         let State::Hide(hide) = std::mem::replace(&mut self.state, State::Done) else { return };
-        let schemas: Vec<_> = self.schemas.iter().map(|(name, specs)| (name.clone(), fingerprint(specs))).collect();
-        let merges = choose(self.reason, &hide.segments, &hide.last, &schemas, self.forget_before);
+        let merges = choose(self.reason, &hide.segments, &hide.last, &self.schemas, self.forget_before);
         let merged = |number: u32| merges.iter().any(|merge| merge.inputs.iter().any(|input| input.number == number));
         for segment in &hide.segments {
             let empty = segment.liveness.count() == 0;
-            if merged(segment.number) || empty {
+            // Of a schema that was removed, or of an earlier life of one: its documents are gone.
+            let unknown = !self.schemas.iter().any(|known| known.name == segment.header.schema);
+            if merged(segment.number) || empty || unknown {
                 self.change.removed.push(segment.number);
             } else if hide.touched.contains(&segment.number) {
                 let liveness = write_liveness(&self.place.key, segment.number, &segment.liveness);
@@ -218,13 +217,13 @@ impl Compact {
                 self.next_segment += 1;
                 let (header, blocks) = built.seal(&self.place.key, number);
                 let liveness = write_liveness(&self.place.key, number, &Bitmap::all(documents as usize));
-                let schema = running.schema.clone();
+                let schema = running.stored.name.clone();
                 self.change.segments.push(NewSegment { number, schema, documents, header, liveness, blocks });
             }
             if running.exhausted() {
                 merging.current = None;
             } else {
-                running.builder = SegmentBuilder::new(&running.schema, &running.specs);
+                running.builder = SegmentBuilder::of(&running.stored);
                 running.finishing = false;
             }
         }
@@ -249,19 +248,20 @@ fn id_of(held: &Option<Dated>) -> Option<&str> {
     held.as_ref().map(|held| held.document.id.as_str())
 }
 
-/// The columns of each schema, and of what is left of removed documents.
-pub(crate) fn columns_of(application: &Application) -> Vec<(String, Vec<ColumnSpec>)> {
-    let schemas = application.schemas.iter().map(|schema| (schema.name.clone(), columns(schema)));
-    schemas.chain([(REMOVED.to_owned(), removed_columns())]).collect()
+/// How each schema is stored, and what is left of removed documents.
+pub(crate) fn stored_schemas(application: &Application) -> Vec<StoredSchema> {
+    let removed = application.stored_names().into_iter().filter(|name| is_of_removed(name));
+    let removed = removed.map(|name| StoredSchema::of_removed(&name));
+    application.schemas.iter().map(|schema| StoredSchema::of(schema)).chain(removed).collect()
 }
 
 fn begin(
     merge: Merge,
     last: &mut Vec<StoredOperation>,
-    schemas: &[(String, Vec<ColumnSpec>)],
+    schemas: &[StoredSchema],
     forget_before: u64,
 ) -> Option<Running> {
-    let specs = schemas.iter().find(|(name, _)| *name == merge.schema)?.1.clone();
+    let stored = schemas.iter().find(|stored| stored.name == merge.schema)?.clone();
     // There is one merge of a schema, so it takes the documents themselves.
     let (of_schema, others): (Vec<_>, Vec<_>) =
         std::mem::take(last).into_iter().partition(|operation| segment_schema(operation) == merge.schema);
@@ -275,11 +275,10 @@ fn begin(
     });
     Some(Running {
         puts: puts.collect(),
-        from: if merge.schema == REMOVED { forget_before } else { 0 },
+        from: if is_of_removed(&merge.schema) { forget_before } else { 0 },
         cursors: merge.inputs.into_iter().map(|segment| (Cursor::new(segment), None)).collect(),
-        builder: SegmentBuilder::new(&merge.schema, &specs),
-        schema: merge.schema,
-        specs,
+        builder: SegmentBuilder::of(&stored),
+        stored,
         finishing: false,
     })
 }
@@ -290,13 +289,14 @@ impl Running {
         let bytes_before = self.builder.source_bytes();
         for _ in 0..STEP_DOCUMENTS {
             self.fill(fetched)?;
-            let Some(Dated { document, time }) = self.take_least() else {
+            let Some(Dated { mut document, time }) = self.take_least() else {
                 self.finishing = true;
                 return Ok(());
             };
             if time < self.from {
                 continue;
             }
+            self.stored.settle(&mut document.fields);
             self.builder.add(&document, time);
             let full = self.builder.documents() >= limits::SEGMENT_DOCUMENTS
                 || self.builder.source_bytes() >= limits::SEGMENT_SOURCE_BYTES;

@@ -163,7 +163,7 @@ pub(crate) fn options(application: &Application) -> ReadOptions {
 }
 
 fn seal(schema: &Schema, id: &DocumentId, (operation, time): (Operation, u64), ignored: Vec<String>) -> Encoded {
-    let operation = StoredOperation { schema: schema.name.as_str().into(), time, operation };
+    let operation = StoredOperation { schema: schema.stored_as().into(), time, operation };
     Encoded { schema: schema.name.clone(), operation: operation.encode(&id.partition_key()), ignored }
 }
 

@@ -12,13 +12,12 @@ use brooklet_document::{
     Document, DocumentId, OperationKind, Value, operation_target, read_feed_put, read_feed_remove, unknown_type,
 };
 use brooklet_schema::Application;
-use brooklet_segment::layout::ColumnSpec;
-use brooklet_segment::{Operation, Place, StoredOperation};
+use brooklet_segment::{Operation, Place, StoredOperation, StoredSchema};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
 use crate::change::last_of_each;
-use crate::compact::{Compact, columns_of};
+use crate::compact::{Compact, stored_schemas};
 use crate::encode::{made, options};
 use crate::mutate::{MICROS_PER_SECOND, Target};
 use crate::split::write_rejection;
@@ -34,7 +33,7 @@ pub struct Load {
     /// The first segment number that is free, if segments are to be written.
     first_segment: Option<u32>,
     types: Vec<Type>,
-    columns: Vec<(String, Vec<ColumnSpec>)>,
+    schemas: Vec<StoredSchema>,
     options: ReadOptions,
     operations: Vec<u8>,
     /// Where the next of them begins, and how many are left.
@@ -52,7 +51,7 @@ pub struct Load {
 struct Type {
     target: Target,
     /// Its name, as operations hold it.
-    name: Arc<str>,
+    stored_as: Arc<str>,
     /// Putting a document of it takes embeddings.
     embeds: bool,
 }
@@ -83,14 +82,14 @@ impl Load {
         reader.end()?;
         let types = application.schemas.iter().map(|schema| {
             let embeds = schema.made_fields().any(|field| field.script.asks_models());
-            Ok(Type { target: Target::of(application, schema)?, name: schema.name.as_str().into(), embeds })
+            Ok(Type { target: Target::of(application, schema)?, stored_as: schema.stored_as().into(), embeds })
         });
         Ok(Load {
             place,
             now,
             first_segment,
             types: types.collect::<Result<_, Rejection>>()?,
-            columns: columns_of(application),
+            schemas: stored_schemas(application),
             options: options(application),
             at: 0,
             left,
@@ -129,9 +128,9 @@ impl Load {
     }
 
     fn begin_writing(&mut self, first_segment: u32) {
-        let (loaded, columns) = (std::mem::take(&mut self.loaded), std::mem::take(&mut self.columns));
+        let (loaded, schemas) = (std::mem::take(&mut self.loaded), std::mem::take(&mut self.schemas));
         self.operations = Vec::new();
-        self.writing = Some(Box::new(Compact::with_operations(self.place.clone(), first_segment, columns, loaded)));
+        self.writing = Some(Box::new(Compact::with_operations(self.place.clone(), first_segment, schemas, loaded)));
     }
 
     /// The result (docs/abi.md, load).
@@ -241,7 +240,7 @@ fn read(
 
 impl Type {
     fn stored(&self, operation: Operation, time: u64) -> StoredOperation {
-        StoredOperation { schema: self.name.clone(), time, operation }
+        StoredOperation { schema: self.stored_as.clone(), time, operation }
     }
 }
 

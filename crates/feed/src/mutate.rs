@@ -13,6 +13,7 @@ use std::sync::Arc;
 use brooklet_document::embedding::{EmbeddingWanted, Embeddings, write_wanted};
 use brooklet_document::json::{ReadOptions, read_fields, read_update};
 use brooklet_document::selection::{Outcome, Selection, Subject};
+use brooklet_document::settle::settle_fields;
 use brooklet_document::update::Update;
 use brooklet_document::{Document, DocumentId, Value};
 use brooklet_schema::{Application, Schema};
@@ -127,7 +128,8 @@ impl Mutate {
         match (blind, pending.is_empty()) {
             (true, _) => {}
             (false, false) => {
-                mutate.state = State::Found(document_of(StoredOperation::decode(&place.key, pending)?));
+                let operation = StoredOperation::decode(&place.key, pending)?;
+                mutate.state = State::Found(mutate.target.document_of(operation));
             }
             (false, true) if place.partition == 0 => {}
             (false, true) => mutate.begin(&place),
@@ -147,7 +149,7 @@ impl Mutate {
 
     /// The last operation of the tail on the document decides; without one, the segments of its type are looked through.
     fn look_up(&mut self, outline: Outline) {
-        let name = self.id.document_type();
+        let name = self.target.schema.stored_as();
         self.state = match outline.newest(self.id.as_str()) {
             Some(number) => State::Tail(number),
             None => {
@@ -163,7 +165,7 @@ impl Mutate {
         if operation.id() != self.id.as_str() {
             return Err(Rejection::corrupt("An operation of the tail on another document"));
         }
-        self.state = State::Found(document_of(operation));
+        self.state = State::Found(self.target.document_of(operation));
         Ok(())
     }
 
@@ -191,7 +193,8 @@ impl Mutate {
             State::Read(segment, ordinal) => {
                 let mut used = Vec::new();
                 let mut blocks = Of { fetched: &mut self.fetched, segment: segment.number, used: &mut used };
-                let document = read_document(&segment.header, *ordinal, &|_| true, &mut blocks)?;
+                let mut document = read_document(&segment.header, *ordinal, &|_| true, &mut blocks)?;
+                self.target.settle(&mut document);
                 self.state = State::Found(Some(document));
             }
             State::Found(_) => {
@@ -268,7 +271,7 @@ impl Mutate {
         let bytes = match written {
             Written::Operation(operation) => {
                 let operation =
-                    StoredOperation { schema: self.target.schema.name.as_str().into(), time: self.now, operation };
+                    StoredOperation { schema: self.target.schema.stored_as().into(), time: self.now, operation };
                 let is_put = matches!(operation.operation, Operation::Put(_));
                 let bytes = operation.encode(&self.key);
                 if is_put {
@@ -355,6 +358,22 @@ impl Target {
         Ok(made.wanted)
     }
 
+    /// Values that were written for another type of their field are not read, but kept.
+    fn settle(&self, document: &mut Document) {
+        settle_fields(&mut document.fields, &|name| self.schema.field(name).map(|field| &field.data_type));
+    }
+
+    /// The document that an operation leaves; there is none of an earlier life of the schema.
+    fn document_of(&self, operation: StoredOperation) -> Option<Document> {
+        match operation.operation {
+            Operation::Put(mut document) if *operation.schema == *self.schema.stored_as() => {
+                self.settle(&mut document);
+                Some(document)
+            }
+            Operation::Put(_) | Operation::Remove(_) => None,
+        }
+    }
+
     /// Whether the application stores a document with these fields.
     pub(crate) fn stores(&self, id: &DocumentId, fields: &[(String, Value)], now: i64) -> Result<bool, Rejection> {
         let Some(stored) = &self.stored else { return Ok(true) };
@@ -368,13 +387,6 @@ impl Target {
         }
         let message = format!("Document '{id}' takes {bytes} bytes, at most {} are allowed", self.bytes_max);
         Err(Rejection::new(Code::TooLarge, message))
-    }
-}
-
-fn document_of(operation: StoredOperation) -> Option<Document> {
-    match operation.operation {
-        Operation::Put(document) => Some(document),
-        Operation::Remove(_) => None,
     }
 }
 

@@ -7,6 +7,7 @@ use brooklet_document::json::FieldTypes;
 use brooklet_document::selection::Selection;
 use brooklet_task::{Code, Rejection};
 
+use crate::history::History;
 use crate::onnx::OnnxSignature;
 use crate::package::Package;
 use crate::place::Place;
@@ -50,6 +51,8 @@ pub struct Application {
     pub significance: SignificanceModels,
     /// Named sets of request parameters.
     pub query_profiles: QueryProfiles,
+    /// What is remembered of earlier deployments; nothing: it was deployed by a release that did not.
+    pub history: Option<History>,
 }
 
 /// A content cluster of services.xml.
@@ -97,8 +100,10 @@ pub enum Mode {
 pub struct Override {
     /// What is allowed, such as `schema-removal`.
     pub id: String,
-    /// Last day, `YYYY-MM-DD`. The core has no clock: the host looks at it.
+    /// Last day, `YYYY-MM-DD`. The core has no clock: the host says which day it is.
     pub until: String,
+    /// The same in days since 1970.
+    pub until_day: i64,
 }
 
 /// Gives rank profiles the inputs that types of query profiles declare, where they have none of the name themselves.
@@ -196,6 +201,7 @@ impl Application {
             onnx_files,
             significance,
             query_profiles,
+            history: None,
         };
         application.check_selections(&places)?;
         Ok(application)

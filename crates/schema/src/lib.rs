@@ -10,6 +10,7 @@ mod change;
 mod constant_files;
 mod expression_files;
 mod field;
+mod history;
 pub mod indexing;
 mod lz4;
 mod match_settings;
@@ -26,12 +27,15 @@ mod schema;
 mod sd;
 mod services;
 mod significance;
+mod stored_name;
 mod suggest;
 mod summary_class;
 mod validate;
 
 pub use application::{Application, ContentCluster, DocumentTypeConfig, Mode, Override};
+pub use change::{Change, Refeed, UnlessStored};
 pub use field::{DistanceMetric, Field, FieldSet, Origin, RankMode, RankType, Roles};
+pub use history::History;
 pub use match_settings::{
     MAX_LENGTH_BYTES, MatchKind, MatchMode, MatchSettings, Normalizing, SortFunction, SortOrder, SortStrength, Sorting,
 };
@@ -45,4 +49,5 @@ pub use rank_profile::{
 pub use schema::Schema;
 pub use services::{EmbedderConfig, GeneratorConfig, LanguageModelConfig, SearchChain};
 pub use significance::{SignificanceModel, SignificanceModels};
+pub use stored_name::{REMOVED, is_of_removed, removed_of};
 pub use summary_class::{SummaryClass, SummaryField, SummaryTransform};

@@ -4,13 +4,21 @@ use std::fmt::Write;
 use brooklet_document::DataType;
 
 use crate::application::Application;
+use crate::change::Change;
 use crate::field::Field;
+use crate::history::History;
 use crate::schema::Schema;
 
 impl Application {
     /// The report of the deploy as JSON, in the form docs/abi.md gives.
     #[must_use]
     pub fn report(&self) -> String {
+        self.report_of(&Change::default())
+    }
+
+    /// The report of a deploy that changes this of the application before.
+    #[must_use]
+    pub fn report_of(&self, change: &Change) -> String {
         let schemas = list(&self.schemas, |schema| {
             let cluster = self.cluster_of(&schema.name).map_or("", |cluster| cluster.name.as_str());
             let fields = list(&schema.fields, |field| {
@@ -47,10 +55,25 @@ impl Application {
                 chain.searcher.as_ref().map_or_else(String::new, |kind| format!(",\"searcher\":{}", quoted(kind)));
             format!("{{\"id\":{}{searcher},\"settings\":{}}}", quoted(&chain.id), pairs(&chain.settings))
         });
+        let refeed = list(&change.refeed, |refeed| {
+            let (name, document_type) = (quoted(refeed.name), quoted(&refeed.document_type));
+            let (cluster, message) = (quoted(&refeed.cluster), quoted(&refeed.message));
+            format!(
+                "{{\"name\":{name},\"documentType\":{document_type},\"clusterName\":{cluster},\"messages\":[{message}]}}"
+            )
+        });
+        let unless_stored = list(&change.unless_stored, |of| {
+            let (schema, field) = (quoted(&of.schema), quoted(&of.field));
+            let (refusal, warning) = (quoted(&of.refusal), quoted(&of.warning));
+            format!("{{\"schema\":{schema},\"field\":{field},\"refusal\":{refusal},\"warning\":{warning}}}")
+        });
+        let stored = list(&self.stored_names(), |name| quoted(name));
+        let erased_from = self.history.as_ref().map_or(0, History::erased_from);
         let fingerprint = self.fingerprint();
         format!(
             "{{\"schemas\":{schemas},\"clusters\":{clusters},\"embedders\":{embedders},\
-             \"languageModels\":{models},\"generators\":{generators},\"searchChains\":{chains},\"warnings\":{warnings},\"fingerprint\":\"{fingerprint:016x}\"}}"
+             \"languageModels\":{models},\"generators\":{generators},\"searchChains\":{chains},\"warnings\":{warnings},\"refeed\":{refeed},\
+             \"unlessStored\":{unless_stored},\"erasedFrom\":{erased_from},\"stored\":{stored},\"fingerprint\":\"{fingerprint:016x}\"}}"
         )
     }
 
@@ -102,6 +125,13 @@ fn add_field(hash: &mut Hash, field: &Field) {
     hash.byte(matching.kind as u8);
     hash.byte(matching.mode as u8);
     hash.number(matching.max_length_bytes);
+}
+
+/// A number that is another for another type.
+pub(crate) fn type_fingerprint(of: &DataType) -> u64 {
+    let mut hash = Hash::new();
+    add_type(&mut hash, of);
+    hash.0
 }
 
 /// Types by structure: two structs of the same name may differ. Their depth and number of parts are limited.

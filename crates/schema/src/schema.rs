@@ -14,6 +14,11 @@ use crate::summary_class::{SummaryClass, SummaryTransform};
 pub struct Schema {
     /// Its name, and that of its document type.
     pub name: String,
+    /// Number of the deployment that it came with; 0 where that is not known. A schema that was removed and came again has
+    /// another, and none of the documents of before.
+    pub life: u32,
+    /// Number of the last deployment that gave a field another type than it had ever before; 0: none did.
+    pub retyped: u32,
     /// Fields of the document in order, inherited ones first, then those outside the document.
     pub fields: Vec<Field>,
     /// Struct types, inherited ones included.

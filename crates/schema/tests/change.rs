@@ -1,5 +1,5 @@
 //! Which deploys may follow another.
-use brooklet_schema::Application;
+use brooklet_schema::{Application, History};
 
 fn application(fields: &str, more: &[(&str, &str)]) -> Application {
     let mut types = String::from("<document type='t' mode='streaming'/>");
@@ -23,7 +23,8 @@ fn a_field_keeps_its_type() {
     assert_eq!(
         rejection.message,
         "field-type-change: Field 'a' of schema 't' changed: data type: 'int' -> 'long'. Stored documents have values of the old \
-         type: give the field a new name and feed it, or keep its type"
+         type, which would read as unset. To allow this add <allow until='yyyy-mm-dd'>field-type-change</allow> to \
+         validation-overrides.xml, or give the field a new name and feed it"
     );
 }
 
@@ -47,16 +48,73 @@ fn fields_come_and_go_and_change_their_use() {
 fn a_schema_goes_only_when_that_is_allowed() {
     let before = application("", &[U]);
     let rejection = before.validate_change(&application("", &[])).expect_err("removed");
-    assert!(rejection.message.starts_with("schema-removal: Schema 'u' is removed."), "{rejection}");
+    assert_eq!(
+        rejection.message,
+        "schema-removal: Schema 'u' is removed in content cluster 'c'. This will cause loss of all data in this schema. To allow \
+         this add <allow until='yyyy-mm-dd'>schema-removal</allow> to validation-overrides.xml, or keep schemas/u.sd"
+    );
     let overrides =
         "<validation-overrides><allow until='2031-01-31' comment='old'>schema-removal</allow></validation-overrides>";
     let allowed = application("", &[("validation-overrides.xml", overrides)]);
     assert_eq!(allowed.overrides[0].until, "2031-01-31");
     assert_eq!(
         before.validate_change(&allowed).expect("allowed"),
-        ["Schema 'u' is removed: its documents can no longer be reached."]
+        ["Schema 'u' is removed: its documents are deleted."]
     );
     assert_eq!(application("", &[]).validate_change(&before).expect("allowed"), ["Schema 'u' is added."]);
+}
+
+#[test]
+fn an_override_is_there_until_its_last_day_and_no_longer_than_a_month() {
+    let overrides = "<validation-overrides><allow until='2026-11-23'>field-type-change</allow></validation-overrides>";
+    let after = application("field a type long {}", &[("validation-overrides.xml", overrides)]);
+    let before = application("field a type int {}", &[]);
+    let last_day = after.overrides[0].until_day;
+    let on = |day: i64| before.change_to(&after, Some(day)).expect("only the host knows what is stored");
+    let allowed = on(last_day);
+    assert!(allowed.unless_stored.is_empty());
+    assert_eq!(allowed.refeed[0].name, "field-type-change");
+    assert_eq!(
+        allowed.refeed[0].message,
+        "Document type 't': Field 'a' of schema 't' changed: data type: 'int' -> 'long'"
+    );
+    let over = on(last_day + 1);
+    assert!(over.refeed.is_empty());
+    assert_eq!((over.unless_stored[0].schema.as_str(), over.unless_stored[0].field.as_str()), ("t", "a"));
+    after.check_overrides(last_day - 29).expect("thirty days");
+    assert_eq!(
+        after.check_overrides(last_day - 30).expect_err("too long").message,
+        "validation-overrides is invalid: allow 'field-type-change' until 2026-11-23 is too far in the future: Max 30 days is \
+         allowed"
+    );
+}
+
+#[test]
+fn schemas_and_types_are_remembered_from_deployment_to_deployment() {
+    let deployed = |before: Option<&Application>, mut next: Application, number: u32| {
+        let history = History::after(before, &next, number);
+        assert_eq!(History::decode(&history.encode()).expect("as it was written"), history);
+        next.remember(history);
+        next
+    };
+    let lives =
+        |of: &Application| of.schemas.iter().map(|of| (of.stored_as().into_owned(), of.retyped)).collect::<Vec<_>>();
+    let stored = |name: &str, retyped: u32| (name.to_owned(), retyped);
+    let first = deployed(None, application("field a type int {}", &[U]), 1);
+    assert_eq!(lives(&first), [stored("t@1", 0), stored("u@1", 0)]);
+    let without = deployed(Some(&first), application("", &[]), 2);
+    assert_eq!(lives(&without), [stored("t@1", 0)]);
+    assert_eq!(without.history.as_ref().map(History::erased_from), Some(2));
+    // The field comes back with another type, the schema with nothing of before.
+    let again = deployed(Some(&without), application("field a type string {}", &[U]), 3);
+    assert_eq!(lives(&again), [stored("t@1", 3), stored("u@3", 0)]);
+    let same = deployed(Some(&again), application("field a type string {}", &[U]), 4);
+    assert_eq!(lives(&same), lives(&again));
+    // What an earlier release deployed has no lives; what comes after it has.
+    let of_old = deployed(Some(&application("field a type int {}", &[])), application("field a type int {}", &[U]), 9);
+    assert_eq!(lives(&of_old), [stored("t", 0), stored("u@9", 0)]);
+    let retyped = deployed(Some(&application("field a type int {}", &[])), application("field a type long {}", &[]), 9);
+    assert_eq!(lives(&retyped), [stored("t", 9)]);
 }
 
 #[test]

@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use brooklet_document::{DataType, Tensor};
+use brooklet_document::settle::{is_unread, written_name};
+use brooklet_document::{DataType, Document, DocumentId, Tensor};
 use brooklet_rank::distance::DistanceMetric;
 use brooklet_rank::features::{FeatureEnvironment, Home, home, prepare};
 use brooklet_rank::match_data::{Collection, FieldId, FieldInfo, FieldKind, QueryTerms, RankProperties};
@@ -12,7 +13,8 @@ use brooklet_schema::{
     Application, ElementGap, Field, InputType, InputValue, OnnxSignature, RankMode, RankProfile, RankType, Schema,
     SourceText,
 };
-use brooklet_segment::layout::{ColumnKind, ColumnSpec, columns, fingerprint};
+use brooklet_segment::layout::{ColumnKind, ColumnSpec};
+use brooklet_segment::{BlockSource, Halt, Header, StoredSchema, read_document, removed_of};
 use brooklet_task::{Code, Rejection};
 
 use crate::analysis::Analysis;
@@ -44,10 +46,8 @@ pub struct DeployedSchema {
     pub schema: Arc<Schema>,
     /// Name of the content cluster that has it.
     pub cluster: String,
-    /// What its documents are stored in.
-    pub columns: Vec<ColumnSpec>,
-    /// Changes when the columns do.
-    pub fingerprint: u64,
+    /// How its documents are stored.
+    pub stored: StoredSchema,
     /// Its rank profiles, compiled.
     pub profiles: Vec<Rc<DeployedProfile>>,
 }
@@ -84,14 +84,12 @@ impl Deployed {
         let (trees, onnx) = (application.models.clone(), application.onnx_files.clone());
         let models = Rc::new(ModelFiles { trees, onnx });
         for schema in &application.schemas {
-            let columns = columns(schema);
             let cluster = application.cluster_of(&schema.name).map_or_else(String::new, |of| of.name.clone());
             let profiles = schema.rank_profiles.iter().map(|profile| compile(schema, profile, &models).map(Rc::new));
             schemas.push(Rc::new(DeployedSchema {
                 schema: schema.clone(),
                 cluster,
-                fingerprint: fingerprint(&columns),
-                columns,
+                stored: StoredSchema::of(schema),
                 profiles: profiles.collect::<Result<_, _>>()?,
             }));
         }
@@ -102,6 +100,24 @@ impl Deployed {
     #[must_use]
     pub fn schema(&self, name: &str) -> Option<&Rc<DeployedSchema>> {
         self.schemas.iter().find(|schema| schema.schema.name == name)
+    }
+
+    /// The schema whose documents have this name where they are stored.
+    pub(crate) fn stored_as(&self, name: &str) -> Option<&Rc<DeployedSchema>> {
+        self.schemas.iter().find(|schema| schema.stored.name == name)
+    }
+
+    /// Whether a removed document was one of a deployed schema for whose name `includes` holds, by the name of its segment:
+    /// not of an earlier life of that.
+    pub(crate) fn knew(
+        &self,
+        segment_schema: &str,
+        id: &str,
+        includes: impl Fn(&str) -> bool,
+    ) -> Result<bool, Rejection> {
+        let id = DocumentId::parse(id)?;
+        let of = self.schema(id.document_type());
+        Ok(of.is_some_and(|of| removed_of(&of.stored.name) == segment_schema && includes(&of.schema.name)))
     }
 }
 
@@ -127,9 +143,30 @@ impl DeployedSchema {
         ranked_fields(&self.schema).position(|field| field.name == name).map(|place| FieldId(place as u32))
     }
 
+    /// As [`read_document`], of a segment that may have been written by an earlier deployment: values that were written for
+    /// another type of their field are not read.
+    ///
+    /// # Errors
+    /// If a block is missing or damaged.
+    pub(crate) fn read(
+        &self,
+        header: &Header,
+        ordinal: u32,
+        keep: &dyn Fn(&str) -> bool,
+        blocks: &mut dyn BlockSource,
+    ) -> Result<Document, Halt> {
+        if header.fingerprint == self.stored.fingerprint || header.is_of_removed() {
+            return read_document(header, ordinal, keep, blocks);
+        }
+        let mut document = read_document(header, ordinal, &|name| keep(written_name(name)), blocks)?;
+        self.stored.settle(&mut document.fields);
+        document.fields.retain(|(name, _)| !is_unread(name));
+        Ok(document)
+    }
+
     /// The column of a field for which `kind` holds.
     pub(crate) fn column(&self, field: &str, kind: impl Fn(&ColumnKind) -> bool) -> Option<&ColumnSpec> {
-        self.columns.iter().find(|spec| spec.field == field && kind(&spec.kind))
+        self.stored.columns.iter().find(|spec| spec.field == field && kind(&spec.kind))
     }
 }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
 use brooklet_document::{DocumentId, unknown_type};
-use brooklet_segment::{Halt, Outlines, Place, find_id, read_document};
+use brooklet_segment::{Halt, Outlines, Place, find_id};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
@@ -27,13 +27,14 @@ pub struct Get {
 
 /// What is asked for, and by which way it is looked for.
 struct Asked {
+    schema: Rc<DeployedSchema>,
     fields: FieldChoice,
     way: Way,
 }
 
 enum Way {
     /// The partition is in memory as it is now.
-    Resident(Rc<ResidentPartition>, Rc<DeployedSchema>),
+    Resident(Rc<ResidentPartition>),
     Lookup(Lookup),
 }
 
@@ -58,19 +59,19 @@ impl Get {
         let mut reads = Reads::new(residency);
         let asked = asked_for(deployed, &place, &id, &field_set).map(|(schema, fields)| {
             let way = match Loading::begin(&place, &mut reads).done() {
-                Some(partition) => Way::Resident(partition.clone(), schema),
-                None => Way::Lookup(Lookup::begin(&place, &id, schema, outlines)),
+                Some(partition) => Way::Resident(partition.clone()),
+                None => Way::Lookup(Lookup::begin(&place, &id, schema.clone(), outlines)),
             };
-            Asked { fields, way }
+            Asked { schema, fields, way }
         });
         Ok(Get { path, id, asked, tensors, reads, answer: None })
     }
 
     /// Works until something is missing or the document was read.
     fn look_up(&mut self) -> Result<Want, Halt> {
-        let Ok(Asked { fields, way }) = &mut self.asked else { return Ok(Want::Nothing) };
+        let Ok(Asked { schema, fields, way }) = &mut self.asked else { return Ok(Want::Nothing) };
         let standing = match way {
-            Way::Resident(partition, schema) => find(partition, &schema.schema.name, &self.id, &mut self.reads)?,
+            Way::Resident(partition) => find(partition, &schema.stored.name, &self.id, &mut self.reads)?,
             Way::Lookup(lookup) => {
                 let want = lookup.step(&mut self.reads)?;
                 let Some(standing) = lookup.done() else { return Ok(want) };
@@ -81,7 +82,7 @@ impl Get {
             None => None,
             Some((segment, ordinal)) => {
                 let mut blocks = self.reads.of(segment);
-                Some(read_document(&segment.header, *ordinal, &|name| fields.has(name), &mut blocks)?)
+                Some(schema.read(&segment.header, *ordinal, &|name| fields.has(name), &mut blocks)?)
             }
         };
         let status = if document.is_some() { 200 } else { 404 };

@@ -114,7 +114,7 @@ impl Lookup {
         self.stage = match outline.newest(&self.id) {
             Some(number) => Stage::Operation(number),
             None => {
-                let of_schema = |name: &str| name == self.schema.schema.name;
+                let of_schema = |name: &str| name == self.schema.stored.name;
                 let segments = outline.segments().iter().filter(|segment| of_schema(&segment.header.schema));
                 Stage::Segments(segments.map(|segment| stored(segment)).collect())
             }
@@ -126,7 +126,12 @@ impl Lookup {
     fn of_tail(&self, operation: &StoredOperation) -> Option<Standing> {
         let Operation::Put(document) = &operation.operation else { return None };
         let schema = &self.schema;
-        let (segment, ..) = in_memory(&schema.schema.name, &schema.columns, &[(document, operation.time)]);
+        if *operation.schema != *schema.stored.name {
+            return None;
+        }
+        let mut document = document.clone();
+        schema.stored.settle(&mut document.fields);
+        let (segment, ..) = in_memory(&schema.stored, &[(&document, operation.time)]);
         Some((segment, 0))
     }
 }

@@ -7,9 +7,9 @@ use std::rc::Rc;
 
 use brooklet_document::Document;
 use brooklet_kernel::Bitmap;
-use brooklet_segment::layout::{ColumnSpec, removed_columns};
 use brooklet_segment::{
-    Halt, Header, Manifest, Operation, Place, REMOVED, SegmentBuilder, StoredOperation, StoredSegment, find_id,
+    Halt, Header, Manifest, Operation, Place, SegmentBuilder, StoredOperation, StoredSchema, StoredSegment, find_id,
+    removed_of,
 };
 use brooklet_task::{Block, Rejection, Want, limits};
 
@@ -185,20 +185,26 @@ impl Batch {
         for operation in operations {
             last.insert(operation.id().to_owned(), operation);
         }
-        let operations: Vec<StoredOperation> = last.into_values().collect();
+        let mut operations: Vec<StoredOperation> = last.into_values().collect();
         let mut segments = Vec::new();
         for schema in &deployed.schemas {
-            let of_schema = operations.iter().filter(|operation| *operation.schema == *schema.schema.name);
-            let puts = of_schema.filter_map(|operation| match &operation.operation {
-                Operation::Put(document) => Some((document, operation.time)),
+            let of_schema = operations.iter_mut().filter(|operation| *operation.schema == *schema.stored.name);
+            let puts = of_schema.filter_map(|operation| match &mut operation.operation {
+                Operation::Put(document) => {
+                    schema.stored.settle(&mut document.fields);
+                    Some((&*document, operation.time))
+                }
                 Operation::Remove(_) => None,
             });
             let puts: Vec<(&Document, u64)> = puts.collect();
             // Columns are read as those of stored segments, which have so many documents at most.
             let chunks = puts.chunks(limits::SEGMENT_DOCUMENTS);
-            segments.extend(chunks.map(|documents| in_memory(&schema.schema.name, &schema.columns, documents)));
+            segments.extend(chunks.map(|documents| in_memory(&schema.stored, documents)));
         }
-        segments.extend(removed(&operations));
+        let mut lives: Vec<String> = operations.iter().map(|operation| removed_of(&operation.schema)).collect();
+        lives.sort_unstable();
+        lives.dedup();
+        segments.extend(lives.iter().flat_map(|life| removed(life, &operations)));
         Batch { operations, segments }
     }
 
@@ -208,23 +214,23 @@ impl Batch {
     }
 }
 
-/// Segments of what some operations remove.
-fn removed(operations: &[StoredOperation]) -> Vec<(Rc<ResidentSegment>, Vec<String>, Bitmap)> {
+/// Segments, of the name that those of removed documents have, of what some operations remove.
+fn removed(name: &str, operations: &[StoredOperation]) -> Vec<(Rc<ResidentSegment>, Vec<String>, Bitmap)> {
     let removes = operations.iter().filter(|operation| matches!(operation.operation, Operation::Remove(_)));
+    let removes = removes.filter(|operation| removed_of(&operation.schema) == name);
     let left = removes.map(|remove| (Document { id: remove.id().to_owned(), fields: Vec::new() }, remove.time));
     let left: Vec<(Document, u64)> = left.collect();
     let left: Vec<(&Document, u64)> = left.iter().map(|(document, time)| (document, *time)).collect();
-    let columns = removed_columns();
-    left.chunks(limits::SEGMENT_DOCUMENTS).map(|documents| in_memory(REMOVED, &columns, documents)).collect()
+    let stored = StoredSchema::of_removed(name);
+    left.chunks(limits::SEGMENT_DOCUMENTS).map(|documents| in_memory(&stored, documents)).collect()
 }
 
 /// A segment of some documents and their times, all in memory, with their ids.
 pub(crate) fn in_memory(
-    schema: &str,
-    columns: &[ColumnSpec],
+    schema: &StoredSchema,
     documents: &[(&Document, u64)],
 ) -> (Rc<ResidentSegment>, Vec<String>, Bitmap) {
-    let mut builder = SegmentBuilder::new(schema, columns);
+    let mut builder = SegmentBuilder::of(schema);
     documents.iter().for_each(|(document, time)| builder.add(document, *time));
     let built = builder.finish();
     let memory = built.payloads.iter().map(|payload| Block::copy_of(payload)).collect();

@@ -177,11 +177,11 @@ impl Search {
     /// The views of a schema's documents.
     fn views(&self, plan: &Plan, schema: usize) -> Result<Vec<View>, Rejection> {
         let of = &plan.schemas[schema].schema;
-        let name = &of.schema.name;
+        let (name, stored_as) = (&of.schema.name, &of.stored.name);
         let all = self.loading.done().map_or(&[][..], |partition| &partition.views);
-        let views: Vec<View> = all.iter().filter(|view| view.segment.header.schema == *name).cloned().collect();
+        let views: Vec<View> = all.iter().filter(|view| view.segment.header.schema == *stored_as).cloned().collect();
         // The host rewrites such segments before it searches; answering from them could miss matches.
-        if views.iter().any(|view| view.segment.header.fingerprint != of.fingerprint) {
+        if views.iter().any(|view| view.segment.header.fingerprint != of.stored.fingerprint) {
             let message = format!("Segments of schema '{name}' are of another deployment and must be rewritten first");
             return Err(Rejection::new(Code::Internal, message));
         }

@@ -15,7 +15,7 @@ use brooklet_segment::{Halt, Place, ordinal_after, read_document, read_id, read_
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
-use crate::deployed::Deployed;
+use crate::deployed::{Deployed, DeployedSchema};
 use crate::field_set::{FieldChoice, FieldSet};
 use crate::partition::{Loading, View};
 use crate::period::Period;
@@ -135,6 +135,8 @@ fn read_selection(text: &str, deployed: &Deployed) -> Result<Option<Selection>, 
 /// A place in one view: the next document of it that is alive.
 struct Cursor {
     view: View,
+    /// Nothing of removed documents.
+    schema: Option<Rc<DeployedSchema>>,
     fields: FieldChoice,
     ordinal: u32,
 }
@@ -192,18 +194,17 @@ impl Visit {
         let partition = self.loading.done().ok_or(Halt::Missing)?;
         let mut cursors = Vec::new();
         for view in &partition.views {
-            let name = &view.segment.header.schema;
-            if !self.request.includes_type(name) {
+            // A type that is not deployed any more has no documents to show, and neither has an earlier life of one.
+            let Some(schema) = self.deployed.stored_as(&view.segment.header.schema) else { continue };
+            if !self.request.includes_type(&schema.schema.name) {
                 continue;
             }
-            // A type that is not deployed any more has no documents to show.
-            let Some(schema) = self.deployed.schema(name) else { continue };
             let fields = self.request.field_set.of(schema);
-            cursors.push(Cursor { view: view.clone(), fields, ordinal: 0 });
+            cursors.push(Cursor { view: view.clone(), schema: Some(schema.clone()), fields, ordinal: 0 });
         }
         if self.request.includes_removes {
             let removed = partition.removed.iter().cloned();
-            cursors.extend(removed.map(|view| Cursor { view, fields: FieldChoice::None, ordinal: 0 }));
+            cursors.extend(removed.map(|view| Cursor { view, schema: None, fields: FieldChoice::None, ordinal: 0 }));
         }
         Ok(cursors)
     }
@@ -280,17 +281,20 @@ impl Visit {
     /// Shows one document if it is selected, and moves its cursor on. Nothing is changed if a block is missing.
     fn visit(&mut self, id: &str, at: usize) -> Result<(), Halt> {
         let cursors = self.cursors.as_mut().ok_or(Halt::Missing)?;
-        let Cursor { view, fields, ordinal } = &mut cursors[at];
+        let Cursor { view, schema, fields, ordinal } = &mut cursors[at];
         let header = &view.segment.header;
         let mut blocks = self.reads.of(&view.segment);
         let request = &self.request;
         let removed = header.is_of_removed();
         let mut shown = request.namespace.is_empty() || namespace_of(id) == request.namespace;
-        shown &= !removed || request.includes_type(DocumentId::parse(id)?.document_type());
+        shown &= !removed || self.deployed.knew(&header.schema, id, |name| request.includes_type(name))?;
         let time = (shown && !request.period.is_always()).then(|| read_time(header, *ordinal, &mut blocks));
         let needed = shown && !request.needs_only_id(fields);
         let keep = |name: &str| fields.has(name) || request.selects_by(name);
-        let document = needed.then(|| read_document(header, *ordinal, &keep, &mut blocks));
+        let document = needed.then(|| match schema {
+            Some(schema) => schema.read(header, *ordinal, &keep, &mut blocks),
+            None => read_document(header, *ordinal, &keep, &mut blocks),
+        });
         let next = view.alive.next_set(*ordinal as usize + 1).map(|ordinal| ordinal as u32);
         let following = next.map(|next| read_id(header, next, &mut blocks));
         // All were asked for before any may halt, so that all blocks come at once.

@@ -11,7 +11,8 @@ use crate::column::text::TextWriter;
 use crate::column::vector::VectorWriter;
 use crate::column::{dictionary, times};
 use crate::header::{ColumnHeader, Header};
-use crate::layout::{Collection, ColumnKind, ColumnSpec, NumberKind, fingerprint, position_bits};
+use crate::layout::{Collection, ColumnKind, ColumnSpec, NumberKind, position_bits};
+use crate::stored_schema::StoredSchema;
 use crate::values::each_value;
 
 enum Column {
@@ -51,6 +52,7 @@ impl BuiltSegment {
 /// [`step`](SegmentBuilder::step) until the segment is there.
 pub struct SegmentBuilder {
     schema: String,
+    fingerprint: u64,
     specs: Vec<ColumnSpec>,
     ids: IdsWriter,
     source_bytes: usize,
@@ -63,9 +65,17 @@ impl SegmentBuilder {
     /// A segment of documents of `schema`, in these columns.
     #[must_use]
     pub fn new(schema: &str, specs: &[ColumnSpec]) -> SegmentBuilder {
+        SegmentBuilder::of(&StoredSchema::of_columns(schema, specs.to_vec()))
+    }
+
+    /// A segment of documents of a schema. What is added is settled already ([`StoredSchema::settle`]).
+    #[must_use]
+    pub fn of(schema: &StoredSchema) -> SegmentBuilder {
+        let StoredSchema { name, columns: specs, fingerprint, .. } = schema;
         SegmentBuilder {
-            schema: schema.to_owned(),
-            specs: specs.to_vec(),
+            schema: name.clone(),
+            fingerprint: *fingerprint,
+            specs: specs.clone(),
             ids: IdsWriter::default(),
             source_bytes: 0,
             columns: specs.iter().map(column_of).collect(),
@@ -117,7 +127,7 @@ impl SegmentBuilder {
         let payloads = std::mem::take(&mut self.sink).into_payloads();
         let header = Header {
             schema: self.schema.clone(),
-            fingerprint: fingerprint(&self.specs),
+            fingerprint: self.fingerprint,
             documents: self.ids.len() as u32,
             blocks: payloads.len() as u32,
             columns: std::mem::take(&mut self.headers),

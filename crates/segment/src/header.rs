@@ -1,4 +1,5 @@
 //! A segment's header: which columns it has and in which blocks they are.
+use brooklet_schema::is_of_removed;
 use brooklet_task::Rejection;
 use brooklet_task::bytes::{Reader, Writer};
 
@@ -10,9 +11,6 @@ const VERSION: u8 = 4;
 /// The first version; it had no times. The second had no lengths of documents in columns of text, the third not
 /// where each word stands.
 const FIRST_VERSION: u8 = 1;
-
-/// The schema of segments of removed documents: of their ids, and when each was removed.
-pub const REMOVED: &str = "";
 
 /// A run of consecutive blocks that hold rows `0..rows` of something, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -143,7 +141,7 @@ impl Header {
     /// Whether its documents are removed ones.
     #[must_use]
     pub fn is_of_removed(&self) -> bool {
-        self.schema == REMOVED
+        is_of_removed(&self.schema)
     }
 
     /// When the document that was not written for the longest time was written; 0 if that is not known.

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use brooklet_document::embedding::write_wanted;
 use brooklet_document::json::JsonWriter;
 use brooklet_feed::{Compact, Load, Mutate, OperationRequest, Outlines, embeddings_wanted, encode, split};
-use brooklet_schema::Application;
+use brooklet_schema::{Application, Change, History};
 use brooklet_search::{Deployed, Get, Merge, Residency, Search, Visit, query_embeddings, scope};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task as CoreTask, Want, limits};
@@ -81,6 +81,13 @@ impl Core {
         self.deployed.as_ref().map_or_else(String::new, |deployed| deployed.application.report())
     }
 
+    /// What the host has to keep of the deployed application beside its package; empty if nothing.
+    #[must_use]
+    pub fn history(&self) -> Vec<u8> {
+        let history = self.deployed.as_ref().and_then(|deployed| deployed.application.history.as_ref());
+        history.map_or_else(Vec::new, History::encode)
+    }
+
     /// Begins a task (docs/abi.md, task kinds). `input` is what a task keeps that is large.
     ///
     /// # Errors
@@ -142,16 +149,40 @@ impl Core {
         let mut reader = Reader::new(package);
         let files = named_contents(&mut reader)?;
         let models = if reader.remaining() > 0 { named_contents(&mut reader)? } else { Vec::new() };
+        let beside = if reader.remaining() > 0 { named_contents(&mut reader)? } else { Vec::new() };
         reader.end()?;
         let mut application = Application::deploy_with(&files, &models)?;
-        if let Some(current) = &self.deployed {
-            let notes = current.application.validate_change(&application)?;
-            application.warnings.extend(notes);
-        }
-        let report = application.report();
+        let change = self.change_to(&mut application, &beside)?;
+        application.warnings.extend(change.notes.iter().cloned());
+        let report = application.report_of(&change);
         let mut deployed = Deployed::compile(application)?;
         deployed.seal_key = self.seal_key;
         Ok((deployed, report))
+    }
+
+    /// What an application changes of the one deployed now, by what the host says beside the package: what is remembered of
+    /// earlier deployments (it was looked at before, and the host acted on what it was told), or the number that this one
+    /// will have and the day.
+    fn change_to(&self, application: &mut Application, beside: &[(String, Vec<u8>)]) -> Result<Change, Rejection> {
+        let of = |name: &str| beside.iter().find(|(known, _)| known == name).map(|(_, bytes)| bytes.as_slice());
+        if let Some(history) = of("history") {
+            application.remember(History::decode(history)?);
+            return Ok(Change::default());
+        }
+        let number = |name: &str| of(name).map(|bytes| Reader::new(bytes).u32()).transpose();
+        let (deployment, today) = (number("deployment")?, number("day")?.map(i64::from));
+        let current = self.deployed.as_ref().map(|deployed| &deployed.application);
+        if let Some(today) = today {
+            application.check_overrides(today)?;
+        }
+        let change = current.map(|current| current.change_to(application, today)).transpose()?;
+        let change = change.unwrap_or_default();
+        match deployment {
+            Some(number) => application.remember(History::after(current, application, number)),
+            // Nobody looks whether there are values.
+            None => change.demand_nothing()?,
+        }
+        Ok(change)
     }
 
     fn try_open(&self, kind: u32, request: &[u8], input: Vec<u8>) -> Result<Task, Rejection> {

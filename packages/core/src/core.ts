@@ -15,7 +15,7 @@ import { Reader, Writer } from "./frame.ts";
 import { Instance, type RawInstance, type RawTask } from "./instance.ts";
 import { decodeLoad, decodeSplit, type Load, type LoadResult, type SplitChunk } from "./load.ts";
 import { type Change, decodeChange } from "./manifest.ts";
-import type { ModelAddresses } from "./package.ts";
+import { type DeploymentFacts, type ModelAddresses, withFacts } from "./package.ts";
 import type { ResultRoom } from "./result-room.ts";
 import type { ServiceError } from "./service-error.ts";
 import type {
@@ -118,7 +118,31 @@ export interface ApplicationReport {
   /** The search chains of services.xml. */
   readonly searchChains?: readonly SearchChainConfig[];
   readonly warnings: readonly string[];
+  /** What has to be fed again after this change of the application. */
+  readonly refeed?: readonly RefeedAction[];
+  /** Changes that are refused where a stored document has a value of the field: the host looks, or refuses. */
+  readonly unlessStored?: readonly UnlessStored[];
+  /** Partitions that were last written with an earlier deployment than this may hold documents that are gone. */
+  readonly erasedFrom?: number;
+  /** The schemas that segments may have: all others are of documents that are gone. */
+  readonly stored?: readonly string[];
   readonly fingerprint: string;
+}
+
+/** A change after which the documents of a type have to be fed again, in the words of the deploy interface. */
+export interface RefeedAction {
+  readonly name: string;
+  readonly documentType: string;
+  readonly clusterName: string;
+  readonly messages: readonly string[];
+}
+
+/** A change that is refused unless no stored document has a value of the field. */
+export interface UnlessStored {
+  readonly schema: string;
+  readonly field: string;
+  readonly refusal: string;
+  readonly warning: string;
 }
 
 /** How a core is made. */
@@ -143,12 +167,22 @@ export class Core implements Engine {
     this.#options = options;
   }
 
-  /** Validates and activates a package; the one before stays if this one is refused. */
-  deploy(applicationPackage: PackageBytes): ApplicationReport {
+  /**
+   * Validates and activates a package; the one before stays if this one is refused. With `facts` it is a deployment that is
+   * going to be stored, with what `history()` then says.
+   */
+  deploy(applicationPackage: PackageBytes, facts?: DeploymentFacts): ApplicationReport {
     const instance = this.#live();
-    const report = instance.call(() => instance.core.deploy(applicationPackage));
+    const given = facts === undefined ? applicationPackage : withFacts(applicationPackage, facts);
+    const report = instance.call(() => instance.core.deploy(given));
     this.#package = applicationPackage.slice() as PackageBytes;
     return JSON.parse(report) as ApplicationReport;
+  }
+
+  /** What has to be kept of the deployed application beside its package. */
+  history(): Uint8Array {
+    const instance = this.#live();
+    return instance.call(() => instance.core.history());
   }
 
   /** The addresses of models that a package names; nothing is deployed. */

@@ -15,7 +15,9 @@ export {
   type EmbedderConfig,
   type GeneratorConfig,
   type LanguageModelConfig,
+  type RefeedAction,
   type SearchChainConfig,
+  type UnlessStored,
 } from "./core.ts";
 export {
   decodeWanted,
@@ -55,7 +57,7 @@ export {
   type ModelRun,
   WANTS_MODELS,
 } from "./model-run.ts";
-export { fileOfPackage, type ModelAddresses, withOutlines } from "./package.ts";
+export { type DeploymentFacts, fileOfPackage, type ModelAddresses, withHistory, withOutlines } from "./package.ts";
 export { ResultRoom } from "./result-room.ts";
 export { internalError, isServiceError, ServiceError, type ServiceErrorFields } from "./service-error.ts";
 export {

@@ -22,6 +22,7 @@ export interface RawCore {
   deploy(applicationPackage: Uint8Array): string;
   models(applicationPackage: Uint8Array): string;
   application(): string;
+  history(): Uint8Array;
   open(kind: number, request: Uint8Array, input?: Uint8Array): RawTask;
   statistics(): string;
 }

@@ -21,6 +21,50 @@ export function fileOfPackage(applicationPackage: Uint8Array, name: string): Uin
   return found ?? (outlines.length === 0 ? undefined : fileOfPackage(outlines, name));
 }
 
+/** What the host says of a deployment that it is going to store. */
+export interface DeploymentFacts {
+  /** The number that it will have. */
+  readonly number: number;
+  /** The day it is, days since 1970 UTC: overrides have a last day. */
+  readonly day: number;
+}
+
+/** A package with what the host says of its deployment. */
+export function withFacts(applicationPackage: Uint8Array, { number, day }: DeploymentFacts): PackageBytes {
+  const [deployment, today] = [new Writer().u32(number).finish(), new Writer().u32(day).finish()];
+  return withThird(applicationPackage, [
+    ["deployment", deployment],
+    ["day", today],
+  ]);
+}
+
+/** A package with what the core remembers of earlier deployments: this is what is stored and served. */
+export function withHistory(applicationPackage: Uint8Array, history: Uint8Array): PackageBytes {
+  return history.length === 0 ? asPackage(applicationPackage) : withThird(applicationPackage, [["history", history]]);
+}
+
+/** A package with something behind its files and the outlines of its models, instead of what there may be. */
+function withThird(
+  applicationPackage: Uint8Array,
+  entries: readonly (readonly [name: string, bytes: Uint8Array])[],
+): PackageBytes {
+  const reader = new Reader(applicationPackage);
+  const skip = (): void => void reader.list(() => [reader.text(), reader.bytes()]);
+  skip();
+  const hasOutlines = reader.rest().length > 0;
+  if (hasOutlines) skip();
+  const before = applicationPackage.subarray(0, applicationPackage.length - reader.rest().length);
+  const writer = new Writer();
+  if (!hasOutlines) writer.varint(0);
+  writer.varint(entries.length);
+  for (const [name, bytes] of entries) writer.text(name).bytes(bytes);
+  const appended = writer.finish();
+  const whole = new Uint8Array(before.length + appended.length);
+  whole.set(before);
+  whole.set(appended, before.length);
+  return asPackage(whole);
+}
+
 /** A package with outlines of models, by address, instead of those it may have. */
 export function withOutlines(
   applicationPackage: Uint8Array,

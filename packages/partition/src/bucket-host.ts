@@ -2,23 +2,25 @@
  * The buckets of one thread, with the core and the maintenance they share. Which thread has which buckets, and where
  * they are stored, is decided by who makes this.
  */
-import type { ApplicationReport, Engine, Merged, ModelAddresses, PackageBytes } from "@brooklet/core";
+import type { ApplicationReport, DeploymentFacts, Engine, Merged, ModelAddresses, PackageBytes } from "@brooklet/core";
 import { asPackage } from "@brooklet/core";
-import { Bucket, bucketOf, type SqlConnection, type StoredApplication } from "@brooklet/store";
+import { Bucket, bucketOf, hasPartitionBefore, type SqlConnection, type StoredApplication } from "@brooklet/store";
 import { searchBucket } from "./bucket-search.ts";
 import { applyToSelected, visitBucket } from "./bucket-visit.ts";
 import type { Gone } from "./cancellation.ts";
 import type { MassOperation, MassOutcome, SearchRequest, SearchStep, Visit, VisitPage, VisitStep } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
 import { closed, tellingOnce } from "./failure.ts";
-import { KEEP_REMOVES_SECONDS, SWEEP_MS } from "./limits.ts";
+import { KEEP_REMOVES_SECONDS, SWEEP_MS, UNSEEN_SECONDS } from "./limits.ts";
 import { Maintenance } from "./maintenance.ts";
 import { Partition } from "./partition.ts";
 
 /** An engine that can be given an application. */
 export interface DeployableEngine extends Engine {
   models(applicationPackage: PackageBytes): ModelAddresses;
-  deploy(applicationPackage: PackageBytes): ApplicationReport;
+  deploy(applicationPackage: PackageBytes, facts?: DeploymentFacts): ApplicationReport;
+  /** What has to be kept of the deployed application beside its package; nothing or empty: nothing. */
+  history?(): Uint8Array;
 }
 
 /** What a host needs. */
@@ -27,6 +29,8 @@ export interface BucketHostOptions {
   /** How many buckets there are in all; every key belongs to one of them. */
   readonly buckets: number;
   readonly openBucket: (bucket: number) => SqlConnection;
+  /** Which of them are this host's; all of them by default. */
+  readonly owns?: (bucket: number) => boolean;
   readonly application: StoredApplication | undefined;
   /** How long it is known that a document was removed; two weeks by default. */
   readonly keepRemovesSeconds?: number;
@@ -39,6 +43,7 @@ export class BucketHost {
   readonly #options: BucketHostOptions;
   readonly #maintenance: Maintenance;
   readonly #open = new Map<number, Bucket>();
+  readonly #unseen: UnseenBuckets;
   readonly #sweeping: ReturnType<typeof setInterval>;
   readonly #tell: (problem: unknown) => void;
   #application: number;
@@ -49,9 +54,10 @@ export class BucketHost {
     this.#options = options;
     this.#tell = tellingOnce(onProblem);
     this.#application = application?.number ?? 0;
-    if (application !== undefined) engine.deploy(asPackage(application.bytes));
     this.#maintenance = new Maintenance({ engine, keepRemovesSeconds, turn, onProblem });
-    this.#sweeping = setInterval(() => this.#maintenance.sweep(), SWEEP_MS);
+    this.#unseen = new UnseenBuckets(options.buckets, options.owns ?? (() => true));
+    if (application !== undefined) this.deploy(application);
+    this.#sweeping = setInterval(() => this.#sweep(), SWEEP_MS);
     // Maintenance alone keeps no process alive.
     this.#sweeping.unref();
   }
@@ -88,13 +94,33 @@ export class BucketHost {
   /** Activates an application that was validated and stored. */
   deploy(application: StoredApplication): ApplicationReport {
     if (this.#isClosed) throw closed();
+    // What was decided by the application before is committed before there is another.
+    for (const bucket of this.#open.values()) bucket.flush();
     const report = this.#options.engine.deploy(asPackage(application.bytes));
     this.#application = application.number;
+    this.#maintenance.stored = report.stored;
     for (const bucket of this.#open.values()) {
       bucket.application = application.number;
       this.#maintenance.deployed(bucket);
     }
+    this.#unseen.deployed(report.erasedFrom ?? 0);
     return report;
+  }
+
+  #sweep(): void {
+    this.#maintenance.sweep();
+    for (const number of this.#unseen.next()) {
+      if (this.#open.get(number)?.isOpen) continue;
+      try {
+        const connection = this.#options.openBucket(number);
+        const isOutdated = hasPartitionBefore(connection, this.#unseen.erasedFrom);
+        connection.close();
+        // From here on it is maintained.
+        if (isOutdated) void this.#bucketAt(number).store;
+      } catch (error) {
+        this.#options.onProblem(error);
+      }
+    }
   }
 
   /** Settles when no maintenance is queued or running. */
@@ -127,6 +153,29 @@ export class BucketHost {
       this.#maintenance.attend(bucket);
     }
     return bucket;
+  }
+}
+
+/** Buckets that were not looked into for documents that are gone, since that was needed. */
+class UnseenBuckets {
+  readonly #own: readonly number[];
+  #waiting: number[] = [];
+  /** Partitions that were last written with an earlier application may hold some. */
+  erasedFrom = 0;
+
+  constructor(buckets: number, owns: (bucket: number) => boolean) {
+    this.#own = Array.from({ length: buckets }, (_, number) => number).filter(owns);
+  }
+
+  /** Notes from which application on nothing is gone. */
+  deployed(erasedFrom: number): void {
+    if (erasedFrom > this.erasedFrom) this.#waiting = [...this.#own];
+    this.erasedFrom = erasedFrom;
+  }
+
+  /** Those to look into now: few at a time, all of them soon. */
+  next(): number[] {
+    return this.#waiting.splice(0, Math.ceil(this.#own.length / UNSEEN_SECONDS));
   }
 }
 

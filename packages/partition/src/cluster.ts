@@ -10,6 +10,7 @@ import type {
   GeneratorConfig,
   LanguageModelConfig,
   LaterOperation,
+  RefeedAction,
   SearchChainConfig,
 } from "@brooklet/core";
 
@@ -227,6 +228,8 @@ export interface DeployReport {
   /** The field generators of services.xml, each with the language model that it asks. */
   readonly generators?: readonly GeneratorConfig[];
   readonly warnings: readonly string[];
+  /** What has to be fed again after this change of the application. */
+  readonly refeed?: readonly RefeedAction[];
   readonly fingerprint: string;
 }
 

@@ -2,9 +2,19 @@
  * Validating and storing an application, before anything of it is active: a package that is refused, or a kill in
  * between, leaves the one before.
  */
-import { type ApplicationReport, asPackage, type PackageBytes, ServiceError, withOutlines } from "@brooklet/core";
+import {
+  type ApplicationReport,
+  asPackage,
+  type PackageBytes,
+  ServiceError,
+  type UnlessStored,
+  withHistory,
+  withOutlines,
+} from "@brooklet/core";
 import type { Storage, StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "./bucket-host.ts";
+import type { Visit, VisitPage, VisitStep } from "./cluster.ts";
+import { STORED_LOOK_MS, STORED_STEP_MS } from "./limits.ts";
 import type { ModelRunner } from "./modelling.ts";
 
 /** A package that was validated and stored, and what the core says about it. */
@@ -31,16 +41,76 @@ export async function completePackage(
   return outlines.length === 0 ? given : withOutlines(bytes, outlines);
 }
 
-/** Validates a package against what is deployed, in an engine of its own, and stores it. */
-export function prepareDeployment(bytes: PackageBytes, storage: Storage, validator: DeployableEngine): Deployment {
+/** Whether a stored document has a value of a field, or that cannot be told. */
+export type HasValue = (schema: string, field: string) => Promise<boolean>;
+
+/** What is stored, as far as it decides on deployments. */
+export interface StoredDocuments {
+  readonly buckets: number;
+  visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage>;
+}
+
+/**
+ * Validates a package against what is deployed, in an engine of its own, and stores it with what has to be remembered of
+ * earlier deployments.
+ */
+export async function prepareDeployment(
+  bytes: PackageBytes,
+  storage: Storage,
+  validator: DeployableEngine,
+  hasValue: HasValue,
+): Promise<Deployment> {
   const current = storage.readApplication();
   if (current !== undefined) validator.deploy(asPackage(current.bytes));
-  const report = validator.deploy(bytes);
-  if (current !== undefined && equal(current.bytes, bytes)) return { application: current, report };
-  const application = { number: (current?.number ?? 0) + 1, bytes: bytes.slice() };
+  const remembered = withHistory(bytes, validator.history?.() ?? NOTHING);
+  const number = (current?.number ?? 0) + 1;
+  const report = validator.deploy(bytes, { number, day: Math.floor(Date.now() / DAY_MS) });
+  if (current !== undefined && equal(current.bytes, remembered)) return { application: current, report };
+  const warnings = await demandUnset(report.unlessStored ?? [], hasValue);
+  const application = { number, bytes: withHistory(bytes, validator.history?.() ?? NOTHING).slice() };
   storage.storeApplication(application);
-  return { application, report };
+  return { application, report: { ...report, warnings: [...report.warnings, ...warnings] } };
 }
+
+/** Refuses changes of fields that stored documents have; what is said of the others. */
+async function demandUnset(changes: readonly UnlessStored[], hasValue: HasValue): Promise<string[]> {
+  const warnings: string[] = [];
+  for (const { schema, field, refusal, warning } of changes) {
+    if (await hasValue(schema, field)) {
+      const said = { code: "INVALID_APPLICATION_PACKAGE", status: 400, number: 17, message: refusal } as const;
+      throw new ServiceError({ ...said, outcome: "not_applied" });
+    }
+    warnings.push(warning);
+  }
+  return warnings;
+}
+
+/** Looks through everything that is stored, until a value is found or it took too long. */
+export async function hasStoredValue(stored: StoredDocuments, schema: string, field: string): Promise<boolean> {
+  const visit = {
+    types: [schema],
+    namespace: "",
+    selection: `not (${schema}.${field} == null)`,
+    fieldSet: "[id]",
+    tensorFormat: "",
+    format: "json",
+  } as const;
+  const endMs = performance.now() + STORED_LOOK_MS;
+  for (let bucket = 0; bucket < stored.buckets; bucket += 1) {
+    let from: VisitStep["from"] | undefined = { partition: 0, after: "" };
+    while (from !== undefined) {
+      if (performance.now() > endMs) return true;
+      const step: VisitStep = { bucket, from, documentsMax: 1, bytesMax: 1 };
+      const page: VisitPage = await stored.visit(visit, step, STORED_STEP_MS);
+      if (page.documents > 0 || page.damage !== undefined) return true;
+      from = page.next;
+    }
+  }
+  return false;
+}
+
+const NOTHING = new Uint8Array();
+const DAY_MS = 24 * 3_600_000;
 
 /** Why a second deployment at the same time is refused. */
 export function deploymentUnderWay(): ServiceError {

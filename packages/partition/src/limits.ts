@@ -60,6 +60,16 @@ export const VISIT_PARTITIONS = 64;
 /** Documents that an operation on many takes at a time: about one commit. */
 export const MASS_DOCUMENTS = 256;
 
+/** How long a deployment looks whether documents have a value of a field whose type changes; then they may have. */
+export const STORED_LOOK_MS = 30_000;
+/** Longest step of that through a bucket; within it requests are served in turns. */
+export const STORED_STEP_MS = 1_000;
+
+/** In so many seconds every bucket that was not opened is looked into for documents of schemas that were removed. */
+export const UNSEEN_SECONDS = 8;
+/** Segments of schemas that were removed that are deleted in one transaction. */
+export const ERASE_SEGMENTS = 64;
+
 /** Committed bytes after which the log is moved to the file. */
 export const LOG_BYTES: number = 8 << 20;
 /** A log with something in it is emptied after this time, so that removed bytes do not stay in it. */

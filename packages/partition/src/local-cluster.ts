@@ -18,7 +18,7 @@ import type {
   VisitPage,
   VisitStep,
 } from "./cluster.ts";
-import { completePackage, prepareDeployment } from "./deployment.ts";
+import { completePackage, hasStoredValue, prepareDeployment } from "./deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { serviceError } from "./failure.ts";
@@ -45,6 +45,7 @@ export class LocalCluster implements Cluster {
   readonly #models: ModelSurroundings;
   #report: ApplicationReport | undefined;
   #closing: Promise<void> | undefined;
+  #deploying: Promise<unknown> = Promise.resolve();
 
   constructor(options: LocalClusterOptions) {
     const { storage, makeEngine, keepRemovesSeconds, onProblem } = options;
@@ -138,12 +139,20 @@ export class LocalCluster implements Cluster {
     });
   }
 
-  async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
+  /** One after the other: each is validated against the one before. */
+  deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
+    const deployed = this.#deploying.then(() => this.#deploy(applicationPackage));
+    this.#deploying = deployed.catch(() => undefined);
+    return deployed;
+  }
+
+  async #deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
     const { storage, makeEngine, modelRunner } = this.#options;
     try {
       const validator = makeEngine();
       const complete = await completePackage(applicationPackage, modelRunner, validator);
-      const { application, report } = prepareDeployment(complete, storage, validator);
+      const hasValue = (schema: string, field: string): Promise<boolean> => hasStoredValue(this, schema, field);
+      const { application, report } = await prepareDeployment(complete, storage, validator, hasValue);
       this.#host.deploy(application);
       this.#report = report;
       return report;

@@ -60,6 +60,8 @@ interface Attention {
   settledMs: number;
   /** Next partition to compare with the deployed application; `undefined`: all are as it wants them. */
   applicationCursor: number | undefined;
+  /** Segments of schemas that were removed are being deleted, or were. */
+  erased: readonly string[] | undefined;
   checkpointMs: number;
   checkpointDue: boolean;
 }
@@ -143,6 +145,7 @@ export class Maintenance {
       try {
         this.#sweepTails(attention);
         this.#sweepUnsettled(attention);
+        this.#sweepErased(attention);
         this.#sweepApplication(attention);
         this.#sweepLog(attention);
       } catch (error) {
@@ -150,6 +153,9 @@ export class Maintenance {
       }
     }
   }
+
+  /** The schemas that segments may have; nothing: that is not known. All others are of documents that are gone. */
+  stored: readonly string[] | undefined;
 
   /** Settles when nothing is queued or running. */
   async idle(): Promise<void> {
@@ -170,6 +176,7 @@ export class Maintenance {
         settleCursor: 0,
         settledMs: performance.now(),
         applicationCursor: 0,
+        erased: undefined,
         checkpointMs: performance.now(),
         checkpointDue: false,
       };
@@ -257,7 +264,8 @@ export class Maintenance {
   ): void {
     const { bucket } = attention;
     const bytes = change.newSegments.flatMap(({ blocks }) => blocks).reduce((sum, block) => sum + block.length, 0);
-    bucket.change((it) => it.commit(key, change, wholly), bytes);
+    // What is only deleted has to leave the log as well.
+    bucket.change((it) => it.commit(key, change, wholly), Math.max(bytes, 1));
     this.#compacted(attention, key, { reason, startMs, change });
     if (bucket.logBytes >= limits.LOG_BYTES) this.#checkpoint(attention, false);
   }
@@ -337,8 +345,31 @@ export class Maintenance {
   #sweepApplication(attention: Attention): void {
     if (attention.applicationCursor === undefined) return;
     const page = attention.bucket.store.outdated(attention.applicationCursor, limits.SWEEP_PARTITIONS);
-    attention.applicationCursor = page.at(-1)?.number;
+    // Some may have been at work for the application before: it is over when none is left.
+    const isOver = page.length === 0 && attention.applicationCursor === 0;
+    attention.applicationCursor = isOver ? undefined : (page.at(-1)?.number ?? 0);
     for (const { key } of page) this.#schedule(attention, key);
+  }
+
+  /** Deletes the segments of schemas that were removed: many partitions at a time, and no compaction meanwhile. */
+  #sweepErased(attention: Attention): void {
+    const { bucket } = attention;
+    const { stored } = this;
+    if (stored === undefined || attention.erased === stored) return;
+    attention.erased = stored;
+    const erase = async (): Promise<void> => {
+      for (let from: number | undefined = 0; from !== undefined; ) {
+        // A later deployment begins anew.
+        if (this.#stopped || !bucket.isOpen || this.stored !== stored) return;
+        const begin: number = from;
+        from = bucket.change((store) => store.eraseOthers(stored, begin, limits.ERASE_SEGMENTS), 1);
+        await this.#options.turn();
+      }
+    };
+    this.alone(erase).catch((error: unknown) => {
+      attention.erased = undefined;
+      this.#options.onProblem(error);
+    });
   }
 
   #sweepLog(attention: Attention): void {

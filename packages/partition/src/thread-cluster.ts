@@ -25,7 +25,7 @@ import type {
   VisitPage,
   VisitStep,
 } from "./cluster.ts";
-import { completePackage, deploymentUnderWay, prepareDeployment } from "./deployment.ts";
+import { completePackage, deploymentUnderWay, hasStoredValue, prepareDeployment } from "./deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { closed, failedOutcome, serviceError, withCause } from "./failure.ts";
@@ -56,8 +56,12 @@ export interface BucketThread extends ThreadPort<ThreadCall, ThreadReply> {
 export interface ThreadClusterOptions extends ModelSurroundingsOptions {
   /** How many threads; the bucket `b` belongs to thread `b mod threads`. */
   readonly threads: number;
-  /** Starts a thread that runs `serveBuckets` with this application and this memory. */
-  readonly startThread: (application: StoredApplication | undefined, cancelled: SharedArrayBuffer) => BucketThread;
+  /** Starts a thread that runs `serveBuckets` with this application and this memory; its number. */
+  readonly startThread: (
+    application: StoredApplication | undefined,
+    cancelled: SharedArrayBuffer,
+    thread: number,
+  ) => BucketThread;
   /** Makes a core for validating packages, and for searches without a group. */
   readonly makeEngine: () => DeployableEngine;
   /** Told of every failure that no caller sees. */
@@ -85,11 +89,11 @@ export class ThreadCluster implements Cluster {
     this.#models = new ModelSurroundings(options, this.#engine, () => this.#report);
     const application = storage.readApplication();
     if (application !== undefined) this.#report = this.#engine.deploy(asPackage(application.bytes));
-    const start = (cancelled: SharedArrayBuffer): BucketThread => startThread(storage.readApplication(), cancelled);
-    this.#threads = Array.from(
-      { length: Math.min(threads, storage.buckets) },
-      () => new Correspondent(start, onProblem),
-    );
+    this.#threads = Array.from({ length: Math.min(threads, storage.buckets) }, (_, thread) => {
+      const start = (cancelled: SharedArrayBuffer): BucketThread =>
+        startThread(storage.readApplication(), cancelled, thread);
+      return new Correspondent(start, onProblem);
+    });
     this.#expiry = new Expiry({
       buckets: storage.buckets,
       report: () => this.#report,
@@ -195,7 +199,8 @@ export class ThreadCluster implements Cluster {
       const { storage, makeEngine, modelRunner } = this.#options;
       const validator = makeEngine();
       const complete = await completePackage(applicationPackage, modelRunner, validator);
-      const { application, report } = prepareDeployment(complete, storage, validator);
+      const hasValue = (schema: string, field: string): Promise<boolean> => hasStoredValue(this, schema, field);
+      const { application, report } = await prepareDeployment(complete, storage, validator, hasValue);
       this.#engine.deploy(asPackage(application.bytes));
       this.#report = report;
       const calls = this.#threads.map((thread) => thread.call("deploy", () => application, undefined, PATIENT_MS));

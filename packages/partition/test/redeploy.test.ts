@@ -128,6 +128,145 @@ test("what is incompatible is refused with the reason, and the running applicati
   expect(await getNote(again, "alice", "n5")).toMatch(/^200 .*Red note 5"/);
 });
 
+/** A schema with one field `f` of this type; `struct s` has a member `a` of the other. */
+function typed(type: string, member = "string"): string {
+  return `schema note { document note { struct s { field a type ${member} {} field b type string {} } field f type ${type} { indexing: summary } field title ${TEXT} } }`;
+}
+
+/** Many deployments, each in a core of its own. */
+const LONG = { timeout: 60_000 };
+/** Types and a value of each: none can be read as another. */
+const TYPES: readonly (readonly [type: string, value: unknown])[] = [
+  ["string", "12"],
+  ["int", 12],
+  ["long", 12],
+  ["double", 1.5],
+  ["bool", true],
+  ["array<string>", ["12"]],
+  ["array<int>", [12]],
+  ["weightedset<string>", { "12": 3 }],
+  ["map<string, int>", { "12": 12 }],
+  ["position", { lat: 1.5, lng: 2.5 }],
+  ["tensor<float>(x[2])", { type: "tensor<float>(x[2])", values: [1, 2] }],
+  ["tensor<float>(x[3])", { type: "tensor<float>(x[3])", values: [1, 2, 3] }],
+  ["tensor<float>(k{},x[2])", { type: "tensor<float>(k{},x[2])", blocks: { a: [1, 2] } }],
+];
+
+function overrides(...ids: readonly string[]): Record<string, string> {
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+  const allowed = ids.map((id) => `<allow until="${tomorrow}">${id}</allow>`).join("");
+  return { "validation-overrides.xml": `<validation-overrides>${allowed}</validation-overrides>` };
+}
+
+async function fieldOf(cluster: Opened["cluster"], name: string): Promise<unknown> {
+  const [status, body] = (await getNote(cluster, "alice", name)).split(/ (.*)/s);
+  expect(status).toBe("200");
+  const got = (JSON.parse(body ?? "") as { fields: Record<string, unknown> }).fields["f"];
+  const { hits } = await searchNotes(cluster, "alice", `select * from note where title contains "${name}"`);
+  expect(hits.map(({ fields }) => fields["documentid"])).toEqual([`id:test:note:g=alice:${name}`]);
+  expect(hits[0]?.fields["f"] !== undefined).toBe(got !== undefined);
+  return got;
+}
+
+test("values of another type read as unset, wherever they stand, and come back with their type", LONG, async () => {
+  for (const [at, [type, value]] of TYPES.entries()) {
+    const [other, otherValue] = TYPES[(at + 1) % TYPES.length] ?? TYPES[0] ?? ["", ""];
+    const path = join(folder(), "data");
+    const { cluster, problems } = openCore(path);
+    const deploy = (text: string, files = {}): ReturnType<typeof cluster.deploy> =>
+      cluster.deploy(packageOf({ note: text }, files));
+    await deploy(typed(type));
+    await putNote(cluster, "alice", "folded", { title: "folded", f: value });
+    await cluster.maintain("g:alice");
+    await putNote(cluster, "alice", "recent", { title: "recent", f: value });
+    await expect(deploy(typed(other))).rejects.toThrow(
+      /^field-type-change: Field 'f' of schema 'note' changed: data type: .*Stored documents have values of the old type/,
+    );
+    const report = await deploy(typed(other), overrides("field-type-change"));
+    expect(report.refeed?.[0]).toMatchObject({ name: "field-type-change", documentType: "note", clusterName: "all" });
+    expect([await fieldOf(cluster, "folded"), await fieldOf(cluster, "recent")]).toEqual([undefined, undefined]);
+    await putNote(cluster, "alice", "new", { title: "new", f: otherValue });
+    const shown = await fieldOf(cluster, "new");
+    expect(shown).toBeDefined();
+    await cluster.maintain("g:alice");
+    await cluster.close();
+
+    const { cluster: again } = openCore(path);
+    expect([await fieldOf(again, "folded"), await fieldOf(again, "recent")]).toEqual([undefined, undefined]);
+    expect(await fieldOf(again, "new")).toEqual(shown);
+    await again.deploy(packageOf({ note: typed(type) }, overrides("field-type-change")));
+    expect(await fieldOf(again, "folded")).toBeDefined();
+    expect(await fieldOf(again, "recent")).toEqual(await fieldOf(again, "folded"));
+    expect(await fieldOf(again, "new")).toBeUndefined();
+    expect(problems).toEqual([]);
+  }
+});
+
+test(
+  "a field that comes back with another type, and members of structs, do not show what was there",
+  LONG,
+  async () => {
+    const { cluster } = openCore(join(folder(), "data"));
+    const deploy = (text: string, files = {}): ReturnType<typeof cluster.deploy> =>
+      cluster.deploy(packageOf({ note: text }, files));
+    await deploy(note({ title: TEXT, size: NUMBER }));
+    for (const [name, size] of Object.entries({ folded: 1, recent: 2 })) {
+      await putNote(cluster, "alice", name, { title: name, size });
+      if (name === "folded") await cluster.maintain("g:alice");
+    }
+    await deploy(note({ title: TEXT }));
+    await deploy(note({ title: TEXT, size: EXACT }));
+    expect((await searchNotes(cluster, "alice", 'select * from note where size contains "1"')).total).toBe(0);
+    const { hits } = await searchNotes(cluster, "alice", "select * from note where true order by size");
+    expect(hits.map(({ fields }) => [fields["title"], fields["size"]])).toEqual([
+      ["folded", undefined],
+      ["recent", undefined],
+    ]);
+    expect(await getNote(cluster, "alice", "folded")).not.toContain("size");
+
+    await deploy(typed("array<s>"));
+    await putNote(cluster, "alice", "folded", { title: "folded", f: [{ a: "x", b: "y" }] });
+    await cluster.maintain("g:alice");
+    await putNote(cluster, "alice", "recent", { title: "recent", f: [{ a: "x", b: "y" }] });
+    await expect(deploy(typed("array<s>", "int"))).rejects.toThrow(/field-type-change: Field 'f'/);
+    await deploy(typed("array<s>", "int"), overrides("field-type-change"));
+    for (const name of ["folded", "recent"]) expect(await fieldOf(cluster, name)).toEqual([{ b: "y" }]);
+  },
+);
+
+test("the type of a field that no document has changes with a warning", LONG, async () => {
+  const { cluster } = await filled(join(folder(), "data"));
+  const changed = (type: string): Promise<Awaited<ReturnType<typeof cluster.deploy>>> =>
+    cluster.deploy(packageOf({ note: note({ ...FIRST, f: `type ${type} { indexing: summary }` }) }));
+  await changed("string");
+  for (const [at, [type]] of TYPES.entries()) {
+    const report = await changed(type);
+    if (at > 0)
+      expect(report.warnings).toContainEqual(expect.stringMatching(/Field 'f'.* no stored document has a value/));
+  }
+  for (const [at, [type, value]] of TYPES.entries()) {
+    await changed(type);
+    await putNote(cluster, "alice", "n599", { title: "Red", f: value });
+    const [other] = TYPES[(at + 1) % TYPES.length] ?? [""];
+    await expect(changed(other)).rejects.toThrow(/field-type-change/);
+    await putNote(cluster, "alice", "n599", { title: "Red" });
+  }
+});
+
+test("an override whose last day is over allows nothing, one for years is refused", async () => {
+  const { cluster } = await filled(join(folder(), "data"));
+  const until = (days: number): Record<string, string> => {
+    const day = new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
+    const text = `<validation-overrides><allow until="${day}">field-type-change</allow></validation-overrides>`;
+    return { "validation-overrides.xml": text };
+  };
+  const changed = packageOf({ note: note({ ...FIRST, title: NUMBER }) }, until(-1));
+  await expect(cluster.deploy(changed)).rejects.toThrow(/^field-type-change: Field 'title'/);
+  const forYears = packageOf({ note: note({ ...FIRST, title: NUMBER }) }, until(1_000));
+  await expect(cluster.deploy(forYears)).rejects.toThrow(/too far in the future: Max 30 days is allowed/);
+  await cluster.deploy(packageOf({ note: note({ ...FIRST, title: NUMBER }) }, until(0)));
+});
+
 test("a schema is removed only where validation-overrides.xml allows it", async () => {
   const { cluster } = await filled(join(folder(), "data"));
   const letter = { letter: "schema letter { document letter { field text type string { indexing: summary } } }" };

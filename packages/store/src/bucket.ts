@@ -168,9 +168,14 @@ export class Bucket {
     this.#logBytes = 0;
   }
 
+  /** Commits what is queued. */
+  flush(): void {
+    while (this.#queue.length > 0) this.#commit();
+  }
+
   /** Commits what is queued and closes the database. */
   close(): void {
-    while (this.#queue.length > 0) this.#commit();
+    this.flush();
     this.#closed = true;
     this.#letGo();
   }

@@ -4,6 +4,7 @@ export { bucketOf } from "./bucket-of.ts";
 export { type BetterSqlite3, betterSqlite3 } from "./drivers/better-sqlite3.ts";
 export { type NodeSqlite, nodeSqlite } from "./drivers/node-sqlite.ts";
 export {
+  hasPartitionBefore,
   type PartitionState,
   PartitionStore,
   type PartitionStoreOptions,

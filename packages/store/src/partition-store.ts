@@ -257,6 +257,26 @@ export class PartitionStore {
     );
   }
 
+  /**
+   * Deletes segments of other schemas than these, from segment `from` on and as many at most. Where to go on; nothing: there
+   * are no more.
+   */
+  eraseOthers(schemas: readonly string[], from: number, limit: number): number | undefined {
+    const others =
+      "SELECT number, partition FROM segment WHERE number >= ? AND schema NOT IN (SELECT value FROM json_each(?)) ORDER BY number LIMIT ?";
+    const found = this.#sql.all<{ number: number; partition: number }>(others, from, JSON.stringify(schemas), limit);
+    const last = found.at(-1);
+    if (last === undefined) return undefined;
+    this.#sql.transaction(() => {
+      for (const { number, partition } of found) this.#removeSegment(partition, number);
+      // Their numbers are never used again.
+      this.#setAbout("next_segment", this.#nextSegment);
+    });
+    const partitions = new Set(found.map(({ partition }) => partition));
+    for (const { key, number } of [...this.#states.values()]) if (partitions.has(number)) this.#states.delete(key);
+    return last.number + 1;
+  }
+
   /** Moves committed pages from the log to the file; `truncate` leaves nothing in the log (erasure). */
   checkpoint(truncate: boolean): void {
     this.#sql.run(`PRAGMA wal_checkpoint(${truncate ? "TRUNCATE" : "PASSIVE"})`);
@@ -344,6 +364,11 @@ export class PartitionStore {
   #maximum(statement: string): number {
     return this.#sql.all<{ last: number | null }>(statement)[0]?.last ?? 0;
   }
+}
+
+/** Whether a bucket has partitions that were last written with an earlier application than this. */
+export function hasPartitionBefore(sql: Sql, application: number): boolean {
+  return sql.all("SELECT 1 FROM partition WHERE application < ? LIMIT 1", application).length > 0;
 }
 
 function nothing(key: string): MutableState {

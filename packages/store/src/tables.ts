@@ -8,9 +8,9 @@ import { StoreError } from "./store-error.ts";
 /**
  * Version of what a bucket holds; `PRAGMA user_version` of every bucket. 2 is 1 with operations and segments that say
  * when their documents were written; 3 has segments that say how long their documents are, 4 such that say where words
- * stand. What 1 to 3 wrote is read as it is.
+ * stand; in 5 the schemas of operations and segments have lives. What 1 to 4 wrote is read as it is.
  */
-export const FORMAT_VERSION = 4;
+export const FORMAT_VERSION = 5;
 /** The oldest version that is read; a bucket of it becomes one of `FORMAT_VERSION` when it is opened. */
 export const OLDEST_VERSION = 1;
 

@@ -1,5 +1,6 @@
 //! Renders values, for `/document/v1` and query results alike, as JSON or CBOR.
 use super::{JsonWriter, encode_base64};
+use crate::settle::is_unread;
 use crate::{Value, ValueWriter};
 
 mod tensor;
@@ -56,7 +57,7 @@ impl Render {
 /// Writes the object of a document's fields, or of a struct's members.
 pub fn render_fields(fields: &[(String, Value)], render: &Render, out: &mut dyn ValueWriter) {
     out.begin_object();
-    for (name, value) in fields.iter().filter(|(_, value)| !render.hides(value)) {
+    for (name, value) in fields.iter().filter(|(name, value)| !is_unread(name) && !render.hides(value)) {
         out.key(name);
         render_value(value, render, out);
     }

@@ -48,7 +48,7 @@ fn deployed() -> Deployed {
 }
 
 fn view(deployed: &Deployed, documents: &[Document]) -> View {
-    let mut builder = SegmentBuilder::new("t", &deployed.schemas[0].columns);
+    let mut builder = SegmentBuilder::new("t", &deployed.schemas[0].stored.columns);
     documents.iter().for_each(|document| builder.add(document, 0));
     let built = builder.finish();
     let memory = built.payloads.iter().map(|payload| Block::copy_of(payload)).collect();

@@ -8,7 +8,7 @@ import type { BucketThreadData } from "./threads.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("bucket-thread.js is the script of a worker thread");
-const { directory, buckets, cacheBytes, sealKey, application, cancelled, keepRemovesSeconds } =
+const { directory, buckets, cacheBytes, sealKey, application, cancelled, thread, threads, keepRemovesSeconds } =
   workerData as BucketThreadData;
 
 serveBuckets({
@@ -23,6 +23,7 @@ serveBuckets({
     new BucketHost({
       engine: new Core({ instantiate, cacheBytes, sealKey, onTrap: onProblem }),
       buckets,
+      owns: (bucket) => bucket % threads === thread,
       openBucket: (bucket) => openBucket(directory, { bucket, buckets }, openDatabase),
       application,
       ...(keepRemovesSeconds !== undefined && { keepRemovesSeconds }),

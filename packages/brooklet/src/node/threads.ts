@@ -43,6 +43,9 @@ export interface BucketThreadData {
   readonly application: StoredApplication | undefined;
   /** Where the thread is told of calls that nobody waits for any more. */
   readonly cancelled: SharedArrayBuffer;
+  /** Its number, and of how many: its buckets are those whose number leaves this remainder. */
+  readonly thread: number;
+  readonly threads: number;
   readonly keepRemovesSeconds?: number;
 }
 
@@ -75,8 +78,8 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
       sealKey: sealKeyOf(storage),
       ...removes,
     };
-    const startThread: ThreadClusterOptions["startThread"] = (application, cancelled) =>
-      startBucketThread({ ...data, application, cancelled });
+    const startThread: ThreadClusterOptions["startThread"] = (application, cancelled, thread) =>
+      startBucketThread({ ...data, application, cancelled, thread, threads });
     const makeEngine = coreOf(storage, VALIDATOR_CACHE_BYTES, onProblem);
     return new ThreadCluster({ storage, threads, startThread, makeEngine, ...given });
   } catch (error) {

@@ -2,6 +2,7 @@
  * The deploy interface as the `vespa` command and pyvespa use it: a zip of `services.xml` and `schemas/`, in one step
  * or in three, and the questions they ask about it. There is one tenant and one application, both named `default`.
  */
+import type { DeployReport } from "@brooklet/partition";
 import type { DeployAnswer, DeployLogEntry, ServiceConvergence } from "@brooklet/wire";
 import { ServiceError } from "@brooklet/wire";
 import type { Call, Reply } from "../call.ts";
@@ -103,7 +104,7 @@ async function prepareAndActivate(request: DeployRequest): Promise<Reply> {
     "session-id": String(session),
     url: `${request.tenantUrl}/${APPLICATION}`,
     message: `Session ${session} for tenant 'default' prepared and activated.`,
-    configChangeActions: { restart: [], refeed: [], reindex: [] },
+    configChangeActions: { restart: [], refeed: refeedOf(report), reindex: [] },
   };
   return jsonReply(200, answer);
 }
@@ -143,6 +144,11 @@ async function activateSession(request: DeployRequest, session: number): Promise
     url: `${request.tenantUrl}/${APPLICATION}`,
     message: `Session ${session} for tenant 'default' activated.`,
   });
+}
+
+/** What has to be fed again, as the reference tells it. */
+function refeedOf({ refeed = [] }: DeployReport): readonly unknown[] {
+  return refeed.map((action) => ({ ...action, services: [] }));
 }
 
 function logOf(warnings: readonly string[]): DeployLogEntry[] {

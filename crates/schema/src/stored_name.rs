@@ -1,0 +1,53 @@
+//! The names that schemas have where documents are stored: in operations and in segments.
+use std::borrow::Cow;
+
+use crate::application::Application;
+use crate::schema::Schema;
+
+/// The schema of segments of removed documents, of their ids and when each was removed, where the schemas of the documents
+/// have no lives (`note`). Those of a schema that has one have segments of their own ([`removed_of`]).
+pub const REMOVED: &str = "";
+/// What stands before the stored name of a schema in that of the segments of its removed documents.
+const REMOVED_MARK: char = '-';
+/// What stands between the name of a schema and its life.
+const LIFE_MARK: char = '@';
+
+/// The schema of the segments of removed documents of the schema stored under this name: where that has a life (`note@7`),
+/// they go with it.
+#[must_use]
+pub fn removed_of(schema: &str) -> String {
+    if schema.contains(LIFE_MARK) { format!("{REMOVED_MARK}{schema}") } else { REMOVED.to_owned() }
+}
+
+/// Whether segments of this schema are of removed documents.
+#[must_use]
+pub fn is_of_removed(schema: &str) -> bool {
+    schema == REMOVED || schema.starts_with(REMOVED_MARK)
+}
+
+impl Schema {
+    /// The name that operations and segments of its documents have: with the life, so that those of an earlier one are
+    /// never taken for its own.
+    #[must_use]
+    pub fn stored_as(&self) -> Cow<'_, str> {
+        if self.life == 0 {
+            Cow::Borrowed(&self.name)
+        } else {
+            Cow::Owned(format!("{}{LIFE_MARK}{}", self.name, self.life))
+        }
+    }
+}
+
+impl Application {
+    /// The names that segments have: of all schemas, and of what is left of their removed documents. What an earlier
+    /// release wrote of removed ones stays until it is old enough.
+    #[must_use]
+    pub fn stored_names(&self) -> Vec<String> {
+        let schemas = self.schemas.iter().map(|schema| schema.stored_as().into_owned());
+        let mut names: Vec<String> = schemas.flat_map(|name| [removed_of(&name), name]).collect();
+        names.push(REMOVED.to_owned());
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}

@@ -1,0 +1,56 @@
+//! A schema as its documents are stored: the name its segments have, their columns, and which values are read.
+use std::collections::HashMap;
+
+use brooklet_document::settle::settle_fields;
+use brooklet_document::{DataType, Value};
+use brooklet_schema::{Schema, is_of_removed};
+
+use crate::layout::{ColumnSpec, columns, fingerprint, removed_columns};
+
+/// What segments are written by.
+#[derive(Clone, Debug)]
+pub struct StoredSchema {
+    /// The name that its operations and segments have.
+    pub name: String,
+    /// The columns of its segments.
+    pub columns: Vec<ColumnSpec>,
+    /// A segment with another is rewritten before it is searched.
+    pub fingerprint: u64,
+    types: HashMap<String, DataType>,
+}
+
+impl StoredSchema {
+    /// That of a schema.
+    #[must_use]
+    pub fn of(schema: &Schema) -> StoredSchema {
+        let columns = columns(schema);
+        let fingerprint = match schema.retyped {
+            0 => fingerprint(&columns),
+            // Values that were read may not be any more, whatever the columns are.
+            retyped => brooklet_kernel::checksum(u64::from(retyped), &fingerprint(&columns).to_le_bytes()),
+        };
+        let types = schema.fields.iter().map(|field| (field.name.clone(), field.data_type.clone())).collect();
+        StoredSchema { name: schema.stored_as().into_owned(), columns, fingerprint, types }
+    }
+
+    /// That of removed documents, by the name their segments have ([`crate::removed_of`]).
+    #[must_use]
+    pub fn of_removed(name: &str) -> StoredSchema {
+        StoredSchema::of_columns(name, removed_columns())
+    }
+
+    /// Some columns, under a name.
+    #[must_use]
+    pub fn of_columns(name: &str, columns: Vec<ColumnSpec>) -> StoredSchema {
+        let fingerprint = fingerprint(&columns);
+        StoredSchema { name: name.to_owned(), columns, fingerprint, types: HashMap::new() }
+    }
+
+    /// Gives the values of a document the names under which they are read, or not: some may have been written for another
+    /// type of their field.
+    pub fn settle(&self, fields: &mut Vec<(String, Value)>) {
+        if !is_of_removed(&self.name) {
+            settle_fields(fields, &|name| self.types.get(name));
+        }
+    }
+}
