@@ -157,6 +157,9 @@ async function get(options: McpOptions, id: string, signal: AbortSignal): Promis
   const given = givenId({ namespace, type: schema, group }, id);
   // Some ways to send a request take these for steps in the path.
   if (given === "." || given === "..") return { found: false, fields: {} };
+  for (const name of [namespace, group]) {
+    if (name === "." || name === "..") throw new Error(`documents of '${name}' cannot be asked for by their path`);
+  }
   const [first, second, third, last] = [namespace, schema, group, given].map(encodeURIComponent);
   const target = `/document/v1/${first}/${second}/group/${third}/${last}`;
   try {

@@ -202,7 +202,7 @@ export function pathSegment(text: string, keepsDotSegments: boolean): string {
   if (text === "." || text === "..") {
     if (keepsDotSegments) return text.replaceAll(".", "%2E");
     throw invalidArgument(
-      `the id '${text}' cannot be sent with this fetch, which would take it for a step in the path: import { connect } from 'brooklet', or give a fetch with keepsDotSegments`,
+      `'${text}' cannot be sent with this fetch, which would take it for a step in the path: import { connect } from 'brooklet', or give a fetch with keepsDotSegments`,
     );
   }
   try {

@@ -1,6 +1,6 @@
 /** A group: one user's documents. Everything asked of it stays inside it, because nothing else can be expressed. */
 import type { ChatEndpoint, Retrieved } from "@brooklet/answers";
-import type { DocumentFound, SearchResult as WireResult } from "@brooklet/wire";
+import { type DocumentFound, documentNameProblem, type SearchResult as WireResult } from "@brooklet/wire";
 import { Answer, type AskOptions, answerParts } from "./answer.ts";
 import { BULK_CONCURRENCY, type BulkOperation, BulkSender, takesFeeds } from "./bulk-feed.ts";
 import { decodeMembers } from "./codec.ts";
@@ -80,9 +80,9 @@ export class Group {
 
   /** @internal Groups are made by `client.group`. */
   constructor(name: string, options: ExchangeOptions, model?: ChatEndpoint) {
-    if (name === "" || name === "." || name === ".." || /[:,/\\\0]/.test(name)) {
-      const reason = name === "" ? "it is empty" : "it may not be '.' or '..' or contain any of : , / \\";
-      throw invalidArgument(`${JSON.stringify(name)} cannot be the name of a group: ${reason}`);
+    const problem = documentNameProblem("group", name);
+    if (problem !== undefined) {
+      throw invalidArgument(`${JSON.stringify(name)} cannot be the name of a group: ${problem}`);
     }
     this.name = name;
     this.#exchange = options;
@@ -340,8 +340,10 @@ export class Group {
   #path(schema: AnySchema, id: string): string {
     const given = givenId(this.#set(schema), id);
     const { keepsDotSegments } = this.#exchange;
-    const [namespace, type, group] = [schema.namespace, schema.name, this.name].map((name) => pathSegment(name, false));
-    return `/document/v1/${namespace}/${type}/group/${group}/${pathSegment(given, keepsDotSegments)}`;
+    const [namespace, type, group, local] = [schema.namespace, schema.name, this.name, given].map((name) =>
+      pathSegment(name, keepsDotSegments),
+    );
+    return `/document/v1/${namespace}/${type}/group/${group}/${local}`;
   }
 
   #send(request: ExchangeRequest): ReturnType<typeof exchange> {

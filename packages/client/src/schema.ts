@@ -1,5 +1,6 @@
 /** A schema: fields, how they are ranked, and everything that follows from them. */
 
+import { documentNameProblem } from "@brooklet/wire";
 import type * as z from "zod/v4";
 import type { AnalysisOptions } from "./analysis.ts";
 import { type Codec, objectCodec } from "./codec.ts";
@@ -88,7 +89,7 @@ export function schema<
   options: SchemaOptions<Fields, Profiles> = {},
 ): Schema<Name, Fields, keyof Profiles & string, Profiles> {
   refuseUnknown("a schema", options, OPTIONS);
-  checkNames(name, fields, options.namespace);
+  checkNames(name, fields);
   checkSources(name, fields);
   const own: ProfileMap = options.profiles ?? {};
   const profiles = profilesOf(fields, own, options);
@@ -101,7 +102,7 @@ export function schema<
   ]);
   return {
     name,
-    namespace: options.namespace ?? name,
+    namespace: checkedNamespace(options.namespace ?? name),
     fields,
     zod: codec.zod as z.ZodType<DocumentInputOf<Fields>>,
     codec,
@@ -123,11 +124,14 @@ const OPTIONS = Object.keys({
   segmentation: true,
 } satisfies Readonly<Record<keyof SchemaOptions<FieldMap, ProfileMap>, true>>);
 
-function checkNames(name: string, fields: FieldMap, namespace: string | undefined): void {
-  if (namespace === "" || namespace?.includes(":") === true)
-    throw invalidArgument(
-      `'${namespace}' cannot be the namespace of schema ${name}: it may not be empty or have a ':'`,
-    );
+/** The namespace of a schema's documents. */
+function checkedNamespace(namespace: string): string {
+  const problem = documentNameProblem("namespace", namespace);
+  if (problem === undefined) return namespace;
+  throw invalidArgument(`${JSON.stringify(namespace)} cannot be a namespace: ${problem}`);
+}
+
+function checkNames(name: string, fields: FieldMap): void {
   if (!IDENTIFIER.test(name))
     throw invalidArgument(`'${name}' cannot be the name of a schema: use letters, digits and '_'`);
   for (const [field, made] of Object.entries(fields)) {

@@ -157,7 +157,9 @@ async function* pages(
   signal: AbortSignal | undefined,
   body?: string,
 ): AsyncGenerator<VisitAnswer, void, undefined> {
-  const [namespace, type, name] = [schema.namespace, schema.name, group].map((part) => pathSegment(part, false));
+  const [namespace, type, name] = [schema.namespace, schema.name, group].map((part) =>
+    pathSegment(part, exchangeOptions.keepsDotSegments),
+  );
   const path = `/document/v1/${namespace}/${type}/group/${name}`;
   let continuation: string | undefined;
   do {

@@ -131,7 +131,7 @@ describe("documents", () => {
   test("called by dots travel only where dots are kept", async () => {
     const server = fakeServer(() => [200, {}]);
     await expect(client(server).group("alice").remove(note, "..")).rejects.toThrow(
-      "the id '..' cannot be sent with this fetch",
+      "'..' cannot be sent with this fetch",
     );
     await connect({ url, fetch: server.fetch, keepsDotSegments: true }).group("a.b").remove(note, "..");
     await client(server).group("alice").remove(note, "..x");
@@ -141,8 +141,30 @@ describe("documents", () => {
     ]);
   });
 
-  test.each(["", ".", "..", "a:b", "a,b", "a/b", "a\\b", "\0"])("%j cannot be a group", (name) => {
+  test.each(["", "a:b", "a,b", "\0", "\ud800"])("%j cannot be a group", (name) => {
     expect(() => client(fakeServer(() => [200, {}])).group(name)).toThrow("cannot be the name of a group");
+  });
+
+  test.each([
+    ["a/b", "a%2Fb"],
+    ["a\\b", "a%5Cb"],
+    ["../u2", "..%2Fu2"],
+    ["%2F", "%252F"],
+  ])("of group %j have it in one segment of their path", async (name, segment) => {
+    const server = fakeServer(() => [200, { documents: [] }]);
+    const group = client(server).group(name);
+    await group.remove(note, "1");
+    await group.removeWhere(note, "true");
+    const paths = server.asked.map((it) => it.url.slice(url.length).split("?", 1)[0]);
+    const set = `/document/v1/note/note/group/${segment}`;
+    expect(paths).toEqual([`${set}/1`, set]);
+  });
+
+  test("of a group called by dots travel only where dots are kept", async () => {
+    const server = fakeServer(() => [200, {}]);
+    await expect(client(server).group("..").remove(note, "1")).rejects.toThrow("cannot be sent with this fetch");
+    await connect({ url, fetch: server.fetch, keepsDotSegments: true }).group("..").remove(note, "1");
+    expect(server.asked.map((it) => it.url)).toEqual([`${url}/document/v1/note/note/group/%2E%2E/1`]);
   });
 
   test.each(["", "\ud800"])("%j cannot be an id", async (id) => {

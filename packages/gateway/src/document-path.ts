@@ -1,9 +1,9 @@
 /**
- * What a path below `/document/v1` means: a document, a set of documents, or nothing. Before the local part of the id
- * every segment is one plain name; inside the local part everything is data.
+ * What a path below `/document/v1` means: a document, a set of documents, or nothing. It was split on `/` once; before the
+ * local part of the id every segment is one name, and inside the local part everything is data.
  */
 import type { PartitionKey } from "@brooklet/partition";
-import { ServiceError } from "@brooklet/wire";
+import { type DocumentNamePart, documentNameProblem, illegalCodePoint, ServiceError } from "@brooklet/wire";
 import { echo } from "./echo.ts";
 import { decodeForm, pathSegments } from "./target.ts";
 
@@ -38,7 +38,7 @@ export function parseDocumentPath(raw: string): DocumentPath | undefined {
   if (kind === "docid") return assemble(names, undefined, segments.slice(5));
   if (rawGroup === undefined) return undefined;
   const local = segments.slice(6);
-  if (kind === "group") return assemble(names, groupOf(decodeForm(rawGroup)), local);
+  if (kind === "group") return assemble(names, groupOf(rawGroup), local);
   if (kind !== "number") return undefined;
   return assemble(names, numberOf(decodeForm(rawGroup), local.length > 0), local);
 }
@@ -49,8 +49,8 @@ function assemble(
   rawLocal: readonly string[],
 ): DocumentPath {
   const { raw } = names;
-  const namespace = plainName(decodeForm(names.namespace), "namespace", /[:]/);
-  const type = plainName(decodeForm(names.type), "document type", /[:]/);
+  const namespace = nameOf(names.namespace, "namespace");
+  const type = nameOf(names.type, "document type");
   const place = group === undefined ? { raw, namespace, type } : { raw, namespace, type, group };
   if (rawLocal.length === 0) return place;
   const local = rawLocal.length === 1 ? decodeForm(rawLocal[0] ?? "") : rawLocal.map(decodeForm).join("/");
@@ -59,31 +59,27 @@ function assemble(
 }
 
 /**
- * A name that decides where a document belongs. Whatever could be read as another path, or as another part of the
- * document id (`:` and, in a group, `,`), is refused: `…/group/u1:x` must not become group `u1`.
+ * A name that decides where a document belongs: one segment, decoded once, in which `/` and `\` are letters. What would be
+ * another part of the document id is refused, as `u1:x` must not become group `u1`; and so is a bare `.` or `..`, which
+ * somebody before us may have taken, or may take, for a step in the path. Who means such a name encodes its dots.
  */
-function plainName(name: string, what: string, separators: RegExp): string {
-  if (
-    name === "" ||
-    name === "." ||
-    name === ".." ||
-    /[\\/]/.test(name) ||
-    name.includes("\0") ||
-    separators.test(name)
-  ) {
-    const reason = name === "" ? "it is empty" : "it may not be '.' or '..' or contain '/', '\\', ':' or a zero byte";
-    throw new ServiceError("BAD_REQUEST", `Illegal ${what} '${echo(name)}' in the path: ${reason}`);
-  }
-  return name;
+function nameOf(segment: string, part: DocumentNamePart): string {
+  const name = decodeForm(segment);
+  const isStep = segment === "." || segment === "..";
+  const problem = isStep
+    ? "it could be a step in the path, unless its dots are encoded"
+    : documentNameProblem(part, name);
+  if (problem === undefined) return name;
+  throw new ServiceError("BAD_REQUEST", `Illegal ${part} '${echo(name)}' in the path: ${problem}`);
 }
 
-function groupOf(name: string): PathGroup {
-  const illegal = illegalCodePoint(name);
+function groupOf(segment: string): PathGroup {
+  const illegal = illegalCodePoint(decodeForm(segment));
   if (illegal !== undefined) {
     const hexadecimal = illegal.toString(16).toUpperCase().padStart(4, "0");
     throw new ServiceError("BAD_REQUEST", `Illegal code point U${hexadecimal} in group`);
   }
-  const group = plainName(name, "group", /[:,]/);
+  const group = nameOf(segment, "group");
   return { partition: `g:${group}`, idPart: `g=${group}` };
 }
 
@@ -100,22 +96,6 @@ function numberOf(text: string, isDocument: boolean): PathGroup {
 
 function notANumber(text: string, reason: string): ServiceError {
   return new ServiceError("BAD_REQUEST", `Failed parsing '${echo(text)}': ${reason}`);
-}
-
-/** Code points that no text of Vespa may contain: controls but TAB, LF and CR, and the noncharacters. */
-const ILLEGAL = new RegExp(
-  `[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\ud800-\\udfff\\ufdd0-\\ufddf${Array.from(
-    { length: 17 },
-    (_, plane) => {
-      const end = (plane * 0x10000 + 0xfffe).toString(16);
-      return `\\u{${end}}\\u{${end.replace(/e$/, "f")}}`;
-    },
-  ).join("")}]`,
-  "u",
-);
-
-function illegalCodePoint(text: string): number | undefined {
-  return ILLEGAL.exec(text)?.[0].codePointAt(0);
 }
 
 function legalText(id: string): string {

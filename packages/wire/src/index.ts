@@ -1,7 +1,8 @@
-/** Vespa's HTTP interfaces as types, the table of error codes, and `ServiceError`. No dependency, no behaviour. */
+/** Vespa's HTTP interfaces as types, the table of error codes, `ServiceError`, and what names may be. No dependency, no behaviour. */
 export { causeOf, withCause } from "./cause.ts";
 export type { DeployAnswer, DeployFailure, DeployLogEntry, ServiceConvergence } from "./deploy.ts";
 export type { DocumentAnswer, DocumentBody, DocumentFailure, DocumentFound } from "./document.ts";
+export { type DocumentNamePart, documentNameProblem, illegalCodePoint } from "./document-name.ts";
 export {
   ERROR_KINDS,
   type ErrorCode,
