@@ -84,15 +84,16 @@ function isNear(left, right, most) {
   return row[right.length] <= most;
 }
 
-/** The best documents for words in `or`: bm25 with the constants of streaming search. */
-function best(numbers) {
+/** The best documents for words in `or`: bm25 with the constants of streaming search, each word counting by `share`. */
+function best(numbers, share = 1) {
   const [k1, b, average, idf] = [1.2, 0.75, 100, Math.log(1 + 0.5 / 1.5)];
   const scored = [];
   for (const [document, body] of bodies.entries()) {
     let score = 0;
     for (const number of numbers) {
       const count = body.reduce((sum, other) => sum + (other === number ? 1 : 0), 0);
-      if (count > 0) score += (idf * (count * (k1 + 1))) / (count + k1 * (1 - b) + (k1 * b * WORDS) / average);
+      if (count > 0)
+        score += (share * (idf * (count * (k1 + 1)))) / (count + k1 * (1 - b) + (k1 * b * WORDS) / average);
     }
     if (score > 0) scored.push([score, document]);
   }
@@ -102,16 +103,43 @@ function best(numbers) {
 
 const contains = (number) => `body contains "${word(number)}"`;
 const or = (...numbers) => ({ where: numbers.map(contains).join(" or "), ...best(numbers) });
+/** The settings that `schema()` has. */
+const DEFAULTS = {
+  "brooklet.stemming": "english",
+  "brooklet.accents": "ignored",
+  "brooklet.typos": "forgiven",
+  "brooklet.segmentation": "cjk",
+};
+/** Three words as a user types them. `written` is what is made of each: a variant of it counts by the share of variants. */
+function typed(name, numbers, { written = (of) => of, share = 1, goals, ...settings } = {}) {
+  const where = `({grammar: "tokenize"}userInput("${numbers.map((number) => written(word(number))).join(" ")}"))`;
+  return { name, where, settings: { ...DEFAULTS, ...settings }, ...best(numbers, share), goals };
+}
+/** Words with a letter more, which none of the others has. */
+const withSlip = (of) => `${of.slice(0, 3)}q${of.slice(3)}`;
+/** The words that a word begins. */
+const begun = (number) => vocabulary.flatMap((of, other) => (of.startsWith(word(number)) ? [other] : []));
 function phrase(first, second) {
   const stands = (body) => body.some((number, at) => number === first && body[at + 1] === second);
   const where = `body contains phrase("${word(first)}", "${word(second)}")`;
   return { where, total: bodies.filter(stands).length };
 }
+const begun150 = new Set(begun(150));
 const of300 = word(300);
 const queries = [
   { name: "or of 3 rare words, bm25", ...or(2_000, 3_000, 5_000), goals: [0.3, 0.6] },
   { name: "or of 3 medium words, bm25", ...or(150, 250, 400), goals: [0.3, 0.6] },
   { name: "or of 3 common words, bm25", ...or(2, 7, 15), goals: [0.3, 0.6] },
+  typed("3 typed rare words, all defaults of schema()", [2_000, 3_000, 5_000], { goals: [0.6, 1.2] }),
+  typed("3 typed medium words, all defaults of schema()", [150, 250, 400], { goals: [0.6, 1.2] }),
+  typed("3 typed common words, all defaults of schema()", [2, 7, 15], { goals: [0.6, 1.2] }),
+  typed("3 typed medium words in the plural", [8_150, 8_250, 8_400], { written: (of) => `${of}s`, share: 0.7 }),
+  typed("3 typed medium words with a slip each", [8_150, 8_250, 8_400], { written: withSlip, share: 0.7 }),
+  {
+    ...typed("a word that is being typed", [150], { "brooklet.typing": "true" }),
+    scores: undefined,
+    total: bodies.filter((body) => body.some((number) => begun150.has(number))).length,
+  },
   { name: "phrase of medium words", ...phrase(100, 200), goals: [1, 1] },
   { name: "phrase of common words", ...phrase(3, 10), goals: [1, 1] },
   {
@@ -171,12 +199,13 @@ async function feed(cluster) {
   }
 }
 
-async function search(cluster, { where }) {
+async function search(cluster, { where, settings = {} }) {
   const properties = [
     ["streaming.groupname", "g"],
     ["yql", `select documentid from doc where ${where}`],
     ["ranking", "bm25"],
     ["timeout", "60s"],
+    ...Object.entries(settings).map(([name, value]) => [`ranking.properties.${name}`, value]),
   ];
   return cluster.partition("g:g").search({ properties, body: new Uint8Array(0) }, TIMEOUT_MS);
 }

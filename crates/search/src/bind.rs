@@ -1,9 +1,10 @@
 //! Binding a query tree to a schema: names become columns, texts become what columns hold, items become terms.
 //!
-//! Here are the nodes of the tree; [`names`] finds the columns a name means, [`targets`] what an item asks of them.
+//! Here are the nodes of the tree; [`names`] finds the columns a name means, [`targets`] what an item asks of them, [`wording`] what a word does.
 mod names;
 mod number;
 mod targets;
+mod wording;
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -181,12 +182,12 @@ impl Binder<'_> {
             let folded = normalise(text, Normalizing::LowercaseAndFold);
             for slips in 1..=brooklet_text::slips_forgiven(&folded) as u8 {
                 let forgiving = self.read(item, Reading::Variants { slips })?;
-                if forgiving.iter().any(|target| targets::slips_of(&target.test) > 0) {
+                if forgiving.iter().any(|target| wording::slips_of(&target.test) > 0) {
                     self.leaves[leaf].otherwise.push_back(forgiving);
                 }
             }
         }
-        let has_variants = self.leaves[leaf].targets.iter().any(|target| targets::has_variants(&target.test));
+        let has_variants = self.leaves[leaf].targets.iter().any(|target| wording::has_variants(&target.test));
         if self.ranks_words && item.annotations.ranked && has_variants {
             let targets = self.read(item, Reading::Exact)?;
             let exact = self.add_term(&targets, item, false, 1)?;

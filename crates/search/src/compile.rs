@@ -283,17 +283,9 @@ fn for_schema(
         rank_properties.replace(NOW, &time.to_string());
     }
     let analysis = Analysis::of(&rank_properties)?;
-    // The text of the query: what places are in.
-    let texts = ["yql", "select.where", "model.queryString"].map(|name| properties.value(name));
-    let statement = texts.into_iter().flatten().find(|text| !text.trim().is_empty());
-    let bound = bind(
-        &query.item,
-        (schema, &analysis),
-        (sole, profile.ranks_words()),
-        (&inputs, significance),
-        statement,
-        issues,
-    )?;
+    let binding = (sole, profile.ranks_words());
+    let bound =
+        bind(&query.item, (schema, &analysis), binding, (&inputs, significance), statement(properties), issues)?;
     Ok(SchemaPlan {
         schema: schema.clone(),
         root: bound.root,
@@ -314,6 +306,12 @@ fn for_schema(
         models: models.clone(),
         item: query.item.clone(),
     })
+}
+
+/// The text of the query: what places are in.
+fn statement(properties: &Properties) -> Option<&str> {
+    let texts = ["yql", "select.where", "model.queryString"].map(|name| properties.value(name));
+    texts.into_iter().flatten().find(|text| !text.trim().is_empty())
 }
 
 /// The fields as ranking and matching know them, where the request gives other gaps between their elements.

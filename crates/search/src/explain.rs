@@ -46,6 +46,11 @@ impl Explainer {
         self.ranker.take_wanted()
     }
 
+    /// Takes into account what ranking the hits has learned of the group.
+    pub(crate) fn learn_from(&mut self, ranker: &Ranker) -> Result<(), Rejection> {
+        self.ranker.learn_from(ranker)
+    }
+
     /// Members of an explanation: how the query and the rank profile see a document.
     pub(crate) fn explain(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<Vec<(&'static str, Tree)>, Halt> {
         // Both note what they miss before one of them halts.

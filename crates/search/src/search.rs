@@ -1,6 +1,7 @@
 //! Searching one partition: compile, load it, run the plan over each schema, order, summarise. What is found becomes the
 //! answer if no other partition is addressed, and a partial result if others are.
 mod lacking;
+mod running;
 mod timing;
 
 use std::cell::RefCell;
@@ -217,33 +218,6 @@ impl Search {
         self.summarizers.push(Summarizer::new(plan, of, self.now)?);
         if plan.presentation.explain || plan.presentation.explain_id.is_some() {
             self.explainers.push(Explainer::new(of, self.now)?);
-        }
-        Ok(())
-    }
-
-    fn run(&mut self, index: usize) -> Result<Want, Rejection> {
-        let Some(run) = self.runs.get_mut(index) else {
-            self.gather();
-            return Ok(Want::Pause);
-        };
-        let want = run.step(&mut self.reads)?;
-        if want == Want::Nothing {
-            self.learn_slips(index)?;
-            self.stage = Stage::Run(index + 1);
-            return Ok(Want::Pause);
-        }
-        Ok(want)
-    }
-
-    /// What is shown of hits is told which words were looked for with slips.
-    fn learn_slips(&mut self, index: usize) -> Result<(), Rejection> {
-        let (of, Ok(plan)) = (&self.runs[index].plan, &self.plan) else { return Ok(()) };
-        if of.forgiven.is_empty() {
-            return Ok(());
-        }
-        self.summarizers[index] = Summarizer::new(plan, of, self.now)?;
-        if let Some(explainer) = self.explainers.get_mut(index) {
-            *explainer = Explainer::new(of, self.now)?;
         }
         Ok(())
     }

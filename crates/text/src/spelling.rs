@@ -13,6 +13,11 @@ const WORD_BYTES_MAX: usize = 100;
 /// Letters from which on a vowel without an accent may stand for one with an accent, and the last letter too.
 const LETTERS_MIN: usize = 3;
 
+/// Bytes of a beginning after which so few words are left that more letters do not pay.
+const BEGINNING_BYTES: usize = 3;
+/// What the marks that letters are combined with begin with, as they are stored: U+0300 to U+036F and a few more.
+const MARKS: [u8; 2] = [0xcc, 0xcd];
+
 /// A word as it was written, to be compared with folded words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spelling {
@@ -76,18 +81,35 @@ impl Spelling {
         begins || ends >> bytes.len() & 1 == 1
     }
 
-    /// What folded words begin with that may be spellings of it.
+    /// What folded words begin with that may be spellings of it: its first letters, and the same with an accent on one of
+    /// them, in one piece or behind it.
     #[must_use]
-    pub fn beginnings(&self) -> Vec<String> {
-        let Some(first) = self.places.first() else { return vec![String::new()] };
-        let letters = first.iter().filter_map(|other| other.chars().next());
+    pub fn beginnings(&self) -> Vec<Vec<u8>> {
         let mut beginnings = Vec::new();
-        for letter in letters {
-            beginnings.push(letter.to_string());
-            beginnings.extend(accents().of(letter).iter().map(char::to_string));
+        let mut plain = String::new();
+        for place in &self.places {
+            let [only] = &place[..] else {
+                // All that may stand there begins with one letter; what comes behind it is not known.
+                let letter = place[0].chars().next();
+                letter.into_iter().for_each(|letter| add_letter(letter, &mut plain, &mut beginnings));
+                break;
+            };
+            only.chars().for_each(|letter| add_letter(letter, &mut plain, &mut beginnings));
+            if plain.len() >= BEGINNING_BYTES {
+                break;
+            }
         }
+        beginnings.push(plain.into_bytes());
         beginnings
     }
+}
+
+/// Adds a letter to a beginning, and to `beginnings` those with an accent there.
+fn add_letter(letter: char, plain: &mut String, beginnings: &mut Vec<Vec<u8>>) {
+    let accented = accents().of(letter).iter().map(|accented| format!("{plain}{accented}").into_bytes());
+    beginnings.extend(accented);
+    beginnings.extend(MARKS.map(|byte| [plain.as_bytes(), &[byte]].concat()));
+    plain.push(letter);
 }
 
 /// A folded word without the accents that folding leaves.
@@ -175,7 +197,7 @@ mod tests {
         fold(stored, &mut folded);
         let spelling = Spelling::of(written).expect("a short word");
         let found = spelling.is_of(&folded, false);
-        assert!(!found || spelling.beginnings().iter().any(|beginning| folded.starts_with(beginning)));
+        assert!(!found || spelling.beginnings().iter().any(|beginning| folded.as_bytes().starts_with(beginning)));
         found
     }
 

@@ -137,8 +137,8 @@ fn find_variants(
 ) -> Result<(), Halt> {
     let part = text.part(text::DICTIONARY);
     let mut missing = false;
-    for beginning in variants.beginnings() {
-        let beginning = beginning.as_bytes();
+    for beginning in &variants.beginnings() {
+        let beginning = beginning.as_slice();
         let first = part.index_of_key(beginning).unwrap_or(0);
         let after = |first: &Vec<u8>| first.as_slice() < beginning || first.starts_with(beginning);
         let beyond = part.keys.partition_point(after) as u32;
