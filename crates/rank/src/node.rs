@@ -178,6 +178,20 @@ pub(crate) struct MaxSimNode {
     pub(crate) is_double: bool,
     /// Which sum counts.
     pub(crate) extreme: Binary,
+    /// Nothing if one of all rows counts; else one of the rows of each label.
+    pub(crate) labels: Option<LabelsPlan>,
+}
+
+/// Max-sim for each label that stays of the tensor of whose rows the best counts.
+#[derive(Clone, Debug)]
+pub(crate) struct LabelsPlan {
+    /// Positions of the mapped dimensions that stay, among those of the tensor.
+    pub(crate) stay: Vec<usize>,
+    /// Rows of one address of the tensor.
+    pub(crate) rows: usize,
+    /// For each mapped dimension of the result: whether it is one that stays, and its place among these or among the
+    /// dimensions of the other tensor.
+    pub(crate) address: Vec<(bool, usize)>,
 }
 
 /// Yields a tensor with at least one dimension.

@@ -40,6 +40,13 @@ pub trait FeatureSource {
         false
     }
 
+    /// Shows the labels of a tensor feature whose rows can be shown, an address after the other in the order of its cells.
+    /// Returns whether it could, as [`FeatureSource::rows`] does.
+    fn labels(&mut self, feature: usize, show: &mut dyn FnMut(&[&str])) -> bool {
+        let _ = (feature, show);
+        false
+    }
+
     /// An output of an ONNX model for these inputs, of the output's type; anything of that type while it is not known.
     fn model_output(&mut self, output: &Arc<ModelOutput>, inputs: &[Rc<Tensor>]) -> Rc<Tensor> {
         let _ = inputs;

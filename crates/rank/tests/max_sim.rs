@@ -21,8 +21,14 @@ impl Environment for Pair {
         Ok(FeatureType::Tensor(self.tensors[of].tensor_type.clone()))
     }
 
-    fn function(&self, _: &str) -> Option<Function> {
-        None
+    fn function(&self, name: &str) -> Option<Function> {
+        let body = match name {
+            "dots" => "sum(query(a) * attribute(b), x)",
+            "products" => "query(a) * attribute(b)",
+            "by_label" => "reduce(dots, max, t)",
+            _ => return None,
+        };
+        Some(Function { parameters: Vec::new(), body: body.to_owned() })
     }
 
     fn constant(&self, _: &str) -> Option<Value> {
@@ -48,7 +54,8 @@ impl FeatureSource for Source<'_> {
         }
         self.2 += 1;
         let tensor = &self.0.tensors[1];
-        let (cell, size) = (tensor.tensor_type.cell, tensor.tensor_type.dense_size());
+        let cell = tensor.tensor_type.cell;
+        let size = tensor.tensor_type.indexed().last().and_then(|dimension| dimension.size).expect("rows");
         // Three rows in a run, padded to sixteen bytes, as a column may hold them.
         let stride = (size * cell.bytes()).next_multiple_of(16);
         for rows in tensor.cells.chunks(3 * size) {
@@ -58,6 +65,16 @@ impl FeatureSource for Source<'_> {
                 cells_to_bytes(cell, row, &mut bytes);
             }
             show(StoredRows { cell, size, stride, bytes: &bytes });
+        }
+        true
+    }
+
+    fn labels(&mut self, feature: usize, show: &mut dyn FnMut(&[&str])) -> bool {
+        if !self.0.are_stored || self.1[feature] == 0 {
+            return false;
+        }
+        for address in &self.0.tensors[1].addresses {
+            show(&address.iter().map(String::as_str).collect::<Vec<_>>());
         }
         true
     }
@@ -88,6 +105,30 @@ fn tensor(cell: CellType, dimensions: &[(&str, Option<usize>)], rows: usize, cel
     let addresses = (0..rows).map(|row| vec![format!("{row:03}"); mapped]).collect();
     let cells = cells.iter().cycle().take(rows * size).map(|value| cell.round(*value)).collect();
     Rc::new(Tensor { tensor_type: Arc::new(tensor_type), addresses, cells })
+}
+
+/// A tensor with rows of `x` at some addresses of two mapped dimensions; and of `i[2]`, where it is asked for.
+fn labelled(
+    cell: CellType,
+    names: (&str, &str),
+    is_deep: bool,
+    addresses: &[(u8, u8)],
+    (size, cells): (usize, &[f64]),
+) -> Rc<Tensor> {
+    let mut dimensions = vec![(names.0, None), (names.1, None), ("x", Some(size))];
+    dimensions.extend(is_deep.then_some(("i", Some(2))));
+    let mut tensor = Tensor::clone(&tensor(cell, &dimensions, 0, &[]));
+    let mapped: Vec<String> = tensor.tensor_type.mapped().map(|dimension| dimension.name.clone()).collect();
+    let address = |(a, b): &(u8, u8)| {
+        let label = |name: &String| format!("{:02}", if *name == names.0 { a } else { b });
+        mapped.iter().map(label).collect::<Vec<String>>()
+    };
+    tensor.addresses = addresses.iter().map(address).collect();
+    tensor.addresses.sort();
+    tensor.addresses.dedup();
+    let count = tensor.addresses.len() * tensor.tensor_type.dense_size();
+    tensor.cells = cells.iter().cycle().take(count).map(|value| cell.round(*value)).collect();
+    Rc::new(tensor)
 }
 
 fn cell_type() -> impl Strategy<Value = CellType> {
@@ -158,6 +199,82 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
+
+    #[test]
+    fn labels_that_stay_have_the_bits_of_the_functions_one_by_one(
+        cells in (cell_type(), cell_type()),
+        size in 1usize..40,
+        count in 0usize..5,
+        // The label that stays comes before the other, or after it.
+        stays in prop::sample::select(vec!["c", "z"]),
+        // Rows of one address: one, or those of a dense dimension.
+        is_deep in any::<bool>(),
+        addresses in prop::collection::vec((0u8..5, 0u8..6), 0..14),
+        a in prop::collection::vec(number(), 1..300),
+        b in prop::collection::vec(number(), 1..300),
+        are_stored in any::<bool>(),
+        is_max in any::<bool>(),
+        is_swapped in any::<bool>(),
+    ) {
+        let aggregator = if is_max { "max" } else { "min" };
+        let product = if is_swapped { "attribute(b) * query(a)" } else { "query(a) * attribute(b)" };
+        let reduced = if is_deep { "t, i" } else { "t" };
+        let query = tensor(cells.0, &[("q", None), ("x", Some(size))], count, &a);
+        let single = tensor(cells.0, &[("x", Some(size))], 1, &a);
+        let dense = tensor(cells.0, &[("q", Some(3)), ("x", Some(size))], 1, &a);
+        let both = tensor(cells.0, &[("d", None), ("q", Some(3)), ("x", Some(size))], count, &a);
+        let rows = labelled(cells.1, (stays, "t"), is_deep, &addresses, (size, &b));
+        for query in [query, single, dense, both] {
+            let pair = Pair { tensors: [query, rows.clone()], are_stored };
+            let (fused, shown) = value(&pair, &format!("reduce(sum({product}, x), {aggregator}, {reduced})"));
+            let plain = format!("reduce(map(sum({product}, x), f(v)(v * 1)), {aggregator}, {reduced})");
+            let (plain, none) = value(&pair, &plain);
+            prop_assert_eq!(bits(&fused), bits(&plain));
+            if let (Value::Tensor(fused), Value::Tensor(plain)) = (&fused, &plain) {
+                prop_assert_eq!(&fused.addresses, &plain.addresses);
+                prop_assert_eq!(&fused.tensor_type, &plain.tensor_type);
+            }
+            let is_double = [cells.0, cells.1].contains(&CellType::Double);
+            prop_assert_eq!((shown, none), (usize::from(are_stored && !is_double), 0));
+        }
+    }
+
+    #[test]
+    fn every_spelling_has_the_bits_of_the_functions_one_by_one(
+        bytes in 1usize..6,
+        stays in prop::sample::select(vec!["c", "z"]),
+        addresses in prop::collection::vec((0u8..5, 0u8..6), 1..14),
+        a in prop::collection::vec(number(), 1..200),
+        b in prop::collection::vec(-128.0..127.0f64, 1..60),
+    ) {
+        let query = tensor(CellType::Float, &[("q", None), ("x", Some(8 * bytes))], 3, &a);
+        let packed = labelled(CellType::Int8, (stays, "t"), false, &addresses, (bytes, &b));
+        let pair = Pair { tensors: [query.clone(), packed], are_stored: true };
+        let dots = "sum(query(a) * unpack_bits(attribute(b)), x)";
+        for outer in [
+            format!("reduce(sum(reduce(DOTS, max, t), q), max, {stays})"),
+            "reduce(reduce(reduce(DOTS, max, t), sum, q), max)".to_owned(),
+            format!("reduce(reduce(reduce(DOTS, max, t), max, {stays}), sum, q)"),
+            "sum(reduce(DOTS, max, t), q)".to_owned(),
+            format!("reduce(reduce(DOTS, max, {stays}), max, t)"),
+        ] {
+            let (fused, shown) = value(&pair, &outer.replace("DOTS", dots));
+            let (plain, none) = value(&pair, &outer.replace("DOTS", &format!("map({dots}, f(v)(v * 1))")));
+            prop_assert_eq!((bits(&fused), shown, none), (bits(&plain), 1, 0), "{}", outer);
+        }
+        let floats = labelled(CellType::Bfloat16, (stays, "t"), false, &addresses, (8 * bytes, &b));
+        let pair = Pair { tensors: [query, floats], are_stored: true };
+        // Functions that are remembered are looked through.
+        for text in ["reduce(dots, max, t)", "reduce(sum(products, x), max, t)", "by_label"] {
+            let (fused, shown) = value(&pair, &format!("sum({text}, q)"));
+            let (plain, _) = value(&pair, "sum(reduce(map(dots, f(v)(v * 1)), max, t), q)");
+            prop_assert_eq!((bits(&fused), shown), (bits(&plain), 1), "{}", text);
+        }
+    }
+}
+
 /// How many cases; more with `PROPTEST_CASES`.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(256)
@@ -187,7 +304,7 @@ fn other_shapes_are_not_taken_for_it() {
 #[test]
 fn work_is_limited_though_no_product_is_kept() {
     let cells = vec![1.0; 4096];
-    let query = tensor(CellType::Float, &[("q", None), ("x", Some(1024))], 64, &cells);
+    let query = tensor(CellType::Float, &[("q", None), ("x", Some(1024))], 256, &cells);
     let rows = tensor(CellType::Float, &[("t", None), ("x", Some(1024))], 2049, &cells);
     let text = "sum(reduce(sum(query(a) * attribute(b), x), max, t), q)";
     for are_stored in [false, true] {
@@ -197,4 +314,26 @@ fn work_is_limited_though_no_product_is_kept() {
         let refused = program.evaluate(&mut Source(&pair, features, 0), &mut program.scratch());
         assert_eq!(refused.expect_err("too much work").code, Code::TooLarge);
     }
+}
+
+#[test]
+fn a_hundred_pages_rank() {
+    // 500 tokens of 128 bits each, against a query of 32.
+    let addresses: Vec<(u16, u16)> = (0..100).flat_map(|page| (0..500).map(move |token| (page, token))).collect();
+    let bytes: Vec<f64> = (0..997).map(|at| f64::from(at % 256) - 128.0).collect();
+    let dimensions = [("context", None), ("token", None), ("v", Some(16))];
+    let mut packed = Tensor::clone(&tensor(CellType::Int8, &dimensions, 0, &[]));
+    packed.addresses =
+        addresses.iter().map(|(page, token)| vec![format!("{page:03}"), format!("{token:03}")]).collect();
+    packed.cells = bytes.iter().cycle().take(addresses.len() * 16).copied().collect();
+    let query: Vec<f64> = (0..1009).map(|at| f64::from(at % 61) / 30.0 - 1.0).collect();
+    let query = tensor(CellType::Float, &[("querytoken", None), ("v", Some(128))], 32, &query);
+    let pair = Pair { tensors: [query, Rc::new(packed)], are_stored: true };
+    let dots = "sum(query(a) * unpack_bits(attribute(b)), v)";
+    let text = format!("reduce(sum(reduce({dots}, max, token), querytoken), max, context)");
+    let (best, shown) = value(&pair, &text);
+    let (pages, _) = value(&pair, &format!("sum(reduce({dots}, max, token), querytoken)"));
+    let Value::Tensor(pages) = pages else { panic!("a number for each page") };
+    let largest = pages.cells.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    assert_eq!((best, shown, pages.cells.len()), (Value::Number(largest), 1, 100));
 }

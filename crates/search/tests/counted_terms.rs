@@ -162,7 +162,7 @@ fn shown((term, counts): (Query, bool)) -> String {
 }
 
 fn hits(host: &mut Host, yql: &str, profile: &str) -> Vec<Value> {
-    let yql = format!("select documentid from t where {yql}");
+    let yql = format!("select * from t where {yql}");
     let answer = host.search("g:u", &[("yql", &yql), ("ranking", profile), ("hits", "400")]);
     let root = &answer.json["root"];
     assert!(root["errors"].is_null(), "{yql}: {root}");
@@ -194,6 +194,7 @@ fn terms_count_where_all_operators_around_them_match() {
             let expected = documents.iter().filter(|document| query.holds(document)).count();
             assert_eq!(found.len(), expected, "{wide}");
             for hit in found {
+                assert_eq!(hit["fields"]["matchfeatures"].is_object(), profile == "seen", "{hit}");
                 let number: usize =
                     hit["id"].as_str().and_then(|id| id.rsplit(':').next()?.parse().ok()).expect("an id");
                 let mut terms = Vec::new();

@@ -138,7 +138,7 @@ impl Compiler<'_> {
             Node::Number(number) => return Ok(Node::Number(number)),
             Node::Tensor(child) => child,
         };
-        let child = match max_sim(child, &plan) {
+        let child = match max_sim(child, &plan, &self.memos) {
             Ok(node) => return Ok(node),
             Err(child) => child,
         };

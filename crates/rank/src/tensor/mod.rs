@@ -107,6 +107,11 @@ impl Budget {
         self.spend(cells / 8)
     }
 
+    /// Accounts for products of floats that are summed as they are made, which takes less than a thirtieth of the time.
+    pub(crate) fn multiply(&self, products: usize) -> Result<(), Rejection> {
+        self.spend(products / 32)
+    }
+
     /// Cells that were accounted for.
     pub(crate) fn spent(&self) -> usize {
         limits::EVALUATION_CELLS - self.left.get()

@@ -18,7 +18,7 @@ use super::binding::{KeyOutput, Kind, RawScores};
 use super::document::Document;
 use super::number_column::NumberColumn;
 use super::term_scores::TermScores;
-use super::values::{Item, items, mapped_tensor, show_rows, single_string, value_weights, vector_tensor};
+use super::values::{Item, items, mapped_tensor, show_labels, show_rows, single_string, value_weights, vector_tensor};
 use crate::matching::{Found, weighted};
 use crate::model_runs::Models;
 use crate::nearest::{distance_bounds, exact_distance};
@@ -265,6 +265,16 @@ impl FeatureSource for Source<'_> {
         let kinds = self.kinds;
         let Kind::Tensor { spec: Some(spec), .. } = &kinds[self.bound[feature]] else { return false };
         if let Err(halt) = show_rows(spec, self.spot, self.reads, show) {
+            self.note(halt);
+        }
+        true
+    }
+
+    fn labels(&mut self, feature: usize, show: &mut dyn FnMut(&[&str])) -> bool {
+        let kinds = self.kinds;
+        let Kind::Tensor { spec: Some(spec), .. } = &kinds[self.bound[feature]] else { return false };
+        let FeatureType::Tensor(of) = &self.types[feature].1 else { return false };
+        if let Err(halt) = show_labels(spec, of.mapped().count(), self.spot, self.reads, show) {
             self.note(halt);
         }
         true

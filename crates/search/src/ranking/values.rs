@@ -176,16 +176,9 @@ pub(super) fn mapped_rows(
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let names = vectors.part(vector::LABELS);
-    let mut held = Vec::new();
+    // What is missing of both is noted before it halts.
+    let written = written_labels(&vectors, spot.ordinal, &mut blocks);
     let mut missing = false;
-    for index in stored::blocks_of(names, spot.ordinal) {
-        match blocks.block(names.first_block + index) {
-            Ok(block) => held.push(block),
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
-    }
     let part = vectors.part(vector::EXACT);
     let mut cells = Vec::new();
     for row in rows {
@@ -196,11 +189,10 @@ pub(super) fn mapped_rows(
             Err(halt) => return Err(halt),
         }
     }
+    let written = written?;
     if missing {
         return Err(Halt::Missing);
     }
-    let payloads: Vec<&[u8]> = held.iter().map(brooklet_task::Block::bytes).collect();
-    let written = stored::row(names, spot.ordinal, &payloads)?;
     let mut reader = Reader::new(&written);
     let row = |cells: Vec<u8>| {
         let address = (0..labels).map(|_| reader.text().map(str::to_owned)).collect::<Result<Vec<_>, _>>()?;
@@ -245,6 +237,53 @@ pub(super) fn show_rows(
         next = end;
     }
     if missing { Err(Halt::Missing) } else { Ok(()) }
+}
+
+/// The labels of the rows of a document, as they are written.
+fn written_labels(vectors: &Vectors<'_>, ordinal: u32, blocks: &mut impl BlockSource) -> Result<Vec<u8>, Halt> {
+    let names = vectors.part(vector::LABELS);
+    let mut held = Vec::new();
+    let mut missing = false;
+    for index in stored::blocks_of(names, ordinal) {
+        match blocks.block(names.first_block + index) {
+            Ok(block) => held.push(block),
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing {
+        return Err(Halt::Missing);
+    }
+    let payloads: Vec<&[u8]> = held.iter().map(brooklet_task::Block::bytes).collect();
+    Ok(stored::row(names, ordinal, &payloads)?.into())
+}
+
+/// Shows the labels of each row of a document in a mapped vector column.
+pub(super) fn show_labels(
+    spec: &ColumnSpec,
+    labels: usize,
+    spot: Spot<'_>,
+    reads: &mut Reads,
+    show: &mut dyn FnMut(&[&str]),
+) -> Result<(), Halt> {
+    let Some(column) = spot.at().segment.header.column(spec) else { return Ok(()) };
+    let vectors = Vectors::of(column)?;
+    let mut blocks = reads.of(&spot.at().segment);
+    let rows = vector_rows(&vectors, spot.ordinal, &mut blocks)?;
+    if rows.is_empty() || labels == 0 {
+        return Ok(());
+    }
+    let written = written_labels(&vectors, spot.ordinal, &mut blocks)?;
+    let mut reader = Reader::new(&written);
+    let mut address = Vec::with_capacity(labels);
+    for _ in rows {
+        address.clear();
+        for _ in 0..labels {
+            address.push(reader.text()?);
+        }
+        show(&address);
+    }
+    Ok(())
 }
 
 /// The tensor of a document in a vector column with mapped dimensions.
