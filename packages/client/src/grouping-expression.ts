@@ -329,7 +329,8 @@ const filters = {
     const bounds = excludeFrom || includeTo ? `, ${!excludeFrom}, ${includeTo}` : "";
     return new GroupingFilter(`range(${numeral(from)}, ${numeral(to)}, ${of}${bounds})`);
   },
-  isTrue: (of: GroupingExpression): GroupingFilter => new GroupingFilter(`istrue(${of})`),
+  /** A bool is true; anything else is none, and its documents would be in no group. */
+  isTrue: (of: GroupingExpression<boolean>): GroupingFilter => new GroupingFilter(`istrue(${of})`),
 };
 
 /** Functions of texts and bytes; bytes are in base64. */

@@ -253,6 +253,8 @@ describe("groupings", () => {
     const negative = () =>
       grouping(mail, (it, g) => ({ groups: { a: g.groups(it.year, { filter: g.range(-1, 1, it.year) }) } }));
     expect(negative).toThrow("a range filter has no negative bounds");
+    // @ts-expect-error Only a bool can be true: the documents of a number would be in no group.
+    grouping(mail, (it, g) => ({ groups: { a: g.groups(it.year, { filter: g.isTrue(it.year) }) } }));
     expect(() => grouping(mail, () => ({}))).toThrow("needs an output or groups");
     expect(() => grouping(mail, (it, g) => ({ groups: { a: g.groups(it.people.member("a) b")) } }))).toThrow("no name");
   });
