@@ -14,6 +14,7 @@ interface Changes {
   readonly queueJobs?: number;
   readonly givenUpAfterMs?: number;
   readonly narrowMade?: Promise<void>;
+  readonly isUrgent?: (job: number) => boolean;
 }
 
 function setting(mode: PoolMode = "adaptive", changes: Changes = {}) {
@@ -45,6 +46,7 @@ function setting(mode: PoolMode = "adaptive", changes: Changes = {}) {
     queueJobs: changes.queueJobs ?? 100,
     nowMs: () => clock.ms,
     onGivenUp: (run) => void givenUp.push(run),
+    ...(changes.isUrgent === undefined ? {} : { isUrgent: changes.isUrgent }),
     ...(changes.givenUpAfterMs === undefined ? {} : { givenUpAfterMs: changes.givenUpAfterMs }),
   });
   const settle = async () => {
@@ -316,4 +318,79 @@ test("closing waits for what runs, refuses the rest, and closes every lane", asy
   await Promise.all([...running, ended]);
   expect(closed).toEqual(["narrow", "narrow"]);
   await expect(run(1)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+});
+
+describe("urgent jobs", () => {
+  const URGENT = 7;
+  const isUrgent = (job: number): boolean => job === URGENT;
+
+  test("go before all others, whenever they come", async () => {
+    const { runs, settle, run } = setting("narrow", { isUrgent });
+    const answers = Array.from({ length: 20 }, () => run(5));
+    await settle();
+    expect(runs.map(({ batch }) => batch)).toEqual([
+      [5, 5, 5, 5],
+      [5, 5, 5, 5],
+    ]);
+    answers.push(run(URGENT));
+    await settle();
+    expect(runs).toHaveLength(2);
+    runs[0]?.end();
+    await settle();
+    expect(runs[2]?.batch).toEqual([URGENT]);
+    for (let at = 0; at < 20; at += 1) {
+      runs[at]?.end();
+      await settle();
+    }
+    await Promise.all(answers);
+  });
+
+  test("wait no longer for a lane than a short batch takes", async () => {
+    const { runs, settle, run, clock } = setting("narrow", { isUrgent });
+    const first = run(10);
+    await settle();
+    // 2 ms for each unit of cost: 50 ms are 25.
+    clock.ms += 20;
+    runs[0]?.end();
+    await first;
+    const answers = [...Array.from({ length: 20 }, () => run(10)), ...Array.from({ length: 4 }, () => run(URGENT))];
+    await settle();
+    expect(runs.slice(1).map(({ batch }) => batch)).toEqual([
+      [URGENT, URGENT],
+      [URGENT, URGENT],
+    ]);
+    clock.ms += 28;
+    runs[1]?.end();
+    await settle();
+    expect(runs[3]?.batch).toEqual([10, 10]);
+    for (let at = 2; at < 20; at += 1) {
+      runs[at]?.end();
+      await settle();
+    }
+    await Promise.all(answers);
+  });
+
+  test("are not refused for what others have waiting", async () => {
+    const { runs, settle, run, clock } = setting("narrow", { isUrgent, queueJobs: 10 });
+    const first = run(10);
+    await settle();
+    clock.ms += 1_000;
+    runs[0]?.end();
+    await first;
+    const others = Array.from({ length: 8 }, () => run(10));
+    await settle();
+    others.push(...Array.from({ length: 4 }, () => run(10)));
+    await expect(run(10)).rejects.toMatchObject({ code: "OVERLOADED" });
+    const urgent = run(URGENT, 900);
+    await settle();
+    runs[1]?.end();
+    await settle();
+    runs.at(-1)?.end();
+    expect(await urgent).toBe(`narrow ${URGENT}`);
+    for (let at = 2; at < 20; at += 1) {
+      runs[at]?.end();
+      await settle();
+    }
+    await Promise.all(others);
+  });
 });

@@ -178,6 +178,8 @@ export interface FeedOptions {
   readonly timeoutMs: number;
   /** Bytes of operations that were read and are not answered yet; no more is read meanwhile. */
   readonly heldBytes?: number;
+  /** When it is aborted nobody waits for the outcomes: what is not begun is not done. */
+  readonly gone?: AbortSignal;
 }
 
 /** A rendered answer. */
@@ -191,10 +193,19 @@ export interface Answer {
   readonly bytesScanned: number;
 }
 
+/** Who waits for an answer. It is asked only where what is waited for takes long. */
+export interface Caller {
+  /** Aborted when nobody waits any more. */
+  readonly gone: AbortSignal;
+}
+
 /** A partition, seen across a thread or a network. Holding one is being allowed to use it. */
 export interface PartitionHandle {
-  /** Acknowledged only after the commit is on stable storage. */
-  apply(request: OperationRequest, timeoutMs: number): Promise<Outcome>;
+  /**
+   * Acknowledged only after the commit is on stable storage. What nobody waits for any more while its texts are embedded is
+   * not written.
+   */
+  apply(request: OperationRequest, timeoutMs: number, caller?: Caller): Promise<Outcome>;
   get(request: GetRequest, timeoutMs: number): Promise<Answer>;
   /**
    * `timeoutMs` is counted from when the caller began to wait. When `gone` is aborted nobody waits for the answer: it is not

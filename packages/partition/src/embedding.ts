@@ -15,6 +15,7 @@ import { base64 } from "./base64.ts";
 import { afterDamaged, isFailure } from "./bucket-visit.ts";
 import type {
   Answer,
+  Caller,
   DeployReport,
   MassOperation,
   MassOutcome,
@@ -32,11 +33,15 @@ import { DAMAGED, failedOutcome, noTimeLeft, serviceError, tooLate } from "./fai
 
 /** What embeds texts for a cluster. */
 export interface TextEmbedder {
-  /** An embedding for each text, in order, by the embedders of the application that is deployed. */
+  /**
+   * An embedding for each text, in order, by the embedders of the application that is deployed. Rejects when `gone` is
+   * aborted: then nobody waits for it, and it is not worth embedding.
+   */
   embed(
     wanted: readonly EmbeddingWanted[],
     application: DeployReport,
     timeoutMs: number,
+    gone?: AbortSignal,
   ): Promise<readonly Embedding[]>;
   /** Frees the models. Called by the cluster that was given it, last. */
   close(): Promise<void>;
@@ -62,7 +67,7 @@ function noEmbedder(id: string): ServiceError {
 /** A partition whose writes may have to be embedded first. */
 export interface EmbeddingHandle extends PartitionHandle {
   /** Embeds at once what it lacks, and writes when `turn` has come; if that rejects, not at all. */
-  apply(request: OperationRequest, timeoutMs: number, turn?: Promise<void>): Promise<Outcome>;
+  apply(request: OperationRequest, timeoutMs: number, caller?: Caller, turn?: Promise<void>): Promise<Outcome>;
 }
 
 /** Whether putting a document of an application may take embeddings. */
@@ -75,17 +80,17 @@ export function embedding(partition: PartitionHandle, how: EmbeddingSetting): Em
   const { embedder, application, engine } = how;
   const embeds = embedsTexts(application);
   return {
-    apply: (request, timeoutMs, turn) => {
+    apply: (request, timeoutMs, caller, turn) => {
       if ((application === undefined || !embeds) && turn === undefined) return partition.apply(request, timeoutMs);
       const embed: Embed = async (wanted, ms) => {
         if (embedder === undefined || application === undefined) throw noEmbedder(request.id);
-        return await embedder.embed(wanted, application, ms);
+        return await embedder.embed(wanted, application, ms, caller?.gone);
       };
       return applyEmbedded(partition, request, timeoutMs, engine, embed, turn);
     },
     get: (request, timeoutMs) => partition.get(request, timeoutMs),
     search: (request, timeoutMs, gone) =>
-      embeddedSearch(request, timeoutMs, how, (of, ms) => partition.search(of, ms, gone)),
+      embeddedSearch(request, timeoutMs, how, (of, ms) => partition.search(of, ms, gone), gone),
   };
 }
 
@@ -110,7 +115,7 @@ export async function applyWhereEmbedded(
   const outcomes = await Promise.all(
     ids.map((id) => {
       const request = { ...operation, id, create: false, condition: visit.selection };
-      const applied = place.partition(key).apply(request, EMBEDDED_MS, turn);
+      const applied = place.partition(key).apply(request, EMBEDDED_MS, undefined, turn);
       turn = applied.then(({ status }) => {
         if (isFailure(status)) throw new Error("the document before was not written");
       });
@@ -146,6 +151,7 @@ export async function embeddedSearch(
   timeoutMs: number,
   { engine, embedder, application }: EmbeddingSetting,
   search: (request: SearchRequest, timeoutMs: number) => Promise<Answer>,
+  gone?: AbortSignal,
 ): Promise<Answer> {
   if (!mayEmbed(request)) return search(request, timeoutMs);
   const start = beganMs(request);
@@ -158,7 +164,7 @@ export async function embeddedSearch(
     }
     const deadline = Deadline.in(ownMs > 0 ? Math.min(ownMs, timeoutMs) : timeoutMs, start);
     if (deadline.passed) throw noTimeLeft(performance.now() - start);
-    const embeddings = encodeEmbeddings(await embedder.embed(wanted, application, deadline.remainingMs));
+    const embeddings = encodeEmbeddings(await embedder.embed(wanted, application, deadline.remainingMs, gone));
     const given = [EMBEDDINGS, base64(embeddings)] as const;
     const properties = [...request.properties, given];
     return await search({ ...request, properties, waitedMs: performance.now() - start }, timeoutMs);

@@ -12,7 +12,15 @@ import {
   SPLIT_NUMBERS,
   type SplitChunk,
 } from "@brooklet/core";
-import type { FedOperation, FeedOptions, LoadOutcome, OperationRequest, Outcome, PartitionKey } from "./cluster.ts";
+import type {
+  Caller,
+  FedOperation,
+  FeedOptions,
+  LoadOutcome,
+  OperationRequest,
+  Outcome,
+  PartitionKey,
+} from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
 import { drive, NOWHERE } from "./drive.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
@@ -26,7 +34,7 @@ export interface FeedPlace {
   split(chunk: Uint8Array): SplitChunk;
   /** Takes the bytes over: they may be gone afterwards. */
   load(key: PartitionKey, load: Load, timeoutMs: number): Promise<readonly LoadOutcome[]>;
-  apply(key: PartitionKey, request: OperationRequest, timeoutMs: number): Promise<Outcome>;
+  apply(key: PartitionKey, request: OperationRequest, timeoutMs: number, caller: Caller): Promise<Outcome>;
 }
 
 /** An operation that has to be written by its own. */
@@ -38,6 +46,11 @@ interface Apart extends LaterOperation {
 /** The part of what is held that waits at most once reading had to. */
 const WAITING = 0.75;
 const DONE: Outcome = { status: 200 };
+
+function unheard(): ServiceError {
+  const message = "Nobody waits for the outcomes of the feed any more";
+  return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 0, message, outcome: "not_applied" });
+}
 
 /** The operations of a chunk. */
 export function splitChunk(engine: Engine, chunk: Uint8Array): SplitChunk {
@@ -52,9 +65,13 @@ export async function* feedPlace(
 ): AsyncGenerator<readonly FedOperation[], void, undefined> {
   const run = new FeedRun(place, options);
   void run.read(input);
+  const onGone = (): void => run.stop();
+  options.gone?.addEventListener("abort", onGone, { once: true });
+  if (options.gone?.aborted === true) run.stop();
   try {
     for (let told = await run.next(); told !== undefined; told = await run.next()) yield told;
   } finally {
+    options.gone?.removeEventListener("abort", onGone);
     run.stop();
   }
 }
@@ -62,7 +79,9 @@ export async function* feedPlace(
 /** The state of a feed. */
 class FeedRun {
   readonly #place: FeedPlace;
-  readonly #options: Required<FeedOptions>;
+  readonly #options: Required<Omit<FeedOptions, "gone">>;
+  /** Whether anybody listens. */
+  readonly #listener: AbortController = new AbortController();
   readonly #lanes = new Lanes();
   readonly #buffer = new FeedBuffer();
   /** How many there must be before they are looked at again. */
@@ -107,6 +126,7 @@ class FeedRun {
   /** Nobody listens any more: what was begun is finished, nothing else is. */
   stop(): void {
     this.#isStopped = true;
+    this.#listener.abort(unheard());
     this.#ring();
   }
 
@@ -258,7 +278,9 @@ class FeedRun {
       for (const document of documents) {
         for (const { number, id, kind, condition, body } of document) {
           const request = { kind, rawPath: "", id, create: undefined, condition, body };
-          const outcome = await this.#place.apply(key, request, this.#options.timeoutMs).catch(failedOutcome);
+          if (this.#isStopped) return;
+          const caller = { gone: this.#listener.signal };
+          const outcome = await this.#place.apply(key, request, this.#options.timeoutMs, caller).catch(failedOutcome);
           this.#told.push({ number, id, outcome });
         }
         this.#ring();

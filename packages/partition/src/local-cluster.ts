@@ -81,7 +81,7 @@ export class LocalCluster implements Cluster {
     const place: FeedPlace = {
       split: (chunk) => splitChunk(this.#engine, chunk),
       load: (key, load, timeoutMs) => this.#host.partition(key).load(load, timeoutMs),
-      apply: (key, request, timeoutMs) => this.partition(key).apply(request, timeoutMs),
+      apply: (key, request, timeoutMs, caller) => this.partition(key).apply(request, timeoutMs, caller),
     };
     return feedPlace(place, input, options);
   }
@@ -109,7 +109,7 @@ export class LocalCluster implements Cluster {
       bucketsAtOnce: 1,
     };
     const wide = (of: SearchRequest, ms: number): Promise<Answer> => searchWidely(place, of, ms, allow, gone);
-    return this.#models.search(request, timeoutMs, wide);
+    return this.#models.search(request, timeoutMs, wide, gone);
   }
 
   get buckets(): number {

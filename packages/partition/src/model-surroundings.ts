@@ -44,10 +44,10 @@ export class ModelSurroundings {
   /** A partition with its models. Most writes need none, and are not kept waiting by asking for them. */
   around(partition: PartitionHandle): EmbeddingHandle {
     return {
-      apply: (request, timeoutMs, turn) => {
+      apply: (request, timeoutMs, caller, turn) => {
         const setting = this.#embedding();
         if (turn === undefined && !this.#embeds(setting.application)) return partition.apply(request, timeoutMs);
-        return embedding(partition, setting).apply(request, timeoutMs, turn);
+        return embedding(partition, setting).apply(request, timeoutMs, caller, turn);
       },
       get: (request, timeoutMs) => partition.get(request, timeoutMs),
       search: (request, timeoutMs, gone) =>
@@ -60,10 +60,11 @@ export class ModelSurroundings {
     request: SearchRequest,
     timeoutMs: number,
     wide: (request: SearchRequest, timeoutMs: number) => Promise<Answer>,
+    gone?: AbortSignal,
   ): Promise<Answer> {
     const modelled = (of: SearchRequest, ms: number): Promise<Answer> =>
       modelledSearch(of, ms, this.#modelling(), wide);
-    return embeddedSearch(request, timeoutMs, this.#embedding(), modelled);
+    return embeddedSearch(request, timeoutMs, this.#embedding(), modelled, gone);
   }
 
   /** Frees the models. */

@@ -130,7 +130,7 @@ export class ThreadCluster implements Cluster {
         const packed = (by: Packing): Load => ({ ...load, operations: by.give(operations) });
         return this.#threadOf(this.bucketOf(key)).call("load", packed, key, timeoutMs);
       },
-      apply: (key, request, timeoutMs) => this.partition(key).apply(request, timeoutMs),
+      apply: (key, request, timeoutMs, caller) => this.partition(key).apply(request, timeoutMs, caller),
     };
     return feedPlace(place, input, options);
   }
@@ -156,7 +156,7 @@ export class ThreadCluster implements Cluster {
       bucketsAtOnce: this.#threads.length * SEARCH_BUCKETS_OF_THREAD,
     };
     const wide = (of: SearchRequest, ms: number): Promise<Answer> => searchWidely(place, of, ms, allow, gone);
-    return this.#models.search(request, timeoutMs, wide);
+    return this.#models.search(request, timeoutMs, wide, gone);
   }
 
   get buckets(): number {

@@ -52,8 +52,9 @@ export class ApplicationEmbedders implements TextEmbedder {
     wanted: readonly EmbeddingWanted[],
     application: DeployReport,
     timeoutMs: number,
+    gone?: AbortSignal,
   ): Promise<readonly Embedding[]> {
-    const deadline = deadlineIn(timeoutMs);
+    const deadline = deadlineIn(timeoutMs, gone);
     const answers: Embedding[] = [];
     // Texts for one embedder are asked for together; it makes batches of them as it likes.
     for (const [, indexes] of groups(wanted)) {

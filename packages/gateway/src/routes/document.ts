@@ -115,7 +115,7 @@ async function write(request: DocumentRequest, context: GatewayContext): Promise
     body = kind === "remove" ? undefined : await context.bodies.read(call, bodyKind(context));
     if (body?.bytes.length === 0) throw new ServiceError("INVALID_DOCUMENT", "Could not read document, no document?");
     const operation = { kind, rawPath: path.raw, id, create, condition, body: body?.bytes ?? NO_BYTES };
-    const outcome = await context.access.partition(group.partition).apply(operation, leftMs(call, timeout));
+    const outcome = await context.access.partition(group.partition).apply(operation, leftMs(call, timeout), call);
     if (outcome.status !== 200) return withHeaders(writeFailure(outcome, request, timeout), timeout.headers);
     const traced = traceLevel === 0 ? answer : { ...answer, ...traceOf(traceLevel, writeDone(kind), call.arrivedMs) };
     const reply = jsonReply(200, traced, DOCUMENT_JSON);

@@ -54,7 +54,7 @@ export async function answerFeed(call: Call, context: GatewayContext, onDefect: 
     demandApplication(context.cluster);
     const input = context.bodies.stream(call);
     await context.feeds.enter();
-    const told = feed(input, context, Math.min(timeoutMs, context.limits.documentTimeoutMs));
+    const told = feed(input, context, Math.min(timeoutMs, context.limits.documentTimeoutMs), call.gone);
     if (!isLines) return await document(told, onDefect);
     const cause = new Map<number, unknown>();
     return { status: 200, headers: { "content-type": JSON_LINES }, body: lines(told, onDefect, cause), cause };
@@ -74,9 +74,10 @@ async function* feed(
   input: AsyncIterable<Uint8Array>,
   context: GatewayContext,
   timeoutMs: number,
+  gone: AbortSignal,
 ): AsyncGenerator<readonly FedOperation[], void, undefined> {
   try {
-    yield* context.access.feed(input, { timeoutMs, heldBytes: context.limits.feedHeldBytes });
+    yield* context.access.feed(input, { timeoutMs, heldBytes: context.limits.feedHeldBytes, gone });
   } finally {
     context.feeds.leave();
   }

@@ -50,6 +50,8 @@ export class OnnxEmbedder implements Embedder {
       openNarrow: () => open(threads ?? one),
       narrowLanes: Math.max(1, Math.floor(cores / Math.max(1, threads?.intraOp ?? 1))),
       weigh: (job) => Math.min(recipe.tokensMax, 2 + Math.ceil(job.text.length / TOKEN_CHARACTERS)),
+      // Somebody waits for what a query finds; a document has time.
+      isUrgent: (job) => job.purpose === "query",
       batchJobs: BATCH_TEXTS,
       batchWeight: BATCH_TOKENS,
       queueJobs: QUEUE_TEXTS,

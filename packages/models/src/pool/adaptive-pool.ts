@@ -3,6 +3,9 @@
  * while they wait. What would come too late is refused before it waits, and what is late is told so, whether it waits or
  * runs.
  *
+ * Urgent jobs (queries) go before all others, and what is not urgent runs in batches that end soon: a lane cannot be taken
+ * from what it runs, so this is how long a query waits while a feed is embedded.
+ *
  * A batch on every core ends sooner, but less is done in all, for what is spent on sharing the work out. So the pool is
  * wide only while each job finds it idle, and becomes wide again when a few jobs in a row did; and only as long as that is
  * indeed faster (lone-speed.ts).
@@ -18,6 +21,8 @@ import { type Outcome, Queue, type Waiting } from "./queue.ts";
 const CALM_JOBS = 3;
 /** How much the newest batch counts in the measured speed. */
 const SPEED_SHARE = 0.2;
+/** A batch of jobs that are not urgent takes about so many milliseconds at most, unless the options say otherwise. */
+const PATIENT_RUN_MS = 50;
 /** A run that nobody waits for is given up after so many milliseconds, unless the options say otherwise. */
 const GIVEN_UP_AFTER_MS = 60_000;
 /** The longest that a timer can wait. */
@@ -81,6 +86,7 @@ export class AdaptivePool<Job, Result> {
       const entry: Waiting<Job, Result> = {
         job,
         weight: this.#options.weigh(job),
+        isUrgent: this.#isUrgent(job),
         deadline,
         settle: (outcome) => {
           clearTimeout(timer);
@@ -151,16 +157,21 @@ export class AdaptivePool<Job, Result> {
     const leftMs = deadline.leftMs();
     if (leftMs <= 0) return late();
     if (this.#lanes.givenUp >= GIVEN_UP_MAX) return stuck(this.#lanes.givenUp);
-    if (this.#queue.length >= this.#options.queueJobs) {
-      return new ServiceError("OVERLOADED", `The model has ${this.#queue.length} texts waiting; more are refused`);
+    const ahead = this.#queue.ahead(this.#isUrgent(job));
+    if (ahead.jobs >= this.#options.queueJobs) {
+      return new ServiceError("OVERLOADED", `The model has ${ahead.jobs} texts waiting; more are refused`);
     }
-    const ahead = this.#queue.weight / Math.max(1, this.#laneCount()) + this.#options.weigh(job);
-    const expectedMs = ahead * this.#msPerWeight;
-    if (this.#queue.length > 0 && expectedMs > leftMs) {
+    const weight = ahead.weight / Math.max(1, this.#laneCount()) + this.#options.weigh(job);
+    const expectedMs = weight * this.#msPerWeight;
+    if (ahead.jobs > 0 && expectedMs > leftMs) {
       const text = `The model would need about ${Math.ceil(expectedMs)} ms, and ${Math.floor(leftMs)} ms are left`;
       return new ServiceError("OVERLOADED", text);
     }
     return undefined;
+  }
+
+  #isUrgent(job: Job): boolean {
+    return this.#options.isUrgent?.(job) ?? true;
   }
 
   #laneCount(): number {
@@ -187,7 +198,7 @@ export class AdaptivePool<Job, Result> {
     const { mode } = this.#options;
     if (mode !== "adaptive") return mode;
     if (!isLone) return "narrow";
-    const isWide = this.#lone.prefersWide(this.#queue.oldestWeight, this.#nowMs());
+    const isWide = this.#lone.prefersWide(this.#queue.nextWeight, this.#nowMs());
     const [wanted, other]: readonly [LaneKind, LaneKind] = isWide ? ["wide", "narrow"] : ["narrow", "wide"];
     if (this.#lanes.isFree(wanted) || !this.#lanes.isFree(other)) return wanted;
     // A job that comes alone does not wait for a session to be made while another one can serve it.
@@ -197,8 +208,10 @@ export class AdaptivePool<Job, Result> {
 
   /** A batch of jobs that are still waited for. */
   #take(share: number): readonly Waiting<Job, Result>[] {
-    const { batchJobs, batchWeight } = this.#options;
-    const batch = this.#queue.takeBatch(batchJobs, batchWeight, share);
+    const { batchJobs, batchWeight, patientRunMs = PATIENT_RUN_MS } = this.#options;
+    const soonWeight = this.#msPerWeight === 0 ? batchWeight : patientRunMs / this.#msPerWeight;
+    const limits = { jobs: batchJobs, urgentWeight: batchWeight, patientWeight: Math.min(batchWeight, soonWeight) };
+    const batch = this.#queue.takeBatch(limits, share);
     const inTime = batch.filter((entry) => entry.deadline.leftMs() > 0);
     for (const entry of batch) if (!inTime.includes(entry)) entry.settle({ error: late() });
     return inTime;

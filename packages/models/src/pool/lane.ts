@@ -39,6 +39,10 @@ export interface PoolOptions<Job, Result> {
   readonly narrowLanes: number;
   /** What a job costs, in any unit that time is proportional to (tokens). */
   readonly weigh: (job: Job) => number;
+  /** Whether somebody waits for the answer to a job at a screen, so that it goes before those that are not; all of them unless given. */
+  readonly isUrgent?: (job: Job) => boolean;
+  /** How long a batch of jobs that are not urgent may take, milliseconds: so long an urgent one may wait for a lane. 50 unless given. */
+  readonly patientRunMs?: number;
   /** Jobs in a batch at most. */
   readonly batchJobs: number;
   /** Cost of a batch at most, each job counted as dear as the dearest, as padding makes it. */
