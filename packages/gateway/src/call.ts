@@ -55,7 +55,14 @@ export class BodyLimit extends Error {
 export function rawTargetOf(url: string): string {
   const withoutFragment = url.split("#", 1)[0] ?? "";
   const target = withoutFragment.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, "");
-  return target.startsWith("/") ? target : `/${target}`;
+  // As a browser sends it: bytes of UTF-8, encoded.
+  const encoded = target.replace(/[^\0-\x7f]+/g, (text) => encodeURIComponent(wellFormed(text)));
+  return encoded.startsWith("/") ? encoded : `/${encoded}`;
+}
+
+/** A text without half characters, as it is in UTF-8. */
+function wellFormed(text: string): string {
+  return new TextDecoder().decode(new TextEncoder().encode(text));
 }
 
 /** A call made of a Web request. Without `rawTarget` its path is the one `URL` normalised. */

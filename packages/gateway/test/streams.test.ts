@@ -107,11 +107,12 @@ test("the rest of a body that nobody reads is not waited for without end", async
   const options = { host: "127.0.0.1", port, path: "/nothing", method: "POST", agent };
   const request = http.request({ ...options, headers: { "content-length": "10" } });
   request.on("error", () => {});
+  const closed = once(request, "close");
   request.write("12345");
   const [incoming] = (await once(request, "response")) as [http.IncomingMessage];
   expect(incoming.statusCode).toBe(404);
   incoming.resume();
-  await once(request, "close");
+  await closed;
   agent.destroy();
 });
 

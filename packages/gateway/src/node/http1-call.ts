@@ -91,7 +91,8 @@ export class Http1Call implements NodeCall {
     const incoming = this.#incoming;
     if (incoming.complete || incoming.destroyed) return;
     const received = new Promise<void>((resolve) => incoming.once("close", resolve));
-    this.#surroundings.receiveClock.whole(received).catch(() => this.cut());
+    // The answer has left the connection by then.
+    this.#surroundings.receiveClock.whole(received).catch(() => incoming.socket.destroy());
   }
 
   #leave(): void {

@@ -4,7 +4,8 @@
  */
 import http from "node:http";
 import http2 from "node:http2";
-import type { Socket } from "node:net";
+import { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { ServiceError } from "@brooklet/wire";
 import { plainFailure } from "../failure.ts";
 import type { ConnectionLimits } from "./connection-limits.ts";
@@ -12,6 +13,13 @@ import { Http1Call } from "./http1-call.ts";
 import { Http2Call } from "./http2-call.ts";
 import type { NodeCall, Surroundings } from "./node-call.ts";
 import { ReceiveClock } from "./receiving.ts";
+import {
+  encodedRequestLine,
+  endOfRequestLine,
+  mayBeRequestLine,
+  ReplayedConnection,
+  refusedRequest,
+} from "./request-line.ts";
 import { SendClock } from "./sending.ts";
 
 /** Answers one request of either protocol. */
@@ -28,6 +36,11 @@ const STREAM_WINDOW_BYTES = 1 << 20;
 const CONNECTION_WINDOW_BYTES = 4 << 20;
 const SESSION_MEMORY_MIB = 16;
 const EXPECTATION_FAILED = 417;
+
+/** What Node notes of a socket on which an answer is under way. */
+interface Answering {
+  readonly _httpMessage: http.ServerResponse | null;
+}
 
 /** What the listener must know of the gateway's limits. */
 export interface HeaderLimits {
@@ -48,13 +61,16 @@ export class Listener implements Surroundings {
   readonly #undecided = new Set<Socket>();
   readonly #sessions = new Set<http2.ServerHttp2Session>();
   readonly #byAddress = new Map<string, number>();
+  /** What the line and the headers of a request may be together. */
+  readonly #headBytes: number;
 
   constructor(handler: CallHandler, limits: ConnectionLimits, headers: HeaderLimits) {
     this.limits = limits;
     this.sendClock = new SendClock(limits);
     this.receiveClock = new ReceiveClock(limits);
     this.#handler = handler;
-    this.#http1 = this.#makeHttp1(headers);
+    this.#headBytes = headers.targetBytes + headers.headerBytes + HEADER_SLACK_BYTES;
+    this.#http1 = this.#makeHttp1();
     this.#http2 = this.#makeHttp2(headers);
   }
 
@@ -89,13 +105,13 @@ export class Listener implements Surroundings {
     clearTimeout(cutting);
   }
 
-  #makeHttp1(headers: HeaderLimits): http.Server {
+  #makeHttp1(): http.Server {
     const limits = this.limits;
     const onRequest: http.RequestListener = (incoming, outgoing) =>
       this.#handler(new Http1Call(incoming, outgoing, this));
     const server = http.createServer(
       {
-        maxHeaderSize: headers.targetBytes + headers.headerBytes + HEADER_SLACK_BYTES,
+        maxHeaderSize: this.#headBytes,
         headersTimeout: limits.headersTimeoutMs,
         // Node cannot tell a feed from a body that does not come: the calls have a clock for what they read.
         requestTimeout: 0,
@@ -110,11 +126,12 @@ export class Listener implements Surroundings {
     server.maxHeadersCount = 0;
     // `100 Continue` is said when the body is wanted: not at all to a request that is refused before.
     server.on("checkContinue", onRequest);
-    server.on("clientError", answerClientError);
+    server.on("clientError", (error, socket: Duplex) => this.#refused(server, error, socket));
     const [serveHttp1] = server.listeners("connection") as ((this: http.Server, socket: Socket) => void)[];
     server.removeAllListeners("connection");
     server.on("connection", (socket: Socket) => {
-      if (this.#admit(socket)) this.#tellApart(socket, () => serveHttp1?.call(server, socket));
+      if (socket instanceof ReplayedConnection) serveHttp1?.call(server, socket);
+      else if (this.#admit(socket)) this.#tellApart(socket, () => serveHttp1?.call(server, socket));
     });
     return server;
   }
@@ -158,7 +175,10 @@ export class Listener implements Surroundings {
   #tellApart(socket: Socket, serveHttp1: () => void): void {
     let first: Buffer = Buffer.alloc(0);
     this.#undecided.add(socket);
-    const giveUp = setTimeout(() => socket.destroy(), this.limits.headersTimeoutMs);
+    const giveUp = setTimeout(() => {
+      if (first.length === 0 || !mayBeRequestLine(first)) socket.destroy();
+      else answerClientError(Object.assign(new Error(), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
+    }, this.limits.headersTimeoutMs);
     const forget = (): void => {
       clearTimeout(giveUp);
       this.#undecided.delete(socket);
@@ -174,9 +194,17 @@ export class Listener implements Surroundings {
       const compared = Math.min(first.length, PREFACE.length);
       const isPreface = first.subarray(0, compared).equals(PREFACE.subarray(0, compared));
       if (isPreface && compared < PREFACE.length) return;
+      // The line as a whole: a parser that was given a part of it keeps that for itself.
+      if (
+        !isPreface &&
+        mayBeRequestLine(first) &&
+        first.length < this.#headBytes &&
+        endOfRequestLine(first) === undefined
+      )
+        return;
       forget();
       socket.pause();
-      socket.unshift(first);
+      socket.unshift(isPreface ? first : encodedRequestLine(first));
       if (isPreface) this.#http2.emit("connection", socket);
       else serveHttp1();
       process.nextTick(() => socket.resume());
@@ -184,6 +212,27 @@ export class Listener implements Surroundings {
     socket.on("data", onData);
     socket.once("end", onEnd);
     socket.once("close", forget);
+  }
+
+  /** Takes up again what was refused for bytes that only have to be encoded; answers the rest. */
+  #refused(server: http.Server, error: NodeJS.ErrnoException, socket: Duplex): void {
+    // Once: what is refused again is not refused for that.
+    const request = socket.destroyed ? undefined : refusedRequest(error);
+    if (request === undefined || !(socket instanceof Socket)) {
+      answerClientError(error, socket);
+      return;
+    }
+    const replayed = new ReplayedConnection(socket, request, this.#headBytes);
+    // Requests before it on the connection are answered first.
+    const begin = (): void => {
+      const before = (socket as Partial<Answering>)._httpMessage;
+      if (before != null) before.once("close", () => setImmediate(begin));
+      else if (!socket.destroyed) {
+        socket.setTimeout(0);
+        server.emit("connection", replayed);
+      }
+    };
+    begin();
   }
 
   /** Serves an HTTP/2 connection, closes it when idle, and ends one that only resets its streams. */
@@ -216,7 +265,7 @@ export class Listener implements Surroundings {
 }
 
 /** Answers what Node's parser refuses, in the shape of all our errors, and closes. */
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket | import("node:stream").Duplex): void {
+function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();
     return;
