@@ -2,8 +2,16 @@
 import type { ChatEndpoint } from "@brooklet/answers";
 import type { DeployAnswer } from "@brooklet/wire";
 import { type ApplicationOptions, applicationFiles } from "./application.ts";
-import { invalidArgument, refuseUnknown } from "./error.ts";
-import { type ExchangeOptions, exchange, type Fetch, RETRY_DEFAULT, type RetryOptions } from "./exchange.ts";
+import { BrookletError, invalidArgument, refuseUnknown } from "./error.ts";
+import {
+  type ExchangeAnswer,
+  type ExchangeOptions,
+  type ExchangeRequest,
+  exchange,
+  type Fetch,
+  RETRY_DEFAULT,
+  type RetryOptions,
+} from "./exchange.ts";
 import { Group, type RequestOptions } from "./group.ts";
 import type { AnySchema } from "./schema.ts";
 import { zip } from "./zip.ts";
@@ -74,18 +82,27 @@ export function connect(options: ConnectOptions): Client {
     group: (name) => new Group(name, to, options.languageModel),
     request: ({ isRepeatable = false, ...request }) => exchange(to, { ...request, isRepeatable }),
     deploy: async (schemas, { signal, ...application } = {}) => {
-      const answer = await exchange(toConfig, {
+      const request: ExchangeRequest = {
         method: "POST",
         target: "/application/v2/tenant/default/prepareandactivate",
         body: zip(applicationFiles(schemas, application)),
         contentType: "application/zip",
         signal,
         isRepeatable: true,
-      });
+      };
+      const answer = await exchange(toConfig, request).catch(refusedDeployment);
       const log = (answer.json as Partial<DeployAnswer>).log ?? [];
       return { warnings: log.filter(({ level }) => level === "WARNING").map(({ message }) => message) };
     },
   };
+}
+
+/** Timestamps were whole seconds once: what is stored so is not taken for anything else. */
+function refusedDeployment(error: unknown): ExchangeAnswer {
+  if (!BrookletError.is(error) || !/'long' -> 'double'/.test(error.message)) throw error;
+  const remedy = "a timestamp that was stored as whole seconds is timestamp({ unit: 'seconds' })";
+  const { code, status, outcome, cause, message } = error;
+  throw new BrookletError(code, `${message}; ${remedy}`, { status, outcome, cause });
 }
 
 const OPTIONS = Object.keys({

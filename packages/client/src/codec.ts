@@ -73,20 +73,6 @@ export const BOOL: Codec = {
   },
 };
 
-const MS_PER_SECOND = 1000;
-
-/** The second a date is in, since the epoch. */
-export function epochSeconds(date: Date): number {
-  return Math.floor(date.getTime() / MS_PER_SECOND);
-}
-
-/** Dates, stored as seconds: what is less than a second is dropped. */
-export const TIMESTAMP: Codec = {
-  zod: z.date(),
-  encode: (value) => epochSeconds(value as Date),
-  decode: (json) => new Date(integer(json) * MS_PER_SECOND),
-};
-
 /** A place on earth, in degrees. */
 export interface Position {
   readonly lat: number;

@@ -47,7 +47,7 @@ export function facet<
   return { kind: "value", field, ...split<Options>(options) };
 }
 
-/** The periods of a timestamp (or of an integer of seconds since the epoch), in their order, without empty ones. */
+/** The periods of a timestamp (or of a number of seconds since the epoch), in their order, without empty ones. */
 export function dateHistogram<
   Name extends string,
   const Options extends FacetAggregates & Pick<FacetOptions, "top"> = Readonly<Record<never, string>>,
@@ -184,6 +184,8 @@ export function facetText(schema: AnySchema, asked: Facet, zoneMinutes: number):
 function groupText(schema: AnySchema, asked: Facet, zoneMinutes: number): string {
   const { kind, field, interval, edges = [] } = asked;
   const name = identifier(field);
+  // A fraction of a second would be rounded, up too.
+  const seconds = isFloating(schema, field) ? `tolong(math.floor(${name}))` : name;
   if (kind === "range") {
     return `predefined(${[name, ...buckets(edges, isFloating(schema, field))].join(", ")})`;
   }
@@ -191,11 +193,11 @@ function groupText(schema: AnySchema, asked: Facet, zoneMinutes: number): string
   const fixed = WIDTHS[interval];
   if (fixed !== undefined) {
     const shift = shiftOf(fixed, zoneMinutes);
-    const shifted = shift === 0 ? name : `add(${name}, ${shift})`;
+    const shifted = shift === 0 ? seconds : `add(${seconds}, ${shift})`;
     return `fixedwidth(${shifted}, ${fixed.width})`;
   }
-  const year = `time.year(${name})`;
-  const month = `time.monthofyear(${name})`;
+  const year = `time.year(${seconds})`;
+  const month = `time.monthofyear(${seconds})`;
   if (interval === "year") return year;
   // Year and month as one number: 202603.
   const part = interval === "month" ? month : `sub(${month}, mod(sub(${month}, 1), 3))`;

@@ -2,7 +2,6 @@
 
 import { clauseText } from "./clause.ts";
 import type { Position } from "./codec.ts";
-import { epochSeconds } from "./codec.ts";
 import { anyOf, Condition, type Literal, literal } from "./condition.ts";
 import type { DataType } from "./data-type.ts";
 import { invalidArgument } from "./error.ts";
@@ -16,6 +15,7 @@ import {
   terms,
   word,
 } from "./operator.ts";
+import { type Comparison, hasWholeSeconds, secondsOf, wholeBound } from "./point-in-time.ts";
 
 /** How far apart words may be. */
 export interface NearOptions {
@@ -278,7 +278,10 @@ class FieldCondition {
   }
 
   between(low: number | Date, high: number | Date, options: RangeOptions = {}): Condition {
-    const range = `range(${this.#path}, ${literal(plain(low))}, ${literal(plain(high))})`;
+    const { bounds } = options;
+    const [above, below] = [bounds === "open" || bounds === "leftOpen", bounds === "open" || bounds === "rightOpen"];
+    const ends = [this.#bound(above ? ">" : ">=", low), this.#bound(below ? "<" : "<=", high)];
+    const range = `range(${this.#path}, ${ends.map((end) => literal(end as number)).join(", ")})`;
     return new Condition(annotated(range, options));
   }
 
@@ -334,8 +337,15 @@ class FieldCondition {
     return new Condition(this.#path === "" ? String(expression) : `${this.#path} contains ${expression}`);
   }
 
-  #compared(operator: string, value: Literal | Date): Condition {
-    return new Condition(`${this.#path} ${operator} ${literal(plain(value))}`);
+  #compared(comparison: Comparison, value: Literal | Date): Condition {
+    const bound = this.#bound(comparison, value);
+    return bound === undefined ? anyOf() : new Condition(`${this.#path} ${comparison} ${literal(bound)}`);
+  }
+
+  /** What a value is compared with; nothing if none can be equal to it. */
+  #bound(comparison: Comparison, value: Literal | Date): Literal | undefined {
+    if (!(value instanceof Date)) return value;
+    return hasWholeSeconds(this.#type) ? wholeBound(comparison, value) : secondsOf(value);
   }
 }
 
@@ -343,11 +353,6 @@ const TARGET_HITS_DEFAULT = 100;
 
 function isInteger(type: DataType): boolean {
   return type.kind === "primitive" && ["byte", "int", "long"].includes(type.name);
-}
-
-/** Dates are stored as seconds. */
-function plain<Value extends Literal>(value: Value | Date): Value | number {
-  return value instanceof Date ? epochSeconds(value) : value;
 }
 
 /** What lists, sets and maps offer for their elements. */

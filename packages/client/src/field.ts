@@ -3,8 +3,9 @@
  * Lists, sets, maps and structs are in `collection.ts`, vectors in `vector.ts`.
  */
 
-import { BOOL, BYTE, type Codec, INT, LONG, NUMBER, POSITION, type Position, RAW, TEXT, TIMESTAMP } from "./codec.ts";
+import { BOOL, BYTE, type Codec, INT, LONG, NUMBER, POSITION, type Position, RAW, TEXT } from "./codec.ts";
 import type { DataType, PrimitiveName } from "./data-type.ts";
+import { invalidArgument, refuseUnknown } from "./error.ts";
 import type {
   BoolConditions,
   IntegerConditions,
@@ -14,6 +15,7 @@ import type {
   TextConditions,
 } from "./field-condition.ts";
 import type { Stemming } from "./language.ts";
+import { TIMESTAMP, WHOLE_SECONDS } from "./point-in-time.ts";
 
 /** What a field is to the type checker. */
 export interface FieldShape {
@@ -161,9 +163,23 @@ export function bool(): Plain<"sortable", boolean, BoolConditions> {
   return attribute("bool", BOOL);
 }
 
-/** A point in time to the second: a `Date` here, a `long` of seconds in the schema. */
-export function timestamp(): Plain<"sortable", Date, OrderConditions<Date>> {
-  return attribute("long", TIMESTAMP);
+/** How a point in time is stored. */
+export interface TimestampOptions {
+  /** `seconds`: whole seconds in a `long`, as schemas of a Vespa often have them. Dates with milliseconds are refused. */
+  readonly unit?: "seconds";
+}
+
+/**
+ * A point in time to the millisecond: a `Date` here, a `double` of seconds since the epoch in the schema. Ranking,
+ * `freshness`, `age` and selections count in seconds, whatever the unit.
+ */
+export function timestamp(options: TimestampOptions = {}): Plain<"sortable", Date, OrderConditions<Date>> {
+  refuseUnknown("timestamp", options, ["unit"]);
+  if (options.unit === undefined) return attribute("double", TIMESTAMP);
+  if (options.unit === "seconds") return attribute("long", WHOLE_SECONDS);
+  throw invalidArgument(
+    `${JSON.stringify(options.unit)} is no unit of timestamp(): give 'seconds', or none for milliseconds`,
+  );
 }
 
 /** A place on earth. */

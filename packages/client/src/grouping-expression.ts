@@ -1,7 +1,7 @@
 /** Expressions and aggregations of Vespa's grouping language, with what their values are in TypeScript. */
 import { Clause } from "./clause.ts";
-import { epochSeconds } from "./codec.ts";
 import { invalidArgument, unexpectedAnswer } from "./error.ts";
+import { type Comparison, dateOf, secondsOf, wholeBound } from "./point-in-time.ts";
 
 /** Makes a value of what an answer has. */
 export type ReadValue = (json: unknown) => unknown;
@@ -88,9 +88,6 @@ export interface Quantile {
   readonly value: number;
 }
 
-const MS_PER_SECOND = 1000;
-/** A `Date` goes no farther from the epoch. */
-const DATE_MAX_MS = 8.64e15;
 const LONG_MIN = "-9223372036854775808";
 const LONG_MAX = "9223372036854775807";
 
@@ -110,11 +107,11 @@ export const readNumber: ReadValue = (json) => {
   throw unexpectedAnswer(`expected a number of at most 2^53 - 1, got ${JSON.stringify(json)?.slice(0, 80)}`);
 };
 
-/** @internal Seconds since the epoch; an open end is the first or last date there is. */
-export const readDate: ReadValue = (json) => {
-  const ms = (readNumber(json) as number) * MS_PER_SECOND;
-  return new Date(Math.min(Math.max(ms, -DATE_MAX_MS), DATE_MAX_MS));
-};
+/** @internal Seconds since the epoch, with a fraction; an open end is the first or last date there is. */
+export const readDate: ReadValue = (json) => dateOf(readNumber(json) as number);
+
+/** @internal The same of whole seconds, whose ends of ranges are integers. */
+export const readWholeDate: ReadValue = (json) => readDate(json);
 
 /** @internal What has a type that only the server knows. */
 export const readScalar: ReadValue = (json) => json;
@@ -194,6 +191,17 @@ const texts =
 
 function named<Name extends string>(names: readonly Name[], room = ""): Functions<Name> {
   return Object.fromEntries(names.map((name) => [name, numbers(room + name)])) as Functions<Name>;
+}
+
+/** Functions of whole seconds: a fraction would be rounded, up too, before they see it. */
+function ofSeconds<Made extends Readonly<Record<string, OfNumbers | OfTexts>>>(made: Made): Made {
+  const whole = (of: GroupingArgument): GroupingArgument =>
+    of instanceof GroupingExpression && of.read === readDate ? call("math.floor", [of], readNumber) : of;
+  const wrapped = Object.entries(made).map(([name, make]) => [
+    name,
+    (...args: readonly GroupingArgument[]) => make(...(args.map(whole) as [GroupingArgument])),
+  ]);
+  return Object.fromEntries(wrapped) as Made;
 }
 
 function aggregation<Value>(name: string, of: GroupingArgument, read: ReadValue = readNumber): Aggregation<Value> {
@@ -278,14 +286,15 @@ const ranges = {
     options: { readonly floating?: boolean } = {},
   ): GroupingExpression<GroupingRange<Value>> => {
     const isFraction = (value: unknown) => typeof value === "number" && !Number.isInteger(value);
-    const floating = options.floating ?? ranges.some(({ from, to }) => isFraction(from) || isFraction(to));
+    const hasFraction = of.read === readDate || ranges.some(({ from, to }) => isFraction(from) || isFraction(to));
+    const floating = options.floating ?? hasFraction;
     if (ranges.length === 0) throw invalidArgument("buckets need at least one range");
     const texts = ranges.map((range) => bucketText(range, floating));
     return new GroupingExpression(`predefined(${[of, ...texts].join(", ")})`, of.read);
   },
 };
 
-/** An end of a bucket. Dates are compared by their second. */
+/** An end of a bucket. */
 export type BucketEnd = number | string | Date;
 
 /** A range of values; without an end it is open there. */
@@ -300,13 +309,14 @@ export interface Bucket<Value extends BucketEnd = BucketEnd> {
 
 function bucketText({ from, to, excludeFrom = false, includeTo = false }: Bucket, floating: boolean): string {
   if (from === undefined && to === undefined) throw invalidArgument("a bucket needs an end: give it a from or a to");
-  const end = (value: BucketEnd | undefined, open: string): string => {
+  const end = (value: BucketEnd | undefined, open: string, comparison: Comparison): string => {
     if (value === undefined) return open;
     if (typeof value === "string") return quoted(value);
-    if (value instanceof Date) return numeral(epochSeconds(value), false);
-    return edge(value, floating);
+    if (!(value instanceof Date)) return edge(value, floating);
+    return numeral(floating ? secondsOf(value) : (wholeBound(comparison, value) ?? 0), floating);
   };
-  return `bucket${excludeFrom ? "<" : "["}${end(from, "-inf")}, ${end(to, "inf")}${includeTo ? "]" : ">"}`;
+  const [first, last] = [end(from, "-inf", excludeFrom ? ">" : ">="), end(to, "inf", includeTo ? "<=" : "<")];
+  return `bucket${excludeFrom ? "<" : "["}${first}, ${last}${includeTo ? "]" : ">"}`;
 }
 
 /** Filters. */
@@ -371,7 +381,7 @@ const functions = {
   sort: <Value>(array: GroupingExpression<Value>): GroupingExpression<Value> => call("sort", [array], array.read),
   reverse: <Value>(array: GroupingExpression<Value>): GroupingExpression<Value> => call("reverse", [array], array.read),
   relevance: (): GroupingExpression<number> => call("relevance", [], readNumber),
-  now: (): GroupingExpression<Date> => call("now", [], readDate),
+  now: (): GroupingExpression<Date> => call("now", [], readWholeDate),
   /** The part of the document's id that its putter chose. */
   documentId: (): GroupingExpression<string> => call("docidnsspecific", [], readText),
   zcurveX: (of: GroupingArgument): GroupingExpression<number> => call("zcurve.x", [of], readNumber),
@@ -414,5 +424,5 @@ export const GROUPING_LANGUAGE: typeof aggregations &
   ...functions,
   ...named(ARITHMETIC),
   math: named(MATH, "math."),
-  time: { ...named(CALENDAR, "time."), date: texts("time.date") },
+  time: { ...ofSeconds(named(CALENDAR, "time.")), ...ofSeconds({ date: texts("time.date") }) },
 };

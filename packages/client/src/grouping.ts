@@ -17,7 +17,9 @@ import {
   readNumber,
   readScalar,
   readText,
+  readWholeDate,
 } from "./grouping-expression.ts";
+import { hasWholeSeconds } from "./point-in-time.ts";
 import type { AnySchema } from "./schema.ts";
 
 type Scalar = string | number | boolean | Date;
@@ -217,9 +219,10 @@ export function readerOf({ definition, codec }: Field): ReadValue {
   if (single.name === "string" || single.name === "uri" || single.name === "raw") return readText;
   if (single.name === "bool") return readBool;
   if (single.name === "position") return readScalar;
-  // What a second is decoded as tells a timestamp from an integer.
+  // What a second is decoded as tells a timestamp from a number.
   const decoded = type.kind === "array" ? (codec.decode([0]) as readonly unknown[])[0] : codec.decode(0);
-  return decoded instanceof Date ? readDate : readNumber;
+  if (!(decoded instanceof Date)) return readNumber;
+  return hasWholeSeconds(single) ? readWholeDate : readDate;
 }
 
 function outputText(output: OutputMap): string[] {

@@ -107,6 +107,7 @@ export {
   type ShapeOf,
   string,
   type TextOptions,
+  type TimestampOptions,
   text,
   timestamp,
 } from "./field.ts";

@@ -3,9 +3,10 @@
  * written field by field, so that the type checker knows the fields, and nothing in a value can be taken for language.
  */
 import { Clause, clauseText, textOfClause } from "./clause.ts";
-import { epochSeconds } from "./codec.ts";
+import type { DataType } from "./data-type.ts";
 import { invalidArgument } from "./error.ts";
 import type { Field, FieldMap, ShapeOf } from "./field.ts";
+import { type Comparison, hasWholeSeconds, secondsOf, wholeBound } from "./point-in-time.ts";
 import type { AnySchema } from "./schema.ts";
 
 /** Something a document fulfils or not. `String(…)` gives its text. Selections are joined by their methods, not by `&&`. */
@@ -90,9 +91,11 @@ type Value = string | number | boolean | Date;
 
 class FieldSelections {
   readonly #path: string;
+  readonly #type: DataType;
 
-  constructor(path: string) {
+  constructor(path: string, type: DataType) {
     this.#path = path;
+    this.#type = type;
   }
 
   isSet(): Selection {
@@ -104,34 +107,41 @@ class FieldSelections {
   }
 
   is(value: Value): Selection {
-    return this.#compared("==", value);
+    return this.#bounded("==", "=", value);
   }
 
   isNot(value: Value): Selection {
-    return this.#compared("!=", value);
+    return this.#bounded("!=", "=", value);
   }
 
   lt(bound: Value): Selection {
-    return this.#compared("<", bound);
+    return this.#bounded("<", "<", bound);
   }
 
   le(bound: Value): Selection {
-    return this.#compared("<=", bound);
+    return this.#bounded("<=", "<=", bound);
   }
 
   gt(bound: Value): Selection {
-    return this.#compared(">", bound);
+    return this.#bounded(">", ">", bound);
   }
 
   ge(bound: Value): Selection {
-    return this.#compared(">=", bound);
+    return this.#bounded(">=", ">=", bound);
   }
 
   matches(pattern: string): Selection {
     return this.#compared("=", pattern);
   }
 
-  #compared(operator: string, value: Value): Selection {
+  #bounded(operator: string, comparison: Comparison, value: Value): Selection {
+    if (!(value instanceof Date)) return this.#compared(operator, value);
+    const seconds = hasWholeSeconds(this.#type) ? wholeBound(comparison, value) : secondsOf(value);
+    // No whole second is this one.
+    return seconds === undefined ? new Selection(String(operator === "!=")) : this.#compared(operator, seconds);
+  }
+
+  #compared(operator: string, value: Exclude<Value, Date>): Selection {
     return new Selection(`${this.#path} ${operator} ${literal(value)}`);
   }
 }
@@ -144,8 +154,10 @@ export function conditionText<S extends AnySchema>(
 ): string {
   if (typeof condition === "string") return condition;
   if (typeof condition !== "function") return textOfClause("selection", place, condition);
-  const names = Object.keys(schema.fields);
-  const fields = Object.fromEntries(names.map((name) => [name, new FieldSelections(`${schema.name}.${name}`)]));
+  const named = Object.entries(schema.fields).map(([name, { definition }]) => {
+    return [name, new FieldSelections(`${schema.name}.${name}`, definition.type)] as const;
+  });
+  const fields = Object.fromEntries(named);
   return clauseText("selection", place, () => condition(fields as unknown as SelectionsOf<S["fields"]>));
 }
 
@@ -158,8 +170,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "\f": "\\f",
 };
 
-function literal(value: Value): string {
-  if (value instanceof Date) return String(epochSeconds(value));
+function literal(value: Exclude<Value, Date>): string {
   if (typeof value === "boolean") return String(value);
   if (typeof value === "string") {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what has to be escaped

@@ -40,7 +40,7 @@ describe("documents", () => {
         body: {
           fields: {
             ...least,
-            sentAt: 1,
+            sentAt: 1.5,
             labels: { work: 2 },
             people: [{ name: "Ada", about: "x" }],
             picture: "AQL/",

@@ -48,7 +48,7 @@ describe("the schema file", () => {
             indexing: summary | index
             index: enable-bm25
           }
-          field sentAt type long {
+          field sentAt type double {
             indexing: summary | attribute
           }
           field year type int {

@@ -30,7 +30,7 @@ describe("updates", () => {
         body: {
           fields: {
             year: { increment: 2 },
-            sentAt: { assign: 1 },
+            sentAt: { assign: 1.5 },
             recipients: { add: ["b"] },
             labels: { remove: { work: 0 } },
             unread: { assign: null },
