@@ -87,7 +87,7 @@ export function typedText(text: TextQuery): TypedText {
 
 /** Whether there is anything that makes words. */
 function hasWord(text: string): boolean {
-  return /[\p{L}\p{N}]/u.test(text);
+  return /[\p{L}\p{Nd}]/u.test(text);
 }
 
 function input(parameter: string, text: TextQuery, grammar: readonly string[]): string {

@@ -181,7 +181,7 @@ describe("queries", () => {
   });
 
   test("find nothing by a text without a word, and say so", () => {
-    for (const typed of ['"', "!!!", "-", "(", "*", '""', "👋"]) {
+    for (const typed of ['"', "!!!", "-", "(", "*", '""', "👋", "²", "\u{301}"]) {
       const asked = query(mail, { text: typed });
       expect(asked.yql).toBe('select * from mail where ({grammar: "tokenize"}userInput(@text))');
       expect(asked.note).toEqual({
