@@ -247,6 +247,8 @@ pub(crate) fn unary(function: Unary, x: Interval) -> Interval {
         Unary::Elu => elu(x),
         // The sum takes the error of `exp` in without enlarging it.
         Unary::Sigmoid => ends.widened(),
+        // Where angles between vectors are, cosines fall.
+        Unary::Cos if x.lo >= 0.0 && x.hi <= std::f64::consts::PI => ends.widened(),
         Unary::Cos | Unary::Sin => Interval::between(-1.0, 1.0).or_nan(x.is_unbounded()),
         Unary::Tan => Interval::ANYTHING,
         Unary::Not | Unary::IsNan | Unary::Sign => ends,

@@ -31,8 +31,12 @@ impl Application {
                 let selection = quoted(&selection);
                 format!(",\"garbageCollection\":{{\"selection\":{selection},\"intervalSeconds\":{seconds}}}")
             });
+            let profiles = list(&schema.rank_profiles, |profile| quoted(&profile.name));
             let (name, cluster) = (quoted(&schema.name), quoted(cluster));
-            format!("{{\"name\":{name},\"cluster\":{cluster},\"fields\":{fields},\"embeds\":{embeds}{expiry}}}")
+            format!(
+                "{{\"name\":{name},\"cluster\":{cluster},\"fields\":{fields},\"rankProfiles\":{profiles},\
+                 \"embeds\":{embeds}{expiry}}}"
+            )
         });
         let clusters = list(&self.clusters, |cluster| {
             let types = list(&cluster.types, |config| quoted(&config.name));

@@ -17,6 +17,10 @@ function sentenceEnds(text: string): number[] {
 
 /** Ranges of whole sentences, of about so many code units; a sentence that is longer is cut at words. */
 export function passageRanges(text: string, aboutLength: number): Range[] {
+  if (text.length <= aboutLength) {
+    const whole = trimmed(text, { start: 0, end: text.length });
+    return whole.end > whole.start ? [whole] : [];
+  }
   const ranges: Range[] = [];
   let start = 0;
   let end = 0;

@@ -38,6 +38,8 @@ export { type ChatMessage, fenceFor, passageBlock, promptMessages, RULES } from 
 export { type RerankEndpoint, rerankEndpoint } from "./rerank-endpoint.ts";
 export {
   type FoundTexts,
+  HYBRID_FLOOR,
+  type PassageFloor,
   type Reranker,
   type RetrievalOptions,
   type RetrievalSearch,

@@ -1,7 +1,7 @@
 /**
- * Retrieval: several searches of one group become one list of passages. Documents are fused by their ranks; their texts
- * cut into passages, or taken in the chunks they are stored in; near-duplicates folded; and the best taken until the
- * tokens are spent. The same documents and the same question give the same passages, whatever comes first over the wire.
+ * Retrieval: a search of one group, or several, become one list of passages. Documents have the score of their search, or
+ * that of a fusion; their texts are cut into passages, or taken in the chunks they are stored in; near-duplicates folded;
+ * and the best taken until the tokens are spent. The same documents and the same question give the same passages, whatever comes first over the wire.
  */
 import { passageRanges, type Range, shortened, trimmed } from "./cutting.ts";
 import { compareText, type Fused, type Fusion, fuse } from "./fusion.ts";
@@ -29,20 +29,32 @@ export interface FoundTexts {
 }
 
 /**
- * What searches count by words and by a vector, unless it is said. Relative scores of words are worth less: the best of
- * poor matches has the largest, too.
+ * From where on passages are worth being read: below both, they are left out. Of a score that is a mean of what words and
+ * cosine say (docs/decisions/0039); on no judged set it takes an answer from the first eight.
  */
-export function weightOf(search: "text" | "vector", fusion: Fusion = "relativeScore"): number {
-  if (fusion === "reciprocalRank") return 1;
-  return search === "text" ? 0.3 : 0.7;
+export interface PassageFloor {
+  /** As a share of the best passage's score. */
+  readonly share: number;
+  /** As a score. */
+  readonly score: number;
 }
 
-/** One of the searches that are fused. */
+/** The floor of searches that rank as `schema()` does by default. */
+export const HYBRID_FLOOR: PassageFloor = { share: 0.4, score: 0.14 };
+
+/** What the searches of a fusion count unless it is said: the same. */
+export function weightOf(fusion: Fusion = "relativeScore"): number {
+  return fusion === "reciprocalRank" ? 1 : 0.5;
+}
+
+/** A search for candidates. Where there are several, they are fused. */
 export interface RetrievalSearch {
-  /** `text`, `vector`: what scores are told by. */
+  /** `hybrid`, `text`, `vector`: what scores are told by. */
   readonly name: string;
-  /** How much its ranks count; 1 by default. */
+  /** How much it counts among others; 1 by default. */
   readonly weight?: number;
+  /** From where on its passages are worth being read, where it is the only one and its scores can tell it. */
+  readonly floor?: PassageFloor;
   /** A page of its hits, the best first; fewer than asked for if there are no more. */
   run(page: { readonly limit: number; readonly offset: number }): Promise<readonly FoundTexts[]>;
 }
@@ -64,11 +76,20 @@ export interface RetrievalOptions {
   readonly tokens?: number;
   /** Counts tokens; without it every byte counts as one, which is never too few. */
   readonly countTokens?: TokenCounter;
-  /** Documents that each search looks at first; 50 by default. More are fetched where near-duplicates fill the place. */
+  /**
+   * Documents that each search looks at first: by default 20, or as many as `passages`, of one search, and 50 where several
+   * are fused or passages are reranked. More are fetched where near-duplicates fill the place.
+   */
   readonly candidates?: number;
+  /**
+   * Leaves out passages with less than this share of the best one's score; 0 keeps all. Unless it is said, what ranks as
+   * `schema()` does has a floor that keeps unrelated passages from the model, and other rankings have none. A reranker is
+   * given what is above it; without being said there is none then.
+   */
+  readonly floor?: number;
   /** About how long passages are that are cut here, in characters; 600 by default. */
   readonly passageLength?: number;
-  /** How the searches become one ranking; by relative scores unless it is said. */
+  /** How several searches become one ranking; by relative scores unless it is said. */
   readonly fusion?: Fusion;
   /** Orders the best candidates anew. */
   readonly rerank?: Reranker;
@@ -92,11 +113,14 @@ const DEFAULTS = {
   passagesOfDocument: 2,
   tokens: 12_000,
   countTokens: tokensAtMost,
-  candidates: 50,
   passageLength: 600,
   rerankCount: 30,
   fusion: "relativeScore",
 } as const;
+
+/** Documents of one search that are looked at first; more are worth it only where they are ordered anew. */
+const CANDIDATES = 20;
+const CANDIDATES_FUSED = 50;
 
 /** Hits of one page, and how deep it is looked, since servers limit both. */
 const PAGE_MAX = 400;
@@ -122,13 +146,13 @@ export async function retrieve(
   searches: readonly RetrievalSearch[],
   options: RetrievalOptions = {},
 ): Promise<Retrieved> {
-  const settings: Settings = { ...DEFAULTS, ...defined(options) };
+  const settings = settingsOf(options, searches);
   checkCounts(settings);
   const gathering = new Gathering(searches, settings);
   for (;;) {
     await gathering.next();
     options.signal?.throwIfAborted();
-    const candidates = candidatesOf(question, gathering, settings);
+    const candidates = aboveFloor(candidatesOf(question, gathering, settings), searches, settings);
     const kept = foldDuplicates(candidates, settings);
     // Copies of one text may fill the first pages: what else there is must still be reached.
     const isEnough = gathering.isExhausted || kept.length === candidates.length || kept.length >= wanted(settings);
@@ -138,7 +162,15 @@ export async function retrieve(
   }
 }
 
-type Settings = Required<Omit<RetrievalOptions, "rerank" | "signal">> & Pick<RetrievalOptions, "rerank" | "signal">;
+type Optional = "rerank" | "signal" | "floor";
+type Settings = Required<Omit<RetrievalOptions, Optional>> & Pick<RetrievalOptions, Optional>;
+
+function settingsOf(options: RetrievalOptions, searches: readonly RetrievalSearch[]): Settings {
+  const { passages = DEFAULTS.passages, rerank } = options;
+  const isOne = searches.length < 2 && rerank === undefined;
+  const candidates = isOne ? Math.max(CANDIDATES, passages) : CANDIDATES_FUSED;
+  return { ...DEFAULTS, candidates, ...defined(options) };
+}
 
 function defined<Options extends object>(options: Options): Options {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Options;
@@ -152,6 +184,8 @@ function checkCounts(settings: Settings): void {
   if (!["relativeScore", "reciprocalRank"].includes(settings.fusion)) {
     throw new RangeError(`fusion is '${settings.fusion}': give 'relativeScore' or 'reciprocalRank'`);
   }
+  const { floor = 0 } = settings;
+  if (!(floor >= 0 && floor <= 1)) throw new RangeError(`floor is ${floor}: give a share from 0 to 1`);
   if (!(settings.tokens >= 0)) throw new RangeError(`tokens is ${settings.tokens}: give a number that is not negative`);
 }
 
@@ -191,6 +225,11 @@ class Gathering {
   }
 
   documents(): readonly Fused[] {
+    const [first, ...others] = this.#searches;
+    // The scores of one search are as they are, so that they say how good a passage is, and not only which is better.
+    if (first !== undefined && others.length === 0 && first.hits.every(({ relevance }) => relevance >= 0)) {
+      return alone(first.search.name, first.hits);
+    }
     const rankings = this.#searches.map(({ search: { name, weight }, hits }) => ({
       name,
       hits,
@@ -199,11 +238,20 @@ class Gathering {
     return fuse(rankings, this.#fusion);
   }
 
-  /** The texts of a document, with whatever scores of ranges one of the searches said. */
-  texts(documentId: string): readonly StoredText[] {
-    const found = this.#searches.flatMap(({ hits }) => hits.filter((hit) => hit.documentId === documentId));
+  /** The texts of every document, with whatever scores of ranges one of the searches said. */
+  texts(): ReadonlyMap<string, readonly StoredText[]> {
+    const found = new Map<string, StoredText[]>();
+    for (const { documentId, texts } of this.#searches.flatMap(({ hits }) => hits)) {
+      const before = found.get(documentId);
+      if (before === undefined) found.set(documentId, [...texts]);
+      else before.push(...texts);
+    }
+    return this.#searches.length < 2 ? found : new Map([...found].map(([id, texts]) => [id, this.#merged(texts)]));
+  }
+
+  #merged(texts: readonly StoredText[]): readonly StoredText[] {
     const merged = new Map<string, StoredText>();
-    for (const stored of found.flatMap(({ texts }) => texts)) {
+    for (const stored of texts) {
       const name = JSON.stringify([stored.field, stored.element ?? null]);
       const before = merged.get(name);
       if (before === undefined) merged.set(name, stored);
@@ -213,11 +261,40 @@ class Gathering {
   }
 }
 
+/** The documents of one search, the first of those that come twice. */
+function alone(name: string, hits: readonly FoundTexts[]): Fused[] {
+  const found = new Map<string, Fused>();
+  for (const { documentId, relevance } of hits) {
+    if (found.has(documentId)) continue;
+    const [ranks, relevances] = [{ [name]: found.size + 1 }, { [name]: relevance }];
+    found.set(documentId, { documentId, score: relevance, ranks, relevances });
+  }
+  return [...found.values()];
+}
+
+/** Those that are worth being read, of candidates in order. */
+function aboveFloor(
+  candidates: readonly Candidate[],
+  searches: readonly RetrievalSearch[],
+  { floor, rerank }: Settings,
+): readonly Candidate[] {
+  const scoreOf = ({ document, share }: Candidate): number => document.score * share;
+  const [best] = candidates;
+  if (best === undefined) return candidates;
+  const [search, ...others] = searches;
+  const usual = others.length === 0 && rerank === undefined ? search?.floor : undefined;
+  const ofBest = (share: number): number => share * scoreOf(best);
+  const least =
+    floor === undefined ? Math.min(ofBest(usual?.share ?? 0), usual?.score ?? 0) : floor === 0 ? 0 : ofBest(floor);
+  return least <= 0 ? candidates : candidates.filter((candidate) => scoreOf(candidate) >= least);
+}
+
 /** The best passages of every document, the best of all first. */
 function candidatesOf(question: string, gathering: Gathering, settings: Settings): Candidate[] {
   const all: Candidate[] = [];
+  const texts = gathering.texts();
   for (const document of gathering.documents()) {
-    for (const stored of gathering.texts(document.documentId)) {
+    for (const stored of texts.get(document.documentId) ?? []) {
       const ranges = stored.ranges ?? passageRanges(stored.text, settings.passageLength);
       ranges.forEach((whole, index) => {
         const range = trimmed(stored.text, whole);
@@ -228,16 +305,17 @@ function candidatesOf(question: string, gathering: Gathering, settings: Settings
       });
     }
   }
+  const documents = byDocument(all);
+  // The only passage of a document has all of its score, whatever its words.
+  const several = documents.filter((own) => own.length > 1).flat();
   const scores = wordScores(
     question,
-    all.map(({ text }) => text),
+    several.map(({ text }) => text),
   );
-  all.forEach((candidate, index) => {
+  several.forEach((candidate, index) => {
     candidate.wordScore = scores[index] ?? 0;
   });
-  return byDocument(all)
-    .flatMap((own) => bestOf(own, settings.passagesOfDocument))
-    .sort(better);
+  return documents.flatMap((own) => bestOf(own, settings.passagesOfDocument)).sort(better);
 }
 
 function byDocument(all: readonly Candidate[]): Candidate[][] {

@@ -1,9 +1,13 @@
 /** Words of a text, as far as telling passages apart needs them. Searching is the core's business. */
 
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
+const ASCII = /^[\p{ASCII}]*$/u;
+const ASCII_WORD = /[a-z0-9]+/g;
 
 /** The words in lower case, compatibility forms joined, in their order. */
 export function wordsOf(text: string): string[] {
+  // Most texts have nothing to be joined, which is told sooner than done.
+  if (ASCII.test(text)) return text.toLowerCase().match(ASCII_WORD) ?? [];
   return text.normalize("NFKC").toLowerCase().match(WORD) ?? [];
 }
 
@@ -13,34 +17,35 @@ export function wordsOf(text: string): string[] {
  */
 export function wordScores(question: string, texts: readonly string[]): number[] {
   const asked = [...new Set(wordsOf(question).map(stem))];
-  const counted = texts.map((text) => counts(wordsOf(text).map(stem)));
-  const lengths = counted.map((words) => [...words.values()].reduce((sum, count) => sum + count, 0));
-  const averageLength = lengths.reduce((sum, length) => sum + length, 0) / Math.max(1, texts.length);
-  const rarity = new Map(
-    asked.map((word) => {
-      const having = counted.filter((words) => words.has(word)).length;
-      return [word, Math.log(1 + (texts.length - having + 0.5) / (having + 0.5))];
-    }),
-  );
-  return counted.map((words, index) => {
-    const longness = 1.2 * (0.25 + (0.75 * (lengths[index] ?? 0)) / Math.max(1, averageLength));
-    let score = 0;
-    for (const word of asked) {
-      const count = words.get(word) ?? 0;
-      score += ((rarity.get(word) ?? 0) * count * 2.2) / (count + longness);
-    }
-    return score;
+  const places = new Map(asked.map((word, place) => [word, place]));
+  const words = texts.map((text) => wordsOf(text));
+  const counted = words.map((own) => counts(own, places));
+  const averageLength = words.reduce((sum, { length }) => sum + length, 0) / Math.max(1, texts.length);
+  const rarity = asked.map((_, place) => {
+    const having = counted.filter((own) => (own[place] ?? 0) > 0).length;
+    return Math.log(1 + (texts.length - having + 0.5) / (having + 0.5));
+  });
+  return counted.map((own, index) => {
+    const longness = 1.2 * (0.25 + (0.75 * (words[index]?.length ?? 0)) / Math.max(1, averageLength));
+    return rarity.reduce((score, rare, place) => {
+      const count = own[place] ?? 0;
+      return score + (rare * count * 2.2) / (count + longness);
+    }, 0);
   });
 }
 
 const STEM_LETTERS = 6;
 
 function stem(word: string): string {
-  return [...word].slice(0, STEM_LETTERS).join("");
+  return word.length <= STEM_LETTERS ? word : word.slice(0, STEM_LETTERS);
 }
 
-function counts(words: readonly string[]): Map<string, number> {
-  const counted = new Map<string, number>();
-  for (const word of words) counted.set(word, (counted.get(word) ?? 0) + 1);
+/** How often each word that is asked for comes, by its place. */
+function counts(words: readonly string[], places: ReadonlyMap<string, number>): readonly number[] {
+  const counted = new Array<number>(places.size).fill(0);
+  for (const word of words) {
+    const place = places.get(stem(word));
+    if (place !== undefined) counted[place] = (counted[place] ?? 0) + 1;
+  }
   return counted;
 }

@@ -104,7 +104,7 @@ describe("passages", () => {
     const { passages } = await retrieve("deposit", [search]);
     expect(passages.map(({ documentId }) => documentId)).toEqual(["id:spam:0", "id:a", "id:b", "id:c"]);
     expect(passages[0]?.duplicates).toHaveLength(999);
-    expect(search.pages).toEqual([50, 400, 400, 400]);
+    expect(search.pages).toEqual([20, 400, 400, 400]);
   });
 
   test("are ordered anew by a reranker, which sees the candidates only", async () => {
@@ -125,6 +125,36 @@ describe("passages", () => {
     expect(seen).toEqual([[DOCUMENTS[0]?.texts[0]?.text, DOCUMENTS[1]?.texts[0]?.text]]);
     const broken = retrieve("deposit", [listed("text", DOCUMENTS)], { rerank: () => [1] });
     await expect(broken).rejects.toThrow("The reranker must give a finite number for each of 3 passages");
+  });
+
+  describe("of one search have its scores,", () => {
+    const ranked = (relevances: readonly number[], floor?: RetrievalSearch["floor"]): RetrievalSearch => ({
+      name: "hybrid",
+      ...(floor === undefined ? {} : { floor }),
+      run: async ({ offset }) =>
+        relevances.map((relevance, at) => ({ ...document(`id:${at}`, `Text ${at}.`), relevance })).slice(offset),
+    });
+    const scores = async (search: RetrievalSearch, options: RetrievalOptions = {}): Promise<readonly number[]> =>
+      (await retrieve("unheard", [search], options)).passages.map(({ score }) => score);
+    const usual = { share: 0.5, score: 0.2 };
+
+    test("and those below the floor are left out", async () => {
+      expect(await scores(ranked([0.8, 0.3, 0.19, 0.1]))).toEqual([0.8, 0.3, 0.19, 0.1]);
+      expect(await scores(ranked([0.8, 0.3, 0.19, 0.1], usual))).toEqual([0.8, 0.3]);
+      expect(await scores(ranked([0.2, 0.15, 0.11, 0.09], usual))).toEqual([0.2, 0.15, 0.11]);
+    });
+
+    test("unless the caller has another floor, or none", async () => {
+      expect(await scores(ranked([0.8, 0.3, 0.1], usual), { floor: 0 })).toEqual([0.8, 0.3, 0.1]);
+      expect(await scores(ranked([0.8, 0.5, 0.3], usual), { floor: 0.5 })).toEqual([0.8, 0.5]);
+      await expect(scores(ranked([1]), { floor: 2 })).rejects.toThrow("floor is 2: give a share from 0 to 1");
+      const rerank = (_: string, texts: readonly string[]): number[] => texts.map(() => 1);
+      expect(await scores(ranked([0.8, 0.3, 0.1], usual), { rerank })).toEqual([1, 1, 1]);
+    });
+
+    test("also where they are distances, which are moved up", async () => {
+      expect(await scores(ranked([-1, -2, -3]))).toEqual([1, 0.5, 0]);
+    });
   });
 
   test.each([["passages"], ["candidates"], ["passageLength"]])("%s must be a count", async (name) => {

@@ -84,3 +84,12 @@ export function structsOf(type: DataType, fieldName: string): { readonly struct:
     }
   }
 }
+
+/** How far two vectors are apart. */
+export type DistanceMetric =
+  | "euclidean"
+  | "angular"
+  | "dotproduct"
+  | "prenormalized-angular"
+  | "hamming"
+  | "geodegrees";

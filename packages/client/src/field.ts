@@ -4,7 +4,7 @@
  */
 
 import { BOOL, BYTE, type Codec, INT, LONG, NUMBER, POSITION, type Position, RAW, TEXT } from "./codec.ts";
-import type { DataType, PrimitiveName } from "./data-type.ts";
+import type { DataType, DistanceMetric, PrimitiveName } from "./data-type.ts";
 import { invalidArgument, refuseUnknown } from "./error.ts";
 import type {
   BoolConditions,
@@ -43,6 +43,8 @@ export interface FieldDefinition {
   readonly stemming?: Stemming;
   /** Whether it is matched by n-grams. */
   readonly hasGrams?: boolean;
+  /** How far two of its vectors are apart. */
+  readonly metric?: DistanceMetric;
   /** How the server makes the value of other fields; documents have no such field. */
   readonly made?: {
     readonly from: readonly string[];

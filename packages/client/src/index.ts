@@ -40,7 +40,7 @@ export {
   weightedSet,
 } from "./collection.ts";
 export { allOf, anyOf, Condition, everything, type Literal, not, nothing } from "./condition.ts";
-export type { CellType, DataType, Dimensions, PrimitiveName, StructType } from "./data-type.ts";
+export type { CellType, DataType, Dimensions, DistanceMetric, PrimitiveName, StructType } from "./data-type.ts";
 export { type DocumentSet, givenId, shownId } from "./document-id.ts";
 export type {
   EmbedderComponent,
@@ -163,6 +163,7 @@ export {
 } from "./grouping-expression.ts";
 export type { ConditionsOf, DocumentInputOf, DocumentOf, HitFieldsOf } from "./infer.ts";
 export type { Language, Stemming } from "./language.ts";
+export type { MatchBy } from "./matching.ts";
 export {
   alternatives,
   equiv,
@@ -233,7 +234,6 @@ export type { Assign, Calculate, ChangeOf, PathChanges, UpdateOf } from "./updat
 export {
   type ChunkEmbeddingField,
   type ChunkEmbeddingOptions,
-  type DistanceMetric,
   type EmbeddingField,
   type EmbeddingOptions,
   embedding,

@@ -1,10 +1,11 @@
 /**
  * How hits are scored. A profile is written as one in a schema file is; those of a schema that says nothing are made
- * here: words by bm25, vectors by closeness, both by their sum.
+ * here: words by bm25, vectors by closeness, both by words and cosine together (docs/decisions/0039).
  */
 import { type AnalysisOptions, analysisOf } from "./analysis.ts";
 import { type CellType, type DataType, tensorTypeText } from "./data-type.ts";
 import type { FieldDefinition, FieldMap } from "./field.ts";
+import { similarityOf } from "./similarity.ts";
 
 /** A formula of the ranking language, as in `"bm25(subject) + 2 * bm25(body)"`. */
 export type Expression = string;
@@ -59,6 +60,8 @@ interface Vector {
   readonly inputType: string;
   /** Whether each piece of a text has one. */
   readonly isOfChunks: boolean;
+  /** The expression that says how similar the query's and the document's are. */
+  readonly similarity: string;
 }
 
 /** Name of the profile for words and the nearest of one field. */
@@ -83,12 +86,12 @@ export function profilesOf(
   const words = textFieldsOf(fields);
   const vectors = Object.entries(fields).flatMap(([name, field]) => vectorOf(name, field.definition));
   const profiles = new Map<string, Profile>([["default", defaultProfile(words, vectors)]]);
-  for (const { name, isOfChunks } of vectors) {
+  for (const { name, isOfChunks, similarity } of vectors) {
     const closeness = `closeness(field, ${name})`;
-    const near = { firstPhase: closeness, matchFeatures: [closeness] };
+    const near = { functions: { similarity }, firstPhase: closeness, matchFeatures: ["similarity", closeness] };
     profiles.set(nearProfileName(name), isOfChunks ? withChunks(name, near) : near);
     if (words.length === 0) continue;
-    const hybrid = hybridProfile(words, closeness);
+    const hybrid = hybridProfile(words, similarity, closeness);
     profiles.set(hybridProfileName(name), isOfChunks ? withChunks(name, hybrid) : hybrid);
   }
   for (const [name, profile] of Object.entries(own)) profiles.set(name, profile);
@@ -136,15 +139,28 @@ function defaultProfile(words: readonly string[], vectors: readonly Vector[]): P
   };
 }
 
-/** The score of words at which they count half as much as a vector that is equal. */
-const HALF_SCORE = 5;
+/** What words and vectors count; nearly as much as each other. */
+const WORDS_WEIGHT = 0.45;
+const VECTOR_WEIGHT = 0.55;
+/** The score of words at which they count half of what they can. */
+const HALF_SCORE = 20;
+/** Above 1, so that a few common words in passing count for next to nothing. */
+const STEEPNESS = 1.5;
 
-/** bm25 has no upper bound, so it is brought into the range of closeness before they are added. */
-function hybridProfile(words: readonly string[], closeness: string): Profile {
+/**
+ * bm25 has no upper bound, so it is brought between 0 and 1, where the cosine is. The numbers are those that lose to neither
+ * side alone on any of the judged sets (docs/decisions/0039).
+ */
+function hybridProfile(words: readonly string[], similarity: string, closeness: string): Profile {
+  const half = Number((HALF_SCORE ** STEEPNESS).toFixed(3));
   return {
-    functions: { words: words.map(bm25).join(" + "), words_scaled: `words / (words + ${HALF_SCORE})` },
-    firstPhase: `words_scaled + ${closeness}`,
-    matchFeatures: ["words", closeness],
+    functions: {
+      words: words.map(bm25).join(" + "),
+      words_scaled: `pow(words, ${STEEPNESS}) / (pow(words, ${STEEPNESS}) + ${half})`,
+      similarity,
+    },
+    firstPhase: `${WORDS_WEIGHT} * words_scaled + ${VECTOR_WEIGHT} * similarity`,
+    matchFeatures: ["words", "similarity", closeness],
   };
 }
 
@@ -165,12 +181,14 @@ export function textFieldsOf(fields: FieldMap): string[] {
   });
 }
 
-function vectorOf(name: string, { type, made }: FieldDefinition): Vector[] {
+function vectorOf(name: string, { type, made, metric }: FieldDefinition): Vector[] {
   if (type.kind !== "tensor") return [];
   const isOfChunks = made?.chunker !== undefined;
   const sized = Object.entries(type.dimensions).filter(([, size]) => !isOfChunks || size !== "mapped");
-  if (sized.length !== 1 || sized[0]?.[1] === "mapped") return [];
-  return [{ name, inputType: tensorTypeText(inputCell(type.cell), Object.fromEntries(sized)), isOfChunks }];
+  const [[, size] = []] = sized;
+  if (sized.length !== 1 || size === undefined || size === "mapped") return [];
+  const inputType = tensorTypeText(inputCell(type.cell), Object.fromEntries(sized));
+  return [{ name, inputType, isOfChunks, similarity: similarityOf(name, { cell: type.cell, size, metric }) }];
 }
 
 /** A query's vector is at least as precise as the stored ones; bits are compared as they are. */

@@ -6,6 +6,7 @@ import { invalidArgument, refuseUnknown, suggestion } from "./error.ts";
 import { type Facet, type FacetAnswers, type FacetsOf, facetText } from "./facet.ts";
 import type { Grouping, GroupingAnswer } from "./grouping.ts";
 import type { ConditionsOf, DocumentOf, HitFieldsOf, NameWith } from "./infer.ts";
+import { type MatchBy, relevantText } from "./matching.ts";
 import { hybridProfileName, nearProfileName } from "./profile.ts";
 import type { HitFeatures, HitFeaturesOf, InputsOf } from "./ranking.ts";
 import type { AnySchema } from "./schema.ts";
@@ -22,10 +23,15 @@ export interface NearQuery<VectorName extends string = string> {
   readonly text?: string;
   /** Which embedder; that of the field, where one makes it, or the only one of the server. */
   readonly embedder?: string;
-  /** How many of the nearest to find at least; 100 by default, more when the page needs more. */
+  /** How many of the nearest match at most; 100 by default, or as many as a page has hits. Deeper pages have no more. */
   readonly targetHits?: number;
   /** How far away they may be, in the field's metric. */
   readonly distanceMax?: number;
+  /**
+   * How similar they must be, as the cosine of the angle: -1 for all. 0.15 by default where a `text` is given too, and nothing
+   * where not. For the metrics angular, prenormalized-angular and hamming.
+   */
+  readonly similarityMin?: number;
 }
 
 /** An order: a field, and the direction if it is not ascending; or how its texts compare. */
@@ -81,7 +87,7 @@ export interface CommonSearchOptions<
 
 /**
  * What to search for. All parts together narrow the result; only `text` and `near` widen each other: a document is
- * found by its words, or by its vector, and ranked by both.
+ * found by its words, or by a vector that is similar enough, and ranked by both; `matchBy` says it otherwise.
  */
 export interface SearchOptions<
   S extends AnySchema,
@@ -96,6 +102,8 @@ export interface SearchOptions<
    */
   readonly text?: string | TextQuery;
   readonly near?: NearQuery<NameWith<S["fields"], "kind", "vector">>;
+  /** Which documents match where both `text` and `near` are given; `either` by default. */
+  readonly matchBy?: MatchBy;
   /** Conditions on fields: `(it) => it.year.ge(2020).and(it.sender.is("a"))`. */
   readonly where?: Condition | ((fields: ConditionsOf<S["fields"]>) => Condition);
   /** Instead of by relevance. */
@@ -184,6 +192,7 @@ const SEARCH_OPTIONS = [
   ...Object.keys({
     text: true,
     near: true,
+    matchBy: true,
     where: true,
     orderBy: true,
     collapse: true,
@@ -199,7 +208,6 @@ const YQL_OPTIONS = [...COMMON_OPTIONS, "parameters", "summary", "signal"];
 
 const TIMEOUT_MS_DEFAULT = 5_000;
 const LIMIT_DEFAULT = 10;
-const TARGET_HITS_MIN = 100;
 
 /** Writes a search. `group.search` does it too; this is for looking at it, or for sending it again and again. */
 export function query<
@@ -257,6 +265,7 @@ interface AnySearch extends Omit<CommonSearchOptions<AnySchema>, "inputs"> {
   readonly inputs?: Readonly<Record<string, unknown>>;
   readonly text?: string | TextQuery;
   readonly near?: NearQuery;
+  readonly matchBy?: MatchBy;
   readonly where?: Condition | ((fields: unknown) => Condition);
   readonly orderBy?: string | SortOrder | readonly (string | SortOrder)[];
   readonly collapse?: string | CollapseBy | readonly (string | CollapseBy)[];
@@ -396,11 +405,9 @@ function inputValue(value: unknown): unknown {
 }
 
 function writeYql(schema: AnySchema, options: AnySearch, text: TypedText | undefined, zoneMinutes: number): string {
-  const { near, where, fields, orderBy, limit = LIMIT_DEFAULT, offset = 0 } = options;
-  const relevant: string[] = [];
-  if (text !== undefined) relevant.push(text.condition);
-  if (near !== undefined) relevant.push(nearestNeighbor(near, Math.max(TARGET_HITS_MIN, limit + offset)));
-  const parts = relevant.length > 1 ? [`(${relevant.join(" or ")})`] : relevant;
+  const { where, fields, orderBy, limit = LIMIT_DEFAULT } = options;
+  const relevant = relevantText(schema, text?.condition, { ...options, limit });
+  const parts = relevant === undefined ? [] : [relevant];
   if (where !== undefined) parts.push(filterText(schema, where));
   const condition = parts.length === 0 ? String(everything) : parts.join(" and ");
   const selected = fields === undefined ? "*" : [...fields, "matchfeatures", "summaryfeatures"].join(", ");
@@ -438,9 +445,4 @@ function sortKey(order: string | SortOrder): string {
   const name = by.startsWith("[") ? literal(by) : by;
   return `${annotation === "" ? "" : `{${annotation}}`}${name}${direction === undefined ? "" : ` ${direction}`}`;
 }
-
-function nearestNeighbor(near: NearQuery, targetHits: number): string {
-  const annotations = [`targetHits: ${near.targetHits ?? targetHits}`];
-  if (near.distanceMax !== undefined) annotations.push(`distanceThreshold: ${near.distanceMax}`);
-  return `({${annotations.join(", ")}}nearestNeighbor(${near.field}, ${near.field}))`;
 }

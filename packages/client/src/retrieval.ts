@@ -1,7 +1,8 @@
-/** Retrieval over a group: the searches by words and by vector that are fused, and the texts of their hits. */
+/** Retrieval over a group: the search by words and vector, or one by each that are fused, and the texts of their hits. */
 import {
   ChatError,
   type FoundTexts,
+  HYBRID_FLOOR,
   type RetrievalOptions,
   type RetrievalSearch,
   type Retrieved,
@@ -13,27 +14,30 @@ import type { Condition } from "./condition.ts";
 import { invalidArgument, refuseUnknown, suggestion } from "./error.ts";
 import type { ConditionsOf, NameWith } from "./infer.ts";
 import { failureOfModel } from "./model-failure.ts";
-import { chunkScoresName, nearProfileName, textFieldsOf } from "./profile.ts";
-import { type NearQuery, type Query, query } from "./query.ts";
+import { chunkScoresName, hybridProfileName, nearProfileName, textFieldsOf } from "./profile.ts";
+import { type NearQuery, type Query, query, type SearchOptions } from "./query.ts";
 import type { HitFeatures } from "./ranking.ts";
 import type { Hit, SearchResult } from "./result.ts";
 import type { AnySchema } from "./schema.ts";
 import type { TextQuery } from "./typed-text.ts";
 
-/** How documents are found by words. */
+/** How documents are found by words. With a profile or a weight of its own it is a search of its own, and fused. */
 export interface TextRetrieval<Profile extends string = string> extends Omit<TextQuery, "query"> {
   readonly profile?: Profile;
-  /** How much it counts in the fusion: 0.3 by words and 0.7 by vector by default; 1 each for reciprocal ranks. */
+  /** How much it counts in a fusion: as much as the other unless it is said. */
   readonly weight?: number;
 }
 
-/** How documents are found by a vector: one that is given, or that of the question, made by the server's embedder. */
+/**
+ * How documents are found by a vector: one that is given, or that of the question, made by the server's embedder. With a
+ * profile or a weight of its own it is a search of its own, and fused.
+ */
 export interface NearRetrieval<VectorName extends string = string, Profile extends string = string>
   extends Omit<NearQuery<VectorName>, "vector" | "text" | "targetHits"> {
   /** The vector of the question. */
   readonly vector?: NearQuery["vector"];
   readonly profile?: Profile;
-  /** How much it counts in the fusion: 0.3 by words and 0.7 by vector by default; 1 each for reciprocal ranks. */
+  /** How much it counts in a fusion: as much as the other unless it is said. */
   readonly weight?: number;
 }
 
@@ -84,6 +88,7 @@ const OPTIONS = Object.keys({
   tokens: true,
   countTokens: true,
   candidates: true,
+  floor: true,
   passageLength: true,
   fusion: true,
   rerank: true,
@@ -112,6 +117,8 @@ export async function retrievePassages(
   }
 }
 
+const NEIGHBOURS_MIN = 100;
+
 function searchesOf(
   schema: AnySchema,
   question: string,
@@ -122,31 +129,81 @@ function searchesOf(
   const scores = { ...madeScores(schema), ...options.elementScores };
   const reader = new TextReader(schema, fields, scores, source);
   const common = { fields, ...given({ where: options.where, timeoutMs: options.timeoutMs }) };
-  const searches: RetrievalSearch[] = [];
-  const add = (name: "text" | "vector", weight: number | undefined, asked: object): void => {
-    searches.push({
-      name,
-      weight: weight ?? weightOf(name, options.fusion),
-      run: async (page) => {
-        const written = query(schema, { ...common, ...asked, ...page } as Parameters<typeof query>[1]);
-        const parameters = { ...written.parameters, "presentation.bolding": false };
-        const toJSON = (): Readonly<Record<string, unknown>> => ({ ...written.toJSON(), ...parameters });
-        const { hits } = await source.run({ ...written, parameters, toJSON } as unknown as AnyQuery);
-        return Promise.all(hits.map((hit) => reader.read(hit)));
-      },
-    });
-  };
-  const { text = {}, near = madeVector(schema) } = options;
-  if (text !== false && question.trim() !== "") {
+  const search = (name: string, { text, near, ...asked }: Asked): RetrievalSearch => ({
+    name,
+    run: async (page) => {
+      // Deeper pages have further neighbours: what is too far is left out by the floor of passages.
+      const targetHits = Math.max(NEIGHBOURS_MIN, page.limit + page.offset);
+      const sides = given({ text, near: near === undefined ? undefined : { targetHits, ...near } });
+      const written = query(schema, { ...common, ...asked, ...sides, ...page } as unknown as SearchOptions<AnySchema>);
+      const parameters = { ...written.parameters, "presentation.bolding": false };
+      const toJSON = (): Readonly<Record<string, unknown>> => ({ ...written.toJSON(), ...parameters });
+      const { hits } = await source.run({ ...written, parameters, toJSON } as unknown as AnyQuery);
+      return Promise.all(hits.map((hit) => reader.read(hit)));
+    },
+  });
+  const { text, near } = sidesOf(schema, question, options);
+  if (text !== undefined && near !== undefined && isOneSearch(schema, options, near.asked.field)) {
+    const { distanceMax, similarityMin = -1 } = near.asked;
+    const floor = distanceMax === undefined ? { similarityMin } : {};
+    const hybrid = search("hybrid", { text: text.asked, near: { ...near.asked, ...floor } });
+    return [{ ...hybrid, floor: HYBRID_FLOOR }];
+  }
+  const usual = weightOf(options.fusion);
+  const sided = (name: "text" | "vector", { profile, weight = usual }: Side, asked: Asked): RetrievalSearch => ({
+    ...search(name, { ...asked, ...given({ profile }) }),
+    weight,
+  });
+  return [
+    ...(text === undefined ? [] : [sided("text", text, { text: text.asked })]),
+    ...(near === undefined ? [] : [sided("vector", near, { near: near.asked })]),
+  ];
+}
+
+/** What a search is asked, beside what all are. */
+interface Asked {
+  readonly text?: TextQuery;
+  readonly near?: NearQuery;
+  readonly profile?: string;
+}
+
+/** What is said of one of the two searches. */
+interface Side {
+  readonly profile: string | undefined;
+  readonly weight: number | undefined;
+}
+
+/** What is asked by words and by a vector; nothing of what is not asked for. */
+function sidesOf(
+  schema: AnySchema,
+  question: string,
+  options: RetrieveOptions,
+): { readonly text?: Side & { readonly asked: TextQuery }; readonly near?: Side & { readonly asked: NearQuery } } {
+  const { text = {} } = options;
+  const near: false | NearRetrieval = options.near ?? madeVector(schema);
+  const hasWords = question.trim() !== "";
+  const sides: ReturnType<typeof sidesOf>[] = [];
+  if (text !== false && hasWords) {
     const { profile, weight, ...how } = text;
-    add("text", weight, { text: { query: question, ...how }, ...given({ profile }) });
+    sides.push({ text: { profile, weight, asked: { query: question, ...how } } });
   }
-  if (near !== false && (near.vector !== undefined || question.trim() !== "")) {
+  if (near !== false && (near.vector !== undefined || hasWords)) {
     const { profile, weight, vector, ...how } = near;
-    const what = vector === undefined ? { text: question } : { vector };
-    add("vector", weight, { near: { ...how, ...what }, ...given({ profile }) });
+    sides.push({
+      near: { profile, weight, asked: { ...how, ...(vector === undefined ? { text: question } : { vector }) } },
+    });
   }
-  return searches;
+  return Object.assign({}, ...sides);
+}
+
+/** Whether one search by the schema's own ranking of both is all that is asked for. */
+function isOneSearch(schema: AnySchema, options: RetrieveOptions, field: string): boolean {
+  const { text, near, fusion, elementScores } = options;
+  const isOfItsOwn = (side: false | Partial<Side> | undefined): boolean =>
+    side !== undefined && side !== false && (side.profile !== undefined || side.weight !== undefined);
+  // Scores of elements are those of the profiles of either side.
+  const asksForTwo = isOfItsOwn(text) || isOfItsOwn(near) || fusion !== undefined || elementScores !== undefined;
+  return !asksForTwo && schema.profiles.includes(hybridProfileName(field));
 }
 
 /** The vector that the server makes, of a schema with one. */

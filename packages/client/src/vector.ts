@@ -1,21 +1,12 @@
 /** Fields of tensors: vectors to search near to, and tensors for ranking. Hits leave them out unless they are asked for. */
 
 import { type Chunking, chunkerOf } from "./chunk.ts";
-import type { CellType, Dimensions } from "./data-type.ts";
+import type { CellType, Dimensions, DistanceMetric } from "./data-type.ts";
 import { checkEmbedderName } from "./embedder-component.ts";
 import { invalidArgument } from "./error.ts";
 import { type Field, makeField } from "./field.ts";
 import type { VectorConditions } from "./field-condition.ts";
 import { type Numbers, type TensorValue, tensorCodec } from "./tensor.ts";
-
-/** How far two vectors are apart. */
-export type DistanceMetric =
-  | "euclidean"
-  | "angular"
-  | "dotproduct"
-  | "prenormalized-angular"
-  | "hamming"
-  | "geodegrees";
 
 type TensorField<Kind extends "vector" | "other", Output, Input> = Field<{
   readonly kind: Kind;
@@ -40,7 +31,7 @@ export interface VectorOptions {
 /** A vector of so many numbers, to search near to. */
 export function vector(dimensions: number, options: VectorOptions = {}): VectorField {
   const { cell = "float", metric = "angular" } = options;
-  return tensorField(cell, { x: dimensions }, [`attribute { distance-metric: ${metric} }`]);
+  return tensorField(cell, { x: dimensions }, metric);
 }
 
 /** A field of vectors that the server makes. Hits have it if it is asked for; documents do not. */
@@ -99,7 +90,7 @@ export function embedding(
   if (sources.length === 0) throw invalidArgument("embedding needs a field to be made from");
   const { chunk } = options;
   const shape: Dimensions = chunk === undefined ? { x: dimensions } : { chunk: "mapped", x: dimensions };
-  const plain = tensorField(cell, shape, [`attribute { distance-metric: ${metric} }`]);
+  const plain = tensorField(cell, shape, metric);
   const cut = chunk === undefined ? {} : { chunker: chunkerOf(chunk) };
   return makeField({ ...plain.definition, made: { from: sources, ...cut, embedder: model } }, plain.codec, true);
 }
@@ -112,15 +103,17 @@ export function tensor<const D extends Dimensions>(
   cell: CellType,
   dimensions: D,
 ): TensorField<"other", TensorValue<D, readonly number[]>, TensorValue<D>> {
-  return tensorField(cell, dimensions, []);
+  return tensorField(cell, dimensions);
 }
 
-function tensorField<F extends Field>(cell: CellType, dimensions: Dimensions, settings: readonly string[]): F {
+function tensorField<F extends Field>(cell: CellType, dimensions: Dimensions, metric?: DistanceMetric): F {
   for (const [name, size] of Object.entries(dimensions)) {
     if (size !== "mapped" && !(Number.isInteger(size) && size > 0)) {
       throw invalidArgument(`dimension '${name}' has size ${size}: give a positive integer, or "mapped"`);
     }
   }
   const type = { kind: "tensor", cell, dimensions } as const;
-  return makeField({ type, indexing: ["attribute"], settings }, tensorCodec(cell, dimensions));
+  const measured = metric === undefined ? {} : { metric };
+  const settings = metric === undefined ? [] : [`attribute { distance-metric: ${metric} }`];
+  return makeField({ type, indexing: ["attribute"], settings, ...measured }, tensorCodec(cell, dimensions));
 }

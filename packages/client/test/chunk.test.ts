@@ -42,6 +42,9 @@ test("pieces of a text and a vector for each are fields that the server makes", 
     }
   }
   rank-profile near_vec inherits default {
+    function similarity() {
+      expression: cos(min(distance(field, vec), 1.5707963267948966))
+    }
     function vec_chunks() {
       expression: reduce(query(vec) * attribute(vec), sum, x)
     }
@@ -49,6 +52,7 @@ test("pieces of a text and a vector for each are fields that the server makes", 
       expression: closeness(field, vec)
     }
     match-features {
+      similarity
       closeness(field, vec)
       vec_chunks
     }
@@ -58,16 +62,20 @@ test("pieces of a text and a vector for each are fields that the server makes", 
       expression: bm25(body)
     }
     function words_scaled() {
-      expression: words / (words + 5)
+      expression: pow(words, 1.5) / (pow(words, 1.5) + 89.443)
+    }
+    function similarity() {
+      expression: cos(min(distance(field, vec), 1.5707963267948966))
     }
     function vec_chunks() {
       expression: reduce(query(vec) * attribute(vec), sum, x)
     }
     first-phase {
-      expression: words_scaled + closeness(field, vec)
+      expression: 0.45 * words_scaled + 0.55 * similarity
     }
     match-features {
       words
+      similarity
       closeness(field, vec)
       vec_chunks
     }

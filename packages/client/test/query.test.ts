@@ -238,10 +238,42 @@ describe("queries", () => {
     );
     expect(nearest.parameters).toMatchObject({ "input.query(vec)": [0.5, 0, -1], "ranking.profile": "near_vec" });
     const both = query(mail, { near, text: "a", limit: 150, where: mail.conditions.unread.is(true) });
+    const close = `distanceThreshold: ${Math.acos(0.15)}`;
     expect(both.yql).toBe(
-      'select * from mail where (({grammar: "tokenize"}userInput(@text)) or ({targetHits: 150}nearestNeighbor(vec, vec))) and unread = true',
+      `select * from mail where (({grammar: "tokenize"}userInput(@text)) or ({targetHits: 150, ${close}}nearestNeighbor(vec, vec))) and unread = true`,
     );
     expect(both.parameters["ranking.profile"]).toBe("hybrid_vec");
+  });
+
+  test.each([
+    [{ matchBy: "words" }, "rank(userInput(@text), ({targetHits: 100}nearestNeighbor(vec, vec)))"],
+    [{ matchBy: "neighbours", near: { targetHits: 3, distanceMax: 1 } }, "rank(NEAR(3, 1), userInput(@text))"],
+    [{ matchBy: "both", near: { similarityMin: 1 } }, "userInput(@text) and NEAR(100, 0)"],
+    [
+      { matchBy: "either", near: { similarityMin: -1 } },
+      "(userInput(@text) or ({targetHits: 100}nearestNeighbor(vec, vec)))",
+    ],
+    // What is on a page does not change what matches.
+    [{ offset: 990, near: { distanceMax: 1 } }, "(userInput(@text) or NEAR(100, 1))"],
+    [{ text: "", offset: 990 }, "({targetHits: 100}nearestNeighbor(vec, vec))"],
+  ] as const)("of words and a vector, %o matches", (options, expected) => {
+    const near = { field: "vec", vector: [1, 0, 0], ...("near" in options ? options.near : {}) } as const;
+    const { yql } = query(mail, { text: "a", ...options, near } as Parameters<typeof query<typeof mail>>[1]);
+    const written = expected.replace(
+      /NEAR\((\d+), (\d+)\)/,
+      "({targetHits: $1, distanceThreshold: $2}nearestNeighbor(vec, vec))",
+    );
+    expect(yql).toBe(`select * from mail where ${written}`);
+  });
+
+  test.each([
+    [{ matchBy: "words" }, "give near too"],
+    [{ matchBy: "all", near: {} }, "matchBy is 'all': give 'either', 'words', 'neighbours', 'both'"],
+    [{ near: { similarityMin: 2 } }, "similarityMin is 2: give a cosine"],
+    [{ near: { similarityMin: 0.5, distanceMax: 1 } }, "has both distanceMax and similarityMin"],
+  ])("of words and a vector, %o is refused", (options, message) => {
+    const near = "near" in options ? { near: { field: "vec", vector: [1, 0, 0], ...options.near } } : {};
+    expect(() => query(mail, { text: "a", ...options, ...near } as never)).toThrow(message);
   });
 
   test("select fields, with the features of the profile", () => {

@@ -28,28 +28,55 @@ describe("retrieve", () => {
   test("asks by words and by the vector of the question, and never puts the question into YQL", async () => {
     const { group, server } = answering([]);
     const question = 'deposit" or true';
-    await group.retrieve(note, question, {
+    const asked = {
       near: { field: "vec", embedder: "minilm" },
-      where: (it) => it.title.contains("lease"),
+      where: (it: typeof note.conditions) => it.title.contains("lease"),
       candidates: 7,
-    });
+    } as const;
+    const shown = "select title, body, chunks, matchfeatures, summaryfeatures from note where";
+    await group.retrieve(note, question, asked);
     expect(server.asked.map(({ body }) => body)).toEqual([
       expect.objectContaining({
-        yql: 'select title, body, chunks, matchfeatures, summaryfeatures from note where ({grammar: "tokenize"}userInput(@text)) and title contains "lease"',
+        yql: `${shown} (({grammar: "tokenize"}userInput(@text)) or ({targetHits: 100}nearestNeighbor(vec, vec))) and title contains "lease"`,
         text: question,
+        nearText: question,
+        "input.query(vec)": "embed(minilm, @nearText)",
         hits: 7,
         offset: 0,
-        "ranking.profile": "default",
+        "ranking.profile": "hybrid_vec",
         "presentation.bolding": false,
         "streaming.groupname": "a",
       }),
+    ]);
+    await group.retrieve(note, question, { ...asked, fusion: "reciprocalRank" });
+    expect(server.asked.slice(1).map(({ body }) => body)).toEqual([
       expect.objectContaining({
-        yql: 'select title, body, chunks, matchfeatures, summaryfeatures from note where ({targetHits: 100}nearestNeighbor(vec, vec)) and title contains "lease"',
-        "input.query(vec)": "embed(minilm, @nearText)",
+        yql: `${shown} userInput(@text) and title contains "lease"`,
+        text: question,
+        "ranking.profile": "default",
+      }),
+      expect.objectContaining({
+        yql: `${shown} ({targetHits: 100}nearestNeighbor(vec, vec)) and title contains "lease"`,
         nearText: question,
         "ranking.profile": "near_vec",
       }),
     ]);
+  });
+
+  test.each([
+    [{}, ["hybrid_vec"]],
+    [{ near: { field: "vec", vector: [1, 0], weight: 0.7 } }, ["default", "near_vec"]],
+    [{ text: { profile: "near_vec" } }, ["near_vec", "near_vec"]],
+    [{ elementScores: { chunks: "scores" } }, ["default", "near_vec"]],
+    [{ text: { match: "all" } }, ["hybrid_vec"]],
+    [{ text: false }, ["near_vec"]],
+    [{ near: false }, ["default"]],
+  ] as const)("with %o asks by these profiles", async (options, profiles) => {
+    const { group, server } = answering([]);
+    const near = { field: "vec", vector: [1, 0] } as const;
+    await group.retrieve(note, "when", { near, ...options } as Parameters<typeof group.retrieve<typeof note>>[2]);
+    const asked = server.asked.map(({ body }) => (body as Readonly<Record<string, unknown>>)["ranking.profile"]);
+    expect(asked).toEqual(profiles);
   });
 
   test("finds the passages of chunks in the text they were cut from, with the ranking's scores", async () => {
@@ -90,7 +117,7 @@ describe("retrieve", () => {
     await group.retrieve(made, "when");
     await group.retrieve(made, "when", { near: false });
     const inputs = server.asked.map(({ body }) => (body as Readonly<Record<string, unknown>>)["input.query(vec)"]);
-    expect(inputs).toEqual([undefined, "embed(minilm, @nearText)", undefined]);
+    expect(inputs).toEqual(["embed(minilm, @nearText)", undefined]);
   });
 
   test.each([

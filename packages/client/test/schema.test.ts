@@ -138,10 +138,14 @@ describe("the schema file", () => {
           }
         }
         rank-profile near_vec inherits default {
+          function similarity() {
+            expression: cos(min(distance(field, vec), 1.5707963267948966))
+          }
           first-phase {
             expression: closeness(field, vec)
           }
           match-features {
+            similarity
             closeness(field, vec)
           }
         }
@@ -150,13 +154,17 @@ describe("the schema file", () => {
             expression: bm25(subject) + bm25(body) + bm25(notes)
           }
           function words_scaled() {
-            expression: words / (words + 5)
+            expression: pow(words, 1.5) / (pow(words, 1.5) + 89.443)
+          }
+          function similarity() {
+            expression: cos(min(distance(field, vec), 1.5707963267948966))
           }
           first-phase {
-            expression: words_scaled + closeness(field, vec)
+            expression: 0.45 * words_scaled + 0.55 * similarity
           }
           match-features {
             words
+            similarity
             closeness(field, vec)
           }
         }
@@ -207,10 +215,14 @@ describe("the schema file", () => {
           }
         }
         rank-profile near_vec inherits default {
+          function similarity() {
+            expression: cos(min(distance(field, vec) * 0.19634954084936207, 1.5707963267948966))
+          }
           first-phase {
             expression: closeness(field, vec)
           }
           match-features {
+            similarity
             closeness(field, vec)
           }
         }

@@ -105,6 +105,7 @@ export interface ApplicationReport {
     }[];
     /** The documents of it that are removed by and by, and how often it is looked for them. */
     readonly garbageCollection?: { readonly selection: string; readonly intervalSeconds: number };
+    readonly rankProfiles?: readonly string[];
     /** Whether putting a document of it takes embeddings. */
     readonly embeds?: boolean;
   }[];

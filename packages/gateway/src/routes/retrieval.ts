@@ -6,6 +6,7 @@ import {
   ChatError,
   type FoundTexts,
   type HitTexts,
+  HYBRID_FLOOR,
   type RetrievalOptions,
   type RetrievalSearch,
   type Retrieved,
@@ -59,6 +60,7 @@ const CHOICES = [
   "passagesOfDocument",
   "tokens",
   "candidates",
+  "floor",
   "passageLength",
   "fusion",
   "rerankCount",
@@ -168,7 +170,8 @@ async function retrieved(request: RetrievalRequest, call: Waiting, context: Gate
     ...rerankerOf(request, context),
   };
   const abridged = fields.filter((name) => schema.fields.some((field) => field.name === name && field.abridged));
-  return await retrieve(request.question, searchesOf(request, { fields, abridged, call }, context), options);
+  const reading = { fields, abridged, call, profiles: schema.rankProfiles ?? [] };
+  return await retrieve(request.question, searchesOf(request, reading, context), options);
 }
 
 function rerankerOf({ rerank }: RetrievalRequest, { reranker }: GatewayContext): Pick<RetrievalOptions, "rerank"> {
@@ -182,47 +185,76 @@ interface Reading {
   readonly fields: readonly string[];
   /** Those of them that hits do not show as they are stored: their texts are read from the documents. */
   readonly abridged: readonly string[];
+  /** The rank profiles of the schema. */
+  readonly profiles: readonly string[];
   readonly call: Waiting;
 }
 
 function searchesOf(request: RetrievalRequest, reading: Reading, context: GatewayContext): RetrievalSearch[] {
-  const { text = {}, near, question, filter } = request;
-  const { fields } = reading;
-  const searches: RetrievalSearch[] = [];
-  const add = (
-    name: "text" | "vector",
-    weight: number | undefined,
-    asked: (depth: number) => string,
-    more: Readonly<Record<string, string | undefined>>,
-  ): void => {
-    searches.push({
-      name,
-      weight: weight ?? weightOf(name, request.fusion),
-      run: async ({ limit, offset }) => {
-        const found = `${asked(limit + offset)}${filter === undefined ? "" : ` and (${filter})`}`;
-        const shown = [...fields, "matchfeatures", "summaryfeatures"].join(", ");
-        const yql = `select ${shown} from ${nameOf(request.schema)} where ${found}`;
-        const page = { yql, hits: String(limit), offset: String(offset) };
-        return await hitsOf(request, reading, { ...page, ...more }, context);
-      },
-    });
-  };
-  if (text !== false) {
-    // A question is words, whatever signs are in it, and one without any is found nothing for.
-    const settings = ['grammar: "tokenize"', `grammar.composite: "${text.match === "all" ? "and" : "or"}"`];
-    if (text.in !== undefined) settings.push(`defaultIndex: "${text.in}"`);
-    const asked = `({${settings.join(", ")}}userInput(@question))`;
-    add("text", text.weight, () => asked, { question, "ranking.profile": text.profile });
+  const { text = {}, near, question, filter, fusion } = request;
+  const { fields, profiles } = reading;
+  const search = (name: string, asked: (depth: number) => string, more: Properties): RetrievalSearch => ({
+    name,
+    run: async ({ limit, offset }) => {
+      const found = `${asked(limit + offset)}${filter === undefined ? "" : ` and (${filter})`}`;
+      const shown = [...fields, "matchfeatures", "summaryfeatures"].join(", ");
+      const yql = `select ${shown} from ${nameOf(request.schema)} where ${found}`;
+      const page = { yql, hits: String(limit), offset: String(offset) };
+      return await hitsOf(request, reading, { ...page, question, ...more }, context);
+    },
+  });
+  const words = text === false ? undefined : wordsOf(text);
+  const neighbours = near === undefined ? undefined : neighboursOf(near);
+  const hybrid = hybridProfileOf(request);
+  if (words !== undefined && neighbours !== undefined && hybrid !== undefined && profiles.includes(hybrid)) {
+    const asked = (depth: number): string => `(${words} or ${neighbours.asked(depth)})`;
+    return [{ ...search("hybrid", asked, { ...neighbours.given, "ranking.profile": hybrid }), floor: HYBRID_FLOOR }];
   }
-  if (near !== undefined) {
-    const { field, input = field, embedder, vector, profile, weight } = near;
-    const called = `embed(${embedder === undefined ? "" : `${embedder}, `}@question)`;
-    const value = vector === undefined ? called : JSON.stringify(vector);
-    const asked = (depth: number): string =>
-      `({targetHits: ${Math.max(TARGET_HITS, depth)}}nearestNeighbor(${field}, ${input}))`;
-    add("vector", weight, asked, { question, [`input.query(${input})`]: value, "ranking.profile": profile });
+  const searches: RetrievalSearch[] = [];
+  if (words !== undefined && text !== false) {
+    const { profile, weight = weightOf(fusion) } = text;
+    searches.push({ ...search("text", () => words, { "ranking.profile": profile }), weight });
+  }
+  if (near !== undefined && neighbours !== undefined) {
+    const made = nearProfileName(near.field);
+    const { profile = profiles.includes(made) ? made : undefined, weight = weightOf(fusion) } = near;
+    const given = { ...neighbours.given, "ranking.profile": profile };
+    searches.push({ ...search("vector", neighbours.asked, given), weight });
   }
   return searches;
+}
+
+type Properties = Readonly<Record<string, string | undefined>>;
+
+/** The profiles that the SDK's `schema()` makes for words and a vector, and for a vector alone. */
+function hybridProfileOf({ text, near, fusion, elementScores }: RetrievalRequest): string | undefined {
+  const isOfItsOwn = (side: TextRetrieval | NearRetrieval): boolean =>
+    side.profile !== undefined || side.weight !== undefined;
+  if (near === undefined || text === false || fusion !== undefined || elementScores !== undefined) return undefined;
+  return isOfItsOwn(text ?? {}) || isOfItsOwn(near) ? undefined : `hybrid_${near.field}`;
+}
+
+function nearProfileName(field: string): string {
+  return `near_${field}`;
+}
+
+/** A question is words, whatever signs are in it, and one without any is found nothing for. */
+function wordsOf(text: TextRetrieval): string {
+  const settings = ['grammar: "tokenize"', `grammar.composite: "${text.match === "all" ? "and" : "or"}"`];
+  if (text.in !== undefined) settings.push(`defaultIndex: "${text.in}"`);
+  return `({${settings.join(", ")}}userInput(@question))`;
+}
+
+/** The condition for so many neighbours, and the vector they are near to. */
+function neighboursOf({ field, input = field, embedder, vector }: NearRetrieval): {
+  readonly asked: (depth: number) => string;
+  readonly given: Properties;
+} {
+  const called = `embed(${embedder === undefined ? "" : `${embedder}, `}@question)`;
+  return {
+    asked: (depth) => `({targetHits: ${Math.max(TARGET_HITS, depth)}}nearestNeighbor(${field}, ${input}))`,
+    given: { [`input.query(${input})`]: vector === undefined ? called : JSON.stringify(vector) },
+  };
 }
 
 interface ResultJson {
