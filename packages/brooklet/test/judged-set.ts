@@ -1,10 +1,23 @@
 /**
- * A small judged set: one person's notes, and questions each of which one note answers. Written for this project. Some questions
- * share hardly a word with their answer; some ask for a number or code that many notes are nearly like.
+ * The judged sets, all written for this project: one person's notes, which are made here, and conversations and abstracts,
+ * which stand in `judged/`. Of the notes some questions share hardly a word with their answer, and some ask for a number or
+ * code that many notes are nearly like; the other sets ask as people do, in the words of the answer or in others.
  */
+import { readFileSync } from "node:fs";
+
+/** Texts by their ids, and what is asked of them. */
+export interface JudgedSet {
+  readonly name: string;
+  readonly texts: ReadonlyMap<string, string>;
+  readonly questions: readonly {
+    readonly question: string;
+    /** How good each text that is any good is: 2 answers, 1 helps. */
+    readonly answers: Readonly<Record<string, number>>;
+  }[];
+}
 
 /** A question and the id of the note that answers it. */
-export interface Judged {
+interface Judged {
   readonly question: string;
   readonly answer: string;
 }
@@ -264,7 +277,7 @@ const NOTES_OF_FAMILY = 11;
 const LETTERS = "ABCDEFGHKLMNPRSTUVWXYZ";
 
 /** The notes by their ids. */
-export const notes: ReadonlyMap<string, string> = new Map([
+const notes: ReadonlyMap<string, string> = new Map([
   ...ASKED.flatMap(([, answer, other], index): [string, string][] => [
     [`answer-${index}`, answer],
     [`other-${index}`, other],
@@ -278,7 +291,7 @@ export const notes: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The questions. */
-export const judged: readonly Judged[] = [
+const judged: readonly Judged[] = [
   ...ASKED.map(([question], index) => ({ question, answer: `answer-${index}` })),
   ...FAMILIES.map(([question], family) => {
     const member = (family * 5) % NOTES_OF_FAMILY;
@@ -290,3 +303,23 @@ function code(family: number, member: number): string {
   const letter = (at: number): string => LETTERS.charAt((family * 7 + at * 5) % LETTERS.length);
   return `${letter(1)}${letter(2)}${String(1_000 + family * 131 + member * 17)}`;
 }
+
+function stored(name: string): JudgedSet {
+  const file = new URL(`./judged/${name}.json`, import.meta.url);
+  const { texts, questions } = JSON.parse(readFileSync(file, "utf8")) as {
+    readonly texts: Readonly<Record<string, string>>;
+    readonly questions: JudgedSet["questions"];
+  };
+  return { name, texts: new Map(Object.entries(texts)), questions };
+}
+
+/** The sets. */
+export const judgedSets: readonly JudgedSet[] = [
+  {
+    name: "notes",
+    texts: notes,
+    questions: judged.map(({ question, answer }) => ({ question, answers: { [answer]: 2 } })),
+  },
+  stored("conversations"),
+  stored("abstracts"),
+];

@@ -445,4 +445,3 @@ function sortKey(order: string | SortOrder): string {
   const name = by.startsWith("[") ? literal(by) : by;
   return `${annotation === "" ? "" : `{${annotation}}`}${name}${direction === undefined ? "" : ` ${direction}`}`;
 }
-}
