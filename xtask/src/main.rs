@@ -38,7 +38,9 @@ fn main() -> ExitCode {
 
 /// Crate `wasm` → `packages/core/wasm/{core.js, core.d.ts, core_bg.wasm}`.
 fn build_core(profile: &str) -> Outcome<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("xtask has no parent folder")?;
+    // As cargo says it when it runs this: a folder that was copied or moved with what it had built is still its own.
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("xtask is run by cargo: cargo run -p xtask")?;
+    let root = Path::new(&manifest).parent().ok_or("xtask has no parent folder")?;
     require_target(root)?;
     let compiled = compile(root, profile)?;
     module::check(&fs::read(&compiled)?, &["__wbindgen_placeholder__", "__wbindgen_externref_xform__"])?;
