@@ -219,10 +219,7 @@ impl<'a> Run<'a> {
                 self.merge(plan, &left, &right, function)?
             }
             TensorKind::Reduce(child, plan) => plan.run(&*self.tensor(child)?, &budget)?,
-            TensorKind::MaxSim(node) => match &node.labels {
-                None => self.max_sim_tensor(result, node)?,
-                Some(labels) => self.max_sim_by_label(result, node, labels)?,
-            },
+            TensorKind::MaxSim(node) => self.max_sim_tensor(result, node)?,
             TensorKind::Rename(child, plan) => plan.run(&*self.tensor(child)?, &budget)?,
             TensorKind::Concat(operands, plan) => {
                 let (left, right) = (self.operand(&operands[0])?, self.operand(&operands[1])?);

@@ -247,6 +247,9 @@ impl Run<'_> {
 
     /// The same as a tensor: at the addresses of the rows that stay.
     pub(crate) fn max_sim_tensor(&mut self, result: &Arc<TensorType>, node: &MaxSimNode) -> Result<Tensor, Rejection> {
+        if let Some(labels) = &node.labels {
+            return self.max_sim_by_label(result, node, labels);
+        }
         let (kept, cells) = self.max_sim(node)?;
         if cells.is_empty() {
             return Ok(Tensor::empty(result.clone()));
@@ -255,7 +258,7 @@ impl Run<'_> {
     }
 
     /// The same for each label that stays, at the addresses of both.
-    pub(crate) fn max_sim_by_label(
+    fn max_sim_by_label(
         &mut self,
         result: &Arc<TensorType>,
         node: &MaxSimNode,
