@@ -19,8 +19,8 @@ fn given<'p>(parameters: &'p dyn Parameters, name: &str) -> Option<&'p str> {
     parameters.get(name).map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// The query within the place that `pos.ll`, `pos.radius` and `pos.bb` name, in `pos.attribute` or else in `field`. It is as
-/// it was without a place, or without a field.
+/// The query within the place that `pos.ll`, `pos.radius` and `pos.bb` name, in a field of positions. It is as it was
+/// without a place, or without a field.
 ///
 /// # Errors
 /// If there is no reading them, or in `pos.xy`.
@@ -30,7 +30,6 @@ pub fn within_place(query: Item, parameters: &dyn Parameters, field: Option<&str
         return Err(Rejection::new(Code::Unsupported, message));
     }
     let (centre, edges) = (given(parameters, "pos.ll"), given(parameters, "pos.bb"));
-    let field = given(parameters, "pos.attribute").or(field);
     let refuse = |why: String| Rejection::new(Code::InvalidQueryParameter, format!("Error in pos parameters: {why}"));
     let radius = given(parameters, "pos.radius").unwrap_or(RADIUS);
     let circle = centre.map(|text| circle(text, radius)).transpose().map_err(refuse)?;

@@ -7,7 +7,7 @@ use brooklet_document::json::TensorFormat;
 use brooklet_query::tree::Query;
 use brooklet_query::within_place;
 use brooklet_rank::match_data::{FieldInfo, RankProperties};
-use brooklet_schema::SignificanceModel;
+use brooklet_schema::{Field, Schema, SignificanceModel};
 use brooklet_task::{Code, Issues, Rejection, limits};
 
 use crate::analysis::Analysis;
@@ -31,7 +31,7 @@ const MORE: &str = "https://docs.vespa.ai/en/reference/api/query.html#native-exe
 /// Compiles a request. Whether it may be answered from a partition is [`Scope`](crate::scope::Scope)'s to say.
 pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) -> Result<Plan, Rejection> {
     check_known(properties)?;
-    let mut query = parse(deployed, properties)?;
+    let query = parse(deployed, properties)?;
     if query.item.holds_null() {
         return Err(Rejection::new(Code::NullQuery, "The query has nothing to search for"));
     }
@@ -39,7 +39,7 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) ->
     let mut issues = Issues::default();
     let mut schemas = Vec::new();
     let searched = searched(deployed, &query, properties)?;
-    query.item = within_place(query.item, properties, position_field(&searched))?;
+    check_place(&searched, properties)?;
     let embeddings = embedded_inputs::given(deployed, properties)?;
     let models = Rc::new(GivenOutputs::of(properties)?);
     let significance = significance_model(deployed, &searched, properties)?;
@@ -165,12 +165,25 @@ fn check_known(properties: &Properties) -> Result<(), Rejection> {
     Ok(())
 }
 
-/// The field that a place beside the query is about, if it names none: the last position field of a schema.
-fn position_field(searched: &[Rc<DeployedSchema>]) -> Option<&str> {
-    let of_schema = |schema: &'_ DeployedSchema| -> Option<usize> {
-        schema.schema.fields.iter().rposition(|field| *field.data_type.element() == DataType::Position)
+/// The field that a place beside the query is about: the one that `pos.attribute` names, or the last of positions.
+fn position_field<'s>(schema: &'s Schema, properties: &Properties) -> Option<&'s str> {
+    let named = properties.value("pos.attribute").map(str::trim).filter(|name| !name.is_empty());
+    let is_meant = |field: &&Field| {
+        *field.data_type.element() == DataType::Position
+            && field.indexing.searchable()
+            && named.is_none_or(|name| field.name == name)
     };
-    searched.iter().find_map(|schema| Some(schema.schema.fields[of_schema(schema)?].name.as_str()))
+    schema.fields.iter().rev().find(is_meant).map(|field| field.name.as_str())
+}
+
+/// Refuses a place in a field that no searched schema has.
+fn check_place(searched: &[Rc<DeployedSchema>], properties: &Properties) -> Result<(), Rejection> {
+    let Some(named) = properties.value("pos.attribute").filter(|name| !name.trim().is_empty()) else { return Ok(()) };
+    if searched.iter().any(|of| position_field(&of.schema, properties).is_some()) {
+        return Ok(());
+    }
+    let message = format!("Error in pos parameters: there is no field '{}' of positions", Rejection::quote(named));
+    Err(Rejection::new(Code::InvalidQueryParameter, message))
 }
 
 /// How many hits, from which.
@@ -284,8 +297,8 @@ fn for_schema(
     }
     let analysis = Analysis::of(&rank_properties)?;
     let binding = (sole, profile.ranks_words());
-    let bound =
-        bind(&query.item, (schema, &analysis), binding, (&inputs, significance), statement(properties), issues)?;
+    let item = within_place(query.item.clone(), properties, position_field(&schema.schema, properties))?;
+    let bound = bind(&item, (schema, &analysis), binding, (&inputs, significance), statement(properties), issues)?;
     Ok(SchemaPlan {
         schema: schema.clone(),
         root: bound.root,
@@ -304,7 +317,7 @@ fn for_schema(
         inputs,
         summary_class: summary.to_owned(),
         models: models.clone(),
-        item: query.item.clone(),
+        item,
     })
 }
 
