@@ -52,6 +52,12 @@ impl<'f> Package<'f> {
         let hidden = path.split('/').any(|part| part.starts_with('.'));
         match (folder, file) {
             _ if hidden => {}
+            _ if !is_known_kind(folder, file) => {
+                return Err(refused(format!(
+                    "File in application package with unknown extension: {path}, please delete or move file to another \
+                     directory."
+                )));
+            }
             ("", "services.xml") => self.services = Some((path, text(path, content)?)),
             ("", "validation-overrides.xml") => self.overrides = Some((path, text(path, content)?)),
             ("schemas" | "searchdefinitions", file) => self.add_schema_file(path, file, content)?,
@@ -103,6 +109,20 @@ impl<'f> Package<'f> {
         }
         Ok(())
     }
+}
+
+/// Whether a file is of a kind that its folder may hold; all may be in folders that are not known.
+fn is_known_kind(folder: &str, file: &str) -> bool {
+    let kinds: &[&str] = match folder {
+        "schemas" | "searchdefinitions" => &[".sd", ".expression", ".profile"],
+        "search" if file.starts_with("query-profiles/") => &[".xml"],
+        "components" => &[".jar"],
+        "constants" => &[".json", ".json.lz4"],
+        "rules" => &[".sr"],
+        "security" => &[".pem"],
+        _ => return true,
+    };
+    kinds.iter().any(|kind| file.ends_with(kind))
 }
 
 /// Refuses paths that could mean something outside the package, or the same file as another.

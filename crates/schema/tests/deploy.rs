@@ -353,7 +353,7 @@ fn services_are_read() {
           <tuning><max-document-size>10MiB</max-document-size></tuning>
           <engine><proton/></engine>
         </content>
-        <content id='second'/>
+        <content id='second'><documents/></content>
       </services>";
     let application =
         deploy(&[("services.xml", services), ("schemas/t.sd", "schema t { document t { field a type int {} } }")]);

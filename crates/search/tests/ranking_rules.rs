@@ -37,13 +37,13 @@ const SCHEMA: &str = "schema t {
         first-phase { expression: attribute(tiny) }
         second-phase {
             expression: attribute(large)
-            rank-score-drop-limit: 100
+            rank-score-drop-limit: 100.0
         }
     }
     rank-profile dropping inherits features {
         first-phase {
             expression: attribute(tiny)
-            rank-score-drop-limit: 2
+            rank-score-drop-limit: 2.0
         }
     }
 }";

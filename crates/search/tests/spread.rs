@@ -25,7 +25,7 @@ fn schema(name: &str) -> String {
     rank-profile dropping {{
         first-phase {{
             expression: attribute(n)
-            rank-score-drop-limit: 2
+            rank-score-drop-limit: 2.0
         }}
     }}
     rank-profile global {{

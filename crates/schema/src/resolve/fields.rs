@@ -11,7 +11,7 @@ use crate::indexing::Script;
 use crate::indexing::analyze::ScriptOwner;
 use crate::match_settings::MatchKind;
 use crate::place::Place;
-use crate::sd::tree::{DictionaryTree, FieldBody, FieldTree, MatchTree, Name};
+use crate::sd::tree::{DictionaryTree, FieldBody, FieldTree, MatchTree, Name, TransformTree};
 use crate::suggest::did_you_mean;
 
 /// Resolves the fields of one schema, gathering what is to be said about them.
@@ -41,6 +41,7 @@ impl<'t, 's> FieldResolver<'t, 's> {
             // Checked when all fields of the document are known.
             Origin::Schema => tree.body.indexing.clone().unwrap_or_default(),
         };
+        check_roles(self.schema, &tree.name, &data_type, script.roles(&tree.name.text))?;
         let (roles, script) = self.roles(&tree.name, &data_type, script);
         self.check(tree, &data_type, roles)?;
         let mut field = resolved(tree.name.text.clone(), data_type, origin, &tree.body, None, roles);
@@ -108,6 +109,15 @@ impl<'t, 's> FieldResolver<'t, 's> {
             let message = format!("'bolding: on' for non-text field '{}' ({data_type}) is not allowed", name.text);
             return Err(name.place.reject(message));
         }
+        let dynamic = body.summaries.iter().any(|summary| matches!(summary.transform, TransformTree::Dynamic));
+        if dynamic && !data_type.element().is_text() {
+            let message = format!("'summary: dynamic' for non-text field '{}' ({data_type}) is not allowed", name.text);
+            return Err(name.place.reject(message));
+        }
+        if body.matching.gram_size == Some(0) {
+            let message = format!("Illegal gram size in field '{}': Must be at least 1", name.text);
+            return Err(name.place.reject(message));
+        }
         let cased = body.matching.cased.unwrap_or(false);
         check_dictionary(&body.dictionary, &about, &name.place, data_type.element().is_text(), cased)
     }
@@ -150,6 +160,41 @@ impl<'t, 's> FieldResolver<'t, 's> {
         part.script = script;
         Ok(part)
     }
+}
+
+/// Refuses outputs that fields of a type do not have.
+fn check_roles(schema: &str, name: &Name, data_type: &DataType, roles: Roles) -> Resolved<()> {
+    let (element, field) = (data_type.element(), &name.text);
+    let about = format!("For schema '{schema}', field '{field}'");
+    let is_single = element == data_type;
+    let message = match element {
+        DataType::Bool if roles.index => {
+            format!(
+                "Invalid schema '{schema}': field '{field}': Don't know which index type to convert datatype bool to"
+            )
+        }
+        DataType::Position if roles.index => {
+            format!(
+                "{about}: Indexing of data type '{data_type}' is not supported, replace 'index' statement with 'attribute'."
+            )
+        }
+        DataType::Raw if roles.index && is_single => format!("{about}: Indexing of RAW fields is not supported."),
+        DataType::Raw if roles.attribute && !is_single => {
+            format!("{about}: Only single value raw attribute fields are supported")
+        }
+        DataType::Uri if roles.attribute && is_single => {
+            format!("Error in field '{field}' in schema '{schema}': uri type fields cannot be attributes")
+        }
+        DataType::Uri | DataType::Array(_) if roles.attribute && !is_single => {
+            format!("{about}: Incompatible types. Expected {data_type} for attribute '{field}', got Array<string>.")
+        }
+        DataType::Map(key, value) if roles.attribute => format!(
+            "For schema '{schema}': Field '{field}' of type 'map<{key},{value}>' cannot be an attribute. Instead specify the \
+             struct fields to be searchable as attribute"
+        ),
+        _ => return Ok(()),
+    };
+    Err(name.place.reject(message))
 }
 
 /// A field or part from what was said about it.

@@ -119,6 +119,7 @@ fn schema(tree: &SchemaTree, done: &BTreeMap<&str, ResolvedSchema>) -> Resolved<
         fields.push(resolver.field(field, Origin::Schema)?);
         check_count(tree, &fields)?;
     }
+    check_aliases(tree, &fields)?;
     let FieldResolver { mut warnings, mut hnsw_fields, .. } = resolver;
     check_made(name, &fields)?;
     hnsw_fields.extend(inherited_documents(tree, done).flat_map(|of| of.hnsw_fields.iter().cloned()));
@@ -211,6 +212,18 @@ fn check_count(tree: &SchemaTree, fields: &[Field]) -> Resolved<()> {
 }
 
 /// Refuses names that occur twice, in whatever case, or are inherited already.
+/// No two fields have the same further name.
+fn check_aliases(tree: &SchemaTree, fields: &[Field]) -> Resolved<()> {
+    let mut seen = std::collections::BTreeSet::new();
+    match fields.iter().flat_map(|field| &field.aliases).find(|alias| !seen.insert(*alias)) {
+        None => Ok(()),
+        Some(alias) => Err(tree
+            .name
+            .place
+            .reject(format!("For schema '{}': alias '{alias}' specified more than once.", tree.name.text))),
+    }
+}
+
 fn check_names(tree: &SchemaTree, inherited: &[Field]) -> Resolved<()> {
     let schema = &tree.name.text;
     let mut seen: BTreeMap<String, &Name> = BTreeMap::new();

@@ -144,6 +144,7 @@ struct Merger<'a> {
 impl Merger<'_> {
     fn merge(&self, schema_constants: &[Constant], schema_models: &[OnnxModel]) -> Resolved<RankProfile> {
         let tree = self.tree;
+        self.check_default_features()?;
         let mut constants = tree.constants.iter().map(values::constant).collect::<Resolved<Vec<_>>>()?;
         self.add_inherited(&mut constants, |profile| &profile.constants, |constant| &constant.name, "constant")?;
         for constant in schema_constants {
@@ -191,6 +192,21 @@ impl Merger<'_> {
                 .unwrap_or_else(|| self.inherited.iter().any(|profile| profile.significance_model)),
             fields: self.fields(),
         })
+    }
+
+    /// Whether default rank features are ignored counts as said by every profile: several parents must agree, unless it is
+    /// said here.
+    fn check_default_features(&self) -> Resolved<()> {
+        let ignored = self.inherited.iter().filter(|profile| profile.ignore_default_rank_features).count();
+        if self.tree.ignore_default_rank_features || ignored == 0 || ignored == self.inherited.len() {
+            return Ok(());
+        }
+        let name = &self.tree.name;
+        Err(name.place.reject(format!(
+            "Only one of the profiles inherited by rank profile '{}' can contain ignore-default-rank-features, but it is present \
+             in multiple",
+            name.text
+        )))
     }
 
     /// What the inherited profiles say, if they agree.

@@ -1,5 +1,5 @@
 //! Types as written to types as meant; struct types.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use brooklet_document::{DataType, StructField, StructType};
@@ -57,6 +57,8 @@ pub(super) struct Structs<'t> {
     trees: Vec<&'t StructTree>,
     /// Resolved ones, and how many parts each has, at every depth.
     done: BTreeMap<String, (Arc<StructType>, usize)>,
+    /// Names that several inherited documents have for structs that differ.
+    conflicts: BTreeSet<String>,
     /// Names being resolved, outermost first.
     open: Vec<String>,
 }
@@ -65,16 +67,24 @@ impl<'t> Structs<'t> {
     /// Resolves all structs of a schema and its document; those of inherited documents are known, too.
     pub(super) fn resolve(tree: &'t SchemaTree, inherited: &[&Arc<Schema>]) -> Resolved<Structs<'t>> {
         let own = tree.document.iter().flat_map(|document| &document.structs).chain(&tree.structs);
-        let mut structs =
-            Structs { schema: &tree.name.text, trees: own.collect(), done: BTreeMap::new(), open: Vec::new() };
+        let mut structs = Structs {
+            schema: &tree.name.text,
+            trees: own.collect(),
+            done: BTreeMap::new(),
+            conflicts: BTreeSet::new(),
+            open: Vec::new(),
+        };
         unique(structs.trees.iter().map(|tree| &tree.name), "struct")?;
         for of in inherited.iter().flat_map(|schema| &schema.structs) {
-            structs.done.insert(of.name.clone(), (of.clone(), parts(&DataType::Struct(of.clone()))));
+            let entry = (of.clone(), parts(&DataType::Struct(of.clone())));
+            if structs.done.insert(of.name.clone(), entry).is_some_and(|(other, _)| other != *of) {
+                structs.conflicts.insert(of.name.clone());
+            }
         }
         for tree in &structs.trees {
-            if structs.done.contains_key(&tree.name.text) {
-                return Err(tree.name.place.reject(format!("struct '{}' is inherited already", tree.name.text)));
-            }
+            // A struct belongs to the document that declares it: fields of an inherited one keep theirs.
+            structs.done.remove(&tree.name.text);
+            structs.conflicts.remove(&tree.name.text);
         }
         for tree in structs.trees.clone() {
             structs.named(&tree.name)?;
@@ -87,6 +97,7 @@ impl<'t> Structs<'t> {
     }
 
     fn named(&mut self, name: &Name) -> Resolved<Option<Arc<StructType>>> {
+        self.refuse_conflict(&name.text, &name.place)?;
         if let Some((of, _)) = self.done.get(&name.text) {
             return Ok(Some(of.clone()));
         }
@@ -106,6 +117,13 @@ impl<'t> Structs<'t> {
         }
         self.done.insert(name.text.clone(), (of.clone(), count));
         Ok(Some(of))
+    }
+
+    fn refuse_conflict(&self, name: &str, place: &Place) -> Resolved<()> {
+        if !self.conflicts.contains(name) {
+            return Ok(());
+        }
+        Err(place.reject(format!("conflicting values for struct {name} in document '{}'", self.schema)))
     }
 
     fn fields(&mut self, tree: &StructTree) -> Resolved<Vec<StructField>> {

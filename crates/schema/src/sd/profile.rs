@@ -189,7 +189,7 @@ impl Parser<'_> {
             let setting = parser.word(&format!("a setting of {}", element.text))?;
             match setting.text.as_str() {
                 "expression" => tree.expression = Some(parser.expression()?),
-                "rank-score-drop-limit" => tree.rank_score_drop_limit = Some(parser.number_value(&setting.text)?),
+                "rank-score-drop-limit" => tree.rank_score_drop_limit = Some(parser.decimal_value(&setting.text)?),
                 count if counts.contains(&count) => tree.rerank_count = Some(parser.integer_value(&setting.text)?),
                 _ => {
                     let known = [&["expression", "rank-score-drop-limit"], counts].concat();

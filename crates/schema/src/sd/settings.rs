@@ -152,6 +152,19 @@ impl<'a> Parser<'a> {
         })
     }
 
+    /// `: 1.5`, as the reference writes it: digits, a dot, digits.
+    pub(super) fn decimal_value(&mut self, what: &str) -> Parsed<f64> {
+        let name = self.word_value(&format!("{what}: a number"))?;
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let unsigned = name.text.strip_prefix('-').unwrap_or(&name.text);
+        let is_decimal = unsigned.split_once('.').is_some_and(|(whole, rest)| digits(whole) && digits(rest));
+        let value = if is_decimal { name.text.parse::<f64>().ok() } else { None };
+        value.ok_or_else(|| {
+            let shown = Rejection::quote(&name.text);
+            name.place.reject(format!("'{shown}' is not a legal value of {what}: it is written with a dot, as 1.0"))
+        })
+    }
+
     /// `: on` and its synonyms.
     pub(super) fn switch_value(&mut self, what: &str) -> Parsed<bool> {
         let name = self.word_value("on or off")?;

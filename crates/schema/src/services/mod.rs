@@ -59,6 +59,9 @@ pub(crate) fn read(path: &str, content: &str) -> Read<Services> {
     Ok(reader.services)
 }
 
+/// Most copies that may be asked for. There is one of everything here.
+const REDUNDANCY_MAX: u32 = 65_534;
+
 struct Reader<'f, 'a> {
     file: &'f XmlFile<'a>,
     services: Services,
@@ -73,6 +76,12 @@ impl<'f, 'a> Reader<'f, 'a> {
             "container" => return self.container(root),
             "content" => return self.content(root),
             other => return Err(self.file.place(root).reject(format!("<services> expected, found <{other}>"))),
+        }
+        if let Some(version) = root.attribute("version").filter(|version| *version != "1.0") {
+            let shown = Rejection::quote(version);
+            return Err(self.file.place(root).reject(format!(
+                "value of attribute \"version\" is invalid; must be equal to \"1.0\", not '{shown}'"
+            )));
         }
         for child in self.children(root, "services", tables::SERVICES)? {
             match name(child) {
@@ -191,6 +200,16 @@ impl<'f, 'a> Reader<'f, 'a> {
                 }
             }
         }
+        let children = |of: &'static str| node.children().filter(move |child| child.tag_name().name() == of);
+        for copies in children("redundancy").chain(children("min-redundancy")) {
+            if !text(copies).parse::<u32>().is_ok_and(|copies| (1..=REDUNDANCY_MAX).contains(&copies)) {
+                return Err(self.malformed(copies, "an integer from 1 to 65534"));
+            }
+        }
+        if children("documents").next().is_none() {
+            let message = format!("The <documents> element is mandatory in content cluster '{}'", cluster.config.name);
+            return Err(self.file.place(node).reject(message));
+        }
         if self.services.clusters.iter().any(|other| other.config.name == cluster.config.name) {
             let message = format!("two content clusters have the id '{}'", cluster.config.name);
             return Err(self.file.place(node).reject(message));
@@ -248,7 +267,11 @@ impl<'f, 'a> Reader<'f, 'a> {
         if node.attribute("global") == Some("true") {
             return Err(place.reject(format!("document type '{shown}' cannot be global in streaming mode")));
         }
-        let known = self.services.clusters.iter().chain(std::iter::once(&*cluster));
+        // Said twice in one cluster it counts once.
+        if cluster.config.types.iter().any(|config| config.name == document_type) {
+            return Ok(());
+        }
+        let known = self.services.clusters.iter();
         for (config, first) in known.flat_map(|cluster| cluster.config.types.iter().zip(&cluster.places)) {
             if config.name == document_type {
                 return Err(

@@ -33,6 +33,7 @@ pub(super) const SERVICES: &[Entry] = &[
     entry("container", Read),
     entry("content", Read),
     entry("admin", Ignore),
+    entry("legacy", Ignore),
     entry("config", CONFIG),
     entry("routing", Warn("there is one route")),
 ];
