@@ -48,12 +48,10 @@ function withThird(
   applicationPackage: Uint8Array,
   entries: readonly (readonly [name: string, bytes: Uint8Array])[],
 ): PackageBytes {
-  const reader = new Reader(applicationPackage);
-  const skip = (): void => void reader.list(() => [reader.text(), reader.bytes()]);
-  skip();
-  const hasOutlines = reader.rest().length > 0;
-  if (hasOutlines) skip();
-  const before = applicationPackage.subarray(0, applicationPackage.length - reader.rest().length);
+  const afterFiles = afterList(applicationPackage);
+  const hasOutlines = afterFiles.length > 0;
+  const after = hasOutlines ? afterList(afterFiles) : afterFiles;
+  const before = applicationPackage.subarray(0, applicationPackage.length - after.length);
   const writer = new Writer();
   if (!hasOutlines) writer.varint(0);
   writer.varint(entries.length);
@@ -63,6 +61,13 @@ function withThird(
   whole.set(before);
   whole.set(appended, before.length);
   return asPackage(whole);
+}
+
+/** What comes after a list of names with bytes. */
+function afterList(bytes: Uint8Array): Uint8Array {
+  const reader = new Reader(bytes);
+  reader.list(() => [reader.text(), reader.bytes()]);
+  return reader.rest();
 }
 
 /** A package with outlines of models, by address, instead of those it may have. */

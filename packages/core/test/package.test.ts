@@ -1,7 +1,7 @@
 /** Packages as the host handles them: their files, and the outlines of models behind them. */
 import { expect, test } from "vitest";
 import { Writer } from "../src/frame.ts";
-import { fileOfPackage, withOutlines } from "../src/package.ts";
+import { fileOfPackage, withHistory, withOutlines } from "../src/package.ts";
 
 const files = new Writer().varint(2).text("a.xml").text("A").text("b.onnx").text("").finish();
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -22,4 +22,18 @@ test("outlines are appended, replaced, and found by their address; files stay wh
   expect(fileOfPackage(second, "https://x/m")).toBeUndefined();
   expect(fileOfPackage(second, "https://x/n")).toEqual(bytes("two"));
   expect(withOutlines(second, [])).toEqual(files);
+});
+
+test("what is remembered stands behind files and outlines, once, and leaves them readable", () => {
+  const files = new Writer().varint(1).text("services.xml").bytes(Uint8Array.of(1)).finish();
+  const withOutline = withOutlines(files, [["https://models/m.onnx", Uint8Array.of(2)]]);
+  for (const given of [files, withOutline]) {
+    const first = withHistory(given, Uint8Array.of(7));
+    expect(fileOfPackage(first, "services.xml")).toEqual(Uint8Array.of(1));
+    expect(fileOfPackage(first, "history")).toEqual(Uint8Array.of(7));
+    const second = withHistory(first, Uint8Array.of(8, 9));
+    expect(second).toEqual(withHistory(given, Uint8Array.of(8, 9)));
+    expect(withHistory(given, new Uint8Array())).toEqual(given);
+  }
+  expect(fileOfPackage(withHistory(withOutline, Uint8Array.of(7)), "https://models/m.onnx")).toEqual(Uint8Array.of(2));
 });

@@ -43,6 +43,8 @@ export interface TextEmbedder {
     timeoutMs: number,
     gone?: AbortSignal,
   ): Promise<readonly Embedding[]>;
+  /** What an application asks for that is not here, in sentences for whoever deploys it. Nothing is fetched for it. */
+  missing?(application: DeployReport): Promise<readonly string[]>;
   /** Frees the models. Called by the cluster that was given it, last. */
   close(): Promise<void>;
 }

@@ -23,7 +23,7 @@ import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
-import { ModelSurroundings, type ModelSurroundingsOptions } from "./model-surroundings.ts";
+import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import { searchWidely, type WideSearchPlace } from "./wide-search.ts";
 
 /** What a cluster needs. */
@@ -154,8 +154,8 @@ export class LocalCluster implements Cluster {
       const hasValue = (schema: string, field: string): Promise<boolean> => hasStoredValue(this, schema, field);
       const { application, report } = await prepareDeployment(complete, storage, validator, hasValue);
       this.#host.deploy(application);
-      this.#report = report;
-      return report;
+      this.#report = await withMissingModels(report, this.#options.embedder);
+      return this.#report;
     } catch (error) {
       throw serviceError(error);
     }

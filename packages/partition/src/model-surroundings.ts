@@ -24,6 +24,15 @@ export interface ModelSurroundingsOptions {
   readonly modelRunner?: ModelRunner;
 }
 
+/** A report that also warns of models that are not here. */
+export async function withMissingModels(
+  report: ApplicationReport,
+  embedder: TextEmbedder | undefined,
+): Promise<ApplicationReport> {
+  const missing = (await embedder?.missing?.(report)) ?? [];
+  return missing.length === 0 ? report : { ...report, warnings: [...report.warnings, ...missing] };
+}
+
 /** Embeds and runs models for the application that is deployed. */
 export class ModelSurroundings {
   readonly #options: ModelSurroundingsOptions;

@@ -31,7 +31,7 @@ import { Expiry } from "./expiry.ts";
 import { closed, failedOutcome, serviceError, withCause } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
 import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
-import { ModelSurroundings, type ModelSurroundingsOptions } from "./model-surroundings.ts";
+import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import {
   type CallName,
   type CallRequest,
@@ -205,7 +205,8 @@ export class ThreadCluster implements Cluster {
       this.#report = report;
       const calls = this.#threads.map((thread) => thread.call("deploy", () => application, undefined, PATIENT_MS));
       await Promise.all(calls);
-      return report;
+      this.#report = await withMissingModels(report, this.#options.embedder);
+      return this.#report;
     } catch (error) {
       throw serviceError(error);
     } finally {

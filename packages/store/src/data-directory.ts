@@ -41,6 +41,8 @@ const LOCK = "lock.sqlite";
 const APPLICATION = "application";
 const SECRET = "secret";
 const BUCKETS = "buckets";
+/** A folder in the directory that is not ours: models are downloaded to it, also before there is anything else. */
+export const MODELS_FOLDER = "models";
 const APPLICATION_MAGIC = "brklapp1";
 const DIGEST_BYTES = 32;
 const SQLITE_MAGIC = "SQLite format 3\0";
@@ -90,6 +92,7 @@ export class DataDirectory implements Storage {
       APPLICATION,
       SECRET,
       BUCKETS,
+      MODELS_FOLDER,
       `${DESCRIPTOR}.new`,
       `${APPLICATION}.new`,
       `${SECRET}.new`,

@@ -76,7 +76,10 @@ function addServe(program: Command, surroundings: Surroundings): void {
     .option("--no-search-of-all", "refuse searches of all groups, which streaming.selection can ask for")
     .option("--threads <count>", "threads that read and write", whole)
     .option("--models <dir>", "folder that the paths of models in services.xml begin in")
-    .option("--model-cache <dir>", "folder for models that services.xml and schemas give the address of")
+    .option(
+      "--model-cache <dir>",
+      "folder for models that services.xml and schemas give the address of (the data's models/)",
+    )
     .option("--reranker <url>", "what /rerank is appended to: orders passages that POST /brooklet/v1/retrieve gives")
     .option("--reranker-model <name>", "its model, where it has several")
     .option(

@@ -3,6 +3,7 @@
  * and its embedders, those that the process was given, and the components of services.xml, whose
  * models are opened when they are first needed.
  */
+import { existsSync } from "node:fs";
 import { join, normalize, sep } from "node:path";
 import type { Embedding, EmbeddingWanted } from "@brooklet/core";
 import { deadlineIn, type Embedder, Embedders } from "@brooklet/models";
@@ -19,8 +20,8 @@ export interface ModelOptions {
   /** The folder that the paths of models begin in; the working directory unless it is said. */
   readonly modelFolder?: string;
   /**
-   * The folder for models that are downloaded. None: an application with addresses of models cannot embed, and one whose
-   * schemas have such addresses is refused.
+   * The folder for models that are downloaded; `models` in the data directory unless it is said. In memory there is none:
+   * then an application with addresses of models cannot embed, and one whose schemas have such addresses is refused.
    */
   readonly modelCache?: string;
   /**
@@ -79,6 +80,38 @@ export class ApplicationEmbedders implements TextEmbedder {
     return answers;
   }
 
+  async missing(application: DeployReport): Promise<readonly string[]> {
+    const own = this.#options.embedders ?? [];
+    const missing: string[] = [];
+    for (const { id, settings } of application.embedders ?? []) {
+      if (own.some((embedder) => embedder.id === id)) continue;
+      const values = new Map(settings);
+      for (const name of new Set(settings.map(([path]) => path.replace(/@(url|path)$/, "")))) {
+        // As it is opened: an address goes before a path.
+        const [url, path] = [values.get(`${name}@url`), values.get(`${name}@path`)];
+        const told = url !== undefined ? await this.#missingDownload(url) : this.#missingFile(path);
+        if (told !== undefined) missing.push(`embedder '${id}': ${told}`);
+      }
+    }
+    return missing;
+  }
+
+  async #missingDownload(url: string): Promise<string | undefined> {
+    const { modelCache } = this.#options;
+    if (modelCache === undefined) return noFolder(url);
+    const { ModelFiles } = await import("@brooklet/models/node");
+    if (new ModelFiles({ folder: modelCache }).find(url) !== undefined) return undefined;
+    const advice = pullAdvice(url, modelCache);
+    return `${url} is not downloaded: ${advice}, or the first request that needs it waits for the download`;
+  }
+
+  #missingFile(path: string | undefined): string | undefined {
+    if (path === undefined) return undefined;
+    const { modelFolder = "." } = this.#options;
+    if (existsSync(join(modelFolder, normalize(path)))) return undefined;
+    return `there is no file ${path} in the folder of models, ${modelFolder}: put it there (brooklet serve --models <dir>)`;
+  }
+
   async close(): Promise<void> {
     const opened = this.#opened;
     this.#opened = undefined;
@@ -132,11 +165,22 @@ export class ApplicationEmbedders implements TextEmbedder {
     }
     const { modelCache } = this.#options;
     if (modelCache === undefined) {
-      throw new ServiceError("UNAVAILABLE", `${where.url} is not downloaded: no folder for models was given`);
+      // No retry mends it.
+      throw new ServiceError("BAD_REQUEST", noFolder(where.url));
     }
     const { ModelFiles } = await import("@brooklet/models/node");
     return await new ModelFiles({ folder: modelCache }).pull(where.url);
   }
+}
+
+/** How an address is downloaded to where it is looked for. */
+export function pullAdvice(url: string, modelCache: string): string {
+  return `run 'brooklet model pull ${url}' (with --model-cache ${modelCache})`;
+}
+
+function noFolder(url: string): string {
+  const told = "give one (--model-cache <dir>, in the SDK models: { modelCache })";
+  return `${url} is not downloaded, and there is no folder for models: ${told}, and ${pullAdvice(url, "<dir>")}`;
 }
 
 async function closeAll(opened: Opened | undefined): Promise<void> {

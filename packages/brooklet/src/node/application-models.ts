@@ -10,6 +10,7 @@ import { deadlineIn } from "@brooklet/models";
 import type { ModelFiles, OnnxModel } from "@brooklet/models/node";
 import type { DeployReport, ModelApplication, ModelRunner } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
+import { pullAdvice } from "./application-embedders.ts";
 import { Notices } from "./notices.ts";
 
 /** Where models are, and what they say to the operator. */
@@ -114,12 +115,13 @@ export class ApplicationModels implements ModelRunner {
       if (path === undefined) throw new Error(`${file} is not downloaded`);
       await pipeline(createReadStream(path), hash);
     } catch (error) {
-      const advice = isAddress ? `: run 'brooklet model pull ${file}'` : "";
+      const advice = isAddress ? `: ${pullAdvice(file, this.#options.modelCache ?? "<dir>")}` : "";
       const text = `The package has the outline of ${file} only, and the model is not in the ${place}${advice}`;
-      throw new ServiceError("UNAVAILABLE", text, { cause: error });
+      // No retry mends it: someone has to put it there.
+      throw new ServiceError("BAD_REQUEST", text, { cause: error });
     }
     if (hash.digest("hex") === digest) return path;
-    throw new ServiceError("UNAVAILABLE", `${file} in the ${place} is not the one whose outline was deployed`);
+    throw new ServiceError("BAD_REQUEST", `${file} in the ${place} is not the one whose outline was deployed`);
   }
 
   #of(report: DeployReport): Opened {

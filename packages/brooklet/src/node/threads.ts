@@ -1,6 +1,7 @@
 /** Clusters on Node: in this thread, in threads of their own, or in memory; over better-sqlite3 and the core's module. */
 import { createHmac } from "node:crypto";
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import { type TransferListItem, Worker } from "node:worker_threads";
 import { Core, instantiate, loadModule } from "@brooklet/core";
 import {
@@ -11,7 +12,7 @@ import {
   type ThreadClusterOptions,
 } from "@brooklet/partition";
 import { memoryStorage, type Storage, type StoredApplication } from "@brooklet/store";
-import { DataDirectory } from "@brooklet/store/node";
+import { DataDirectory, MODELS_FOLDER } from "@brooklet/store/node";
 import { ApplicationEmbedders, type ModelOptions } from "./application-embedders.ts";
 import { ApplicationModels } from "./application-models.ts";
 import { openDatabase } from "./database.ts";
@@ -58,8 +59,12 @@ const SEAL_KEY_BYTES = 16;
 export function openCluster(options: OpenClusterOptions = {}): Cluster {
   const { path, cacheBytes = CACHE_BYTES, keepRemovesSeconds, onProblem = () => undefined } = options;
   demandParts();
-  const embedder = new ApplicationEmbedders(options.models ?? {});
-  const modelRunner = new ApplicationModels(options.models ?? {});
+  const models: ModelOptions = {
+    ...(path !== undefined && { modelCache: join(path, MODELS_FOLDER) }),
+    ...options.models,
+  };
+  const embedder = new ApplicationEmbedders(models);
+  const modelRunner = new ApplicationModels(models);
   const removes = keepRemovesSeconds === undefined ? {} : { keepRemovesSeconds };
   const given = { onProblem, embedder, modelRunner, ...removes };
   if (path === undefined) {
