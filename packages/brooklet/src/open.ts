@@ -22,7 +22,7 @@ export interface OpenOptions {
   readonly path?: string;
   /** What is stored. A schema may get more fields from one time to the next; what would lose data is refused. */
   readonly schemas: readonly AnySchema[];
-  /** Threads beside this one that read and write; none unless it is said, so each call runs in this thread. */
+  /** Threads beside this one that read and write; none unless it is said, so each call runs in this thread. None in memory. */
   readonly threads?: number | false;
   /** Memory for what was read before; 256 MiB by default. */
   readonly cacheBytes?: number;

@@ -52,13 +52,14 @@ export function isOperators({ code }: Pick<ServiceError, "code">): boolean {
   return code === "INTERNAL" || code === DAMAGED || code === "STORE_FAILED" || code === "STORE_REFUSED";
 }
 
-/** Tells each problem once, however many calls it fails. */
+/** Tells each problem once, however many calls it fails, and whether it is told itself or as what made another. */
 export function tellingOnce(tell: (problem: unknown) => void): (problem: unknown) => void {
   const told = new WeakSet();
   return (problem) => {
-    if (typeof problem === "object" && problem !== null) {
-      if (told.has(problem)) return;
-      told.add(problem);
+    const made = problem instanceof Error && typeof problem.cause === "object" ? problem.cause : problem;
+    if (typeof made === "object" && made !== null) {
+      if (told.has(made)) return;
+      told.add(made);
     }
     tell(problem);
   };

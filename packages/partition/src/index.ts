@@ -24,7 +24,7 @@ export type {
 } from "./cluster.ts";
 export { type Deployment, deploymentUnderWay, prepareDeployment } from "./deployment.ts";
 export type { TextEmbedder } from "./embedding.ts";
-export { serviceError } from "./failure.ts";
+export { serviceError, tellingOnce } from "./failure.ts";
 export { LocalCluster, type LocalClusterOptions } from "./local-cluster.ts";
 export type { ModelApplication, ModelRunner } from "./modelling.ts";
 export { Partition } from "./partition.ts";

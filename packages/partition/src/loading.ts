@@ -6,7 +6,7 @@
  * Segments are written in slices between which requests run. A write on the partition that comes meanwhile might have
  * been decided on a document that the load replaces; then nothing is committed, and the load is done again.
  */
-import type { Engine, Load, LoadedOperation, LoadResult, Place } from "@brooklet/core";
+import type { Engine, Load, LoadedOperation, LoadResult, Place, ServiceError } from "@brooklet/core";
 import type { Bucket, PartitionStore, StoredManifest } from "@brooklet/store";
 import type { LoadOutcome } from "./cluster.ts";
 import type { Deadline } from "./deadline.ts";
@@ -24,6 +24,8 @@ export interface LoadPlace {
   readonly maintenance: Maintenance;
   /** Waits until the tail takes more. */
   readonly room: () => Promise<void>;
+  /** What a caller sees of a failure, of which the operator is told where it is theirs. */
+  readonly failure: (error: unknown) => ServiceError;
 }
 
 /** A load that others disturb so often goes to the tail instead, which nothing can disturb. */
@@ -39,7 +41,7 @@ export async function loadPartition(place: LoadPlace, load: Load, deadline: Dead
     }
     return await intoTail(place, load, deadline);
   } catch (error) {
-    const failed = failedOutcome(error);
+    const failed = failedOutcome(place.failure(error));
     return Array.from({ length: load.count }, (_, index) => ({ index, outcome: failed }));
   }
 }
@@ -101,7 +103,7 @@ async function intoTail(place: LoadPlace, load: Load, deadline: Deadline): Promi
     try {
       await Promise.all(loaded.operations.map(({ id, bytes }) => bucket.write(key, bytes, { id, decided: true })));
     } catch (error) {
-      return outcomesOf(loaded.outcomes, error);
+      return outcomesOf(loaded.outcomes, place.failure(error));
     }
     maintenance.written(bucket, key);
     return outcomesOf(loaded.outcomes);

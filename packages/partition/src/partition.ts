@@ -151,7 +151,8 @@ export class Partition implements PartitionHandle {
   load(load: Load, timeoutMs: number): Promise<readonly LoadOutcome[]> {
     const deadline = Deadline.in(timeoutMs);
     const [key, bucket, engine, maintenance] = [this.#key, this.#bucket, this.#engine, this.#maintenance];
-    return loadPartition({ key, bucket, engine, maintenance, room: () => this.#room(deadline) }, load, deadline);
+    const place = { key, bucket, engine, maintenance, room: () => this.#room(deadline) };
+    return loadPartition({ ...place, failure: (error) => this.#failure(error) }, load, deadline);
   }
 
   /** What a write comes to. Its caller queues that in the same turn: nothing may come in between. */
@@ -241,7 +242,8 @@ export class Partition implements PartitionHandle {
   /** What a caller sees of a failure, of which the operator is told where it is theirs. */
   #failure(thrown: unknown): ServiceError {
     const error = serviceError(thrown);
-    if (isOperators(error)) this.#tell(error.cause ?? error);
+    // Of what is a service error already, a trap for one, the operator was told where it was made.
+    if (error !== thrown && isOperators(error)) this.#tell(error.cause ?? error);
     return error;
   }
 

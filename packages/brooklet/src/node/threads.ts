@@ -10,6 +10,7 @@ import {
   LocalCluster,
   ThreadCluster,
   type ThreadClusterOptions,
+  tellingOnce,
 } from "@brooklet/partition";
 import { memoryStorage, type Storage, type StoredApplication } from "@brooklet/store";
 import { DataDirectory, MODELS_FOLDER } from "@brooklet/store/node";
@@ -57,7 +58,8 @@ const SEAL_KEY_BYTES = 16;
 
 /** Opens a cluster. The directory is locked until it is closed. */
 export function openCluster(options: OpenClusterOptions = {}): Cluster {
-  const { path, cacheBytes = CACHE_BYTES, keepRemovesSeconds, onProblem = () => undefined } = options;
+  const { path, cacheBytes = CACHE_BYTES, keepRemovesSeconds } = options;
+  const onProblem = tellingOnce(options.onProblem ?? (() => undefined));
   demandParts();
   const models: ModelOptions = {
     ...(path !== undefined && { modelCache: join(path, MODELS_FOLDER) }),

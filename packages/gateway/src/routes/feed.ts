@@ -17,6 +17,8 @@ import { splitTarget } from "../target.ts";
 const JSON_LINES = "application/jsonl; charset=UTF-8";
 /** Failures that an answer in one document tells; those beyond are counted. */
 const FAILURES_TOLD = 10_000;
+/** Failures whose causes are kept for a caller in this process. */
+const CAUSES_KEPT = 10_000;
 const encoder = new TextEncoder();
 
 /** What came of a feed as a whole. */
@@ -97,7 +99,7 @@ async function* lines(
       for (const operation of operations) {
         tally.count(operation);
         const cause = causeOf(operation.outcome);
-        if (cause !== undefined) causes.set(operation.number, cause);
+        if (cause !== undefined && causes.size < CAUSES_KEPT) causes.set(operation.number, cause);
         text += lineOf(operation);
       }
       yield encoder.encode(text);
