@@ -112,7 +112,7 @@ const DEFAULTS = {
 };
 /** Three words as a user types them. `written` is what is made of each: a variant of it counts by the share of variants. */
 function typed(name, numbers, { written = (of) => of, share = 1, goals, ...settings } = {}) {
-  const where = `({grammar: "tokenize"}userInput("${numbers.map((number) => written(word(number))).join(" ")}"))`;
+  const where = `({grammar: "tokenize", defaultIndex: "body"}userInput("${numbers.map((number) => written(word(number))).join(" ")}"))`;
   return { name, where, settings: { ...DEFAULTS, ...settings }, ...best(numbers, share), goals };
 }
 /** Words with a letter more, which none of the others has. */

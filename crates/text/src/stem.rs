@@ -7,6 +7,9 @@ use crate::typo::Typo;
 /// Longest word that is stemmed, bytes. Longer ones are no words of a language: they equal themselves only.
 const WORD_BYTES_MAX: usize = 100;
 
+/// Characters of the stems of words that English's algorithm knows as exceptions (`die`, `sky`), and of others as short.
+const SHORT_STEM: usize = 3;
+
 /// A language: its names, its algorithm, and what to know about it.
 struct Language {
     /// In English, and the code of ISO 639-1.
@@ -25,8 +28,8 @@ enum Keeps {
     Nothing,
     /// The first character.
     First,
-    /// The stem but for its last two characters, and the first character in any case: what English's algorithm writes
-    /// itself is never longer (`-ble` of `-bility`, `die` of `dying`).
+    /// The stem but for its last character, and the first character in any case: what English's algorithm writes itself is
+    /// no longer (`hope` of `hoping`, `happi` of `happy`), but for `-ble` of `-bility` and the likes of `die` of `dying`.
     Stem,
 }
 
@@ -151,7 +154,8 @@ impl Stems {
             Keeps::Nothing => "",
             Keeps::First => first(&self.word),
             Keeps::Stem => {
-                let end = stem.char_indices().rev().nth(1).map_or(0, |(at, _)| at);
+                let written = if stem.ends_with("ble") || stem.chars().count() <= SHORT_STEM { 2 } else { 1 };
+                let end = stem.char_indices().rev().nth(written - 1).map_or(0, |(at, _)| at);
                 if end == 0 { first(&self.word) } else { &stem[..end] }
             }
         }
@@ -221,9 +225,9 @@ mod tests {
 
     #[test]
     fn forms_begin_with_what_a_language_keeps() {
-        const ROOTS: [&str; 16] = [
-            "relat", "possi", "hop", "d", "sk", "organ", "t", "happ", "cri", "abil", "rational", "luxuri", "y",
-            "depend", "ow", "gentl",
+        const ROOTS: [&str; 22] = [
+            "relat", "possi", "hop", "d", "sk", "organ", "t", "happ", "cri", "abil", "rational", "luxuri", "nota",
+            "sta", "sensi", "credi", "agree", "fl", "y", "depend", "ow", "gentl",
         ];
         const ENDS: [&str; 32] = [
             "", "s", "es", "ies", "ied", "ed", "ing", "ying", "ie", "y", "e", "ate", "ation", "ational", "izer",
