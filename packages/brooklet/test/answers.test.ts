@@ -87,7 +87,7 @@ describe.each(["open", "connect"])("retrieve with %s()", (kind) => {
     expect(passages[0]).toMatchObject({
       documentId: "invoice",
       field: "body",
-      scores: { ranks: { text: 1, vector: 1 }, share: 1 },
+      scores: { ranks: { hybrid: 1 }, share: 1 },
     });
     for (const { documentId, field, start, end, text: found } of passages) {
       const stored = MAILS[documentId]?.[field as "body"] ?? "";

@@ -185,7 +185,7 @@ test("the SDK declares chunks, and finds the passages that matched in the text t
   expect(passages[0]).toMatchObject({ documentId: "lease", field: "body" });
   expect(passages[0]?.text).toContain("Bicycles stand in the cellar.");
   expect(BODY.slice(passages[0]?.start, passages[0]?.end)).toBe(passages[0]?.text);
-  expect(passages[0]?.scores.relevances).toHaveProperty("vector");
+  expect(passages[0]?.scores.relevances).toHaveProperty("hybrid");
 });
 
 test("a profile that does not select shows all elements, and says so", async () => {

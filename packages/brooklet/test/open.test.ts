@@ -244,7 +244,7 @@ describe("searches", () => {
     expect(coverage?.documents).toBe(1);
     expect(timing?.searchMs).toBeGreaterThanOrEqual(0);
     expect(hits[0]).toMatchObject({ id: "1", fields: shown });
-    expect(Object.keys(hits[0]?.matchFeatures ?? {})).toEqual(["words", "closeness(field,vec)"]);
+    expect(Object.keys(hits[0]?.matchFeatures ?? {})).toEqual(["words", "similarity", "closeness(field,vec)"]);
     expect(hits[0]?.matchFeatures?.["closeness(field,vec)"]).toBe(1);
     const selected = await alice.search(mail, { fields: ["subject", "vec"] });
     expect(selected.hits[0]?.fields).toEqual({ subject: "Invoice 42", vec: [1, 0, 0] });
