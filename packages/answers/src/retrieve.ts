@@ -77,7 +77,7 @@ export interface RetrievalOptions {
   /** Counts tokens; without it every byte counts as one, which is never too few. */
   readonly countTokens?: TokenCounter;
   /**
-   * Documents that each search looks at first: by default 20, or as many as `passages`, of one search, and 50 where several
+   * Documents that each search looks at first: by default 16, or as many as `passages`, of one search, and 50 where several
    * are fused or passages are reranked. More are fetched where near-duplicates fill the place.
    */
   readonly candidates?: number;
@@ -119,7 +119,7 @@ const DEFAULTS = {
 } as const;
 
 /** Documents of one search that are looked at first; more are worth it only where they are ordered anew. */
-const CANDIDATES = 20;
+const CANDIDATES = 16;
 const CANDIDATES_FUSED = 50;
 
 /** Hits of one page, and how deep it is looked, since servers limit both. */
@@ -155,7 +155,7 @@ export async function retrieve(
     const candidates = aboveFloor(candidatesOf(question, gathering, settings), searches, settings);
     const kept = foldDuplicates(candidates, settings);
     // Copies of one text may fill the first pages: what else there is must still be reached.
-    const isEnough = gathering.isExhausted || kept.length === candidates.length || kept.length >= wanted(settings);
+    const isEnough = gathering.isExhausted || kept.length >= Math.min(candidates.length, wanted(settings));
     if (!isEnough) continue;
     const ordered = await reranked(question, kept, settings);
     return withinBudget(ordered, settings);
@@ -380,8 +380,9 @@ function comparePlaces(left: Candidate, right: Candidate): number {
 function foldDuplicates(candidates: readonly Candidate[], settings: Settings): Candidate[] {
   const kept: { readonly candidate: Candidate; readonly print: Fingerprint }[] = [];
   // Passages may not fit into the budget, so some more are kept than are returned.
-  const most = 4 * wanted(settings);
+  const most = 2 * wanted(settings);
   for (const candidate of candidates) {
+    if (kept.length >= most) break;
     candidate.duplicates.clear();
     const print = fingerprint(candidate.text);
     const same = kept.find((other) => isNearDuplicate(other.print, print));
@@ -389,7 +390,7 @@ function foldDuplicates(candidates: readonly Candidate[], settings: Settings): C
       if (same.candidate.document !== candidate.document) {
         same.candidate.duplicates.add(candidate.document.documentId);
       }
-    } else if (kept.length < most) kept.push({ candidate, print });
+    } else kept.push({ candidate, print });
   }
   return kept.map(({ candidate }) => candidate);
 }

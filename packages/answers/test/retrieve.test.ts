@@ -104,7 +104,7 @@ describe("passages", () => {
     const { passages } = await retrieve("deposit", [search]);
     expect(passages.map(({ documentId }) => documentId)).toEqual(["id:spam:0", "id:a", "id:b", "id:c"]);
     expect(passages[0]?.duplicates).toHaveLength(999);
-    expect(search.pages).toEqual([20, 400, 400, 400]);
+    expect(search.pages).toEqual([16, 400, 400, 400]);
   });
 
   test("are ordered anew by a reranker, which sees the candidates only", async () => {

@@ -16,7 +16,7 @@ const isClose = (number: number): boolean => number % 10 === 0;
 const hasWord = (number: number): boolean => [3, 130, 201].includes(number);
 
 const noteOf = (metric: (typeof METRICS)[number]) =>
-  schema(`note_${metric.replace("-", "_")}`, { body: text(), from: string(), vec: vector(3, { metric }) });
+  schema(`note_${metric.replace("-", "_")}`, { body: text(), sender: string(), vec: vector(3, { metric }) });
 const notes = METRICS.map(noteOf);
 let database: Brooklet.Database;
 let group: Brooklet.Group;
@@ -29,7 +29,7 @@ beforeAll(async () => {
       id: String(number),
       fields: {
         body: hasWord(number) ? "the invoice" : "some stranger",
-        from: hasWord(number) ? "bank" : isClose(number) ? "friend" : "stranger",
+        sender: hasWord(number) ? "bank" : isClose(number) ? "friend" : "stranger",
         vec: isClose(number) ? [0.8, 0.6, 0] : [0, Math.cos(number), Math.sin(number)],
       },
     }));
@@ -45,9 +45,9 @@ const near = { field: "vec", vector: [1, 0, 0] } as const;
 async function paged(note: (typeof notes)[number], options: object): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   for (let offset = 0; ; offset += 20) {
-    const asked = { text: "invoice", near, ...options, limit: 20, offset, facets: { from: facet("from") } };
+    const asked = { text: "invoice", near, ...options, limit: 20, offset, facets: { from: facet("sender") } };
     const { hits, totalCount, facets } = await group.search(note, asked);
-    expect(facets.from.values.reduce((sum, { count }) => sum + count, 0)).toBe(totalCount);
+    expect(facets.from.reduce((sum, { count }) => sum + count, 0)).toBe(totalCount);
     for (const { id } of hits) found.add(id);
     if (hits.length > 0) continue;
     expect(found.size).toBe(totalCount);
@@ -72,7 +72,7 @@ test.each([2, 3])("where a metric tells no cosine, the nearest match, as many on
   expect((await paged(note, {})).size).toBeGreaterThanOrEqual(100);
   expect(await paged(note, { near: { ...near, targetHits: 30 } })).toEqual(all((it) => hasWord(it) || isClose(it)));
   const floored = { text: "invoice", near: { ...near, similarityMin: 0.5 } };
-  await expect(group.search(note, floored)).rejects.toThrow("give distanceMax");
+  await expect((async () => group.search(note, floored))()).rejects.toThrow("give distanceMax");
 });
 
 test("without words there is no floor, and no page has more of the nearest", async () => {

@@ -3,7 +3,6 @@
  * of these documents, so nothing here depends on the page but its size.
  */
 import { invalidArgument } from "./error.ts";
-import type { NearQuery } from "./query.ts";
 import type { AnySchema } from "./schema.ts";
 import { distanceOf } from "./similarity.ts";
 
@@ -26,9 +25,17 @@ const TARGET_HITS_MIN = 100;
  */
 const SIMILARITY_MIN = 0.15;
 
+/** What of a vector to be near to decides what matches. */
+export interface Neighbours {
+  readonly field: string;
+  readonly targetHits?: number;
+  readonly distanceMax?: number;
+  readonly similarityMin?: number;
+}
+
 /** What decides what matches, of the options of a search. */
 export interface Matching {
-  readonly near?: NearQuery;
+  readonly near?: Neighbours;
   readonly matchBy?: MatchBy;
   readonly limit: number;
 }
@@ -55,7 +62,7 @@ export function relevantText(
 }
 
 /** How far away neighbours may be. What is usual counts if nothing is said, and where the metric can tell it. */
-function thresholdOf(schema: AnySchema, near: NearQuery, usual?: number): number | undefined {
+function thresholdOf(schema: AnySchema, near: Neighbours, usual?: number): number | undefined {
   const { field, distanceMax, similarityMin } = near;
   if (distanceMax !== undefined && similarityMin !== undefined) {
     throw invalidArgument(`near '${field}' has both distanceMax and similarityMin: give one of them`);
@@ -78,7 +85,7 @@ function thresholdOf(schema: AnySchema, near: NearQuery, usual?: number): number
   );
 }
 
-function nearestNeighbor({ field }: NearQuery, targetHits: number, threshold: number | undefined): string {
+function nearestNeighbor({ field }: Neighbours, targetHits: number, threshold: number | undefined): string {
   const annotations = [`targetHits: ${targetHits}`];
   if (threshold !== undefined) annotations.push(`distanceThreshold: ${threshold}`);
   return `({${annotations.join(", ")}}nearestNeighbor(${field}, ${field}))`;
