@@ -24,7 +24,7 @@ const FLOOR_LOSS_MAX = 0.035;
 
 const fields = { text: text(), vec: vector(DIMENSIONS, { metric: "prenormalized-angular" }) };
 const vespa = { firstPhase: "bm25(text)", properties: { "brooklet.statistics": "reference" } };
-const note = schema("note", fields, { stemming: ["en"], profiles: { vespa } });
+const note = schema("note", fields, { stemming: "english", profiles: { vespa } });
 
 test("the judged sets are large enough, and each answer is there", () => {
   for (const { name, texts, questions } of judgedSets) {
