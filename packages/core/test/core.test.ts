@@ -52,6 +52,9 @@ function fake(open: (kind: number, request: Uint8Array, memory: { buffer: ArrayB
       statistics(): string {
         return '{"hits":1}';
       }
+      history(): Uint8Array {
+        return new Uint8Array();
+      }
     }
     return { Core: RawCore, memory };
   };
