@@ -246,23 +246,19 @@ describe("queries", () => {
   });
 
   test.each([
-    [{ matchBy: "words" }, "rank(userInput(@text), ({targetHits: 100}nearestNeighbor(vec, vec)))"],
-    [{ matchBy: "neighbours", near: { targetHits: 3, distanceMax: 1 } }, "rank(NEAR(3, 1), userInput(@text))"],
-    [{ matchBy: "both", near: { similarityMin: 1 } }, "userInput(@text) and NEAR(100, 0)"],
-    [
-      { matchBy: "either", near: { similarityMin: -1 } },
-      "(userInput(@text) or ({targetHits: 100}nearestNeighbor(vec, vec)))",
-    ],
+    [{ matchBy: "words" }, "rank(WORDS, ({targetHits: 100}nearestNeighbor(vec, vec)))"],
+    [{ matchBy: "neighbours", near: { targetHits: 3, distanceMax: 1 } }, "rank(NEAR(3, 1), WORDS)"],
+    [{ matchBy: "both", near: { similarityMin: 1 } }, "WORDS and NEAR(100, 0)"],
+    [{ matchBy: "either", near: { similarityMin: -1 } }, "(WORDS or ({targetHits: 100}nearestNeighbor(vec, vec)))"],
     // What is on a page does not change what matches.
-    [{ offset: 990, near: { distanceMax: 1 } }, "(userInput(@text) or NEAR(100, 1))"],
+    [{ offset: 990, near: { distanceMax: 1 } }, "(WORDS or NEAR(100, 1))"],
     [{ text: "", offset: 990 }, "({targetHits: 100}nearestNeighbor(vec, vec))"],
   ] as const)("of words and a vector, %o matches", (options, expected) => {
     const near = { field: "vec", vector: [1, 0, 0], ...("near" in options ? options.near : {}) } as const;
     const { yql } = query(mail, { text: "a", ...options, near } as Parameters<typeof query<typeof mail>>[1]);
-    const written = expected.replace(
-      /NEAR\((\d+), (\d+)\)/,
-      "({targetHits: $1, distanceThreshold: $2}nearestNeighbor(vec, vec))",
-    );
+    const written = expected
+      .replace(/NEAR\((\d+), (\d+)\)/, "({targetHits: $1, distanceThreshold: $2}nearestNeighbor(vec, vec))")
+      .replace("WORDS", '({grammar: "tokenize"}userInput(@text))');
     expect(yql).toBe(`select * from mail where ${written}`);
   });
 

@@ -51,7 +51,7 @@ describe("retrieve", () => {
     await group.retrieve(note, question, { ...asked, fusion: "reciprocalRank" });
     expect(server.asked.slice(1).map(({ body }) => body)).toEqual([
       expect.objectContaining({
-        yql: `${shown} userInput(@text) and title contains "lease"`,
+        yql: `${shown} ({grammar: "tokenize"}userInput(@text)) and title contains "lease"`,
         text: question,
         "ranking.profile": "default",
       }),

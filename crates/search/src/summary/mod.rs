@@ -1,5 +1,6 @@
 //! What is shown of a hit: the fields of its summary class, and the features the profile lists.
 mod attributes;
+mod class_fields;
 mod elements;
 pub(crate) mod places;
 pub(crate) mod snippet;
@@ -10,7 +11,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use brooklet_document::json::{MapFormat, Render, nearest_name, render_tensor, render_value};
-use brooklet_document::{DataType, Document, Format, Value, ValueWriter};
+use brooklet_document::{Document, Format, Value, ValueWriter};
 use brooklet_query::annotations::Typed;
 use brooklet_rank::{Program, Value as Feature};
 use brooklet_schema::{Field, MatchMode, Normalizing, Schema, SummaryClass, SummaryField, SummaryTransform};
@@ -27,6 +28,7 @@ use crate::ranking::document::query_places;
 use crate::ranking::{Ranker, Spot};
 use crate::reads::Reads;
 use attributes::Told;
+use class_fields::shown_fields;
 use elements::{only, selected};
 use snippet::Highlighter;
 use sources::{SEPARATOR, pieces};
@@ -72,15 +74,6 @@ pub(crate) fn report_selections(of: &SchemaPlan, named: &[String], issues: &mut 
             );
             issues.report(Code::ErrorInReply, message);
         }
-    }
-}
-
-/// The fields a hit shows: those the query names, else those of the class.
-fn shown_fields(of: &SchemaPlan, class: Option<&SummaryClass>, named: &[String]) -> Vec<SummaryField> {
-    if named.is_empty() {
-        class.map_or_else(Vec::new, |class| fields_of(&of.schema.schema, class))
-    } else {
-        named.iter().filter_map(|name| find_field(&of.schema, class, name)).collect()
     }
 }
 
@@ -353,48 +346,6 @@ impl ShownField {
 
 fn is_empty(value: &Value) -> bool {
     matches!(value, Value::String(text) if text.is_empty()) || value.is_empty_collection()
-}
-
-/// The fields of a class. The default one also has what others define under another name, unless that is the value of
-/// an attribute or a list of tokens (query-api §3).
-fn fields_of(schema: &Schema, class: &SummaryClass) -> Vec<SummaryField> {
-    let mut fields = class.fields.clone();
-    if class.name == "default" {
-        for field in schema.summary_classes.iter().flat_map(|other| &other.fields) {
-            let left_out = field.name == "documentid"
-                || field.transform == SummaryTransform::Tokens
-                || is_attribute(schema, field)
-                || fields.iter().any(|known| known.name == field.name);
-            if !left_out {
-                fields.push(field.clone());
-            }
-        }
-    }
-    fields
-}
-
-/// Whether a summary field shows nothing but the value of an attribute, or of a struct all of whose parts are attributes.
-fn is_attribute(schema: &Schema, field: &SummaryField) -> bool {
-    let [source] = &field.sources[..] else { return false };
-    let Some(source) = schema.field(source).filter(|_| field.transform == SummaryTransform::Full) else { return false };
-    let mut plain = source.parts.iter().filter(|part| !matches!(part.data_type, DataType::Struct(_))).peekable();
-    source.indexing.attribute || plain.peek().is_some() && plain.all(|part| part.indexing.attribute)
-}
-
-/// The summary field a name in a field list means: that of the class, else of any class, else the field itself.
-fn find_field(schema: &DeployedSchema, class: Option<&SummaryClass>, name: &str) -> Option<SummaryField> {
-    let declared = class.and_then(|class| class.field(name));
-    let anywhere = || schema.schema.summary_classes.iter().find_map(|class| class.field(name));
-    if let Some(field) = declared.or_else(anywhere) {
-        return Some(field.clone());
-    }
-    let plain = |name: &str| SummaryField {
-        name: name.to_owned(),
-        sources: vec![name.to_owned()],
-        transform: SummaryTransform::Full,
-    };
-    let is_field = schema.schema.fields.iter().any(|field| field.name == name);
-    (name == "documentid" || is_field || places::part_of(&schema.schema, name).is_some()).then(|| plain(name))
 }
 
 /// The field, and what is done to its value. Of a part of a position it is the position that is read.
