@@ -1,5 +1,7 @@
 //! Stems of words, by the algorithms of Snowball: words with the same stem are forms of one word, more or less. A stem
 //! itself is never shown; it need not be a word.
+use std::borrow::Cow;
+
 use rust_stemmers::{Algorithm, Stemmer};
 
 use crate::typo::Typo;
@@ -9,6 +11,9 @@ const WORD_BYTES_MAX: usize = 100;
 
 /// Characters of the stems of words that English's algorithm knows as exceptions (`die`, `sky`), and of others as short.
 const SHORT_STEM: usize = 3;
+
+/// The last letters of the endings that English's algorithm takes off or changes: words that end otherwise are their stems.
+const ENGLISH_ENDS: [char; 13] = ['s', 'd', 'g', 'y', 'i', 'l', 'r', 'n', 'm', 'e', 'c', 't', '\''];
 
 /// A language: its names, its algorithm, and what to know about it.
 struct Language {
@@ -116,7 +121,7 @@ impl Stems {
         let languages = languages.each().filter(|_| word.len() <= WORD_BYTES_MAX);
         let stem = |language: &'static Language| {
             let stemmer = Stemmer::create(language.algorithm);
-            let stem = language.stem(&stemmer, word);
+            let stem = language.stem(&stemmer, word).into_owned();
             (language, stemmer, stem)
         };
         Stems { word: word.to_owned(), stems: languages.map(stem).collect() }
@@ -168,9 +173,12 @@ impl Stems {
 }
 
 impl Language {
-    fn stem(&self, stemmer: &Stemmer, word: &str) -> String {
+    fn stem<'w>(&self, stemmer: &Stemmer, word: &'w str) -> Cow<'w, str> {
+        if self.keeps == Keeps::Stem && !word.ends_with(ENGLISH_ENDS) && !word.starts_with('\'') {
+            return word.into();
+        }
         let foldings = self.unfolded.iter().any(|(folded, _)| word.contains(folded));
-        if foldings { stemmer.stem(&self.unfold(word)).into_owned() } else { stemmer.stem(word).into_owned() }
+        if foldings { stemmer.stem(&self.unfold(word)).into_owned().into() } else { stemmer.stem(word) }
     }
 
     /// The word with the letters that folding wrote with two.
@@ -192,6 +200,7 @@ impl Language {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn equal(languages: &str, one: &str, other: &str) -> bool {
         Stems::of(one, Languages::named(languages).unwrap()).equal(other)
@@ -244,6 +253,16 @@ mod tests {
             let stems = Stems::of(word, english);
             let same = words.iter().filter(|other| stemmer.stem(other) == stemmer.stem(word));
             same.for_each(|other| assert!(stems.equal(other), "{word} {other}"));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+        #[test]
+        fn english_words_that_end_otherwise_are_their_stems(word in "[a-zé0-9']{0,12}", end in "(|able|ness|ation|ful|y)[a-zé0-9]?") {
+            let (word, stemmer) = (word + &end, Stemmer::create(Algorithm::English));
+            let english = LANGUAGES.iter().find(|language| language.keeps == Keeps::Stem).expect("English");
+            prop_assert_eq!(english.stem(&stemmer, &word), stemmer.stem(&word));
         }
     }
 

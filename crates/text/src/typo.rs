@@ -12,7 +12,15 @@ const STEM_LETTERS_MIN: usize = 4;
 #[derive(Clone, Debug)]
 pub struct Typo {
     word: Vec<char>,
+    letters: u32,
     slips_max: usize,
+}
+
+/// A bit for each letter of ASCII that a word has, and one for all others together.
+fn letters_of(letters: impl Iterator<Item = char>) -> u32 {
+    letters.fold(0, |bits, letter| {
+        bits | if letter.is_ascii_lowercase() { 1 << (letter as u32 - 'a' as u32) } else { 1 << 31 }
+    })
 }
 
 /// How many slips of a folded word are forgiven: none in short ones, in numbers, and in CJK.
@@ -27,7 +35,7 @@ impl Typo {
     /// Of a folded word.
     #[must_use]
     pub fn new(word: &str, slips_max: usize) -> Typo {
-        Typo { word: word.chars().collect(), slips_max }
+        Typo { word: word.chars().collect(), letters: letters_of(word.chars()), slips_max }
     }
 
     /// That of a stem; none if it is too short to tell.
@@ -45,6 +53,12 @@ impl Typo {
             return false;
         }
         if word.is_ascii() && !begins && word.len() > most || word.bytes().any(|byte| byte.is_ascii_digit()) {
+            return false;
+        }
+        // A slip adds one letter at most that the other does not have, and takes one.
+        let letters = letters_of(word.chars());
+        let too_many = |missing: u32| missing.count_ones() as usize > self.slips_max;
+        if too_many(self.letters & !letters) || !begins && too_many(letters & !self.letters) {
             return false;
         }
         self.slips_to(word, begins) <= self.slips_max

@@ -127,7 +127,8 @@ fn find_words(
     if missing { Err(Halt::Missing) } else { Ok(()) }
 }
 
-/// The variants of a word. Only those words are looked at that begin as variants can.
+/// The variants of a word. Only those words are looked at that begin as variants can. What they begin with is sorted, as
+/// the words are: both are walked together, and what would stand before the word that comes next is not looked for.
 fn find_variants(
     text: &Text<'_>,
     variants: &Variants,
@@ -136,30 +137,53 @@ fn find_variants(
     words: &mut Vec<Word>,
 ) -> Result<(), Halt> {
     let part = text.part(text::DICTIONARY);
-    let mut missing = false;
-    for beginning in &variants.beginnings() {
-        let beginning = beginning.as_slice();
-        let first = part.index_of_key(beginning).unwrap_or(0);
-        let after = |first: &Vec<u8>| first.as_slice() < beginning || first.starts_with(beginning);
-        let beyond = part.keys.partition_point(after) as u32;
-        for index in first..beyond.max(first) {
-            match reads.of(&view.segment).block(part.first_block + index) {
-                Ok(block) => {
-                    let dictionary = DictionaryBlock::read(block.bytes())?;
-                    let from = dictionary.find(beginning).unwrap_or_else(|after| after);
-                    let alike = (from..dictionary.len()).take_while(|at| dictionary.word(*at).starts_with(beginning));
-                    let found = alike
-                        .filter(|at| std::str::from_utf8(dictionary.word(*at)).is_ok_and(|word| variants.has(word)));
-                    let number = part.span_of(index).0;
-                    let word = |at: usize| Word { number: number + at as u32, times: 1, entry: dictionary.entry(at) };
-                    words.extend(found.map(word));
-                }
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
+    let all = variants.beginnings();
+    let mut beginnings = all.as_slice();
+    let (mut index, mut missing) = (0, false);
+    while let Some(beginning) = beginnings.first().filter(|_| index < part.blocks()) {
+        index = part.index_of_key(beginning).unwrap_or(0).max(index);
+        let next_key = part.keys.get(index as usize + 1).map(Vec::as_slice);
+        let is_here = |beginning: &Vec<u8>| next_key.is_none_or(|next| beginning.as_slice() < next);
+        let here = &beginnings[..beginnings.partition_point(is_here)];
+        match reads.of(&view.segment).block(part.first_block + index) {
+            Ok(block) => {
+                let dictionary = DictionaryBlock::read(block.bytes())?;
+                let number = part.span_of(index).0;
+                let word = |at: usize| Word { number: number + at as u32, times: 1, entry: dictionary.entry(at) };
+                each_beginning_with(&dictionary, here, |at, bytes| {
+                    let is_variant = std::str::from_utf8(bytes).is_ok_and(|word| variants.has(word));
+                    words.extend(is_variant.then(|| word(at)));
+                });
             }
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
         }
+        // Only the last of them can begin words of the next block too.
+        let goes_on = here.last().zip(next_key).is_some_and(|(last, next)| next.starts_with(last));
+        beginnings = &beginnings[here.len() - usize::from(goes_on)..];
+        index += 1;
     }
     if missing { Err(Halt::Missing) } else { Ok(()) }
+}
+
+/// Calls `each` with the words of a block that begin so, and where they are. `beginnings`: sorted, none the beginning of
+/// another.
+fn each_beginning_with(block: &DictionaryBlock<'_>, beginnings: &[Vec<u8>], mut each: impl FnMut(usize, &[u8])) {
+    let mut rest = beginnings;
+    while let Some(beginning) = rest.first() {
+        let mut at = block.find(beginning).unwrap_or_else(|after| after);
+        while at < block.len() && block.word(at).starts_with(beginning) {
+            each(at, block.word(at));
+            at += 1;
+        }
+        if at == block.len() {
+            return;
+        }
+        let next = block.word(at);
+        let passed = |beginning: &Vec<u8>| beginning.as_slice() < next && !next.starts_with(beginning);
+        rest = &rest[1..];
+        rest = &rest[rest.iter().take_while(|beginning| passed(beginning)).count()..];
+    }
 }
 
 fn search_block(block: &DictionaryBlock<'_>, first: u32, test: &WordTest, key: &[u8], words: &mut Vec<Word>) {
