@@ -20,6 +20,14 @@ const SCHEMA: &str = "schema t {
     rank-profile bm25 { first-phase { expression: bm25(body) } }
 }";
 
+/// The settings that `schema()` has.
+const DEFAULTS: [(&str, &str); 4] = [
+    ("ranking.properties.brooklet.stemming", "english"),
+    ("ranking.properties.brooklet.accents", "ignored"),
+    ("ranking.properties.brooklet.typos", "forgiven"),
+    ("ranking.properties.brooklet.segmentation", "cjk"),
+];
+
 /// Words by how often they come, as of a natural language: the one at place r about as often as 1/r.
 fn word(random: &mut Random) -> usize {
     ((VOCABULARY as f64).powf(random.unit()) - 1.0) as usize
@@ -34,7 +42,16 @@ fn main() {
     }
     host.compact("g:u", 1);
     let quoted = |words: [usize; 3]| words.map(|at| format!("body contains '{}'", name(at))).join(" or ");
+    let typed =
+        |words: [String; 3]| format!("{{grammar: 'tokenize', defaultIndex: 'body'}}userInput('{}')", words.join(" "));
+    let of_rank = |ranks: [usize; 3]| typed(ranks.map(name));
     let queries = [
+        ("typed rare", of_rank([2_000, 3_000, 5_000])),
+        ("typed medium", of_rank([150, 250, 400])),
+        ("typed common", of_rank([2, 7, 15])),
+        ("typed plurals", typed([8_150, 8_250, 8_400].map(|at| name(at) + "s"))),
+        ("typed with slips", typed([8_150, 8_250, 8_400].map(with_slip))),
+        ("being typed", of_rank([150, 250, 400])),
         ("rare or", quoted([2_000, 3_000, 5_000])),
         ("medium or", quoted([150, 250, 400])),
         ("common or", quoted([2, 7, 15])),
@@ -54,13 +71,22 @@ fn main() {
         let mut total = serde_json::Value::Null;
         for _ in 0..rounds {
             let start = Instant::now();
-            let answer = host.search("g:u", &[("yql", &yql), ("ranking", "bm25")]);
+            let mut parameters = vec![("yql", yql.as_str()), ("ranking", "bm25")];
+            parameters.extend(DEFAULTS.iter().filter(|_| what.contains("typed")));
+            parameters.extend((what == "being typed").then_some(("ranking.properties.brooklet.typing", "true")));
+            let answer = host.search("g:u", &parameters);
             times.push(start.elapsed().as_secs_f64() * 1e3);
             total = answer.json["root"]["fields"]["totalCount"].clone();
         }
         times.sort_by(f64::total_cmp);
         println!("{what:24} {:8.3} ms  {total} hits", times[times.len() / 2]);
     }
+}
+
+/// A word with a letter more, which none of the others has.
+fn with_slip(number: usize) -> String {
+    let word = name(number);
+    format!("{}q{}", &word[..3], &word[3..])
 }
 
 /// A word of its own for every number, of letters as words have them.
