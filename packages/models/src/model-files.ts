@@ -37,6 +37,9 @@ export interface PulledFile {
   readonly sha256: string;
 }
 
+/** Answers that another try finds again: no right to it, nothing there. */
+const LASTING: readonly number[] = [401, 403, 404, 410];
+
 /** A progress report for each so many bytes. */
 const PROGRESS_BYTES = 4 << 20;
 
@@ -59,7 +62,7 @@ export class ModelFiles {
    * The path of the file of an address, downloaded now if it was not before.
    *
    * @param sha256 What the digest of the file must be, in hexadecimal digits; it is checked of a file that was there too.
-   * @throws ServiceError `UNAVAILABLE` if it cannot be had, `BAD_REQUEST` if it is not what was asked for.
+   * @throws ServiceError `UNAVAILABLE` if it cannot be had now, `BAD_REQUEST` if it is not there or not what was asked for.
    */
   pull(url: string, sha256?: string, signal?: AbortSignal): Promise<string> {
     const path = this.#path(url);
@@ -136,7 +139,8 @@ export class ModelFiles {
       throw new ServiceError("UNAVAILABLE", `${url} cannot be had: ${why}`, { cause: error });
     }
     if (!response.ok || response.body === null) {
-      throw new ServiceError("UNAVAILABLE", `${url} cannot be had: the server answered ${response.status}`);
+      const code = LASTING.includes(response.status) ? "BAD_REQUEST" : "UNAVAILABLE";
+      throw new ServiceError(code, `${url} cannot be had: the server answered ${response.status}`);
     }
     const length = Number(response.headers.get("content-length") ?? Number.NaN);
     const known = Number.isFinite(length) && response.headers.get("content-encoding") === null;

@@ -1,6 +1,6 @@
 /** The drivers that need Node: onnxruntime-node in threads, and model files. */
 export { ModelFiles, type ModelFilesOptions, type PulledFile, type PullProgress } from "./model-files.ts";
-export { type Component, openComponent, type Surroundings } from "./onnx/component.ts";
+export { type Component, checkComponent, openComponent, type Surroundings } from "./onnx/component.ts";
 export type { ModelJob, TensorInput, TensorOutput } from "./onnx/model-job.ts";
 export { OnnxEmbedder, type OnnxEmbedderOptions } from "./onnx/onnx-embedder.ts";
 export { OnnxModel, type OnnxModelOptions } from "./onnx/onnx-model.ts";

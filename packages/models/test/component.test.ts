@@ -6,9 +6,11 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { deadlineIn, type Purpose } from "../src/embedder.ts";
-import { openComponent } from "../src/onnx/component.ts";
+import { checkComponent, openComponent } from "../src/onnx/component.ts";
 import { shareOfCores, threadsOfModel } from "../src/onnx/session-threads.ts";
+import { signatureOf } from "../src/onnx/signature.ts";
 import { Tokens } from "../src/onnx/tokens.ts";
+import { constant, FLOAT, file, node, value } from "./onnx-file.ts";
 import { tinyModel, tokenVector, WIDTH } from "./tiny-model.ts";
 
 const files = tinyModel();
@@ -74,6 +76,55 @@ describe("hugging-face-embedder", () => {
     await expect(embed("hugging-face-embedder", untyped, ["reset"])).rejects.toThrow("token_type_ids");
     const misnamed = { ...FILES, "transformer-input-ids": "ids" };
     await expect(embed("hugging-face-embedder", misnamed, ["reset"])).rejects.toThrow("has no input 'ids'");
+  });
+});
+
+describe("what a model and its component do not agree on is told by its name", () => {
+  const [picky, none] = [tinyModel("pixel_values"), tinyModel()];
+  writeFileSync(none.model, "<html>");
+  const check = (settings: Pairs, { model, tokenizer } = files, type = "hugging-face-embedder") => {
+    const path = (where: { readonly path: string } | { readonly url: string }) =>
+      "path" in where && where.path.endsWith("model") ? model : tokenizer;
+    const surroundings = { file: async (where: Parameters<typeof path>[0]) => path(where), secret: () => undefined };
+    const component = { id: "e", type, settings: Object.entries(settings) };
+    return { checked: checkComponent(component, surroundings), opened: () => openComponent(component, surroundings) };
+  };
+
+  test.each([
+    ["an input that no embedder gives", FILES, picky, "must be given the input 'pixel_values', and an embedder"],
+    ["one that the component leaves out", { ...FILES, "transformer-token-type-ids": "" }, files, "'token_type_ids'"],
+    ["one that it has not", { ...FILES, "transformer-attention-mask": "mask" }, files, "has no input 'mask'"],
+    ["an output that it has not", { ...FILES, "transformer-output": "pooled" }, files, "has no output 'pooled'"],
+    ["a file that is no model", FILES, none, `The model ${none.model} cannot be used: `],
+  ])("%s", async (_, settings, of, message) => {
+    const { checked, opened } = check(settings, of);
+    await expect(checked).rejects.toMatchObject({ code: "BAD_REQUEST", message: expect.stringContaining(message) });
+    const embedder = await opened();
+    onTestFinished(() => embedder.close());
+    const asked = embedder.embed({ texts: ["a"], purpose: "query", dimensions: WIDTH, deadline: deadlineIn(30_000) });
+    // Asking again finds the same: it is nobody's to retry.
+    await expect(asked).rejects.toMatchObject({ code: "BAD_REQUEST", message: expect.stringContaining(message) });
+  });
+
+  test("what fits is no fault, nor is what has no model", async () => {
+    await check(FILES).checked;
+    await check({}, files, "openai-embedder").checked;
+    await check({ "model@path": "a/words" }, files, "hugging-face-tokenizer").checked;
+  });
+
+  test("a constant that is listed as an input need not be given", () => {
+    const folder = mkdtempSync(join(tmpdir(), "brooklet-signature-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const path = join(folder, "model.onnx");
+    const inputs = ["given", "kept"].map((name) => value(name, FLOAT, [1]));
+    const constants = [constant("kept", [1], Float32Array.of(1))];
+    writeFileSync(
+      path,
+      file({ nodes: [node("Add", ["given", "kept"], "sum")], constants, inputs, outputs: [value("sum", FLOAT, [1])] }),
+    );
+    expect(signatureOf(path)).toEqual({ inputs: ["given"], outputs: ["sum"] });
+    writeFileSync(path, readFileSync(path).subarray(0, -40));
+    expect(() => signatureOf(path)).toThrow("no ONNX model, or cut short");
   });
 });
 

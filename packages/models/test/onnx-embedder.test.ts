@@ -113,7 +113,7 @@ describe("refusals", () => {
     const embedder = new OnnxEmbedder({ id: "none", recipe: recipe(MEAN, { model: "nowhere.onnx" }), cores: 1 });
     for (let attempt = 0; attempt < 2; attempt += 1) {
       const ask = embedder.embed({ texts: ["a"], purpose: "query", dimensions: 1, deadline: deadlineIn(30_000) });
-      await expect(ask).rejects.toMatchObject({ code: "UNAVAILABLE" });
+      await expect(ask).rejects.toMatchObject({ code: "BAD_REQUEST" });
     }
     await embedder.close();
   });

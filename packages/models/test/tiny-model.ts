@@ -18,7 +18,7 @@ export function tokenVector(id: number): Float32Array {
 }
 
 /** `last_hidden_state` is a row of the table for each token; the mask and the types are taken and added as nothing. */
-function model(): Uint8Array {
+function model(more: readonly (readonly number[])[] = []): Uint8Array {
   const table = Float32Array.from(WORDS.flatMap((_, id) => [...tokenVector(id)]));
   return file({
     nodes: [
@@ -29,7 +29,7 @@ function model(): Uint8Array {
       node("Gather", ["table", "ids"], "last_hidden_state"),
     ],
     constants: [constant("table", [WORDS.length, WIDTH], table), constant("zero", [1], new BigInt64Array(1))],
-    inputs: TOKEN_INPUTS,
+    inputs: [...TOKEN_INPUTS, ...more],
     outputs: [value("last_hidden_state", FLOAT, ["batch", "tokens", WIDTH])],
   });
 }
@@ -63,11 +63,11 @@ export function crossEncoder(): Uint8Array {
   });
 }
 
-/** Writes model and vocabulary, and says where they are. */
-export function tinyModel(): { model: string; tokenizer: string } {
+/** Writes model and vocabulary, and says where they are. The model must be given `more` inputs, which it has no use for. */
+export function tinyModel(...more: readonly string[]): { model: string; tokenizer: string } {
   const folder = mkdtempSync(join(tmpdir(), "brooklet-tiny-model-"));
   const paths = { model: join(folder, "tiny.onnx"), tokenizer: join(folder, "vocab.txt") };
-  writeFileSync(paths.model, model());
+  writeFileSync(paths.model, model(more.map((name) => value(name, FLOAT, ["batch", "tokens"]))));
   writeFileSync(paths.tokenizer, `${WORDS.join("\n")}\n`);
   return paths;
 }

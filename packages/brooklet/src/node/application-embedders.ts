@@ -7,6 +7,7 @@ import { existsSync } from "node:fs";
 import { join, normalize, sep } from "node:path";
 import type { Embedding, EmbeddingWanted } from "@brooklet/core";
 import { deadlineIn, type Embedder, Embedders } from "@brooklet/models";
+import type { Component } from "@brooklet/models/node";
 import type { DeployReport, TextEmbedder } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import { ApplicationGenerators } from "./application-generators.ts";
@@ -82,18 +83,39 @@ export class ApplicationEmbedders implements TextEmbedder {
 
   async missing(application: DeployReport): Promise<readonly string[]> {
     const own = this.#options.embedders ?? [];
+    const told: string[] = [];
+    for (const component of application.embedders ?? []) {
+      if (own.some((embedder) => embedder.id === component.id)) continue;
+      const missing = await this.#missingFiles(component.settings);
+      const unfit = missing.length > 0 ? undefined : await this.#unfit(component);
+      told.push(...[...missing, ...(unfit ?? [])].map((text) => `embedder '${component.id}': ${text}`));
+    }
+    return told;
+  }
+
+  async #missingFiles(settings: Component["settings"]): Promise<readonly string[]> {
+    const values = new Map(settings);
     const missing: string[] = [];
-    for (const { id, settings } of application.embedders ?? []) {
-      if (own.some((embedder) => embedder.id === id)) continue;
-      const values = new Map(settings);
-      for (const name of new Set(settings.map(([path]) => path.replace(/@(url|path)$/, "")))) {
-        // As it is opened: an address goes before a path.
-        const [url, path] = [values.get(`${name}@url`), values.get(`${name}@path`)];
-        const told = url !== undefined ? await this.#missingDownload(url) : this.#missingFile(path);
-        if (told !== undefined) missing.push(`embedder '${id}': ${told}`);
-      }
+    for (const name of new Set(settings.map(([path]) => path.replace(/@(url|path)$/, "")))) {
+      // As it is opened: an address goes before a path.
+      const [url, path] = [values.get(`${name}@url`), values.get(`${name}@path`)];
+      const told = url !== undefined ? await this.#missingDownload(url) : this.#missingFile(path);
+      if (told !== undefined) missing.push(told);
     }
     return missing;
+  }
+
+  /** Why a model that is here cannot be what the component asks for. */
+  async #unfit(component: Component): Promise<readonly string[] | undefined> {
+    // The runtime is an optional package; where it is missing the first request says so.
+    const models = await import("@brooklet/models/node").catch(() => undefined);
+    if (models === undefined) return undefined;
+    try {
+      await models.checkComponent(component, { file: (where) => this.#file(where), secret });
+    } catch (error) {
+      return [error instanceof Error ? error.message : String(error)];
+    }
+    return undefined;
   }
 
   async #missingDownload(url: string): Promise<string | undefined> {
@@ -161,6 +183,9 @@ export class ApplicationEmbedders implements TextEmbedder {
       if (path.startsWith(sep) || path.split(sep).includes("..")) {
         throw new ServiceError("BAD_REQUEST", `The model's path '${where.path}' leaves the folder of models`);
       }
+      const missing = this.#missingFile(where.path);
+      // No retry mends it: somebody has to put it there.
+      if (missing !== undefined) throw new ServiceError("BAD_REQUEST", missing);
       return join(this.#options.modelFolder ?? ".", path);
     }
     const { modelCache } = this.#options;
@@ -169,7 +194,12 @@ export class ApplicationEmbedders implements TextEmbedder {
       throw new ServiceError("BAD_REQUEST", noFolder(where.url));
     }
     const { ModelFiles } = await import("@brooklet/models/node");
-    return await new ModelFiles({ folder: modelCache }).pull(where.url);
+    try {
+      return await new ModelFiles({ folder: modelCache }).pull(where.url);
+    } catch (error) {
+      if (!ServiceError.is(error)) throw error;
+      throw new ServiceError(error.code, `${error.message}; ${pullAdvice(where.url, modelCache)}`, { cause: error });
+    }
   }
 }
 

@@ -5,6 +5,7 @@ import { HttpEmbedder } from "../http-embedder.ts";
 import { OnnxEmbedder } from "./onnx-embedder.ts";
 import type { Recipe, Reduction, SessionThreads } from "./recipe.ts";
 import { shareOfCores } from "./session-threads.ts";
+import { expectFitting, signatureOf } from "./signature.ts";
 import { TokenizerEmbedder } from "./tokenizer-embedder.ts";
 
 /** A component: its settings by path, as the core checked them. */
@@ -45,6 +46,22 @@ export async function openComponent(component: Component, surroundings: Surround
     ...(threads === undefined ? {} : { threads }),
     ...(onNotice === undefined ? {} : { onNotice }),
   });
+}
+
+/**
+ * Holds the model of a component against what the component gives it, without opening it.
+ *
+ * @throws ServiceError `BAD_REQUEST` if they do not fit, or the file holds no model.
+ */
+export async function checkComponent(component: Component, surroundings: Surroundings): Promise<void> {
+  if (component.type === "openai-embedder" || component.type === "hugging-face-tokenizer") return;
+  const recipe = await recipeOf(new Settings(component, surroundings));
+  try {
+    expectFitting(recipe, signatureOf(recipe.model));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ServiceError("BAD_REQUEST", `The model ${recipe.model} cannot be used: ${why}`, { cause: error });
+  }
 }
 
 function openAi(settings: Settings): Embedder {

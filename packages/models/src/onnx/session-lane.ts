@@ -63,7 +63,8 @@ export class SessionLane<Job, Result> implements Lane<Job, Result> {
           this.#worker = worker;
           this.openedMs = reply.openedMs;
           resolve(worker);
-        } else this.#settle(reply);
+        } else if (reply.kind === "refused") reject(refused(this.#data, reply.message));
+        else this.#settle(reply);
       });
       worker.on("error", (error) => {
         failure = error;
@@ -78,7 +79,7 @@ export class SessionLane<Job, Result> implements Lane<Job, Result> {
     });
   }
 
-  #settle(reply: Exclude<ThreadReply, { kind: "ready" }>): void {
+  #settle(reply: Extract<ThreadReply, { kind: "done" | "failed" }>): void {
     const caller = this.#callers.get(reply.call);
     this.#callers.delete(reply.call);
     if (reply.kind === "done") caller?.resolve(reply.results);
@@ -89,8 +90,16 @@ export class SessionLane<Job, Result> implements Lane<Job, Result> {
 /** Where the compiled thread is: beside this file, or, when this file is run from its source, in `dist`. */
 const threadFolder: URL = new URL(import.meta.url.endsWith(".ts") ? "../../dist/onnx/" : "./", import.meta.url);
 
+/** The model cannot be opened: nobody who asks again finds it otherwise until somebody puts another there. */
+function refused(data: SessionData, why: string): ServiceError {
+  return new ServiceError("BAD_REQUEST", `${unusable(data)}: ${why}`);
+}
+
 function ended(data: SessionData, failure: unknown): ServiceError {
-  const path = data.kind === "model" ? data.path : data.recipe.model;
   const why = failure instanceof Error ? failure.message : "its thread ended";
-  return new ServiceError("UNAVAILABLE", `The model ${path} cannot be used: ${why}`, { cause: failure });
+  return new ServiceError("UNAVAILABLE", `${unusable(data)}: ${why}`, { cause: failure });
+}
+
+function unusable(data: SessionData): string {
+  return `The model ${data.kind === "model" ? data.path : data.recipe.model} cannot be used`;
 }

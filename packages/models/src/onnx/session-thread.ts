@@ -17,6 +17,9 @@ interface Session {
   close(): Promise<void>;
 }
 
+/** How the runtime and the system say that memory or files are short. */
+const SHORTAGE = /\b(bad_alloc|bad allocation|out of memory|allocate memory|ENOMEM|EMFILE|ENFILE)\b/i;
+
 async function open(data: SessionData): Promise<Session> {
   if (data.kind === "model") {
     const model = await Model.open(data.path, data.threads);
@@ -37,8 +40,16 @@ async function open(data: SessionData): Promise<Session> {
 
 async function serve(port: MessagePort, data: SessionData): Promise<void> {
   const began = performance.now();
-  const session = await open(data);
   const say = (reply: ThreadReply, transfer: ArrayBuffer[] = []): void => port.postMessage(reply, transfer);
+  let session: Session;
+  try {
+    session = await open(data);
+  } catch (error) {
+    // What the machine lacks now it may have later.
+    if (SHORTAGE.test(messageOf(error))) throw error;
+    say({ kind: "refused", message: messageOf(error) });
+    return;
+  }
   port.on("message", async (request: ThreadRequest) => {
     if (request.kind === "close") {
       await session.close();
@@ -49,11 +60,14 @@ async function serve(port: MessagePort, data: SessionData): Promise<void> {
       const results = await session.run(request.jobs);
       say({ kind: "done", call: request.call, results }, session.memory(results));
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      say({ kind: "failed", call: request.call, message, callers: ServiceError.is(error) });
+      say({ kind: "failed", call: request.call, message: messageOf(error), callers: ServiceError.is(error) });
     }
   });
   say({ kind: "ready", openedMs: performance.now() - began });
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 if (parentPort !== null) await serve(parentPort, workerData as SessionData);

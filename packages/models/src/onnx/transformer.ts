@@ -4,6 +4,7 @@ import { InferenceSession, Tensor } from "onnxruntime-node";
 import type { Embedding } from "../embedder.ts";
 import type { Recipe, Reduction, SessionThreads, TextJob } from "./recipe.ts";
 import { type Output, pool, rows, weights } from "./reduction.ts";
+import { expectFitting } from "./signature.ts";
 import { Tokens } from "./tokens.ts";
 
 /** The ids of one text, and how many of them the model attends to. */
@@ -24,7 +25,7 @@ export class Transformer {
     this.#session = session;
   }
 
-  /** Reads the files, and checks that the model has the inputs and the output that the recipe names. */
+  /** Reads the files, and checks that the recipe gives the inputs of the model, and that it has the output. */
   static async open(recipe: Recipe, threads: SessionThreads): Promise<Transformer> {
     const session = await InferenceSession.create(recipe.model, {
       intraOpNumThreads: threads.intraOp,
@@ -32,10 +33,13 @@ export class Transformer {
       executionMode: threads.executionMode,
       logSeverityLevel: 3,
     });
-    const named = [recipe.inputIds, recipe.attentionMask, ...(recipe.tokenTypeIds ? [recipe.tokenTypeIds] : [])];
-    expect("input", named, session.inputNames);
-    expect("output", [recipe.output], session.outputNames);
-    return new Transformer(recipe, new Tokens(recipe.tokenizer, recipe.tokensMax), session);
+    try {
+      expectFitting(recipe, { inputs: session.inputNames, outputs: session.outputNames });
+      return new Transformer(recipe, new Tokens(recipe.tokenizer, recipe.tokensMax), session);
+    } catch (error) {
+      await session.release();
+      throw error;
+    }
   }
 
   /** An embedding for each job, in order. */
@@ -115,10 +119,4 @@ function expand(tokens: Tokens, text: string, job: TextJob, reduction: Extract<R
     while (ids.length < most) ids.push(reduction.maskTokenId);
   }
   return { ids, attended };
-}
-
-function expect(what: string, named: readonly string[], offered: readonly string[]): void {
-  const missing = named.find((name) => !offered.includes(name));
-  if (missing === undefined) return;
-  throw new ServiceError("BAD_REQUEST", `The model has no ${what} '${missing}'; it has ${offered.join(", ")}`);
 }
