@@ -14,7 +14,7 @@ use brooklet_document::json::{MapFormat, Render, nearest_name, render_tensor, re
 use brooklet_document::{Document, Format, Value, ValueWriter};
 use brooklet_query::annotations::Typed;
 use brooklet_rank::{Program, Value as Feature};
-use brooklet_schema::{Field, MatchMode, Normalizing, Schema, SummaryClass, SummaryField, SummaryTransform};
+use brooklet_schema::{Field, MatchMode, Normalizing, SummaryField, SummaryTransform};
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{Halt, read_document};
 use brooklet_task::{Code, Issues, Rejection};
