@@ -174,7 +174,7 @@ mod tests {
             ("input.query(r)", "{\"values\":[1]}"),
             ("select.where", "{\"and\":[]}"),
             ("select.fields", "x"),
-            ("ranking.features.query(q).cells", "[]"),
+            ("ranking.features.query(q)", "{\"cells\":[]}"),
         ];
         assert_eq!(flat(body), pairs(&expected));
     }
