@@ -49,7 +49,6 @@ const OTHERS: &[Other] = &[
     },
     Other { reason: "an unknown type is refused even where nothing is asked of it", ids: &["input-bad-type"] },
     Other { reason: "expressions are read when ranking is compiled", ids: &["expression-syntax"] },
-    Other { reason: "built-in types of query profiles cannot be named yet", ids: &["query-profile-type-model"] },
 ];
 
 #[test]

@@ -18,6 +18,7 @@ fn schema(name: &str, number: &str) -> String {
         field n type {number} {{ indexing: summary | attribute }}
         field date type long {{ indexing: summary | attribute }}
         field tags type array<string> {{ indexing: summary | attribute }}
+        field sold type bool {{ indexing: summary | attribute }}
         field sizes type map<string, int> {{ indexing: summary }}
     }}
     rank-profile n {{ first-phase {{ expression: attribute(n) }} }}
@@ -46,6 +47,7 @@ fn hosts(random: &mut Random) -> (Host, Host) {
             "sizes": (0..random.below(3)).map(|_| (word(random).to_owned(), json!(random.below(5)))).collect::<serde_json::Map<_, _>>(),
         });
         if random.below(5) > 0 {
+            fields["sold"] = json!(random.below(2) == 0);
             let n = random.below(12);
             fields["n"] = if schema == "gift" { json!(n as f64 / 4.0) } else { json!(n) };
         }
@@ -93,7 +95,7 @@ const OUTPUTS: [&str; 10] = [
     "sum(sizes.value)",
     "max(n - now())",
 ];
-const FILTERS: [&str; 3] = ["range(1, 9, n)", "regex(\"[ab].*\", tags)", "not istrue(n)"];
+const FILTERS: [&str; 3] = ["range(1, 9, n)", "regex(\"[ab].*\", tags)", "not istrue(sold)"];
 
 fn outputs(random: &mut Random) -> String {
     let some: Vec<&str> = OUTPUTS.into_iter().filter(|_| random.below(3) == 0).collect();

@@ -22,7 +22,7 @@ struct Asked {
 }
 
 fn schema(asked: &Asked) -> String {
-    let limit = |limit: Option<f64>| limit.map_or(String::new(), |limit| format!("rank-score-drop-limit: {limit}"));
+    let limit = |limit: Option<f64>| limit.map_or(String::new(), |limit| format!("rank-score-drop-limit: {limit:?}"));
     let (first, second) = (limit(asked.limits.0), limit(asked.limits.1));
     format!(
         "schema t {{
