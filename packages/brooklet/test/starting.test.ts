@@ -152,7 +152,7 @@ describe("what is wrong with an option is told by the call that is given it", ()
   test("schema, writes, feeds and visits", async () => {
     expect(() => schema("a", { b: "string" as never })).toThrow("'b' of schema a is no field");
     expect(() => schema("a", {}, { profile: {} } as never)).toThrow("a schema has no option 'profile'");
-    expect(() => schema("a", {}, { namespace: "a:b" })).toThrow("cannot be the namespace of schema a");
+    expect(() => schema("a", {}, { namespace: "a:b" })).toThrow('"a:b" cannot be a namespace');
     const db = await open({ schemas: [note] });
     onTestFinished(() => db.close());
     const alice = db.group("alice");

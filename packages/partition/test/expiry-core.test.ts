@@ -12,7 +12,7 @@ const SD = `schema note { document note {
   field count type int { indexing: summary | attribute }
   field expires type long { indexing: summary | attribute }
 } }`;
-const SERVICES = `<services version="1.0"><content id="c" version="1.0"><redundancy>1</redundancy>
+const SERVICES = `<services version="1.0"><content id="all" version="1.0"><redundancy>1</redundancy>
   <documents garbage-collection="true" garbage-collection-interval="1">
     <document type="note" mode="streaming" selection="note.expires &gt; now()"/>
   </documents></content></services>`;
