@@ -40,7 +40,7 @@ export interface PassageFloor {
 }
 
 /** The floor of searches that rank as `schema()` does by default. */
-export const HYBRID_FLOOR: PassageFloor = { share: 0.4, score: 0.14 };
+export const HYBRID_FLOOR: PassageFloor = { share: 0.33, score: 0.12 };
 
 /** What the searches of a fusion count unless it is said: the same. */
 export function weightOf(fusion: Fusion = "relativeScore"): number {
