@@ -21,11 +21,7 @@ impl Application {
     pub fn report_of(&self, change: &Change) -> String {
         let schemas = list(&self.schemas, |schema| {
             let cluster = self.cluster_of(&schema.name).map_or("", |cluster| cluster.name.as_str());
-            let fields = list(&schema.fields, |field| {
-                let abridged = if schema.is_abridged(&field.name) { ",\"abridged\":true" } else { "" };
-                let (name, data_type) = (quoted(&field.name), quoted(&field.data_type.to_string()));
-                format!("{{\"name\":{name},\"type\":{data_type}{abridged}}}")
-            });
+            let fields = list(&schema.fields, |field| field_report(schema, field));
             let embeds = schema.made_fields().any(|field| field.script.asks_models());
             let expiry = self.expiry(&schema.name).map_or_else(String::new, |(selection, seconds)| {
                 let selection = quoted(&selection);
@@ -107,6 +103,39 @@ impl Schema {
         add_schema(&mut hash, self);
         hash.0
     }
+}
+
+/// What the host says of a field to whoever searches without the schema at hand.
+fn field_report(schema: &Schema, field: &Field) -> String {
+    let mut report = format!("{{\"name\":{},\"type\":{}", quoted(&field.name), quoted(&field.data_type.to_string()));
+    let mut add = |name: &str, value: &str| {
+        // Writing to a text cannot fail.
+        let _ = write!(report, ",\"{name}\":{value}");
+    };
+    if schema.is_abridged(&field.name) {
+        add("abridged", "true");
+    }
+    let is_text = match &field.data_type {
+        DataType::Array(element) => **element == DataType::String,
+        data_type => *data_type == DataType::String,
+    };
+    if is_text && field.indexing.index {
+        add("words", "true");
+    }
+    if matches!(field.data_type, DataType::Tensor(_)) {
+        add("metric", &quoted(field.distance_metric.name()));
+    }
+    if schema.made_fields().any(|made| made.name == field.name) {
+        add("made", "true");
+        if let [call] = field.script.embed_calls().as_slice() {
+            add("embedder", &quoted(&call.embedder));
+        }
+        if let Some(pieces) = field.script.pieces() {
+            add("pieces", &quoted(&pieces));
+        }
+    }
+    report.push('}');
+    report
 }
 
 fn add_schema(hash: &mut Hash, schema: &Schema) {

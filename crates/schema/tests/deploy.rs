@@ -444,3 +444,39 @@ fn the_report_says_of_which_fields_hits_show_something_else() {
     let abridged = fields.iter().filter(|field| field["abridged"] == true).map(|field| field["name"].as_str());
     assert_eq!(abridged.collect::<Vec<_>>(), [Some("teaser"), Some("matched")]);
 }
+
+#[test]
+fn the_report_says_how_each_field_is_found() {
+    let services = "<services version='1.0'>
+      <container id='default' version='1.0'><component id='minilm' type='hugging-face-embedder'>
+        <transformer-model path='m.onnx'/><tokenizer-model path='t.json'/></component></container>
+      <content id='c' version='1.0'><documents><document type='a' mode='streaming'/></documents></content></services>";
+    let sd = "schema a { document a {
+      field body type string { indexing: summary | index }
+      field notes type array<string> { indexing: summary | index }
+      field sender type string { indexing: summary | attribute }
+      field own type tensor<float>(x[2]) { indexing: attribute
+        attribute { distance-metric: angular } } }
+      field parts type array<string> { indexing: input body | chunk fixed-length 500 | summary | index }
+      field vec type tensor<float>(p{}, x[384]) {
+        indexing: input body | chunk fixed-length 500 | embed minilm | attribute
+        attribute { distance-metric: hamming } }
+    }";
+    let report: serde_json::Value = serde_json::from_str(
+        &deploy(&[("services.xml", services), ("schemas/a.sd", sd), ("m.onnx", ""), ("t.json", "{}")]).report(),
+    )
+    .expect("the report is JSON");
+    let pieces = "input body | chunk fixed-length 500";
+    assert_eq!(
+        report["schemas"][0]["fields"],
+        serde_json::json!([
+            {"name": "body", "type": "string", "words": true},
+            {"name": "notes", "type": "Array<string>", "words": true},
+            {"name": "sender", "type": "string"},
+            {"name": "own", "type": "tensor<float>(x[2])", "metric": "angular"},
+            {"name": "parts", "type": "Array<string>", "words": true, "made": true, "pieces": pieces},
+            {"name": "vec", "type": "tensor<float>(p{},x[384])", "metric": "hamming", "made": true,
+             "embedder": "minilm", "pieces": pieces},
+        ])
+    );
+}

@@ -224,6 +224,16 @@ export interface DeployReport {
       readonly type: string;
       /** Hits show a teaser of it, tokens, or the elements that matched. */
       readonly abridged?: boolean;
+      /** It is searched by its words. */
+      readonly words?: boolean;
+      /** How far apart its vectors are. */
+      readonly metric?: string;
+      /** The server makes it of other fields. */
+      readonly made?: boolean;
+      /** What makes it a vector; empty: the only embedder there is. */
+      readonly embedder?: string;
+      /** What is cut into its pieces, and how: the same for fields of the same pieces. */
+      readonly pieces?: string;
     }[];
     /** The documents of it that are removed by and by, and how often it is looked for them. */
     readonly garbageCollection?: { readonly selection: string; readonly intervalSeconds: number };

@@ -345,6 +345,18 @@ impl Script {
         !self.embed_calls().is_empty() || !self.generate_calls(&DataType::String).is_empty()
     }
 
+    /// What is cut into pieces, and how, as the canonical text of the script says it: the same for fields of the same
+    /// pieces. Nothing where a script cuts nothing.
+    #[must_use]
+    pub fn pieces(&self) -> Option<String> {
+        self.statements.iter().find_map(|Statement { expressions, .. }| {
+            let cuts = |one: &Expression| matches!(one.kind, ExpressionKind::Function("chunk", _));
+            let cut = expressions.iter().position(cuts)?;
+            let steps: Vec<String> = expressions[..=cut].iter().map(ToString::to_string).collect();
+            Some(steps.join(" | "))
+        })
+    }
+
     /// All generating expressions, at any depth, of the script of a field of that type.
     #[must_use]
     pub fn generate_calls(&self, field: &DataType) -> Vec<GenerateCall> {
