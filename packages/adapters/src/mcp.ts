@@ -17,7 +17,10 @@ export interface McpOptions {
   readonly namespace?: string;
   /** What the documents are: "the user's mail", say. */
   readonly description?: string;
-  /** A vector field, its profile, and the embedder of questions: passages are then found by meaning too. */
+  /**
+   * A vector field, its profile, and the embedder of questions, for a schema in which the server does not make one vector:
+   * that is searched near to anyway.
+   */
   readonly near?: {
     readonly field: string;
     readonly profile?: string;
@@ -63,7 +66,7 @@ export function createMcpServer(options: McpOptions): McpServer {
   server.registerTool(
     "search",
     {
-      description: `Searches ${description} by words, the best first. ${DATA}`,
+      description: `Searches ${description}, the best first. ${DATA}`,
       inputSchema: {
         query: z.string().min(1).max(TEXT_MAX).describe("Words to search for"),
         limit: z.number().int().min(1).max(LIMIT_MAX).default(10).describe("Documents at most"),
@@ -127,15 +130,10 @@ async function search(
   limit: number,
   signal: AbortSignal,
 ): Promise<Json & Record<string, unknown>> {
-  const asked = {
-    yql: `select * from sources ${options.schema} where userQuery()`,
-    query,
-    type: "any",
-    hits: limit,
-    "streaming.groupname": options.group,
-    "model.restrict": options.schema,
-  };
-  const { json } = await post(options, "/search/", asked, signal);
+  const { group, schema, near } = options;
+  // A profile of its own ranks by the vector alone, so that searches are by words then.
+  const beside = near === undefined ? {} : { near: near.profile === undefined ? near : (false as const) };
+  const { json } = await post(options, "/brooklet/v1/search", { group, schema, text: query, limit, ...beside }, signal);
   const { root } = json as {
     readonly root: {
       readonly fields?: { readonly totalCount?: number };

@@ -32,20 +32,40 @@ export {
   renderGeneration,
   STREAM_END,
 } from "./generation.ts";
-export { type HitTexts, textsOfHit } from "./hit-texts.ts";
+export { type MatchBy, relevantText } from "./matching.ts";
 export type { Passage, PassageScores } from "./passage.ts";
 export { type ChatMessage, fenceFor, passageBlock, promptMessages, RULES } from "./prompt.ts";
 export { type RerankEndpoint, rerankEndpoint } from "./rerank-endpoint.ts";
 export {
+  type RetrievalRequest,
+  type RetrievalSource,
+  retrievePassages,
+  type VectorSide,
+  type WordSide,
+} from "./retrieval.ts";
+export {
   type FoundTexts,
-  HYBRID_FLOOR,
-  type PassageFloor,
   type Reranker,
   type RetrievalOptions,
   type RetrievalSearch,
   type Retrieved,
   retrieve,
   type StoredText,
-  weightOf,
 } from "./retrieve.ts";
+export {
+  type AskedSearch,
+  type AskedVector,
+  type SearchParameters,
+  searchParameters,
+  vectorParameters,
+} from "./search-parameters.ts";
+export {
+  chunkScoresName,
+  hybridProfileName,
+  madeVector,
+  nearProfileName,
+  type SearchedField,
+  type SearchedSchema,
+} from "./searched-schema.ts";
 export { type TokenCounter, tokensAtMost } from "./token-budget.ts";
+export { type SearchNote, type TextQuery, type TypedText, typedText } from "./typed-text.ts";

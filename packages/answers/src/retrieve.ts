@@ -28,19 +28,22 @@ export interface FoundTexts {
   readonly texts: readonly StoredText[];
 }
 
-/**
- * From where on passages are worth being read: below both, they are left out. Of a score that is a mean of what words and
- * cosine say (docs/decisions/0039); on no judged set it takes an answer from the first eight.
- */
+/** From where on passages are worth being read: what is below all that is said is left out. */
 export interface PassageFloor {
   /** As a share of the best passage's score. */
   readonly share: number;
   /** As a score. */
-  readonly score: number;
+  readonly score?: number;
 }
 
-/** The floor of searches that rank as `schema()` does by default. */
-export const HYBRID_FLOOR: PassageFloor = { share: 0.33, score: 0.12 };
+/**
+ * The floor of searches that rank as `schema()` does by words and a vector, whose score is a mean of what words and cosine say.
+ * Chosen on the judged sets (docs/decisions/0039).
+ */
+export const HYBRID_FLOOR: PassageFloor = { share: 0.4, score: 0.15 };
+
+/** The floor of searches by words: it takes no answer from the first ten of any judged set. */
+export const WORDS_FLOOR: PassageFloor = { share: 0.1 };
 
 /** What the searches of a fusion count unless it is said: the same. */
 export function weightOf(fusion: Fusion = "relativeScore"): number {
@@ -82,8 +85,8 @@ export interface RetrievalOptions {
    */
   readonly candidates?: number;
   /**
-   * Leaves out passages with less than this share of the best one's score; 0 keeps all. Unless it is said, what ranks as
-   * `schema()` does has a floor that keeps unrelated passages from the model, and other rankings have none. A reranker is
+   * Leaves out passages with less than this share of the best one's score; 0 keeps all. Unless it is said, searches that rank
+   * as `schema()` does have a floor that keeps unrelated passages from the model, and other rankings have none. A reranker is
    * given what is above it; without being said there is none then.
    */
   readonly floor?: number;
@@ -284,8 +287,8 @@ function aboveFloor(
   const [search, ...others] = searches;
   const usual = others.length === 0 && rerank === undefined ? search?.floor : undefined;
   const ofBest = (share: number): number => share * scoreOf(best);
-  const least =
-    floor === undefined ? Math.min(ofBest(usual?.share ?? 0), usual?.score ?? 0) : floor === 0 ? 0 : ofBest(floor);
+  const { share = 0, score = Number.POSITIVE_INFINITY } = usual ?? {};
+  const least = floor === undefined ? Math.min(ofBest(share), score) : ofBest(floor);
   return least <= 0 ? candidates : candidates.filter((candidate) => scoreOf(candidate) >= least);
 }
 

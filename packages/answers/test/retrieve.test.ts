@@ -142,6 +142,7 @@ describe("passages", () => {
       expect(await scores(ranked([0.8, 0.3, 0.19, 0.1]))).toEqual([0.8, 0.3, 0.19, 0.1]);
       expect(await scores(ranked([0.8, 0.3, 0.19, 0.1], usual))).toEqual([0.8, 0.3]);
       expect(await scores(ranked([0.2, 0.15, 0.11, 0.09], usual))).toEqual([0.2, 0.15, 0.11]);
+      expect(await scores(ranked([20, 2, 1.9, 0], { share: 0.1 }))).toEqual([20, 2]);
     });
 
     test("unless the caller has another floor, or none", async () => {

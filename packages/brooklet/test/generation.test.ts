@@ -488,15 +488,27 @@ describe("POST /brooklet/v1/retrieve", () => {
 
   test.each([
     [{ group: "a", question: "x", schema: "mail", rerank: true }, 400, "This server has no reranker"],
-    [{ group: "a", question: "x", schema: "mail", rerank: "http://evil/" }, 400, "'rerank' must be true or false"],
-    [{ question: "x", schema: "mail" }, 400, "'group' must be a text"],
+    [
+      { group: "a", question: "x", schema: "mail", rerank: "http://evil/" },
+      400,
+      'rerank: expected true or false, got "http://evil/"',
+    ],
+    [{ question: "x", schema: "mail" }, 400, "group: expected the name of a group, got nothing"],
     [{ group: "a", question: "x", schema: "nosuch" }, 400, "There is no schema 'nosuch'"],
-    [{ group: "a", question: "x", schema: "mail", tokens: -1 }, 400, "tokens is -1"],
+    [{ group: "a", question: "x", schema: "mail", tokens: -1 }, 400, "tokens: expected a number from 0, got -1"],
     [{ group: "a", question: "x", schema: "mail", filter: "true) or (" }, 400, ""],
-    [{ group: "a", question: "x", schema: "mail", from: ["subject from mail where true or"] }, 400, "is no name"],
-    [{ group: "a", question: "x", schema: "mail", near: { field: "vec", embedder: "a) b" } }, 400, "is no name"],
+    [
+      { group: "a", question: "x", schema: "mail", from: ["subject from mail where true or"] },
+      400,
+      "from[0]: expected the name of",
+    ],
+    [
+      { group: "a", question: "x", schema: "mail", near: { field: "vec", embedder: "a) b" } },
+      400,
+      "near.embedder: expected the name of",
+    ],
     [{ group: "a", question: "x", schema: "mail", pasages: 1 }, 400, "no member 'pasages'"],
-    [[], 400, "must be a JSON object"],
+    [[], 400, "The body: expected an object, got []"],
   ])("%o is refused", async (body, status, message) => {
     const it = await setting(says("never"));
     const answered = await post(it, body);

@@ -2,7 +2,7 @@
  * The error of everything in this package: a stable code, one sentence, and whether anything happened. It is recognised
  * by a marker, not by its class, since several copies of this package may be loaded.
  */
-import type { ErrorCode, FailureOutcome } from "@brooklet/wire";
+import { type ErrorCode, type FailureOutcome, suggestion } from "@brooklet/wire";
 
 const MARKER: unique symbol = Symbol.for("brooklet.BrookletError");
 
@@ -69,28 +69,11 @@ export function refuseUnknown(what: string, given: object, known: readonly strin
     throw invalidArgument(`${what} has no option '${stranger}'${suggestion(stranger, known)}`);
 }
 
-/** The name among `known` that `name` is probably meant to be, as the end of a sentence; empty if none is near. */
-export function suggestion(name: string, known: readonly string[]): string {
-  let best: { readonly name: string; readonly distance: number } | undefined;
-  for (const candidate of known) {
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
-    if (distance <= Math.max(1, candidate.length / 3) && distance < (best?.distance ?? Infinity)) {
-      best = { name: candidate, distance };
-    }
+/** @internal What a room below refuses, as the error of this package. */
+export function checked<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof RangeError ? invalidArgument(error.message) : error;
   }
-  return best === undefined ? "" : `; did you mean '${best.name}'?`;
-}
-
-/** Levenshtein's, one row at a time. */
-function editDistance(left: string, right: string): number {
-  let above = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= left.length; row += 1) {
-    const current = [row];
-    for (let column = 1; column <= right.length; column += 1) {
-      const changed = (above[column - 1] ?? 0) + (left[row - 1] === right[column - 1] ? 0 : 1);
-      current.push(Math.min(changed, (above[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1));
-    }
-    above = current;
-  }
-  return above[right.length] ?? 0;
 }

@@ -1,5 +1,6 @@
 /** Facets: how often each value of a field, each month, or each range of numbers is among what a search matches. */
-import { invalidArgument, suggestion } from "./error.ts";
+import { suggestion } from "@brooklet/wire";
+import { invalidArgument } from "./error.ts";
 import type { FieldMap } from "./field.ts";
 import { type GroupValueOf, listOf, readerOf, readValue, type WireGroup } from "./grouping.ts";
 import { buckets, identifier, readNumber } from "./grouping-expression.ts";

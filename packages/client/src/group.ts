@@ -1,11 +1,17 @@
 /** A group: one user's documents. Everything asked of it stays inside it, because nothing else can be expressed. */
 import type { ChatEndpoint, Retrieved } from "@brooklet/answers";
-import { type DocumentFound, documentNameProblem, type SearchResult as WireResult } from "@brooklet/wire";
+import {
+  type DocumentFound,
+  documentNameProblem,
+  suggestion,
+  type Hit as WireHit,
+  type SearchResult as WireResult,
+} from "@brooklet/wire";
 import { Answer, type AskOptions, answerParts } from "./answer.ts";
 import { BULK_CONCURRENCY, type BulkOperation, BulkSender, takesFeeds } from "./bulk-feed.ts";
 import { decodeMembers } from "./codec.ts";
-import { type DocumentSet, givenId, nameOf, wholeId } from "./document-id.ts";
-import { BrookletError, invalidArgument, refuseUnknown, suggestion, unexpectedAnswer } from "./error.ts";
+import { type DocumentSet, givenId, nameOf, shownId, wholeId } from "./document-id.ts";
+import { BrookletError, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, type ExchangeRequest, exchange, pathSegment } from "./exchange.ts";
 import type { DocumentExplanation } from "./explanation.ts";
 import type { FacetsOf } from "./facet.ts";
@@ -24,7 +30,7 @@ import {
   yqlQuery,
 } from "./query.ts";
 import type { HitFeatures, HitFeaturesOf } from "./ranking.ts";
-import { readResult, type SearchResult } from "./result.ts";
+import { readResult, type SearchResult, wholeRoot } from "./result.ts";
 import { type RetrieveOptions, retrievePassages } from "./retrieval.ts";
 import type { AnySchema } from "./schema.ts";
 import { conditionText, type WriteCondition } from "./selection.ts";
@@ -247,9 +253,13 @@ export class Group {
    */
   retrieve<S extends AnySchema>(schema: S, question: string, options: RetrieveOptions<S> = {}): Promise<Retrieved> {
     const { signal } = options;
-    const request: RequestOptions = signal === undefined ? {} : { signal };
     return retrievePassages(schema, question, options as RetrieveOptions, {
-      run: (written) => this.run(written, request),
+      search: async (parameters) => {
+        const { children = [] } = wholeRoot(
+          await this.#search({ "ranking.profile": "default", ...parameters }, signal),
+        );
+        return (children as readonly WireHit[]).map((hit) => ({ ...hit, id: shownId(hit.id) }));
+      },
       stored: (documentId) => this.#stored(schema, documentId, signal),
     });
   }

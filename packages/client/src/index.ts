@@ -6,12 +6,15 @@ export {
   type ChatMessage,
   type Citation,
   type Fusion,
+  type MatchBy,
   type Passage,
   type PassageScores,
   type RerankEndpoint,
   type Reranker,
   type Retrieved,
   rerankEndpoint,
+  type SearchNote,
+  type TextQuery,
   type TokenCounter,
   tokensAtMost,
 } from "@brooklet/answers";
@@ -163,7 +166,6 @@ export {
 } from "./grouping-expression.ts";
 export type { ConditionsOf, DocumentInputOf, DocumentOf, HitFieldsOf } from "./infer.ts";
 export type { Language, Stemming } from "./language.ts";
-export type { MatchBy } from "./matching.ts";
 export {
   alternatives,
   equiv,
@@ -219,6 +221,7 @@ export {
   type SchemaOptions,
   schema,
 } from "./schema.ts";
+export { madeVector } from "./searched-schema.ts";
 export {
   type AnySelections,
   type OrderSelections,
@@ -229,7 +232,6 @@ export {
   type WriteCondition,
 } from "./selection.ts";
 export type { Numbers, TensorBlock, TensorCell, TensorValue } from "./tensor.ts";
-export type { SearchNote, TextQuery } from "./typed-text.ts";
 export type { Assign, Calculate, ChangeOf, PathChanges, UpdateOf } from "./update.ts";
 export {
   type ChunkEmbeddingField,

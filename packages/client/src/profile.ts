@@ -2,6 +2,7 @@
  * How hits are scored. A profile is written as one in a schema file is; those of a schema that says nothing are made
  * here: words by bm25, vectors by closeness, both by words and cosine together (docs/decisions/0039).
  */
+import { chunkScoresName, hybridProfileName, nearProfileName } from "@brooklet/answers";
 import { type AnalysisOptions, analysisOf } from "./analysis.ts";
 import { type CellType, type DataType, tensorTypeText } from "./data-type.ts";
 import type { FieldDefinition, FieldMap } from "./field.ts";
@@ -64,16 +65,6 @@ interface Vector {
   readonly similarity: string;
 }
 
-/** Name of the profile for words and the nearest of one field. */
-export function hybridProfileName(field: string): string {
-  return `hybrid_${field}`;
-}
-
-/** Name of the profile for the nearest of one field. */
-export function nearProfileName(field: string): string {
-  return `near_${field}`;
-}
-
 /**
  * The profiles of a schema: what it says itself, and for what it does not say, the made ones. `default` declares the
  * query vectors, so that whatever inherits from it can be used with `near`.
@@ -99,11 +90,6 @@ export function profilesOf(
   for (const [name, profile] of profiles)
     if (parentsOf(name, profile).length === 0) profiles.set(name, withSettings(profile, settings));
   return profiles;
-}
-
-/** The function of made profiles that says how near each piece of a text is, by its number. */
-export function chunkScoresName(field: string): string {
-  return `${field}_chunks`;
 }
 
 /** Says with every hit how near each piece is: the product of the vectors, which orders those of one length rightly. */

@@ -1,18 +1,29 @@
 /** Writes a search as YQL and the parameters beside it. What a user typed is a parameter, never part of the YQL. */
+
+import {
+  hybridProfileName,
+  type MatchBy,
+  nearProfileName,
+  relevantText,
+  type SearchNote,
+  type TextQuery,
+  type TypedText,
+  typedText,
+  vectorParameters,
+} from "@brooklet/answers";
+import { suggestion } from "@brooklet/wire";
 import { clauseText, textOfClause } from "./clause.ts";
 import type { Codec } from "./codec.ts";
 import { type Condition, everything, literal } from "./condition.ts";
-import { invalidArgument, refuseUnknown, suggestion } from "./error.ts";
+import { checked, invalidArgument, refuseUnknown } from "./error.ts";
 import { type Facet, type FacetAnswers, type FacetsOf, facetText } from "./facet.ts";
 import type { Grouping, GroupingAnswer } from "./grouping.ts";
 import type { ConditionsOf, DocumentOf, HitFieldsOf, NameWith } from "./infer.ts";
-import { type MatchBy, relevantText } from "./matching.ts";
-import { hybridProfileName, nearProfileName } from "./profile.ts";
 import type { HitFeatures, HitFeaturesOf, InputsOf } from "./ranking.ts";
 import type { AnySchema } from "./schema.ts";
+import { searchedSchema } from "./searched-schema.ts";
 import { type Numbers, rowJson, tensorCodec } from "./tensor.ts";
 import { fixedZone, minutesAhead } from "./time-zone.ts";
-import { type SearchNote, type TextQuery, type TypedText, typedText } from "./typed-text.ts";
 
 /** The nearest of a vector. */
 export interface NearQuery<VectorName extends string = string> {
@@ -225,7 +236,7 @@ export function query<
   const text = textOf(schema, asked.text);
   const vector = asked.near === undefined ? {} : nearParameters(schema, asked.near);
   const parameters = { ...commonParameters(schema, asked, profileFor(asked, text)), ...vector };
-  const typed = text === undefined ? undefined : typedText(text);
+  const typed = text === undefined ? undefined : checked(() => typedText(text));
   Object.assign(parameters, typed?.parameters);
   Object.assign(parameters, collapseParameters(asked));
   const zoneMinutes = zoneMinutesOf(asked);
@@ -340,41 +351,48 @@ function shownFields(schema: AnySchema): string[] {
 function textOf(schema: AnySchema, text: string | TextQuery | undefined): TextQuery | undefined {
   const asked = typeof text === "string" ? { query: text } : text;
   if (asked === undefined || asked.query.trim() === "") return undefined;
-  const where = asked.in ?? "default";
+  checkText(schema, asked);
+  return asked;
+}
+
+const TEXT_OPTIONS = Object.keys({
+  query: true,
+  match: true,
+  in: true,
+  language: true,
+  asYouType: true,
+  typos: true,
+} satisfies Readonly<Record<keyof TextQuery, true>>);
+
+/** Refuses a text that says what there is not, or that is to be looked for where there is nothing. */
+export function checkText(schema: AnySchema, text: TextQuery): void {
+  refuseUnknown("a text", text, TEXT_OPTIONS);
+  const where = text.in ?? "default";
   const places = [...schema.fieldsets, ...Object.keys(schema.fields)];
-  if (places.includes(where)) return asked;
+  if (places.includes(where)) return;
   const hint = suggestion(where, places);
   throw invalidArgument(
-    asked.in === undefined
+    text.in === undefined
       ? `schema ${schema.name} has no text to search: declare a text() field, or say which field with { query, in }`
       : `schema ${schema.name} has no field or field set '${where}'${hint}`,
   );
 }
 
-/** The vector as it is, or as the call of an embedder. What a user typed is a parameter of its own. */
 function nearParameters(schema: AnySchema, near: NearQuery): Readonly<Record<string, unknown>> {
-  const { field, vector, text, embedder } = near;
-  if ((vector === undefined) === (text === undefined)) {
-    throw invalidArgument(`near '${field}' needs either a vector or a text`);
-  }
-  if (text === undefined) return { [inputName(field)]: vectorOf(schema, near) };
-  const known = Object.keys(schema.fields);
-  if (!known.includes(field)) {
-    throw invalidArgument(`schema ${schema.name} has no field '${field}'${suggestion(field, known)}`);
-  }
-  if (embedder !== undefined && !/^[\w.-]+$/.test(embedder)) {
-    throw invalidArgument(`${JSON.stringify(embedder)} cannot be the name of an embedder`);
-  }
-  // A vector that was made by an embedder is compared with what the same one makes.
-  const by = embedder ?? schema.fields[field]?.definition.made?.embedder;
-  return { [inputName(field)]: `embed(${by === undefined ? "" : `${by}, `}@nearText)`, nearText: text };
+  const { vector } = near;
+  const asked = vector === undefined ? near : { ...near, vector: checkedVector(schema, { ...near, vector }) };
+  return checked(() => vectorParameters(searchedSchema(schema), asked));
 }
 
-function vectorOf(schema: AnySchema, { field, vector = [] }: NearQuery): readonly number[] {
-  const checked = queryCodec(schema, field)?.zod.safeParse(vector);
-  if (checked?.success === true) return rowJson(vector);
+/** A vector as JSON has it, if it is one of the field's. */
+export function checkedVector(
+  schema: AnySchema,
+  { field, vector }: { readonly field: string; readonly vector: Numbers },
+): readonly number[] {
+  const codec = queryCodec(schema, field)?.zod.safeParse(vector);
+  if (codec?.success === true) return rowJson(vector);
   const reason =
-    checked?.error.issues[0]?.message ?? `there is no such field${suggestion(field, Object.keys(schema.fields))}`;
+    codec?.error.issues[0]?.message ?? `there is no such field${suggestion(field, Object.keys(schema.fields))}`;
   throw invalidArgument(`near '${field}' of schema ${schema.name} cannot be searched: ${reason}`);
 }
 
@@ -406,7 +424,9 @@ function inputValue(value: unknown): unknown {
 
 function writeYql(schema: AnySchema, options: AnySearch, text: TypedText | undefined, zoneMinutes: number): string {
   const { where, fields, orderBy, limit = LIMIT_DEFAULT } = options;
-  const relevant = relevantText(schema, text?.condition, { ...options, limit });
+  const { near, matchBy } = options;
+  const matching = { limit, ...(near === undefined ? {} : { near }), ...(matchBy === undefined ? {} : { matchBy }) };
+  const relevant = checked(() => relevantText(searchedSchema(schema), text?.condition, matching));
   const parts = relevant === undefined ? [] : [relevant];
   if (where !== undefined) parts.push(filterText(schema, where));
   const condition = parts.length === 0 ? String(everything) : parts.join(" and ");
@@ -421,9 +441,10 @@ function writeYql(schema: AnySchema, options: AnySearch, text: TypedText | undef
   return `select ${selected} from ${schema.name} where ${condition}${order}${groupings}`;
 }
 
-function filterText(schema: AnySchema, where: Required<AnySearch>["where"]): string {
+/** The YQL of a condition. */
+export function filterText(schema: AnySchema, where: Condition | ((fields: never) => Condition)): string {
   if (typeof where !== "function") return textOfClause("condition", "where", where);
-  return clauseText("condition", "where", () => where(namingStrangers(schema)));
+  return clauseText("condition", "where", () => where(namingStrangers(schema) as never));
 }
 
 /** The conditions of a schema's fields, where another field is an error that names it: for callers without types. */

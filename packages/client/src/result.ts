@@ -1,5 +1,6 @@
 /** Reads answers of a search as typed hits. */
-import type { Coverage, Hit as WireHit, SearchResult as WireResult } from "@brooklet/wire";
+import type { SearchNote } from "@brooklet/answers";
+import type { Coverage, ResultRoot, Hit as WireHit, SearchResult as WireResult } from "@brooklet/wire";
 import { decodeMembers } from "./codec.ts";
 import { shownId } from "./document-id.ts";
 import { BrookletError, invalidArgument, unexpectedAnswer } from "./error.ts";
@@ -10,7 +11,6 @@ import { readGrouping, type WireGroup } from "./grouping.ts";
 import type { Query } from "./query.ts";
 import type { FeatureValue, HitFeatures } from "./ranking.ts";
 import type { AnySchema } from "./schema.ts";
-import type { SearchNote } from "./typed-text.ts";
 
 /** A document that was found, with the features that its profile lists. */
 export type Hit<Fields, Features = HitFeatures> = FoundDocument<Fields> & Features;
@@ -38,17 +38,22 @@ export interface SearchResult<Fields, Features = HitFeatures> {
 
 const MS_PER_SECOND = 1000;
 
+/** The root of an answer that is whole. */
+export function wholeRoot(answer: unknown): ResultRoot {
+  const { root } = answer as WireResult;
+  if (root === undefined) throw unexpectedAnswer("the answer to a search has no root");
+  const problem = root.errors?.[0];
+  if (problem === undefined) return root;
+  throw new BrookletError("ERROR_IN_REPLY", `The result is not complete: ${problem.message}`, { status: 200 });
+}
+
 /** Reads an answer. A part that could not be answered is an error: half a result looks like a whole one. */
 export function readResult<Fields, Features, Grouped>(
   query: Query<AnySchema, Fields, Features, Grouped>,
   answer: unknown,
 ): SearchResult<Fields, Features> & Grouped {
-  const { root, timing } = answer as WireResult;
-  if (root === undefined) throw unexpectedAnswer("the answer to a search has no root");
-  const problem = root.errors?.[0];
-  if (problem !== undefined) {
-    throw new BrookletError("ERROR_IN_REPLY", `The result is not complete: ${problem.message}`, { status: 200 });
-  }
+  const { timing } = answer as WireResult;
+  const root = wholeRoot(answer);
   const hits = (root.children ?? []).filter((child): child is WireHit => !child.id.startsWith("group:"));
   const result: SearchResult<Fields, Features> = {
     hits: hits.map((hit) => readHit<Fields, Features>(query, hit)),

@@ -1,10 +1,10 @@
 /** A schema: fields, how they are ranked, and everything that follows from them. */
 
-import { documentNameProblem } from "@brooklet/wire";
+import { documentNameProblem, suggestion } from "@brooklet/wire";
 import type * as z from "zod/v4";
 import type { AnalysisOptions } from "./analysis.ts";
 import { type Codec, objectCodec } from "./codec.ts";
-import { invalidArgument, refuseUnknown, suggestion } from "./error.ts";
+import { invalidArgument, refuseUnknown } from "./error.ts";
 import type { Field, FieldMap } from "./field.ts";
 import { conditionsOf } from "./field-condition.ts";
 import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./infer.ts";

@@ -49,15 +49,3 @@ export function similarityOf(field: string, { cell, size, metric = "euclidean" }
       return closeness;
   }
 }
-
-/**
- * How far away a vector that is so similar is, in the metric of its field; nothing where that depends on the lengths of
- * vectors, or where there is no angle.
- */
-export function distanceOf(similarity: number, { cell, size, metric }: VectorKind): number | undefined {
-  if (metric === "angular") return Math.acos(similarity);
-  if (metric === "prenormalized-angular") return 1 - similarity;
-  if (metric !== "hamming") return undefined;
-  if (cell !== "int8") return Math.floor((1 - similarity) * size);
-  return Math.floor((Math.acos(similarity) / Math.PI) * BITS_OF_CELL * size);
-}

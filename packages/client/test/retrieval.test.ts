@@ -37,7 +37,7 @@ describe("retrieve", () => {
     await group.retrieve(note, question, asked);
     expect(server.asked.map(({ body }) => body)).toEqual([
       expect.objectContaining({
-        yql: `${shown} (({grammar: "tokenize"}userInput(@text)) or ({targetHits: 100}nearestNeighbor(vec, vec))) and title contains "lease"`,
+        yql: `${shown} (({grammar: "tokenize"}userInput(@text)) or ({targetHits: 100}nearestNeighbor(vec, vec))) and (title contains "lease")`,
         text: question,
         nearText: question,
         "input.query(vec)": "embed(minilm, @nearText)",
@@ -51,12 +51,12 @@ describe("retrieve", () => {
     await group.retrieve(note, question, { ...asked, fusion: "reciprocalRank" });
     expect(server.asked.slice(1).map(({ body }) => body)).toEqual([
       expect.objectContaining({
-        yql: `${shown} ({grammar: "tokenize"}userInput(@text)) and title contains "lease"`,
+        yql: `${shown} ({grammar: "tokenize"}userInput(@text)) and (title contains "lease")`,
         text: question,
         "ranking.profile": "default",
       }),
       expect.objectContaining({
-        yql: `${shown} ({targetHits: 100}nearestNeighbor(vec, vec)) and title contains "lease"`,
+        yql: `${shown} ({targetHits: 100}nearestNeighbor(vec, vec)) and (title contains "lease")`,
         nearText: question,
         "ranking.profile": "near_vec",
       }),

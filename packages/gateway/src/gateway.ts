@@ -28,7 +28,7 @@ import { DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
 import { answerDeploy } from "./routes/deploy.ts";
 import { answerDocument } from "./routes/document.ts";
 import { answerFeed } from "./routes/feed.ts";
-import { answerRetrieval } from "./routes/retrieval.ts";
+import { answerGroupSearch, answerRetrieval } from "./routes/retrieval.ts";
 import { answerSearch } from "./routes/search.ts";
 import { STATUS_ROUTES } from "./routes/status.ts";
 import { splitTarget } from "./target.ts";
@@ -109,6 +109,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   mount("/document/v1/*", "document", (call) => answerDocument(call, context, onDefect));
   mount("/brooklet/v1/feed", "document", (call) => answerFeed(call, context, onDefect));
   mount("/search/*", "search", (call) => answerSearch(call, context, onDefect));
+  mount("/brooklet/v1/search", "search", (call) => answerGroupSearch(call, context, onDefect));
   mount("/brooklet/v1/retrieve", "search", (call) => answerRetrieval(call, context, onDefect));
   mount("/application/v2/*", "deploy", (call) => answerDeploy(call, context, deployment, onDefect));
   for (const [path, answer] of Object.entries(STATUS_ROUTES)) {

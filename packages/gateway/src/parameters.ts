@@ -105,11 +105,7 @@ export class DocumentParameters {
   /** A time span: a number with the unit `ks`, `s`, `ms` or `µs`; without one it means seconds. */
   timeSpanMs(name: string): number | undefined {
     const value = this.text(name);
-    if (value === undefined) return undefined;
-    const match = /^\s*(\+?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(ks|s|ms|µs)?\s*$/.exec(value.replace("μ", "µ"));
-    const unitMs = UNIT_MS[match?.[2] ?? ""];
-    if (match?.[1] === undefined || unitMs === undefined) throw unparsable(value, "Invalid number or unit of time");
-    return Number(match[1]) * unitMs;
+    return value === undefined ? undefined : timeSpanMs(value);
   }
 
   /** Refuses parameters that mean nothing here. */
@@ -129,6 +125,21 @@ export class DocumentParameters {
   #refusal(verb: "May not" | "Must", name: string): ServiceError {
     return new ServiceError("BAD_REQUEST", `${verb} specify '${name}' at '${echo(this.#path)}'`);
   }
+}
+
+const TIME_SPAN = /^\s*(\+?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(ks|s|ms|µs)?\s*$/;
+
+/** Whether a text is a time span. */
+export function isTimeSpan(text: string): boolean {
+  return TIME_SPAN.test(text.replace("μ", "µ"));
+}
+
+/** The milliseconds of a time span. */
+export function timeSpanMs(text: string): number {
+  const [, number, unit = ""] = TIME_SPAN.exec(text.replace("μ", "µ")) ?? [];
+  const unitMs = UNIT_MS[unit];
+  if (number === undefined || unitMs === undefined) throw unparsable(text, "Invalid number or unit of time");
+  return Number(number) * unitMs;
 }
 
 function unparsable(value: string, reason: string): ServiceError {

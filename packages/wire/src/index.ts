@@ -13,3 +13,4 @@ export {
 } from "./error-code.ts";
 export type { Coverage, GroupingResult, Hit, ResultRoot, SearchError, SearchResult } from "./search.ts";
 export { ServiceError, type ServiceErrorOptions } from "./service-error.ts";
+export { suggestion } from "./suggestion.ts";

@@ -213,7 +213,7 @@ function addMcp(program: Command, surroundings: Surroundings): void {
     .requiredOption("--schema <name>", "the schema of the documents")
     .option("--namespace <name>", "namespace of their ids; the name of the schema unless it is said")
     .option("--describe <words>", "what the documents are, for the model", "the user's documents")
-    .option("--near <field>", "a vector field, so that passages are found by meaning too")
+    .option("--near <field>", "a vector field to search near to, where it is not the one that the server makes")
     .option("--near-profile <name>", "the rank profile for it")
     .option("--embedder <id>", "the embedder of questions, where the server has several")
     .option("--url <url>", "the server", URL_DEFAULT)

@@ -11,8 +11,9 @@ import type { Call, Reply } from "../call.ts";
 import { demandApplication, type GatewayContext } from "../context.ts";
 import { echo } from "../echo.ts";
 import { type DefectListener, jsonReply, plainFailure, serviceErrorOf } from "../failure.ts";
-import { DocumentParameters, parseParameters } from "../parameters.ts";
-import { splitTarget } from "../target.ts";
+import { ownParameters } from "../own-request.ts";
+import { timeSpanMs } from "../parameters.ts";
+import { FEED_PARAMETERS } from "../request-shapes.ts";
 
 const JSON_LINES = "application/jsonl; charset=UTF-8";
 /** Failures that an answer in one document tells; those beyond are counted. */
@@ -48,10 +49,9 @@ class Tally {
 /** Answers a request to `/brooklet/v1/feed`. Does not throw. */
 export async function answerFeed(call: Call, context: GatewayContext, onDefect: DefectListener): Promise<Reply> {
   try {
-    const { path, query } = splitTarget(call.target);
     if (call.method !== "POST") return onlyPost(call);
-    const parameters = new DocumentParameters(parseParameters(query, context.limits.parameterCount), path);
-    const timeoutMs = parameters.timeSpanMs("timeout") ?? context.limits.documentTimeoutMs;
+    const { timeout } = ownParameters(call, context, FEED_PARAMETERS);
+    const timeoutMs = timeout === undefined ? context.limits.documentTimeoutMs : timeSpanMs(timeout);
     const isLines = prefersJsonLines(call.header("accept"));
     demandApplication(context.cluster);
     const input = context.bodies.stream(call);

@@ -2,9 +2,7 @@
  * What matches where words and a vector are asked for together (docs/decisions/0038). Hits, counts, facets and pages are all
  * of these documents, so nothing here depends on the page but its size.
  */
-import { invalidArgument } from "./error.ts";
-import type { AnySchema } from "./schema.ts";
-import { distanceOf } from "./similarity.ts";
+import { knownField, type SearchedField, type SearchedSchema } from "./searched-schema.ts";
 
 /**
  * Which documents match where both `text` and `near` are given; both rank, whatever it is.
@@ -28,6 +26,8 @@ const SIMILARITY_MIN = 0.15;
 /** What of a vector to be near to decides what matches. */
 export interface Neighbours {
   readonly field: string;
+  /** The input of the profile that has the vector; the field's name unless it is said. */
+  readonly input?: string;
   readonly targetHits?: number;
   readonly distanceMax?: number;
   readonly similarityMin?: number;
@@ -40,18 +40,21 @@ export interface Matching {
   readonly limit: number;
 }
 
-/** The condition for what is relevant, from that for the text; nothing if nothing is asked for. */
+/**
+ * The condition for what is relevant, from that for the text; nothing if nothing is asked for. Throws a `RangeError` where a
+ * floor or a way to match cannot be.
+ */
 export function relevantText(
-  schema: AnySchema,
+  schema: SearchedSchema,
   words: string | undefined,
   { near, matchBy, limit }: Matching,
 ): string | undefined {
   if (matchBy !== undefined && !WAYS.includes(matchBy)) {
-    throw invalidArgument(`matchBy is '${String(matchBy)}': give ${WAYS.map((way) => `'${way}'`).join(", ")}`);
+    throw new RangeError(`matchBy is '${String(matchBy)}': give ${WAYS.map((way) => `'${way}'`).join(", ")}`);
   }
   if (near === undefined) {
     if (matchBy === undefined) return words;
-    throw invalidArgument("matchBy says which of text and near decides what matches: give near too");
+    throw new RangeError("matchBy says which of text and near decides what matches: give near too");
   }
   const targetHits = near.targetHits ?? Math.max(TARGET_HITS_MIN, limit);
   if (words === undefined) return nearestNeighbor(near, targetHits, thresholdOf(schema, near));
@@ -62,31 +65,47 @@ export function relevantText(
 }
 
 /** How far away neighbours may be. What is usual counts if nothing is said, and where the metric can tell it. */
-function thresholdOf(schema: AnySchema, near: Neighbours, usual?: number): number | undefined {
+function thresholdOf(schema: SearchedSchema, near: Neighbours, usual?: number): number | undefined {
   const { field, distanceMax, similarityMin } = near;
   if (distanceMax !== undefined && similarityMin !== undefined) {
-    throw invalidArgument(`near '${field}' has both distanceMax and similarityMin: give one of them`);
+    throw new RangeError(`near '${field}' has both distanceMax and similarityMin: give one of them`);
   }
   if (distanceMax !== undefined) return distanceMax;
   const wanted = similarityMin ?? usual;
-  if (wanted === undefined) return undefined;
-  if (wanted === -1) return undefined;
+  if (wanted === undefined || wanted === -1) return undefined;
   if (!(wanted > -1 && wanted <= 1)) {
-    throw invalidArgument(`similarityMin is ${wanted}: give a cosine, from -1 (all) to 1 (the same)`);
+    throw new RangeError(`similarityMin is ${wanted}: give a cosine, from -1 (all) to 1 (the same)`);
   }
-  const { type, metric } = schema.fields[field]?.definition ?? {};
-  const sizes = type?.kind === "tensor" ? Object.values(type.dimensions).filter((size) => size !== "mapped") : [];
-  const [size] = sizes;
-  const distance =
-    type?.kind !== "tensor" || size === undefined ? undefined : distanceOf(wanted, { cell: type.cell, size, metric });
+  const known = knownField(schema, field);
+  const distance = distanceOf(wanted, known);
   if (distance !== undefined || similarityMin === undefined) return distance;
-  throw invalidArgument(
-    `similarityMin needs a metric of angles or bits, and '${field}' has ${metric ?? "none"}: give distanceMax`,
+  const metric = known.metric ?? "none";
+  throw new RangeError(
+    `similarityMin needs a metric of angles or bits, and '${field}' has ${metric}: give distanceMax`,
   );
 }
 
-function nearestNeighbor({ field }: Neighbours, targetHits: number, threshold: number | undefined): string {
+const BITS_OF_CELL = 8;
+
+/**
+ * How far away a vector that is so similar is, in the metric of its field; nothing where that depends on the lengths of
+ * vectors, or where there is no angle.
+ */
+function distanceOf(similarity: number, { type, metric }: SearchedField): number | undefined {
+  if (metric === "angular") return Math.acos(similarity);
+  if (metric === "prenormalized-angular") return 1 - similarity;
+  const size = Number(/\[(\d+)\]/.exec(type)?.[1]);
+  if (metric !== "hamming" || Number.isNaN(size)) return undefined;
+  if (!type.startsWith("tensor<int8>")) return Math.floor((1 - similarity) * size);
+  return Math.floor((Math.acos(similarity) / Math.PI) * BITS_OF_CELL * size);
+}
+
+function nearestNeighbor(
+  { field, input = field }: Neighbours,
+  targetHits: number,
+  threshold: number | undefined,
+): string {
   const annotations = [`targetHits: ${targetHits}`];
   if (threshold !== undefined) annotations.push(`distanceThreshold: ${threshold}`);
-  return `({${annotations.join(", ")}}nearestNeighbor(${field}, ${field}))`;
+  return `({${annotations.join(", ")}}nearestNeighbor(${field}, ${input}))`;
 }

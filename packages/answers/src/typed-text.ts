@@ -2,8 +2,6 @@
  * What a user typed, as conditions of a query. Everything in it is words, but for what stands in quotes, which is a phrase;
  * only who asks for the simple query language gets its signs. The text itself is never part of the YQL.
  */
-import { invalidArgument, refuseUnknown } from "./error.ts";
-
 /** What a user typed, with how to take it. */
 export interface TextQuery {
   readonly query: string;
@@ -37,24 +35,14 @@ export interface TypedText {
   readonly note?: SearchNote;
 }
 
-const OPTIONS = Object.keys({
-  query: true,
-  match: true,
-  in: true,
-  language: true,
-  asYouType: true,
-  typos: true,
-} satisfies Readonly<Record<keyof TextQuery, true>>);
-
 /** A phrase: what stands between two quotes, of whatever kind. */
 const PHRASE = /["“”„«»]([^"“”„«»]*)["“”„«»]/g;
 
-/** Writes what a user typed. */
+/** Writes what a user typed. Throws a `RangeError` where it is to be taken in a way that there is not. */
 export function typedText(text: TextQuery): TypedText {
-  refuseUnknown("a text", text, OPTIONS);
   const { query, match, language = "words", asYouType, typos } = text;
   if (language !== "words" && language !== "simple") {
-    throw invalidArgument(`the language of a text is 'words' or 'simple', not ${JSON.stringify(language)}`);
+    throw new RangeError(`the language of a text is 'words' or 'simple', not ${JSON.stringify(language)}`);
   }
   const parameters: Record<string, string> = {};
   if (asYouType === true) parameters["ranking.properties.brooklet.typing"] = "true";
@@ -91,7 +79,7 @@ function hasWord(text: string): boolean {
 }
 
 function input(parameter: string, text: TextQuery, grammar: readonly string[]): string {
-  const annotations = text.in === undefined ? grammar : [...grammar, `defaultIndex: "${text.in}"`];
+  const annotations = text.in === undefined ? grammar : [...grammar, `defaultIndex: ${JSON.stringify(text.in)}`];
   const call = `userInput(@${parameter})`;
   return annotations.length === 0 ? call : `({${annotations.join(", ")}}${call})`;
 }
