@@ -18,7 +18,7 @@ export function textsOfHit(
   { fields, features }: HitTexts,
   names: readonly string[],
   elementScores: Readonly<Record<string, string | undefined>>,
-): StoredText[] {
+): readonly StoredText[] {
   const texts: StoredText[] = [];
   for (const field of names) {
     const value = fields[field];
@@ -60,7 +60,8 @@ function scoresOf(feature: unknown): Map<number, number> {
  * Where a list has the pieces that one of the other texts was cut into, its passages are those of the text: with ranges in
  * what the caller stored, and none of it twice.
  */
-function chunksAsRanges(texts: readonly StoredText[]): StoredText[] {
+function chunksAsRanges(texts: readonly StoredText[]): readonly StoredText[] {
+  if (texts.every(({ element }) => element === undefined)) return texts;
   const lists = new Map<string, StoredText[]>();
   for (const stored of texts) {
     if (stored.element === undefined) continue;

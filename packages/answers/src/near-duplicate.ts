@@ -1,5 +1,5 @@
 /** Tells whether two passages say nearly the same, by the runs of words they share. */
-import { wordsOf } from "./words.ts";
+import { eachAsciiWord, wordsOf } from "./words.ts";
 
 /** Words of one run. */
 const RUN_WORDS = 3;
@@ -13,35 +13,46 @@ const FEW_RUNS = 4;
 /** What is compared of a passage. */
 export interface Fingerprint {
   readonly text: string;
+  /** A number of all words: others have the same only by chance. */
+  readonly whole: number;
   /** Numbers of runs: a run has one, and others have the same only by chance. */
   readonly runs: ReadonlySet<number>;
 }
 
 /** The fingerprint of a text. Case, punctuation, and white space do not count. */
 export function fingerprint(text: string): Fingerprint {
-  const words = wordsOf(text);
-  const numbers = words.map(numberOf);
+  const numbers = numbersOf(text);
   const runs = new Set<number>();
   for (let at = 0; at + RUN_WORDS <= numbers.length; at += 1) {
     let run = 0;
     for (let next = at; next < at + RUN_WORDS; next += 1) run = Math.imul(run, FACTOR) ^ (numbers[next] ?? 0);
     runs.add(run);
   }
-  return { text: words.join(" "), runs };
+  let whole = numbers.length;
+  for (const number of numbers) whole = Math.imul(whole, FACTOR) ^ number;
+  return { text, whole, runs };
 }
 
 /** Prime, of the size that spreads 32 bits (Fowler, Noll and Vo). */
 const FACTOR = 16_777_619;
 
-function numberOf(word: string): number {
+/** A number for each word. */
+function numbersOf(text: string): number[] {
+  const lower = text.toLowerCase();
+  const numbers: number[] = [];
+  const isWhole = eachAsciiWord(lower, (start, end) => numbers.push(numberOf(lower, start, end)));
+  return isWhole ? numbers : wordsOf(text).map((word) => numberOf(word, 0, word.length));
+}
+
+function numberOf(text: string, start: number, end: number): number {
   let number = 0;
-  for (let at = 0; at < word.length; at += 1) number = Math.imul(number, FACTOR) ^ word.charCodeAt(at);
+  for (let at = start; at < end; at += 1) number = Math.imul(number, FACTOR) ^ text.charCodeAt(at);
   return Math.imul(number ^ (number >>> 15), FACTOR);
 }
 
 /** Whether one of two passages can be left out for the other. */
 export function isNearDuplicate(left: Fingerprint, right: Fingerprint): boolean {
-  if (left.text === right.text) return true;
+  if (left.whole === right.whole && isSame(wordsOf(left.text), wordsOf(right.text))) return true;
   const [small, large] = left.runs.size <= right.runs.size ? [left, right] : [right, left];
   if (small.runs.size < FEW_RUNS) return false;
   // Neither share can be reached once so many runs of the shorter one are missing.
@@ -54,4 +65,8 @@ export function isNearDuplicate(left: Fingerprint, right: Fingerprint): boolean 
   }
   const both = small.runs.size - missing;
   return both >= SAME * (large.runs.size + missing) || both >= CONTAINED * small.runs.size;
+}
+
+function isSame(left: readonly string[], right: readonly string[]): boolean {
+  return left.length === right.length && left.every((word, at) => word === right[at]);
 }

@@ -140,7 +140,8 @@ interface Candidate {
   wordScore: number;
   share: number;
   rerank?: number;
-  readonly duplicates: Set<string>;
+  /** Documents with a passage like it, once there is one. */
+  duplicates: Set<string> | undefined;
 }
 
 /** Searches, and gives the passages for a question. */
@@ -155,10 +156,12 @@ export async function retrieve(
   for (;;) {
     await gathering.next();
     options.signal?.throwIfAborted();
-    const candidates = aboveFloor(candidatesOf(question, gathering, settings), searches, settings);
+    const found = candidatesOf(question, gathering, settings);
+    const floor = floorOf(found, searches, settings);
+    const candidates = floor <= 0 ? found : found.filter((candidate) => scoreOf(candidate) >= floor);
     const kept = foldDuplicates(candidates, settings);
     // Copies of one text may fill the first pages: what else there is must still be reached.
-    const isEnough = gathering.isExhausted || kept.length >= Math.min(candidates.length, wanted(settings));
+    const isEnough = gathering.isOver(floor) || kept.length >= Math.min(candidates.length, wanted(settings));
     if (!isEnough) continue;
     const ordered = await reranked(question, kept, settings);
     return withinBudget(ordered, settings);
@@ -208,7 +211,12 @@ class Gathering {
     this.#limit = Math.min(candidates, PAGE_MAX);
   }
 
-  get isExhausted(): boolean {
+  /** Whether there is nothing further, or nothing of which a passage could reach the floor. */
+  isOver(floor: number): boolean {
+    const [first, ...others] = this.#searches;
+    // Hits come in the order of their scores, and no passage has more than its document.
+    const last = others.length === 0 ? first?.hits.at(-1)?.relevance : undefined;
+    if (last !== undefined && last >= 0 && last < floor) return true;
     return this.#searches.every(({ over }) => over);
   }
 
@@ -275,21 +283,21 @@ function alone(name: string, hits: readonly FoundTexts[]): Fused[] {
   return [...found.values()];
 }
 
-/** Those that are worth being read, of candidates in order. */
-function aboveFloor(
-  candidates: readonly Candidate[],
+function scoreOf({ document, share }: Candidate): number {
+  return document.score * share;
+}
+
+/** The score from which on passages are worth being read, of candidates in order. */
+function floorOf(
+  [best]: readonly Candidate[],
   searches: readonly RetrievalSearch[],
   { floor, rerank }: Settings,
-): readonly Candidate[] {
-  const scoreOf = ({ document, share }: Candidate): number => document.score * share;
-  const [best] = candidates;
-  if (best === undefined) return candidates;
+): number {
+  if (best === undefined) return 0;
   const [search, ...others] = searches;
   const usual = others.length === 0 && rerank === undefined ? search?.floor : undefined;
-  const ofBest = (share: number): number => share * scoreOf(best);
   const { share = 0, score = Number.POSITIVE_INFINITY } = usual ?? {};
-  const least = floor === undefined ? Math.min(ofBest(share), score) : ofBest(floor);
-  return least <= 0 ? candidates : candidates.filter((candidate) => scoreOf(candidate) >= least);
+  return floor === undefined ? Math.min(share * scoreOf(best), score) : floor * scoreOf(best);
 }
 
 /** The best passages of every document, the best of all first. */
@@ -304,7 +312,7 @@ function candidatesOf(question: string, gathering: Gathering, settings: Settings
         const text = stored.text.slice(range.start, range.end);
         const rangeScore = stored.rangeScores?.[index];
         if (text === "") return;
-        all.push({ document, stored, range, text, rangeScore, wordScore: 0, share: 1, duplicates: new Set() });
+        all.push({ document, stored, range, text, rangeScore, wordScore: 0, share: 1, duplicates: undefined });
       });
     }
   }
@@ -365,7 +373,7 @@ function shares(scores: readonly (number | undefined)[]): (number | undefined)[]
 
 function better(left: Candidate, right: Candidate): number {
   return (
-    right.document.score * right.share - left.document.score * left.share ||
+    scoreOf(right) - scoreOf(left) ||
     compareText(left.document.documentId, right.document.documentId) ||
     comparePlaces(left, right)
   );
@@ -386,11 +394,12 @@ function foldDuplicates(candidates: readonly Candidate[], settings: Settings): C
   const most = 2 * wanted(settings);
   for (const candidate of candidates) {
     if (kept.length >= most) break;
-    candidate.duplicates.clear();
+    candidate.duplicates = undefined;
     const print = fingerprint(candidate.text);
     const same = kept.find((other) => isNearDuplicate(other.print, print));
     if (same !== undefined) {
       if (same.candidate.document !== candidate.document) {
+        same.candidate.duplicates ??= new Set();
         same.candidate.duplicates.add(candidate.document.documentId);
       }
     } else kept.push({ candidate, print });
@@ -459,8 +468,8 @@ function passageOf(candidate: Candidate, range: Range): Passage {
     start: range.start,
     end: range.end,
     text: stored.text.slice(range.start, range.end),
-    score: rerank ?? document.score * share,
+    score: rerank ?? scoreOf(candidate),
     scores,
-    duplicates: [...duplicates].sort(compareText),
+    duplicates: [...(duplicates ?? [])].sort(compareText),
   };
 }

@@ -145,6 +145,24 @@ describe("passages", () => {
       expect(await scores(ranked([20, 2, 1.9, 0], { share: 0.1 }))).toEqual([20, 2]);
     });
 
+    test("and no further page is fetched where none could reach the floor", async () => {
+      const pages: number[] = [];
+      const copies = (relevances: readonly number[]): RetrievalSearch => ({
+        name: "hybrid",
+        floor: usual,
+        run: async ({ limit, offset }) => {
+          pages.push(offset);
+          const all = relevances.map((relevance, at) => ({ ...document(`id:${at}`, "The same text."), relevance }));
+          return all.slice(offset, offset + limit);
+        },
+      });
+      expect(await scores(copies([0.9, 0.8, 0.3, 0.1]), { candidates: 2 })).toEqual([0.9]);
+      expect(pages).toEqual([0, 2]);
+      pages.length = 0;
+      expect(await scores(copies([0.9, 0.8, 0.1, 0.1]), { candidates: 3 })).toEqual([0.9]);
+      expect(pages).toEqual([0]);
+    });
+
     test("unless the caller has another floor, or none", async () => {
       expect(await scores(ranked([0.8, 0.3, 0.1], usual), { floor: 0 })).toEqual([0.8, 0.3, 0.1]);
       expect(await scores(ranked([0.8, 0.5, 0.3], usual), { floor: 0.5 })).toEqual([0.8, 0.5]);
