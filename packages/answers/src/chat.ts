@@ -3,6 +3,7 @@
  * come, limited in size and time. A request is sent again only as long as nothing of its answer was seen. Keys go into one
  * header and nowhere else: no error and no log has them.
  */
+import { askedWaitMs, pause, waitMs } from "@brooklet/wire";
 import { type ServerEvent, serverEvents } from "./event-stream.ts";
 import type { ChatMessage } from "./prompt.ts";
 
@@ -63,8 +64,7 @@ const IDLE_TIMEOUT_MS = 60_000;
 const TIMEOUT_MS = 300_000;
 const ATTEMPTS = 3;
 const ANSWER_CHARACTERS_MAX = 1 << 18;
-const FIRST_WAIT_MS = 250;
-const LONGEST_WAIT_MS = 10_000;
+const WAITS = { firstWaitMs: 250, longestWaitMs: 10_000 };
 const PLACEHOLDER_KEY = "none";
 /** Refusals that may be over soon. */
 const PASSING: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
@@ -124,18 +124,8 @@ class Watch {
   }
 
   /** Waits; less if it is over before. */
-  async pause(waitMs: number): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      const stop = (): void => {
-        clearTimeout(timer);
-        reject(this.signal.reason as Error);
-      };
-      const timer = setTimeout(() => {
-        this.signal.removeEventListener("abort", stop);
-        resolve();
-      }, waitMs);
-      this.signal.addEventListener("abort", stop, { once: true });
-    });
+  async pause(ms: number): Promise<void> {
+    await pause(ms, this.signal);
     this.progress();
   }
 
@@ -160,7 +150,7 @@ async function opened(endpoint: ChatEndpoint, request: ChatRequest, watch: Watch
     if (answer instanceof Response) return answer;
     const isPassing = answer.failure === "unreachable" || PASSING.has(answer.status);
     if (!isPassing || attempt >= attempts) throw answer;
-    await watch.pause(Math.min(LONGEST_WAIT_MS, answer.retryAfterMs ?? FIRST_WAIT_MS * 2 ** (attempt - 1)));
+    await watch.pause(Math.min(WAITS.longestWaitMs, answer.retryAfterMs ?? waitMs(WAITS, attempt)));
   }
 }
 
@@ -211,12 +201,11 @@ async function attempted(endpoint: ChatEndpoint, request: ChatRequest, watch: Wa
     );
   }
   if (response.ok) return response;
-  const seconds = Number(response.headers.get("retry-after") ?? Number.NaN);
   await response.body?.cancel();
   const { status } = response;
   const failure = status === 429 || status === 503 ? "overloaded" : "refused";
   const message = `The language model at ${placeOf(endpoint)} answered with status ${status}`;
-  return new Refusal(failure, message, status, Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : undefined);
+  return new Refusal(failure, message, status, askedWaitMs(response.headers));
 }
 
 /** The address without user, password and parameters, which may be secrets. */

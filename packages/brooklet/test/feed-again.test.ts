@@ -6,7 +6,7 @@ import type { FedOperation } from "@brooklet/partition";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { feedServer } from "../src/command/feed-server.ts";
 
-const SOON = { firstMs: 1, longestMs: 2 };
+const SOON = { firstWaitMs: 1, longestWaitMs: 2 };
 
 interface Operation {
   readonly put?: string;

@@ -2,9 +2,9 @@
  * Operations of a feed, many in one request (`POST /brooklet/v1/feed`), where the server has that. They gather until
  * there are enough of them, or nothing more comes at the moment; each is told of as its line of the answer arrives.
  */
-import { causeOf, type FailureOutcome } from "@brooklet/wire";
+import { causeOf, type FailureOutcome, pause, waitMs } from "@brooklet/wire";
 import { BrookletError, type BrookletErrorCode, unexpectedAnswer } from "./error.ts";
-import { type ExchangeOptions, isWorthAnother, pause, refusal, unreachable, waitMs } from "./exchange.ts";
+import { type ExchangeOptions, isWorthAnother, refusal, unreachable } from "./exchange.ts";
 
 /** An operation as a line of a feed. */
 export interface BulkOperation {

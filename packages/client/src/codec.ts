@@ -2,6 +2,7 @@
  * Values between TypeScript and the JSON of documents. A codec checks what a caller gives (zod), writes it, and reads
  * what an answer has; what the fields look like to the type checker is in `field.ts`.
  */
+import { decodeBase64, encodeBase64 } from "@brooklet/wire";
 import * as z from "zod/v4";
 import { unexpectedAnswer } from "./error.ts";
 
@@ -95,21 +96,15 @@ export const POSITION: Codec = {
   },
 };
 
-/** How many bytes are turned into characters at a time: arguments of one call have to fit on the stack. */
-const BASE64_STEP_BYTES = 8_192;
-
 /** Bytes, as base64. */
 export const RAW: Codec = {
   zod: z.instanceof(Uint8Array),
-  encode: (value) => {
-    const bytes = value as Uint8Array;
-    let characters = "";
-    for (let at = 0; at < bytes.length; at += BASE64_STEP_BYTES) {
-      characters += String.fromCharCode(...bytes.subarray(at, at + BASE64_STEP_BYTES));
-    }
-    return btoa(characters);
+  encode: (value) => encodeBase64(value as Uint8Array),
+  decode: (json) => {
+    const bytes = decodeBase64(text(json));
+    if (bytes === undefined) throw wrong("base64", json);
+    return bytes;
   },
-  decode: (json) => Uint8Array.from(atob(text(json)), (character) => character.charCodeAt(0)),
 };
 
 /** Lists of what `element` is about. */

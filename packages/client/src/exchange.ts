@@ -1,5 +1,14 @@
 /** One request and its answer over HTTP: addresses, failures as `BrookletError`, and trying again. */
-import { causeOf, ERROR_KINDS, type ErrorCode, failureOutcome, isErrorCode, type SearchError } from "@brooklet/wire";
+import {
+  causeOf,
+  ERROR_KINDS,
+  type ErrorCode,
+  failureOutcome,
+  isErrorCode,
+  pause,
+  type SearchError,
+  waitMs,
+} from "@brooklet/wire";
 import { BrookletError, invalidArgument } from "./error.ts";
 
 /** What is used of `fetch`. The URL is always given as text. */
@@ -64,12 +73,6 @@ export async function exchange(options: ExchangeOptions, request: ExchangeReques
       await pause(waitMs(options.retry, attempt), request.signal);
     }
   }
-}
-
-/** How long to wait before the try after this one. */
-export function waitMs({ firstWaitMs, longestWaitMs }: Required<RetryOptions>, attempt: number): number {
-  // Somewhere in the second half of the wait, so that those who were refused together do not come back together.
-  return Math.min(longestWaitMs, firstWaitMs * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
 }
 
 /** Whether what failed may succeed when it is sent once more. */
@@ -180,21 +183,6 @@ function codeOf(status: number, number: number | undefined): ErrorCode {
   const names = Object.keys(ERROR_KINDS) as ErrorCode[];
   const numbered = names.find((name) => ERROR_KINDS[name].number === number && ERROR_KINDS[name].status === status);
   return numbered ?? CODES[status] ?? (status < 500 ? "BAD_REQUEST" : "INTERNAL");
-}
-
-/** Waits, but no longer than until the signal. */
-export function pause(waitMs: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason as Error);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, waitMs);
-    signal?.addEventListener("abort", stop, { once: true });
-  });
 }
 
 /** A part of a path. Nothing in it means anything to the path; `.` and `..` only travel where they are kept. */

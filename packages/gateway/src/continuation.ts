@@ -4,7 +4,7 @@
  * partitions and documents, not places in files, so folding, compaction and a restart leave it valid.
  */
 import type { VisitPosition } from "@brooklet/partition";
-import { ServiceError } from "@brooklet/wire";
+import { decodeBase64, encodeBase64, ServiceError } from "@brooklet/wire";
 import { echo } from "./echo.ts";
 
 /** A bucket that is being visited. */
@@ -43,18 +43,16 @@ export class Continuations {
     const bytes = new Uint8Array(SEAL_BYTES + payload.length);
     bytes.set(seal);
     bytes.set(payload, SEAL_BYTES);
-    return toBase64Url(bytes);
+    return encodeBase64(bytes, "url");
   }
 
   /** The progress of a text. Throws if it was not made for the visit `scope`. */
   async read(scope: string, text: string): Promise<VisitProgress> {
-    const bytes = fromBase64Url(text);
+    const bytes = decodeBase64(text, "url");
     if (bytes === undefined || bytes.length <= SEAL_BYTES) throw unknown(text);
     const payload = bytes.subarray(SEAL_BYTES);
     const seal = await this.#seal(scope, payload);
-    let difference = 0;
-    for (const [index, byte] of seal.entries()) difference |= byte ^ (bytes[index] ?? 0);
-    if (difference !== 0) throw unknown(text);
+    if (!isSameSeal(seal, bytes.subarray(0, SEAL_BYTES))) throw unknown(text);
     const [nextBucket, ...rest] = JSON.parse(decoder.decode(payload)) as [number, ...(number | string)[]];
     const open: BucketProgress[] = [];
     for (let at = 0; at < rest.length; at += 3) {
@@ -81,18 +79,9 @@ function unknown(text: string): ServiceError {
   return new ServiceError("BAD_REQUEST", `Failed parsing '${echo(text)}': not a continuation of this visit`);
 }
 
-const CHARACTERS_AT_ONCE = 8_192;
-
-function toBase64Url(bytes: Uint8Array): string {
-  let binary = "";
-  for (let at = 0; at < bytes.length; at += CHARACTERS_AT_ONCE) {
-    binary += String.fromCharCode(...bytes.subarray(at, at + CHARACTERS_AT_ONCE));
-  }
-  return btoa(binary).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
-
-function fromBase64Url(text: string): Uint8Array | undefined {
-  if (!/^[A-Za-z0-9_-]+$/.test(text) || text.length % 4 === 1) return undefined;
-  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
-  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+/** Byte by byte to the end, so that the time it takes does not tell how much of a seal was guessed. */
+function isSameSeal(made: Uint8Array, given: Uint8Array): boolean {
+  let difference = made.length ^ given.length;
+  for (const [index, byte] of made.entries()) difference |= byte ^ (given[index] ?? 0);
+  return difference === 0;
 }

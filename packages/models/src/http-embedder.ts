@@ -1,5 +1,5 @@
 /** Embeddings of any endpoint that speaks OpenAI's `/embeddings`. Texts leave the machine; the notice says where to. */
-import { ServiceError } from "@brooklet/wire";
+import { askedWaitMs, pause, ServiceError, waitMs } from "@brooklet/wire";
 import type { Deadline, Embedder, Embedding, EmbedRequest } from "./embedder.ts";
 
 /** Answers are read up to this size. */
@@ -7,7 +7,7 @@ const ANSWER_BYTES_MAX = 64 << 20;
 /** Tries of a request that was refused for now. */
 const TRIES = 4;
 /** The wait before the second try; it doubles. */
-const WAIT_MS = 200;
+const WAITS = { firstWaitMs: 200, longestWaitMs: 10_000 };
 
 /** Where the endpoint is and how it is asked. The operator's words: no document and no query has a say in it. */
 export interface HttpEmbedderOptions {
@@ -68,9 +68,9 @@ export class HttpEmbedder implements Embedder {
       if (response.ok) return vectors(await readAnswer(response), input.length, dimensions);
       const said = (await readAnswer(response)).slice(0, 300);
       const isPassing = response.status === 429 || response.status >= 500;
-      const waitMs = waitBefore(response, attempt);
-      if (!isPassing || attempt === TRIES || waitMs >= deadline.leftMs()) throw refused(response.status, said);
-      await pause(waitMs, deadline);
+      const ms = askedWaitMs(response.headers) ?? waitMs(WAITS, attempt);
+      if (!isPassing || attempt === TRIES || ms >= deadline.leftMs()) throw refused(response.status, said);
+      await pause(ms, deadline.signal);
     }
   }
 
@@ -152,27 +152,6 @@ function join(parts: readonly Uint8Array[], bytes: number): Uint8Array {
     at += part.byteLength;
   }
   return all;
-}
-
-/** What the endpoint asks for, or a wait that doubles. */
-function waitBefore(response: Response, attempt: number): number {
-  const asked = Number(response.headers.get("retry-after") ?? Number.NaN) * 1000;
-  return Number.isFinite(asked) && asked >= 0 ? asked : WAIT_MS * 2 ** (attempt - 1);
-}
-
-function pause(ms: number, deadline: Deadline): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const { signal } = deadline;
-    const onAbort = (): void => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", onAbort);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", onAbort, { once: true });
-  });
 }
 
 function refused(status: number, said: string): ServiceError {

@@ -1,4 +1,9 @@
-/** Vespa's HTTP interfaces as types, the table of error codes, `ServiceError`, and what names may be. No dependency, no behaviour. */
+/**
+ * Vespa's HTTP interfaces as types, the table of error codes, `ServiceError`, and what both ends of a connection have to do
+ * alike: what names may be, base64, waits before another try. No dependency, no state.
+ */
+export { askedWaitMs, pause, type Waits, waitMs } from "./backoff.ts";
+export { type Base64Alphabet, decodeBase64, encodeBase64 } from "./base64.ts";
 export { causeOf, withCause } from "./cause.ts";
 export type { DeployAnswer, DeployFailure, DeployLogEntry, ServiceConvergence } from "./deploy.ts";
 export type { DocumentAnswer, DocumentBody, DocumentFailure, DocumentFound } from "./document.ts";

@@ -4,9 +4,9 @@
  * safe to send again begins the next one, after a while. Operations on one document keep their order.
  */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
-import { setTimeout as pause } from "node:timers/promises";
 import { BrookletError } from "@brooklet/client";
 import type { FedOperation, Outcome } from "@brooklet/partition";
+import { pause, type Waits, waitMs } from "@brooklet/wire";
 import { splitBytes } from "./feed-objects.ts";
 import { isRepeatable, nameOf } from "./feed-source.ts";
 import { UsageError } from "./surroundings.ts";
@@ -20,13 +20,8 @@ const REFUSALS = 10;
 const SILENT_STREAMS = 3;
 const LINE_END: Uint8Array = new TextEncoder().encode("\n");
 
-/** How long to wait before the next stream: doubled each time. */
-export interface Waits {
-  readonly firstMs: number;
-  readonly longestMs: number;
-}
-
-const WAITS: Waits = { firstMs: 100, longestMs: 5_000 };
+/** Before the next stream. */
+const WAITS: Waits = { firstWaitMs: 100, longestWaitMs: 5_000 };
 
 type Told = AsyncGenerator<readonly FedOperation[], void, undefined>;
 
@@ -61,9 +56,7 @@ export async function* feedServer(url: string, input: AsyncIterable<Uint8Array>,
     if (silent === (stream.isRefused ? REFUSALS : SILENT_STREAMS)) throw disconnected(url, stream.fault);
     if (queue.isEmpty) break;
     const failures = resent.reduce((most, { refusals }) => Math.max(most, refusals), silent);
-    // Somewhere in the second half of the wait, so that those who were refused together do not come back together.
-    const waitMs = Math.min(waits.longestMs, waits.firstMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
-    await pause(waitMs);
+    await pause(waitMs(waits, failures));
   }
   if (queue.failure !== undefined) throw queue.failure;
 }

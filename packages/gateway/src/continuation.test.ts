@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { Continuations } from "./continuation.ts";
+
+const PROGRESS = { open: [{ bucket: 1, partition: 2, after: "id:a:b:g=c:é" }], nextBucket: 3 };
+const continuations = new Continuations(new Uint8Array(32).fill(7));
+
+test("a continuation is read as it was written, in the visit it was written for", async () => {
+  const text = await continuations.write("scope", PROGRESS);
+  expect(text).toMatch(/^[\w-]+$/);
+  expect(await continuations.read("scope", text)).toEqual(PROGRESS);
+  await expect(continuations.read("other", text)).rejects.toThrow("not a continuation of this visit");
+  await expect(new Continuations(new Uint8Array(32)).read("scope", text)).rejects.toThrow("not a continuation");
+});
+
+test("no changed bit, no shorter and no longer one passes", async () => {
+  const text = await continuations.write("scope", PROGRESS);
+  const bytes = Buffer.from(text, "base64url");
+  for (let bit = 0; bit < bytes.length * 8; bit += 1) {
+    const changed = Uint8Array.from(bytes, (byte, at) => (at === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte));
+    const wrong = Buffer.from(changed).toString("base64url");
+    await expect(continuations.read("scope", wrong), `bit ${bit}`).rejects.toThrow("not a continuation");
+  }
+  for (const wrong of [text.slice(0, -2), `${text}AA`, text.slice(0, 16), "", "a+b/", `${text}=`]) {
+    await expect(continuations.read("scope", wrong)).rejects.toThrow("not a continuation");
+  }
+});

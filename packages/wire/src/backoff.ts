@@ -1,0 +1,37 @@
+/** Trying again: how long to wait before it, and the waiting. */
+
+/** Bounds of waits, which double from try to try. */
+export interface Waits {
+  readonly firstWaitMs: number;
+  readonly longestWaitMs: number;
+}
+
+/** How long to wait after this many failures in a row. */
+export function waitMs({ firstWaitMs, longestWaitMs }: Waits, failures: number): number {
+  // Somewhere in the second half of the wait, so that those who were refused together do not come back together.
+  return Math.min(longestWaitMs, firstWaitMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2);
+}
+
+const MS_PER_SECOND = 1_000;
+
+/** What an answer asks to wait, in its `Retry-After`; nothing if that is missing, or a date. */
+export function askedWaitMs(headers: { get(name: string): string | null }): number | undefined {
+  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * MS_PER_SECOND : undefined;
+}
+
+/** Waits, but no longer than until the signal. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return reject(signal.reason as Error);
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", stop, { once: true });
+  });
+}
