@@ -9,7 +9,7 @@ const WRITTEN_OTHERWISE = ["rankingExpression"];
 
 test("features of the SDK are those of the core", () => {
   const registry = content("crates/rank/src/features/registry.rs").split("UNSUPPORTED_FEATURES")[0] ?? "";
-  const types = content("packages/client/src/ranking.ts");
+  const types = content("packages/client/src/schema/ranking.ts");
   const computed = [...registry.matchAll(/^ {4}\(?"(\w+)",/gm)].map(([, name]) => name);
   const typed = [...types.matchAll(/^ {2}\| "(\w+)";?$/gm)].map(([, name]) => name);
   const words = ["words", "words_scaled"];

@@ -4,10 +4,11 @@ import { describe, test } from "vitest";
 import layers from "./layers.json" with { type: "json" };
 import { content, expectNone, matching } from "./repository.ts";
 import { blanked, crateDependencies, rustFunctions, unexplainedDependencies, withoutTests } from "./rust-sources.ts";
+import sizes from "./sizes.json" with { type: "json" };
+import { fullFolders, largeRooms, type SizedFile } from "./sizes.ts";
 import { functions, type Room, rooms, type Source, target, undocumented } from "./sources.ts";
 
-const FUNCTION_LINES_MAX = 70;
-const FILE_LINES_MAX = 500;
+const { functionLines: FUNCTION_LINES_MAX, fileLines: FILE_LINES_MAX } = sizes;
 const DRAWERS = /(^|\/)(utils?|helpers?|common|shared|misc)(\.\w+$|\/)|(^|\/)types\.ts$/;
 // In pieces, so that this file does not find itself.
 const LEFTOVERS = new RegExp(
@@ -99,6 +100,13 @@ describe("imports", () => {
 });
 
 describe("sizes", () => {
+  const lengths: readonly SizedFile[] = [
+    ...sources.map(({ path, text }) => ({ path, text })),
+    ...rust
+      .filter((path) => !/tests?\.rs$|\/unicode\//.test(path))
+      .map((path) => ({ path, text: withoutTests(content(path)) })),
+  ].map(({ path, text }) => ({ path, lines: text.split("\n").length - 1 }));
+
   test(`functions have at most ${FUNCTION_LINES_MAX} lines`, () => {
     const typescript = sources.map((source) => ({ path: source.path, found: functions(source) }));
     const inRust = rust.map((path) => ({ path, found: rustFunctions(content(path)) }));
@@ -111,17 +119,21 @@ describe("sizes", () => {
   });
 
   test(`files have at most ${FILE_LINES_MAX} lines without their tests`, () => {
-    const lengths = [
-      ...sources.map(({ path, text }) => ({ path, text })),
-      ...rust
-        .filter((path) => !/tests?\.rs$|\/unicode\//.test(path))
-        .map((path) => ({ path, text: withoutTests(content(path)) })),
-    ].map(({ path, text }) => ({ path, lines: text.split("\n").length - 1 }));
     const long = lengths.filter(({ lines }) => lines > FILE_LINES_MAX);
     expectNone(
       "files",
       long.map(({ path, lines }) => `${path} has ${lines} lines`),
     );
+  });
+
+  test("rooms have at most the lines of tools/sizes.json", () => {
+    const ofRooms = lengths.filter(({ path }) => /^(packages|crates)\//.test(path));
+    expectNone("rooms", largeRooms(ofRooms, sizes));
+  });
+
+  test(`folders of packages have at most ${sizes.folderFiles} files`, () => {
+    const ofPackages = lengths.filter(({ path }) => path.startsWith("packages/"));
+    expectNone("folders", fullFolders(ofPackages, sizes));
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readCsv } from "../src/command/csv.ts";
+import { readCsv } from "../src/command/import/csv.ts";
 
 async function rows(text: string, chunkBytes = 1_000, delimiter = ","): Promise<Record<string, string>[]> {
   const bytes = new TextEncoder().encode(text);

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { documentPath } from "../src/command/feed-source.ts";
+import { documentPath } from "../src/command/feed/feed-source.ts";
 import { connect, type RunningService, schema, serve, text } from "../src/index.ts";
 import { type Asking, applicationFiles, asking, search, writeFiles } from "./served.ts";
 

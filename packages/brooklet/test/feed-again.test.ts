@@ -4,7 +4,7 @@ import { createServer, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
 import type { FedOperation } from "@brooklet/partition";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { feedServer } from "../src/command/feed-server.ts";
+import { feedServer } from "../src/command/feed/feed-server.ts";
 
 const SOON = { firstWaitMs: 1, longestWaitMs: 2 };
 

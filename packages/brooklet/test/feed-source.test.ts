@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { splitObjects } from "../src/command/feed-objects.ts";
-import { feedRequest, memberText } from "../src/command/feed-source.ts";
+import { splitObjects } from "../src/command/feed/feed-objects.ts";
+import { feedRequest, memberText } from "../src/command/feed/feed-source.ts";
 
 async function split(...chunks: readonly (string | Uint8Array)[]): Promise<string[]> {
   async function* input(): AsyncGenerator<Uint8Array> {

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { type RawMail, readMaildir, readMbox } from "../src/command/mail-files.ts";
-import { mailSources } from "../src/command/mail-source.ts";
+import { type RawMail, readMaildir, readMbox } from "../src/command/import/mail-files.ts";
+import { mailSources } from "../src/command/import/mail-source.ts";
 
 const LATIN1 = Buffer.from(
   [

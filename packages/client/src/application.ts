@@ -1,7 +1,8 @@
 /** The application package of some schemas: what a server is deployed with, this one as well as a Vespa. */
-import { componentsXml, type EmbedderComponent } from "./embedder-component.ts";
+
 import { invalidArgument } from "./error.ts";
-import type { AnySchema } from "./schema.ts";
+import { componentsXml, type EmbedderComponent } from "./schema/embedder-component.ts";
+import type { AnySchema } from "./schema/schema.ts";
 
 /** Settings of an application. */
 export interface ApplicationOptions {

@@ -13,7 +13,7 @@ import {
   type RetryOptions,
 } from "./exchange.ts";
 import { Group, type RequestOptions } from "./group.ts";
-import type { AnySchema } from "./schema.ts";
+import type { AnySchema } from "./schema/schema.ts";
 import { zip } from "./zip.ts";
 
 /** Where the server is, and how to reach it. */

@@ -7,18 +7,14 @@ import {
   type Hit as WireHit,
   type SearchResult as WireResult,
 } from "@brooklet/wire";
-import { Answer, type AskOptions, answerParts } from "./answer.ts";
 import { BULK_CONCURRENCY, type BulkOperation, BulkSender, takesFeeds } from "./bulk-feed.ts";
-import { decodeMembers } from "./codec.ts";
 import { type DocumentSet, givenId, nameOf, shownId, wholeId } from "./document-id.ts";
 import { BrookletError, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, type ExchangeRequest, exchange, pathSegment } from "./exchange.ts";
 import type { DocumentExplanation } from "./explanation.ts";
-import type { FacetsOf } from "./facet.ts";
 import { Feed, type FeedOperation, type FeedOptions, type FeedSource, feed, isFeedUpdate } from "./feed.ts";
-import type { FieldMap } from "./field.ts";
-import type { Grouping } from "./grouping.ts";
-import type { DocumentInputOf, DocumentOf } from "./infer.ts";
+import type { FacetsOf } from "./grouping/facet.ts";
+import type { Grouping } from "./grouping/grouping.ts";
 import {
   type GroupedAnswer,
   type Query,
@@ -29,10 +25,14 @@ import {
   type YqlSearchOptions,
   yqlQuery,
 } from "./query.ts";
-import type { HitFeatures, HitFeaturesOf } from "./ranking.ts";
 import { readResult, type SearchResult, wholeRoot } from "./result.ts";
-import { type RetrieveOptions, retrievePassages } from "./retrieval.ts";
-import type { AnySchema } from "./schema.ts";
+import { Answer, type AskOptions, answerParts } from "./retrieval/answer.ts";
+import { type RetrieveOptions, retrievePassages } from "./retrieval/retrieval.ts";
+import { decodeMembers } from "./schema/codec.ts";
+import type { FieldMap } from "./schema/field.ts";
+import type { DocumentInputOf, DocumentOf } from "./schema/infer.ts";
+import type { HitFeatures, HitFeaturesOf } from "./schema/ranking.ts";
+import type { AnySchema } from "./schema/schema.ts";
 import { conditionText, type WriteCondition } from "./selection.ts";
 import { encodeUpdate, type PathChanges, type UpdateOf } from "./update.ts";
 import {

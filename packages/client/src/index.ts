@@ -18,10 +18,7 @@ export {
   type TokenCounter,
   tokensAtMost,
 } from "@brooklet/answers";
-export type { AnalysisOptions } from "./analysis.ts";
-export { Answer, type AskOptions } from "./answer.ts";
 export { type ApplicationOptions, applicationFiles } from "./application.ts";
-export { type Chunking, type ChunksField, chunks } from "./chunk.ts";
 export {
   type Client,
   type ConnectOptions,
@@ -30,29 +27,8 @@ export {
   type WireAnswer,
   type WireRequest,
 } from "./client.ts";
-export type { Codec, Position } from "./codec.ts";
-export {
-  type ArrayField,
-  array,
-  type MapField,
-  map,
-  type StructField,
-  type StructOptions,
-  struct,
-  type WeightedSetField,
-  weightedSet,
-} from "./collection.ts";
 export { allOf, anyOf, Condition, everything, type Literal, not, nothing } from "./condition.ts";
-export type { CellType, DataType, Dimensions, DistanceMetric, PrimitiveName, StructType } from "./data-type.ts";
 export { type DocumentSet, givenId, shownId } from "./document-id.ts";
-export type {
-  EmbedderComponent,
-  HuggingFaceComponent,
-  ModelFile,
-  OpenAiComponent,
-  Prepend,
-  TokenizerComponent,
-} from "./embedder-component.ts";
 export { BrookletError, type BrookletErrorCode, type BrookletErrorOptions, refuseUnknown } from "./error.ts";
 export type { Fetch, RetryOptions } from "./exchange.ts";
 export type {
@@ -63,21 +39,6 @@ export type {
   Explanation,
   Occurrence,
 } from "./explanation.ts";
-export {
-  type DateInterval,
-  dateHistogram,
-  type Facet,
-  type FacetAggregate,
-  type FacetAggregates,
-  type FacetAnswers,
-  type FacetOptions,
-  type FacetsOf,
-  type FacetValue,
-  facet,
-  type GroupableName,
-  type NumericName,
-  ranges,
-} from "./facet.ts";
 export {
   Feed,
   FeedError,
@@ -92,6 +53,108 @@ export {
   type FeedUpdate,
   feed,
 } from "./feed.ts";
+export type { FoundDocument } from "./found-document.ts";
+export { type CreateOptions, Group, type RequestOptions, type UpdateOptions, type WriteOptions } from "./group.ts";
+export {
+  type DateInterval,
+  dateHistogram,
+  type Facet,
+  type FacetAggregate,
+  type FacetAggregates,
+  type FacetAnswers,
+  type FacetOptions,
+  type FacetsOf,
+  type FacetValue,
+  facet,
+  type GroupableName,
+  type NumericName,
+  ranges,
+} from "./grouping/facet.ts";
+export {
+  type Grouping,
+  type GroupingAnswer,
+  type GroupingDefinition,
+  type GroupingFieldsOf,
+  type GroupingLanguage,
+  type GroupList,
+  type GroupListMap,
+  type GroupListOptions,
+  type GroupListsOf,
+  type GroupOf,
+  type GroupValueOf,
+  grouping,
+  type OutputMap,
+  type OutputsOf,
+} from "./grouping/grouping.ts";
+export {
+  Aggregation,
+  type Bucket,
+  type BucketEnd,
+  type CollationStrength,
+  type GroupingArgument,
+  GroupingExpression,
+  GroupingField,
+  GroupingFilter,
+  type GroupingRange,
+  type Quantile,
+} from "./grouping/grouping-expression.ts";
+export {
+  alternatives,
+  equiv,
+  type InputOptions,
+  labeled,
+  nonEmpty,
+  phrase,
+  rank,
+  type Term,
+  type TermOptions,
+  userInput,
+  userQuery,
+  type WordOptions,
+  weakAnd,
+  word,
+} from "./operator.ts";
+export {
+  type CollapseBy,
+  type CommonSearchOptions,
+  type GroupedAnswer,
+  type NearQuery,
+  type Order,
+  type Query,
+  query,
+  type SearchOptions,
+  type SelectedFields,
+  type SomeFields,
+  type SortOrder,
+  type YqlSearchOptions,
+  yqlQuery,
+} from "./query.ts";
+export type { Hit, SearchResult, SearchTiming } from "./result.ts";
+export { Answer, type AskOptions } from "./retrieval/answer.ts";
+export type { NearRetrieval, RetrieveOptions, TextRetrieval } from "./retrieval/retrieval.ts";
+export type { AnalysisOptions } from "./schema/analysis.ts";
+export { type Chunking, type ChunksField, chunks } from "./schema/chunk.ts";
+export type { Codec, Position } from "./schema/codec.ts";
+export {
+  type ArrayField,
+  array,
+  type MapField,
+  map,
+  type StructField,
+  type StructOptions,
+  struct,
+  type WeightedSetField,
+  weightedSet,
+} from "./schema/collection.ts";
+export type { CellType, DataType, Dimensions, DistanceMetric, PrimitiveName, StructType } from "./schema/data-type.ts";
+export type {
+  EmbedderComponent,
+  HuggingFaceComponent,
+  ModelFile,
+  OpenAiComponent,
+  Prepend,
+  TokenizerComponent,
+} from "./schema/embedder-component.ts";
 export {
   bool,
   byte,
@@ -113,7 +176,7 @@ export {
   type TimestampOptions,
   text,
   timestamp,
-} from "./field.ts";
+} from "./schema/field.ts";
 export type {
   BoolConditions,
   Distance,
@@ -133,71 +196,10 @@ export type {
   VectorConditions,
   WandOptions,
   WeightedConditions,
-} from "./field-condition.ts";
-export type { FoundDocument } from "./found-document.ts";
-export { type CreateOptions, Group, type RequestOptions, type UpdateOptions, type WriteOptions } from "./group.ts";
-export {
-  type Grouping,
-  type GroupingAnswer,
-  type GroupingDefinition,
-  type GroupingFieldsOf,
-  type GroupingLanguage,
-  type GroupList,
-  type GroupListMap,
-  type GroupListOptions,
-  type GroupListsOf,
-  type GroupOf,
-  type GroupValueOf,
-  grouping,
-  type OutputMap,
-  type OutputsOf,
-} from "./grouping.ts";
-export {
-  Aggregation,
-  type Bucket,
-  type BucketEnd,
-  type CollationStrength,
-  type GroupingArgument,
-  GroupingExpression,
-  GroupingField,
-  GroupingFilter,
-  type GroupingRange,
-  type Quantile,
-} from "./grouping-expression.ts";
-export type { ConditionsOf, DocumentInputOf, DocumentOf, HitFieldsOf } from "./infer.ts";
-export type { Language, Stemming } from "./language.ts";
-export {
-  alternatives,
-  equiv,
-  type InputOptions,
-  labeled,
-  nonEmpty,
-  phrase,
-  rank,
-  type Term,
-  type TermOptions,
-  userInput,
-  userQuery,
-  type WordOptions,
-  weakAnd,
-  word,
-} from "./operator.ts";
-export type { Expression, OnnxModel, Profile } from "./profile.ts";
-export {
-  type CollapseBy,
-  type CommonSearchOptions,
-  type GroupedAnswer,
-  type NearQuery,
-  type Order,
-  type Query,
-  query,
-  type SearchOptions,
-  type SelectedFields,
-  type SomeFields,
-  type SortOrder,
-  type YqlSearchOptions,
-  yqlQuery,
-} from "./query.ts";
+} from "./schema/field-condition.ts";
+export type { ConditionsOf, DocumentInputOf, DocumentOf, HitFieldsOf } from "./schema/infer.ts";
+export type { Language, Stemming } from "./schema/language.ts";
+export type { Expression, OnnxModel, Profile } from "./schema/profile.ts";
 export type {
   CheckedProfiles,
   FeaturesOf,
@@ -209,9 +211,7 @@ export type {
   InputValue,
   OpenFeatures,
   ProfileMap,
-} from "./ranking.ts";
-export type { Hit, SearchResult, SearchTiming } from "./result.ts";
-export type { NearRetrieval, RetrieveOptions, TextRetrieval } from "./retrieval.ts";
+} from "./schema/ranking.ts";
 export {
   type AnySchema,
   type BuiltInProfile,
@@ -220,19 +220,9 @@ export {
   type Schema,
   type SchemaOptions,
   schema,
-} from "./schema.ts";
-export { madeVector } from "./searched-schema.ts";
-export {
-  type AnySelections,
-  type OrderSelections,
-  Selection,
-  type SelectionsOf,
-  type TextSelections,
-  type ValueSelections,
-  type WriteCondition,
-} from "./selection.ts";
-export type { Numbers, TensorBlock, TensorCell, TensorValue } from "./tensor.ts";
-export type { Assign, Calculate, ChangeOf, PathChanges, UpdateOf } from "./update.ts";
+} from "./schema/schema.ts";
+export { madeVector } from "./schema/searched-schema.ts";
+export type { Numbers, TensorBlock, TensorCell, TensorValue } from "./schema/tensor.ts";
 export {
   type ChunkEmbeddingField,
   type ChunkEmbeddingOptions,
@@ -243,5 +233,15 @@ export {
   type VectorField,
   type VectorOptions,
   vector,
-} from "./vector.ts";
+} from "./schema/vector.ts";
+export {
+  type AnySelections,
+  type OrderSelections,
+  Selection,
+  type SelectionsOf,
+  type TextSelections,
+  type ValueSelections,
+  type WriteCondition,
+} from "./selection.ts";
+export type { Assign, Calculate, ChangeOf, PathChanges, UpdateOf } from "./update.ts";
 export type { SelectedOptions, SelectedSummary, VisitedDocument, VisitOptions } from "./visit.ts";

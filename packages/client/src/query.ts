@@ -13,17 +13,17 @@ import {
 } from "@brooklet/answers";
 import { suggestion } from "@brooklet/wire";
 import { clauseText, textOfClause } from "./clause.ts";
-import type { Codec } from "./codec.ts";
 import { type Condition, everything, literal } from "./condition.ts";
 import { checked, invalidArgument, refuseUnknown } from "./error.ts";
-import { type Facet, type FacetAnswers, type FacetsOf, facetText } from "./facet.ts";
-import type { Grouping, GroupingAnswer } from "./grouping.ts";
-import type { ConditionsOf, DocumentOf, HitFieldsOf, NameWith } from "./infer.ts";
-import type { HitFeatures, HitFeaturesOf, InputsOf } from "./ranking.ts";
-import type { AnySchema } from "./schema.ts";
-import { searchedSchema } from "./searched-schema.ts";
-import { type Numbers, rowJson, tensorCodec } from "./tensor.ts";
-import { fixedZone, minutesAhead } from "./time-zone.ts";
+import { type Facet, type FacetAnswers, type FacetsOf, facetText } from "./grouping/facet.ts";
+import type { Grouping, GroupingAnswer } from "./grouping/grouping.ts";
+import { fixedZone, minutesAhead } from "./grouping/time-zone.ts";
+import type { Codec } from "./schema/codec.ts";
+import type { ConditionsOf, DocumentOf, HitFieldsOf, NameWith } from "./schema/infer.ts";
+import type { HitFeatures, HitFeaturesOf, InputsOf } from "./schema/ranking.ts";
+import type { AnySchema } from "./schema/schema.ts";
+import { searchedSchema } from "./schema/searched-schema.ts";
+import { type Numbers, rowJson, tensorCodec } from "./schema/tensor.ts";
 
 /** The nearest of a vector. */
 export interface NearQuery<VectorName extends string = string> {

@@ -1,16 +1,16 @@
 /** Reads answers of a search as typed hits. */
 import type { SearchNote } from "@brooklet/answers";
 import type { Coverage, ResultRoot, Hit as WireHit, SearchResult as WireResult } from "@brooklet/wire";
-import { decodeMembers } from "./codec.ts";
 import { shownId } from "./document-id.ts";
 import { BrookletError, invalidArgument, unexpectedAnswer } from "./error.ts";
 import type { Explanation } from "./explanation.ts";
-import { readFacet } from "./facet.ts";
 import type { FoundDocument } from "./found-document.ts";
-import { readGrouping, type WireGroup } from "./grouping.ts";
+import { readFacet } from "./grouping/facet.ts";
+import { readGrouping, type WireGroup } from "./grouping/grouping.ts";
 import type { Query } from "./query.ts";
-import type { FeatureValue, HitFeatures } from "./ranking.ts";
-import type { AnySchema } from "./schema.ts";
+import { decodeMembers } from "./schema/codec.ts";
+import type { FeatureValue, HitFeatures } from "./schema/ranking.ts";
+import type { AnySchema } from "./schema/schema.ts";
 
 /** A document that was found, with the features that its profile lists. */
 export type Hit<Fields, Features = HitFeatures> = FoundDocument<Fields> & Features;

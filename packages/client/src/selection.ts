@@ -3,11 +3,11 @@
  * written field by field, so that the type checker knows the fields, and nothing in a value can be taken for language.
  */
 import { Clause, clauseText, textOfClause } from "./clause.ts";
-import type { DataType } from "./data-type.ts";
 import { invalidArgument } from "./error.ts";
-import type { Field, FieldMap, ShapeOf } from "./field.ts";
-import { type Comparison, hasWholeSeconds, secondsOf, wholeBound } from "./point-in-time.ts";
-import type { AnySchema } from "./schema.ts";
+import type { DataType } from "./schema/data-type.ts";
+import type { Field, FieldMap, ShapeOf } from "./schema/field.ts";
+import { type Comparison, hasWholeSeconds, secondsOf, wholeBound } from "./schema/point-in-time.ts";
+import type { AnySchema } from "./schema/schema.ts";
 
 /** Something a document fulfils or not. `String(…)` gives its text. Selections are joined by their methods, not by `&&`. */
 export class Selection extends Clause<"selection"> {

@@ -1,8 +1,9 @@
 /** Changes of a stored document, typed by the field they change, and the JSON they travel as. */
-import type { Codec } from "./codec.ts";
+
 import { invalidArgument } from "./error.ts";
-import type { Field, FieldMap, FieldShape, ShapeOf } from "./field.ts";
-import type { AnySchema } from "./schema.ts";
+import type { Codec } from "./schema/codec.ts";
+import type { Field, FieldMap, FieldShape, ShapeOf } from "./schema/field.ts";
+import type { AnySchema } from "./schema/schema.ts";
 
 /** Sets the field; `null` clears one that documents may lack. */
 export interface Assign<Shape extends FieldShape> {

@@ -2,13 +2,14 @@
  * Visiting: every document of a group that a selection selects, page by page as they are asked for; and removing or
  * changing all of them. Selections are in the document selection language (`mail.year < 2020 and mail.unread == true`).
  */
-import { decodeMembers } from "./codec.ts";
+
 import { shownId } from "./document-id.ts";
 import { BrookletError, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
-import type { FieldMap } from "./field.ts";
-import type { DocumentInputOf, DocumentOf } from "./infer.ts";
-import type { AnySchema } from "./schema.ts";
+import { decodeMembers } from "./schema/codec.ts";
+import type { FieldMap } from "./schema/field.ts";
+import type { DocumentInputOf, DocumentOf } from "./schema/infer.ts";
+import type { AnySchema } from "./schema/schema.ts";
 import { conditionText, type WriteCondition } from "./selection.ts";
 
 /** What to visit, and how. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { CellType } from "../src/data-type.ts";
-import { tensorCodec } from "../src/tensor.ts";
+import type { CellType } from "../src/schema/data-type.ts";
+import { tensorCodec } from "../src/schema/tensor.ts";
 
 const typed: readonly (readonly [CellType, ArrayLike<number>, unknown])[] = [
   ["float", Float32Array.of(1, -2), "3f800000c0000000"],

@@ -1,6 +1,6 @@
 /** `brooklet update`: changes fields of one document, as `brooklet update id:mail:mail:g=alice:1 unread=false year+=1`. */
 import { connect } from "../node/connect.ts";
-import { documentPath } from "./feed-source.ts";
+import { documentPath } from "./feed/feed-source.ts";
 import { type Surroundings, UsageError } from "./surroundings.ts";
 
 /** Options of the command. */

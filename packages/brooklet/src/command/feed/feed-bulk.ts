@@ -1,0 +1,52 @@
+/** Feeds in bulk: which servers take them, and a data directory that is opened here and given the bytes as they are. */
+import { BrookletError } from "@brooklet/client";
+import type { FedOperation } from "@brooklet/partition";
+import { ServiceError } from "@brooklet/wire";
+import { openCluster } from "../../node/threads.ts";
+import { deployDirectory } from "../../serve.ts";
+import { type Surroundings, UsageError } from "../surroundings.ts";
+import { FEED_PATH } from "./feed-server.ts";
+
+type Told = AsyncGenerator<readonly FedOperation[], void, undefined>;
+
+const TIMEOUT_MS = 180_000;
+/** Much is held at a time, so that segments become large: nobody else is served meanwhile. */
+const HELD_BYTES = 96 << 20;
+
+/** Feeds a data directory, which nobody else may have open. */
+export async function* feedDirectory(
+  command: { readonly data: string; readonly app?: string; readonly threads?: number },
+  input: AsyncIterable<Uint8Array>,
+  surroundings: Surroundings,
+): Told {
+  const onProblem = (problem: unknown): void =>
+    surroundings.warn(problem instanceof Error ? (problem.stack ?? problem.message) : String(problem));
+  const { data, threads } = command;
+  const cluster = openCluster({ path: data, onProblem, ...(threads === undefined ? {} : { threads }) });
+  try {
+    if (command.app !== undefined) await deployDirectory(cluster, command.app);
+    if (cluster.application() === undefined) {
+      throw new UsageError(`nothing is deployed in ${command.data}: give the application package with --app`);
+    }
+    yield* cluster.feed(input, { timeoutMs: TIMEOUT_MS, heldBytes: HELD_BYTES });
+  } catch (error) {
+    if (ServiceError.is(error) && error.status === 400) throw new UsageError(error.message, { cause: error });
+    throw error;
+  } finally {
+    await cluster.close();
+  }
+}
+
+/** Whether the server takes feeds in bulk. Throws where there is none: a whole feed would fail operation by operation. */
+export async function takesFeeds(url: string): Promise<boolean> {
+  try {
+    const { status, headers, body } = await fetch(url + FEED_PATH);
+    await body?.cancel();
+    return status === 405 && headers.get("allow") === "POST";
+  } catch (cause) {
+    const inner = (cause as { readonly cause?: { readonly code?: string; readonly message?: string } }).cause;
+    const reason = inner?.code ?? inner?.message ?? (cause as Error).message;
+    const message = `${url} cannot be reached (${reason}): is the server running? Nothing was sent`;
+    throw new BrookletError("UNREACHABLE", message, { cause });
+  }
+}

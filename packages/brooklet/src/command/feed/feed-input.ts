@@ -1,0 +1,63 @@
+/** The bytes of a feed: of a file or the standard input, inflated if they are gzip, whatever the file is called. */
+import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { UsageError } from "../surroundings.ts";
+
+const GZIP_MAGIC = [0x1f, 0x8b];
+
+/** Refuses a file that is not there or cannot be read, before anyone is asked to take it. */
+export async function checkReadable(file: string): Promise<void> {
+  if (file === "-") return;
+  try {
+    const handle = await open(file);
+    try {
+      if ((await handle.stat()).isDirectory()) throw Object.assign(new Error("a directory"), { code: "EISDIR" });
+    } finally {
+      await handle.close();
+    }
+  } catch (cause) {
+    throw unreadable(file, cause);
+  }
+}
+
+/** Reads `file`, or `input` if it is `-`. */
+export async function* openFeed(file: string, input: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const source = file === "-" ? input : createReadStream(file);
+  const chunks = source[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+  // A pipe may bring its first bytes one by one.
+  let first: Uint8Array = new Uint8Array(0);
+  for (let ended = false; !ended && first.length < GZIP_MAGIC.length; ) {
+    const { done, value } = await chunks.next().catch((cause: unknown) => {
+      throw unreadable(file, cause);
+    });
+    ended = done === true;
+    if (!ended) first = Buffer.concat([first, value]);
+  }
+  const all = startingWith(first, chunks);
+  const isGzip = GZIP_MAGIC.every((byte, at) => first[at] === byte);
+  yield* isGzip ? inflated(all) : all;
+}
+
+function unreadable(file: string, cause: unknown): Error {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  const reasons: Readonly<Record<string, string>> = { ENOENT: "there is no such file", EISDIR: "it is a directory" };
+  return new UsageError(`${file} cannot be read: ${reasons[code ?? ""] ?? message}`, { cause });
+}
+
+async function* startingWith(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield first;
+    for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+async function* inflated(compressed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const gunzip = createGunzip();
+  const source = Readable.from(compressed);
+  source.once("error", (error) => gunzip.destroy(error));
+  yield* source.pipe(gunzip) as AsyncIterable<Uint8Array>;
+}

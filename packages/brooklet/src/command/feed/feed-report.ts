@@ -1,0 +1,114 @@
+/** What a feed tells while it runs and when it is over: results, failures, progress, rate. */
+import type { BrookletError, FeedOutcome } from "@brooklet/client";
+import { CommandFailed, type Surroundings } from "../surroundings.ts";
+
+/** What of it is wanted. */
+export interface FeedReportOptions {
+  readonly json?: boolean;
+  /** Print what came of every operation, as a line of JSON each. */
+  readonly results?: boolean;
+}
+
+const PROGRESS_MS = 500;
+const FAILURES_SHOWN = 10;
+const MS_PER_SECOND = 1000;
+
+/** Failures after which an operation may succeed when it is sent again: a checkpoint does not pass over them. */
+const NOT_FINAL: ReadonlySet<string> = new Set([
+  "UNREACHABLE",
+  "UNAVAILABLE",
+  "OVERLOADED",
+  "TIMED_OUT",
+  "INTERNAL",
+  "STORE_BUSY",
+  "STORE_FAILED",
+  "TAIL_FULL",
+  "INSUFFICIENT_STORAGE",
+  "UNEXPECTED_ANSWER",
+]);
+
+/** Whether an operation that failed so would fail so again. */
+export function isFinal(code: string): boolean {
+  return !NOT_FINAL.has(code);
+}
+
+/** The report of one feed. */
+export class FeedReport {
+  readonly #options: FeedReportOptions;
+  readonly #surroundings: Surroundings;
+  readonly #tally = new Tally();
+
+  constructor(options: FeedReportOptions, surroundings: Surroundings) {
+    this.#options = options;
+    this.#surroundings = surroundings;
+  }
+
+  /** Takes note of what came of an operation. */
+  take(outcome: FeedOutcome): void {
+    const { print, warn, progress } = this.#surroundings;
+    this.#tally.count(outcome);
+    if (this.#options.results === true) print(JSON.stringify(resultOf(outcome)));
+    if (!outcome.ok && this.#tally.failed <= FAILURES_SHOWN) warn(`${outcome.id}: ${told(outcome.error)}`);
+    if (this.#tally.isProgressDue()) progress(this.#tally.line());
+  }
+
+  /** Tells how it went. Throws `CommandFailed` if anything failed. */
+  end(): void {
+    const { failed } = this.#tally;
+    const { print, warn } = this.#surroundings;
+    if (failed > FAILURES_SHOWN) warn(`… and ${failed - FAILURES_SHOWN} more failures`);
+    if (failed > 0) warn(`failures by kind: ${this.#tally.kinds()}`);
+    print(this.#options.json === true ? JSON.stringify(this.#tally.toJSON()) : this.#tally.line());
+    if (failed > 0) throw new CommandFailed();
+  }
+}
+
+function resultOf(outcome: FeedOutcome): Readonly<Record<string, unknown>> {
+  if (outcome.ok) return { id: outcome.id, ok: true };
+  const { code, message, outcome: applied } = outcome.error;
+  return { id: outcome.id, ok: false, code, message, outcome: applied };
+}
+
+function told(error: BrookletError): string {
+  return `${error.message} (${error.code})`;
+}
+
+/** What came of the operations so far. */
+class Tally {
+  readonly #startedAt: number = performance.now();
+  readonly #failures = new Map<string, number>();
+  #applied = 0;
+  #toldAt: number = performance.now();
+
+  get failed(): number {
+    let failed = 0;
+    for (const count of this.#failures.values()) failed += count;
+    return failed;
+  }
+
+  count(outcome: FeedOutcome): void {
+    if (outcome.ok) this.#applied += 1;
+    else this.#failures.set(outcome.error.code, (this.#failures.get(outcome.error.code) ?? 0) + 1);
+  }
+
+  isProgressDue(): boolean {
+    const now = performance.now();
+    if (now - this.#toldAt < PROGRESS_MS) return false;
+    this.#toldAt = now;
+    return true;
+  }
+
+  line(): string {
+    const { applied, failed, seconds } = this.toJSON();
+    return `${applied} applied, ${failed} failed, ${Math.round((applied + failed) / seconds)}/s`;
+  }
+
+  kinds(): string {
+    return [...this.#failures].map(([code, count]) => `${code} ${count}`).join(", ");
+  }
+
+  toJSON(): { readonly applied: number; readonly failed: number; readonly failures: object; readonly seconds: number } {
+    const seconds = (performance.now() - this.#startedAt) / MS_PER_SECOND;
+    return { applied: this.#applied, failed: this.failed, failures: Object.fromEntries(this.#failures), seconds };
+  }
+}

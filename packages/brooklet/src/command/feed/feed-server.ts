@@ -1,0 +1,372 @@
+/**
+ * A feed to a server that has `/brooklet/v1/feed`: its operations go on one stream of HTTP/2, and what comes of them comes
+ * back meanwhile. What the server refuses for the moment ends the stream, as does a connection that breaks: then what is
+ * safe to send again begins the next one, after a while. Operations on one document keep their order.
+ */
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
+import { BrookletError } from "@brooklet/client";
+import type { FedOperation, Outcome } from "@brooklet/partition";
+import { pause, type Waits, waitMs } from "@brooklet/wire";
+import { UsageError } from "../surroundings.ts";
+import { splitBytes } from "./feed-objects.ts";
+import { isRepeatable, nameOf } from "./feed-source.ts";
+
+/** Where feeds in bulk go. */
+export const FEED_PATH = "/brooklet/v1/feed";
+const WINDOW_BYTES = 1 << 20;
+/** Times that an operation is refused for the moment before it has failed. */
+const REFUSALS = 10;
+/** Streams in a row on which nothing is told before the server is given up. */
+const SILENT_STREAMS = 3;
+const LINE_END: Uint8Array = new TextEncoder().encode("\n");
+
+/** Before the next stream. */
+const WAITS: Waits = { firstWaitMs: 100, longestWaitMs: 5_000 };
+
+type Told = AsyncGenerator<readonly FedOperation[], void, undefined>;
+
+/** An operation that is to be sent. */
+interface Pending {
+  /** Its place in the feed, from 0. */
+  readonly number: number;
+  readonly bytes: Uint8Array;
+  /** Times that it was refused for the moment. */
+  refusals: number;
+}
+
+/** One that was sent on the current stream. */
+interface Sent {
+  readonly pending: Pending;
+  /** Its document, once it is known what came of it for good. */
+  settled?: string;
+  /** Why it was refused for the moment, by the server that did nothing of it. */
+  refusal?: Outcome;
+}
+
+/** Feeds a server; what comes of each operation, in no order. */
+export async function* feedServer(url: string, input: AsyncIterable<Uint8Array>, waits: Waits = WAITS): Told {
+  const queue = new Queue(input);
+  for (let silent = 0; ; ) {
+    const stream = new FeedStream(url, queue);
+    yield* stream.told();
+    const { resent, failed } = stream.left();
+    if (failed.length > 0) yield failed;
+    queue.putBack(resent);
+    silent = stream.fault === undefined || stream.hasTold ? 0 : silent + 1;
+    if (silent === (stream.isRefused ? REFUSALS : SILENT_STREAMS)) throw disconnected(url, stream.fault);
+    if (queue.isEmpty) break;
+    const failures = resent.reduce((most, { refusals }) => Math.max(most, refusals), silent);
+    await pause(waitMs(waits, failures));
+  }
+  if (queue.failure !== undefined) throw queue.failure;
+}
+
+/** What is to be sent: first what was sent before, then the operations of the feed. */
+class Queue {
+  /** Why the feed ended before its end. */
+  failure: unknown;
+  readonly #source: AsyncGenerator<Uint8Array[], void, undefined>;
+  #before: readonly Pending[] = [];
+  /** Read, and not taken yet. */
+  #arrived: readonly Pending[] | undefined;
+  #isReading = false;
+  #isOver = false;
+  #count = 0;
+  #wake: (() => void) | undefined;
+
+  constructor(input: AsyncIterable<Uint8Array>) {
+    this.#source = splitBytes(input);
+  }
+
+  /** Nothing is left. */
+  get isEmpty(): boolean {
+    return this.#isOver && this.#before.length === 0 && this.#arrived === undefined;
+  }
+
+  /** The next operations, as soon as there are some; nothing at the end, or if it is interrupted. */
+  async next(): Promise<readonly Pending[] | undefined> {
+    if (this.#before.length > 0) {
+      const before = this.#before;
+      this.#before = [];
+      return before;
+    }
+    if (this.#arrived === undefined && !this.#isOver) {
+      if (!this.#isReading) void this.#read();
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    const arrived = this.#arrived;
+    this.#arrived = undefined;
+    return arrived;
+  }
+
+  /** Whoever waits for operations waits no more. */
+  interrupt(): void {
+    this.#wake?.();
+  }
+
+  /** Puts operations before all others. */
+  putBack(operations: readonly Pending[]): void {
+    this.#before = [...operations, ...this.#before];
+  }
+
+  async #read(): Promise<void> {
+    this.#isReading = true;
+    try {
+      const { done, value = [] } = await this.#source.next();
+      this.#isOver = done === true;
+      if (done !== true) this.#arrived = value.map((bytes) => this.#numbered(bytes));
+    } catch (error) {
+      this.failure = error;
+      this.#isOver = true;
+    }
+    this.#isReading = false;
+    this.#wake?.();
+  }
+
+  #numbered(bytes: Uint8Array): Pending {
+    this.#count += 1;
+    return { number: this.#count - 1, bytes, refusals: 0 };
+  }
+}
+
+/** One stream: what was sent on it, and what the server told of that. */
+class FeedStream {
+  /** Something was told for good. */
+  hasTold = false;
+  /** Why the stream ended before its end. */
+  fault: unknown;
+  readonly #url: string;
+  readonly #queue: Queue;
+  /** From the first of which it is not known what came of it. */
+  readonly #sent = new Map<number, Sent>();
+  #first = 0;
+  #count = 0;
+  /** The server takes no requests at the moment. */
+  #refusal: Outcome | undefined;
+  #isWhole = false;
+  #isStopped = false;
+  #wake: (() => void) | undefined;
+
+  constructor(url: string, queue: Queue) {
+    this.#url = url;
+    this.#queue = queue;
+  }
+
+  /** The server did nothing of it, and may do it later. */
+  get isRefused(): boolean {
+    return this.#refusal !== undefined;
+  }
+
+  /** Sends what is queued; what comes of it for good. Throws what sending again does not mend. */
+  async *told(): Told {
+    const session = connect(this.#url, { settings: { initialWindowSize: WINDOW_BYTES } });
+    const stream = this.#open(session);
+    const sending = this.#send(stream).catch((error: unknown) => this.#fail(error));
+    try {
+      for await (const lines of linesOf(stream)) {
+        const told = lines.flatMap((line) => this.#take(line));
+        if (told.length > 0) yield told;
+      }
+      if (!this.#isWhole) this.#fail(new Error("the answer broke off"));
+    } catch (error) {
+      if (error instanceof UsageError) throw error;
+      this.#refuse(error);
+    } finally {
+      this.#stop();
+      stream.close(constants.NGHTTP2_CANCEL);
+      session.close();
+      await sending;
+    }
+  }
+
+  /** What was sent and is not settled: what is sent again, and what fails as that would not be safe. */
+  left(): { readonly resent: readonly Pending[]; readonly failed: readonly FedOperation[] } {
+    const settledLast = new Map<string, number>();
+    for (const [at, { settled }] of this.#sent) if (settled !== undefined) settledLast.set(settled, at);
+    const resent: Pending[] = [];
+    const failed: FedOperation[] = [];
+    for (const [at, { pending, settled, refusal = this.#refusal }] of this.#sent) {
+      if (settled !== undefined) continue;
+      const id = nameOf(pending.bytes);
+      // What came after it on its document is done: it cannot come after that.
+      const isLate = (settledLast.get(id) ?? -1) > at;
+      const isSafe = !isLate && (refusal !== undefined || isRepeatable(pending.bytes));
+      if (isSafe) resent.push(pending);
+      else failed.push({ number: pending.number, id, outcome: refusal ?? unknownOutcome(this.#url, this.fault) });
+    }
+    return { resent, failed };
+  }
+
+  #open(session: ClientHttp2Session): ClientHttp2Stream {
+    session.once("error", (error) => this.#fail(error));
+    const stream = session.request({
+      ":method": "POST",
+      ":path": new URL(this.#url).pathname.replace(/\/$/, "") + FEED_PATH,
+      accept: "application/jsonl",
+      "content-type": "application/jsonl",
+    });
+    stream.once("error", (error) => this.#fail(error));
+    stream.on("drain", () => this.#wake?.());
+    stream.once("close", () => this.#stop());
+    return stream;
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#isWhole) this.fault ??= error;
+  }
+
+  /** The answer is no list of outcomes. */
+  #refuse(error: unknown): void {
+    this.#fail(error);
+    if (!BrookletError.is(error)) return;
+    const { status = 500, code, message } = error;
+    if (status !== 429 && status !== 503) throw error;
+    this.#refusal = { status, code, message, outcome: "not_applied" };
+  }
+
+  /** Nothing more is sent. */
+  #stop(): void {
+    this.#isStopped = true;
+    this.#queue.interrupt();
+    this.#wake?.();
+  }
+
+  async #send(stream: ClientHttp2Stream): Promise<void> {
+    while (!this.#isStopped) {
+      const operations = await this.#queue.next();
+      if (operations === undefined) break;
+      if (this.#isStopped) this.#queue.putBack(operations);
+      else {
+        this.#note(operations);
+        if (!writeAll(stream, operations)) await this.#drained();
+      }
+    }
+    if (!stream.destroyed) stream.end();
+  }
+
+  async #drained(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      if (this.#isStopped) resolve();
+    });
+  }
+
+  /** Notes that operations are sent: the server counts them from 0. */
+  #note(operations: readonly Pending[]): void {
+    for (const pending of operations) {
+      this.#sent.set(this.#count, { pending });
+      this.#count += 1;
+    }
+  }
+
+  /** Takes a line of the answer: what it tells for good. */
+  #take(line: Line): readonly FedOperation[] {
+    if (line.operations !== undefined) {
+      this.#isWhole = line.message === undefined;
+      if (line.message !== undefined) throw brokenOff(line);
+      return [];
+    }
+    const sent = this.#sent.get(line.operation ?? -1);
+    if (sent === undefined || sent.settled !== undefined) return [];
+    const { pending } = sent;
+    const told = fedOperation(pending.number, line);
+    const { status, outcome } = told.outcome;
+    const isForNow = (status === 429 || status === 503) && outcome === "not_applied";
+    if (isForNow) pending.refusals += 1;
+    if (isForNow && pending.refusals < REFUSALS) {
+      sent.refusal = told.outcome;
+      // Nothing more is sent before it: what comes after it on its document must not overtake it.
+      this.#stop();
+      return [];
+    }
+    sent.settled = told.id;
+    this.hasTold = true;
+    while (this.#sent.get(this.#first)?.settled !== undefined) {
+      this.#sent.delete(this.#first);
+      this.#first += 1;
+    }
+    return [told];
+  }
+}
+
+/** Writes operations, each on a line. Those that stand so in the feed already are written without a copy. */
+function writeAll(stream: ClientHttp2Stream, operations: readonly Pending[]): boolean {
+  let hasRoom = true;
+  stream.cork();
+  for (let first = 0, next = 1; first < operations.length; first = next, next += 1) {
+    while (next < operations.length && isNextLine(operations[next - 1]?.bytes, operations[next]?.bytes)) next += 1;
+    const [from, to] = [operations[first]?.bytes ?? LINE_END, operations[next - 1]?.bytes ?? LINE_END];
+    const lines = new Uint8Array(from.buffer, from.byteOffset, to.byteOffset + to.length - from.byteOffset);
+    stream.write(lines);
+    hasRoom = stream.write(LINE_END);
+  }
+  stream.uncork();
+  return hasRoom;
+}
+
+/** Whether an object stands on the line after another, in the same part of the input. */
+function isNextLine(one: Uint8Array | undefined, other: Uint8Array | undefined): boolean {
+  if (one === undefined || other === undefined || one.buffer !== other.buffer) return false;
+  const end = one.byteOffset + one.length;
+  return other.byteOffset === end + 1 && new Uint8Array(one.buffer, end, 1)[0] === LINE_END[0];
+}
+
+/** A line of the answer: what came of an operation, or of all of them. */
+interface Line {
+  readonly operation?: number;
+  readonly id?: string;
+  readonly status?: number;
+  readonly code?: string;
+  readonly message?: string;
+  readonly outcome?: NonNullable<Outcome["outcome"]>;
+  readonly operations?: number;
+}
+
+function fedOperation(number: number, { id = "", status = 500, code, message, outcome }: Line): FedOperation {
+  const failure = { ...(code && { code }), ...(message && { message }), ...(outcome && { outcome }) };
+  return { number, id, outcome: { status, ...failure } };
+}
+
+async function* linesOf(stream: ClientHttp2Stream): AsyncGenerator<Line[]> {
+  let status = 200;
+  stream.once("response", (headers) => {
+    status = Number(headers[":status"]);
+  });
+  let rest = "";
+  for await (const part of stream.setEncoding("utf8") as AsyncIterable<string>) {
+    const texts = (rest + part).split("\n");
+    rest = texts.pop() ?? "";
+    if (status === 200) yield texts.map((text) => JSON.parse(text) as Line);
+    else rest = [...texts, rest].join("\n");
+  }
+  if (status === 200) return;
+  const { code = "UNEXPECTED_ANSWER", message = rest.slice(0, 200) } = readFailure(rest);
+  throw new BrookletError(code as BrookletError["code"], message, { status });
+}
+
+function readFailure(text: string): Line {
+  try {
+    return JSON.parse(text) as Line;
+  } catch {
+    return {};
+  }
+}
+
+/** A feed that is no list of operations, or was given up by the server. */
+function brokenOff({ status = 500, code = "INTERNAL", message = "" }: Line): Error {
+  return status === 400 ? new UsageError(message) : new Error(`${message} (${code})`);
+}
+
+function unknownOutcome(url: string, cause: unknown): Outcome {
+  const { code, message } = disconnected(url, cause);
+  return { status: 500, code, message, outcome: "unknown" };
+}
+
+function disconnected(url: string, cause: unknown): BrookletError {
+  if (BrookletError.is(cause)) return cause;
+  const reason = cause instanceof Error ? ` (${cause.message})` : "";
+  const message = `${url} did not answer to the end${reason}: what was not told may be done; feed it again`;
+  return new BrookletError("UNREACHABLE", message, { outcome: "unknown", cause });
+}

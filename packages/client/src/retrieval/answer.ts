@@ -1,0 +1,93 @@
+/** Answers to questions about a group: parts as they come, or the whole to wait for. */
+import {
+  type AnswerPart,
+  type AnswerSummary,
+  answer,
+  type ChatEndpoint,
+  ChatError,
+  type ChatMessage,
+  type Passage,
+  rewrittenQuestion,
+  summarize,
+} from "@brooklet/answers";
+import { invalidArgument } from "../error.ts";
+import type { AnySchema } from "../schema/schema.ts";
+import { failureOfModel } from "./model-failure.ts";
+import type { RetrieveOptions } from "./retrieval.ts";
+
+/** How to answer a question. */
+export interface AskOptions<S extends AnySchema = AnySchema> extends RetrieveOptions<S> {
+  /** The language model; the one that the client was made with unless it is said. */
+  readonly model?: ChatEndpoint;
+  /** What was said before, oldest first. The caller keeps it. */
+  readonly history?: readonly ChatMessage[];
+  /** Whether a question that follows others is first rewritten to stand for itself, which asks the model once more. */
+  readonly rewrite?: boolean;
+  /** Said to the model after the rules: tone, language, length. */
+  readonly instructions?: string;
+}
+
+/** The parts of an ask that are not about retrieval. */
+export interface Asking {
+  readonly question: string;
+  readonly model: ChatEndpoint | undefined;
+  readonly history?: readonly ChatMessage[];
+  readonly rewrite?: boolean;
+  readonly instructions?: string;
+  readonly signal?: AbortSignal;
+  retrieve(question: string): Promise<readonly Passage[]>;
+  isStored(passage: Passage): Promise<boolean>;
+}
+
+/**
+ * An answer. Iterate it for its parts, `for await (const part of answer) show(part.text)`, or await it for the whole. The
+ * model is asked when either begins.
+ */
+export class Answer implements AsyncIterable<AnswerPart>, PromiseLike<AnswerSummary> {
+  readonly #begin: () => AsyncGenerator<AnswerPart>;
+  #whole: Promise<AnswerSummary> | undefined;
+  #isTaken = false;
+
+  /** @internal Answers are made by `group.ask`. */
+  constructor(begin: () => AsyncGenerator<AnswerPart>) {
+    this.#begin = begin;
+  }
+
+  [Symbol.asyncIterator](): AsyncGenerator<AnswerPart> {
+    if (this.#isTaken) throw invalidArgument("an answer can be taken once: iterate it, or await it");
+    this.#isTaken = true;
+    return this.#begin();
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: it is awaited like a promise, and asks nobody until it is.
+  then<Fulfilled = AnswerSummary, Rejected = never>(
+    onFulfilled?: ((summary: AnswerSummary) => Fulfilled | PromiseLike<Fulfilled>) | null,
+    onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
+  ): Promise<Fulfilled | Rejected> {
+    this.#whole ??= (async () => await summarize(this))();
+    return this.#whole.then(onFulfilled, onRejected);
+  }
+}
+
+/** The parts of an answer. */
+export async function* answerParts(asking: Asking): AsyncGenerator<AnswerPart> {
+  const { question, model, history = [], rewrite = false, instructions, signal } = asking;
+  if (model === undefined) {
+    throw invalidArgument(
+      "there is no language model to ask: give `model` here, or `languageModel` where the client is made",
+    );
+  }
+  try {
+    const searched = rewrite ? await rewrittenQuestion(question, history, model, signal) : question;
+    const passages = await asking.retrieve(searched);
+    yield* answer(searched, passages, {
+      model,
+      history,
+      isStored: (passage) => asking.isStored(passage),
+      ...(instructions === undefined ? {} : { instructions }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  } catch (error) {
+    throw error instanceof ChatError ? failureOfModel(error) : error;
+  }
+}

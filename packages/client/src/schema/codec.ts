@@ -1,0 +1,203 @@
+/**
+ * Values between TypeScript and the JSON of documents. A codec checks what a caller gives (zod), writes it, and reads
+ * what an answer has; what the fields look like to the type checker is in `field.ts`.
+ */
+import { decodeBase64, encodeBase64 } from "@brooklet/wire";
+import * as z from "zod/v4";
+import { unexpectedAnswer } from "../error.ts";
+
+/** How values of one type are checked, written and read. */
+export interface Codec {
+  /** Checks a value as callers give it. */
+  readonly zod: z.ZodType;
+  /** A checked value as JSON. */
+  encode(value: unknown): unknown;
+  /** JSON as the value callers see. Throws if it is not of this type. */
+  decode(json: unknown): unknown;
+  /** The value that answers leave out although it was stored (an empty text or list). */
+  readonly empty?: () => unknown;
+}
+
+const same = (value: unknown): unknown => value;
+
+function wrong(expected: string, json: unknown): Error {
+  return unexpectedAnswer(`expected ${expected}, got ${JSON.stringify(json)?.slice(0, 80)}`);
+}
+
+function text(json: unknown): string {
+  if (typeof json !== "string") throw wrong("a text", json);
+  return json;
+}
+
+/** Numbers that are not finite are texts in JSON. */
+function number(json: unknown): number {
+  if (typeof json === "number") return json;
+  if (json === "NaN" || json === "Infinity" || json === "-Infinity") return Number(json);
+  throw wrong("a number", json);
+}
+
+function integer(json: unknown): number {
+  const value = number(json);
+  if (!Number.isSafeInteger(value)) throw wrong("an integer that a number can hold exactly (at most 2^53 - 1)", json);
+  return value;
+}
+
+/** Texts. */
+export const TEXT: Codec = { zod: z.string(), encode: same, decode: text, empty: () => "" };
+
+const BYTE_MAX = 127;
+
+/** Integers of 8 bits. */
+export const BYTE: Codec = {
+  zod: z
+    .int()
+    .min(-BYTE_MAX - 1)
+    .max(BYTE_MAX),
+  encode: same,
+  decode: integer,
+};
+/** Integers of 32 bits. */
+export const INT: Codec = { zod: z.int32(), encode: same, decode: integer };
+/** Integers of 64 bits, as far as a number is exact. */
+export const LONG: Codec = { zod: z.int(), encode: same, decode: integer };
+
+/** Floating-point numbers. */
+export const NUMBER: Codec = { zod: z.number(), encode: same, decode: number };
+
+/** Truth values. */
+export const BOOL: Codec = {
+  zod: z.boolean(),
+  encode: same,
+  decode: (json) => {
+    if (typeof json !== "boolean") throw wrong("true or false", json);
+    return json;
+  },
+};
+
+/** A place on earth, in degrees. */
+export interface Position {
+  readonly lat: number;
+  readonly lng: number;
+}
+
+const LATITUDE_MAX = 90;
+const LONGITUDE_MAX = 180;
+
+/** Places on earth. */
+export const POSITION: Codec = {
+  zod: z.strictObject({
+    lat: z.number().min(-LATITUDE_MAX).max(LATITUDE_MAX),
+    lng: z.number().min(-LONGITUDE_MAX).max(LONGITUDE_MAX),
+  }),
+  encode: same,
+  decode: (json) => {
+    const { lat, lng } = record(json, "a position");
+    return { lat: number(lat), lng: number(lng) };
+  },
+};
+
+/** Bytes, as base64. */
+export const RAW: Codec = {
+  zod: z.instanceof(Uint8Array),
+  encode: (value) => encodeBase64(value as Uint8Array),
+  decode: (json) => {
+    const bytes = decodeBase64(text(json));
+    if (bytes === undefined) throw wrong("base64", json);
+    return bytes;
+  },
+};
+
+/** Lists of what `element` is about. */
+export function arrayCodec(element: Codec): Codec {
+  return {
+    zod: z.array(element.zod),
+    encode: (value) => (value as readonly unknown[]).map((item) => element.encode(item)),
+    decode: (json) => {
+      if (!Array.isArray(json)) throw wrong("a list", json);
+      return json.map((item) => element.decode(item));
+    },
+    empty: () => [],
+  };
+}
+
+/** Objects with any keys. Keys are texts in JSON whatever their type is. */
+export function recordCodec(key: Codec, value: Codec): Codec {
+  const keys =
+    key === TEXT
+      ? z.string()
+      : z.string().refine((it) => key.zod.safeParse(Number(it)).success, "not a key of this type");
+  return {
+    zod: z.record(keys, value.zod),
+    encode: (given) => mapValues(given as Record<string, unknown>, (item) => value.encode(item)),
+    decode: (json) => mapValues(record(json, "an object"), (item) => value.decode(item)),
+    empty: () => ({}),
+  };
+}
+
+/** Objects with known members. */
+export function objectCodec(
+  members: Readonly<Record<string, { readonly codec: Codec; readonly isOptional: boolean }>>,
+): Codec {
+  const shape = mapValues(members, ({ codec, isOptional }) => (isOptional ? codec.zod.optional() : codec.zod));
+  return {
+    zod: z.strictObject(shape),
+    encode: (value) => encodeMembers(members, value as Record<string, unknown>),
+    decode: (json) => decodeMembers(members, record(json, "an object"), Object.keys(members)),
+  };
+}
+
+/** The members of a checked object that are set, as JSON. */
+function encodeMembers(
+  members: Readonly<Record<string, { readonly codec: Codec }>>,
+  value: Record<string, unknown>,
+): unknown {
+  const encoded: Record<string, unknown> = {};
+  for (const [name, { codec }] of Object.entries(members)) {
+    if (value[name] !== undefined) encoded[name] = codec.encode(value[name]);
+  }
+  return encoded;
+}
+
+/**
+ * The members `wanted` of an answer. One that is left out is empty if its type has an empty value and it is required;
+ * a required one without an empty value is a fault: the type that was promised would be a lie.
+ */
+export function decodeMembers(
+  members: Readonly<Record<string, { readonly codec: Codec; readonly isOptional: boolean }>>,
+  json: Readonly<Record<string, unknown>>,
+  wanted: readonly string[],
+  missing: "refused" | "left out" = "refused",
+): Record<string, unknown> {
+  const decoded: Record<string, unknown> = {};
+  for (const name of wanted) {
+    const member = members[name];
+    if (member === undefined) continue;
+    if (json[name] !== undefined) decoded[name] = inMember(name, () => member.codec.decode(json[name]));
+    else if (member.isOptional || missing === "left out") continue;
+    else if (member.codec.empty !== undefined) decoded[name] = member.codec.empty();
+    else throw unexpectedAnswer(`'${name}' is not set: declare it .optional() if documents may lack it`);
+  }
+  return decoded;
+}
+
+function inMember<Result>(name: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw unexpectedAnswer(`'${name}': ${(error as Error).message}`);
+  }
+}
+
+/** JSON that has to be an object. */
+export function record(json: unknown, what: string): Readonly<Record<string, unknown>> {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) throw wrong(what, json);
+  return json as Readonly<Record<string, unknown>>;
+}
+
+/** An object with the same keys and other values. */
+export function mapValues<Value, Result>(
+  object: Readonly<Record<string, Value>>,
+  change: (value: Value, key: string) => Result,
+): Record<string, Result> {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]));
+}

@@ -1,0 +1,401 @@
+/** The conditions each type of field offers. A list, set or map fulfils a condition when one of its elements does. */
+
+import { clauseText } from "../clause.ts";
+import { anyOf, Condition, type Literal, literal } from "../condition.ts";
+import { invalidArgument } from "../error.ts";
+import {
+  alternatives,
+  annotated,
+  type InputOptions,
+  phrase,
+  type Term,
+  type TermOptions,
+  terms,
+  word,
+} from "../operator.ts";
+import type { Position } from "./codec.ts";
+import type { DataType } from "./data-type.ts";
+import { type Comparison, hasWholeSeconds, secondsOf, wholeBound } from "./point-in-time.ts";
+
+/** How far apart words may be. */
+export interface NearOptions {
+  /** Largest difference between the positions of the first and the last word; 2 by default. */
+  readonly distance?: number;
+  /** Words that may not be between or around the others. */
+  readonly not?: readonly (string | Term)[];
+  /** How far around the words those are looked for; half the distance by default. */
+  readonly exclusionDistance?: number;
+}
+
+/** How much a value may differ. */
+export interface FuzzyOptions {
+  /** Insertions, deletions and replacements of characters; 2 by default. */
+  readonly maxEditDistance?: number;
+  /** How many characters at the beginning must be equal. */
+  readonly prefixLength?: number;
+  /** Whether the beginning of the value is compared instead of all of it. */
+  readonly prefix?: boolean;
+}
+
+/** Conditions on texts as a whole. */
+export interface ValueConditions {
+  /** Is few edits away from this text, as a whole. */
+  fuzzy(text: string, options?: FuzzyOptions): Condition;
+  /** Has a place that this regular expression matches. */
+  matches(expression: string): Condition;
+}
+
+/** Conditions on a searched text: on its words. */
+export interface TextConditions extends ValueConditions {
+  /** Has this word; of several words, has them side by side. */
+  contains(words: string | Term, options?: TermOptions): Condition;
+  /** Has these words side by side, in this order. */
+  phrase(...words: readonly (string | Term)[]): Condition;
+  /** Has these words close to each other. */
+  near(words: readonly (string | Term)[], options?: NearOptions): Condition;
+  /** Has these words close to each other, in this order. */
+  onear(words: readonly (string | Term)[], options?: NearOptions): Condition;
+  /** Has one of these words or phrases, which mean the same. */
+  equiv(...words: readonly (string | Term)[]): Condition;
+  /** Has one of these forms of a word, each with how good it is, 0 to 1. */
+  alternatives(words: Readonly<Record<string, number>>): Condition;
+  /** Has what someone typed. */
+  text(typed: string, options?: Omit<InputOptions, "defaultIndex">): Condition;
+  /** Has one of these words. */
+  in(words: readonly string[]): Condition;
+  /** Has a word that begins so. */
+  prefix(start: string, options?: TermOptions): Condition;
+  /** Has a word that ends so. */
+  suffix(end: string, options?: TermOptions): Condition;
+  /** Has a word with this in it. */
+  substring(part: string, options?: TermOptions): Condition;
+}
+
+/** What is found has how many hits at least, and which score. */
+export interface WandOptions {
+  readonly targetHits?: number;
+  readonly totalTargetHits?: number;
+  /** What the sum of products must exceed; 0 by default. */
+  readonly scoreThreshold?: number;
+  readonly label?: string;
+}
+
+/** Conditions with a weight for each value. */
+export interface WeightedConditions<Key extends string | number> {
+  /** Is one of these values; ranking sees the weight. */
+  weightedSet(weights: Readonly<Record<Key, number>>, options?: { readonly label?: string }): Condition;
+  /** Is one of these values; the raw score is the sum of products of weights. */
+  dotProduct(weights: Readonly<Record<Key, number>>, options?: { readonly label?: string }): Condition;
+  /** As `dotProduct`, if the raw score is large enough. */
+  wand(weights: Readonly<Record<Key, number>>, options?: WandOptions): Condition;
+}
+
+/** Conditions on a whole value. */
+export interface StringConditions extends ValueConditions, WeightedConditions<string> {
+  /** Is this value; upper and lower case are the same. */
+  is(value: string, options?: TermOptions): Condition;
+  /** Is one of these values. */
+  in(values: readonly string[]): Condition;
+  /** Begins so. */
+  prefix(start: string, options?: TermOptions): Condition;
+}
+
+/** Ends of a range. */
+export interface RangeOptions {
+  /** Which ends do not count: none by default. */
+  readonly bounds?: "open" | "leftOpen" | "rightOpen";
+  readonly label?: string;
+}
+
+/** Conditions on values that have an order. */
+export interface OrderConditions<Value> {
+  /** Is this value. */
+  is(value: Value): Condition;
+  /** Is less. */
+  lt(bound: Value): Condition;
+  /** Is less, or this value. */
+  le(bound: Value): Condition;
+  /** Is greater. */
+  gt(bound: Value): Condition;
+  /** Is greater, or this value. */
+  ge(bound: Value): Condition;
+  /** Lies between the two; both count. */
+  between(low: Value, high: Value, options?: RangeOptions): Condition;
+}
+
+/** Conditions on integers. */
+export interface IntegerConditions extends OrderConditions<number>, WeightedConditions<number> {
+  /** Is one of these values. */
+  in(values: readonly number[]): Condition;
+}
+
+/** Conditions on truth values. */
+export interface BoolConditions {
+  /** Is this value. A document without the field is neither true nor false. */
+  is(value: boolean): Condition;
+}
+
+/** A distance with its unit; `"-1 m"` has no limit. */
+export type Distance = `${number} ${"km" | "m" | "miles" | "deg"}`;
+
+/** Conditions on places. */
+export interface PositionConditions {
+  /** Lies so far from a place at most. */
+  geoLocation(center: Position, radius: Distance, options?: { readonly label?: string }): Condition;
+  /** Lies in a rectangle. */
+  geoBoundingBox(box: {
+    readonly south: number;
+    readonly west: number;
+    readonly north: number;
+    readonly east: number;
+  }): Condition;
+}
+
+/** What may be said of a search near a vector. */
+export interface NearestOptions {
+  /** How many of the nearest to find at least. */
+  readonly targetHits?: number;
+  readonly totalTargetHits?: number;
+  readonly minTargetHits?: number;
+  /** The input of the profile that has the vector; named as the field by default. */
+  readonly input?: string;
+  /** How far away they may be, in the field's metric. */
+  readonly distanceThreshold?: number;
+  /** Of no effect: every search here is exact. */
+  readonly approximate?: boolean;
+  readonly label?: string;
+}
+
+/** Conditions on vectors. */
+export interface VectorConditions {
+  /** Is one of the nearest of the vector that the search's `inputs` have. */
+  nearestNeighbor(options?: NearestOptions): Condition;
+}
+
+/** Conditions on one element of a list, set or map. */
+export interface ElementConditions<Element> {
+  /** Has one element that fulfils all of it. */
+  sameElement(
+    condition: (element: Element) => Condition,
+    options?: { readonly elementFilter?: readonly number[] },
+  ): Condition;
+}
+
+/** Conditions on the elements of a list by their numbers. */
+export interface IndexConditions {
+  /** The element of this number, from 0, is this value. */
+  at(index: number, value: string | number | boolean): Condition;
+}
+
+/** Conditions on maps. */
+export interface MapConditions<Key, Value> extends ElementConditions<{ readonly key: Key; readonly value: Value }> {
+  readonly key: Key;
+  readonly value: Value;
+}
+
+/** All that fields offer; which of it makes sense for a field is for the type checker. */
+class FieldCondition {
+  /** Empty for the element itself in `sameElement`. */
+  readonly #path: string;
+  readonly #type: DataType;
+
+  constructor(path: string, type: DataType) {
+    this.#path = path;
+    this.#type = type;
+  }
+
+  contains(words: string | Term, options: TermOptions = {}): Condition {
+    return typeof words === "string" ? this.#word(words, options) : this.#leaf(words);
+  }
+
+  phrase(...words: readonly (string | Term)[]): Condition {
+    if (words.length === 0) throw invalidArgument(`a phrase on '${this.#path}' needs words`);
+    return this.#leaf(phrase(...words));
+  }
+
+  near(words: readonly (string | Term)[], options: NearOptions = {}): Condition {
+    return this.#near("near", words, options);
+  }
+
+  onear(words: readonly (string | Term)[], options: NearOptions = {}): Condition {
+    return this.#near("onear", words, options);
+  }
+
+  equiv(...words: readonly (string | Term)[]): Condition {
+    return this.#leaf(`equiv(${terms("equiv", words, 2)})`);
+  }
+
+  alternatives(words: Readonly<Record<string, number>>): Condition {
+    return this.#leaf(alternatives(words));
+  }
+
+  text(typed: string, options: InputOptions = {}): Condition {
+    return this.#leaf(annotated(`text(${literal(typed)})`, options));
+  }
+
+  fuzzy(text: string, options: FuzzyOptions = {}): Condition {
+    return this.#leaf(annotated(`fuzzy(${literal(text)})`, options));
+  }
+
+  matches(expression: string): Condition {
+    return new Condition(`${this.#path} matches ${literal(expression)}`);
+  }
+
+  prefix(start: string, options: TermOptions = {}): Condition {
+    return this.#word(start, { part: "prefix", ...options });
+  }
+
+  suffix(end: string, options: TermOptions = {}): Condition {
+    return this.#word(end, { part: "suffix", ...options });
+  }
+
+  substring(part: string, options: TermOptions = {}): Condition {
+    return this.#word(part, { part: "substring", ...options });
+  }
+
+  is(value: Literal | Date, options: TermOptions = {}): Condition {
+    return typeof value === "string" ? this.#word(value, options) : this.#compared("=", value);
+  }
+
+  in(values: readonly Literal[]): Condition {
+    return values.length === 0 ? anyOf() : new Condition(`${this.#path} in (${values.map(literal).join(", ")})`);
+  }
+
+  lt(bound: number | Date): Condition {
+    return this.#compared("<", bound);
+  }
+
+  le(bound: number | Date): Condition {
+    return this.#compared("<=", bound);
+  }
+
+  gt(bound: number | Date): Condition {
+    return this.#compared(">", bound);
+  }
+
+  ge(bound: number | Date): Condition {
+    return this.#compared(">=", bound);
+  }
+
+  between(low: number | Date, high: number | Date, options: RangeOptions = {}): Condition {
+    const { bounds } = options;
+    const [above, below] = [bounds === "open" || bounds === "leftOpen", bounds === "open" || bounds === "rightOpen"];
+    const ends = [this.#bound(above ? ">" : ">=", low), this.#bound(below ? "<" : "<=", high)];
+    const range = `range(${this.#path}, ${ends.map((end) => literal(end as number)).join(", ")})`;
+    return new Condition(annotated(range, options));
+  }
+
+  weightedSet(weights: Readonly<Record<string, number>>, options: object = {}): Condition {
+    return this.#weighted("weightedSet", weights, options);
+  }
+
+  dotProduct(weights: Readonly<Record<string, number>>, options: object = {}): Condition {
+    return this.#weighted("dotProduct", weights, options);
+  }
+
+  wand(weights: Readonly<Record<string, number>>, options: WandOptions = {}): Condition {
+    return this.#weighted("wand", weights, options);
+  }
+
+  geoLocation({ lat, lng }: Position, radius: Distance, options: object = {}): Condition {
+    const place = `${literal(lat)}, ${literal(lng)}`;
+    return new Condition(annotated(`geoLocation(${this.#path}, ${place}, ${literal(radius)})`, options));
+  }
+
+  geoBoundingBox(box: { south: number; west: number; north: number; east: number }): Condition {
+    const edges = [box.south, box.west, box.north, box.east].map(literal).join(", ");
+    return new Condition(`geoBoundingBox(${this.#path}, ${edges})`);
+  }
+
+  nearestNeighbor({ input = this.#path, ...options }: NearestOptions = {}): Condition {
+    const hits = options.targetHits ?? options.totalTargetHits ?? TARGET_HITS_DEFAULT;
+    const said = options.totalTargetHits === undefined ? { targetHits: hits, ...options } : options;
+    return new Condition(annotated(`nearestNeighbor(${this.#path}, ${literal(input)})`, said));
+  }
+
+  #near(name: string, words: readonly (string | Term)[], { not = [], ...options }: NearOptions): Condition {
+    const excluded = not.map((it) => `, !${terms(name, [it], 1)}`).join("");
+    return this.#leaf(annotated(`${name}(${terms(name, words, 1)}${excluded})`, options));
+  }
+
+  #weighted(name: string, weights: Readonly<Record<string, number>>, options: object): Condition {
+    const numbers = isInteger(this.#type);
+    const pairs = Object.entries(weights).map(([key, weight]) => {
+      if (!Number.isInteger(weight)) throw invalidArgument(`the weight ${weight} of '${key}' is not an integer`);
+      return numbers ? `[${literal(Number(key))}, ${weight}]` : `${literal(key)}: ${weight}`;
+    });
+    const list = numbers ? `[${pairs.join(", ")}]` : `{${pairs.join(", ")}}`;
+    return new Condition(annotated(`${name}(${this.#path}, ${list})`, options));
+  }
+
+  #word(text: string, options: object): Condition {
+    if (text === "") throw invalidArgument(`a condition on '${this.#path}' needs a text that is not empty`);
+    return this.#leaf(word(text, options));
+  }
+
+  #leaf(expression: Term | string): Condition {
+    return new Condition(this.#path === "" ? String(expression) : `${this.#path} contains ${expression}`);
+  }
+
+  #compared(comparison: Comparison, value: Literal | Date): Condition {
+    const bound = this.#bound(comparison, value);
+    return bound === undefined ? anyOf() : new Condition(`${this.#path} ${comparison} ${literal(bound)}`);
+  }
+
+  /** What a value is compared with; nothing if none can be equal to it. */
+  #bound(comparison: Comparison, value: Literal | Date): Literal | undefined {
+    if (!(value instanceof Date)) return value;
+    return hasWholeSeconds(this.#type) ? wholeBound(comparison, value) : secondsOf(value);
+  }
+}
+
+const TARGET_HITS_DEFAULT = 100;
+
+function isInteger(type: DataType): boolean {
+  return type.kind === "primitive" && ["byte", "int", "long"].includes(type.name);
+}
+
+/** What lists, sets and maps offer for their elements. */
+function elementConditions(path: string, inside: () => object): ElementConditions<never> & IndexConditions {
+  return {
+    sameElement: (condition, options = {}) => {
+      const write = (): unknown => (condition as (element: object) => Condition)(inside());
+      const element = clauseText("condition", `sameElement of '${path}'`, write);
+      return new Condition(`${path} contains ${annotated(`sameElement(${element})`, options)}`);
+    },
+    at: (index, value) => {
+      if (!Number.isInteger(index) || index < 0) throw invalidArgument(`${index} is not the number of an element`);
+      return new Condition(`${path}[${index}] = ${literal(value)}`);
+    },
+  };
+}
+
+/** The conditions of a field at `path`, with those of its members below it. */
+export function conditionsOf(path: string, type: DataType): object {
+  const below = (name: string) => (path === "" ? name : `${path}.${name}`);
+  switch (type.kind) {
+    case "array":
+    case "weightedset": {
+      const own = conditionsOf(path, type.element);
+      const elements = elementConditions(path, () => conditionsOf("", type.element));
+      // A member of that name is the member.
+      for (const [name, value] of Object.entries(elements)) if (!(name in own)) Object.assign(own, { [name]: value });
+      return own;
+    }
+    case "map": {
+      const inside = () => ({ key: conditionsOf("key", type.key), value: conditionsOf("value", type.value) });
+      const { sameElement } = elementConditions(path, inside);
+      return {
+        key: conditionsOf(below("key"), type.key),
+        value: conditionsOf(below("value"), type.value),
+        sameElement,
+      };
+    }
+    case "struct":
+      return Object.fromEntries(
+        Object.entries(type.struct.members).map(([name, member]) => [name, conditionsOf(below(name), member)]),
+      );
+    default:
+      return new FieldCondition(path, type);
+  }
+}

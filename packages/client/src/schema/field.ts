@@ -1,0 +1,203 @@
+/**
+ * The fields of a schema: what each is in a schema file, how its values travel, and what it is to the type checker.
+ * Lists, sets, maps and structs are in `collection.ts`, vectors in `vector.ts`.
+ */
+
+import { invalidArgument, refuseUnknown } from "../error.ts";
+import { BOOL, BYTE, type Codec, INT, LONG, NUMBER, POSITION, type Position, RAW, TEXT } from "./codec.ts";
+import type { DataType, DistanceMetric, PrimitiveName } from "./data-type.ts";
+import type {
+  BoolConditions,
+  IntegerConditions,
+  OrderConditions,
+  PositionConditions,
+  StringConditions,
+  TextConditions,
+} from "./field-condition.ts";
+import type { Stemming } from "./language.ts";
+import { TIMESTAMP, WHOLE_SECONDS } from "./point-in-time.ts";
+
+/** What a field is to the type checker. */
+export interface FieldShape {
+  /** `sortable` and `vector` fields can be ordered by, and searched near; all but `vector` and `other` be grouped by. */
+  readonly kind: "text" | "sortable" | "vector" | "array" | "weighted" | "other";
+  /** A value as it is read. */
+  readonly output: unknown;
+  /** A value as it is given. */
+  readonly input: unknown;
+  readonly optional: boolean;
+  /** Whether hits have it without being asked for it. */
+  readonly inHits: boolean;
+  /** What `where` offers for it. */
+  readonly conditions: unknown;
+}
+
+/** What a field is in a schema file. */
+export interface FieldDefinition {
+  readonly type: DataType;
+  /** Where the value goes: shown in hits, searched by word, held as a value. */
+  readonly indexing: readonly ("summary" | "index" | "attribute")[];
+  /** Lines in the field's block beside its indexing. */
+  readonly settings: readonly string[];
+  /** Languages in which its words are stemmed. */
+  readonly stemming?: Stemming;
+  /** Whether it is matched by n-grams. */
+  readonly hasGrams?: boolean;
+  /** How far two of its vectors are apart. */
+  readonly metric?: DistanceMetric;
+  /** How the server makes the value of other fields; documents have no such field. */
+  readonly made?: {
+    readonly from: readonly string[];
+    /** The expression that cuts the text. */
+    readonly chunker?: string;
+    readonly embedder?: string;
+  };
+  /** What is said of the members of a struct or map. */
+  readonly members?: Readonly<Record<string, FieldDefinition>>;
+}
+
+declare const SHAPE: unique symbol;
+
+/** The same shape, optional. */
+export type Optional<Shape extends FieldShape> = {
+  readonly [Member in keyof FieldShape]: Member extends "optional" ? true : Shape[Member];
+};
+
+/** A field. */
+export interface Field<out Shape extends FieldShape = FieldShape> {
+  readonly definition: FieldDefinition;
+  readonly codec: Codec;
+  readonly isOptional: boolean;
+  /** The same field in documents that may lack it. */
+  optional(): Field<Optional<Shape>>;
+  /** For the type checker only. */
+  readonly [SHAPE]?: Shape;
+}
+
+/** The shape of a field. */
+export type ShapeOf<F> = F extends Field<infer Shape> ? Shape : never;
+
+/** Fields by name. */
+export type FieldMap = Readonly<Record<string, Field>>;
+
+/** A field whose value is returned, by kind, value, and conditions. */
+export type Plain<Kind extends FieldShape["kind"], Value, Conditions, Input = Value> = Field<{
+  readonly kind: Kind;
+  readonly output: Value;
+  readonly input: Input;
+  readonly optional: false;
+  readonly inHits: true;
+  readonly conditions: Conditions;
+}>;
+
+/** @internal Makes a field; its shape is said by the maker. */
+export function makeField<F extends Field>(definition: FieldDefinition, codec: Codec, isOptional = false): F {
+  const field: Field = {
+    definition,
+    codec,
+    isOptional,
+    optional: () => makeField(definition, codec, true),
+  };
+  return field as F;
+}
+
+/** How a searched text is read. */
+export interface TextOptions {
+  /**
+   * Which part of a word a word of the query has to be; the whole word by default. With `gram` all pieces of a word of
+   * the query (of `gramSize` characters) have to be somewhere in the text.
+   */
+  readonly match?: "word" | "prefix" | "suffix" | "substring" | "gram";
+  /** Characters of a gram; 2 by default. */
+  readonly gramSize?: number;
+  /** Languages in which forms of a word find each other, if they are others than the schema's; `none` turns it off. */
+  readonly stemming?: Stemming;
+  /** What hits show: the whole text, the whole text with the query's words marked, or a teaser around them. */
+  readonly show?: "full" | "bold" | "teaser";
+}
+
+/** A text that is searched by its words, and ranked. */
+export function text(options: TextOptions = {}): Plain<"text", string, TextConditions> {
+  const settings = ["index: enable-bm25"];
+  const { match, gramSize = 2, stemming } = options;
+  if (match === "gram") settings.push("match: gram", `match { gram-size: ${gramSize} }`);
+  else if (match !== undefined && match !== "word") settings.push(`match: ${match}`);
+  if (options.show === "bold") settings.push("bolding: on");
+  if (options.show === "teaser") settings.push("summary: dynamic");
+  const definition = { type: primitive("string"), indexing: ["summary", "index"], settings } as const;
+  const analysis = { ...(stemming === undefined ? {} : { stemming }), ...(match === "gram" ? { hasGrams: true } : {}) };
+  return makeField({ ...definition, ...analysis }, TEXT);
+}
+
+/** A text that is one value: a name, a label, an address. It is compared as a whole, and not ranked. */
+export function string(): Plain<"sortable", string, StringConditions> {
+  const settings = ["match: word", "rank: filter"];
+  return makeField({ type: primitive("string"), indexing: ["summary", "attribute"], settings }, TEXT);
+}
+
+/** An integer of 32 bits. */
+export function int(): Plain<"sortable", number, IntegerConditions> {
+  return attribute("int", INT);
+}
+
+/** An integer of 64 bits, of which a number holds those up to 2^53 - 1; others are refused, never rounded. */
+export function long(): Plain<"sortable", number, IntegerConditions> {
+  return attribute("long", LONG);
+}
+
+/** An integer of 8 bits, -128 to 127. */
+export function byte(): Plain<"sortable", number, IntegerConditions> {
+  return attribute("byte", BYTE);
+}
+
+/** A floating-point number of 32 bits. */
+export function float(): Plain<"sortable", number, OrderConditions<number>> {
+  return attribute("float", NUMBER);
+}
+
+/** A floating-point number of 64 bits. */
+export function double(): Plain<"sortable", number, OrderConditions<number>> {
+  return attribute("double", NUMBER);
+}
+
+/** True or false. */
+export function bool(): Plain<"sortable", boolean, BoolConditions> {
+  return attribute("bool", BOOL);
+}
+
+/** How a point in time is stored. */
+export interface TimestampOptions {
+  /** `seconds`: whole seconds in a `long`, as schemas of a Vespa often have them. Dates with milliseconds are refused. */
+  readonly unit?: "seconds";
+}
+
+/**
+ * A point in time to the millisecond: a `Date` here, a `double` of seconds since the epoch in the schema. Ranking,
+ * `freshness`, `age` and selections count in seconds, whatever the unit.
+ */
+export function timestamp(options: TimestampOptions = {}): Plain<"sortable", Date, OrderConditions<Date>> {
+  refuseUnknown("timestamp", options, ["unit"]);
+  if (options.unit === undefined) return attribute("double", TIMESTAMP);
+  if (options.unit === "seconds") return attribute("long", WHOLE_SECONDS);
+  throw invalidArgument(
+    `${JSON.stringify(options.unit)} is no unit of timestamp(): give 'seconds', or none for milliseconds`,
+  );
+}
+
+/** A place on earth. */
+export function position(): Plain<"other", Position, PositionConditions> {
+  return attribute("position", POSITION);
+}
+
+/** Bytes that are kept and returned, and not searched. */
+export function raw(): Plain<"other", Uint8Array, unknown> {
+  return makeField({ type: primitive("raw"), indexing: ["summary"], settings: [] }, RAW);
+}
+
+function attribute<F extends Field>(name: PrimitiveName, codec: Codec): F {
+  return makeField({ type: primitive(name), indexing: ["summary", "attribute"], settings: [] }, codec);
+}
+
+function primitive(name: PrimitiveName): DataType {
+  return { kind: "primitive", name };
+}

@@ -1,0 +1,176 @@
+/** A schema: fields, how they are ranked, and everything that follows from them. */
+
+import { documentNameProblem, suggestion } from "@brooklet/wire";
+import type * as z from "zod/v4";
+import { invalidArgument, refuseUnknown } from "../error.ts";
+import type { AnalysisOptions } from "./analysis.ts";
+import { type Codec, objectCodec } from "./codec.ts";
+import type { Field, FieldMap } from "./field.ts";
+import { conditionsOf } from "./field-condition.ts";
+import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./infer.ts";
+import { type Profile, profilesOf, textFieldsOf } from "./profile.ts";
+import type { CheckedProfiles, ProfileMap } from "./ranking.ts";
+import { writeSchema } from "./sd.ts";
+
+/** What a schema may say beside its fields. */
+export interface SchemaOptions<Fields extends FieldMap, Profiles extends ProfileMap> extends AnalysisOptions {
+  /** First part of document ids; the schema's name by default. */
+  readonly namespace?: string;
+  /** Ranking other than the made one. A profile inherits `default` unless it says otherwise. */
+  readonly profiles?: Profiles & CheckedProfiles<Profiles, Fields>;
+  /** Fields that are searched together under one name; `default` has all texts, unless it is given. */
+  readonly fieldsets?: Readonly<Record<string, readonly (keyof Fields & string)[]>>;
+}
+
+/** Profiles that every schema has. */
+export type BuiltInProfile = "default" | "unranked";
+
+/** Any schema, whatever its fields are. */
+export interface AnySchema {
+  readonly name: string;
+  /** First part of the ids of its documents. */
+  readonly namespace: string;
+  readonly fields: FieldMap;
+  /** Checks a document as it is given; also for other libraries that ask for a schema. */
+  readonly zod: z.ZodType;
+  /** @internal Writes and reads documents. */
+  readonly codec: Codec;
+  /** Names of the profiles, made ones included. */
+  readonly profiles: readonly string[];
+  /** The profiles that the schema says itself. */
+  readonly ranking: ProfileMap;
+  /** Names of the field sets. */
+  readonly fieldsets: readonly string[];
+  /** Conditions on the fields, as `where` is given them. */
+  readonly conditions: object;
+  /** The text of the schema file, which a Vespa takes as it is. */
+  toString(): string;
+}
+
+/** A schema. */
+export interface Schema<
+  Name extends string,
+  Fields extends FieldMap,
+  ProfileName extends string,
+  Profiles extends ProfileMap = Readonly<Record<ProfileName, Profile>>,
+> extends AnySchema {
+  readonly name: Name;
+  readonly fields: Fields;
+  readonly zod: z.ZodType<DocumentInputOf<Fields>>;
+  readonly profiles: readonly (ProfileName | BuiltInProfile)[];
+  readonly ranking: Profiles;
+  readonly conditions: ConditionsOf<Fields>;
+}
+
+/** A document of a schema, as it is read. */
+export type Infer<S extends AnySchema> = DocumentOf<S["fields"]>;
+
+/** A document of a schema, as it is given. */
+export type InferInput<S extends AnySchema> = DocumentInputOf<S["fields"]>;
+
+const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** Names that mean something else in schema files, in queries, or in answers. */
+const RESERVED: ReadonlySet<string> = new Set(
+  (
+    "index position relevancy and asc contains false from in null or timeout true " +
+    "documentid sddocname matchfeatures summaryfeatures rankfeatures"
+  ).split(" "),
+);
+
+/** Makes a schema. Nothing is deployed by it: `open({ schemas })` and `client.deploy` do that. */
+export function schema<
+  const Name extends string,
+  const Fields extends FieldMap,
+  const Profiles extends ProfileMap = Readonly<Record<never, Profile>>,
+>(
+  name: Name,
+  fields: Fields,
+  options: SchemaOptions<Fields, Profiles> = {},
+): Schema<Name, Fields, keyof Profiles & string, Profiles> {
+  refuseUnknown("a schema", options, OPTIONS);
+  checkNames(name, fields);
+  checkSources(name, fields);
+  const own: ProfileMap = options.profiles ?? {};
+  const profiles = profilesOf(fields, own, options);
+  const fieldsets = fieldsetsOf(fields, options.fieldsets ?? {});
+  const documentFields = Object.fromEntries(Object.entries(fields).filter(([, field]) => !isMade(field)));
+  const codec = objectCodec(documentFields);
+  const conditions = Object.entries(fields).map(([field, { definition }]) => [
+    field,
+    conditionsOf(field, definition.type),
+  ]);
+  return {
+    name,
+    namespace: checkedNamespace(options.namespace ?? name),
+    fields,
+    zod: codec.zod as z.ZodType<DocumentInputOf<Fields>>,
+    codec,
+    profiles: [...profiles.keys(), "unranked"] as ((keyof Profiles & string) | BuiltInProfile)[],
+    ranking: own as Profiles,
+    fieldsets: Object.keys(fieldsets),
+    conditions: Object.fromEntries(conditions) as ConditionsOf<Fields>,
+    toString: () => writeSchema({ name, fields, fieldsets, profiles }),
+  };
+}
+
+const OPTIONS = Object.keys({
+  namespace: true,
+  profiles: true,
+  fieldsets: true,
+  stemming: true,
+  accents: true,
+  typos: true,
+  segmentation: true,
+} satisfies Readonly<Record<keyof SchemaOptions<FieldMap, ProfileMap>, true>>);
+
+/** The namespace of a schema's documents. */
+function checkedNamespace(namespace: string): string {
+  const problem = documentNameProblem("namespace", namespace);
+  if (problem === undefined) return namespace;
+  throw invalidArgument(`${JSON.stringify(namespace)} cannot be a namespace: ${problem}`);
+}
+
+function checkNames(name: string, fields: FieldMap): void {
+  if (!IDENTIFIER.test(name))
+    throw invalidArgument(`'${name}' cannot be the name of a schema: use letters, digits and '_'`);
+  for (const [field, made] of Object.entries(fields)) {
+    if (typeof made?.codec !== "object")
+      throw invalidArgument(
+        `'${field}' of schema ${name} is no field: make it with text(), string(), int() and their kin`,
+      );
+    if (!IDENTIFIER.test(field))
+      throw invalidArgument(`'${field}' cannot be the name of a field: use letters, digits and '_'`);
+    if (RESERVED.has(field)) throw invalidArgument(`'${field}' cannot be the name of a field: the word is reserved`);
+  }
+}
+
+function isMade({ definition }: Field): boolean {
+  return definition.made !== undefined;
+}
+
+/** What a field is made of must be texts of the document. */
+function checkSources(name: string, fields: FieldMap): void {
+  const isText = ({ definition: { type } }: Field): boolean => type.kind === "primitive" && type.name === "string";
+  const texts = Object.keys(fields).filter((source) => fields[source] !== undefined && isText(fields[source]));
+  for (const [field, { definition }] of Object.entries(fields)) {
+    const stranger = definition.made?.from.find((source) => !texts.includes(source));
+    if (stranger === undefined) continue;
+    const reason = `'${field}' of schema ${name} is made from '${stranger}', which is no text`;
+    throw invalidArgument(`${reason}${suggestion(stranger, texts)}`);
+  }
+}
+
+function fieldsetsOf(
+  fields: FieldMap,
+  own: Readonly<Record<string, readonly string[]>>,
+): Readonly<Record<string, readonly string[]>> {
+  const known = Object.keys(fields);
+  for (const [fieldset, members] of Object.entries(own)) {
+    const stranger = members.find((member) => !known.includes(member));
+    if (stranger === undefined) continue;
+    throw invalidArgument(`fieldset '${fieldset}' has '${stranger}', which is no field${suggestion(stranger, known)}`);
+  }
+  const texts = textFieldsOf(fields);
+  return texts.length === 0 || own["default"] !== undefined ? own : { default: texts, ...own };
+}

@@ -1,0 +1,146 @@
+/** Tensor values: what they are in TypeScript for each kind of type, and their JSON. */
+import * as z from "zod/v4";
+import { unexpectedAnswer } from "../error.ts";
+import { type Codec, mapValues, record } from "./codec.ts";
+import { type CellType, type Dimensions, dimensionNames } from "./data-type.ts";
+
+/** Numbers in a row. */
+export type Numbers = readonly number[] | Float32Array | Float64Array | Int8Array;
+
+/** A cell of a tensor with several mapped dimensions. */
+export interface TensorCell {
+  readonly address: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** The dense part at one address of a tensor with several mapped dimensions. */
+export interface TensorBlock<Values = Numbers> {
+  readonly address: Readonly<Record<string, string>>;
+  readonly values: Values;
+}
+
+type MappedName<D extends Dimensions> = { [Name in keyof D]: D[Name] extends "mapped" ? Name : never }[keyof D];
+type IndexedName<D extends Dimensions> = { [Name in keyof D]: D[Name] extends "mapped" ? never : Name }[keyof D];
+type IsUnion<Type, Copy = Type> = Type extends unknown ? ([Copy] extends [Type] ? false : true) : never;
+
+/**
+ * The value of a tensor. Without mapped dimensions: its cells in a row, the last dimension (in alphabetical order)
+ * running fastest. With one: an object by label. With more: a list of addresses.
+ */
+export type TensorValue<D extends Dimensions, Values = Numbers> = [MappedName<D>] extends [never]
+  ? Values
+  : IsUnion<MappedName<D>> extends true
+    ? readonly ([IndexedName<D>] extends [never] ? TensorCell : TensorBlock<Values>)[]
+    : Readonly<Record<string, [IndexedName<D>] extends [never] ? number : Values>>;
+
+/** How tensors of these cells and dimensions are checked, written and read. */
+export function tensorCodec(cell: CellType, dimensions: Dimensions): Codec {
+  const names = dimensionNames(dimensions);
+  const mapped = names.filter((name) => dimensions[name] === "mapped");
+  const indexed = names.filter((name) => dimensions[name] !== "mapped");
+  const length = indexed.reduce((size, name) => size * Number(dimensions[name]), 1);
+  if (mapped.length === 0) return rowCodec(cell, length);
+  const label = { name: mapped.join(), isOnly: mapped.length === 1 };
+  return indexed.length === 0 ? cellsCodec(label.isOnly) : blocksCodec(cell, label.isOnly, length);
+}
+
+function rowCodec(cell: CellType, length: number): Codec {
+  return {
+    zod: rowOf(length),
+    encode: (value) => ({ values: documentRow(cell, value as Numbers) }),
+    decode: (json) => readRow(Array.isArray(json) ? json : record(json, "a tensor")["values"]),
+  };
+}
+
+function cellsCodec(isByLabel: boolean): Codec {
+  const address = z.record(z.string(), z.string());
+  return {
+    zod: isByLabel ? z.record(z.string(), z.number()) : z.array(z.strictObject({ address, value: z.number() })),
+    encode: (value) => ({ cells: value }),
+    decode: (json) => {
+      const cells = record(json, "a tensor")["cells"];
+      return isByLabel ? mapValues(record(cells, "cells by label"), readNumber) : cells;
+    },
+  };
+}
+
+function blocksCodec(cell: CellType, isByLabel: boolean, length: number): Codec {
+  const row = rowOf(length);
+  const written = (numbers: Numbers): readonly number[] | string => documentRow(cell, numbers);
+  const address = z.record(z.string(), z.string());
+  return {
+    zod: isByLabel ? z.record(z.string(), row) : z.array(z.strictObject({ address, values: row })),
+    encode: (value) => ({
+      blocks: isByLabel
+        ? mapValues(value as Record<string, Numbers>, written)
+        : (value as readonly TensorBlock[]).map((block) => ({ address: block.address, values: written(block.values) })),
+    }),
+    decode: (json) => {
+      const blocks = record(json, "a tensor")["blocks"];
+      if (isByLabel) return mapValues(record(blocks, "blocks by label"), readRow);
+      return (blocks as readonly TensorBlock<unknown>[]).map((block) => ({ ...block, values: readRow(block.values) }));
+    },
+  };
+}
+
+/** A check of one pass: a vector has hundreds of numbers, and is checked at every put. */
+function rowOf(length: number): z.ZodType {
+  const isRow = (value: unknown): boolean => {
+    const isNumbers =
+      Array.isArray(value) ||
+      value instanceof Float32Array ||
+      value instanceof Float64Array ||
+      value instanceof Int8Array;
+    if (!isNumbers || value.length !== length) return false;
+    for (const item of value) if (typeof item !== "number" || !Number.isFinite(item)) return false;
+    return true;
+  };
+  return z.custom<Numbers>(isRow, `expected ${length} finite numbers`);
+}
+
+/**
+ * Numbers of a document as JSON. Those of a typed array are the hexadecimal digits of their bits, most significant first,
+ * as Vespa takes them: shorter than numbers, and much faster to write and to read.
+ */
+function documentRow(cell: CellType, numbers: Numbers): readonly number[] | string {
+  // Cells of int8 take digits of no other width.
+  const isPlain = Array.isArray(numbers) || (cell === "int8" && !(numbers instanceof Int8Array));
+  return isPlain ? rowJson(numbers) : digitsOf(numbers as Float32Array | Float64Array | Int8Array);
+}
+
+const HEXADECIMAL: Uint8Array = new TextEncoder().encode("0123456789abcdef");
+const decoder = new TextDecoder();
+
+function digitsOf(numbers: Float32Array | Float64Array | Int8Array): string {
+  const bytes = new Uint8Array(numbers.byteLength);
+  const view = new DataView(bytes.buffer);
+  for (let at = 0; at < numbers.length; at += 1) {
+    const number = numbers[at] ?? 0;
+    if (numbers instanceof Float32Array) view.setFloat32(4 * at, number);
+    else if (numbers instanceof Float64Array) view.setFloat64(8 * at, number);
+    else view.setInt8(at, number);
+  }
+  const digits = new Uint8Array(2 * bytes.length);
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    digits[2 * at] = HEXADECIMAL[byte >> 4] ?? 0;
+    digits[2 * at + 1] = HEXADECIMAL[byte & 15] ?? 0;
+  }
+  return decoder.decode(digits);
+}
+
+/** Numbers of a request as JSON. */
+export function rowJson(numbers: Numbers): readonly number[] {
+  return Array.isArray(numbers) ? numbers : Array.from(numbers);
+}
+
+function readRow(values: unknown): number[] {
+  if (!Array.isArray(values)) throw unexpectedAnswer(`expected values, got ${JSON.stringify(values)}`);
+  const isNested = Array.isArray(values[0]);
+  return (isNested ? (values.flat(Number.POSITIVE_INFINITY) as unknown[]) : values).map(readNumber);
+}
+
+/** Cells that are not finite are null in answers. */
+function readNumber(value: unknown): number {
+  return typeof value === "number" ? value : Number.NaN;
+}
