@@ -28,8 +28,14 @@ export interface Neighbours {
   readonly field: string;
   /** The input of the profile that has the vector; the field's name unless it is said. */
   readonly input?: string;
+  /** How many of the nearest match at most; 100 by default, or as many as a page has hits. Deeper pages have no more. */
   readonly targetHits?: number;
+  /** How far away they may be, in the field's metric. */
   readonly distanceMax?: number;
+  /**
+   * How similar they must be, as the cosine of the angle: -1 for all. 0.15 by default where a `text` is given too, and nothing
+   * where not. For the metrics angular, prenormalized-angular and hamming.
+   */
   readonly similarityMin?: number;
 }
 

@@ -12,7 +12,9 @@ import { type TextQuery, typedText } from "./typed-text.ts";
 
 /** The nearest of a vector, or of a text that an embedder of the server makes one of. */
 export interface AskedVector extends Neighbours {
+  /** The vector; or else `text`. */
   readonly vector?: unknown;
+  /** A text, of which an embedder of the server makes the vector. */
   readonly text?: string;
   /** Which embedder; that of the field, where one makes it, or the only one of the server. */
   readonly embedder?: string;

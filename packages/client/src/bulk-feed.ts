@@ -2,7 +2,7 @@
  * Operations of a feed, many in one request (`POST /brooklet/v1/feed`), where the server has that. They gather until
  * there are enough of them, or nothing more comes at the moment; each is told of as its line of the answer arrives.
  */
-import { causeOf, type FailureOutcome, pause, waitMs } from "@brooklet/wire";
+import { causeOf, type FeedLine, pause, waitMs } from "@brooklet/wire";
 import { BrookletError, type BrookletErrorCode, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, isWorthAnother, refusal, unreachable } from "./exchange.ts";
 
@@ -20,17 +20,8 @@ interface Waiting extends BulkOperation {
   readonly failed: (error: unknown) => void;
 }
 
-/** A line of the answer: what came of an operation, or at the end of all of them. */
-interface Line {
-  readonly operation?: number;
-  readonly operations?: number;
-  readonly status?: number;
-  readonly code?: string;
-  readonly message?: string;
-  readonly outcome?: FailureOutcome;
-  /** What made it, where the server is in this process. */
-  readonly cause?: unknown;
-}
+/** A line of the answer, with what made it where the server is in this process. */
+type Line = FeedLine & { readonly cause?: unknown };
 
 /** Operations in flight unless it is said: a few requests full of them. */
 export const BULK_CONCURRENCY = 1_024;

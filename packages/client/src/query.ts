@@ -1,6 +1,7 @@
 /** Writes a search as YQL and the parameters beside it. What a user typed is a parameter, never part of the YQL. */
 
 import {
+  type AskedVector,
   hybridProfileName,
   type MatchBy,
   nearProfileName,
@@ -26,23 +27,10 @@ import { searchedSchema } from "./schema/searched-schema.ts";
 import { type Numbers, rowJson, tensorCodec } from "./schema/tensor.ts";
 
 /** The nearest of a vector. */
-export interface NearQuery<VectorName extends string = string> {
+export interface NearQuery<VectorName extends string = string> extends Omit<AskedVector, "field" | "input" | "vector"> {
   readonly field: VectorName;
   /** The vector; or else `text`. */
   readonly vector?: Numbers;
-  /** A text, of which an embedder of the server makes the vector. */
-  readonly text?: string;
-  /** Which embedder; that of the field, where one makes it, or the only one of the server. */
-  readonly embedder?: string;
-  /** How many of the nearest match at most; 100 by default, or as many as a page has hits. Deeper pages have no more. */
-  readonly targetHits?: number;
-  /** How far away they may be, in the field's metric. */
-  readonly distanceMax?: number;
-  /**
-   * How similar they must be, as the cosine of the angle: -1 for all. 0.15 by default where a `text` is given too, and nothing
-   * where not. For the metrics angular, prenormalized-angular and hamming.
-   */
-  readonly similarityMin?: number;
 }
 
 /** An order: a field, and the direction if it is not ascending; or how its texts compare. */

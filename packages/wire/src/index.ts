@@ -16,6 +16,7 @@ export {
   failureOutcome,
   isErrorCode,
 } from "./error-code.ts";
+export type { FeedLine } from "./feed.ts";
 export type { Coverage, GroupingResult, Hit, ResultRoot, SearchError, SearchResult } from "./search.ts";
 export { ServiceError, type ServiceErrorOptions } from "./service-error.ts";
 export { suggestion } from "./suggestion.ts";

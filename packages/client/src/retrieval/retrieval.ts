@@ -6,7 +6,8 @@ import {
   type RetrievalSource,
   type Retrieved,
   retrievePassages as retrieve,
-  type TextQuery,
+  type VectorSide,
+  type WordSide,
 } from "@brooklet/answers";
 import type { Condition } from "../condition.ts";
 import { invalidArgument, refuseUnknown } from "../error.ts";
@@ -17,10 +18,8 @@ import { searchedSchema } from "../schema/searched-schema.ts";
 import { failureOfModel } from "./model-failure.ts";
 
 /** How documents are found by words. With a profile or a weight of its own it is a search of its own, and fused. */
-export interface TextRetrieval<Profile extends string = string> extends Omit<TextQuery, "query"> {
+export interface TextRetrieval<Profile extends string = string> extends Omit<WordSide, "profile"> {
   readonly profile?: Profile;
-  /** How much it counts in a fusion: as much as the other unless it is said. */
-  readonly weight?: number;
 }
 
 /**
@@ -28,12 +27,11 @@ export interface TextRetrieval<Profile extends string = string> extends Omit<Tex
  * profile or a weight of its own it is a search of its own, and fused.
  */
 export interface NearRetrieval<VectorName extends string = string, Profile extends string = string>
-  extends Omit<NearQuery<VectorName>, "vector" | "text" | "targetHits"> {
+  extends Omit<VectorSide, "field" | "input" | "vector" | "profile"> {
+  readonly field: VectorName;
   /** The vector of the question. */
   readonly vector?: NearQuery["vector"];
   readonly profile?: Profile;
-  /** How much it counts in a fusion: as much as the other unless it is said. */
-  readonly weight?: number;
 }
 
 /** The fields of texts and of lists of texts. */

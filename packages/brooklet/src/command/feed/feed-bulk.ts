@@ -1,13 +1,10 @@
 /** Feeds in bulk: which servers take them, and a data directory that is opened here and given the bytes as they are. */
 import { BrookletError } from "@brooklet/client";
-import type { FedOperation } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import { openCluster } from "../../node/threads.ts";
 import { deployDirectory } from "../../serve.ts";
 import { type Surroundings, UsageError } from "../surroundings.ts";
-import { FEED_PATH } from "./feed-server.ts";
-
-type Told = AsyncGenerator<readonly FedOperation[], void, undefined>;
+import { FEED_PATH, type Told } from "./feed-server.ts";
 
 const TIMEOUT_MS = 180_000;
 /** Much is held at a time, so that segments become large: nobody else is served meanwhile. */

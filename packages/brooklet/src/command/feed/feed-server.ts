@@ -6,7 +6,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from "node:http2";
 import { BrookletError } from "@brooklet/client";
 import type { FedOperation, Outcome } from "@brooklet/partition";
-import { pause, type Waits, waitMs } from "@brooklet/wire";
+import { type FeedLine, pause, type Waits, waitMs } from "@brooklet/wire";
 import { UsageError } from "../surroundings.ts";
 import { splitBytes } from "./feed-objects.ts";
 import { isRepeatable, nameOf } from "./feed-source.ts";
@@ -23,7 +23,8 @@ const LINE_END: Uint8Array = new TextEncoder().encode("\n");
 /** Before the next stream. */
 const WAITS: Waits = { firstWaitMs: 100, longestWaitMs: 5_000 };
 
-type Told = AsyncGenerator<readonly FedOperation[], void, undefined>;
+/** What came of operations, as it is told. */
+export type Told = AsyncGenerator<readonly FedOperation[], void, undefined>;
 
 /** An operation that is to be sent. */
 interface Pending {
@@ -262,7 +263,7 @@ class FeedStream {
   }
 
   /** Takes a line of the answer: what it tells for good. */
-  #take(line: Line): readonly FedOperation[] {
+  #take(line: FeedLine): readonly FedOperation[] {
     if (line.operations !== undefined) {
       this.#isWhole = line.message === undefined;
       if (line.message !== undefined) throw brokenOff(line);
@@ -313,23 +314,12 @@ function isNextLine(one: Uint8Array | undefined, other: Uint8Array | undefined):
   return other.byteOffset === end + 1 && new Uint8Array(one.buffer, end, 1)[0] === LINE_END[0];
 }
 
-/** A line of the answer: what came of an operation, or of all of them. */
-interface Line {
-  readonly operation?: number;
-  readonly id?: string;
-  readonly status?: number;
-  readonly code?: string;
-  readonly message?: string;
-  readonly outcome?: NonNullable<Outcome["outcome"]>;
-  readonly operations?: number;
-}
-
-function fedOperation(number: number, { id = "", status = 500, code, message, outcome }: Line): FedOperation {
+function fedOperation(number: number, { id = "", status = 500, code, message, outcome }: FeedLine): FedOperation {
   const failure = { ...(code && { code }), ...(message && { message }), ...(outcome && { outcome }) };
   return { number, id, outcome: { status, ...failure } };
 }
 
-async function* linesOf(stream: ClientHttp2Stream): AsyncGenerator<Line[]> {
+async function* linesOf(stream: ClientHttp2Stream): AsyncGenerator<FeedLine[]> {
   let status = 200;
   stream.once("response", (headers) => {
     status = Number(headers[":status"]);
@@ -338,7 +328,7 @@ async function* linesOf(stream: ClientHttp2Stream): AsyncGenerator<Line[]> {
   for await (const part of stream.setEncoding("utf8") as AsyncIterable<string>) {
     const texts = (rest + part).split("\n");
     rest = texts.pop() ?? "";
-    if (status === 200) yield texts.map((text) => JSON.parse(text) as Line);
+    if (status === 200) yield texts.map((text) => JSON.parse(text) as FeedLine);
     else rest = [...texts, rest].join("\n");
   }
   if (status === 200) return;
@@ -346,16 +336,16 @@ async function* linesOf(stream: ClientHttp2Stream): AsyncGenerator<Line[]> {
   throw new BrookletError(code as BrookletError["code"], message, { status });
 }
 
-function readFailure(text: string): Line {
+function readFailure(text: string): FeedLine {
   try {
-    return JSON.parse(text) as Line;
+    return JSON.parse(text) as FeedLine;
   } catch {
     return {};
   }
 }
 
 /** A feed that is no list of operations, or was given up by the server. */
-function brokenOff({ status = 500, code = "INTERNAL", message = "" }: Line): Error {
+function brokenOff({ status = 500, code = "INTERNAL", message = "" }: FeedLine): Error {
   return status === 400 ? new UsageError(message) : new Error(`${message} (${code})`);
 }
 
