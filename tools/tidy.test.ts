@@ -73,6 +73,13 @@ describe("imports", () => {
     );
   });
 
+  test("are of no foreign package where each one would come into browsers", () => {
+    const bare = all.filter(({ name }) => layers.noForeignPackages.includes(name)).flatMap(({ sources: own }) => own);
+    const isForeign = (specifier: string): boolean => !/^(\.|@brooklet\/)/.test(specifier);
+    const used = bare.flatMap(({ path, imports }) => imports.filter(isForeign).map((it) => `${path} imports ${it}`));
+    expectNone("foreign", used);
+  });
+
   test("have no cycles, type-only ones included", () => {
     const edges = new Map(
       sources.map((source) => [

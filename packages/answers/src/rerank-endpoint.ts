@@ -20,7 +20,15 @@ const TIMEOUT_MS = 30_000;
 const ANSWER_BYTES_MAX = 1 << 20;
 const BUSY: ReadonlySet<number> = new Set([429, 503]);
 
-/** The reranker of an endpoint. */
+/**
+ * The reranker of an endpoint.
+ *
+ * @example
+ * ```ts
+ * const rerank = rerankEndpoint({ url: "http://localhost:8000", model: "reranker" });
+ * await alice.retrieve(mail, "When is the invoice due?", { rerank });
+ * ```
+ */
 export function rerankEndpoint(endpoint: RerankEndpoint): Reranker {
   return async (question, passages, signal) => {
     const { timeoutMs = TIMEOUT_MS } = endpoint;

@@ -71,6 +71,12 @@ const REQUIRED = { schemas: "what is stored, as in open({ schemas: [mail] })" };
 /**
  * Opens a database, and deploys the schemas. Whatever keeps it from working is its error: an option, a part of the
  * installation that is missing, a directory that cannot be used, another process that has it.
+ *
+ * @example
+ * ```ts
+ * await using database = await open({ schemas: [mail], path: "./data" });
+ * const { hits } = await database.group("alice").search(mail, { text: "invoice" });
+ * ```
  */
 export async function open(options: OpenOptions): Promise<Database> {
   checkOptions("open", options, OPTIONS, REQUIRED);

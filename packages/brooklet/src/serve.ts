@@ -76,7 +76,15 @@ const OPTIONS = {
   onProblem: CHECKS.listener,
 } satisfies Readonly<Record<keyof ServeOptions, Check>>;
 
-/** Starts a server. When it is there, it answers. */
+/**
+ * Starts a server. When it is there, it answers.
+ *
+ * @example
+ * ```ts
+ * const service = await serve({ path: "./data", port: 8080 });
+ * console.log(service.url);
+ * ```
+ */
 export async function serve(options: ServeOptions = {}): Promise<RunningService> {
   checkOptions("serve", options, OPTIONS);
   try {

@@ -14,7 +14,14 @@ export interface ApplicationOptions {
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
 }
 
-/** The files of an application, by path. */
+/**
+ * The files of an application, by path.
+ *
+ * @example
+ * ```ts
+ * for (const [path, content] of applicationFiles([mail])) console.log(path, content.length);
+ * ```
+ */
 export function applicationFiles(
   schemas: readonly AnySchema[],
   options: ApplicationOptions = {},

@@ -68,7 +68,15 @@ export interface WireAnswer {
   readonly json: unknown;
 }
 
-/** Makes a client. Nothing is sent by this. */
+/**
+ * Makes a client. Nothing is sent by this.
+ *
+ * @example
+ * ```ts
+ * const server = connect({ url: "http://localhost:8080" });
+ * await server.deploy([mail]);
+ * ```
+ */
 export function connect(options: ConnectOptions): Client {
   checkOptions(options);
   const { retry, headers = {}, keepsDotSegments = false } = options;

@@ -5,6 +5,12 @@ import { invalidArgument } from "./error.ts";
 /**
  * A condition on documents. `String(…)` gives its YQL. Conditions are joined by their methods: to JavaScript's `&&`, `||`
  * and `!` each is simply true.
+ *
+ * @example
+ * ```ts
+ * const recent: Condition = mail.conditions.size.lt(1_000).and(mail.conditions.isUnread.is(true));
+ * await alice.search(mail, { where: recent });
+ * ```
  */
 export class Condition extends Clause<"condition"> {
   /** @internal Conditions are made by the fields of a schema. */
@@ -28,23 +34,59 @@ export class Condition extends Clause<"condition"> {
   }
 }
 
-/** Fulfilled by all documents. */
+/**
+ * Fulfilled by all documents.
+ *
+ * @example
+ * ```ts
+ * await alice.search(mail, { where: everything, orderBy: "sentAt desc" });
+ * ```
+ */
 export const everything: Condition = new Condition("true");
 
-/** Fulfilled by none. */
+/**
+ * Fulfilled by none.
+ *
+ * @example
+ * ```ts
+ * const { totalCount } = await alice.search(mail, { where: nothing }); // 0
+ * ```
+ */
 export const nothing: Condition = new Condition("false");
 
-/** All of these; of none, everything. */
+/**
+ * All of these; of none, everything.
+ *
+ * @example
+ * ```ts
+ * const senders = ["a@x.org", "b@x.org"];
+ * await alice.search(mail, { where: (it) => allOf(...senders.map((sender) => it.sender.is(sender).not())) });
+ * ```
+ */
 export function allOf(...conditions: readonly Condition[]): Condition {
   return conditions.length === 0 ? new Condition(String(everything)) : joined("and", conditions);
 }
 
-/** Any of these; of none, nothing. */
+/**
+ * Any of these; of none, nothing.
+ *
+ * @example
+ * ```ts
+ * await alice.search(mail, { where: (it) => anyOf(it.sender.is("a@x.org"), it.isUnread.is(true)) });
+ * ```
+ */
 export function anyOf(...conditions: readonly Condition[]): Condition {
   return conditions.length === 0 ? new Condition(String(nothing)) : joined("or", conditions);
 }
 
-/** Not this one. */
+/**
+ * Not this one.
+ *
+ * @example
+ * ```ts
+ * await alice.search(mail, { where: (it) => not(it.sender.is("a@x.org")) });
+ * ```
+ */
 export function not(condition: Condition): Condition {
   return condition.not();
 }

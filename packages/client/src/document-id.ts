@@ -14,7 +14,14 @@ export interface DocumentSet {
 
 const WHOLE = /^id:([^:]+):([^:]+):((?:n=\d+|g=[^:,]+)?):(.*)$/s;
 
-/** The id a document was put under, given that or the whole one. One of another group, type or namespace is refused. */
+/**
+ * The id a document was put under, given that or the whole one. One of another group, type or namespace is refused.
+ *
+ * @example
+ * ```ts
+ * givenId({ namespace: "mail", type: "mail", group: "alice" }, "id:mail:mail:g=alice:m1"); // "m1"
+ * ```
+ */
 export function givenId(set: DocumentSet, id: string): string {
   const [, namespace, type, keys = "", own] = WHOLE.exec(id) ?? [];
   if (own === "" || id === "") throw invalidArgument("the id of a document may not be empty");
@@ -36,7 +43,14 @@ function prefixOf({ namespace, type, group }: DocumentSet): string {
   return `id:${namespace}:${type}:g=${group}:`;
 }
 
-/** The id to show for a whole one: the one it was put under, unless that would itself be taken for a whole one. */
+/**
+ * The id to show for a whole one: the one it was put under, unless that would itself be taken for a whole one.
+ *
+ * @example
+ * ```ts
+ * shownId("id:mail:mail:g=alice:m1"); // "m1"
+ * ```
+ */
 export function shownId(whole: string): string {
   const own = WHOLE.exec(whole)?.[4] ?? whole;
   return WHOLE.test(own) ? whole : own;

@@ -29,7 +29,19 @@ export interface BrookletErrorOptions {
   readonly cause?: unknown;
 }
 
-/** A failure, with the sentence to show and the code to decide by. */
+/**
+ * A failure, with the sentence to show and the code to decide by.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await alice.get(mail, "m1");
+ * } catch (error) {
+ *   if (BrookletError.is(error) && error.code === "OVERLOADED") console.log(error.outcome);
+ *   else throw error;
+ * }
+ * ```
+ */
 export class BrookletError extends Error {
   override readonly name = "BrookletError";
   readonly code: BrookletErrorCode;
@@ -62,7 +74,15 @@ export function unexpectedAnswer(message: string): BrookletError {
   return new BrookletError("UNEXPECTED_ANSWER", message, { outcome: "unknown" });
 }
 
-/** @internal Refuses a member of `given` that is not known: what is misspelt must not be left out silently. */
+/**
+ * @internal Refuses a member of `given` that is not known: what is misspelt must not be left out silently.
+ *
+ * @example
+ * ```ts
+ * const options = { limit: 5 };
+ * refuseUnknown("my search", options, ["limit", "offset"]);
+ * ```
+ */
 export function refuseUnknown(what: string, given: object, known: readonly string[]): void {
   const stranger = Object.keys(given).find((name) => !known.includes(name));
   if (stranger !== undefined)

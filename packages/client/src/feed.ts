@@ -55,7 +55,18 @@ export interface FeedSummary {
   readonly applied: number;
 }
 
-/** The failures that a feed ended with. */
+/**
+ * The failures that a feed ended with.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await alice.feed(mail, [{ id: "m1", remove: true }]);
+ * } catch (error) {
+ *   if (error instanceof FeedError) console.log(error.failures);
+ * }
+ * ```
+ */
 export class FeedError extends BrookletError {
   /** The first failures, at most `FAILURES_KEPT` of them. */
   readonly failures: readonly Extract<FeedOutcome, { readonly ok: false }>[];
@@ -88,6 +99,11 @@ const FAILURES_KEPT = 100;
 /**
  * A feed. Iterate it for the outcome of every operation, in the order they arrive; or await it, and it is done, or
  * throws a `FeedError`. Nothing is sent before. Iterating slowly slows the feed down.
+ *
+ * @example
+ * ```ts
+ * for await (const outcome of alice.feed(mail, [{ id: "m1", remove: true }])) console.log(outcome.id, outcome.ok);
+ * ```
  */
 export class Feed implements AsyncIterable<FeedOutcome>, PromiseLike<FeedSummary> {
   readonly #start: () => AsyncGenerator<FeedOutcome, void, undefined>;
@@ -137,6 +153,12 @@ export interface FeedSurroundings {
 /**
  * Applies operations with a bounded number in flight. Those on one id follow each other in the order they came. What
  * is finished and not taken yet counts as in flight, so a slow taker holds the source back.
+ *
+ * @example
+ * ```ts
+ * const operations = [{ id: "a" }, { id: "b" }];
+ * for await (const outcome of feed(operations, async ({ id }) => console.log(id), { concurrency: 4 })) console.log(outcome.ok);
+ * ```
  */
 export async function* feed<Operation extends { readonly id: string }>(
   source: FeedSource<Operation>,

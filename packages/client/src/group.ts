@@ -3,11 +3,10 @@ import type { ChatEndpoint, Retrieved } from "@brooklet/answers";
 import {
   type DocumentFound,
   documentNameProblem,
-  suggestion,
   type Hit as WireHit,
   type SearchResult as WireResult,
 } from "@brooklet/wire";
-import { BULK_CONCURRENCY, type BulkOperation, BulkSender, takesFeeds } from "./bulk-feed.ts";
+import { BULK_CONCURRENCY, BulkSender, takesFeeds } from "./bulk-feed.ts";
 import { type DocumentSet, givenId, nameOf, shownId, wholeId } from "./document-id.ts";
 import { BrookletError, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, type ExchangeRequest, exchange, pathSegment } from "./exchange.ts";
@@ -15,6 +14,7 @@ import type { DocumentExplanation } from "./explanation.ts";
 import { Feed, type FeedOperation, type FeedOptions, type FeedSource, feed, isFeedUpdate } from "./feed.ts";
 import type { FacetsOf } from "./grouping/facet.ts";
 import type { Grouping } from "./grouping/grouping.ts";
+import { bulkOperation, encodeDocument } from "./operation.ts";
 import {
   type GroupedAnswer,
   type Query,
@@ -78,7 +78,14 @@ const WRITE_OPTIONS = Object.keys({
   signal: true,
 } satisfies Readonly<Record<keyof UpdateOptions, true>>);
 
-/** One user's documents. An id is the one a document was put under; Vespa's whole ids (`id:mail:mail:g=alice:m1`) do too. */
+/**
+ * One user's documents. An id is the one a document was put under; Vespa's whole ids (`id:mail:mail:g=alice:m1`) do too.
+ *
+ * @example
+ * ```ts
+ * const bob: Group = client.group("bob");
+ * ```
+ */
 export class Group {
   readonly name: string;
   readonly #exchange: ExchangeOptions;
@@ -95,7 +102,21 @@ export class Group {
     this.#model = model;
   }
 
-  /** Stores a document in place of the one with this id, if there is one. When it is done, searches see it. */
+  /**
+   * Stores a document in place of the one with this id, if there is one. When it is done, searches see it.
+   *
+   * @example
+   * ```ts
+   * await alice.put(mail, "m1", {
+   *   subject: "Invoice 42",
+   *   body: "It is due on Friday.",
+   *   sender: "billing@x.org",
+   *   size: 120,
+   *   isUnread: true,
+   *   sentAt: new Date(),
+   * });
+   * ```
+   */
   async put<S extends AnySchema>(
     schema: S,
     id: string,
@@ -109,6 +130,11 @@ export class Group {
   /**
    * Changes fields of the document with this id, whole and at once: no other write comes in between. It is no error if
    * there is no such document. A change that computes with what is stored is not sent again when its outcome is unknown.
+   *
+   * @example
+   * ```ts
+   * await alice.update(mail, "m1", { isUnread: { assign: false }, size: { increment: 10 } });
+   * ```
    */
   async update<S extends AnySchema>(
     schema: S,
@@ -120,7 +146,15 @@ export class Group {
     await this.#write("PUT", schema, id, options, body);
   }
 
-  /** The document with this id. */
+  /**
+   * The document with this id.
+   *
+   * @example
+   * ```ts
+   * const found = await alice.get(mail, "m1");
+   * console.log(found?.subject);
+   * ```
+   */
   async get<S extends AnySchema>(
     schema: S,
     id: string,
@@ -143,12 +177,26 @@ export class Group {
     }
   }
 
-  /** Removes the document with this id. It is no error if there is none. */
+  /**
+   * Removes the document with this id. It is no error if there is none.
+   *
+   * @example
+   * ```ts
+   * await alice.remove(mail, "m1", { condition: (it) => it.isUnread.is(false) });
+   * ```
+   */
   async remove<S extends AnySchema>(schema: S, id: string, options: WriteOptions<S["fields"]> = {}): Promise<void> {
     await this.#write("DELETE", schema, id, options);
   }
 
-  /** Puts, updates and removes many documents. Await it to be done, or iterate it for every outcome. */
+  /**
+   * Puts, updates and removes many documents. Await it to be done, or iterate it for every outcome.
+   *
+   * @example
+   * ```ts
+   * const { applied } = await alice.feed(mail, [{ id: "m1", remove: true }, { id: "m2", remove: true }]);
+   * ```
+   */
   feed<S extends AnySchema>(
     schema: S,
     operations: FeedSource<FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>>,
@@ -190,6 +238,11 @@ export class Group {
   /**
    * Every document of the group, page by page as they are taken, in the order of their ids: `for await (const { id,
    * document } of group.visit(mail))`. One that nobody touches meanwhile is seen exactly once.
+   *
+   * @example
+   * ```ts
+   * for await (const { id, document } of alice.visit(mail)) console.log(id, document.subject);
+   * ```
    */
   visit<S extends AnySchema, Name extends keyof S["fields"] & string = keyof S["fields"] & string>(
     schema: S,
@@ -198,7 +251,14 @@ export class Group {
     return visit(this.#exchange, { schema, group: this.name }, options as VisitOptions);
   }
 
-  /** Removes the documents that a selection selects: `removeWhere(mail, (m) => m.year.is(2019))`. */
+  /**
+   * Removes the documents that a selection selects: `removeWhere(mail, (m) => m.year.is(2019))`.
+   *
+   * @example
+   * ```ts
+   * await alice.removeWhere(mail, (it) => it.sender.is("spam@x.org"));
+   * ```
+   */
   async removeWhere<S extends AnySchema>(
     schema: S,
     where: WriteCondition<S["fields"]>,
@@ -208,7 +268,14 @@ export class Group {
     return await removeWhere(this.#exchange, { schema, group: this.name }, selection, options);
   }
 
-  /** Gives fields of the documents that a selection selects other values. */
+  /**
+   * Gives fields of the documents that a selection selects other values.
+   *
+   * @example
+   * ```ts
+   * await alice.updateWhere(mail, (it) => it.isUnread.is(true), { isUnread: false });
+   * ```
+   */
   async updateWhere<S extends AnySchema>(
     schema: S,
     where: WriteCondition<S["fields"]>,
@@ -219,7 +286,15 @@ export class Group {
     return await updateWhere(this.#exchange, { schema, group: this.name }, selection, fields, options);
   }
 
-  /** Searches the group. */
+  /**
+   * Searches the group.
+   *
+   * @example
+   * ```ts
+   * const { hits, totalCount } = await alice.search(mail, { text: "invoice", where: (it) => it.isUnread.is(true) });
+   * console.log(totalCount, hits[0]?.fields.subject);
+   * ```
+   */
   async search<
     S extends AnySchema,
     Selected extends keyof S["fields"] & string = never,
@@ -237,7 +312,16 @@ export class Group {
     return await this.run(written, signal === undefined ? {} : { signal });
   }
 
-  /** Searches the group with YQL, for what `search` has no words for. Hits have the fields that the server chooses. */
+  /**
+   * Searches the group with YQL, for what `search` has no words for. Hits have the fields that the server chooses.
+   *
+   * @example
+   * ```ts
+   * const { hits } = await alice.searchYql(mail, "select * from mail where subject contains @word", {
+   *   parameters: { word: "invoice" },
+   * });
+   * ```
+   */
   async searchYql<S extends AnySchema, Profile extends S["profiles"][number] = never>(
     schema: S,
     yql: string,
@@ -250,6 +334,11 @@ export class Group {
   /**
    * The passages of the group's documents that are best for a question: found by words and, with `near`, by vector, both
    * rankings fused; near-duplicates folded; within a budget of tokens; each with where exactly it stands.
+   *
+   * @example
+   * ```ts
+   * const { passages } = await alice.retrieve(mail, "When is the invoice due?", { passages: 5 });
+   * ```
    */
   retrieve<S extends AnySchema>(schema: S, question: string, options: RetrieveOptions<S> = {}): Promise<Retrieved> {
     const { signal } = options;
@@ -267,6 +356,13 @@ export class Group {
   /**
    * Answers a question from the group's documents, with a language model and citations: iterate it for parts as they come,
    * or await it. The model is given passages as data, can call nothing, and cites nothing that it was not given.
+   *
+   * @example
+   * ```ts
+   * const { text: said, citations } = await alice.ask(mail, "When is the invoice due?", {
+   *   model: { url: "http://localhost:8000/v1", model: "small" },
+   * });
+   * ```
    */
   ask<S extends AnySchema>(schema: S, question: string, options: AskOptions<S> = {}): Answer {
     const { model = this.#model, history, rewrite, instructions, ...retrieval } = options;
@@ -296,7 +392,14 @@ export class Group {
     return answer.status === 404 ? undefined : ((answer.json as Partial<DocumentFound>).fields ?? {});
   }
 
-  /** What becomes of one document in a search, hit or not: by which part of the query it is not found, or its place. */
+  /**
+   * What becomes of one document in a search, hit or not: by which part of the query it is not found, or its place.
+   *
+   * @example
+   * ```ts
+   * const explanation = await alice.explain(mail, "m1", { text: "invoice" });
+   * ```
+   */
   async explain<S extends AnySchema>(
     schema: S,
     id: string,
@@ -308,7 +411,14 @@ export class Group {
     return explain as DocumentExplanation;
   }
 
-  /** Sends a query that `query()` or `yqlQuery()` has made. */
+  /**
+   * Sends a query that `query()` or `yqlQuery()` has made.
+   *
+   * @example
+   * ```ts
+   * const { hits } = await alice.run(query(mail, { text: "invoice" }));
+   * ```
+   */
   async run<Fields, Features = HitFeatures, Grouped = unknown>(
     written: Query<AnySchema, Fields, Features, Grouped>,
     options: RequestOptions = {},
@@ -359,39 +469,4 @@ export class Group {
   #send(request: ExchangeRequest): ReturnType<typeof exchange> {
     return exchange(this.#exchange, request);
   }
-}
-
-/** An operation as a line of a feed. */
-function bulkOperation<S extends AnySchema>(
-  schema: S,
-  document: string,
-  operation: FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>,
-): BulkOperation {
-  const { id } = operation;
-  if (operation.remove === true) return { json: JSON.stringify({ remove: document }), isRepeatable: true };
-  if (!isFeedUpdate(operation)) {
-    const fields = encodeDocument(schema, id, operation.fields);
-    return { json: JSON.stringify({ put: document, fields }), isRepeatable: true };
-  }
-  const fields = encodeUpdate(schema, id, operation.update, {});
-  const create = operation.create === true ? { create: true } : {};
-  // Done twice, a change that computes with what is stored counts twice; one that sets fields does not.
-  const changes = Object.values(operation.update as Readonly<Record<string, object | undefined>>);
-  const isRepeatable = changes.every((change) => change === undefined || "assign" in change);
-  return { json: JSON.stringify({ update: document, ...create, fields }), isRepeatable };
-}
-
-/** A document as JSON, checked before it is sent. */
-function encodeDocument(schema: AnySchema, id: string, fields: unknown): unknown {
-  const checked = schema.zod.safeParse(fields);
-  if (checked.success) return schema.codec.encode(fields);
-  const problems = checked.error.issues.slice(0, 3).map((issue) => {
-    const place = issue.path.join(".");
-    if (issue.code === "unrecognized_keys") {
-      const hint = place === "" ? suggestion(issue.keys[0] ?? "", Object.keys(schema.fields)) : "";
-      return `there is no field '${[...issue.path, issue.keys[0]].join(".")}'${hint}`;
-    }
-    return place === "" ? issue.message : `${place}: ${issue.message}`;
-  });
-  throw invalidArgument(`document '${id}' of schema ${schema.name} cannot be put: ${problems.join("; ")}`);
 }

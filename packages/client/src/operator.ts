@@ -57,24 +57,52 @@ function annotation(value: AnnotationValue): string {
     .join(", ")}}`;
 }
 
-/** A word with what is said of it. */
+/**
+ * A word with what is said of it.
+ *
+ * @example
+ * ```ts
+ * await alice.search(mail, { where: (it) => it.subject.contains(word("invoice", { weight: 200 })) });
+ * ```
+ */
 export function word(text: string, options: WordOptions = {}): Term {
   if (text === "") throw invalidArgument("a word may not be empty");
   const { part, ...others } = options;
   return new Term(annotated(literal(text), part === undefined ? others : { [part]: true, ...others }));
 }
 
-/** Words side by side, in this order. */
+/**
+ * Words side by side, in this order.
+ *
+ * @example
+ * ```ts
+ * await alice.search(mail, { where: (it) => it.body.contains(phrase("paid", "back")) });
+ * ```
+ */
 export function phrase(...words: readonly (string | Term)[]): Term {
   return new Term(`phrase(${terms("a phrase", words, 1)})`);
 }
 
-/** Words and phrases that mean the same: ranking takes them for one. */
+/**
+ * Words and phrases that mean the same: ranking takes them for one.
+ *
+ * @example
+ * ```ts
+ * await alice.search(mail, { where: (it) => it.body.contains(equiv("car", "automobile")) });
+ * ```
+ */
 export function equiv(...words: readonly (string | Term)[]): Term {
   return new Term(`equiv(${terms("equiv", words, 2)})`);
 }
 
-/** Forms of one word with how good each is, 0 to 1. */
+/**
+ * Forms of one word with how good each is, 0 to 1.
+ *
+ * @example
+ * ```ts
+ * await alice.search(mail, { where: (it) => it.body.contains(alternatives({ paid: 1, pay: 0.7 })) });
+ * ```
+ */
 export function alternatives(words: Readonly<Record<string, number>>): Term {
   const entries = Object.entries(words).map(([form, exactness]) => `${literal(form)}: ${fraction(exactness)}`);
   if (entries.length === 0) throw invalidArgument("alternatives need words");
@@ -93,12 +121,26 @@ export function terms(what: string, words: readonly (string | Term)[], least: nu
   return words.map((it) => String(typeof it === "string" ? word(it) : it)).join(", ");
 }
 
-/** The first decides what matches; the others only tell ranking more. */
+/**
+ * The first decides what matches; the others only tell ranking more.
+ *
+ * @example
+ * ```ts
+ * await alice.search(mail, { where: (it) => rank(it.isUnread.is(true), it.body.contains("invoice")) });
+ * ```
+ */
 export function rank(first: Condition, ...others: readonly Condition[]): Condition {
   return new Condition(`rank(${[first, ...others].join(", ")})`);
 }
 
-/** Any of these, with leave to skip documents that would rank low; a scan skips none. */
+/**
+ * Any of these, with leave to skip documents that would rank low; a scan skips none.
+ *
+ * @example
+ * ```ts
+ * await alice.search(mail, { where: (it) => weakAnd([it.body.contains("rent"), it.body.contains("may")]) });
+ * ```
+ */
 export function weakAnd(
   conditions: readonly Condition[],
   options: { readonly targetHits?: number; readonly totalTargetHits?: number } = {},
@@ -107,12 +149,26 @@ export function weakAnd(
   return new Condition(annotated(`weakAnd(${conditions.join(", ")})`, options));
 }
 
-/** What the condition says; refused if there is nothing in it to search for. */
+/**
+ * What the condition says; refused if there is nothing in it to search for.
+ *
+ * @example
+ * ```ts
+ * await alice.search(mail, { where: nonEmpty(userInput("invoice")) });
+ * ```
+ */
 export function nonEmpty(condition: Condition): Condition {
   return new Condition(`nonEmpty(${condition})`);
 }
 
-/** What the condition says, with a fixed raw score that ranking finds under a label. */
+/**
+ * What the condition says, with a fixed raw score that ranking finds under a label.
+ *
+ * @example
+ * ```ts
+ * await alice.search(mail, { where: (it) => labeled(it.sender.is("boss@x.org"), "boss", 10) });
+ * ```
+ */
 export function labeled(condition: Condition, label: string, score: number): Condition {
   return new Condition(`labeled(${condition}, ${literal(label)}, ${fraction(score)})`);
 }
@@ -129,10 +185,24 @@ export interface InputOptions extends Omit<TermOptions, "id" | "connectivity" | 
   readonly distance?: number;
 }
 
-/** What someone typed, as a part of a condition. `search({ text })` is the shorter way where it is all there is. */
+/**
+ * What someone typed, as a part of a condition. `search({ text })` is the shorter way where it is all there is.
+ *
+ * @example
+ * ```ts
+ * await alice.search(mail, { where: userInput("invoice may", { grammar: "all", defaultIndex: "subject" }) });
+ * ```
+ */
 export function userInput(text: string, options: InputOptions = {}): Condition {
   return new Condition(annotated(`userInput(${literal(text)})`, options));
 }
 
-/** The request's own `query`. */
+/**
+ * The request's own `query`.
+ *
+ * @example
+ * ```ts
+ * await alice.searchYql(mail, `select * from mail where ${userQuery}`, { parameters: { query: "invoice" } });
+ * ```
+ */
 export const userQuery: Condition = new Condition("userQuery()");

@@ -208,7 +208,16 @@ const YQL_OPTIONS = [...COMMON_OPTIONS, "parameters", "summary", "signal"];
 const TIMEOUT_MS_DEFAULT = 5_000;
 const LIMIT_DEFAULT = 10;
 
-/** Writes a search. `group.search` does it too; this is for looking at it, or for sending it again and again. */
+/**
+ * Writes a search. `group.search` does it too; this is for looking at it, or for sending it again and again.
+ *
+ * @example
+ * ```ts
+ * const written = query(mail, { text: "invoice", where: (it) => it.isUnread.is(true), limit: 5 });
+ * console.log(String(written)); // the YQL
+ * const { hits } = await alice.run(written);
+ * ```
+ */
 export function query<
   S extends AnySchema,
   Selected extends keyof S["fields"] & string = never,
@@ -247,7 +256,15 @@ export function query<
   };
 }
 
-/** Makes a search of YQL: for what `query` has no words for. Its hits have the fields that the server chooses. */
+/**
+ * Makes a search of YQL: for what `query` has no words for. Its hits have the fields that the server chooses.
+ *
+ * @example
+ * ```ts
+ * const written = yqlQuery(mail, "select * from mail where size > @least", { parameters: { least: 1_000 } });
+ * const { hits } = await alice.run(written);
+ * ```
+ */
 export function yqlQuery<S extends AnySchema, Profile extends S["profiles"][number] = never>(
   schema: S,
   yql: string,

@@ -9,7 +9,15 @@ import type { Field, FieldMap, ShapeOf } from "./schema/field.ts";
 import { type Comparison, hasWholeSeconds, secondsOf, wholeBound } from "./schema/point-in-time.ts";
 import type { AnySchema } from "./schema/schema.ts";
 
-/** Something a document fulfils or not. `String(…)` gives its text. Selections are joined by their methods, not by `&&`. */
+/**
+ * Something a document fulfils or not. `String(…)` gives its text. Selections are joined by their methods, not by `&&`.
+ *
+ * @example
+ * ```ts
+ * const old = (it: brooklet.SelectionsOf<typeof mail.fields>): Selection => it.size.lt(10).and(it.isUnread.is(false));
+ * await alice.removeWhere(mail, old);
+ * ```
+ */
 export class Selection extends Clause<"selection"> {
   /** @internal Selections are made by the fields of a schema. */
   constructor(text: string) {

@@ -16,7 +16,14 @@ function hash(text: string, seed: number): number {
 /** Each word has this many places, so that two words seldom look alike. */
 const PLACES = 4;
 
-/** The embedder. Any number of dimensions may be asked for. */
+/**
+ * The embedder. Any number of dimensions may be asked for.
+ *
+ * @example
+ * ```ts
+ * const database = await open({ schemas: [mail], models: { embedders: [new HashEmbedder("words")] } });
+ * ```
+ */
 export class HashEmbedder implements Embedder {
   readonly id: string;
   readonly shape = "vector";

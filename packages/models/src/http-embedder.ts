@@ -26,7 +26,15 @@ export interface HttpEmbedderOptions {
   readonly fetch?: typeof fetch;
 }
 
-/** The embedder. */
+/**
+ * The embedder.
+ *
+ * @example
+ * ```ts
+ * const embedder = new HttpEmbedder({ id: "e5", endpoint: "http://localhost:8000/v1/embeddings", model: "e5-small" });
+ * const database = await open({ schemas: [mail], models: { embedders: [embedder] } });
+ * ```
+ */
 export class HttpEmbedder implements Embedder {
   readonly id: string;
   readonly shape = "vector";

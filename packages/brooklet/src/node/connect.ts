@@ -3,7 +3,15 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { type Client, type ConnectOptions, connect as connectAnywhere, type Fetch } from "@brooklet/client";
 
-/** Makes a client. Nothing is sent by this. */
+/**
+ * Makes a client. Nothing is sent by this.
+ *
+ * @example
+ * ```ts
+ * const server = connect({ url: "http://localhost:8080" });
+ * await server.deploy([mail]);
+ * ```
+ */
 export function connect(options: ConnectOptions): Client {
   if (options.fetch !== undefined) return connectAnywhere(options);
   return connectAnywhere({ ...options, fetch: exactFetch, keepsDotSegments: true });

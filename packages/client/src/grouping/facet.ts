@@ -40,7 +40,14 @@ export interface Facet<
 
 type Picked<Options extends FacetAggregates> = Pick<Options, keyof Options & FacetAggregate>;
 
-/** The values of a field, the most frequent first: `facet("sender", { top: 10, sum: "size" })`. */
+/**
+ * The values of a field, the most frequent first: `facet("sender", { top: 10, sum: "size" })`.
+ *
+ * @example
+ * ```ts
+ * const { facets } = await alice.search(mail, { facets: { from: facet("sender", { top: 10, sum: "size" }) } });
+ * ```
+ */
 export function facet<
   Name extends string,
   const Options extends FacetAggregates & FacetOptions = Readonly<Record<never, string>>,
@@ -48,7 +55,14 @@ export function facet<
   return { kind: "value", field, ...split<Options>(options) };
 }
 
-/** The periods of a timestamp (or of a number of seconds since the epoch), in their order, without empty ones. */
+/**
+ * The periods of a timestamp (or of a number of seconds since the epoch), in their order, without empty ones.
+ *
+ * @example
+ * ```ts
+ * await alice.search(mail, { facets: { days: dateHistogram("sentAt", "day") }, timeZone: "Europe/Oslo" });
+ * ```
+ */
 export function dateHistogram<
   Name extends string,
   const Options extends FacetAggregates & Pick<FacetOptions, "top"> = Readonly<Record<never, string>>,
@@ -59,6 +73,11 @@ export function dateHistogram<
 /**
  * Ranges of a number, from each edge up to the next, in their order, without empty ones. The first edge may be
  * `-Infinity`, the last one `Infinity`; what is outside is not counted.
+ *
+ * @example
+ * ```ts
+ * await alice.search(mail, { facets: { size: ranges("size", [0, 1_000, Infinity]) } });
+ * ```
  */
 export function ranges<Name extends string, const Options extends FacetAggregates = Readonly<Record<never, string>>>(
   field: Name,

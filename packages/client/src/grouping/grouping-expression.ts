@@ -6,7 +6,17 @@ import { type Comparison, dateOf, secondsOf, wholeBound } from "../schema/point-
 /** Makes a value of what an answer has. */
 export type ReadValue = (json: unknown) => unknown;
 
-/** Something to compute of a document, or of aggregations. `String(…)` gives its text. */
+/**
+ * Something to compute of a document, or of aggregations. `String(…)` gives its text.
+ *
+ * @example
+ * ```ts
+ * grouping(mail, (it, g) => {
+ *   const kilobytes: GroupingExpression = g.div(it.size, 1_000);
+ *   return { groups: { sizes: g.groups(kilobytes, { output: { count: g.count() } }) } };
+ * });
+ * ```
+ */
 export class GroupingExpression<out Value = unknown> {
   /** For the type checker only. */
   declare readonly valueType?: Value;
@@ -31,13 +41,33 @@ export class GroupingExpression<out Value = unknown> {
   }
 }
 
-/** Something to compute of all documents of a group. */
+/**
+ * Something to compute of all documents of a group.
+ *
+ * @example
+ * ```ts
+ * grouping(mail, (it, g) => {
+ *   const bytes: Aggregation = g.sum(it.size);
+ *   return { output: { bytes } };
+ * });
+ * ```
+ */
 export class Aggregation<out Value = unknown> extends GroupingExpression<Value> {
   /** Tells it from an expression of one document. */
   readonly isAggregation = true;
 }
 
-/** A field of documents. */
+/**
+ * A field of documents.
+ *
+ * @example
+ * ```ts
+ * grouping(mail, (it, g) => {
+ *   const sender: GroupingField = it.sender;
+ *   return { groups: { senders: g.groups(sender, { output: { count: g.count() } }) } };
+ * });
+ * ```
+ */
 export class GroupingField<out Value = unknown> extends GroupingExpression<Value> {
   /** A member of a struct, or `key` or `value` of a map: `it.people.member("name")`. */
   member(name: string): GroupingField<string | number> {
@@ -50,7 +80,17 @@ export class GroupingField<out Value = unknown> extends GroupingExpression<Value
   }
 }
 
-/** A filter of documents, or of elements. `String(…)` gives its text. Filters are joined by their methods, not by `&&`. */
+/**
+ * A filter of documents, or of elements. `String(…)` gives its text. Filters are joined by their methods, not by `&&`.
+ *
+ * @example
+ * ```ts
+ * grouping(mail, (it, g) => {
+ *   const ours: GroupingFilter = g.regex("@x[.]org$", it.sender);
+ *   return { groups: { ours: g.groups(it.sender, { filter: ours }) } };
+ * });
+ * ```
+ */
 export class GroupingFilter extends Clause<"filter"> {
   /** @internal */
   constructor(text: string) {

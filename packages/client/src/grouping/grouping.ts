@@ -178,6 +178,14 @@ const LANGUAGE: GroupingLanguage = { ...GROUPING_LANGUAGE, groups };
 /**
  * Writes a grouping of what a search matches:
  * `grouping(mail, (it, g) => ({ groups: { senders: g.groups(it.sender, { output: { bytes: g.sum(it.size) } }) } }))`.
+ *
+ * @example
+ * ```ts
+ * const bySender = grouping(mail, (it, g) => ({
+ *   groups: { senders: g.groups(it.sender, { output: { bytes: g.sum(it.size) } }) },
+ * }));
+ * const { grouping: found } = await alice.search(mail, { grouping: bySender });
+ * ```
  */
 export function grouping<
   S extends AnySchema,

@@ -42,6 +42,12 @@ export interface Asking {
 /**
  * An answer. Iterate it for its parts, `for await (const part of answer) show(part.text)`, or await it for the whole. The
  * model is asked when either begins.
+ *
+ * @example
+ * ```ts
+ * const answer: Answer = alice.ask(mail, "What is due this week?");
+ * for await (const part of answer) console.log(part.text);
+ * ```
  */
 export class Answer implements AsyncIterable<AnswerPart>, PromiseLike<AnswerSummary> {
   readonly #begin: () => AsyncGenerator<AnswerPart>;

@@ -19,7 +19,14 @@ export type ChunksField = Field<{
   readonly conditions: ShapeOf<ArrayField<Plain<"text", string, TextConditions>>>["conditions"];
 }>;
 
-/** The pieces of the text of a field, cut when a document is put: `chunks("body", { length: 500 })`. */
+/**
+ * The pieces of the text of a field, cut when a document is put: `chunks("body", { length: 500 })`.
+ *
+ * @example
+ * ```ts
+ * const note = schema("note", { body: text(), parts: chunks("body", { length: 500 }) });
+ * ```
+ */
 export function chunks(from: string, by: Chunking = "sentence"): ChunksField {
   const type = { kind: "array", element: { kind: "primitive", name: "string" } } as const;
   const made = { from: [from], chunker: chunkerOf(by) };

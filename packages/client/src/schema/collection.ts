@@ -22,7 +22,15 @@ export type ArrayField<Element extends Field> = Collection<
   "array"
 >;
 
-/** A list. A condition on it is fulfilled when one of its elements fulfils it. */
+/**
+ * A list. A condition on it is fulfilled when one of its elements fulfils it.
+ *
+ * @example
+ * ```ts
+ * const note = schema("note", { tags: array(string()) });
+ * await alice.search(note, { where: (it) => it.tags.is("urgent") });
+ * ```
+ */
 export function array<Element extends Field>(element: Element): ArrayField<Element> {
   const { type, ...rest } = element.definition;
   return makeField({ ...rest, type: { kind: "array", element: type } }, arrayCodec(element.codec));
@@ -36,7 +44,15 @@ export type WeightedSetField<Element extends Field> = Collection<
   "weighted"
 >;
 
-/** A set of texts or integers with an integer weight each. */
+/**
+ * A set of texts or integers with an integer weight each.
+ *
+ * @example
+ * ```ts
+ * const user = schema("user", { interests: weightedSet(string()) });
+ * await alice.put(user, "u1", { interests: { sailing: 80, chess: 20 } });
+ * ```
+ */
 export function weightedSet<Element extends Field>(element: Element): WeightedSetField<Element> {
   const { type, indexing, settings } = element.definition;
   const definition = { type: { kind: "weightedset", element: type } as const, indexing, settings };
@@ -50,7 +66,15 @@ export type MapField<Key extends Field, Value extends Field> = Collection<
   MapConditions<ShapeOf<Key>["conditions"], ShapeOf<Value>["conditions"]>
 >;
 
-/** A map. Keys are texts in TypeScript, whatever they are in the schema. */
+/**
+ * A map. Keys are texts in TypeScript, whatever they are in the schema.
+ *
+ * @example
+ * ```ts
+ * const note = schema("note", { labels: map(string(), string()) });
+ * await alice.put(note, "n1", { labels: { colour: "red" } });
+ * ```
+ */
 export function map<Key extends Field, Value extends Field>(key: Key, value: Value): MapField<Key, Value> {
   const definition: FieldDefinition = {
     type: { kind: "map", key: key.definition.type, value: value.definition.type },
@@ -74,7 +98,14 @@ export interface StructOptions {
   readonly name?: string;
 }
 
-/** A struct: fields under one name. Usually in a list: `array(struct({ name: string() }))`. */
+/**
+ * A struct: fields under one name. Usually in a list: `array(struct({ name: string() }))`.
+ *
+ * @example
+ * ```ts
+ * const contact = schema("contact", { address: struct({ street: string(), city: string() }) });
+ * ```
+ */
 export function struct<Members extends FieldMap>(members: Members, options: StructOptions = {}): StructField<Members> {
   const struct: StructType = { name: options.name, members: mapValues(members, (member) => member.definition.type) };
   const definition: FieldDefinition = {

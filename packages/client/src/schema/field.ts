@@ -116,7 +116,14 @@ export interface TextOptions {
   readonly show?: "full" | "bold" | "teaser";
 }
 
-/** A text that is searched by its words, and ranked. */
+/**
+ * A text that is searched by its words, and ranked.
+ *
+ * @example
+ * ```ts
+ * const note = schema("note", { title: text(), body: text({ show: "teaser" }) });
+ * ```
+ */
 export function text(options: TextOptions = {}): Plain<"text", string, TextConditions> {
   const settings = ["index: enable-bm25"];
   const { match, gramSize = 2, stemming } = options;
@@ -129,38 +136,87 @@ export function text(options: TextOptions = {}): Plain<"text", string, TextCondi
   return makeField({ ...definition, ...analysis }, TEXT);
 }
 
-/** A text that is one value: a name, a label, an address. It is compared as a whole, and not ranked. */
+/**
+ * A text that is one value: a name, a label, an address. It is compared as a whole, and not ranked.
+ *
+ * @example
+ * ```ts
+ * const user = schema("user", { name: text(), email: string() });
+ * ```
+ */
 export function string(): Plain<"sortable", string, StringConditions> {
   const settings = ["match: word", "rank: filter"];
   return makeField({ type: primitive("string"), indexing: ["summary", "attribute"], settings }, TEXT);
 }
 
-/** An integer of 32 bits. */
+/**
+ * An integer of 32 bits.
+ *
+ * @example
+ * ```ts
+ * const order = schema("order", { pieces: int() });
+ * ```
+ */
 export function int(): Plain<"sortable", number, IntegerConditions> {
   return attribute("int", INT);
 }
 
-/** An integer of 64 bits, of which a number holds those up to 2^53 - 1; others are refused, never rounded. */
+/**
+ * An integer of 64 bits, of which a number holds those up to 2^53 - 1; others are refused, never rounded.
+ *
+ * @example
+ * ```ts
+ * const file = schema("file", { bytes: long() });
+ * ```
+ */
 export function long(): Plain<"sortable", number, IntegerConditions> {
   return attribute("long", LONG);
 }
 
-/** An integer of 8 bits, -128 to 127. */
+/**
+ * An integer of 8 bits, -128 to 127.
+ *
+ * @example
+ * ```ts
+ * const rating = schema("rating", { stars: byte() });
+ * ```
+ */
 export function byte(): Plain<"sortable", number, IntegerConditions> {
   return attribute("byte", BYTE);
 }
 
-/** A floating-point number of 32 bits. */
+/**
+ * A floating-point number of 32 bits.
+ *
+ * @example
+ * ```ts
+ * const sensor = schema("sensor", { celsius: float() });
+ * ```
+ */
 export function float(): Plain<"sortable", number, OrderConditions<number>> {
   return attribute("float", NUMBER);
 }
 
-/** A floating-point number of 64 bits. */
+/**
+ * A floating-point number of 64 bits.
+ *
+ * @example
+ * ```ts
+ * const account = schema("account", { balance: double() });
+ * ```
+ */
 export function double(): Plain<"sortable", number, OrderConditions<number>> {
   return attribute("double", NUMBER);
 }
 
-/** True or false. */
+/**
+ * True or false.
+ *
+ * @example
+ * ```ts
+ * const task = schema("task", { title: text(), isDone: bool() });
+ * ```
+ */
 export function bool(): Plain<"sortable", boolean, BoolConditions> {
   return attribute("bool", BOOL);
 }
@@ -174,6 +230,12 @@ export interface TimestampOptions {
 /**
  * A point in time to the millisecond: a `Date` here, a `double` of seconds since the epoch in the schema. Ranking,
  * `freshness`, `age` and selections count in seconds, whatever the unit.
+ *
+ * @example
+ * ```ts
+ * const event = schema("event", { title: text(), at: timestamp() });
+ * await alice.search(event, { where: (it) => it.at.ge(new Date("2026-01-01")), orderBy: "at desc" });
+ * ```
  */
 export function timestamp(options: TimestampOptions = {}): Plain<"sortable", Date, OrderConditions<Date>> {
   refuseUnknown("timestamp", options, ["unit"]);
@@ -184,12 +246,28 @@ export function timestamp(options: TimestampOptions = {}): Plain<"sortable", Dat
   );
 }
 
-/** A place on earth. */
+/**
+ * A place on earth.
+ *
+ * @example
+ * ```ts
+ * const place = schema("place", { name: text(), at: position() });
+ * await alice.put(place, "p1", { name: "Oslo", at: { lat: 59.9, lng: 10.7 } });
+ * ```
+ */
 export function position(): Plain<"other", Position, PositionConditions> {
   return attribute("position", POSITION);
 }
 
-/** Bytes that are kept and returned, and not searched. */
+/**
+ * Bytes that are kept and returned, and not searched.
+ *
+ * @example
+ * ```ts
+ * const icon = schema("icon", { png: raw() });
+ * await alice.put(icon, "i1", { png: new Uint8Array([137, 80, 78, 71]) });
+ * ```
+ */
 export function raw(): Plain<"other", Uint8Array, unknown> {
   return makeField({ type: primitive("raw"), indexing: ["summary"], settings: [] }, RAW);
 }

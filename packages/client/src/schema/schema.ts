@@ -78,7 +78,14 @@ const RESERVED: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Makes a schema. Nothing is deployed by it: `open({ schemas })` and `client.deploy` do that. */
+/**
+ * Makes a schema. Nothing is deployed by it: `open({ schemas })` and `client.deploy` do that.
+ *
+ * @example
+ * ```ts
+ * const note = schema("note", { title: text(), body: text().optional(), writtenAt: timestamp() });
+ * ```
+ */
 export function schema<
   const Name extends string,
   const Fields extends FieldMap,

@@ -30,7 +30,15 @@ export function searchedSchema(schema: AnySchema): SearchedSchema {
   return searched;
 }
 
-/** The vector that the server makes of texts, of a schema with one: what `retrieve` is near to unless it is said. */
+/**
+ * The vector that the server makes of texts, of a schema with one: what `retrieve` is near to unless it is said.
+ *
+ * @example
+ * ```ts
+ * const note = schema("note", { body: text(), vec: embedding({ from: "body", model: "minilm" }) });
+ * const field = madeVector(note); // "vec"
+ * ```
+ */
 export function madeVector(schema: AnySchema): string | undefined {
   return madeVectorOf(searchedSchema(schema));
 }

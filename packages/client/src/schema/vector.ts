@@ -28,7 +28,15 @@ export interface VectorOptions {
   readonly metric?: DistanceMetric;
 }
 
-/** A vector of so many numbers, to search near to. */
+/**
+ * A vector of so many numbers, to search near to.
+ *
+ * @example
+ * ```ts
+ * const note = schema("note", { body: text(), vec: vector(384) });
+ * await alice.search(note, { near: { field: "vec", vector: new Float32Array(384) } });
+ * ```
+ */
 export function vector(dimensions: number, options: VectorOptions = {}): VectorField {
   const { cell = "float", metric = "angular" } = options;
   return tensorField(cell, { x: dimensions }, metric);
@@ -78,6 +86,12 @@ const DIMENSIONS_DEFAULT = 384;
  * A vector that an embedder makes of other fields when a document is put, to search near to by text:
  * `near: { field: "vec", text: "unpaid invoice" }`. With `chunk` each piece of the text has a vector of its own, and a document
  * is as near as its nearest piece.
+ *
+ * @example
+ * ```ts
+ * const note = schema("note", { body: text(), vec: embedding({ from: "body", model: "minilm" }) });
+ * await alice.search(note, { near: { field: "vec", text: "unpaid invoice" } });
+ * ```
  */
 export function embedding(options: ChunkEmbeddingOptions): ChunkEmbeddingField;
 export function embedding(options: EmbeddingOptions): EmbeddingField;
@@ -98,6 +112,11 @@ export function embedding(
 /**
  * A tensor with named dimensions: sizes, or `"mapped"` for one whose labels are texts; as in
  * `tensor("float", { chunk: "mapped", x: 384 })`.
+ *
+ * @example
+ * ```ts
+ * const page = schema("page", { tokens: tensor("float", { token: "mapped", x: 128 }) });
+ * ```
  */
 export function tensor<const D extends Dimensions>(
   cell: CellType,
