@@ -36,7 +36,10 @@ fn clusters_and_report() {
     let report: serde_json::Value = serde_json::from_str(&application.report()).expect("the report is JSON");
     assert_eq!(report["schemas"][0]["name"], "mail");
     assert_eq!(report["schemas"][0]["cluster"], "mail");
-    assert_eq!(report["schemas"][0]["fields"][0], serde_json::json!({"name": "subject", "type": "string"}));
+    assert_eq!(
+        report["schemas"][0]["fields"][0],
+        serde_json::json!({"name": "subject", "type": "string", "words": true})
+    );
     assert_eq!(report["clusters"][0]["types"], serde_json::json!(["mail", "note"]));
     assert_eq!(report["fingerprint"].as_str().map(str::len), Some(16));
     assert_eq!(report["warnings"].as_array().map(Vec::len), Some(application.warnings.len()));
