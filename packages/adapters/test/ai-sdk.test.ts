@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { type AnySchema, embedding, type Group, schema, text } from "@brooklet/client";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ToolPassage } from "../src/ai-sdk.ts";
 import { mail, mails } from "./mails.ts";
@@ -117,4 +118,24 @@ describe.each(RELEASES)("tools of the AI SDK %i", (release, load) => {
     const none = await sdk.generateText({ model: again.model, prompt: "x", tools: few, stopWhen: sdk.stepCountIs(3) });
     expect(JSON.stringify(none.steps[0]?.toolResults[0]?.output)).not.toContain("invoice");
   });
+});
+
+test("a search tool searches near to the vector that the server makes, where there is one", async () => {
+  const { searchTool } = await import("../src/ai-sdk.ts");
+  const made = schema("note", { body: text(), vec: embedding({ from: "body", model: "minilm" }) });
+  const asked: unknown[] = [];
+  const group = {
+    search: async (_: AnySchema, options: object) => {
+      asked.push(options);
+      return { hits: [], totalCount: 0 };
+    },
+  } as unknown as Group;
+  for (const searched of [made, mail]) {
+    const tool = searchTool({ group, schema: searched as AnySchema });
+    await tool.execute?.({ query: "invoice", limit: 3 }, { toolCallId: "c", messages: [] });
+  }
+  expect(asked).toEqual([
+    { text: "invoice", limit: 3, near: { field: "vec", text: "invoice" } },
+    { text: "invoice", limit: 3 },
+  ]);
 });
