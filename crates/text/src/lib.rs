@@ -9,10 +9,12 @@
 //! Not reproduced: an extra empty token the reference implementation counts at the end of some values that are not
 //! ASCII; folding of `cased` fields whose value is all ASCII. Both are documented there as accidents.
 
+mod automaton;
 mod chunk;
 mod cjk;
 mod compose;
 mod fold;
+mod forms;
 mod fuzzy;
 mod grams;
 mod pattern;
@@ -36,4 +38,4 @@ pub use spelling::{Spelling, unaccented};
 pub use stem::{Languages, Stems};
 pub use tokenize::{Token, Tokens, is_word};
 pub use typo::{Typo, slips_forgiven};
-pub use variants::{Variants, Variety};
+pub use variants::{Cursor, Variants, Variety};

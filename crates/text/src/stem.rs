@@ -4,13 +4,15 @@ use std::borrow::Cow;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
+use crate::automaton::{Range, Slips};
+use crate::forms::{forms, letters_written};
 use crate::typo::Typo;
 
 /// Longest word that is stemmed, bytes. Longer ones are no words of a language: they equal themselves only.
 const WORD_BYTES_MAX: usize = 100;
 
 /// Characters of the stems of words that English's algorithm knows as exceptions (`die`, `sky`), and of others as short.
-const SHORT_STEM: usize = 3;
+pub(crate) const SHORT_STEM: usize = 3;
 
 /// The last letters of the endings that English's algorithm takes off or changes: words that end otherwise are their stems.
 const ENGLISH_ENDS: [char; 13] = ['s', 'd', 'g', 'y', 'i', 'l', 'r', 'n', 'm', 'e', 'c', 't', '\''];
@@ -147,9 +149,28 @@ impl Stems {
         is_alike && self.stems.iter().zip(typos).any(is_near)
     }
 
-    /// What all words begin with that may have one of the stems.
-    pub fn beginnings(&self) -> impl Iterator<Item = &str> {
-        self.stems.iter().map(|of| self.kept(of))
+    /// Where all words stand that may have one of the stems.
+    pub(crate) fn ranges(&self) -> Vec<Range> {
+        let ranges = |of: &(&Language, Stemmer, String)| {
+            let (language, _, stem) = of;
+            let is_known = language.keeps == Keeps::Stem && !self.word.starts_with('\'');
+            let forms = is_known.then(|| forms(stem)).flatten();
+            forms.unwrap_or_else(|| vec![Range::beginning(self.kept(of))])
+        };
+        self.stems.iter().flat_map(ranges).collect()
+    }
+
+    /// Automata that lead to all words which [`Stems::nearly_equal`] holds for.
+    pub(crate) fn near(&self, typos: &[Option<Typo>], slips_max: usize) -> impl Iterator<Item = Slips> {
+        let first = self.word.chars().next();
+        let near = move |((language, ..), typo): (&(&Language, Stemmer, String), &Option<Typo>)| {
+            let stem = typo.as_ref()?.letters();
+            // What the algorithm leaves of a word may have to do with its first letter alone.
+            let is_kept = language.keeps == Keeps::Stem && first != Some('\'');
+            let written = if is_kept { letters_written(stem, slips_max) } else { stem.len() };
+            Some(Slips::of_stem(stem, slips_max, first, written))
+        };
+        self.stems.iter().zip(typos).filter_map(near)
     }
 
     /// What words begin with that may have the stem of a language.

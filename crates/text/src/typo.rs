@@ -44,6 +44,11 @@ impl Typo {
         (stem.chars().count() >= STEM_LETTERS_MIN).then(|| Typo::new(stem, slips_max))
     }
 
+    /// The letters of the word.
+    pub(crate) fn letters(&self) -> &[char] {
+        &self.word
+    }
+
     /// Whether a folded word is what was meant, or begins with it if `begins`.
     #[must_use]
     pub fn is_of(&self, word: &str, begins: bool) -> bool {

@@ -1,5 +1,6 @@
 //! Variants of a word that was asked for: forms with the same stem, other spellings, words that begin with it, words
 //! with a slip. Whether a word is one depends on the two words alone, never on what else is stored.
+use crate::automaton::{Path, Range, Ranges, Slips, Spellings};
 use crate::fold::fold;
 use crate::spelling::Spelling;
 use crate::stem::{Languages, Stems};
@@ -22,6 +23,7 @@ pub struct Variety {
 pub struct Variants {
     folded: String,
     beginnings: bool,
+    slips: usize,
     stems: Stems,
     spelling: Option<Spelling>,
     typo: Option<Typo>,
@@ -39,6 +41,7 @@ impl Variants {
         let slips = usize::from(variety.slips);
         Variants {
             beginnings: variety.beginnings,
+            slips,
             spelling: variety.spellings.then(|| Spelling::of(written)).flatten(),
             typo: (slips > 0).then(|| Typo::new(&folded, slips)),
             stem_typos: stems.iter().filter(|_| slips > 0).map(|stem| Typo::of_stem(stem, slips)).collect(),
@@ -58,24 +61,57 @@ impl Variants {
             || self.stems.nearly_equal(word, &self.stem_typos)
     }
 
-    /// What folded words begin with that can be variants: sorted, none the beginning of another.
+    /// Walks through sorted words, and looks only at those that can be variants.
     #[must_use]
-    pub fn beginnings(&self) -> Vec<Vec<u8>> {
-        let mut all = match (&self.typo, &self.spelling) {
-            (Some(_), _) => return vec![Vec::new()],
-            (None, Some(spelling)) => spelling.beginnings(),
-            (None, None) => Vec::new(),
+    pub fn cursor(&self) -> Cursor {
+        let exact = Range { word: self.folded.clone(), begins: self.beginnings };
+        let mut ranges = self.stems.ranges();
+        ranges.push(exact);
+        let spellings = self.spelling.as_ref().map(|spelling| Path::new(Spellings::new(spelling, self.beginnings)));
+        let slips = |typo: &Typo| Path::new(Slips::of_word(typo.letters(), self.slips, self.beginnings));
+        let mut paths: Vec<Path> = spellings.into_iter().chain(self.typo.as_ref().map(slips)).collect();
+        paths.extend(self.stems.near(&self.stem_typos, self.slips).map(Path::new));
+        Cursor { ranges: Ranges::new(ranges), paths, bound: String::new() }
+    }
+}
+
+/// A way through sorted words.
+pub struct Cursor {
+    ranges: Ranges,
+    paths: Vec<Path>,
+    bound: String,
+}
+
+impl Cursor {
+    /// Of the words from this one on, what no variant stands before; the word itself, if it can be one. Nothing if none
+    /// comes any more. Words are asked in their order, and may be left out.
+    pub fn bound<'w>(&'w mut self, word: &'w [u8]) -> Option<&'w [u8]> {
+        // A word that was cut may end in the middle of a letter. What stands there is compared by others.
+        let text = match std::str::from_utf8(word) {
+            Ok(text) => text,
+            Err(error) => std::str::from_utf8(&word[..error.valid_up_to()]).unwrap_or_default(),
         };
-        all.push(self.folded.clone().into_bytes());
-        all.extend(self.stems.beginnings().map(|beginning| beginning.as_bytes().to_vec()));
-        all.sort_unstable();
-        let mut beginnings: Vec<Vec<u8>> = Vec::with_capacity(all.len());
-        for beginning in all {
-            if !beginnings.last().is_some_and(|last| beginning.starts_with(last)) {
-                beginnings.push(beginning);
+        let (mut found, mut is_here) = (false, false);
+        if let Some((first, holds)) = self.ranges.bound(text) {
+            (found, is_here) = (true, holds);
+            self.bound.clear();
+            self.bound.push_str(first);
+        }
+        for path in &mut self.paths {
+            if is_here {
+                break;
+            }
+            if let Some(bound) = path.bound(text) {
+                is_here = bound == text;
+                if !found || bound < self.bound.as_str() {
+                    self.bound.clear();
+                    self.bound.push_str(bound);
+                }
+                found = true;
             }
         }
-        beginnings
+        let bound = if is_here || self.bound.as_bytes() < word { word } else { self.bound.as_bytes() };
+        found.then_some(bound)
     }
 }
 
@@ -95,39 +131,132 @@ mod tests {
         assert!(runs.has("running") && runs.has("runs") && !runs.has("runner") && !runs.has("ruins"));
         assert!(variants("Zürich", "en", 0).has("zurich") && variants("zurich", "en", 0).has("zuerich"));
         assert!(variants("invoces", "en", 1).has("invoice") && !variants("invoces", "none", 1).has("invoice"));
-        assert_eq!(variants("invoces", "en", 1).beginnings(), [b""]);
+    }
+
+    /// The words of a list that a cursor leads to, and how many it looked at.
+    fn found(of: &Variants, words: &[String]) -> (Vec<String>, usize) {
+        let (mut cursor, mut at, mut looks) = (of.cursor(), 0, 0);
+        let mut found = Vec::new();
+        while let Some(word) = words.get(at) {
+            let Some(bound) = cursor.bound(word.as_bytes()) else { break };
+            looks += 1;
+            assert!(bound >= word.as_bytes(), "{word} {bound:?}");
+            if bound == word.as_bytes() {
+                found.extend(of.has(word).then(|| word.clone()));
+                at += 1;
+            } else {
+                at += words[at..].partition_point(|word| word.as_bytes() < bound);
+            }
+        }
+        (found, looks)
+    }
+
+    /// The same by asking of every word.
+    fn scanned(of: &Variants, words: &[String]) -> Vec<String> {
+        words.iter().filter(|word| of.has(word)).cloned().collect()
+    }
+
+    fn sorted(words: impl IntoIterator<Item = String>) -> Vec<String> {
+        words.into_iter().collect::<std::collections::BTreeSet<_>>().into_iter().collect()
     }
 
     #[test]
-    fn all_variants_begin_with_one_of_the_beginnings() {
-        let of = variants("houses", "en", 0);
-        let beginnings = of.beginnings();
-        assert!(beginnings.windows(2).all(|pair| pair[0] < pair[1] && !pair[1].starts_with(&pair[0])));
-        for word in ["house", "housing", "houses", "ħouses", "hoeuses", "h\u{302}ouses", "houśes"] {
-            assert!(of.has(word), "{word}");
-            assert!(beginnings.iter().any(|beginning| word.as_bytes().starts_with(beginning)), "{word}");
+    fn a_cursor_looks_at_few_words() {
+        let letters = ["a", "e", "n", "o", "r", "s", "t", "ü", "é"];
+        let mut words = vec![String::new()];
+        for _ in 0..5 {
+            words.extend(words.clone().iter().flat_map(|word| letters.map(|letter| format!("{word}{letter}"))));
+            words = sorted(words);
+        }
+        assert!(words.len() > 60_000);
+        for (written, slips, most) in [("aston", 0, 40), ("sa", 0, 60), ("astones", 0, 40), ("rasto", 1, 3_000)] {
+            let of = variants(written, "en", slips);
+            let (found, looks) = found(&of, &words);
+            assert_eq!(found, scanned(&of, &words), "{written}");
+            assert!(!found.is_empty() && looks <= most, "{written}: {looks} looks");
         }
     }
 
+    #[test]
+    fn a_letter_for_two_may_stand_where_a_beginning_ends() {
+        let of = Variants::of("lo", Variety { spellings: true, beginnings: true, ..Variety::default() });
+        let words = sorted(["lœz", "loz", "ło", "la", "łœ"].map(str::to_owned));
+        assert_eq!(found(&of, &words).0, ["loz", "lœz", "ło", "łœ"]);
+        assert_eq!(scanned(&of, &words).len(), 4);
+    }
+
+    #[test]
+    fn forms_are_found() {
+        const ENDS: [&str; 40] = [
+            "ation", "ational", "ator", "ency", "ably", "able", "bility", "bly", "ization", "izer", "ivity", "ical",
+            "'", "'s", "'s'", "s", "es", "ies", "ied", "ed", "eed", "edly", "eedly", "ing", "ingly", "y", "ly", "li",
+            "ful", "fulness", "ness", "e", "l", "al", "er", "ize", "ative", "ment", "ogi", "ate",
+        ];
+        let letters = ["a", "b", "e", "i", "l", "n", "s", "t", "y"];
+        let mut roots = vec![String::new()];
+        for _ in 0..3 {
+            roots.extend(roots.clone().iter().flat_map(|root| letters.map(|letter| format!("{root}{letter}"))));
+            roots = sorted(roots);
+        }
+        roots.extend(["hop", "relat", "possi", "frequen", "organ", "happ", "activ", "predict"].map(str::to_owned));
+        let once = roots.iter().flat_map(|root| ENDS.map(|end| format!("{root}{end}")));
+        let mut words: Vec<String> = once.collect();
+        words.extend(
+            ["dying", "lying", "tying", "skies", "skis", "idly", "sky", "ski", "gently", "ugly", "early", "only"]
+                .map(str::to_owned),
+        );
+        words.extend(
+            words
+                .clone()
+                .iter()
+                .flat_map(|word| ["s", "'s", "ing", "ed", "ly", "ness"].map(|end| format!("{word}{end}"))),
+        );
+        let words = sorted(words.into_iter().chain(roots));
+        let stemmer = rust_stemmers::Stemmer::create(rust_stemmers::Algorithm::English);
+        let mut of_stem = std::collections::BTreeMap::<String, Vec<String>>::new();
+        for word in words.iter().filter(|word| !word.starts_with('\'')) {
+            of_stem.entry(stemmer.stem(word).into_owned()).or_default().push(word.clone());
+        }
+        let mut forms = 0;
+        for (stem, words) in &of_stem {
+            let written = words.iter().max_by_key(|word| word.len()).expect("a form");
+            let languages = Languages::named("en").unwrap();
+            let of = Variants::of(written, Variety { languages, ..Variety::default() });
+            assert_eq!(found(&of, words).0, scanned(&of, words), "{stem}");
+            forms += words.len();
+        }
+        assert!(forms > 5_000, "{forms}");
+    }
+
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
-        /// A search looks only at words that begin so.
+        #![proptest_config(ProptestConfig { cases: 6_000, failure_persistence: None, ..ProptestConfig::default() })]
+        /// What a cursor leads to are the variants.
         #[test]
-        fn no_variant_begins_otherwise(
-            written in "[aouzrlsßäöüåœøřł]{1,4}(ing|ies|e?s|ed|y|)",
-            stored in prop::collection::vec("[aouzrlsßäöüåœøřł\u{308}\u{30c}]{1,4}(ing|ies|e?s|ed|y|)", 1..40),
-            languages in prop_oneof![Just("none"), Just("en"), Just("de, en"), Just("sv")],
-            (spellings, beginnings) in any::<(bool, bool)>(),
+        fn a_cursor_leads_to_all_variants(
+            written in "[aouzrlsßäöüåœøřł']{1,5}(ing|ies|e?s|ed|y|ble|ability|)",
+            stored in prop::collection::vec("[aouzrlsßäöüåœøřł0'\u{308}\u{30c}]{1,6}(ing|ies|e?s|ed|y|ble|ability|)", 1..60),
+            languages in prop_oneof![Just("none"), Just("en"), Just("en"), Just("de, en"), Just("sv"), Just("ar")],
+            (spellings, beginnings, slips) in (any::<bool>(), any::<bool>(), 0u8..3),
         ) {
             let languages = Languages::named(languages).unwrap();
-            let of = Variants::of(&written, Variety { languages, spellings, beginnings, slips: 0 });
-            let begins = of.beginnings();
-            for stored in stored.iter().chain([&written]) {
+            let of = Variants::of(&written, Variety { languages, spellings, beginnings, slips });
+            let words = sorted(stored.iter().chain([&written]).map(|stored| {
                 let mut word = String::new();
                 fold(stored, &mut word);
-                let looked_at = begins.iter().any(|beginning| word.as_bytes().starts_with(beginning));
-                prop_assert!(looked_at || !of.has(&word), "{written} finds {word}, but looks for {begins:?}");
-            }
+                word
+            }));
+            prop_assert_eq!(found(&of, &words).0, scanned(&of, &words));
+        }
+
+        #[test]
+        fn slips_of_stems_are_found(
+            written in "(relat|possi|hop|notab|sens|organ)(ion|ing|ational|bility|bly|izer|ation|ed|y|)[a-z]?",
+            stored in prop::collection::vec("(relat|rleat|possi|hop|noptab|sens|snse|organ)[a-z]?(ion|ing|ational|bility|bly|izer|ation|ed|y|)(s|ly|)", 1..80),
+            slips in 0u8..3,
+        ) {
+            let of = variants(&written, "en", slips);
+            let words = sorted(stored);
+            prop_assert_eq!(found(&of, &words).0, scanned(&of, &words));
         }
     }
 }

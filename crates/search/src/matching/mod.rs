@@ -16,6 +16,7 @@ mod tests;
 pub(crate) mod text;
 pub(crate) mod tree;
 pub(crate) mod values;
+mod variants;
 pub(crate) mod walk;
 pub(crate) mod weighted;
 pub(crate) mod words;
@@ -158,7 +159,7 @@ fn match_test(
     walk: &mut Walk,
 ) -> Result<Found, Halt> {
     match test {
-        Test::Words(words) => text::match_words(column, words, view, reads),
+        Test::Words(words) => text::match_words(column, words, view, reads, walk),
         Test::Phrase(phrase) => phrase::match_phrase(column, phrase, view, reads),
         Test::Text { words, text } => values::match_text(column, words, text, view, reads, walk),
         Test::Number(test) => number::match_numbers(column, test, view, reads),

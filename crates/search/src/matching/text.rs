@@ -5,6 +5,7 @@ use brooklet_segment::{BlockSource, ColumnHeader, Halt};
 
 use super::Found;
 use super::postings::Postings;
+use super::variants::find_variants;
 use super::walk::Walk;
 use crate::partition::View;
 use crate::plan::{How, WordTest};
@@ -15,7 +16,7 @@ use brooklet_text::Variants;
 #[derive(Clone)]
 pub(super) struct Word {
     pub(super) number: u32,
-    times: u32,
+    pub(super) times: u32,
     pub(super) entry: Entry,
 }
 
@@ -25,10 +26,16 @@ pub(crate) fn match_words(
     tests: &[WordTest],
     view: &View,
     reads: &mut Reads,
+    walk: &mut Walk,
 ) -> Result<Found, Halt> {
     let text = Text::of(column)?;
-    let words = find_all(&text, tests, view, reads)?;
-    let postings = postings_of(&text, &words, view, reads)?;
+    let words = match walk.all_words.take() {
+        Some(words) => words,
+        None => find_all(&text, tests, view, reads)?,
+    };
+    // Where its postings are missing the dictionary is not searched again.
+    let words = walk.all_words.insert(words);
+    let postings = postings_of(&text, words, view, reads)?;
     Ok(Found::Words { postings, numbers: words.iter().map(|word| (word.number, word.times)).collect() })
 }
 
@@ -108,8 +115,7 @@ fn find_words(
             first..(beyond as u32).max(first)
         }
         How::Variant(variety) => {
-            let variants = Variants::of(&test.text, variety);
-            return find_variants(text, &variants, view, reads, words);
+            return find_variants(text, &Variants::of(&test.text, variety), view, reads, words);
         }
         How::Suffix | How::Substring | How::TokenSuffix | How::ValueSubstring | How::Segment { .. } => 0..part.blocks(),
     };
@@ -125,65 +131,6 @@ fn find_words(
         }
     }
     if missing { Err(Halt::Missing) } else { Ok(()) }
-}
-
-/// The variants of a word. Only those words are looked at that begin as variants can. What they begin with is sorted, as
-/// the words are: both are walked together, and what would stand before the word that comes next is not looked for.
-fn find_variants(
-    text: &Text<'_>,
-    variants: &Variants,
-    view: &View,
-    reads: &mut Reads,
-    words: &mut Vec<Word>,
-) -> Result<(), Halt> {
-    let part = text.part(text::DICTIONARY);
-    let all = variants.beginnings();
-    let mut beginnings = all.as_slice();
-    let (mut index, mut missing) = (0, false);
-    while let Some(beginning) = beginnings.first().filter(|_| index < part.blocks()) {
-        index = part.index_of_key(beginning).unwrap_or(0).max(index);
-        let next_key = part.keys.get(index as usize + 1).map(Vec::as_slice);
-        let is_here = |beginning: &Vec<u8>| next_key.is_none_or(|next| beginning.as_slice() < next);
-        let here = &beginnings[..beginnings.partition_point(is_here)];
-        match reads.of(&view.segment).block(part.first_block + index) {
-            Ok(block) => {
-                let dictionary = DictionaryBlock::read(block.bytes())?;
-                let number = part.span_of(index).0;
-                let word = |at: usize| Word { number: number + at as u32, times: 1, entry: dictionary.entry(at) };
-                each_beginning_with(&dictionary, here, |at, bytes| {
-                    let is_variant = std::str::from_utf8(bytes).is_ok_and(|word| variants.has(word));
-                    words.extend(is_variant.then(|| word(at)));
-                });
-            }
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
-        // Only the last of them can begin words of the next block too.
-        let goes_on = here.last().zip(next_key).is_some_and(|(last, next)| next.starts_with(last));
-        beginnings = &beginnings[here.len() - usize::from(goes_on)..];
-        index += 1;
-    }
-    if missing { Err(Halt::Missing) } else { Ok(()) }
-}
-
-/// Calls `each` with the words of a block that begin so, and where they are. `beginnings`: sorted, none the beginning of
-/// another.
-fn each_beginning_with(block: &DictionaryBlock<'_>, beginnings: &[Vec<u8>], mut each: impl FnMut(usize, &[u8])) {
-    let mut rest = beginnings;
-    while let Some(beginning) = rest.first() {
-        let mut at = block.find(beginning).unwrap_or_else(|after| after);
-        while at < block.len() && block.word(at).starts_with(beginning) {
-            each(at, block.word(at));
-            at += 1;
-        }
-        if at == block.len() {
-            return;
-        }
-        let next = block.word(at);
-        let passed = |beginning: &Vec<u8>| beginning.as_slice() < next && !next.starts_with(beginning);
-        rest = &rest[1..];
-        rest = &rest[rest.iter().take_while(|beginning| passed(beginning)).count()..];
-    }
 }
 
 fn search_block(block: &DictionaryBlock<'_>, first: u32, test: &WordTest, key: &[u8], words: &mut Vec<Word>) {
@@ -213,7 +160,7 @@ fn search_block(block: &DictionaryBlock<'_>, first: u32, test: &WordTest, key: &
             let needle = brooklet_kernel::Needle::new(key);
             block.each_with(&needle, |index, times| push(index, times as u32));
         }
-        // Searched elsewhere, by what words begin with.
+        // Searched elsewhere.
         How::Variant(_) => {}
         How::Segment { starts, ends } => {
             let needle = brooklet_kernel::Needle::new(key);

@@ -13,6 +13,8 @@ pub(crate) struct Walk {
     pub(super) found: Option<Found>,
     /// The same before it was confined to elements.
     pub(super) unconfined: Option<Found>,
+    /// The words of the dictionary that are asked for, once all are found.
+    pub(super) all_words: Option<Vec<Word>>,
     /// Words of the dictionary that were accepted, and the first block that was not looked at.
     pub(super) words: Vec<Word>,
     pub(super) words_block: u32,

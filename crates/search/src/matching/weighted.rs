@@ -9,6 +9,7 @@ use brooklet_segment::{ColumnHeader, Halt};
 use brooklet_task::Rejection;
 use rustc_hash::FxHashMap;
 
+use super::walk::Walk;
 use super::words::WordReader;
 use super::{Found, number, text};
 use crate::partition::View;
@@ -88,7 +89,7 @@ fn word_hits(
     let mut missing = false;
     for (key, weight) in keys.iter().filter(|(key, _)| !key.is_empty()) {
         let test = WordTest { text: key.clone(), how: How::Equals };
-        match text::match_words(column, std::slice::from_ref(&test), view, reads) {
+        match text::match_words(column, std::slice::from_ref(&test), view, reads, &mut Walk::default()) {
             Ok(Found::Words { postings, numbers }) if text.several => {
                 weights.extend(numbers.iter().map(|(number, _)| (*number, *weight)));
                 postings.for_each(|ordinal, _| candidates.push(ordinal));

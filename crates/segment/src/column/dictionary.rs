@@ -158,4 +158,45 @@ impl<'a> DictionaryBlock<'a> {
         }
         Err(low)
     }
+
+    /// The index of the first word from `from` on that does not stand before `word`: soon found if it is near.
+    #[must_use]
+    pub fn find_from(&self, from: usize, word: &[u8]) -> usize {
+        let is_before = |index: usize| self.word(index) < word;
+        let (mut low, mut step) = (from, 1);
+        while low + step <= self.len() && is_before(low + step - 1) {
+            low += step;
+            step *= 2;
+        }
+        let mut high = (low + step - 1).min(self.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            if is_before(middle) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_from_anywhere() {
+        let words: Vec<String> = (0..40).map(|number| format!("{:03}", number * 3)).collect();
+        let bytes: Vec<&[u8]> = words.iter().map(|word| word.as_bytes()).collect();
+        let payload = block_of(&bytes, &vec![Entry::default(); words.len()]);
+        let block = DictionaryBlock::read(&payload).expect("a block");
+        for from in 0..=words.len() {
+            for number in 0..130 {
+                let word = format!("{number:03}");
+                let expected = (from..words.len()).find(|at| words[*at] >= word).unwrap_or(words.len());
+                assert_eq!(block.find_from(from, word.as_bytes()), expected, "{word} from {from}");
+            }
+        }
+    }
 }
