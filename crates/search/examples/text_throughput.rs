@@ -1,5 +1,5 @@
-//! `cargo run --release -p brooklet-search --example text_throughput [name of a query [rounds]]`: what queries of text cost over one segment of
-//! 10,000 documents of 200 words, natively and with everything resident. The bench of the product is `bench/text.mjs`.
+//! `cargo run --release -p brooklet-search --example text_throughput [name of a query [rounds [bytes of cache]]]`: what queries of text cost over one segment of
+//! 10,000 documents of 200 words, natively and with everything resident unless the cache is said to be smaller. The bench of the product is `bench/text.mjs`.
 #[path = "../tests/host/mod.rs"]
 mod host;
 #[path = "../tests/random/mod.rs"]
@@ -34,7 +34,8 @@ fn word(random: &mut Random) -> usize {
 }
 
 fn main() {
-    let mut host = Host::with_schema("t", SCHEMA);
+    let cache = std::env::args().nth(3).map_or(64 << 20, |bytes| bytes.parse().expect("a number of bytes"));
+    let mut host = Host::new(&[("services.xml", &host::services(&["t"])), ("schemas/t.sd", SCHEMA)], cache);
     let mut random = Random::new(7);
     for number in 0..DOCUMENTS {
         let text: Vec<String> = (0..WORDS).map(|_| name(word(&mut random))).collect();
@@ -68,7 +69,7 @@ fn main() {
     for (what, query) in queries.into_iter().filter(|(what, _)| what.contains(&wanted)) {
         let yql = format!("select documentid from t where {query}");
         let mut times = Vec::new();
-        let mut total = serde_json::Value::Null;
+        let (mut total, mut read) = (serde_json::Value::Null, 0);
         for _ in 0..rounds {
             let start = Instant::now();
             let mut parameters = vec![("yql", yql.as_str()), ("ranking", "bm25")];
@@ -77,9 +78,10 @@ fn main() {
             let answer = host.search("g:u", &parameters);
             times.push(start.elapsed().as_secs_f64() * 1e3);
             total = answer.json["root"]["fields"]["totalCount"].clone();
+            read = answer.bytes_read;
         }
         times.sort_by(f64::total_cmp);
-        println!("{what:24} {:8.3} ms  {total} hits", times[times.len() / 2]);
+        println!("{what:24} {:8.3} ms  {total} hits  {read} bytes read", times[times.len() / 2]);
     }
 }
 

@@ -51,6 +51,24 @@ fn short_forms(stem: &str, last: char) -> Vec<Range> {
     ranges
 }
 
+/// Whether words with a stem may go on so behind it: asked before a word is stemmed, by the letters that what is taken off
+/// begins with.
+pub(crate) fn goes_on_with(stem: &str, rest: &str) -> bool {
+    let last = stem.chars().next_back();
+    let mut letters = rest.chars();
+    let (Some(first), second) = (letters.next(), letters.next()) else { return true };
+    let is_double = || last == Some(first) && DOUBLES.contains(first);
+    match first {
+        '\'' | 'a' | 'e' | 'i' | 'l' | 'o' | 'y' => true,
+        // `agreed`, `organizer`.
+        'd' | 'r' if last == Some('e') => true,
+        's' => matches!(second, None | Some('\'')),
+        'f' if second == Some('u') => true,
+        'm' | 'n' if second == Some('e') => true,
+        _ => is_double(),
+    }
+}
+
 /// How many letters of a stem at most are not those of the word, where the stem is a few slips away from this one: one
 /// (`hope` of `hoping`), but for `-ble` of `-bility` and short ones.
 pub(crate) fn letters_written(stem: &[char], slips_max: usize) -> usize {

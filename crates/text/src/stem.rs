@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rust_stemmers::{Algorithm, Stemmer};
 
 use crate::automaton::{Range, Slips};
-use crate::forms::{forms, letters_written};
+use crate::forms::{forms, goes_on_with, letters_written};
 use crate::typo::Typo;
 
 /// Longest word that is stemmed, bytes. Longer ones are no words of a language: they equal themselves only.
@@ -134,7 +134,10 @@ impl Stems {
     pub fn equal(&self, word: &str) -> bool {
         let is_same = |of: &(&Language, Stemmer, String)| {
             let (language, stemmer, stem) = of;
-            word.starts_with(self.kept(of)) && language.stem(stemmer, word) == *stem
+            let rest = word.strip_prefix(stem.as_str()).filter(|_| language.keeps == Keeps::Stem);
+            word.starts_with(self.kept(of))
+                && rest.is_none_or(|rest| goes_on_with(stem, rest))
+                && language.stem(stemmer, word) == *stem
         };
         word == self.word || word.len() <= WORD_BYTES_MAX && self.stems.iter().any(is_same)
     }

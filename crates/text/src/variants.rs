@@ -222,14 +222,14 @@ mod tests {
             let written = words.iter().max_by_key(|word| word.len()).expect("a form");
             let languages = Languages::named("en").unwrap();
             let of = Variants::of(written, Variety { languages, ..Variety::default() });
-            assert_eq!(found(&of, words).0, scanned(&of, words), "{stem}");
+            assert_eq!(found(&of, words).0, *words, "{stem}");
             forms += words.len();
         }
         assert!(forms > 5_000, "{forms}");
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 6_000, failure_persistence: None, ..ProptestConfig::default() })]
+        #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
         /// What a cursor leads to are the variants.
         #[test]
         fn a_cursor_leads_to_all_variants(
