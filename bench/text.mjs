@@ -120,6 +120,8 @@ function typed(name, numbers, { written = (of) => of, share = 1, goals, plain, .
 }
 /** Words with a letter more, which none of the others has. */
 const withSlip = (of) => `${of.slice(0, 3)}q${of.slice(3)}`;
+/** The same twice: words that no other is as near to. */
+const withTwoSlips = (of) => `${of.slice(0, 3)}q${of.slice(3, 6)}q${of.slice(6)}`;
 /** The words that a word begins. */
 const begun = (number) => vocabulary.flatMap((of, other) => (of.startsWith(word(number)) ? [other] : []));
 function phrase(first, second) {
@@ -150,11 +152,18 @@ const queries = [
     share: 0.7,
     plain: ["or of 3 medium words, bm25", 2],
   }),
-  // A second and a third look at every word that is stored: bounded by the dictionary, not by the documents.
+  // Words that nothing has are looked for again: bounded by the dictionary, not by the documents.
   typed("3 typed medium words with a slip each", [8_150, 8_250, 8_400], {
     written: withSlip,
     share: 0.7,
-    plain: ["or of 3 medium words, bm25", 20],
+    goals: [1.2, 4],
+    plain: ["or of 3 medium words, bm25", 4],
+  }),
+  typed("3 typed medium words with two slips each", [8_150, 8_250, 8_400], {
+    written: withTwoSlips,
+    share: 0.7,
+    goals: [3, 9],
+    plain: ["or of 3 medium words, bm25", 10],
   }),
   {
     ...typed("a word that is being typed", [150], {

@@ -52,6 +52,7 @@ fn main() {
         ("typed common", of_rank([2, 7, 15])),
         ("typed plurals", typed([8_150, 8_250, 8_400].map(|at| name(at) + "s"))),
         ("typed with slips", typed([8_150, 8_250, 8_400].map(with_slip))),
+        ("typed with two slips", typed([8_150, 8_250, 8_400].map(with_two_slips))),
         ("being typed", of_rank([150, 250, 400])),
         ("rare or", quoted([2_000, 3_000, 5_000])),
         ("medium or", quoted([150, 250, 400])),
@@ -89,6 +90,12 @@ fn main() {
 fn with_slip(number: usize) -> String {
     let word = name(number);
     format!("{}q{}", &word[..3], &word[3..])
+}
+
+/// The same twice.
+fn with_two_slips(number: usize) -> String {
+    let word = name(number);
+    format!("{}q{}q{}", &word[..3], &word[3..6], &word[6..])
 }
 
 /// A word of its own for every number, of letters as words have them.

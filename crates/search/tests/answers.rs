@@ -290,3 +290,31 @@ fn a_vector_query_reads_no_text() {
     assert_eq!(ids(&answer).len(), 5, "{}", answer.json);
     assert!(answer.bytes_read < 20_000, "{} bytes read", answer.bytes_read);
 }
+
+#[test]
+fn a_slip_reads_a_part_of_the_dictionary() {
+    let mut host = Host::new(&[("services.xml", &services(&["note"])), ("schemas/note.sd", NOTE)], 0);
+    let word = |number: u32| {
+        let letters = (0..4).map(|place| char::from(b'a' + (number / 26u32.pow(place) % 26) as u8));
+        letters
+            .chain(format!("{number:04x}").chars().map(|digit| char::from(digit as u8 % 23 + b'a')))
+            .collect::<String>()
+    };
+    let mut words = 0;
+    for number in 0..200u32 {
+        let body: Vec<String> = (0..100).map(|at| word((number * 100 + at) * 7)).collect();
+        words += body.iter().map(|word| word.len() + 20).sum::<usize>();
+        host.put(&format!("id:n:note:g=a:{number:03}"), &format!(r#"{{"body":"{}"}}"#, body.join(" "))).unwrap();
+    }
+    host.compact("g:a", 1);
+    let written = word(7_000);
+    let search = |text: &str| {
+        let yql =
+            format!("select documentid from note where {{grammar:'tokenize',defaultIndex:'body'}}userInput('{text}')");
+        host.search("g:a", &[("yql", &yql), ("ranking.properties.brooklet.typos", "forgiven")])
+    };
+    let (exact, slip) = (search(&written), search(&format!("{}q{}", &written[..4], &written[4..])));
+    assert_eq!((ids(&exact).len(), ids(&slip).len()), (1, 1), "{} {}", exact.json, slip.json);
+    let more = slip.bytes_read - exact.bytes_read;
+    assert!(more < words as u64 / 2, "{more} bytes more of a dictionary of {words}");
+}
