@@ -7,6 +7,7 @@ use brooklet_segment::{BlockSource, Halt, open};
 use brooklet_task::{Block, BlockRef, Rejection};
 use rustc_hash::FxHashMap;
 
+use crate::matching::last_postings::LastPostings;
 use crate::partition::ResidentSegment;
 use crate::residency::Residency;
 
@@ -27,6 +28,7 @@ pub(crate) struct Reads {
     asked: VecDeque<BlockRef>,
     /// What may still be done in this step, in bytes looked at.
     work_left: usize,
+    pub(crate) last_postings: Option<LastPostings>,
     /// Bytes given by the store.
     pub(crate) bytes_read: u64,
     /// Bytes looked at, resident ones included, each block once per use.
@@ -44,6 +46,7 @@ impl Reads {
             missing: Vec::new(),
             asked: VecDeque::new(),
             work_left: STEP_WORK,
+            last_postings: None,
             bytes_read: 0,
             bytes_scanned: 0,
         }

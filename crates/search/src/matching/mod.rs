@@ -5,6 +5,7 @@
 pub(crate) mod composite;
 pub(crate) mod counted;
 pub(crate) mod elements;
+pub(crate) mod last_postings;
 pub(crate) mod near;
 pub(crate) mod number;
 pub(crate) mod occurrences;
@@ -20,6 +21,8 @@ mod variants;
 pub(crate) mod walk;
 pub(crate) mod weighted;
 pub(crate) mod words;
+
+use std::rc::Rc;
 
 use brooklet_kernel::Bitmap;
 use brooklet_rank::match_data::Occurrence;
@@ -37,7 +40,7 @@ use weighted::WeightedHit;
 pub(crate) enum Found {
     /// Documents with the number of occurrences, by ordinal; and the numbers of the words that count, each with how
     /// often the term is in it.
-    Words { postings: Postings, numbers: Vec<(u32, u32)> },
+    Words { postings: Rc<Postings>, numbers: Vec<(u32, u32)> },
     /// Each occurrence: ordinal and number of its first word in the document; sorted.
     Places(Vec<(u32, u32)>),
     /// Only which documents; ascending.

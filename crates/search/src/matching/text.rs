@@ -1,9 +1,12 @@
 //! Words and pieces of text against a text column.
+use std::rc::Rc;
+
 use brooklet_segment::column::dictionary::{DictionaryBlock, Entry, key_of};
 use brooklet_segment::column::text::{self, Text};
 use brooklet_segment::{BlockSource, ColumnHeader, Halt};
 
 use super::Found;
+use super::last_postings::LastPostings;
 use super::postings::Postings;
 use super::variants::find_variants;
 use super::walk::Walk;
@@ -207,9 +210,20 @@ fn has_token_ending(value: &[u8], ending: &str) -> bool {
     brooklet_text::Tokens::new(&value).any(|token| fold(&value[token.start..token.end]))
 }
 
-/// Documents with any of the words, with the number of occurrences.
-pub(super) fn postings_of(text: &Text<'_>, words: &[Word], view: &View, reads: &mut Reads) -> Result<Postings, Halt> {
+/// Documents with any of the words, with the number of occurrences. A word is often looked for with its variants and again
+/// without, and has none: its postings are read once.
+pub(super) fn postings_of(
+    text: &Text<'_>,
+    words: &[Word],
+    view: &View,
+    reads: &mut Reads,
+) -> Result<Rc<Postings>, Halt> {
     let part = text.part(text::POSTINGS);
+    let of = || words.iter().map(|word| (word.number, word.times));
+    let known = reads.last_postings.as_ref().and_then(|last| last.of(&view.segment, part.first_block, of()));
+    if let Some(postings) = known {
+        return Ok(postings);
+    }
     let mut found = Vec::with_capacity(words.len());
     let mut missing = false;
     for word in words {
@@ -222,5 +236,7 @@ pub(super) fn postings_of(text: &Text<'_>, words: &[Word], view: &View, reads: &
     if missing {
         return Err(Halt::Missing);
     }
-    Ok(Postings::read(&found, view.segment.header.documents)?)
+    let postings = Rc::new(Postings::read(&found, view.segment.header.documents)?);
+    reads.last_postings = Some(LastPostings::new(&view.segment, part.first_block, of(), &postings));
+    Ok(postings)
 }

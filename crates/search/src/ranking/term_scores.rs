@@ -226,14 +226,14 @@ fn add_term(
                 sums[ordinal as usize] += bm25.counted(term, count, length);
             })?
         }
-        Found::Words { postings: Postings::Counted { counts, .. }, .. } => {
-            bm25.saturation(term).add_all(counts, lengths.dampings(bm25, sums.len())?, sums);
-        }
-        Found::Words { postings: Postings::Listed(listed), .. } => {
-            lengths.each_with(listed, |ordinal, count, length| {
+        Found::Words { postings, .. } => match &**postings {
+            Postings::Counted { counts, .. } => {
+                bm25.saturation(term).add_all(counts, lengths.dampings(bm25, sums.len())?, sums);
+            }
+            Postings::Listed(listed) => lengths.each_with(listed, |ordinal, count, length| {
                 sums[ordinal as usize] += bm25.counted(term, count, length);
-            })?
-        }
+            })?,
+        },
         Found::Places(places) => {
             let documents = places.chunk_by(|a, b| a.0 == b.0).filter(|of_document| counts(of_document[0].0));
             for of_document in documents {

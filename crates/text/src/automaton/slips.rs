@@ -5,8 +5,6 @@ use super::Automaton;
 /// An automaton of the words that are few slips away from a word.
 pub(crate) struct Slips {
     word: Vec<char>,
-    /// The letters of the word, sorted, each once.
-    alphabet: Vec<char>,
     most: u8,
     /// What the words must begin with.
     first: Option<char>,
@@ -32,12 +30,9 @@ impl Slips {
     }
 
     fn new(word: &[char], most: usize, first: Option<char>, enough: Option<usize>) -> Slips {
-        let mut alphabet = word.to_vec();
-        alphabet.sort_unstable();
-        alphabet.dedup();
         let most = most.min(usize::from(u8::MAX - 1)) as u8;
         let rows = (0..=word.len()).map(|slips| slips.min(usize::from(most) + 1) as u8).collect();
-        Slips { word: word.to_vec(), alphabet, most, first, enough, letters: Vec::new(), rows, least: vec![0] }
+        Slips { word: word.to_vec(), most, first, enough, letters: Vec::new(), rows, least: vec![0] }
     }
 
     /// The row of the last letter, or one of a letter before it.
@@ -47,15 +42,20 @@ impl Slips {
         &self.rows[end - width..end]
     }
 
-    /// Whether it takes a letter where no more slips are allowed than there are.
-    fn goes_on(&self, letter: char) -> bool {
-        let (row, word) = (self.row(0), &self.word);
-        let is_next = word.iter().zip(row).any(|(own, slips)| *own == letter && *slips <= self.most);
-        let swapped = |last: &char| {
-            let before = self.row(1);
-            word.windows(2).zip(before).any(|(pair, slips)| pair == [letter, *last] && *slips < self.most)
-        };
-        is_next || self.letters.last().is_some_and(swapped)
+    /// The first letter from one on that it takes where no more slips are allowed than there are: one that comes next, or
+    /// the first of two that are swapped.
+    fn next_of_word(&self, from: char) -> Option<char> {
+        let (most, depth) = (usize::from(self.most), self.letters.len());
+        // Cells further away are too many.
+        let near = depth.saturating_sub(most);
+        let cells = self.word.iter().zip(self.row(0)).skip(near).take(2 * most + 1);
+        let next = cells.filter(|(_, slips)| **slips <= self.most).map(|(own, _)| *own);
+        let last = self.letters.last();
+        let before: &[u8] = if depth > 0 { self.row(1) } else { &[] };
+        let pairs = self.word.windows(2).zip(before).skip(near.saturating_sub(1)).take(2 * most + 1);
+        let is_swapped = |(pair, slips): &(&[char], &u8)| **slips < self.most && pair.get(1) == last;
+        let swapped = pairs.filter(is_swapped).map(|(pair, _)| pair[0]);
+        next.chain(swapped).filter(|letter| *letter >= from).min()
     }
 }
 
@@ -107,7 +107,7 @@ impl Automaton for Slips {
         if self.least.last().is_some_and(|least| *least < self.most) {
             return Some(from);
         }
-        self.alphabet.iter().copied().find(|letter| *letter >= from && self.goes_on(*letter))
+        self.next_of_word(from)
     }
 
     fn accepts(&self) -> bool {
