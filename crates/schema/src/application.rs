@@ -13,11 +13,15 @@ use crate::package::Package;
 use crate::place::Place;
 use crate::query_profiles::QueryProfiles;
 use crate::rank_profile::{Input, InputType};
+use crate::remarks::Remarks;
+use crate::resolve::ResolvedSchema;
 use crate::schema::Schema;
 use crate::sd::lex::SourceFile;
 use crate::sd::parse::{profile_file, schema_file};
 use crate::sd::tree::SchemaTree;
-use crate::services::{EmbedderConfig, GeneratorConfig, LanguageModelConfig, SearchChain, generators, language};
+use crate::services::{
+    Cluster, EmbedderConfig, GeneratorConfig, LanguageModelConfig, SearchChain, generators, language,
+};
 use crate::significance::{self, SignificanceModels};
 use crate::suggest::did_you_mean;
 use crate::{constant_files, expression_files, model_files, overrides, query_profiles, resolve, services, validate};
@@ -51,6 +55,8 @@ pub struct Application {
     pub significance: SignificanceModels,
     /// Named sets of request parameters.
     pub query_profiles: QueryProfiles,
+    /// What a deployment of this package would be refused for; only of one that was restored.
+    pub objections: Vec<String>,
     /// What is remembered of earlier deployments; nothing: it was deployed by a release that did not.
     pub history: Option<History>,
 }
@@ -106,11 +112,37 @@ pub struct Override {
     pub until_day: i64,
 }
 
+/// The schemas that the clusters serve, and what is said of all.
+fn served(
+    resolved: &[ResolvedSchema],
+    clusters: &[Cluster],
+    remarks: &mut Remarks,
+) -> Result<Vec<Arc<Schema>>, Rejection> {
+    remarks.objections.extend(resolved.iter().flat_map(|of| of.remarks.objections.iter().cloned()));
+    let mut schemas: Vec<Arc<Schema>> = Vec::new();
+    for cluster in clusters {
+        for (config, place) in cluster.config.types.iter().zip(&cluster.places) {
+            let Some(found) = resolved.iter().find(|resolved| resolved.schema.name == config.name) else {
+                let hint = did_you_mean(&config.name, resolved.iter().map(|known| known.schema.name.as_str()));
+                let name = Rejection::quote(&config.name);
+                return Err(place.reject(format!("document type '{name}' has no schema schemas/{name}.sd{hint}")));
+            };
+            remarks.warnings.extend(found.remarks.warnings.iter().cloned());
+            remarks.warnings.extend(validate::streaming(found, &cluster.config.name)?);
+            schemas.push(found.schema.clone());
+        }
+    }
+    for other in resolved.iter().filter(|other| !schemas.iter().any(|schema| schema.name == other.schema.name)) {
+        remarks.warn(format!("Schema '{}' is in no content cluster: it is not served", other.schema.name));
+    }
+    Ok(schemas)
+}
+
 /// Gives rank profiles the inputs that types of query profiles declare, where they have none of the name themselves.
-fn give_inputs(schemas: &mut [Arc<Schema>], query_profiles: &QueryProfiles) -> Result<(), Rejection> {
-    let inputs = query_profiles.tensor_inputs()?;
+fn give_inputs(schemas: &mut [Arc<Schema>], query_profiles: &QueryProfiles, remarks: &mut Remarks) {
+    let inputs = query_profiles.tensor_inputs(remarks);
     if inputs.is_empty() {
-        return Ok(());
+        return;
     }
     for profile in schemas.iter_mut().flat_map(|schema| &mut Arc::make_mut(schema).rank_profiles) {
         for (name, of) in &inputs {
@@ -120,7 +152,6 @@ fn give_inputs(schemas: &mut [Arc<Schema>], query_profiles: &QueryProfiles) -> R
             }
         }
     }
-    Ok(())
 }
 
 impl Application {
@@ -137,46 +168,50 @@ impl Application {
     /// # Errors
     /// As of [`Application::deploy`]; and if a model is not among them.
     pub fn deploy_with(files: &[(String, Vec<u8>)], models: &[(String, Vec<u8>)]) -> Result<Application, Rejection> {
-        let package = Package::sort(files)?;
+        let (application, objections) = Application::read(files, models)?;
+        objections.into_iter().next().map_or(Ok(application), Err)
+    }
+
+    /// Reads a package that was deployed before, perhaps by a release that refused less: what this one only objects to does
+    /// not keep it from being served. It comes with the objections.
+    ///
+    /// # Errors
+    /// As of [`Application::deploy_with`], but for objections.
+    pub fn restore(files: &[(String, Vec<u8>)], models: &[(String, Vec<u8>)]) -> Result<Application, Rejection> {
+        let (mut application, objections) = Application::read(files, models)?;
+        application.objections = objections.into_iter().map(|objection| objection.message).collect();
+        Ok(application)
+    }
+
+    fn read(
+        files: &[(String, Vec<u8>)],
+        models: &[(String, Vec<u8>)],
+    ) -> Result<(Application, Vec<Rejection>), Rejection> {
+        let mut package = Package::sort(files)?;
+        let mut remarks = std::mem::take(&mut package.remarks);
         let Some((path, content)) = package.services else {
             return Err(Rejection::new(Code::InvalidApplication, "services.xml is missing in the application package"));
         };
         let services = services::read(path, content)?;
         let resolved = resolve::schemas(&schema_trees(&package)?)?;
         let overrides = match package.overrides {
-            Some((path, content)) => overrides::read(path, content)?,
+            Some((path, content)) => overrides::read(path, content, &mut remarks)?,
             None => Vec::new(),
         };
         let (models, onnx_files) = model_files::read(&package, models);
         let significance = significance::read(&services.significance_models, &package)?;
-        let mut warnings = package.warnings;
-        warnings.extend(services.warnings);
-        let query_profiles =
-            query_profiles::read(&package.query_profiles, &package.query_profile_types, &mut warnings)?;
-        let mut schemas = Vec::new();
-        for cluster in &services.clusters {
-            for (config, place) in cluster.config.types.iter().zip(&cluster.places) {
-                let Some(found) = resolved.iter().find(|resolved| resolved.schema.name == config.name) else {
-                    let hint = did_you_mean(&config.name, resolved.iter().map(|known| known.schema.name.as_str()));
-                    let name = Rejection::quote(&config.name);
-                    return Err(place.reject(format!("document type '{name}' has no schema schemas/{name}.sd{hint}")));
-                };
-                warnings.extend(found.warnings.iter().cloned());
-                warnings.extend(validate::streaming(found, &cluster.config.name)?);
-                schemas.push(found.schema.clone());
-            }
-        }
-        for other in resolved.iter().filter(|other| !schemas.iter().any(|schema| schema.name == other.schema.name)) {
-            warnings.push(format!("Schema '{}' is in no content cluster: it is not served", other.schema.name));
-        }
+        remarks.add(services.remarks);
+        let query_profiles = query_profiles::read(&package.query_profiles, &package.query_profile_types, &mut remarks)?;
+        let mut schemas = served(&resolved, &services.clusters, &mut remarks)?;
         for schema in &schemas {
             model_files::check(schema, &onnx_files)?;
-            warnings.extend(check_embedders(schema, &services.embedders)?);
+            remarks.warnings.extend(check_embedders(schema, &services.embedders)?);
         }
         let generators =
-            generators::resolve(services.generators, &services.language_models, &package.files, &mut warnings)?;
+            generators::resolve(services.generators, &services.language_models, &package.files, &mut remarks.warnings)?;
         generators::give(&mut schemas, &generators)?;
-        give_inputs(&mut schemas, &query_profiles)?;
+        give_inputs(&mut schemas, &query_profiles, &mut remarks);
+        let Remarks { mut warnings, objections } = remarks;
         schemas.sort_by(|a, b| a.name.cmp(&b.name));
         let mut seen = BTreeSet::new();
         warnings.retain(|warning| seen.insert(warning.clone()));
@@ -201,10 +236,11 @@ impl Application {
             onnx_files,
             significance,
             query_profiles,
+            objections: Vec::new(),
             history: None,
         };
         application.check_selections(&places)?;
-        Ok(application)
+        Ok((application, objections))
     }
 
     /// Every selection of services.xml must be one, and name what exists.
@@ -283,13 +319,13 @@ pub(crate) fn schema_trees(package: &Package<'_>) -> Result<Vec<SchemaTree>, Rej
         trees.push(tree);
     }
     for (schema, path, content) in &package.profiles {
-        let (profiles, notes) = profile_file(&SourceFile::new(path, (*content).to_owned()))?;
+        let (profiles, remarks) = profile_file(&SourceFile::new(path, (*content).to_owned()))?;
         let Some(tree) = trees.iter_mut().find(|tree| tree.name.text == *schema) else {
             let message = format!("{path}: there is no schema '{schema}' for these rank profiles");
             return Err(Rejection::new(Code::InvalidApplication, message));
         };
         tree.profiles.extend(profiles);
-        tree.notes.extend(notes);
+        tree.remarks.add(remarks);
     }
     for tree in &mut trees {
         expression_files::insert(tree, package)?;

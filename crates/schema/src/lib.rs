@@ -21,6 +21,7 @@ mod package;
 mod place;
 mod query_profiles;
 mod rank_profile;
+mod remarks;
 mod report;
 mod resolve;
 mod schema;

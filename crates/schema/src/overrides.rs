@@ -3,13 +3,14 @@ use brooklet_task::Rejection;
 use roxmltree::Node;
 
 use crate::application::Override;
+use crate::remarks::Remarks;
 use crate::services::xml::{XmlFile, text};
 
 /// Reads the file.
 ///
 /// # Errors
 /// If it is malformed.
-pub(crate) fn read(path: &str, content: &str) -> Result<Vec<Override>, Rejection> {
+pub(crate) fn read(path: &str, content: &str, remarks: &mut Remarks) -> Result<Vec<Override>, Rejection> {
     let file = XmlFile::parse(path, content)?;
     let root = file.root();
     if root.tag_name().name() != "validation-overrides" {
@@ -23,7 +24,8 @@ pub(crate) fn read(path: &str, content: &str) -> Result<Vec<Override>, Rejection
         let until = file.required(node, "until")?;
         let Some(until_day) = day_of(until) else {
             let shown = Rejection::quote(until);
-            return Err(file.place(node).reject(format!("'until' is a date like 2031-01-31, not '{shown}'")));
+            remarks.object(file.place(node).reject(format!("'until' is a date like 2031-01-31, not '{shown}'")));
+            continue;
         };
         overrides.push(Override { id: text(node).to_owned(), until: until.to_owned(), until_day });
     }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use brooklet_task::limits::SCHEMA_BYTES;
 use brooklet_task::{Code, Rejection};
 
+use crate::remarks::Remarks;
+
 /// Files of one package.
 const FILES_MAX: usize = 5_000;
 
@@ -23,7 +25,7 @@ pub(crate) struct Package<'f> {
     /// Query profiles, and their types.
     pub(crate) query_profiles: BTreeMap<&'f str, &'f str>,
     pub(crate) query_profile_types: BTreeMap<&'f str, &'f str>,
-    pub(crate) warnings: Vec<String>,
+    pub(crate) remarks: Remarks,
 }
 
 impl<'f> Package<'f> {
@@ -52,12 +54,9 @@ impl<'f> Package<'f> {
         let hidden = path.split('/').any(|part| part.starts_with('.'));
         match (folder, file) {
             _ if hidden => {}
-            _ if !is_known_kind(folder, file) => {
-                return Err(refused(format!(
-                    "File in application package with unknown extension: {path}, please delete or move file to another \
-                     directory."
-                )));
-            }
+            _ if !is_known_kind(folder, file) => self.remarks.object(refused(format!(
+                "File in application package with unknown extension: {path}, please delete or move file to another directory."
+            ))),
             ("", "services.xml") => self.services = Some((path, text(path, content)?)),
             ("", "validation-overrides.xml") => self.overrides = Some((path, text(path, content)?)),
             ("schemas" | "searchdefinitions", file) => self.add_schema_file(path, file, content)?,
@@ -75,7 +74,7 @@ impl<'f> Package<'f> {
                 files.insert(path, text(path, content)?);
             }
             ("components", _) if file.ends_with(".jar") => {
-                self.warnings.push(format!("{path}: the file is ignored: Java code cannot be run"));
+                self.remarks.warn(format!("{path}: the file is ignored: Java code cannot be run"));
             }
             ("search" | "rules" | "page-templates" | "processing", file)
                 if file.ends_with(".sr") || file.ends_with(".xml") =>
@@ -105,7 +104,7 @@ impl<'f> Package<'f> {
         } else if let Some(stem) = name.strip_suffix(".expression") {
             self.expressions.insert(stem, (path, text(path, content)?));
         } else {
-            self.warnings.push(format!("{path}: the file is ignored"));
+            self.remarks.warn(format!("{path}: the file is ignored"));
         }
         Ok(())
     }

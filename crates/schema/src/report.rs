@@ -39,6 +39,7 @@ impl Application {
             format!("{{\"name\":{},\"types\":{types}}}", quoted(&cluster.name))
         });
         let warnings = list(&self.warnings, |warning| quoted(warning));
+        let objections = list(&self.objections, |objection| quoted(objection));
         let pairs = |of: &[(String, String)]| list(of, |(name, value)| format!("[{},{}]", quoted(name), quoted(value)));
         let embedders = list(&self.embedders, |embedder| {
             let settings = pairs(&embedder.settings);
@@ -72,7 +73,8 @@ impl Application {
         let fingerprint = self.fingerprint();
         format!(
             "{{\"schemas\":{schemas},\"clusters\":{clusters},\"embedders\":{embedders},\
-             \"languageModels\":{models},\"generators\":{generators},\"searchChains\":{chains},\"warnings\":{warnings},\"refeed\":{refeed},\
+             \"languageModels\":{models},\"generators\":{generators},\"searchChains\":{chains},\"warnings\":{warnings},\"objections\":{objections},\
+             \"refeed\":{refeed},\
              \"unlessStored\":{unless_stored},\"erasedFrom\":{erased_from},\"stored\":{stored},\"fingerprint\":\"{fingerprint:016x}\"}}"
         )
     }

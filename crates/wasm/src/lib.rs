@@ -151,7 +151,9 @@ impl Core {
         let models = if reader.remaining() > 0 { named_contents(&mut reader)? } else { Vec::new() };
         let beside = if reader.remaining() > 0 { named_contents(&mut reader)? } else { Vec::new() };
         reader.end()?;
-        let mut application = Application::deploy_with(&files, &models)?;
+        let is_stored = beside.iter().any(|(name, _)| name == "history" || name == "stored");
+        let read = if is_stored { Application::restore } else { Application::deploy_with };
+        let mut application = read(&files, &models)?;
         let change = self.change_to(&mut application, &beside)?;
         application.warnings.extend(change.notes.iter().cloned());
         let report = application.report_of(&change);
@@ -167,6 +169,9 @@ impl Core {
         let of = |name: &str| beside.iter().find(|(known, _)| known == name).map(|(_, bytes)| bytes.as_slice());
         if let Some(history) = of("history") {
             application.remember(History::decode(history)?);
+            return Ok(Change::default());
+        }
+        if of("stored").is_some() {
             return Ok(Change::default());
         }
         let number = |name: &str| of(name).map(|bytes| Reader::new(bytes).u32()).transpose();

@@ -15,7 +15,7 @@ import { Reader, Writer } from "./frame.ts";
 import { Instance, type RawInstance, type RawTask } from "./instance.ts";
 import { decodeLoad, decodeSplit, type Load, type LoadResult, type SplitChunk } from "./load.ts";
 import { type Change, decodeChange } from "./manifest.ts";
-import { type DeploymentFacts, type ModelAddresses, withFacts } from "./package.ts";
+import { asStored, type DeploymentFacts, type ModelAddresses, withFacts } from "./package.ts";
 import type { ResultRoom } from "./result-room.ts";
 import type { ServiceError } from "./service-error.ts";
 import type {
@@ -129,6 +129,8 @@ export interface ApplicationReport {
   /** The search chains of services.xml. */
   readonly searchChains?: readonly SearchChainConfig[];
   readonly warnings: readonly string[];
+  /** Of a package that was restored: what its deployment would be refused for now. */
+  readonly objections?: readonly string[];
   /** What has to be fed again after this change of the application. */
   readonly refeed?: readonly RefeedAction[];
   /** Changes that are refused where a stored document has a value of the field: the host looks, or refuses. */
@@ -188,6 +190,14 @@ export class Core implements Engine {
     const report = instance.call(() => instance.core.deploy(given));
     this.#package = applicationPackage.slice() as PackageBytes;
     return JSON.parse(report) as ApplicationReport;
+  }
+
+  /**
+   * Activates a package that was deployed and stored before, by whichever release: what this one would refuse for its form
+   * is told in `objections` of the report.
+   */
+  restore(applicationPackage: PackageBytes): ApplicationReport {
+    return this.deploy(asStored(applicationPackage));
   }
 
   /** What has to be kept of the deployed application beside its package. */

@@ -19,6 +19,8 @@ import { Partition } from "./partition.ts";
 export interface DeployableEngine extends Engine {
   models(applicationPackage: PackageBytes): ModelAddresses;
   deploy(applicationPackage: PackageBytes, facts?: DeploymentFacts): ApplicationReport;
+  /** Activates a package that was stored: its form may be one that is refused by now. */
+  restore(applicationPackage: PackageBytes): ApplicationReport;
   /** What has to be kept of the deployed application beside its package; nothing or empty: nothing. */
   history?(): Uint8Array;
 }
@@ -96,7 +98,7 @@ export class BucketHost {
     if (this.#isClosed) throw closed();
     // What was decided by the application before is committed before there is another.
     for (const bucket of this.#open.values()) bucket.flush();
-    const report = this.#options.engine.deploy(asPackage(application.bytes));
+    const report = this.#options.engine.restore(asPackage(application.bytes));
     this.#application = application.number;
     this.#maintenance.stored = report.stored;
     for (const bucket of this.#open.values()) {

@@ -61,7 +61,7 @@ export async function prepareDeployment(
   hasValue: HasValue,
 ): Promise<Deployment> {
   const current = storage.readApplication();
-  if (current !== undefined) validator.deploy(asPackage(current.bytes));
+  if (current !== undefined) validator.restore(asPackage(current.bytes));
   const remembered = withHistory(bytes, validator.history?.() ?? NOTHING);
   const number = (current?.number ?? 0) + 1;
   const report = validator.deploy(bytes, { number, day: Math.floor(Date.now() / DAY_MS) });
@@ -70,6 +70,13 @@ export async function prepareDeployment(
   const application = { number, bytes: withHistory(bytes, validator.history?.() ?? NOTHING).slice() };
   storage.storeApplication(application);
   return { application, report: { ...report, warnings: [...report.warnings, ...warnings] } };
+}
+
+/** What the operator is told of a stored package that this release would not take; nothing if it would. */
+export function objectionsTo({ objections = [] }: ApplicationReport): Error | undefined {
+  if (objections.length === 0) return undefined;
+  const sentence = "The stored application is served as before, but would be refused if it were deployed again:";
+  return new Error([sentence, ...objections].join("\n  "));
 }
 
 /** Refuses changes of fields that stored documents have; what is said of the others. */

@@ -18,7 +18,7 @@ import type {
   VisitPage,
   VisitStep,
 } from "./cluster.ts";
-import { completePackage, hasStoredValue, prepareDeployment } from "./deployment.ts";
+import { completePackage, hasStoredValue, objectionsTo, prepareDeployment } from "./deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { serviceError } from "./failure.ts";
@@ -61,7 +61,11 @@ export class LocalCluster implements Cluster {
       ...(keepRemovesSeconds !== undefined && { keepRemovesSeconds }),
       onProblem: onProblem ?? (() => undefined),
     });
-    if (application !== undefined) this.#report = this.#host.deploy(application);
+    if (application !== undefined) {
+      this.#report = this.#host.deploy(application);
+      const objections = objectionsTo(this.#report);
+      if (objections !== undefined) onProblem?.(objections);
+    }
     this.#expiry = new Expiry({
       buckets: storage.buckets,
       report: () => this.#report,

@@ -25,7 +25,7 @@ import type {
   VisitPage,
   VisitStep,
 } from "./cluster.ts";
-import { completePackage, deploymentUnderWay, hasStoredValue, prepareDeployment } from "./deployment.ts";
+import { completePackage, deploymentUnderWay, hasStoredValue, objectionsTo, prepareDeployment } from "./deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { closed, failedOutcome, serviceError, withCause } from "./failure.ts";
@@ -88,7 +88,11 @@ export class ThreadCluster implements Cluster {
     this.#engine = makeEngine();
     this.#models = new ModelSurroundings(options, this.#engine, () => this.#report);
     const application = storage.readApplication();
-    if (application !== undefined) this.#report = this.#engine.deploy(asPackage(application.bytes));
+    if (application !== undefined) {
+      this.#report = this.#engine.restore(asPackage(application.bytes));
+      const objections = objectionsTo(this.#report);
+      if (objections !== undefined) onProblem(objections);
+    }
     this.#threads = Array.from({ length: Math.min(threads, storage.buckets) }, (_, thread) => {
       const start = (cancelled: SharedArrayBuffer): BucketThread =>
         startThread(storage.readApplication(), cancelled, thread);
@@ -201,7 +205,7 @@ export class ThreadCluster implements Cluster {
       const complete = await completePackage(applicationPackage, modelRunner, validator);
       const hasValue = (schema: string, field: string): Promise<boolean> => hasStoredValue(this, schema, field);
       const { application, report } = await prepareDeployment(complete, storage, validator, hasValue);
-      this.#engine.deploy(asPackage(application.bytes));
+      this.#engine.restore(asPackage(application.bytes));
       this.#report = report;
       const calls = this.#threads.map((thread) => thread.call("deploy", () => application, undefined, PATIENT_MS));
       await Promise.all(calls);

@@ -9,6 +9,7 @@ export declare class FakeEngine implements DeployableEngine {
   timeoutMs: number;
   models: DeployableEngine["models"];
   deploy: DeployableEngine["deploy"];
+  restore: DeployableEngine["restore"];
   embeddings: DeployableEngine["embeddings"];
   queryEmbeddings: DeployableEngine["queryEmbeddings"];
   encode: DeployableEngine["encode"];

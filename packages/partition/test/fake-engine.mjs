@@ -36,6 +36,10 @@ export class FakeEngine {
     return { schemas: [], clusters: [], warnings: [], fingerprint: decoder.decode(bytes) };
   }
 
+  restore(bytes) {
+    return this.deploy(bytes);
+  }
+
   /** Nothing is ever embedded. */
   embeddings() {
     return this.#task(function* () {

@@ -9,6 +9,7 @@ use roxmltree::Node;
 use super::types::{FieldType, ProfileType, TypedField, text_of};
 use super::{Body, FieldValue, ProfileField, QueryProfile, QueryProfiles, Variant};
 use crate::place::Place;
+use crate::remarks::Remarks;
 use crate::services::xml::{XmlFile, text};
 use crate::suggest::did_you_mean;
 
@@ -37,18 +38,14 @@ const NATIVE_TYPES: [&str; 12] = [
 /// Files by path, with their contents.
 type Files<'f> = BTreeMap<&'f str, &'f str>;
 
-/// Reads the files of `search/query-profiles/` and `search/query-profiles/types/`; what is warned about goes to `warnings`.
+/// Reads the files of `search/query-profiles/` and `search/query-profiles/types/`; what is said of them goes to `remarks`.
 ///
 /// # Errors
 /// If a file is malformed, names what does not exist, or has a value its type does not allow.
-pub(crate) fn read(
-    profiles: &Files<'_>,
-    types: &Files<'_>,
-    warnings: &mut Vec<String>,
-) -> Result<QueryProfiles, Rejection> {
+pub(crate) fn read(profiles: &Files<'_>, types: &Files<'_>, remarks: &mut Remarks) -> Result<QueryProfiles, Rejection> {
     let files = parsed(profiles)?;
     let type_files = parsed(types)?;
-    let mut all = QueryProfiles { profiles: Vec::new(), types: read_types(&type_files)? };
+    let mut all = QueryProfiles { profiles: Vec::new(), types: read_types(&type_files, remarks)? };
     let mut ids = Vec::new();
     for (path, file) in &files {
         let id = id_of(path, file, "query-profile")?;
@@ -70,12 +67,12 @@ pub(crate) fn read(
     }
     for (index, (_, file)) in files.iter().enumerate() {
         let mut places = Places::default();
-        let reader = ProfileReader { file, ids: &ids, warnings };
+        let reader = ProfileReader { file, ids: &ids, warnings: &mut remarks.warnings };
         let (dimensions, body, variants) = reader.profile(&mut places)?;
         let profile = &mut all.profiles[index];
         (profile.dimensions, profile.body, profile.variants) = (dimensions, body, variants);
         let profile = all.profiles[index].clone();
-        places.check(&all, &profile)?;
+        places.check(&all, &profile, remarks)?;
     }
     for (index, (_, file)) in files.iter().enumerate() {
         if let Some(reason) = all.too_large(index) {
@@ -123,14 +120,14 @@ fn type_named(file: &XmlFile<'_>, node: Node<'_, '_>, types: &[ProfileType]) -> 
 
 // Types.
 
-fn read_types(files: &[(&str, XmlFile<'_>)]) -> Result<Vec<ProfileType>, Rejection> {
+fn read_types(files: &[(&str, XmlFile<'_>)], remarks: &mut Remarks) -> Result<Vec<ProfileType>, Rejection> {
     let mut names = Vec::new();
     for (path, file) in files {
         names.push(id_of(path, file, "query-profile-type")?);
     }
     let mut types: Vec<Option<ProfileType>> = vec![None; files.len()];
     for index in 0..files.len() {
-        resolve_type(index, files, &names, &mut types, &mut Vec::new())?;
+        resolve_type(index, (files, &names), &mut types, &mut Vec::new(), remarks)?;
     }
     Ok(types.into_iter().flatten().collect())
 }
@@ -138,10 +135,10 @@ fn read_types(files: &[(&str, XmlFile<'_>)]) -> Result<Vec<ProfileType>, Rejecti
 /// Reads a type after those it inherits.
 fn resolve_type(
     index: usize,
-    files: &[(&str, XmlFile<'_>)],
-    names: &[&str],
+    (files, names): (&[(&str, XmlFile<'_>)], &[&str]),
     types: &mut Vec<Option<ProfileType>>,
     open: &mut Vec<usize>,
+    remarks: &mut Remarks,
 ) -> Result<(), Rejection> {
     if types[index].is_some() {
         return Ok(());
@@ -166,7 +163,7 @@ fn resolve_type(
                 .place(root)
                 .reject(format!("inherited query profile type '{inherited}' does not exist{hint}")));
         };
-        resolve_type(parent, files, names, types, open)?;
+        resolve_type(parent, (files, names), types, open, remarks)?;
         let parent = types[parent].clone().unwrap_or_default();
         made.native |= parent.native;
         made.strict |= parent.strict;
@@ -182,7 +179,7 @@ fn resolve_type(
             "match" => made.matches_paths = node.attribute("path") == Some("true"),
             "description" => {}
             "field" => {
-                let field = typed_field(file, node, names)?;
+                let field = typed_field(file, node, names, remarks)?;
                 made.fields.retain(|known| known.name != field.name);
                 made.fields.push(field);
             }
@@ -193,19 +190,29 @@ fn resolve_type(
     Ok(())
 }
 
-fn typed_field(file: &XmlFile<'_>, node: Node<'_, '_>, names: &[&str]) -> Result<TypedField, Rejection> {
+fn typed_field(
+    file: &XmlFile<'_>,
+    node: Node<'_, '_>,
+    names: &[&str],
+    remarks: &mut Remarks,
+) -> Result<TypedField, Rejection> {
     let name = field_name(file, node)?;
     let is = |attribute: &str| node.attribute(attribute).map(|value| value == "true");
     Ok(TypedField {
         name: name.to_owned(),
-        field_type: field_type(file, node, name, names)?,
+        field_type: field_type((file, node), name, names, remarks)?,
         mandatory: is("mandatory").unwrap_or(false),
         overridable: is("overridable").unwrap_or(true),
         aliases: node.attribute("alias").unwrap_or("").split_whitespace().map(str::to_lowercase).collect(),
     })
 }
 
-fn field_type(file: &XmlFile<'_>, node: Node<'_, '_>, name: &str, names: &[&str]) -> Result<FieldType, Rejection> {
+fn field_type(
+    (file, node): (&XmlFile<'_>, Node<'_, '_>),
+    name: &str,
+    names: &[&str],
+    remarks: &mut Remarks,
+) -> Result<FieldType, Rejection> {
     let written = file.required(node, "type")?;
     Ok(match written {
         "string" | "query" => FieldType::Text,
@@ -215,11 +222,13 @@ fn field_type(file: &XmlFile<'_>, node: Node<'_, '_>, name: &str, names: &[&str]
         "double" => FieldType::Double,
         "boolean" => FieldType::Boolean,
         "query-profile" => FieldType::Profile(None),
-        _ if written.starts_with("tensor") => {
-            let of = TensorType::parse(written);
-            let of = of.map_err(|error| file.place(node).reject(format!("field '{name}': {}", error.message)))?;
-            FieldType::Tensor(Arc::new(of))
-        }
+        _ if written.starts_with("tensor") => match TensorType::parse(written) {
+            Ok(of) => FieldType::Tensor(Arc::new(of)),
+            Err(error) => {
+                remarks.object(file.place(node).reject(format!("field '{name}': {}", error.message)));
+                FieldType::Text
+            }
+        },
         _ => {
             let inner = written.strip_prefix("query-profile:");
             let index = inner.and_then(|inner| names.iter().position(|name| *name == inner));
@@ -254,7 +263,7 @@ fn field_name<'n>(file: &XmlFile<'_>, node: Node<'n, '_>) -> Result<&'n str, Rej
 struct Places(Vec<(ProfileField, Place)>);
 
 impl Places {
-    fn check(&self, all: &QueryProfiles, profile: &QueryProfile) -> Result<(), Rejection> {
+    fn check(&self, all: &QueryProfiles, profile: &QueryProfile, remarks: &mut Remarks) -> Result<(), Rejection> {
         for (field, place) in &self.0 {
             let reason = match &field.value {
                 // What is substituted is known with the request.
@@ -264,7 +273,11 @@ impl Places {
             };
             if let Some(reason) = reason {
                 let shown = Rejection::quote(text_of(&field.value).unwrap_or_default());
-                return Err(place.reject(format!("could not set '{}' to '{shown}': {reason}", field.name)));
+                let refused = place.reject(format!("could not set '{}' to '{shown}': {reason}", field.name));
+                if !matches!(all.field_type(profile, &field.name), Some(FieldType::Tensor(_))) {
+                    return Err(refused);
+                }
+                remarks.object(refused);
             }
         }
         Ok(())

@@ -7,6 +7,7 @@ use brooklet_document::json::read_query_tensor;
 use brooklet_task::{Code, Rejection};
 
 use super::{FieldValue, QueryProfile, QueryProfiles};
+use crate::remarks::Remarks;
 
 /// A type of query profiles, with what it inherits.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -137,21 +138,18 @@ impl QueryProfiles {
         }
     }
 
-    /// The tensors that types declare as inputs of ranking, by name.
-    ///
-    /// # Errors
-    /// If two types declare one of different types.
-    pub(crate) fn tensor_inputs(&self) -> Result<BTreeMap<&str, &Arc<TensorType>>, Rejection> {
+    /// The tensors that types declare as inputs of ranking, by name. Two types that declare one differently are objected to.
+    pub(crate) fn tensor_inputs(&self, remarks: &mut Remarks) -> BTreeMap<&str, &Arc<TensorType>> {
         let mut inputs = BTreeMap::new();
         for field in self.types.iter().flat_map(|of| &of.fields) {
             let (Some(name), FieldType::Tensor(of)) = (input_of(&field.name), &field.field_type) else { continue };
             let other = *inputs.entry(name).or_insert(of);
             if other != of {
                 let message = format!("Query profile types declare query({name}) both as {other} and as {of}");
-                return Err(Rejection::new(Code::InvalidApplication, message));
+                remarks.object(Rejection::new(Code::InvalidApplication, message));
             }
         }
-        Ok(inputs)
+        inputs
     }
 
     /// The full name of a field that the profile's type has another name for.

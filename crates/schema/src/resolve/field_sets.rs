@@ -6,6 +6,7 @@ use brooklet_document::DataType;
 use super::Resolved;
 use super::matching::match_settings;
 use crate::field::{FieldSet, Roles};
+use crate::remarks::Remarks;
 use crate::schema::Schema;
 use crate::sd::tree::{FieldSetTree, SchemaTree};
 use crate::suggest::did_you_mean;
@@ -15,7 +16,7 @@ pub(super) fn field_sets(
     tree: &SchemaTree,
     schema: &Schema,
     parent: Option<&Arc<Schema>>,
-    warnings: &mut Vec<String>,
+    remarks: &mut Remarks,
 ) -> Resolved<Vec<FieldSet>> {
     let mut sets = tree.field_sets.iter().map(|set| field_set(set, schema)).collect::<Resolved<Vec<_>>>()?;
     for set in parent.into_iter().flat_map(|parent| &parent.field_sets) {
@@ -27,7 +28,7 @@ pub(super) fn field_sets(
         let mut matchings = set.fields.iter().filter_map(|name| schema.field(name)).map(|field| &field.matching);
         let first = matchings.next();
         if set.matching.is_none() && matchings.any(|matching| Some(matching) != first) {
-            warnings.push(format!(
+            remarks.warn(format!(
                 "For schema '{}', fieldset '{}': The matching settings for the fields in '{1}' are inconsistent (explicitly \
                  or because of field type). This may lead to recall and ranking issues.",
                 schema.name, set.name

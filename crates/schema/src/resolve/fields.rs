@@ -2,6 +2,7 @@
 use std::collections::BTreeMap;
 
 use brooklet_document::DataType;
+use brooklet_task::Rejection;
 
 use super::Resolved;
 use super::matching::{match_settings, rank_mode, sorting};
@@ -11,6 +12,7 @@ use crate::indexing::Script;
 use crate::indexing::analyze::ScriptOwner;
 use crate::match_settings::MatchKind;
 use crate::place::Place;
+use crate::remarks::Remarks;
 use crate::sd::tree::{DictionaryTree, FieldBody, FieldTree, MatchTree, Name, TransformTree};
 use crate::suggest::did_you_mean;
 
@@ -18,8 +20,8 @@ use crate::suggest::did_you_mean;
 pub(super) struct FieldResolver<'t, 's> {
     schema: &'t str,
     structs: &'s mut Structs<'t>,
-    /// Warnings that hold wherever the schema is served.
-    pub(super) warnings: Vec<String>,
+    /// What holds wherever the schema is served.
+    pub(super) remarks: Remarks,
     /// Fields with an index of vectors, which streaming mode does not have.
     pub(super) hnsw_fields: Vec<String>,
 }
@@ -29,7 +31,7 @@ type Bodies<'b> = BTreeMap<String, (&'b Name, &'b FieldBody)>;
 
 impl<'t, 's> FieldResolver<'t, 's> {
     pub(super) fn new(schema: &'t str, structs: &'s mut Structs<'t>) -> FieldResolver<'t, 's> {
-        FieldResolver { schema, structs, warnings: Vec::new(), hnsw_fields: Vec::new() }
+        FieldResolver { schema, structs, remarks: Remarks::default(), hnsw_fields: Vec::new() }
     }
 
     /// A field of the document or of the schema.
@@ -41,7 +43,7 @@ impl<'t, 's> FieldResolver<'t, 's> {
             // Checked when all fields of the document are known.
             Origin::Schema => tree.body.indexing.clone().unwrap_or_default(),
         };
-        check_roles(self.schema, &tree.name, &data_type, script.roles(&tree.name.text))?;
+        self.remarks.objections.extend(misfit(self.schema, &tree.name, &data_type, script.roles(&tree.name.text)));
         let (roles, script) = self.roles(&tree.name, &data_type, script);
         self.check(tree, &data_type, roles)?;
         let mut field = resolved(tree.name.text.clone(), data_type, origin, &tree.body, None, roles);
@@ -78,7 +80,7 @@ impl<'t, 's> FieldResolver<'t, 's> {
         }
         roles.index = false;
         roles.attribute = true;
-        self.warnings.push(format!(
+        self.remarks.warn(format!(
             "For schema '{}', field '{}': Changed to attribute because numerical indexes (field has type {data_type}) is not \
              currently supported. Index-only settings may fail. Ignore this warning for streaming search.",
             self.schema, name.text
@@ -102,7 +104,7 @@ impl<'t, 's> FieldResolver<'t, 's> {
                 self.hnsw_fields.push(name.text.clone());
             }
         } else if let Some((_, place)) = &body.distance_metric {
-            self.warnings.push(format!("{place}: {about}: distance-metric has no effect, the field is no tensor"));
+            self.remarks.warn(format!("{place}: {about}: distance-metric has no effect, the field is no tensor"));
         }
         let bolded = body.bolding == Some(true) || body.summaries.iter().any(|summary| summary.bolding == Some(true));
         if bolded && !data_type.element().is_text() {
@@ -112,11 +114,11 @@ impl<'t, 's> FieldResolver<'t, 's> {
         let dynamic = body.summaries.iter().any(|summary| matches!(summary.transform, TransformTree::Dynamic));
         if dynamic && !data_type.element().is_text() {
             let message = format!("'summary: dynamic' for non-text field '{}' ({data_type}) is not allowed", name.text);
-            return Err(name.place.reject(message));
+            self.remarks.object(name.place.reject(message));
         }
         if body.matching.gram_size == Some(0) {
             let message = format!("Illegal gram size in field '{}': Must be at least 1", name.text);
-            return Err(name.place.reject(message));
+            self.remarks.object(name.place.reject(message));
         }
         let cased = body.matching.cased.unwrap_or(false);
         check_dictionary(&body.dictionary, &about, &name.place, data_type.element().is_text(), cased)
@@ -162,8 +164,8 @@ impl<'t, 's> FieldResolver<'t, 's> {
     }
 }
 
-/// Refuses outputs that fields of a type do not have.
-fn check_roles(schema: &str, name: &Name, data_type: &DataType, roles: Roles) -> Resolved<()> {
+/// An objection to outputs that fields of a type do not have.
+fn misfit(schema: &str, name: &Name, data_type: &DataType, roles: Roles) -> Option<Rejection> {
     let (element, field) = (data_type.element(), &name.text);
     let about = format!("For schema '{schema}', field '{field}'");
     let is_single = element == data_type;
@@ -192,9 +194,9 @@ fn check_roles(schema: &str, name: &Name, data_type: &DataType, roles: Roles) ->
             "For schema '{schema}': Field '{field}' of type 'map<{key},{value}>' cannot be an attribute. Instead specify the \
              struct fields to be searchable as attribute"
         ),
-        _ => return Ok(()),
+        _ => return None,
     };
-    Err(name.place.reject(message))
+    Some(name.place.reject(message))
 }
 
 /// A field or part from what was said about it.

@@ -9,6 +9,7 @@ use brooklet_task::limits::FIELDS;
 use crate::field::{Field, Origin};
 use crate::indexing::made::MadeField;
 use crate::place::Place;
+use crate::remarks::Remarks;
 use crate::schema::Schema;
 use crate::sd::settings::duplicate;
 use crate::sd::tree::{Name, SchemaTree};
@@ -37,8 +38,8 @@ pub(crate) struct ResolvedSchema {
     pub(crate) schema: Arc<Schema>,
     /// Place of its name.
     pub(crate) place: Place,
-    /// Warnings that hold wherever it is served.
-    pub(crate) warnings: Vec<String>,
+    /// What holds wherever it is served.
+    pub(crate) remarks: Remarks,
     /// Fields with `index { hnsw }` or `index` on a tensor.
     pub(crate) hnsw_fields: Vec<String>,
     /// Names of imported fields.
@@ -119,11 +120,12 @@ fn schema(tree: &SchemaTree, done: &BTreeMap<&str, ResolvedSchema>) -> Resolved<
         fields.push(resolver.field(field, Origin::Schema)?);
         check_count(tree, &fields)?;
     }
-    check_aliases(tree, &fields)?;
-    let FieldResolver { mut warnings, mut hnsw_fields, .. } = resolver;
+    let FieldResolver { mut remarks, mut hnsw_fields, .. } = resolver;
+    remarks.objections.append(&mut structs.objections);
+    check_aliases(tree, &fields, &mut remarks);
     check_made(name, &fields)?;
     hnsw_fields.extend(inherited_documents(tree, done).flat_map(|of| of.hnsw_fields.iter().cloned()));
-    warnings.extend(tree.notes.iter().map(|note| format!("{}: {}", note.place, note.message)));
+    remarks.add(tree.remarks.clone());
     let mut schema = Schema {
         name: name.clone(),
         fields,
@@ -133,18 +135,18 @@ fn schema(tree: &SchemaTree, done: &BTreeMap<&str, ResolvedSchema>) -> Resolved<
         document_only: tree.document_only,
         ..Schema::default()
     };
-    schema.field_sets = field_sets::field_sets(tree, &schema, parent, &mut warnings)?;
+    schema.field_sets = field_sets::field_sets(tree, &schema, parent, &mut remarks)?;
     let inherited_sent: Vec<_> = inherited_documents(tree, done).map(|of| &of.sent).collect();
     let sent = summaries::sent(tree, &schema, &inherited_sent)?;
-    schema.summary_classes = summaries::classes(tree, &schema, &sent, parent, &mut warnings)?;
-    schema.rank_profiles = profiles::profiles(tree, &schema, parent, &mut warnings)?;
-    warnings.extend(tree.indexes.iter().map(|index| {
+    schema.summary_classes = summaries::classes(tree, &schema, &sent, parent, &mut remarks)?;
+    schema.rank_profiles = profiles::profiles(tree, &schema, parent, &mut remarks)?;
+    remarks.warnings.extend(tree.indexes.iter().map(|index| {
         format!("{}: index '{}' outside a field has no effect in streaming search", index.place, index.text)
     }));
     Ok(ResolvedSchema {
         schema: Arc::new(schema),
         place: tree.name.place.clone(),
-        warnings,
+        remarks,
         hnsw_fields,
         imports: tree.imports.clone(),
         sent,
@@ -211,19 +213,16 @@ fn check_count(tree: &SchemaTree, fields: &[Field]) -> Resolved<()> {
     Ok(())
 }
 
-/// Refuses names that occur twice, in whatever case, or are inherited already.
 /// No two fields have the same further name.
-fn check_aliases(tree: &SchemaTree, fields: &[Field]) -> Resolved<()> {
+fn check_aliases(tree: &SchemaTree, fields: &[Field], remarks: &mut Remarks) {
     let mut seen = std::collections::BTreeSet::new();
-    match fields.iter().flat_map(|field| &field.aliases).find(|alias| !seen.insert(*alias)) {
-        None => Ok(()),
-        Some(alias) => Err(tree
-            .name
-            .place
-            .reject(format!("For schema '{}': alias '{alias}' specified more than once.", tree.name.text))),
+    if let Some(alias) = fields.iter().flat_map(|field| &field.aliases).find(|alias| !seen.insert(*alias)) {
+        let message = format!("For schema '{}': alias '{alias}' specified more than once.", tree.name.text);
+        remarks.object(tree.name.place.reject(message));
     }
 }
 
+/// Refuses names that occur twice, in whatever case, or are inherited already.
 fn check_names(tree: &SchemaTree, inherited: &[Field]) -> Resolved<()> {
     let schema = &tree.name.text;
     let mut seen: BTreeMap<String, &Name> = BTreeMap::new();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Resolved, order, values};
 use crate::place::SourceText;
 use crate::rank_profile::{Constant, FieldRanking, Function, Input, OnnxModel, Phase, RankProfile};
+use crate::remarks::Remarks;
 use crate::schema::Schema;
 use crate::sd::settings::unique;
 use crate::sd::tree::{FeaturesTree, FieldRankingTree, FunctionTree, PhaseTree, ProfileTree, SchemaTree};
@@ -20,7 +21,7 @@ pub(super) fn profiles(
     tree: &SchemaTree,
     schema: &Schema,
     parent: Option<&Arc<Schema>>,
-    warnings: &mut Vec<String>,
+    remarks: &mut Remarks,
 ) -> Resolved<Vec<RankProfile>> {
     unique(tree.profiles.iter().map(|profile| &profile.name), "rank-profile")?;
     let constants = tree.constants.iter().map(values::constant).collect::<Resolved<Vec<_>>>()?;
@@ -42,8 +43,9 @@ pub(super) fn profiles(
             done.get(name.text.as_str()).or_else(built_in)
         });
         let merger = Merger { tree: own, inherited: inherited.collect(), known: &built_in, done: &done };
+        merger.check_default_features(remarks);
         let profile = merger.merge(&constants, &tree.onnx_models)?;
-        warn_unknown_fields(own, schema, warnings);
+        warn_unknown_fields(own, schema, remarks);
         total += size(&profile);
         if total > DEFINITIONS_MAX {
             let message = format!("the rank-profiles of the schema have more than {DEFINITIONS_MAX} definitions");
@@ -122,12 +124,12 @@ fn size(profile: &RankProfile) -> usize {
         + profile.fields.len()
 }
 
-fn warn_unknown_fields(own: &ProfileTree, schema: &Schema, warnings: &mut Vec<String>) {
+fn warn_unknown_fields(own: &ProfileTree, schema: &Schema, remarks: &mut Remarks) {
     for ranking in &own.fields {
         if schema.field(&ranking.field.text).is_none() && schema.field_set(&ranking.field.text).is_none() {
             let hint = did_you_mean(&ranking.field.text, schema.all_fields().map(|field| field.name.as_str()));
             let (place, profile, field) = (&ranking.field.place, &own.name.text, &ranking.field.text);
-            warnings.push(format!("{place}: rank-profile '{profile}': field '{field}' does not exist{hint}"));
+            remarks.warn(format!("{place}: rank-profile '{profile}': field '{field}' does not exist{hint}"));
         }
     }
 }
@@ -144,7 +146,6 @@ struct Merger<'a> {
 impl Merger<'_> {
     fn merge(&self, schema_constants: &[Constant], schema_models: &[OnnxModel]) -> Resolved<RankProfile> {
         let tree = self.tree;
-        self.check_default_features()?;
         let mut constants = tree.constants.iter().map(values::constant).collect::<Resolved<Vec<_>>>()?;
         self.add_inherited(&mut constants, |profile| &profile.constants, |constant| &constant.name, "constant")?;
         for constant in schema_constants {
@@ -196,17 +197,17 @@ impl Merger<'_> {
 
     /// Whether default rank features are ignored counts as said by every profile: several parents must agree, unless it is
     /// said here.
-    fn check_default_features(&self) -> Resolved<()> {
+    fn check_default_features(&self, remarks: &mut Remarks) {
         let ignored = self.inherited.iter().filter(|profile| profile.ignore_default_rank_features).count();
         if self.tree.ignore_default_rank_features || ignored == 0 || ignored == self.inherited.len() {
-            return Ok(());
+            return;
         }
         let name = &self.tree.name;
-        Err(name.place.reject(format!(
+        remarks.object(name.place.reject(format!(
             "Only one of the profiles inherited by rank profile '{}' can contain ignore-default-rank-features, but it is present \
              in multiple",
             name.text
-        )))
+        )));
     }
 
     /// What the inherited profiles say, if they agree.

@@ -6,6 +6,7 @@ use brooklet_document::DataType;
 
 use super::{Resolved, order};
 use crate::field::Field;
+use crate::remarks::Remarks;
 use crate::schema::Schema;
 use crate::sd::tree::{FieldBody, Name, SchemaTree, SummaryClassTree, SummaryTree, TransformTree};
 use crate::suggest::did_you_mean;
@@ -74,7 +75,7 @@ pub(super) fn classes(
     schema: &Schema,
     sent: &SentByField,
     parent: Option<&Arc<Schema>>,
-    warnings: &mut Vec<String>,
+    remarks: &mut Remarks,
 ) -> Resolved<Vec<SummaryClass>> {
     let builder = Classes { tree, schema, parent };
     let mut implicit = builder.implicit(sent);
@@ -88,7 +89,7 @@ pub(super) fn classes(
     done.sort_by_key(|class| class.name != "default");
     let mut total = 0;
     for index in order {
-        builder.explicit(&tree.summaries[index], &mut done, warnings)?;
+        builder.explicit(&tree.summaries[index], &mut done, remarks)?;
         total += done.last().map_or(0, |class| class.fields.len());
         if total > FIELDS_MAX {
             return Err(tree.name.place.reject(format!("the document-summaries have more than {FIELDS_MAX} fields")));
@@ -170,12 +171,7 @@ impl Classes<'_> {
     }
 
     /// Puts an explicit class last into `done`, with what it inherits and what fields sent to it.
-    fn explicit(
-        &self,
-        tree: &SummaryClassTree,
-        done: &mut Vec<SummaryClass>,
-        warnings: &mut Vec<String>,
-    ) -> Resolved<()> {
+    fn explicit(&self, tree: &SummaryClassTree, done: &mut Vec<SummaryClass>, remarks: &mut Remarks) -> Resolved<()> {
         let found = done.iter().position(|class| class.name == tree.name.text);
         let mut class = found.map_or_else(SummaryClass::default, |index| done.remove(index));
         class.name = tree.name.text.clone();
@@ -194,7 +190,7 @@ impl Classes<'_> {
                 field.transform = self.said_elsewhere(&field, &class, done);
             }
             if summary.has_type {
-                warnings.push(format!(
+                remarks.warn(format!(
                     "For schema '{}', document-summary '{}', summary field '{}': Specifying the type is deprecated, ignored \
                      and will be an error in Vespa 9. Remove the type specification to silence this warning.",
                     self.schema.name, class.name, field.name

@@ -59,6 +59,8 @@ pub(super) struct Structs<'t> {
     done: BTreeMap<String, (Arc<StructType>, usize)>,
     /// Names that several inherited documents have for structs that differ.
     conflicts: BTreeSet<String>,
+    /// Objections to what is read nevertheless.
+    pub(super) objections: Vec<Rejection>,
     /// Names being resolved, outermost first.
     open: Vec<String>,
 }
@@ -72,6 +74,7 @@ impl<'t> Structs<'t> {
             trees: own.collect(),
             done: BTreeMap::new(),
             conflicts: BTreeSet::new(),
+            objections: Vec::new(),
             open: Vec::new(),
         };
         unique(structs.trees.iter().map(|tree| &tree.name), "struct")?;
@@ -97,7 +100,7 @@ impl<'t> Structs<'t> {
     }
 
     fn named(&mut self, name: &Name) -> Resolved<Option<Arc<StructType>>> {
-        self.refuse_conflict(&name.text, &name.place)?;
+        self.object_to_conflict(&name.text, &name.place);
         if let Some((of, _)) = self.done.get(&name.text) {
             return Ok(Some(of.clone()));
         }
@@ -119,11 +122,12 @@ impl<'t> Structs<'t> {
         Ok(Some(of))
     }
 
-    fn refuse_conflict(&self, name: &str, place: &Place) -> Resolved<()> {
-        if !self.conflicts.contains(name) {
-            return Ok(());
+    /// The struct of the last of the documents is meant then.
+    fn object_to_conflict(&mut self, name: &str, place: &Place) {
+        if self.conflicts.remove(name) {
+            let message = format!("conflicting values for struct {name} in document '{}'", self.schema);
+            self.objections.push(place.reject(message));
         }
-        Err(place.reject(format!("conflicting values for struct {name} in document '{}'", self.schema)))
     }
 
     fn fields(&mut self, tree: &StructTree) -> Resolved<Vec<StructField>> {

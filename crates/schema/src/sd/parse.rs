@@ -4,7 +4,8 @@ use brooklet_task::limits::FIELDS;
 use super::lex::{SourceFile, Token};
 use super::onnx_model::unique_models;
 use super::settings::{Parsed, Parser, duplicate, limited, unique};
-use super::tree::{DocumentTree, FieldBody, FieldSetTree, FieldTree, Name, Note, ProfileTree, SchemaTree, StructTree};
+use super::tree::{DocumentTree, FieldBody, FieldSetTree, FieldTree, Name, ProfileTree, SchemaTree, StructTree};
+use crate::remarks::Remarks;
 
 const SCHEMA_ELEMENTS: &[&str] = &[
     "document",
@@ -41,7 +42,7 @@ pub(crate) fn schema_file(file: &SourceFile) -> Parsed<SchemaTree> {
     if parser.peek()? != Token::End {
         return Err(parser.lexer.expected("the end of the file"));
     }
-    tree.notes = parser.notes;
+    tree.remarks = parser.remarks;
     Ok(tree)
 }
 
@@ -49,13 +50,13 @@ pub(crate) fn schema_file(file: &SourceFile) -> Parsed<SchemaTree> {
 ///
 /// # Errors
 /// If it holds anything but rank profiles.
-pub(crate) fn profile_file(file: &SourceFile) -> Parsed<(Vec<ProfileTree>, Vec<Note>)> {
+pub(crate) fn profile_file(file: &SourceFile) -> Parsed<(Vec<ProfileTree>, Remarks)> {
     let mut parser = Parser::new(file);
     let mut profiles = Vec::new();
     loop {
         parser.newlines()?;
         if parser.peek()? == Token::End {
-            return Ok((profiles, parser.notes));
+            return Ok((profiles, parser.remarks));
         }
         let name = parser.word("'rank-profile'")?;
         if name.text != "rank-profile" {
@@ -278,6 +279,6 @@ fn empty(name: Name) -> SchemaTree {
         imports: Vec::new(),
         raw_as_base64: None,
         indexes: Vec::new(),
-        notes: Vec::new(),
+        remarks: Remarks::default(),
     }
 }

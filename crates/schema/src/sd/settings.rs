@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use brooklet_task::Rejection;
 
 use super::lex::{Lexer, SourceFile, Token};
-use super::tree::{Name, Note};
+use super::tree::Name;
 use crate::place::{Place, SourceText};
+use crate::remarks::Remarks;
 use crate::suggest::did_you_mean;
 
 pub(crate) type Parsed<T> = Result<T, Rejection>;
@@ -13,8 +14,8 @@ pub(crate) type Parsed<T> = Result<T, Rejection>;
 /// Reads a file of the schema language.
 pub(crate) struct Parser<'a> {
     pub(super) lexer: Lexer<'a>,
-    /// What will be warned about.
-    pub(super) notes: Vec<Note>,
+    /// What is said of what is read nevertheless.
+    pub(super) remarks: Remarks,
     /// Nesting of blocks and types.
     depth: u32,
 }
@@ -30,7 +31,7 @@ pub(crate) const DEFINITIONS_MAX: usize = 1_000;
 
 impl<'a> Parser<'a> {
     pub(super) fn new(file: &'a SourceFile) -> Parser<'a> {
-        Parser { lexer: Lexer::new(file), notes: Vec::new(), depth: 0 }
+        Parser { lexer: Lexer::new(file), remarks: Remarks::default(), depth: 0 }
     }
 
     /// Place of the next token.
@@ -145,24 +146,22 @@ impl<'a> Parser<'a> {
     /// `: 1.5`.
     pub(super) fn number_value(&mut self, what: &str) -> Parsed<f64> {
         let name = self.word_value(&format!("{what}: a number"))?;
-        let numeric = name.text.bytes().all(|byte| byte.is_ascii_digit() || b".-eE".contains(&byte));
-        let value = if numeric { name.text.parse::<f64>().ok() } else { None };
-        value.ok_or_else(|| {
-            name.place.reject(format!("'{}' is not a legal value of {what}", Rejection::quote(&name.text)))
-        })
+        legal_number(&name, what)
     }
 
-    /// `: 1.5`, as the reference writes it: digits, a dot, digits.
+    /// `: 1.5`, as the reference writes it: digits, a dot, digits. Other numbers are objected to.
     pub(super) fn decimal_value(&mut self, what: &str) -> Parsed<f64> {
         let name = self.word_value(&format!("{what}: a number"))?;
+        let value = legal_number(&name, what)?;
         let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let unsigned = name.text.strip_prefix('-').unwrap_or(&name.text);
         let is_decimal = unsigned.split_once('.').is_some_and(|(whole, rest)| digits(whole) && digits(rest));
-        let value = if is_decimal { name.text.parse::<f64>().ok() } else { None };
-        value.ok_or_else(|| {
+        if !is_decimal {
             let shown = Rejection::quote(&name.text);
-            name.place.reject(format!("'{shown}' is not a legal value of {what}: it is written with a dot, as 1.0"))
-        })
+            let message = format!("'{shown}' is not a legal value of {what}: it is written with a dot, as 1.0");
+            self.remarks.object(name.place.reject(message));
+        }
+        Ok(value)
     }
 
     /// `: on` and its synonyms.
@@ -227,8 +226,16 @@ impl<'a> Parser<'a> {
 
     /// A warning about what stands at `place`.
     pub(super) fn note(&mut self, place: &Place, message: impl Into<String>) {
-        self.notes.push(Note { place: place.clone(), message: message.into() });
+        let message: String = message.into();
+        self.remarks.warn(format!("{place}: {message}"));
     }
+}
+
+fn legal_number(name: &Name, what: &str) -> Parsed<f64> {
+    let numeric = name.text.bytes().all(|byte| byte.is_ascii_digit() || b".-eE".contains(&byte));
+    let value = if numeric { name.text.parse::<f64>().ok() } else { None };
+    let shown = || Rejection::quote(&name.text);
+    value.ok_or_else(|| name.place.reject(format!("'{}' is not a legal value of {what}", shown())))
 }
 
 /// Refuses a name that occurs twice; the refusal names both places.

@@ -8,6 +8,7 @@ use crate::indexing::Script;
 use crate::match_settings::{MatchKind, MatchMode, SortFunction, SortOrder, SortStrength};
 use crate::place::{Place, SourceText};
 use crate::rank_profile::{ElementGap, OnnxModel};
+use crate::remarks::Remarks;
 
 /// A name and where it stands.
 #[derive(Clone, Debug)]
@@ -36,14 +37,7 @@ pub(crate) struct SchemaTree {
     /// `index NAME { … }` outside a field: deprecated, checked against the fields only.
     pub(crate) indexes: Vec<Name>,
     /// What is accepted although it has no effect, or another one than in indexed mode.
-    pub(crate) notes: Vec<Note>,
-}
-
-/// A warning, to be given when the schema is deployed.
-#[derive(Clone, Debug)]
-pub(crate) struct Note {
-    pub(crate) place: Place,
-    pub(crate) message: String,
+    pub(crate) remarks: Remarks,
 }
 
 #[derive(Debug)]

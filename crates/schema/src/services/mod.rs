@@ -7,6 +7,7 @@ use roxmltree::Node;
 
 use crate::application::{ContentCluster, DocumentTypeConfig, Mode};
 use crate::place::Place;
+use crate::remarks::Remarks;
 use crate::suggest::did_you_mean;
 
 mod components;
@@ -32,7 +33,7 @@ pub(crate) struct Services {
     pub(crate) language_models: Vec<LanguageModelConfig>,
     pub(crate) generators: Vec<generators::GeneratorTree>,
     pub(crate) chains: Vec<language::ChainTree>,
-    pub(crate) warnings: Vec<String>,
+    pub(crate) remarks: Remarks,
 }
 
 /// A content cluster, and where its document types stand.
@@ -79,9 +80,10 @@ impl<'f, 'a> Reader<'f, 'a> {
         }
         if let Some(version) = root.attribute("version").filter(|version| *version != "1.0") {
             let shown = Rejection::quote(version);
-            return Err(self.file.place(root).reject(format!(
-                "value of attribute \"version\" is invalid; must be equal to \"1.0\", not '{shown}'"
-            )));
+            self.object(
+                root,
+                format!("value of attribute \"version\" is invalid; must be equal to \"1.0\", not '{shown}'"),
+            );
         }
         for child in self.children(root, "services", tables::SERVICES)? {
             match name(child) {
@@ -101,7 +103,7 @@ impl<'f, 'a> Reader<'f, 'a> {
                             self.significance(part)?;
                             continue;
                         }
-                        let chain = language::chain(self.file, part, &mut self.services.warnings)?;
+                        let chain = language::chain(self.file, part, &mut self.services.remarks.warnings)?;
                         self.services.chains.push(chain);
                     }
                 }
@@ -133,7 +135,7 @@ impl<'f, 'a> Reader<'f, 'a> {
 
     fn component(&mut self, node: Node<'f, 'a>) -> Read<()> {
         if node.attribute("type").is_none() {
-            let model = match language::component(self.file, node, &mut self.services.warnings)? {
+            let model = match language::component(self.file, node, &mut self.services.remarks.warnings)? {
                 Some(language::Component::Model(model)) => model,
                 Some(language::Component::Generator(generator)) => {
                     self.services.generators.push(generator);
@@ -203,12 +205,12 @@ impl<'f, 'a> Reader<'f, 'a> {
         let children = |of: &'static str| node.children().filter(move |child| child.tag_name().name() == of);
         for copies in children("redundancy").chain(children("min-redundancy")) {
             if !text(copies).parse::<u32>().is_ok_and(|copies| (1..=REDUNDANCY_MAX).contains(&copies)) {
-                return Err(self.malformed(copies, "an integer from 1 to 65534"));
+                self.services.remarks.object(self.malformed(copies, "an integer from 1 to 65534"));
             }
         }
         if children("documents").next().is_none() {
             let message = format!("The <documents> element is mandatory in content cluster '{}'", cluster.config.name);
-            return Err(self.file.place(node).reject(message));
+            self.object(node, message);
         }
         if self.services.clusters.iter().any(|other| other.config.name == cluster.config.name) {
             let message = format!("two content clusters have the id '{}'", cluster.config.name);
@@ -300,7 +302,7 @@ impl<'f, 'a> Reader<'f, 'a> {
                 Treatment::Ignore => {}
                 Treatment::Warn(why) => {
                     let place = self.file.place(child);
-                    self.services.warnings.push(format!("{place}: <{}> is ignored: {why}", entry.name));
+                    self.services.remarks.warn(format!("{place}: <{}> is ignored: {why}", entry.name));
                 }
                 Treatment::Refuse => {
                     let what = child
@@ -348,6 +350,11 @@ impl<'f, 'a> Reader<'f, 'a> {
         let number = size[..digits].parse::<u64>().ok();
         let bytes = number.zip(shift).and_then(|(number, shift)| number.checked_mul(1 << shift));
         bytes.ok_or_else(|| self.malformed(node, "a size such as 10MiB"))
+    }
+
+    /// An objection to an element.
+    fn object(&mut self, node: Node<'f, 'a>, message: impl std::fmt::Display) {
+        self.services.remarks.object(self.file.place(node).reject(message));
     }
 
     fn malformed(&self, node: Node<'f, 'a>, what: &str) -> Rejection {

@@ -1,0 +1,101 @@
+//! Packages that were deployed by a release that refused less: they are refused when they are deployed now, and open.
+use brooklet_schema::Application;
+use serde_json::Value;
+
+const VECTORS: &str = include_str!("../../../test-vectors/schema/packages.jsonl");
+
+/// The recorded packages that earlier releases deployed and this one refuses, by the beginnings of their ids.
+const REFUSED_SINCE: &[&str] = &[
+    "services-version-2",
+    "content-no-documents",
+    "redundancy-",
+    "file-schemas/README.txt",
+    "file-schemas/t/p.txt",
+    "file-search/query-profiles/README.md",
+    "file-search/query-profiles/a.txt",
+    "file-search/query-profiles/types/x.txt",
+    "file-components/x.txt",
+    "file-constants/c.txt",
+    "file-rules/x.txt",
+    "file-security/x.txt",
+    "file-security/clients.crt",
+    "drop-limit-first-phase-1",
+    "drop-limit-second-phase-1",
+    "drop-limit-global-phase-1",
+    "drop-limit-first-phase-.5",
+    "drop-limit-second-phase-.5",
+    "drop-limit-global-phase-.5",
+    "inherits-default-unranked",
+    "structs-of-parents-named",
+    "type-bool-index",
+    "type-position-index",
+    "type-raw-index",
+    "type-uri-attribute",
+    "type-array<bool>-index",
+    "type-array<position>-index",
+    "type-array<raw>-attribute",
+    "type-array<array<string>>-attribute",
+    "type-map<string,int>-attribute",
+    "type-map<int,string>-attribute",
+    "type-map<string,array<int>>-attribute",
+    "type-map<double,int>-attribute",
+    "type-array<uri>-attribute",
+    "gram-size-0",
+    "dynamic-int",
+    "alias-twice",
+    "raw-index",
+];
+
+type Files = Vec<(String, Vec<u8>)>;
+
+fn files_of(row: &Value) -> Files {
+    let files = row["files"].as_object().expect("files").iter();
+    files.map(|(path, text)| (path.clone(), text.as_str().expect("a text").as_bytes().to_vec())).collect()
+}
+
+#[test]
+fn what_is_refused_since_opens_where_it_is_stored() {
+    let rows: Vec<Value> = VECTORS.lines().map(|line| serde_json::from_str(line).expect("a row is JSON")).collect();
+    for since in REFUSED_SINCE {
+        let mut found = 0;
+        for row in &rows {
+            let id = row["id"].as_str().expect("id");
+            if !id.starts_with(since) || row["error"].is_null() {
+                continue;
+            }
+            found += 1;
+            let files = files_of(row);
+            let refused = Application::deploy(&files).expect_err(id).message;
+            let restored = Application::restore(&files, &[]).unwrap_or_else(|rejection| panic!("{id}: {rejection}"));
+            assert_eq!(restored.objections.first(), Some(&refused), "{id}");
+        }
+        assert!(found > 0, "no recorded package is {since}");
+    }
+}
+
+#[test]
+fn what_means_nothing_is_refused_where_it_is_stored_too() {
+    let rows = VECTORS.lines().map(|line| serde_json::from_str::<Value>(line).expect("a row is JSON"));
+    let plain = rows.into_iter().find(|row| row["id"] == "plain").expect("plain");
+    let mut files = files_of(&plain);
+    let objections = |files: &Files| Application::restore(files, &[]).map(|restored| restored.objections);
+    assert_eq!(objections(&files), Ok(Vec::new()));
+    files.retain(|(path, _)| path != "services.xml");
+    assert!(objections(&files).is_err());
+}
+
+#[test]
+fn settings_of_query_profiles_and_overrides_are_objected_to() {
+    let row: Value = serde_json::from_str(VECTORS.lines().next().expect("a row")).expect("JSON");
+    let with = |path: &str, text: &str| {
+        let mut files = files_of(&row);
+        files.push((path.to_owned(), text.as_bytes().to_vec()));
+        let refused = Application::deploy(&files).expect_err(path).message;
+        let restored = Application::restore(&files, &[]).unwrap_or_else(|rejection| panic!("{path}: {rejection}"));
+        assert_eq!(restored.objections, [refused], "{path}");
+    };
+    let until = "<validation-overrides><allow until='2026-02-31'>schema-removal</allow></validation-overrides>";
+    with("validation-overrides.xml", until);
+    let of = "<query-profile-type id='t'><field name='query(v)' type='tensor&lt;&lt;'/></query-profile-type>";
+    with("search/query-profiles/types/t.xml", of);
+}
