@@ -40,6 +40,18 @@ export function withoutTests(source: string): string {
   }
 }
 
+/** `source` without anything that is only compiled for tests: modules, functions, impls, imports. */
+export function withoutTestItems(source: string): string {
+  let kept = source;
+  for (;;) {
+    const code = blanked(kept);
+    const found = /#\[cfg\(test\)\][^{;]*([{;])/.exec(code);
+    if (found === null) return kept;
+    const last = found.index + found[0].length - 1;
+    kept = kept.slice(0, found.index) + kept.slice(found[1] === "{" ? closing(code, last) : last + 1);
+  }
+}
+
 /** The functions of `source` that have a body. */
 export function rustFunctions(source: string): readonly RustFunction[] {
   const code = blanked(source);

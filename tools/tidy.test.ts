@@ -3,6 +3,7 @@ import { builtinModules } from "node:module";
 import { describe, test } from "vitest";
 import layers from "./layers.json" with { type: "json" };
 import { content, expectNone, matching } from "./repository.ts";
+import { circles, rustImports } from "./rust-modules.ts";
 import { blanked, crateDependencies, rustFunctions, unexplainedDependencies, withoutTests } from "./rust-sources.ts";
 import sizes from "./sizes.json" with { type: "json" };
 import { fullFolders, largeRooms, type SizedFile } from "./sizes.ts";
@@ -96,6 +97,18 @@ describe("imports", () => {
     };
     for (const path of edges.keys()) visit(path, []);
     expectNone("cycles", cycles);
+  });
+
+  test("of a crate's files go one way, downwards", () => {
+    const folders = new Set(core.map((path) => path.slice(0, path.indexOf("/src/") + "/src/".length)));
+    const found = [...folders].flatMap((folder) => {
+      const files = core.filter((path) => path.startsWith(folder)).map((path) => ({ path, text: content(path) }));
+      return circles(rustImports(files)).map((circle) => {
+        const names = circle.map((path) => path.slice(folder.length)).join(", ");
+        return `${folder}: ${circle.length} files import each other: ${names}`;
+      });
+    });
+    expectNone("circles of files", found);
   });
 
   test("of foreign crates say why", () => {
