@@ -1,7 +1,7 @@
 //! Numbers as lists of cells have them in JSON, four at a time: `0.123456,-0.02,…`.
 
 use crate::arch::Selected;
-use crate::lanes::Lanes;
+use crate::lanes::{Lanes, Parts};
 use std::hint::black_box;
 
 /// Where the commas after four numbers are looked for.
@@ -28,16 +28,6 @@ static POWERS: [f64; 2 * COMMAS] = {
     }
     powers
 };
-
-/// Four numbers with one digit before the point, in parts.
-pub(crate) struct Parts {
-    /// The first two bytes of each without its sign: a digit and a point, if it is one.
-    pub heads: [u32; 4],
-    /// The digits after the point, `'0'` taken off each, at the end of a word (little-endian); zeros before them.
-    pub fractions: [u64; 4],
-    /// Ten to the number of those digits, negated where the number is; NaN if there are none or too many.
-    pub powers: [f64; 4],
-}
 
 /// Appends the numbers at the beginning of `bytes` to `out`, in groups of four, `most` and 512 at most, and returns the
 /// bytes they take with the comma after each. A number is `-?d.d…` with one digit before the point and one to eight after it,

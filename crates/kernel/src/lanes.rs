@@ -1,9 +1,6 @@
 //! The few 128-bit operations all kernels are written in. An implementation must give the same bits as `arch/scalar.rs`
 //! for every input that is not a NaN; integer operations wrap.
 
-use crate::decimals::Parts;
-use crate::postings::Posting;
-
 /// Operations over lanes of a 128-bit register. Floats follow IEEE 754, one rounding an operation, never fused.
 pub(crate) trait Lanes {
     /// Four 32-bit floats.
@@ -98,3 +95,16 @@ pub(crate) trait Lanes {
     /// The numbers that four parts make; nothing if one of them is no number.
     fn decimals(parts: &Parts) -> Option<[f64; 4]>;
 }
+
+/// Four numbers with one digit before the point, in parts.
+pub(crate) struct Parts {
+    /// The first two bytes of each without its sign: a digit and a point, if it is one.
+    pub heads: [u32; 4],
+    /// The digits after the point, `'0'` taken off each, at the end of a word (little-endian); zeros before them.
+    pub fractions: [u64; 4],
+    /// Ten to the number of those digits, negated where the number is; NaN if there are none or too many.
+    pub powers: [f64; 4],
+}
+
+/// The ordinal of a document, and how often something comes in it.
+pub type Posting = [u32; 2];

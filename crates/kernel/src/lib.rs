@@ -49,10 +49,9 @@ pub use code_query::{CodeQuery, code_dots};
 pub use decimals::read_decimals;
 pub use distances::{collect_places, each_place, each_place_of, write_places};
 pub use find::Needle;
+pub use lanes::Posting;
 pub use pairs::{PairNumber, each_pair};
-pub use postings::{
-    POSTINGS, POSTINGS_BYTES, Posting, SCATTERED, SCORES, Saturation, above, scatter_short, short_postings,
-};
+pub use postings::{POSTINGS, POSTINGS_BYTES, SCATTERED, SCORES, Saturation, above, scatter_short, short_postings};
 pub use products::{NARROW_SUMS, PRODUCT_LANES, sums_of_products};
 pub use query::{Query, cosine, squared_norm};
 pub use top::{TopK, score_key};

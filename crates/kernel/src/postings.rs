@@ -1,15 +1,12 @@
 //! Postings of a word, and the scores they make: read eight at a time, and added so where most documents have some.
 
 use crate::arch::Selected;
-use crate::lanes::Lanes;
+use crate::lanes::{Lanes, Posting};
 
 /// Postings of a group.
 pub const POSTINGS: usize = 8;
 /// Bytes of a group: a distance and a count of each.
 pub const POSTINGS_BYTES: usize = 2 * POSTINGS;
-
-/// The ordinal of a document, and how often something comes in it.
-pub type Posting = [u32; 2];
 
 /// Reads a group of pairs `distance count`, a byte each: a number is the one in front of it (for the first of all
 /// `before`), the distance and one, wrapping. False, and nothing is read, if a byte has its top bit: it is the first of

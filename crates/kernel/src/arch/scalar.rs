@@ -2,9 +2,7 @@
 //! it into vector code by themselves.
 
 use crate::cells::flush_f32;
-use crate::decimals::Parts;
-use crate::lanes::Lanes;
-use crate::postings::Posting;
+use crate::lanes::{Lanes, Parts, Posting};
 use std::array::from_fn;
 
 /// Lanes as arrays, on any machine.

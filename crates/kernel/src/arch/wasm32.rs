@@ -1,9 +1,7 @@
 //! Lanes as WebAssembly simd128 registers (no relaxed SIMD: its bits differ between hosts). The widening of bfloat16 and
 //! int8 is by shifts and masks, which every engine compiles to one instruction each, unlike most shuffles.
 
-use crate::decimals::Parts;
-use crate::lanes::Lanes;
-use crate::postings::Posting;
+use crate::lanes::{Lanes, Parts, Posting};
 use std::arch::wasm32::*;
 use std::hint::black_box;
 
