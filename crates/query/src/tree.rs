@@ -4,8 +4,6 @@
 //! searched schemas, and what matching it has, is decided by who binds the tree. Nothing here is folded or stemmed.
 use crate::annotations::Annotations;
 
-pub use crate::statement::{Query, RawGrouping};
-
 /// The index that is searched when none is named.
 pub const DEFAULT_INDEX: &str = "default";
 

@@ -1,8 +1,7 @@
 //! The recorded answers of the reference implementation to queries in JSON: what it accepts, and the trees it makes.
 mod fixture;
 
-use brooklet_query::tree::Query;
-use brooklet_query::{Form, Select, parse_grouping, parse_select, tree_text, yql_text};
+use brooklet_query::{Form, Query, Select, parse_grouping, parse_select, tree_text, yql_text};
 use brooklet_task::Rejection;
 use serde_json::Value;
 

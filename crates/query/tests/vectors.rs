@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use brooklet_query::simple::Grammar;
 use brooklet_query::surroundings::UserQuery;
-use brooklet_query::tree::{Item, Query};
-use brooklet_query::{Form, parse_yql, simple, tree_text, yql_text};
+use brooklet_query::tree::Item;
+use brooklet_query::{Form, Query, parse_yql, simple, tree_text, yql_text};
 use brooklet_task::Rejection;
 use serde_json::Value;
 

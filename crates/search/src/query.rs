@@ -4,8 +4,8 @@ use brooklet_query::simple::{Grammar, parse_recall, parse_user_query};
 use brooklet_query::surroundings::{
     CharacterClass, Index, Indexes, Linguistics, Matching, Surroundings, UserQuery, ValueKind,
 };
-use brooklet_query::tree::{Item, Operator, Place, Query, RawGrouping};
-use brooklet_query::{Select, parse_select, parse_yql, select_fields, wand_beside};
+use brooklet_query::tree::{Item, Operator, Place};
+use brooklet_query::{Query, RawGrouping, Select, parse_select, parse_yql, select_fields, wand_beside};
 use brooklet_schema::{Field, MatchKind};
 use brooklet_task::{Code, Rejection};
 

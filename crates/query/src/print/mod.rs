@@ -3,5 +3,6 @@ mod pieces;
 mod tree;
 mod yql;
 
+pub use pieces::Form;
 pub use tree::tree_text;
-pub use yql::{Form, yql_text};
+pub use yql::yql_text;

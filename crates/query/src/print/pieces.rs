@@ -1,5 +1,4 @@
 //! Pieces of YQL: annotations, literals, maps.
-use super::yql::Form;
 use crate::annotations::Annotations;
 use crate::number::{display, display_float};
 use crate::tree::{Bound, Number, TermKind};
@@ -133,4 +132,13 @@ pub(super) fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+/// Which YQL a tree is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Parsing it gives the same tree again (but for places in the text).
+    Exact,
+    /// As the reference implementation writes it, which leaves out some annotations and marks of negation.
+    Reference,
 }

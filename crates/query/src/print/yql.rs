@@ -5,19 +5,11 @@ use super::pieces::{
 };
 use crate::annotations::Annotations;
 use crate::number::display_float;
+use crate::print::pieces::Form;
 use crate::tree::{
     Bound, GeoBoundingBox, GeoLocation, Item, Key, NearestNeighbor, Number, NumberTerm, Operator, Phrase, Predicate,
     SameElement, TermKind, Values, Weighted, index_of,
 };
-
-/// Which YQL a tree is written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Parsing it gives the same tree again (but for places in the text).
-    Exact,
-    /// As the reference implementation writes it, which leaves out some annotations and marks of negation.
-    Reference,
-}
 
 /// Writes `item` as YQL.
 #[must_use]

@@ -8,8 +8,9 @@ use brooklet_task::{Code, Rejection, Span};
 
 use crate::grouping::json_grouping;
 use crate::limited::check_length;
+use crate::statement::{Query, RawGrouping};
 use crate::surroundings::Surroundings;
-use crate::tree::{Place, Query, RawGrouping};
+use crate::tree::Place;
 use crate::yql::syntax::Kind;
 use crate::yql::{Words, build_tree};
 

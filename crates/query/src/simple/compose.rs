@@ -1,17 +1,15 @@
 //! Puts the terms of a text together as its grammar says.
 use brooklet_task::limits::QUERY_DEPTH;
 
-use super::grammar::{Composite, Grammar, Syntax, Tokenization};
-use super::number::number_item;
 use super::ranked::Ranked;
 use super::term::{Read, Reader, word_item, word_kind};
 use super::token::{Token, tokenize};
+use crate::grammar::{Composite, Grammar, Syntax, Tokenization};
 use crate::number::parse_expression;
+use crate::simple::collect::{collect, except};
+use crate::simple::term::number_item;
 use crate::surroundings::Surroundings;
-use crate::tree::{AndNot, Item, Near, Operator, Phrase, WeakAnd};
-
-/// How far apart words may be under the composites `near` and `oNear`.
-const NEAR_DISTANCE: u32 = 2;
+use crate::tree::{Item, Operator, Phrase, WeakAnd};
 
 /// Parses a text; `None` if nothing is left to search for.
 pub(super) fn parse(
@@ -32,55 +30,6 @@ pub(super) fn parse(
         (Syntax::Simple, Composite::Or) => Composer { reader, composite: Composite::Or, depth: 0 }.any(true),
         (Syntax::Simple, composite) => Composer { reader, composite, depth: 0 }.all(),
     }
-}
-
-/// The items under one operator; a single item stands for itself where that means the same.
-pub(super) fn collect(mut items: Vec<Item>, composite: Composite) -> Option<Item> {
-    let alone = matches!(composite, Composite::And | Composite::Or | Composite::Phrase);
-    let near = |items, ordered| {
-        let near = Near { items, negatives: Vec::new(), distance: NEAR_DISTANCE, exclusion_distance: None, ordered };
-        Operator::Near(near)
-    };
-    let operator = match composite {
-        _ if items.is_empty() => return None,
-        _ if alone && items.len() == 1 => return items.pop(),
-        Composite::And => Operator::And(flattened(items, composite)),
-        Composite::Or => Operator::Or(flattened(items, composite)),
-        Composite::WeakAnd => Operator::WeakAnd(WeakAnd { items, ..WeakAnd::default() }),
-        Composite::Near => near(items, false),
-        Composite::OrderedNear => near(items, true),
-        Composite::Phrase => Operator::Phrase(Phrase { field: field_of(&items), items, segmented: None }),
-    };
-    Some(Item::from(operator))
-}
-
-/// Replaces items that are the same composite by what is in them.
-fn flattened(items: Vec<Item>, composite: Composite) -> Vec<Item> {
-    let mut flat = Vec::new();
-    for mut item in items {
-        match &mut item.operator {
-            Operator::And(inner) if composite == Composite::And => flat.append(inner),
-            Operator::Or(inner) if composite == Composite::Or => flat.append(inner),
-            _ => flat.push(item),
-        }
-    }
-    flat
-}
-
-fn field_of(items: &[Item]) -> String {
-    match items.first().map(|item| &item.operator) {
-        Some(Operator::Term(term)) => term.field.clone(),
-        Some(Operator::Number(number)) => number.field.clone(),
-        _ => String::new(),
-    }
-}
-
-pub(super) fn except(positive: Option<Item>, negatives: Vec<Item>) -> Option<Item> {
-    if negatives.is_empty() {
-        return positive;
-    }
-    let positive = Box::new(positive.unwrap_or_else(|| Item::from(Operator::True)));
-    Some(Item::from(Operator::AndNot(AndNot { positive, negatives })))
 }
 
 // Grammars without operators.

@@ -1,8 +1,8 @@
 //! A request's filter (`model.filter`) and its recall: terms that are added to a query without counting as its words.
 use super::compose::{Composer, Part};
-use super::grammar::{Composite, Syntax};
 use super::term::Reader;
 use super::token::tokenize;
+use crate::grammar::{Composite, Syntax};
 use crate::surroundings::Surroundings;
 use crate::tree::{AndNot, Item, Operator, Place};
 

@@ -2,9 +2,9 @@
 //!
 //! `token` cuts the text, `term` reads one term with its field, sign-free, and `compose` puts the terms together as the
 //! [`Grammar`] says. Nothing is an error here but being too large: what cannot be understood is skipped.
+mod collect;
 mod compose;
 mod filter;
-mod grammar;
 mod number;
 mod ranked;
 mod term;
@@ -12,7 +12,7 @@ mod token;
 
 use brooklet_task::{Code, Rejection};
 
-pub use grammar::{Composite, Grammar, Syntax, Tokenization};
+pub use crate::grammar::{Composite, Grammar, Syntax, Tokenization};
 
 use crate::annotations::Typed;
 use crate::limited::{check_length, check_tree};

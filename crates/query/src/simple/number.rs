@@ -1,8 +1,9 @@
 //! Numbers and ranges of the simple language: `5`, `-2.5`, `<5`, `[1;5]`, `[1;5;-10]`.
 use super::term::Reader;
 use super::token::Token;
-use crate::number::{Range, parse_expression};
-use crate::tree::{Item, Operator};
+use crate::number::parse_expression;
+use crate::simple::term::number_item;
+use crate::tree::Item;
 
 impl Reader<'_> {
     /// The number or range here, if one is.
@@ -87,9 +88,4 @@ impl Reader<'_> {
             _ => false,
         })
     }
-}
-
-/// A number as an item; its spelling matters to text fields.
-pub(super) fn number_item(range: Range, field: &str, text: &str) -> Item {
-    Item::from(Operator::Number(range.on(field, Some(text))))
 }

@@ -1,6 +1,6 @@
 //! Terms of which any may match, and which of them only rank.
-use super::compose::{collect, except};
-use super::grammar::Composite;
+use crate::grammar::Composite;
+use crate::simple::collect::{collect, except};
 use crate::tree::{Item, Operator};
 
 /// The parts of an any-of grammar while they are collected. What ranks and what matches depends on the order the terms

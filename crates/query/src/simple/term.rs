@@ -1,7 +1,6 @@
 //! One term of the simple language: a number, a word or a phrase, with its field in front and its weight behind.
-use super::number::number_item;
 use super::token::{Lexeme, Token};
-use crate::number::parse_expression;
+use crate::number::{Range, parse_expression};
 use crate::surroundings::{Matching, Surroundings};
 use crate::tree::{Item, Operator, Phrase, Place, SameElement, Term, TermKind, Uri, index_of};
 
@@ -361,7 +360,7 @@ impl<'a> Reader<'a> {
         if !uri {
             return word_item(field, text, self.kind);
         }
-        let words = crate::yql::uri_words(text);
+        let words = crate::uri::uri_words(text);
         let uri = Uri { field: field.to_owned(), text: text.to_owned(), words, start_anchor: false, end_anchor: false };
         Item::from(Operator::Uri(uri))
     }
@@ -440,4 +439,9 @@ fn as_word(item: Item, kind: TermKind) -> Item {
 
 pub(super) fn word_item(field: &str, text: &str, kind: TermKind) -> Item {
     Item::from(Operator::Term(Term { field: field.to_owned(), text: text.to_owned(), kind }))
+}
+
+/// A number as an item; its spelling matters to text fields.
+pub(crate) fn number_item(range: Range, field: &str, text: &str) -> Item {
+    Item::from(Operator::Number(range.on(field, Some(text))))
 }

@@ -1,6 +1,6 @@
 //! The tokens of the simple language. Values of fields that are not tokenised are one token, found by the field's name in
 //! front of them.
-use super::grammar::Syntax;
+use crate::grammar::Syntax;
 use crate::surroundings::{CharacterClass, Index, Matching, Surroundings, ValueKind};
 
 /// A token of the simple language.

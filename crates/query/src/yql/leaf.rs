@@ -5,6 +5,7 @@ use super::syntax::{Kind, Node};
 use crate::annotations::{Annotations, Origin};
 use crate::suggestion::did_you_mean;
 use crate::tree::{Alternatives, Fuzzy, Item, Near, Operator, Phrase, SameElement, Term, TermKind, Uri};
+use crate::uri::uri_words;
 
 const FUNCTIONS: [&str; 9] =
     ["equiv", "near", "onear", "phrase", "sameElement", "text", "uri", "fuzzy", "alternatives"];
@@ -325,12 +326,6 @@ fn origin_text(origin: &Origin) -> String {
     let start = (origin.offset as usize).min(units.len());
     let end = start.saturating_add(origin.length as usize).min(units.len());
     String::from_utf16_lossy(&units[start..end])
-}
-
-/// The parts of an address, as uri fields are cut: letters, digits, `-` and `_` of ASCII.
-pub(crate) fn uri_words(text: &str) -> Vec<String> {
-    let parts = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'));
-    parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
 fn element_number(node: &Node) -> Built<u32> {

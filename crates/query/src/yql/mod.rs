@@ -17,8 +17,9 @@ use brooklet_task::{Code, Rejection, Span};
 
 use crate::limited::{check_length, check_tree};
 use crate::sorting::{Direction, SortBy, SortFunction, SortKey, Strength};
+use crate::statement::{Query, RawGrouping};
 use crate::surroundings::Surroundings;
-use crate::tree::{Item, Query, RawGrouping};
+use crate::tree::Item;
 
 pub(crate) use build::Words;
 use build::{Builder, field_name};
@@ -26,7 +27,6 @@ use parse::Statement;
 use scope::{Built, Fault, Scope, fault};
 use syntax::{Kind, Node};
 
-pub(crate) use leaf::uri_words;
 pub(crate) use list::weighted as weighted_tokens;
 
 /// Hits of a statement that has an offset but no limit.

@@ -1,8 +1,8 @@
 //! From the groupings of a query to requests bound to its schemas.
 use std::rc::Rc;
 
+use brooklet_query::RawGrouping;
 use brooklet_query::grouping::{Defaults, parse_grouping, resolve};
-use brooklet_query::tree::RawGrouping;
 use brooklet_task::{Code, Issues, Rejection, Span};
 
 use super::PlannedGrouping;
