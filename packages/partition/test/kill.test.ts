@@ -144,11 +144,13 @@ test.each(KINDS)(
       await first.deploy(packageOf({ note }));
       await first.close();
     }
-    // Kills that met neither writing nor folding would prove nothing. A machine that does much else needs more of them.
+    // Kills that met neither writing nor folding would prove nothing. A machine that does much else needs more of them, and
+    // more time before each: where a fold never ends in time, no number of kills would do.
     const proves = () => acknowledged > KILLS * 50 && segmentsMade(path) > KILLS / 2;
     let round = 0;
     for (; round < KILLS || (round < 4 * KILLS && !proves()); round += 1) {
-      acknowledged += learn(known, await feedAndKill(path, round, 20 + Math.random() * 600, name));
+      const patience = 2 ** Math.floor(round / KILLS);
+      acknowledged += learn(known, await feedAndKill(path, round, 20 + Math.random() * 600 * patience, name));
       const local = open(path);
       for (const key of KEYS) compare(await read(local, key), key, known, `after kill ${round}`);
       await local.close();
