@@ -1,6 +1,8 @@
 //! Where words stand that may have a stem of English: what the algorithm takes off, and what it writes in its place.
 use crate::automaton::Range;
-use crate::stem::SHORT_STEM;
+
+/// Characters of the stems of words that English's algorithm knows as exceptions (`die`, `sky`), and of others as short.
+pub(crate) const SHORT_STEM: usize = 3;
 
 /// Words the algorithm knows, with short stems that are not made by its rules.
 const EXCEPTIONS: [(&str, &str); 6] =

@@ -5,14 +5,11 @@ use std::borrow::Cow;
 use rust_stemmers::{Algorithm, Stemmer};
 
 use crate::automaton::{Range, Slips};
-use crate::forms::{forms, goes_on_with, letters_written};
+use crate::forms::{SHORT_STEM, forms, goes_on_with, letters_written};
 use crate::typo::Typo;
 
 /// Longest word that is stemmed, bytes. Longer ones are no words of a language: they equal themselves only.
 const WORD_BYTES_MAX: usize = 100;
-
-/// Characters of the stems of words that English's algorithm knows as exceptions (`die`, `sky`), and of others as short.
-pub(crate) const SHORT_STEM: usize = 3;
 
 /// The last letters of the endings that English's algorithm takes off or changes: words that end otherwise are their stems.
 const ENGLISH_ENDS: [char; 13] = ['s', 'd', 'g', 'y', 'i', 'l', 'r', 'n', 'm', 'e', 'c', 't', '\''];

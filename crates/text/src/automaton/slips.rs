@@ -1,6 +1,6 @@
 //! Words that are a few slips away from another one: the rows of the usual table, one for each letter that was taken. A
 //! row of which all cells are too many ends the way.
-use super::Automaton;
+use super::path::Automaton;
 
 /// An automaton of the words that are few slips away from a word.
 pub(crate) struct Slips {

@@ -1,5 +1,5 @@
 //! Words that are spellings of another one: for each of its letters those that may stand for it, with any accents.
-use super::Automaton;
+use super::path::Automaton;
 use crate::spelling::{Spelling, accents, unaccented};
 
 /// Letters that are followed. Behind them all is accepted.
