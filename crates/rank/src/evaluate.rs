@@ -11,9 +11,8 @@ use crate::node::{
 };
 use crate::operation::{Binary, truth};
 use crate::program::{FeatureSource, Program, Scratch, Value};
-use crate::tensor::{
-    Accumulator, Aggregator, JoinPlan, MergePlan, Place, SubspacesPlan, cell_order, map, subspace, sum_of,
-};
+use crate::tensor::sum::sum_of;
+use crate::tensor::{Accumulator, Aggregator, JoinPlan, MergePlan, Place, SubspacesPlan, cell_order, map, subspace};
 
 /// One evaluation.
 pub(crate) struct Run<'a> {

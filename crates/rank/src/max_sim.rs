@@ -16,7 +16,8 @@ use crate::evaluate::Run;
 use crate::node::{LabelsPlan, MaxSimNode, Node, TensorKind, TensorNode};
 use crate::operation::Binary;
 use crate::program::StoredRows;
-use crate::tensor::{Budget, sum_of};
+use crate::tensor::budget::Budget;
+use crate::tensor::sum::sum_of;
 
 /// How the cells of stored rows are to be read.
 #[derive(Clone, Copy, Debug)]

@@ -12,7 +12,7 @@ use crate::interval::{Bounding, Interval, IntervalSource};
 use crate::max_sim::MaxSim;
 use crate::model_output::ModelOutput;
 use crate::node::{Node, NumberNode};
-use crate::tensor::Budget;
+use crate::tensor::budget::Budget;
 
 /// What an expression yields.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,7 +10,7 @@ use super::syntax_tree::{Argument, Expression, Kind, Reference, Tree};
 use crate::Value;
 use crate::node::{Node, NumberNode, TensorKind, TensorNode};
 use crate::operation::{Binary, Dialect, Unary};
-use crate::tensor::check_size;
+use crate::tensor::result_type::check_size;
 
 /// What a name is bound to.
 #[derive(Clone)]

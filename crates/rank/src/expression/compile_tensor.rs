@@ -14,9 +14,9 @@ use crate::node::{
     TensorNode,
 };
 use crate::operation::{Binary, Unary};
+use crate::tensor::budget::Budget;
 use crate::tensor::{
-    Aggregator, Budget, ConcatPlan, MergePlan, ReducePlan, RenamePlan, SlicePlan, SubspacesPlan, UnpackPlan,
-    mapped_type,
+    Aggregator, ConcatPlan, MergePlan, ReducePlan, RenamePlan, SlicePlan, SubspacesPlan, UnpackPlan, mapped_type,
 };
 
 impl Compiler<'_> {

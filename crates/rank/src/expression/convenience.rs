@@ -3,10 +3,11 @@
 use brooklet_document::{CellType, Dimension, TensorType};
 use brooklet_task::limits;
 
-use super::parse_call::{Given, take, word};
 use super::syntax_tree::{Kind, Lambda, Reference, Slice, TensorFunction, Tree};
+use crate::expression::arguments::{Given, take, word};
 use crate::operation::{Binary, Unary};
-use crate::tensor::{Aggregator, check_size};
+use crate::tensor::Aggregator;
+use crate::tensor::result_type::check_size;
 
 /// What the call stands for, if it is one of a convenience function; the arguments are left alone if not.
 ///

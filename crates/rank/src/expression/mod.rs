@@ -1,4 +1,5 @@
 //! Ranking expressions as text and as trees, and what compiling one needs to know of its rank profile.
+mod arguments;
 mod compile;
 mod compile_max_sim;
 mod compile_model;
@@ -8,6 +9,7 @@ mod compile_tensor;
 mod convenience;
 mod environment;
 mod feature_name;
+mod float_text;
 mod lex;
 mod parse;
 mod parse_call;

@@ -357,7 +357,9 @@ impl<'a> Parser<'a> {
     fn probability(&mut self) -> Parsed<String> {
         let token = self.peek();
         match self.unary()?.kind {
-            Kind::Number(value, _) if (0.0..=1.0).contains(&value) => Ok(super::print::float_text(value)),
+            Kind::Number(value, _) if (0.0..=1.0).contains(&value) => {
+                Ok(crate::expression::float_text::float_text(value))
+            }
             _ => Err(self.refuse("the probability of a condition must be a number from 0 to 1", token.start)),
         }
     }
@@ -417,7 +419,7 @@ impl<'a> Parser<'a> {
         if value.is_infinite() {
             return Err(self.refuse(format!("'{}' is too large for a number", Rejection::quote(text)), offset));
         }
-        Ok(Kind::Number(value, super::print::float_text(value)))
+        Ok(Kind::Number(value, crate::expression::float_text::float_text(value)))
     }
 }
 
@@ -427,5 +429,32 @@ fn negated(value: f64, text: &str) -> Kind {
         Some(positive) => Kind::Number(-value, positive.to_owned()),
         None if text == "0" => Kind::Number(0.0, text.to_owned()),
         None => Kind::Number(-value, format!("-{text}")),
+    }
+}
+
+impl Expression {
+    /// Parses `text`.
+    ///
+    /// # Errors
+    /// With the place, if it is not an expression or exceeds a limit.
+    pub fn parse(text: &str) -> Result<Expression, Rejection> {
+        Expression::parse_as(text, Dialect::Content)
+    }
+
+    /// Parses `text` as one of the reference's evaluators reads it.
+    ///
+    /// # Errors
+    /// As [`Expression::parse`].
+    pub fn parse_as(text: &str, dialect: Dialect) -> Result<Expression, Rejection> {
+        super::parse::expression(text, dialect)
+    }
+
+    /// Parses a list of features separated by spaces or newlines, as `match-features` and `summary-features` hold:
+    /// canonical text and expression of each.
+    ///
+    /// # Errors
+    /// As [`Expression::parse`].
+    pub fn parse_features(text: &str) -> Result<Vec<(String, Expression)>, Rejection> {
+        super::parse::features(text)
     }
 }

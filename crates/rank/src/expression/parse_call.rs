@@ -7,19 +7,9 @@ use super::convenience;
 use super::lex::TokenKind;
 use super::parse::Parser;
 use super::syntax_tree::{Argument, Kind, Lambda, Reference, TensorFunction, Tree};
+use crate::expression::arguments::{Given, take, word};
 use crate::operation::{Binary, Unary};
 use crate::tensor::Aggregator;
-
-/// An argument as read, before it is known what is called.
-pub(super) enum Given {
-    Value(Tree),
-    /// `name: value`.
-    Named(String, Tree),
-    /// `f(x)(expression)`.
-    Lambda(Lambda),
-    /// `(a,b)`.
-    Names(Vec<String>),
-}
 
 impl Parser<'_> {
     /// A feature that stands alone, in a list of features.
@@ -297,11 +287,6 @@ impl Parser<'_> {
     }
 }
 
-/// The values among the arguments, taken out of them.
-pub(super) fn take(given: &mut Vec<Given>) -> impl Iterator<Item = Tree> + use<'_> {
-    given.drain(..).filter_map(|given| if let Given::Value(tree) = given { Some(tree) } else { None })
-}
-
 /// The first two values, taken.
 pub(super) fn pair(given: &mut Vec<Given>) -> Option<Box<[Tree; 2]>> {
     if given.iter().take(2).filter(|given| matches!(given, Given::Value(_))).count() < 2 {
@@ -309,15 +294,6 @@ pub(super) fn pair(given: &mut Vec<Given>) -> Option<Box<[Tree; 2]>> {
     }
     let mut values = take(given);
     Some(Box::new([values.next()?, values.next()?]))
-}
-
-/// The name, or digits, that an argument is.
-pub(super) fn word(given: &Given) -> Option<String> {
-    let Given::Value(tree) = given else { return None };
-    match &tree.kind {
-        Kind::Number(_, text) if text.bytes().all(|byte| byte.is_ascii_digit()) => Some(text.clone()),
-        _ => tree.identifier().map(str::to_owned),
-    }
 }
 
 /// A name, or names in parentheses.

@@ -7,7 +7,7 @@ use brooklet_task::{Rejection, limits};
 use super::lex::TokenKind;
 use super::parse::Parser;
 use super::syntax_tree::{Kind, Lambda, TensorFunction, Tree};
-use crate::tensor::check_size;
+use crate::tensor::result_type::check_size;
 
 /// A tensor type with its dimensions in the order they were written.
 struct Written {

@@ -2,9 +2,8 @@
 use std::rc::Rc;
 
 use brooklet_document::{CellType, TensorType};
-use brooklet_task::Rejection;
 
-use crate::operation::{Binary, Dialect, Unary};
+use crate::operation::{Binary, Unary};
 use crate::tensor::Aggregator;
 
 /// A parsed ranking expression. [`Expression::to_string`] is its canonical text.
@@ -24,22 +23,6 @@ impl PartialEq for Expression {
 }
 
 impl Expression {
-    /// Parses `text`.
-    ///
-    /// # Errors
-    /// With the place, if it is not an expression or exceeds a limit.
-    pub fn parse(text: &str) -> Result<Expression, Rejection> {
-        Expression::parse_as(text, Dialect::Content)
-    }
-
-    /// Parses `text` as one of the reference's evaluators reads it.
-    ///
-    /// # Errors
-    /// As [`Expression::parse`].
-    pub fn parse_as(text: &str, dialect: Dialect) -> Result<Expression, Rejection> {
-        super::parse::expression(text, dialect)
-    }
-
     /// The name, if it is nothing but one: that of a feature, function, constant or parameter without arguments.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
@@ -56,15 +39,6 @@ impl Expression {
             root.parts(&mut |part| parts.push(Expression { text: self.text.clone(), root: part.bare().clone() }));
         }
         parts
-    }
-
-    /// Parses a list of features separated by spaces or newlines, as `match-features` and `summary-features` hold:
-    /// canonical text and expression of each.
-    ///
-    /// # Errors
-    /// As [`Expression::parse`].
-    pub fn parse_features(text: &str) -> Result<Vec<(String, Expression)>, Rejection> {
-        super::parse::features(text)
     }
 }
 

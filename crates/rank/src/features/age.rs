@@ -4,8 +4,8 @@
 //! logscale = (ln(m+s) − ln(age+s)) / (ln(m+s) − ln(s)) with m = maxAge, h = halfResponse, s = h²/(m−2h) and age held
 //! within 0…m, so that it is 1 now, ½ at h and 0 at m.
 
-use super::FeatureEnvironment;
 use super::properties::Properties;
+use crate::features::environment::FeatureEnvironment;
 use brooklet_task::Rejection;
 
 /// `age` when the attribute is not one of the schema.

@@ -8,9 +8,11 @@
 //! weight/(m·weight of attribute terms)), m = `maxWeight` 256. weight and significance = share of the whole query's
 //! that hit, importance their mean.
 
-use super::call::{Call, refuse};
+use super::call::Call;
 use super::term::significance;
-use super::{Executor, FeatureEnvironment, Prepared};
+use crate::features::environment::FeatureEnvironment;
+use crate::features::prepared::{Executor, Prepared};
+use crate::features::properties::refuse;
 use crate::match_data::{AttributeContent, Collection, FieldId, FieldKind, MatchData, RankedTerm, Slot};
 use brooklet_task::Rejection;
 

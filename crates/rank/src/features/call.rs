@@ -1,10 +1,12 @@
 //! A feature as it is called: name, parameters and environment together, with the checks that all features share.
 
 use super::properties::Properties;
-use super::{Executor, FeatureEnvironment, Prepared};
+use crate::features::environment::FeatureEnvironment;
+use crate::features::prepared::{Executor, Prepared};
+use crate::features::properties::refuse;
 use crate::match_data::{FieldInfo, FieldKind};
 use brooklet_document::TensorType;
-use brooklet_task::{Code, Rejection};
+use brooklet_task::Rejection;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -26,6 +28,12 @@ impl<'e> Call<'_, 'e> {
         } else {
             format!("{}({})", self.name, self.parameters.join(","))
         }
+    }
+
+    /// The feature as `prepare` makes it ready; what it refuses is told with the name of the feature.
+    pub fn prepared(&self, prepare: fn(&Call<'_, '_>) -> Result<Prepared, Rejection>) -> Result<Prepared, Rejection> {
+        prepare(self)
+            .map_err(|rejection| rejection.within(&format!("invalid rank feature {}", Rejection::quote(&self.text()))))
     }
 
     /// Requires a number of parameters.
@@ -91,9 +99,4 @@ impl<'e> Call<'_, 'e> {
     pub fn ready_tensor(&self, output: &str, of: Arc<TensorType>, executor: impl Executor + 'static) -> Prepared {
         Prepared { tensor_type: Some(of), ..self.ready(&[output], executor) }
     }
-}
-
-/// An application that cannot be deployed.
-pub fn refuse(message: impl Into<String>) -> Rejection {
-    Rejection::new(Code::InvalidApplication, message)
 }

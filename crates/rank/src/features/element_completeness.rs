@@ -7,7 +7,7 @@
 //! completeness·elementWeight above 0; without one all outputs are 0. Terms of weight 0 do not take part.
 
 use super::call::Call;
-use super::{Executor, Prepared};
+use crate::features::prepared::{Executor, Prepared};
 use crate::match_data::{MatchData, Occurrence, Slot};
 use brooklet_task::Rejection;
 

@@ -5,10 +5,11 @@
 //! output `default`, and each `elementSimilarity(field).output.NAME` of the rank properties, is an aggregator (max, avg
 //! or sum) of an expression in these, by default `max((0.35*p+0.15*o+0.30*q+0.20*f)*w)`. Without a hit it is 0.
 
-use super::call::{Call, refuse};
+use super::call::Call;
 use super::text_similarity::proximity;
-use super::{Executor, Prepared};
 use crate::expression::{Environment, Expression, FeatureName, FeatureType, Function};
+use crate::features::prepared::{Executor, Prepared};
+use crate::features::properties::refuse;
 use crate::match_data::{MatchData, Occurrence, Slot};
 use crate::program::{FeatureSource, Program, Scratch, Value};
 use brooklet_document::Tensor;

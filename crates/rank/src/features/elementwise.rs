@@ -4,11 +4,13 @@
 //! said. bm25 takes the tokens of the element as length, and `k1`, `b` and `averageElementLength` (100) from the rank
 //! properties `elementwise(bm25(field)).…`; matches is 1.
 
-use super::bm25::{Scale, Term, terms_of};
-use super::call::{Call, refuse};
+use super::bm25::terms_of;
+use super::call::Call;
 use super::labels::{mapped_tensor, mapped_type};
 use super::properties::Properties;
-use super::{Executor, Prepared};
+use crate::features::prepared::{Executor, Prepared};
+use crate::features::properties::refuse;
+use crate::features::term_sum::{Scale, Term};
 use crate::match_data::MatchData;
 use brooklet_document::{CellType, Tensor, TensorType};
 use brooklet_task::Rejection;

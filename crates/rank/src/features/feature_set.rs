@@ -1,8 +1,10 @@
 //! The features one program needs: each prepared once, however many of its outputs are asked for, and executed at most
 //! once per document and only if the program reads it.
 
-use super::bm25::Bm25;
-use super::{FeatureEnvironment, Prepared, prepare};
+use super::prepare;
+use crate::features::environment::FeatureEnvironment;
+use crate::features::prepared::Prepared;
+use crate::features::term_sum::Bm25;
 use crate::match_data::{FieldId, MatchData};
 use brooklet_document::Tensor;
 use brooklet_task::Rejection;

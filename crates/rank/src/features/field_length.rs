@@ -1,7 +1,7 @@
 //! `fieldLength(field)`: tokens of the longest element that a ranked term hit, 1000000 if no hit tells.
 
 use super::call::Call;
-use super::{Executor, Prepared};
+use crate::features::prepared::{Executor, Prepared};
 use crate::match_data::{MatchData, Slot};
 use brooklet_task::Rejection;
 

@@ -5,7 +5,7 @@
 
 use super::call::Call;
 use super::field_length::UNKNOWN;
-use super::{Executor, Prepared};
+use crate::features::prepared::{Executor, Prepared};
 use crate::match_data::{MatchData, Slot};
 use brooklet_task::Rejection;
 

@@ -6,7 +6,7 @@
 //! has the largest completeness·Σ weight of the terms that hit it; weight is the field's.
 
 use super::call::Call;
-use super::{Executor, Prepared};
+use crate::features::prepared::{Executor, Prepared};
 use crate::match_data::{MatchData, Slot};
 use brooklet_task::Rejection;
 

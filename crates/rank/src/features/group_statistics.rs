@@ -7,7 +7,7 @@
 
 use super::call::Call;
 use super::labels::{mapped_tensor, mapped_type};
-use super::{Executor, Prepared};
+use crate::features::prepared::{Executor, Prepared};
 use crate::match_data::MatchData;
 use brooklet_document::{CellType, Tensor};
 use brooklet_task::Rejection;

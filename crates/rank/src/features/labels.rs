@@ -3,9 +3,10 @@
 //! A `tensor<float>(label{})`: the bm25 of the field over the terms with that label where it is not 0, or 1 for each
 //! label with a term that hit the field (any field, without one). Properties are those of `bm25(field)`.
 
-use super::bm25::{Scale, Term, scale_of, terms_of};
+use super::bm25::{scale_of, terms_of};
 use super::call::Call;
-use super::{Executor, Prepared};
+use crate::features::prepared::{Executor, Prepared};
+use crate::features::term_sum::{Scale, Term};
 use crate::match_data::{MatchData, Slot};
 use brooklet_document::{CellType, Dimension, Tensor, TensorType};
 use brooklet_task::Rejection;

@@ -5,7 +5,9 @@
 //! `match.weight.FIELD` = the weight of a field.
 
 use super::call::Call;
-use super::{Executor, Prepared, prepare as prepare_feature};
+use super::environment::FeatureEnvironment;
+use super::{attribute_match, element_completeness, field_match};
+use crate::features::prepared::{Executor, Prepared};
 use crate::match_data::{Collection, FieldId, FieldInfo, FieldKind, MatchData};
 use brooklet_task::Rejection;
 
@@ -23,7 +25,7 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
     let mut parts = Vec::new();
     let mut outputs = vec!["score".to_owned(), "totalWeight".to_owned()];
     for field in call.environment.fields.iter().filter(|field| field.is_matchable) {
-        let prepared = prepare_feature(feature_of(field), std::slice::from_ref(&field.name), call.environment)?;
+        let prepared = prepare_match(field, call.environment)?;
         outputs.push(format!("weight.{}", field.name));
         let values = vec![0.0; prepared.outputs.len()];
         parts.push(Part { weight: f64::from(field.weight), prepared, values });
@@ -32,11 +34,12 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
 }
 
 /// The feature that says how well one field matches.
-fn feature_of(field: &FieldInfo) -> &'static str {
+fn prepare_match(field: &FieldInfo, environment: &FeatureEnvironment<'_>) -> Result<Prepared, Rejection> {
+    let call = |name| Call { name, parameters: std::slice::from_ref(&field.name), environment };
     match (field.kind, field.collection) {
-        (FieldKind::Attribute, _) => "attributeMatch",
-        (FieldKind::Index, Collection::Single) => "fieldMatch",
-        (FieldKind::Index, _) => "elementCompleteness",
+        (FieldKind::Attribute, _) => call("attributeMatch").prepared(attribute_match::prepare),
+        (FieldKind::Index, Collection::Single) => call("fieldMatch").prepared(field_match::prepare),
+        (FieldKind::Index, _) => call("elementCompleteness").prepared(element_completeness::prepare),
     }
 }
 

@@ -4,7 +4,7 @@
 //! hit.
 
 use super::call::Call;
-use super::{Executor, Prepared};
+use crate::features::prepared::{Executor, Prepared};
 use crate::match_data::{MatchData, Slot};
 use brooklet_task::Rejection;
 

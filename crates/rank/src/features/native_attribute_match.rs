@@ -6,7 +6,8 @@
 
 use super::call::Call;
 use super::table::{FieldProperties, Table, field_weight, normalizer};
-use super::{Executor, FeatureEnvironment, Prepared};
+use crate::features::environment::FeatureEnvironment;
+use crate::features::prepared::{Executor, Prepared};
 use crate::match_data::{FieldInfo, FieldKind, MatchData, Slot};
 use brooklet_task::Rejection;
 

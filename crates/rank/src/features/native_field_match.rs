@@ -10,7 +10,8 @@ use super::call::Call;
 use super::properties::Properties;
 use super::table::{FieldProperties, Table, field_weight, normalizer};
 use super::term::significance;
-use super::{Executor, FeatureEnvironment, Prepared};
+use crate::features::environment::FeatureEnvironment;
+use crate::features::prepared::{Executor, Prepared};
 use crate::match_data::{FieldInfo, FieldKind, MatchData, Slot, TermHits};
 use brooklet_task::Rejection;
 

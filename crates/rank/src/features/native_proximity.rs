@@ -13,7 +13,8 @@ use super::properties::Properties;
 use super::table::{FieldProperties, Table, field_weight, normalizer};
 use super::term::{connectedness, significance};
 use super::term_distance::{Distances, Nearest, Placed};
-use super::{Executor, FeatureEnvironment, Prepared};
+use crate::features::environment::FeatureEnvironment;
+use crate::features::prepared::{Executor, Prepared};
 use crate::match_data::{FieldInfo, FieldKind, MatchData, RankedTerm, Slot};
 use brooklet_task::Rejection;
 

@@ -10,7 +10,7 @@ use super::native_field_match::NativeFieldMatch;
 use super::native_proximity::NativeProximity;
 use super::properties::Properties;
 use super::table::is_normalized;
-use super::{Executor, Prepared};
+use crate::features::prepared::{Executor, Prepared};
 use crate::match_data::{FieldKind, MatchData};
 use brooklet_task::Rejection;
 

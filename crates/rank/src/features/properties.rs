@@ -1,6 +1,6 @@
 //! Rank properties as features read them: text under a key of the form `feature(parameters).name`.
 
-use super::FeatureEnvironment;
+use crate::features::environment::FeatureEnvironment;
 use crate::match_data::RankProperties;
 use brooklet_task::{Code, Rejection};
 
@@ -58,4 +58,9 @@ impl<'a> Properties<'a> {
 /// A finite decimal number.
 pub fn parse_number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+/// An application that cannot be deployed.
+pub fn refuse(message: impl Into<String>) -> Rejection {
+    Rejection::new(Code::InvalidApplication, message)
 }

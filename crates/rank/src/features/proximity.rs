@@ -7,7 +7,7 @@
 //! out and posB are the largest number, posA the smallest.
 
 use super::call::Call;
-use super::{Executor, Prepared};
+use crate::features::prepared::{Executor, Prepared};
 use crate::match_data::{MatchData, Occurrence, Slot};
 use brooklet_task::Rejection;
 

@@ -2,8 +2,9 @@
 //!
 //! hit = terms whose first occurrence at or behind position begin (0) lies before end (none); miss = the others.
 
-use super::call::{Call, refuse};
-use super::{Executor, Prepared};
+use super::call::Call;
+use crate::features::prepared::{Executor, Prepared};
+use crate::features::properties::refuse;
 use crate::match_data::{MatchData, Slot};
 use brooklet_task::Rejection;
 

@@ -1,7 +1,8 @@
 //! Which rank features there are, who computes each, and how a name becomes an executor.
 
 use super::call::Call;
-use super::{FeatureEnvironment, Prepared};
+use crate::features::environment::FeatureEnvironment;
+use crate::features::prepared::Prepared;
 use brooklet_task::{Code, Rejection};
 
 type Prepare = fn(&Call<'_, '_>) -> Result<Prepared, Rejection>;
@@ -126,9 +127,7 @@ pub fn prepare(name: &str, parameters: &[String], environment: &FeatureEnvironme
         return Err(not_a_match_feature(name));
     };
     let parameters: Vec<String> = parameters.iter().map(|parameter| parameter.trim().to_owned()).collect();
-    let call = Call { name, parameters: &parameters, environment };
-    prepare(&call)
-        .map_err(|rejection| rejection.within(&format!("invalid rank feature {}", Rejection::quote(&call.text()))))
+    Call { name, parameters: &parameters, environment }.prepared(*prepare)
 }
 
 /// Why [`prepare`] does not know `name`.

@@ -3,9 +3,9 @@
 //! expdecay(w,t) = w·e^(−x/t); loggrowth(w,t,s) = w·ln(1 + x/s) + t; linear(w,t) = w·x + t; for x from 0 to 255, or as
 //! many as one more argument says. Beyond the last x the last value holds.
 
-use super::FeatureEnvironment;
-use super::call::refuse;
 use super::properties::{Properties, parse_number};
+use crate::features::environment::FeatureEnvironment;
+use crate::features::properties::refuse;
 use crate::match_data::FieldInfo;
 use brooklet_task::Rejection;
 

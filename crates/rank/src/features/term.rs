@@ -5,7 +5,8 @@
 //! ½ + ½·(ln N − ln f)/ln N with N = 10⁶ and f = frequency·N/count held within 1…N.
 
 use super::call::Call;
-use super::{Executor, FeatureEnvironment, Prepared};
+use crate::features::environment::FeatureEnvironment;
+use crate::features::prepared::{Executor, Prepared};
 use crate::match_data::{DocumentFrequency, MatchData, RankedTerm};
 use brooklet_task::Rejection;
 

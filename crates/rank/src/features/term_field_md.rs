@@ -5,7 +5,7 @@
 //! weights; occurrences = Σ occurrences with a position; maxTermWeight = largest positive weight of a term that hit.
 
 use super::call::Call;
-use super::{Executor, Prepared};
+use crate::features::prepared::{Executor, Prepared};
 use crate::match_data::{MatchData, Slot};
 use brooklet_task::Rejection;
 

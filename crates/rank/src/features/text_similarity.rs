@@ -7,8 +7,9 @@
 //! fieldCoverage = matches/length; score = 0.35·proximity + 0.15·order + 0.30·queryCoverage + 0.20·fieldCoverage.
 //! A single match has the proximity of the field's length, and order 1 only if the query is that one term.
 
-use super::call::{Call, refuse};
-use super::{Executor, Prepared};
+use super::call::Call;
+use crate::features::prepared::{Executor, Prepared};
+use crate::features::properties::refuse;
 use crate::match_data::{Collection, MatchData, Slot};
 use brooklet_task::Rejection;
 

@@ -1,9 +1,10 @@
 //! `value(a,b,…)`: the numbers it is given, as outputs `0`, `1`, …; and `subqueries(field)`, whose outputs lsb and msb are
 //! the subqueries of predicate search that matched: none, for predicates are not searched in streaming mode.
 
-use super::call::{Call, refuse};
+use super::call::Call;
 use super::properties::parse_number;
-use super::{Executor, Prepared};
+use crate::features::prepared::{Executor, Prepared};
+use crate::features::properties::refuse;
 use crate::match_data::MatchData;
 use brooklet_task::Rejection;
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use brooklet_document::{CellType, Dimension, Tensor, TensorType};
 use brooklet_task::Rejection;
 
-use super::{Budget, check_size, decayed, mismatch};
+use crate::tensor::budget::Budget;
+use crate::tensor::result_type::{check_size, decayed, mismatch};
 
 /// The type of a function of each cell.
 pub(crate) fn mapped_type(tensor_type: &TensorType) -> TensorType {

@@ -6,7 +6,8 @@ use brooklet_task::Rejection;
 
 use super::join::JoinPlan;
 use super::layout::stride;
-use super::{Budget, decayed_together, mismatch, result_type};
+use crate::tensor::budget::Budget;
+use crate::tensor::result_type::{decayed_together, mismatch, result_type};
 
 /// How to concatenate tensors of two types.
 #[derive(Clone, Debug)]

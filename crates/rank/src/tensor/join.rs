@@ -7,7 +7,8 @@ use brooklet_document::{Dimension, Tensor, TensorType};
 use brooklet_task::Rejection;
 
 use super::layout::{Walk, mapped_positions, pick};
-use super::{Budget, decayed_together, mismatch, result_type};
+use crate::tensor::budget::Budget;
+use crate::tensor::result_type::{decayed_together, mismatch, result_type};
 
 /// How to join tensors of two types.
 #[derive(Clone, Debug)]

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use brooklet_document::{Tensor, TensorType};
 use brooklet_task::Rejection;
 
-use super::{Budget, decayed_together, mismatch, result_type};
+use crate::tensor::budget::Budget;
+use crate::tensor::result_type::{decayed_together, mismatch, result_type};
 
 /// How to merge tensors of two types.
 #[derive(Clone, Debug)]

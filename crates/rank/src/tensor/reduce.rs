@@ -6,8 +6,10 @@ use brooklet_document::{Tensor, TensorType};
 use brooklet_task::Rejection;
 
 use super::layout::{Walk, mapped_positions, pick};
-use super::{Budget, decayed, mismatch, result_type, sum_of};
 use crate::operation::Binary;
+use crate::tensor::budget::Budget;
+use crate::tensor::result_type::{decayed, mismatch, result_type};
+use crate::tensor::sum::sum_of;
 
 /// What is made of several cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

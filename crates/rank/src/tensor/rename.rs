@@ -5,7 +5,8 @@ use brooklet_document::{Dimension, Tensor, TensorType};
 use brooklet_task::Rejection;
 
 use super::layout::{Walk, pick};
-use super::{Budget, mismatch};
+use crate::tensor::budget::Budget;
+use crate::tensor::result_type::mismatch;
 
 /// How to rename dimensions of tensors of a type.
 #[derive(Clone, Debug)]

@@ -5,7 +5,8 @@ use brooklet_document::{Tensor, TensorType};
 use brooklet_task::Rejection;
 
 use super::layout::{Walk, mapped_positions, pick, stride};
-use super::{Budget, mismatch};
+use crate::tensor::budget::Budget;
+use crate::tensor::result_type::mismatch;
 
 /// A place along a dimension, known only when a slice is taken.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use brooklet_document::{CellType, Tensor, TensorType};
 use brooklet_task::{Code, Rejection};
 
-use super::{decayed, mismatch, result_type};
+use crate::tensor::result_type::{decayed, mismatch, result_type};
 
 /// How to make tensors of a type from functions of their subspaces.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 
 use brooklet_kernel::Posting;
 use brooklet_rank::features::FeatureSet;
-use brooklet_rank::features::bm25::{Bm25, Term};
+use brooklet_rank::features::term_sum::{Bm25, Term};
 use brooklet_rank::match_data::FieldId;
 use brooklet_segment::column::text::{LengthPart, Text};
 use brooklet_segment::layout::ColumnSpec;

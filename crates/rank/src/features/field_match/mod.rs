@@ -16,16 +16,17 @@ mod occurrence;
 mod parameters;
 mod places;
 mod segmentation;
+mod setup;
 
-use self::metrics::{Metrics, PairMetrics};
+use self::metrics::Metrics;
 use self::occurrence::OccurrenceCounts;
-use self::parameters::Parameters;
 use self::places::Places;
 use self::segmentation::Segmentation;
 use super::call::Call;
-use super::term::{DEFAULT_CONNECTEDNESS, connectedness_to_previous, significance};
-use super::{Executor, Prepared};
-use crate::match_data::{FieldId, MatchData, Slot};
+use super::term::DEFAULT_CONNECTEDNESS;
+use crate::features::field_match::setup::{Setup, share};
+use crate::features::prepared::{Executor, Prepared};
+use crate::match_data::MatchData;
 use brooklet_task::Rejection;
 
 const OUTPUTS: &[&str] = &[
@@ -61,28 +62,6 @@ const OUTPUTS: &[&str] = &[
     "degradedMatches",
 ];
 
-/// A word of the query that searches the field.
-#[derive(Clone, Debug)]
-struct Word {
-    /// Of its term, which is a phrase if `offset` is not 0.
-    slot: Slot,
-    /// Place in the phrase.
-    offset: u32,
-    weight: f64,
-    significance: f64,
-    connectedness: f64,
-}
-
-/// What stays the same for all documents.
-#[derive(Clone, Debug)]
-struct Setup {
-    parameters: Parameters,
-    words: Vec<Word>,
-    /// Weight and significance of all words of the query, whichever field they search.
-    total_weight: f64,
-    total_significance: f64,
-}
-
 struct FieldMatch {
     setup: Setup,
     mean_connectedness: f64,
@@ -108,34 +87,6 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
         setup,
     };
     Ok(call.ready(OUTPUTS, executor))
-}
-
-impl Setup {
-    fn new(call: &Call<'_, '_>, field: FieldId) -> Result<Setup, Rejection> {
-        let properties = call.properties();
-        let mut setup = Setup {
-            parameters: Parameters::from_properties(&properties)?,
-            words: Vec::new(),
-            total_weight: 0.0,
-            total_significance: 0.0,
-        };
-        for ranked in call.environment.query.ranked() {
-            let (weight, significance) = (f64::from(ranked.term.weight), significance(&ranked, call.environment));
-            let slot = ranked.slot(field);
-            let words = if slot.is_some() { ranked.term.words.max(1) } else { 1 };
-            setup.total_weight += weight * f64::from(words);
-            setup.total_significance += significance * f64::from(words);
-            let Some(slot) = slot else { continue };
-            for offset in 0..words {
-                let connectedness =
-                    if offset == 0 { connectedness_to_previous(&ranked) } else { DEFAULT_CONNECTEDNESS };
-                setup.words.push(Word { slot, offset, weight, significance, connectedness });
-            }
-        }
-        setup.total_weight = properties.number("totalTermWeight", setup.total_weight)?;
-        setup.total_significance = properties.number("totalTermSignificance", setup.total_significance)?;
-        Ok(setup)
-    }
 }
 
 impl Executor for FieldMatch {
@@ -220,34 +171,5 @@ impl FieldMatch {
             + parameters.segment_proximity_importance * segment_proximity
             + parameters.occurrence_importance * outputs[12];
         outputs[0] = share(sum, parameters.importance_sum());
-    }
-}
-
-/// The part of a whole, 0 if the whole is not positive.
-fn share(part: f64, whole: f64) -> f64 {
-    if whole > 0.0 { part / whole } else { 0.0 }
-}
-
-/// One step from a word to the next in the same segment.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    /// Position of the earlier word.
-    from: usize,
-    /// Position of the later word.
-    to: usize,
-}
-
-impl Setup {
-    /// How near the step's ends are, as the proximity table has it; `None` beyond the limit.
-    fn pair(&self, word: &Word, step: Step) -> Option<PairMetrics> {
-        // Neighbours are at distance 0; the same position and the position before share -1 and below.
-        let distance = step.to as i64 - step.from as i64 - 1;
-        let distance = if distance < 0 { distance + 1 } else { distance };
-        let index = usize::try_from(distance + self.parameters.proximity_limit as i64).ok()?;
-        let proximity = *self.parameters.proximity_table.get(index)?;
-        let exponent = word.connectedness / DEFAULT_CONNECTEDNESS;
-        // A power of one is the number itself: the usual case is not computed.
-        let powered = if exponent == 1.0 { proximity } else { libm::pow(proximity, exponent) };
-        Some(PairMetrics { unweighted: proximity, weighted: powered * word.connectedness.max(DEFAULT_CONNECTEDNESS) })
     }
 }

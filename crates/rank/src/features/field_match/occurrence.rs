@@ -5,7 +5,7 @@
 //! weightedAbsoluteOccurrence = Σ count·weight/M / Σ weight; weightedOccurrence and significantOccurrence = Σ count·x /
 //! Σ min(length, M)·x with the words' weights and significances.
 
-use super::{Setup, share};
+use crate::features::field_match::setup::{Setup, share};
 use crate::match_data::MatchData;
 
 /// The counts of one document.

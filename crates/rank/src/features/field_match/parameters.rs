@@ -1,7 +1,7 @@
 //! The rank properties of `fieldMatch(field)`, all of the form `fieldMatch(field).name`.
 
-use super::super::call::refuse;
 use super::super::properties::{Properties, parse_number};
+use crate::features::properties::refuse;
 use brooklet_task::Rejection;
 
 /// More attempts than this would let one document take all the time there is.

@@ -3,7 +3,7 @@
 //! *Semantic distance* orders the positions of a field as seen from one of them: first those shortly ahead, then those
 //! shortly behind, then farther ahead, then farther behind. It numbers all positions of the field from 0.
 
-use super::Word;
+use crate::features::field_match::setup::Word;
 use crate::match_data::MatchData;
 
 /// How one word matched.

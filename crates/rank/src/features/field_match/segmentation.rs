@@ -9,7 +9,7 @@
 
 use super::metrics::Metrics;
 use super::places::Places;
-use super::{Setup, Step, share};
+use crate::features::field_match::setup::{Setup, Step, share};
 
 /// Counts, and where the segments began.
 #[derive(Clone, Debug)]

@@ -1,0 +1,28 @@
+//! The arguments of a call, taken by their places.
+
+use crate::expression::syntax_tree::{Kind, Lambda, Tree};
+
+/// An argument as read, before it is known what is called.
+pub(crate) enum Given {
+    Value(Tree),
+    /// `name: value`.
+    Named(String, Tree),
+    /// `f(x)(expression)`.
+    Lambda(Lambda),
+    /// `(a,b)`.
+    Names(Vec<String>),
+}
+
+/// The values among the arguments, taken out of them.
+pub(crate) fn take(given: &mut Vec<Given>) -> impl Iterator<Item = Tree> + use<'_> {
+    given.drain(..).filter_map(|given| if let Given::Value(tree) = given { Some(tree) } else { None })
+}
+
+/// The name, or digits, that an argument is.
+pub(crate) fn word(given: &Given) -> Option<String> {
+    let Given::Value(tree) = given else { return None };
+    match &tree.kind {
+        Kind::Number(_, text) if text.bytes().all(|byte| byte.is_ascii_digit()) => Some(text.clone()),
+        _ => tree.identifier().map(str::to_owned),
+    }
+}
