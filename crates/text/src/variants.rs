@@ -186,6 +186,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_hardly_a_word_has_variants_too() {
+        let words = ["", "2", "a", "an", "\u{301}", "²", "é", "zürich", "мир", "мира", "о", "ἄλφα", "αλφα", "👋", "東"];
+        let words = sorted(words.map(str::to_owned));
+        for written in ["", "👋", "мир", "άλφα", "東", "東京", "\u{301}", "²", "2", "\u{301}a", "'", "a'"]
+        {
+            for (slips, beginnings) in [(0, false), (0, true), (1, false), (2, true)] {
+                let languages = Languages::named("en").unwrap();
+                let of = Variants::of(written, Variety { languages, spellings: true, beginnings, slips });
+                assert_eq!(found(&of, &words).0, scanned(&of, &words), "{written:?} {slips} {beginnings}");
+            }
+        }
+    }
+
+    #[test]
     fn forms_are_found() {
         const ENDS: [&str; 40] = [
             "ation", "ational", "ator", "ency", "ably", "able", "bility", "bly", "ization", "izer", "ivity", "ical",

@@ -11,6 +11,10 @@ pub(crate) trait Automaton {
     fn pop(&mut self);
     /// The first letter from this one on that it may take next.
     fn next(&self, from: char) -> Option<char>;
+    /// Whether a letter may come as often as one likes: then no word is the first of those that go on with it.
+    fn is_endless(&self, _letter: char) -> bool {
+        false
+    }
     /// Whether the letters it took are a word that is accepted.
     fn accepts(&self) -> bool;
     /// Whether all words are accepted that begin with them.
@@ -104,7 +108,9 @@ impl Path {
         while !self.automaton.accepts() && !self.automaton.accepts_all() {
             match self.automaton.next('\0') {
                 Some('\0') | None => break,
-                Some(next) if !self.push(next) => return self.set_bound(Some(next)),
+                Some(next) if self.automaton.is_endless(next) || !self.push(next) => {
+                    return self.set_bound(Some(next));
+                }
                 Some(_) => {}
             }
         }

@@ -109,6 +109,10 @@ impl Automaton for Spellings {
         accented.filter(|letter| *letter >= from).chain(mark).min()
     }
 
+    fn is_endless(&self, letter: char) -> bool {
+        (MARKS[0]..=MARKS[1]).contains(&letter)
+    }
+
     fn accepts(&self) -> bool {
         self.is_at_end(self.state())
     }
