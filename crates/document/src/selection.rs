@@ -52,6 +52,7 @@ pub struct Selection {
     root: tree::Node,
     scope: Scope,
     fields: BTreeSet<String>,
+    types: BTreeSet<String>,
 }
 
 impl Selection {
@@ -62,12 +63,20 @@ impl Selection {
     /// field that does not exist.
     pub fn parse(text: &str, types: &dyn DocumentTypes, code: Code) -> Result<Selection, Rejection> {
         let root = parse::parse(text, types, code)?;
-        let mut fields = BTreeSet::new();
-        root.visit_fields(&mut |reference| {
-            fields.insert(reference.path.field.clone());
+        let (mut fields, mut named) = (BTreeSet::new(), BTreeSet::new());
+        root.visit_leaves(&mut |leaf| match leaf {
+            tree::Node::Field(reference) => {
+                fields.insert(reference.path.field.clone());
+                named.extend(reference.types.iter().cloned());
+            }
+            tree::Node::Type(name) => {
+                named.insert(name.clone());
+            }
+            tree::Node::Version(names) => named.extend(names.iter().cloned()),
+            _ => {}
         });
         let scope = scope::analyse(&root, types);
-        Ok(Selection { root, scope, fields })
+        Ok(Selection { root, scope, fields, types: named })
     }
 
     /// What it says of a document.
@@ -96,6 +105,12 @@ impl Selection {
     #[must_use]
     pub fn fields(&self) -> &BTreeSet<String> {
         &self.fields
+    }
+
+    /// The document types it names, and those that inherit one whose field it looks at.
+    #[must_use]
+    pub fn types(&self) -> &BTreeSet<String> {
+        &self.types
     }
 
     /// Where documents it can select are: whoever reads only there misses none.

@@ -25,7 +25,7 @@ fn generating(fields: &str) -> Application {
     let services = format!(
         "<services><container id='default' version='1.0'>
          <component id='llm' class='ai.vespa.llm.clients.OpenAI'/>{}{}{}</container>
-         <content id='c'><documents><document type='t' mode='streaming'/></documents></content></services>",
+         <content id='c' version='1.0'><documents><document type='t' mode='streaming'/></documents><redundancy>1</redundancy></content></services>",
         component("one", "<promptTemplate>Of {input} as {jsonSchema}: {input}.</promptTemplate>"),
         component("plain", "<responseFormatType>TEXT</responseFormatType>"),
         component("strict", "<invalidResponseFormatPolicy>FAIL</invalidResponseFormatPolicy>"),

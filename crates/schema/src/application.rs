@@ -84,7 +84,7 @@ pub struct ContentCluster {
 pub struct DocumentTypeConfig {
     /// Its name.
     pub name: String,
-    /// How it is served. Only streaming ones deploy.
+    /// How it is served. Those with an index of all groups do not deploy.
     pub mode: Mode,
     /// `document@selection`: only documents it selects are stored.
     pub selection: Option<String>,
@@ -93,11 +93,9 @@ pub struct DocumentTypeConfig {
 /// How a document type is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// A global index: refused at deploy.
-    Index,
     /// One partition per group, read as a whole.
     Streaming,
-    /// Not searchable: refused at deploy.
+    /// Stored and got, not queried.
     StoreOnly,
 }
 
@@ -128,8 +126,13 @@ fn served(
                 return Err(place.reject(format!("document type '{name}' has no schema schemas/{name}.sd{hint}")));
             };
             remarks.warnings.extend(found.remarks.warnings.iter().cloned());
-            remarks.warnings.extend(validate::streaming(found, &cluster.config.name)?);
-            schemas.push(found.schema.clone());
+            let of_streaming = validate::streaming(found, &cluster.config.name)?;
+            let mut schema = found.schema.clone();
+            match config.mode {
+                Mode::Streaming => remarks.warnings.extend(of_streaming),
+                Mode::StoreOnly => Arc::make_mut(&mut schema).document_only = true,
+            }
+            schemas.push(schema);
         }
     }
     for other in resolved.iter().filter(|other| !schemas.iter().any(|schema| schema.name == other.schema.name)) {
@@ -211,7 +214,7 @@ impl Application {
             generators::resolve(services.generators, &services.language_models, &package.files, &mut remarks.warnings)?;
         generators::give(&mut schemas, &generators)?;
         give_inputs(&mut schemas, &query_profiles, &mut remarks);
-        let Remarks { mut warnings, objections } = remarks;
+        let Remarks { mut warnings, mut objections } = remarks;
         schemas.sort_by(|a, b| a.name.cmp(&b.name));
         let mut seen = BTreeSet::new();
         warnings.retain(|warning| seen.insert(warning.clone()));
@@ -239,20 +242,30 @@ impl Application {
             objections: Vec::new(),
             history: None,
         };
-        application.check_selections(&places)?;
+        objections.extend(application.check_selections(&places)?);
         Ok((application, objections))
     }
 
-    /// Every selection of services.xml must be one, and name what exists.
-    fn check_selections(&self, places: &[Vec<Place>]) -> Result<(), Rejection> {
+    /// Every selection of services.xml must be one, and name what exists. One of all documents of a cluster that names
+    /// document types is objected to.
+    fn check_selections(&self, places: &[Vec<Place>]) -> Result<Vec<Rejection>, Rejection> {
+        let mut objections = Vec::new();
         for (cluster, places) in self.clusters.iter().zip(places) {
             for (config, place) in cluster.types.iter().zip(places) {
                 let Some(selection) = self.stored_selection(&config.name) else { continue };
                 Selection::parse(&selection, self, Code::InvalidApplication)
                     .map_err(|error| place.reject(format!("document type '{}': {}", config.name, error.message)))?;
             }
+            let Some((of_all, place)) = cluster.selection.as_deref().zip(places.first()) else { continue };
+            let of_all = Selection::parse(of_all, self, Code::InvalidApplication)
+                .map_err(|error| place.reject(format!("content cluster '{}': {}", cluster.name, error.message)))?;
+            if let Some(name) = of_all.types().first() {
+                objections.push(place.reject(format!(
+                    "Document type references are not allowed in global <documents> tag selection attribute, but references {name}"
+                )));
+            }
         }
-        Ok(())
+        Ok(objections)
     }
 
     /// The schema of that name.

@@ -31,6 +31,7 @@ mod significance;
 mod stored_name;
 mod suggest;
 mod summary_class;
+mod tuning;
 mod validate;
 
 pub use application::{Application, ContentCluster, DocumentTypeConfig, Mode, Override};
@@ -52,3 +53,4 @@ pub use services::{EmbedderConfig, GeneratorConfig, LanguageModelConfig, SearchC
 pub use significance::{SignificanceModel, SignificanceModels};
 pub use stored_name::{REMOVED, is_of_removed, removed_of};
 pub use summary_class::{SummaryClass, SummaryField, SummaryTransform};
+pub use tuning::Tuning;

@@ -5,6 +5,7 @@ use brooklet_document::{Tensor, TensorType};
 
 use crate::field::{Field, RankMode, RankType};
 use crate::place::{Place, SourceText};
+use crate::tuning::Tuning;
 
 /// A rank profile, inheritance resolved.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,6 +44,8 @@ pub struct RankProfile {
     pub significance_model: bool,
     /// What the profile says about single fields.
     pub fields: Vec<FieldRanking>,
+    /// What it says to an index, without effect.
+    pub tuning: Tuning,
 }
 
 /// A declared query feature.

@@ -6,7 +6,9 @@ fn application(fields: &str, more: &[(&str, &str)]) -> Application {
     if more.iter().any(|(path, _)| *path == "schemas/u.sd") {
         types.push_str("<document type='u' mode='streaming'/>");
     }
-    let services = format!("<services><content id='c'><documents>{types}</documents></content></services>");
+    let services = format!(
+        "<services><content id='c' version='1.0'><documents>{types}</documents><redundancy>1</redundancy></content></services>"
+    );
     let schema = format!("schema t {{ document t {{ struct s {{ field a type int {{}} }} {fields} }} }}");
     let mut files =
         vec![("services.xml".to_owned(), services.into_bytes()), ("schemas/t.sd".to_owned(), schema.into_bytes())];

@@ -2,8 +2,8 @@
 use brooklet_document::DataType;
 use brooklet_schema::indexing::{ExpressionKind, Output};
 use brooklet_schema::{
-    Application, ElementGap, InputValue, MatchKind, MatchMode, Normalizing, RankMode, RankType, Schema, SortFunction,
-    SortOrder, SourceText, SummaryTransform,
+    Application, ElementGap, InputValue, MatchKind, MatchMode, Normalizing, RankMode, RankProfile, RankType, Schema,
+    SortFunction, SortOrder, SourceText, SummaryTransform,
 };
 use brooklet_task::{Code, Rejection};
 
@@ -14,7 +14,9 @@ fn deploy(files: &[(&str, &str)]) -> Application {
 
 fn services(types: &[&str]) -> String {
     let documents: String = types.iter().map(|name| format!("<document type='{name}' mode='streaming'/>")).collect();
-    format!("<services><content id='c'><documents>{documents}</documents></content></services>")
+    format!(
+        "<services><content id='c' version='1.0'><documents>{documents}</documents><redundancy>1</redundancy></content></services>"
+    )
 }
 
 /// A schema `t` with those elements in its document and outside it.
@@ -144,7 +146,8 @@ fn an_index_of_a_struct_makes_all_parts_searchable() {
 #[test]
 fn rank_profiles() {
     let (schema, warnings) = schema(
-        "field a type string { indexing: index\n weight: 10 } field v type tensor(x[2]) { indexing: attribute }",
+        "field a type string { indexing: index\n weight: 10 } field v type tensor(x[2]) { indexing: attribute }
+         field n type int { indexing: attribute\n attribute: fast-search }",
         "constant pi { value: 3.25 }
          rank-profile base {
            inputs {
@@ -166,7 +169,7 @@ fn rank_profiles() {
            first-phase { expression { if (a > 1, { 1 }, 2) } rank-score-drop-limit: -10.5 keep-rank-count: 5 }
            match-features: bm25(a) fieldMatch (a).completeness attribute(v)
            rank a { element-gap: 3 filter-threshold: 0.1 }
-           match-phase { attribute: a max-hits: 10 diversity { attribute: a min-groups: 2 } }
+           match-phase { attribute: n max-hits: 10 diversity { attribute: n min-groups: 2 } }
            num-threads-per-search: 4 termwise-limit: 0.5
          }
          rank-profile child inherits base, default {
@@ -222,6 +225,72 @@ fn rank_profiles() {
         warnings.iter().any(|warning| warning.ends_with("rank-profile 'child': field 'z' does not exist")),
         "{warnings:?}"
     );
+}
+
+#[test]
+fn profiles_inside_others_are_called_after_them() {
+    let (schema, _) = schema(
+        "",
+        "rank-profile outer {
+           first-phase { expression: 1 }
+           rank-profile inner inherits outer {
+             second-phase { expression: 2 }
+             rank-profile inner inherits inner { match-features: now }
+             rank-profile other inherits outer, inner { }
+           }
+           function f() { expression: 3 }
+         }
+         rank-profile late inherits outer.inner { }",
+    );
+    let names: Vec<&str> = schema.rank_profiles.iter().map(|profile| profile.name.as_str()).collect();
+    assert_eq!(
+        names,
+        ["default", "unranked", "outer", "outer.inner", "outer.inner.inner", "outer.inner.other", "late"]
+    );
+    let innermost = schema.rank_profile("outer.inner.inner").expect("the innermost");
+    assert_eq!(innermost.final_expression().map(|text| &*text.text), Some("2"));
+    assert_eq!((innermost.function("f").is_some(), innermost.match_features.len()), (true, 1));
+    assert_eq!(schema.rank_profile("late").and_then(RankProfile::final_expression).map(|text| &*text.text), Some("2"));
+}
+
+#[test]
+fn a_word_that_is_no_type_is_the_next_input() {
+    let (schema, warnings) = schema("", "rank-profile p { inputs { query(q) nonsense\n query(s) string } }");
+    let profile = schema.rank_profile("p").expect("p");
+    let inputs: Vec<&str> = profile.inputs.iter().map(|input| input.name.as_str()).collect();
+    assert_eq!(inputs, ["q", "nonsense", "s"]);
+    let told = "Expected newline between inputs query(q) and query(nonsense)";
+    assert!(warnings.iter().any(|warning| warning.ends_with(told)), "{warnings:?}");
+}
+
+#[test]
+fn what_a_class_cannot_show_is_warned_about() {
+    let (_, warnings) = schema(
+        "field a type string { indexing: index } field b type string { indexing: attribute }",
+        "document-summary c { summary a { } summary b { } summary x { source: a } }",
+    );
+    let about = |name: &str| {
+        format!(
+            "For schema 't', document-summary 'c': Ignoring summary field '{name}': field 'a' is not creating a summary value in \
+             its indexing statement"
+        )
+    };
+    assert_eq!(warnings, [about("a"), about("x")]);
+}
+
+#[test]
+fn documents_of_a_type_that_is_only_stored_are_not_searched() {
+    let documents = "<document type='s' mode='store-only'/><document type='t' mode='streaming'/>";
+    let services = format!(
+        "<services><container id='k' version='1.0'><search><provider id='p' type='local' cluster='c'/></search></container>
+         <content id='c' version='1.0'><redundancy>1</redundancy><documents>{documents}</documents></content></services>"
+    );
+    let schemas = [("schemas/s.sd", "schema s { document s { } }"), ("schemas/t.sd", "schema t { document t { } }")];
+    let application = deploy(&[&[("services.xml", services.as_str())], &schemas[..]].concat());
+    let document_only: Vec<bool> = application.schemas.iter().map(|schema| schema.document_only).collect();
+    assert_eq!(document_only, [true, false]);
+    let told = "<provider> 'p' is ignored: content cluster 'c' is searched by its own name";
+    assert!(application.warnings[0].ends_with(told), "{:?}", application.warnings);
 }
 
 #[test]
@@ -346,25 +415,28 @@ fn services_are_read() {
         <content id='first' version='1.0'>
           <redundancy>2</redundancy>
           <search><query-timeout>1.5</query-timeout></search>
-          <documents selection='t.a > 3'>
+          <documents selection='id.user == 3'>
             <document type='t' mode='streaming' selection='true'/>
             <document-processing cluster='default' chain='indexing'/>
           </documents>
           <tuning><max-document-size>10MiB</max-document-size></tuning>
           <engine><proton/></engine>
         </content>
-        <content id='second'><documents/></content>
+        <content id='second' version='1.0'><redundancy>1</redundancy><documents><document type='u' mode='streaming'/></documents></content>
       </services>";
-    let application =
-        deploy(&[("services.xml", services), ("schemas/t.sd", "schema t { document t { field a type int {} } }")]);
+    let application = deploy(&[
+        ("services.xml", services),
+        ("schemas/t.sd", "schema t { document t { field a type int {} } }"),
+        ("schemas/u.sd", "schema u { document u { } }"),
+    ]);
     assert!(application.ignore_undefined_fields);
     let [first, second] = &application.clusters[..] else { panic!("two clusters") };
     assert_eq!(
         (first.name.as_str(), first.query_timeout_ms, first.max_document_bytes),
         ("first", Some(1500), Some(10 << 20))
     );
-    assert_eq!((first.selection.as_deref(), first.types[0].selection.as_deref()), (Some("t.a > 3"), Some("true")));
-    assert!(second.types.is_empty());
+    assert_eq!((first.selection.as_deref(), first.types[0].selection.as_deref()), (Some("id.user == 3"), Some("true")));
+    assert_eq!((second.name.as_str(), second.types.len(), second.types[0].name.as_str()), ("second", 1, "u"));
     assert_eq!(
         application.warnings,
         ["services.xml:5:19: <binding> is ignored: the paths of the HTTP interface are fixed"]
@@ -393,7 +465,7 @@ fn language_models_and_chains_are_read() {
           <chain id='mine' inherits='rag'/>
         </search>
       </container>
-      <content id='c'><documents><document type='t' mode='streaming'/></documents></content>
+      <content id='c' version='1.0'><documents><document type='t' mode='streaming'/></documents><redundancy>1</redundancy></content>
     </services>";
     let application = deploy(&[
         ("services.xml", services),
@@ -437,7 +509,7 @@ fn the_report_says_of_which_fields_hits_show_something_else() {
       field hidden type string { indexing: index }
     } }";
     let report: serde_json::Value = serde_json::from_str(&deploy(&[
-        ("services.xml", "<services version='1.0'><content id='c' version='1.0'><documents><document type='a' mode='streaming'/></documents></content></services>"),
+        ("services.xml", "<services version='1.0'><content id='c' version='1.0'><documents><document type='a' mode='streaming'/></documents><redundancy>1</redundancy></content></services>"),
         ("schemas/a.sd", sd),
     ]).report()).expect("the report is JSON");
     let fields = report["schemas"][0]["fields"].as_array().expect("fields");
@@ -450,7 +522,8 @@ fn the_report_says_how_each_field_is_found() {
     let services = "<services version='1.0'>
       <container id='default' version='1.0'><component id='minilm' type='hugging-face-embedder'>
         <transformer-model path='m.onnx'/><tokenizer-model path='t.json'/></component></container>
-      <content id='c' version='1.0'><documents><document type='a' mode='streaming'/></documents></content></services>";
+      <content id='c' version='1.0'><redundancy>1</redundancy>
+        <documents><document type='a' mode='streaming'/></documents></content></services>";
     let sd = "schema a { document a {
       field body type string { indexing: summary | index }
       field notes type array<string> { indexing: summary | index }

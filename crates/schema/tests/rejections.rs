@@ -4,7 +4,7 @@ use brooklet_task::{Code, Rejection};
 
 const SERVICES: &str = r#"<services version="1.0">
   <content id="c" version="1.0">
-    <documents><document type="t" mode="streaming"/></documents>
+    <documents><document type="t" mode="streaming"/></documents><redundancy>1</redundancy>
   </content>
 </services>"#;
 
@@ -387,7 +387,7 @@ fn field_generators_are_checked() {
     let with = |components: &str, field: &str| {
         let services = format!(
             "<services><container id='default' version='1.0'>{components}</container>\
-             <content id='c'><documents><document type='t' mode='streaming'/></documents></content></services>"
+             <content id='c' version='1.0'><documents><document type='t' mode='streaming'/></documents><redundancy>1</redundancy></content></services>"
         );
         let sd = format!(
             "schema t {{ document t {{ field a type string {{}} field l type array<string> {{}} }}\n{field} }}"
@@ -465,6 +465,19 @@ fn services_xml_ignores_nothing_silently() {
     let container = |what: &str| {
         services(&format!("<services><container id='default' version='1.0'>\n{what}</container></services>"))
     };
+    let of_cluster = |cluster: &str| services(&format!("<services>\n{cluster}</services>"));
+    let unversioned = "services.xml:2:1: element \"container\" missing required attribute \"version\"";
+    invalid(&of_cluster("<container id='k'/>"), unversioned);
+    let unversioned = "services.xml:2:1: element \"content\" missing required attribute \"version\"";
+    invalid(&of_cluster("<content id='c'/>"), unversioned);
+    let other = "services.xml:2:1: value of attribute \"version\" is invalid; must be equal to \"1.0\", not '2.0'";
+    invalid(&of_cluster("<content id='c' version='2.0'/>"), other);
+    let variant = "<content id='c' version='1.0'><redundancy xmlns:deploy='vespa' deploy:environment='dev'>1</redundancy></content>";
+    let unset = "services.xml:2:1: In content cluster 'c': Either <redundancy> or <min-redundancy> must be set";
+    invalid(&of_cluster(variant), unset);
+    let empty = "<content id='c' version='1.0'><min-redundancy>1</min-redundancy><documents/></content>";
+    let incomplete = "services.xml:2:65: element \"documents\" incomplete; missing required element \"document\"";
+    invalid(&of_cluster(empty), incomplete);
     invalid(&container("<serch/>"), "services.xml:2:1: unknown element <serch> in <container>; did you mean 'search'?");
     unsupported(
         &container("<component id='m' class='ai.vespa.llm.clients.LocalLLM'/>"),
@@ -506,20 +519,65 @@ fn services_xml_ignores_nothing_silently() {
     );
     invalid(&with("<transformer-model/>"), "services.xml:3:1: <transformer-model> needs the attribute 'path' or 'url'");
     invalid(&with("<batching max-size='0'/>"), "services.xml:3:1: max-size of <batching> must be 1 to 2048, not '0'");
+    let provider = |what: &str| container(&format!("<search>\n<provider id='p' {what}</search>"));
+    let other = "services.xml:3:1: <provider> of type 'vespa' ('p') in <search> is not supported yet";
+    unsupported(&provider("type='vespa'/>"), other);
+    let absent = "services.xml:3:1: provider 'p': there is no content cluster 'k'";
+    invalid(&provider("type='local' cluster='k'/>"), absent);
+    let inner = "services.xml:3:43: unknown element <searcher> in <provider>";
+    invalid(&provider("type='local' cluster='k'><searcher id='x'/></provider>"), inner);
     invalid(&container("<search a='b'/>"), "services.xml:2:1: unknown attribute 'a' of <search>");
     let content = |what: &str| {
-        services(&format!("<services><content id='c'><documents>\n{what}</documents></content></services>"))
+        services(&format!(
+            "<services><content id='c' version='1.0'><documents>\n{what}</documents><redundancy>1</redundancy></content></services>"
+        ))
     };
     unsupported(
         &content("<document type='t' mode='index'/>"),
-        "services.xml:2:1: mode=\"index\" of document type 't' (only mode=\"streaming\" is served, where each query reads the documents \
-         of one group) is not supported yet",
+        "services.xml:2:1: mode=\"index\" of document type 't' (only mode=\"streaming\" is searched, where each query reads the \
+         documents of one group) is not supported yet",
     );
     invalid(&content("<document type='t'/>"), "services.xml:2:1: <document> needs the attribute 'mode'");
     invalid(
         &content("<document type='tt' mode='streaming'/>"),
         "services.xml:2:1: document type 'tt' has no schema schemas/tt.sd; did you mean 't'?",
     );
+}
+
+#[test]
+fn what_has_no_effect_is_checked_as_elsewhere() {
+    let profile = |body: &str| {
+        let fields = "field n type int { indexing: attribute\n attribute: fast-search } field l type long { indexing: attribute }";
+        schema(&format!("schema t {{ document t {{ {fields} }}\n{body} }}")).message
+    };
+    let ends = |message: String, with: &str| assert!(message.ends_with(with), "{message}");
+    ends(
+        profile("rank-profile p { match-phase { attribute: n } }"),
+        "match-phase needs an attribute, and max-hits above 0",
+    );
+    ends(profile("rank-profile p { match-phase { max-hitz: 1 } }"), "'max-hitz'; did you mean 'max-hits'?");
+    let nested = "rank-profile p { match-phase { attribute: n\n max-hits: 9\n diversity { attribute: x } } }";
+    ends(profile(nested), "diversity attribute 'x' does not exists");
+    let parents = "rank-profile b { match-phase { attribute: l\n max-hits: 1 } } rank-profile p inherits b { }";
+    ends(profile(parents), "rank-profile 'b': match-phase attribute 'l' must be fast-search, but it is not");
+    let several = "rank-profile a { match-phase { attribute: n\n max-hits: 1 } } rank-profile b { match-phase { attribute: l\n \
+                   max-hits: 1 } } rank-profile p inherits a, b { }";
+    ends(profile(several), "can contain match-phase settings, but it is present in multiple");
+    ends(profile("rank-profile p { mutate {\n on-match { n += x }\n } }"), "'x' is not a number");
+    ends(profile("rank-profile o { rank-profile i { } }"), "In rank-profile 'i': Inner profile 'i' must inherit 'o'");
+    ends(
+        profile("rank-profile o { rank-profile i inherits o { } rank-profile i inherits o { } }"),
+        "at schemas/t.sd:3:31",
+    );
+    ends(profile("document-summary c { summary n type string { } }"), "summary field must have the same type");
+    let twice = "document-summary c { summary x type int { source: n } } document-summary d { summary x type long { source: n } }";
+    ends(profile(twice), "summary field must have the same type");
+    let dictionary = "You must specify 'attribute:fast-search' to allow dictionary control";
+    ends(field("type int { indexing: attribute\n dictionary: hash }").message, dictionary);
+    let dictionary = "You can only specify 'dictionary:' for numeric or string fields";
+    ends(field("type raw { indexing: attribute\n dictionary: btree }").message, dictionary);
+    let structs = "schema t { document t { struct s { field a type int { id: 3 } field b type int { id: 3 } } } }";
+    ends(schema(structs).message, "Couldn't set id of field 'b': another field of struct 's' has it");
 }
 
 #[test]

@@ -32,7 +32,7 @@ const REFUSED_WHEN_DEPLOYED: &[&str] = &[
 fn deploy(schema: &str, name: &str) -> Result<Application, Rejection> {
     let services = format!(
         r#"<services version="1.0"><content id="c" version="1.0"><documents><document type="{name}" mode="streaming"/>
-           </documents></content></services>"#
+           </documents><redundancy>1</redundancy></content></services>"#
     );
     let schema_file = (format!("schemas/{name}.sd"), schema.as_bytes().to_vec());
     Application::deploy(&[("services.xml".to_owned(), services.into_bytes()), schema_file])

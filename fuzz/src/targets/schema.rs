@@ -8,7 +8,7 @@ use super::Target;
 use crate::corpus;
 
 const SERVICES: &str = "<services><container version='1.0'/><content id='t' version='1.0'><documents>\
-                        <document type='t' mode='streaming'/></documents></content></services>";
+                        <document type='t' mode='streaming'/></documents><redundancy>1</redundancy></content></services>";
 const OVERRIDES: &str = "<validation-overrides><allow until='2027-01-01'>schema-removal</allow></validation-overrides>";
 
 pub fn targets() -> Vec<Target> {
@@ -34,7 +34,7 @@ const CHAINS: &str = "<services><container id='d' version='1.0'>\
     <search><chain id='a' inherits='b vespa'><searcher id='x' class='ai.vespa.search.llm.LLMSearcher'/></chain>\
     <chain id='b'><searcher id='ai.vespa.search.llm.RAGSearcher'><config name='ai.vespa.search.llm.llm-searcher'>\
     <providerId>m</providerId><stream>true</stream><promptTemplate>f</promptTemplate></config></searcher></chain></search>\
-    </container><content id='t' version='1.0'><documents><document type='t' mode='streaming'/></documents></content></services>";
+    </container><content id='t' version='1.0'><documents><document type='t' mode='streaming'/></documents><redundancy>1</redundancy></content></services>";
 
 /// `files` with one of them replaced.
 fn with(files: &[(String, Vec<u8>)], path: &str, content: &[u8]) -> Vec<(String, Vec<u8>)> {

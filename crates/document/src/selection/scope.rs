@@ -98,7 +98,8 @@ fn scope(node: &Node, wanted: bool, types: &dyn DocumentTypes) -> Scope {
 /// The types whose documents have all the fields of a value: of others it is invalid.
 fn of_fields(value: &Node) -> Scope {
     let mut scope = Scope::ALL;
-    value.visit_fields(&mut |reference| {
+    value.visit_leaves(&mut |leaf| {
+        let Node::Field(reference) = leaf else { return };
         let types = Scope::of_types(reference.types.clone());
         scope = std::mem::replace(&mut scope, Scope::ALL).and(types);
     });

@@ -165,21 +165,22 @@ impl Node {
         }
     }
 
-    /// Calls `visit` with every field in it.
-    pub(super) fn visit_fields(&self, visit: &mut dyn FnMut(&FieldReference)) {
+    /// Calls `visit` with every node that has no other in it.
+    pub(super) fn visit_leaves(&self, visit: &mut dyn FnMut(&Node)) {
         match self {
-            Node::Any(parts) | Node::All(parts) => parts.iter().for_each(|part| part.visit_fields(visit)),
-            Node::Not(inner) | Node::Call(inner, _) => inner.visit_fields(visit),
+            Node::Any(parts) | Node::All(parts) => parts.iter().for_each(|part| part.visit_leaves(visit)),
+            Node::Not(inner) | Node::Call(inner, _) => inner.visit_leaves(visit),
             Node::Compare(comparison) => {
-                comparison.left.visit_fields(visit);
-                comparison.right.visit_fields(visit);
+                comparison.left.visit_leaves(visit);
+                comparison.right.visit_leaves(visit);
             }
             Node::Chain(first, rest) => {
-                first.visit_fields(visit);
-                rest.iter().for_each(|(_, operand)| operand.visit_fields(visit));
+                first.visit_leaves(visit);
+                rest.iter().for_each(|(_, operand)| operand.visit_leaves(visit));
             }
-            Node::Field(reference) => visit(reference),
-            Node::Type(_) | Node::Literal(_) | Node::Id(_) | Node::Version(_) | Node::Now => {}
+            Node::Field(_) | Node::Type(_) | Node::Literal(_) | Node::Id(_) | Node::Version(_) | Node::Now => {
+                visit(self)
+            }
         }
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct FieldResolver<'t, 's> {
     pub(super) remarks: Remarks,
     /// Fields with an index of vectors, which streaming mode does not have.
     pub(super) hnsw_fields: Vec<String>,
+    /// Fields with `attribute: fast-search`.
+    pub(super) fast_search_fields: Vec<String>,
 }
 
 /// The struct-fields of a field, by their path below it.
@@ -31,7 +33,13 @@ type Bodies<'b> = BTreeMap<String, (&'b Name, &'b FieldBody)>;
 
 impl<'t, 's> FieldResolver<'t, 's> {
     pub(super) fn new(schema: &'t str, structs: &'s mut Structs<'t>) -> FieldResolver<'t, 's> {
-        FieldResolver { schema, structs, remarks: Remarks::default(), hnsw_fields: Vec::new() }
+        FieldResolver {
+            schema,
+            structs,
+            remarks: Remarks::default(),
+            hnsw_fields: Vec::new(),
+            fast_search_fields: Vec::new(),
+        }
     }
 
     /// A field of the document or of the schema.
@@ -120,6 +128,14 @@ impl<'t, 's> FieldResolver<'t, 's> {
             let message = format!("Illegal gram size in field '{}': Must be at least 1", name.text);
             self.remarks.object(name.place.reject(message));
         }
+        if body.fast_search && roles.attribute {
+            self.fast_search_fields.push(name.text.clone());
+        }
+        if roles.attribute && body.matching.cased.is_some() && data_type.element().is_numeric() {
+            let word = if body.matching.cased == Some(true) { "cased" } else { "uncased" };
+            self.remarks.warn(format!("{about}: 'match: {word}' is only used for string fields, ignoring it."));
+        }
+        self.remarks.objections.extend(misused_dictionary(body, &about, data_type, roles));
         let cased = body.matching.cased.unwrap_or(false);
         check_dictionary(&body.dictionary, &about, &name.place, data_type.element().is_text(), cased)
     }
@@ -226,6 +242,19 @@ fn resolved(
         data_type,
         matching,
     }
+}
+
+/// An objection to a dictionary of a kind that the attribute cannot have.
+fn misused_dictionary(body: &FieldBody, about: &str, data_type: &DataType, roles: Roles) -> Option<Rejection> {
+    let place = body.dictionary.kind.as_ref().filter(|_| roles.attribute)?;
+    let element = data_type.element();
+    let message = match element {
+        _ if element.is_numeric() && body.fast_search => return None,
+        _ if element.is_numeric() => "You must specify 'attribute:fast-search' to allow dictionary control",
+        DataType::String => return None,
+        _ => "You can only specify 'dictionary:' for numeric or string fields",
+    };
+    Some(place.reject(format!("{about}: {message}")))
 }
 
 /// A dictionary has no effect, but one that contradicts the match is refused as elsewhere.

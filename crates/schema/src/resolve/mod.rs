@@ -21,6 +21,7 @@ mod matching;
 mod order;
 mod profiles;
 mod summaries;
+mod tuning;
 mod types;
 mod values;
 
@@ -42,6 +43,8 @@ pub(crate) struct ResolvedSchema {
     pub(crate) remarks: Remarks,
     /// Fields with `index { hnsw }` or `index` on a tensor.
     pub(crate) hnsw_fields: Vec<String>,
+    /// Fields with `attribute: fast-search`.
+    fast_search_fields: Vec<String>,
     /// Names of imported fields.
     pub(crate) imports: Vec<Name>,
     /// What its fields send to summary classes, for those that inherit them.
@@ -120,11 +123,14 @@ fn schema(tree: &SchemaTree, done: &BTreeMap<&str, ResolvedSchema>) -> Resolved<
         fields.push(resolver.field(field, Origin::Schema)?);
         check_count(tree, &fields)?;
     }
-    let FieldResolver { mut remarks, mut hnsw_fields, .. } = resolver;
+    let FieldResolver { mut remarks, mut hnsw_fields, mut fast_search_fields, .. } = resolver;
+    check_ids(tree, &fields, &mut remarks);
+    let declared = summaries::declared_types(tree, &mut structs);
     remarks.objections.append(&mut structs.objections);
     check_aliases(tree, &fields, &mut remarks);
     check_made(name, &fields)?;
     hnsw_fields.extend(inherited_documents(tree, done).flat_map(|of| of.hnsw_fields.iter().cloned()));
+    fast_search_fields.extend(inherited_documents(tree, done).flat_map(|of| of.fast_search_fields.iter().cloned()));
     remarks.add(tree.remarks.clone());
     let mut schema = Schema {
         name: name.clone(),
@@ -139,7 +145,9 @@ fn schema(tree: &SchemaTree, done: &BTreeMap<&str, ResolvedSchema>) -> Resolved<
     let inherited_sent: Vec<_> = inherited_documents(tree, done).map(|of| &of.sent).collect();
     let sent = summaries::sent(tree, &schema, &inherited_sent)?;
     schema.summary_classes = summaries::classes(tree, &schema, &sent, parent, &mut remarks)?;
+    summaries::check_types(&schema, &declared, &mut remarks);
     schema.rank_profiles = profiles::profiles(tree, &schema, parent, &mut remarks)?;
+    tuning::check(tree, &schema, &fast_search_fields, &mut remarks);
     remarks.warnings.extend(tree.indexes.iter().map(|index| {
         format!("{}: index '{}' outside a field has no effect in streaming search", index.place, index.text)
     }));
@@ -148,6 +156,7 @@ fn schema(tree: &SchemaTree, done: &BTreeMap<&str, ResolvedSchema>) -> Resolved<
         place: tree.name.place.clone(),
         remarks,
         hnsw_fields,
+        fast_search_fields,
         imports: tree.imports.clone(),
         sent,
     })
@@ -219,6 +228,36 @@ fn check_aliases(tree: &SchemaTree, fields: &[Field], remarks: &mut Remarks) {
     if let Some(alias) = fields.iter().flat_map(|field| &field.aliases).find(|alias| !seen.insert(*alias)) {
         let message = format!("For schema '{}': alias '{alias}' specified more than once.", tree.name.text);
         remarks.object(tree.name.place.reject(message));
+    }
+}
+
+/// No two fields of a document have the same id.
+fn check_ids(tree: &SchemaTree, fields: &[Field], remarks: &mut Remarks) {
+    let mut seen: BTreeMap<i64, &Name> = BTreeMap::new();
+    let of = |name: &Name| {
+        let field = fields.iter().find(|field| field.name == name.text);
+        field.map_or_else(String::new, |field| field.data_type.to_string())
+    };
+    for field in tree.document.iter().flat_map(|document| &document.fields) {
+        let Some(first) = field.id.and_then(|id| seen.insert(id, &field.name)) else { continue };
+        remarks.object(field.name.place.reject(format!(
+            "Couldn't set id of field '{}' of type {} to {}, field '{}' of type {} already has this id in document type '{}'",
+            field.name.text,
+            of(&field.name),
+            field.id.unwrap_or_default(),
+            first.text,
+            of(first),
+            tree.name.text
+        )));
+    }
+    let structs = tree.document.iter().flat_map(|document| &document.structs).chain(&tree.structs);
+    for of in structs {
+        let mut seen = std::collections::BTreeSet::new();
+        if let Some(twice) = of.fields.iter().find(|field| field.id.is_some_and(|id| !seen.insert(id))) {
+            let (name, of) = (&twice.name, &of.name.text);
+            let message = format!("Couldn't set id of field '{}': another field of struct '{of}' has it", name.text);
+            remarks.object(name.place.reject(message));
+        }
     }
 }
 

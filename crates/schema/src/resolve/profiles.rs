@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Resolved, order, values};
+use super::{Resolved, order, tuning, values};
 use crate::place::SourceText;
 use crate::rank_profile::{Constant, FieldRanking, Function, Input, OnnxModel, Phase, RankProfile};
 use crate::remarks::Remarks;
@@ -44,7 +44,8 @@ pub(super) fn profiles(
         });
         let merger = Merger { tree: own, inherited: inherited.collect(), known: &built_in, done: &done };
         merger.check_default_features(remarks);
-        let profile = merger.merge(&constants, &tree.onnx_models)?;
+        let tuning = tuning::inherited(own, &merger.inherited, remarks);
+        let profile = RankProfile { tuning, ..merger.merge(&constants, &tree.onnx_models)? };
         warn_unknown_fields(own, schema, remarks);
         total += size(&profile);
         if total > DEFINITIONS_MAX {
@@ -192,6 +193,7 @@ impl Merger<'_> {
                 .significance_model
                 .unwrap_or_else(|| self.inherited.iter().any(|profile| profile.significance_model)),
             fields: self.fields(),
+            tuning: self.tree.tuning.clone(),
         })
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use brooklet_document::DataType;
 
+use super::types::Structs;
 use super::{Resolved, order};
 use crate::field::Field;
 use crate::remarks::Remarks;
@@ -67,6 +68,32 @@ fn sent_by(field: &Field, body: &FieldBody, schema: &Schema) -> Resolved<Vec<Sen
         sent.push(Sent { summary, implicit: false, classes });
     }
     Ok(sent)
+}
+
+/// The types that summary fields are given, by their names; of those that are no types, nothing.
+pub(super) fn declared_types(tree: &SchemaTree, structs: &mut Structs<'_>) -> Vec<(Name, DataType)> {
+    let of_fields = tree.document.iter().flat_map(|document| &document.fields).chain(&tree.fields);
+    let in_fields = of_fields.flat_map(|field| &field.body.summaries);
+    let all = in_fields.chain(tree.summaries.iter().flat_map(|class| &class.fields));
+    let typed = all.filter_map(|summary| Some((summary.name.clone(), summary.data_type.as_ref()?)));
+    typed.filter_map(|(name, of)| Some((name, structs.data_type(of).ok()?))).collect()
+}
+
+/// Types have no effect, but all declarations of a summary field must have the same.
+pub(super) fn check_types(schema: &Schema, declared: &[(Name, DataType)], remarks: &mut Remarks) {
+    let mut known: BTreeMap<&str, String> = BTreeMap::new();
+    for (name, of) in declared {
+        let first = known.entry(&name.text).or_insert_with(|| {
+            schema.field(&name.text).map_or_else(|| of.to_string(), |field| field.data_type.to_string())
+        });
+        if *first != of.to_string() {
+            remarks.object(name.place.reject(format!(
+                "summary '{}' of type {of} is inconsistent with one of type {first} in schema '{}': All declarations of the same \
+                 summary field must have the same type",
+                name.text, schema.name
+            )));
+        }
+    }
 }
 
 /// The classes of a schema: `default` first, then the explicit ones, then those of the inherited schema.
@@ -189,7 +216,7 @@ impl Classes<'_> {
             if summary.transform == TransformTree::Unsaid && summary.bolding.is_none() {
                 field.transform = self.said_elsewhere(&field, &class, done);
             }
-            if summary.has_type {
+            if summary.data_type.is_some() {
                 remarks.warn(format!(
                     "For schema '{}', document-summary '{}', summary field '{}': Specifying the type is deprecated, ignored \
                      and will be an error in Vespa 9. Remove the type specification to silence this warning.",
@@ -198,6 +225,7 @@ impl Classes<'_> {
             }
             check_transform(&field, &summary.name, self.schema)?;
             self.check_sources(&class.name, &field, &summary.name)?;
+            self.warn_of_no_value(&class.name, &field, remarks);
             add(&mut class, field);
         }
         if class.name == "default" {
@@ -226,6 +254,20 @@ impl Classes<'_> {
             "For schema '{schema}', summary class '{class}', summary field '{}': there is no valid source '{source}'{hint}",
             field.name
         )))
+    }
+
+    /// A field that is neither `summary` nor `attribute` has nothing that a class could show.
+    fn warn_of_no_value(&self, class: &str, field: &SummaryField, remarks: &mut Remarks) {
+        let [source] = &field.sources[..] else { return };
+        let Some(of) = self.schema.field(source) else { return };
+        if of.indexing.summary || of.indexing.attribute || !of.parts.is_empty() {
+            return;
+        }
+        remarks.warn(format!(
+            "For schema '{}', document-summary '{class}': Ignoring summary field '{}': field '{source}' is not creating a summary \
+             value in its indexing statement",
+            self.schema.name, field.name
+        ));
     }
 
     fn is_source(&self, source: &str) -> bool {

@@ -173,9 +173,12 @@ impl<'t> Structs<'t> {
             },
             TypeKind::WeightedSet(element) => {
                 let element = self.data_type(element)?;
-                if !matches!(element, DataType::String | DataType::Int | DataType::Long | DataType::Byte) {
+                if !matches!(
+                    element,
+                    DataType::String | DataType::Uri | DataType::Int | DataType::Long | DataType::Byte
+                ) {
                     return Err(tree.place.reject(format!(
-                        "weightedset of type '{element}' is not supported, only of string, int, long and byte"
+                        "weightedset of type '{element}' is not supported, only of string, uri, int, long and byte"
                     )));
                 }
                 weighted_set(element, false)

@@ -55,9 +55,15 @@ impl Parser<'_> {
     /// A field, after the word `field`.
     pub(super) fn field(&mut self) -> Parsed<FieldTree> {
         let (name, data_type) = self.field_head()?;
-        let mut body = FieldBody::default();
-        self.block(|parser| parser.field_setting(&name, &mut body, FIELD_SETTINGS))?;
-        Ok(FieldTree { name, data_type, body })
+        let (mut body, mut id) = (FieldBody::default(), None);
+        self.block(|parser| {
+            if parser.take_word("id")? {
+                id = Some(parser.integer_value("id")?);
+                return Ok(());
+            }
+            parser.field_setting(&name, &mut body, FIELD_SETTINGS)
+        })?;
+        Ok(FieldTree { name, data_type, body, id })
     }
 
     /// `NAME type TYPE`.
@@ -79,7 +85,6 @@ impl Parser<'_> {
             "attribute" => self.attribute(field, body),
             "bolding" => self.switch_value("bolding").map(|on| body.bolding = Some(on)),
             "dictionary" => self.dictionary(body),
-            "id" => self.integer_value::<i64>("id").map(|_| ()),
             "index" => self.field_index(field, body),
             "indexing" => self.indexing(field, &setting.place, body),
             "linguistics" => self.linguistics(&setting.place),
@@ -152,7 +157,11 @@ impl Parser<'_> {
         ];
         let setting = self.word("a setting of an attribute")?;
         match setting.text.as_str() {
-            "fast-search" | "fast-access" | "fast-rank" | "paged" | "enable-only-bit-vector" => Ok(()),
+            "fast-search" => {
+                body.fast_search = true;
+                Ok(())
+            }
+            "fast-access" | "fast-rank" | "paged" | "enable-only-bit-vector" => Ok(()),
             "enable-bit-vectors" => {
                 self.note(&setting.place, "'enable-bit-vectors' is deprecated and void");
                 Ok(())
@@ -182,6 +191,8 @@ impl Parser<'_> {
                 "ascending" => sorting.order = Some(SortOrder::Ascending),
                 "descending" => sorting.order = Some(SortOrder::Descending),
                 "order" => {
+                    let message = "'order' is no setting of sorting: 'ascending' and 'descending' stand alone";
+                    parser.remarks.object(setting.place.reject(message));
                     let of = [("ascending", SortOrder::Ascending), ("descending", SortOrder::Descending)];
                     sorting.order = Some(parser.choice("order", &of)?);
                 }
@@ -229,8 +240,11 @@ impl Parser<'_> {
         self.setting(|parser| {
             let setting = parser.word("a setting of a dictionary")?;
             match setting.text.as_str() {
-                "btree" => {}
-                "hash" => body.dictionary.hash = Some(setting.place),
+                "btree" => body.dictionary.kind = Some(setting.place),
+                "hash" => {
+                    body.dictionary.kind = Some(setting.place.clone());
+                    body.dictionary.hash = Some(setting.place);
+                }
                 "cased" => body.dictionary.cased = Some(true),
                 "uncased" => body.dictionary.cased = Some(false),
                 _ => {

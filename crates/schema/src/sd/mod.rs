@@ -9,5 +9,6 @@ mod onnx_model;
 mod profile;
 pub(crate) mod settings;
 mod summary;
+mod tuning;
 mod types;
 mod value;

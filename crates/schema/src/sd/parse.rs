@@ -153,10 +153,13 @@ impl Parser<'_> {
                     tree.structs.push(parser.structure()?);
                     limited(tree.structs.len(), &element.place, "structs")?;
                 }
-                "compression" => parser.skip_block(&element, "Document compression is ignored.")?,
+                "compression" => {
+                    parser.raw_value()?;
+                    parser.remarks.object(element.place.reject("unknown element of a document 'compression'"));
+                }
                 "annotation" => return Err(element.place.unsupported("annotation")),
                 _ => {
-                    return Err(parser.unknown(&element, "element of a document", &["field", "struct", "compression"]));
+                    return Err(parser.unknown(&element, "element of a document", &["field", "struct"]));
                 }
             }
             if tree.fields.len() > FIELDS {
@@ -180,11 +183,11 @@ impl Parser<'_> {
                 return Err(parser.unknown(&element, "element of a struct", &["field"]));
             }
             let (name, data_type) = parser.field_head()?;
-            let mut body = FieldBody::default();
+            let (mut body, mut id) = (FieldBody::default(), None);
             parser.block(|parser| {
                 let setting = parser.word("a setting of a field of a struct")?;
                 match setting.text.as_str() {
-                    "id" => parser.integer_value::<i64>("id").map(|_| ()),
+                    "id" => parser.integer_value("id").map(|value| id = Some(value)),
                     "match" => {
                         parser.note(&setting.place, "match in a struct is ignored: use struct-field in the field");
                         parser.match_settings(&mut body.matching)
@@ -192,7 +195,7 @@ impl Parser<'_> {
                     _ => Err(parser.unknown(&setting, "setting of a field of a struct", &["match", "id"])),
                 }
             })?;
-            fields.push(FieldTree { name, data_type, body });
+            fields.push(FieldTree { name, data_type, body, id });
             if fields.len() > FIELDS {
                 return Err(element.place.reject(format!("a struct has at most {FIELDS} fields")));
             }
@@ -253,13 +256,6 @@ impl Parser<'_> {
         let mut body = FieldBody::default();
         self.index_settings(&mut body)?;
         Ok(name)
-    }
-
-    /// Reads a block without looking into it, and warns.
-    pub(super) fn skip_block(&mut self, element: &Name, warning: &str) -> Parsed<()> {
-        self.raw_value()?;
-        self.note(&element.place, warning);
-        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ use super::tree::{FeaturesTree, FieldRankingTree, FunctionTree, Name, PhaseTree,
 use crate::field::RankMode;
 use crate::place::SourceText;
 use crate::rank_profile::ElementGap;
+use crate::tuning::Tuning;
 
 /// Elements with a number that tunes an index or its threads: no effect in streaming mode.
 const TUNING: &[&str] = &[
@@ -49,12 +50,37 @@ const ELEMENTS: &[&str] = &[
 ];
 
 impl Parser<'_> {
-    /// A rank profile, after the word `rank-profile`, added to `profiles`.
+    /// A rank profile, after the word `rank-profile`, added to `profiles` together with those inside it.
     pub(super) fn rank_profile(&mut self, profiles: &mut Vec<ProfileTree>) -> Parsed<()> {
         let name = self.word("the name of the rank-profile")?;
-        let inherits = self.inherits()?;
+        self.profile_in(name, &[], profiles)
+    }
+
+    /// A rank profile, after its name; `outer` are those it stands in, the outermost first. One that stands in another is
+    /// called after that, `outer.inner`, and inherits it.
+    fn profile_in(&mut self, own: Name, outer: &[&str], profiles: &mut Vec<ProfileTree>) -> Parsed<()> {
+        let mut inherits = self.inherits()?;
+        if let Some(around) = outer.last().filter(|around| !inherits.iter().any(|name| name.text == **around)) {
+            let message = format!("Inner profile '{0}' must inherit '{around}'", own.text);
+            return Err(own.place.reject(format!("In rank-profile '{}': {message}", own.text)));
+        }
+        for name in &mut inherits {
+            if let Some(depth) = outer.iter().position(|around| *around == name.text) {
+                name.text = outer[..=depth].join(".");
+            }
+        }
+        let path = [outer, &[own.text.as_str()]].concat();
+        let name = Name { text: path.join("."), place: own.place.clone() };
         let mut tree = empty(name, inherits);
-        self.block(|parser| parser.profile_element(&mut tree))?;
+        let mut inner = Vec::new();
+        self.block(|parser| {
+            let element = parser.word("an element of a rank-profile")?;
+            if element.text != "rank-profile" {
+                return parser.profile_element(element, &mut tree);
+            }
+            let name = parser.word("the name of the rank-profile")?;
+            parser.profile_in(name, &path, &mut inner)
+        })?;
         unique(tree.functions.iter().map(|function| &function.name), "function")?;
         unique(tree.inputs.iter().map(|input| &input.name), "input")?;
         unique(tree.constants.iter().map(|constant| &constant.name), "constant")?;
@@ -70,11 +96,11 @@ impl Parser<'_> {
             limited(list.features.len(), place, "features in a list")?;
         }
         profiles.push(tree);
+        profiles.append(&mut inner);
         limited(profiles.len(), &profiles[0].name.place, "rank-profiles")
     }
 
-    fn profile_element(&mut self, tree: &mut ProfileTree) -> Parsed<()> {
-        let element = self.word("an element of a rank-profile")?;
+    fn profile_element(&mut self, element: Name, tree: &mut ProfileTree) -> Parsed<()> {
         match element.text.as_str() {
             "strict" => tree.strict = Some(self.switch_value("strict")?),
             "inputs" => self.inputs(tree)?,
@@ -104,26 +130,15 @@ impl Parser<'_> {
                 tree.fields.push(FieldRankingTree { weight, ..ranking(field) });
             }
             "onnx-model" => tree.onnx_models.push(self.onnx_model()?),
-            "rank-profile" => return Err(element.place.unsupported("a rank-profile inside another")),
             tuning if TUNING.contains(&tuning) => {
-                self.number_value(tuning)?;
+                let value = self.number_value(tuning)?;
+                tree.tuning.numbers.insert(element.text, value);
             }
-            block if TUNING_BLOCKS.contains(&block) => self.tuning_block(&element)?,
+            block if TUNING_BLOCKS.contains(&block) => self.tuning_block(&element, tree)?,
             _ => {
                 let known: Vec<&str> = [ELEMENTS, TUNING, TUNING_BLOCKS].concat();
                 return Err(self.unknown(&element, "element of a rank-profile", &known));
             }
-        }
-        Ok(())
-    }
-
-    /// A block without effect in streaming mode; `mutate` would change documents elsewhere, so that is said.
-    fn tuning_block(&mut self, element: &Name) -> Parsed<()> {
-        self.newlines()?;
-        self.expect('{')?;
-        self.lexer.raw_block()?;
-        if element.text == "mutate" {
-            self.note(&element.place, "mutate has no effect in streaming search");
         }
         Ok(())
     }
@@ -396,5 +411,6 @@ fn empty(name: Name, inherits: Vec<Name>) -> ProfileTree {
         properties: Vec::new(),
         significance_model: None,
         fields: Vec::new(),
+        tuning: Tuning::default(),
     }
 }

@@ -190,6 +190,22 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
+    /// `{ each … }` that has no effect: what `each` refuses is objected to, and the rest of the block passed over.
+    pub(super) fn block_without_effect(&mut self, each: impl FnMut(&mut Self) -> Parsed<()>) -> Parsed<()> {
+        let (start, depth) = (self.lexer.offset(), self.depth);
+        self.newlines()?;
+        self.expect('{')?;
+        self.lexer.raw_block()?;
+        let end = self.lexer.offset();
+        self.lexer.seek(start);
+        if let Err(objection) = self.block(each) {
+            self.remarks.object(objection);
+        }
+        self.depth = depth;
+        self.lexer.seek(end);
+        Ok(())
+    }
+
     /// `: each` or `{ each … }`.
     pub(super) fn setting(&mut self, mut each: impl FnMut(&mut Self) -> Parsed<()>) -> Parsed<()> {
         if self.take(':')? { each(self) } else { self.block(each) }

@@ -44,8 +44,7 @@ impl Parser<'_> {
     fn summary_in_class(&mut self, class: &Name) -> Parsed<SummaryTree> {
         let mut tree = new_summary(self.word("the name of a summary field")?);
         if self.take_word("type")? {
-            self.data_type()?;
-            tree.has_type = true;
+            tree.data_type = Some(self.data_type()?);
         }
         self.newlines_before_block()?;
         if self.peek()? == Token::Symbol('{') || self.peek()? == Token::Symbol(':') {
@@ -72,13 +71,10 @@ impl Parser<'_> {
             Token::Word(_) => self.name("the name of a summary field")?,
             _ => Name { text: field.text.clone(), place: self.place() },
         };
-        let has_type = self.take_word("type")?;
-        if has_type {
-            self.data_type()?;
-        }
+        let data_type = if self.take_word("type")? { Some(self.data_type()?) } else { None };
         limited(body.summaries.len() + 1, &name.place, "summary fields")?;
         let tree = summary_of(body, name);
-        tree.has_type |= has_type;
+        tree.data_type = data_type.or(tree.data_type.take());
         self.setting(|parser| parser.summary_setting(tree))
     }
 
@@ -122,7 +118,7 @@ impl Parser<'_> {
 fn new_summary(name: Name) -> SummaryTree {
     SummaryTree {
         name,
-        has_type: false,
+        data_type: None,
         sources: Vec::new(),
         destinations: Vec::new(),
         transform: TransformTree::default(),

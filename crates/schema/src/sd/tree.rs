@@ -9,6 +9,7 @@ use crate::match_settings::{MatchKind, MatchMode, SortFunction, SortOrder, SortS
 use crate::place::{Place, SourceText};
 use crate::rank_profile::{ElementGap, OnnxModel};
 use crate::remarks::Remarks;
+use crate::tuning::Tuning;
 
 /// A name and where it stands.
 #[derive(Clone, Debug)]
@@ -79,6 +80,8 @@ pub(crate) struct FieldTree {
     pub(crate) name: Name,
     pub(crate) data_type: TypeTree,
     pub(crate) body: FieldBody,
+    /// `id: 5`: checked against the others, without effect.
+    pub(crate) id: Option<i64>,
 }
 
 /// What stands between the braces of a field or struct-field.
@@ -100,6 +103,7 @@ pub(crate) struct FieldBody {
     pub(crate) remove_if_zero: bool,
     pub(crate) dictionary: DictionaryTree,
     pub(crate) mutable: bool,
+    pub(crate) fast_search: bool,
     /// `index { hnsw … }`.
     pub(crate) hnsw: bool,
 }
@@ -145,6 +149,8 @@ pub(crate) struct SortingTree {
 /// `dictionary`: only checked, without effect.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DictionaryTree {
+    /// Where one of its kinds was asked for.
+    pub(crate) kind: Option<Place>,
     pub(crate) hash: Option<Place>,
     pub(crate) cased: Option<bool>,
 }
@@ -170,8 +176,8 @@ pub(crate) struct SummaryClassTree {
 #[derive(Clone, Debug)]
 pub(crate) struct SummaryTree {
     pub(crate) name: Name,
-    /// A type was given: deprecated, ignored.
-    pub(crate) has_type: bool,
+    /// The type that was given: deprecated, only held against the others.
+    pub(crate) data_type: Option<TypeTree>,
     pub(crate) sources: Vec<Name>,
     /// `to: a, b` or `summary-to`: the classes it goes to (in a field; `default` without one).
     pub(crate) destinations: Vec<Name>,
@@ -211,6 +217,7 @@ pub(crate) struct ProfileTree {
     pub(crate) properties: Vec<(String, String)>,
     pub(crate) significance_model: Option<bool>,
     pub(crate) fields: Vec<FieldRankingTree>,
+    pub(crate) tuning: Tuning,
 }
 
 /// A declared query feature or a constant has one of these types; nothing: a number.

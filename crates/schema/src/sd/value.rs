@@ -5,12 +5,23 @@ use super::settings::{Parsed, Parser};
 use super::tree::{ConstantTree, InputTree, Name, ProfileTree, ValueType};
 use crate::place::{Place, SourceText};
 
+/// Types of query features, beside those of tensors.
+const VALUE_TYPES: &[&str] = &["double", "float", "long", "string"];
+
 impl Parser<'_> {
     /// `inputs { query(x) double: 1.0 … }`.
     pub(super) fn inputs(&mut self, tree: &mut ProfileTree) -> Parsed<()> {
         self.block(|parser| {
             let name = parser.wrapped_name("query")?;
-            let value_type = parser.value_type(&format!("Input query({})", name.text))?;
+            let value_type = match parser.peek()? {
+                // A word that is no type is the next of them.
+                Token::Word(next) if !next.starts_with("tensor") && !VALUE_TYPES.contains(&next) => {
+                    let message = format!("Expected newline between inputs query({}) and query({next})", name.text);
+                    parser.note(&name.place, message);
+                    ValueType::Number
+                }
+                _ => parser.value_type(&format!("Input query({})", name.text))?,
+            };
             let default = if parser.take(':')? { Some(parser.literal()?) } else { None };
             tree.inputs.push(InputTree { name, value_type, default });
             Ok(())

@@ -78,12 +78,8 @@ impl<'f, 'a> Reader<'f, 'a> {
             "content" => return self.content(root),
             other => return Err(self.file.place(root).reject(format!("<services> expected, found <{other}>"))),
         }
-        if let Some(version) = root.attribute("version").filter(|version| *version != "1.0") {
-            let shown = Rejection::quote(version);
-            self.object(
-                root,
-                format!("value of attribute \"version\" is invalid; must be equal to \"1.0\", not '{shown}'"),
-            );
+        if root.attribute("version").is_some() {
+            self.check_version(root);
         }
         for child in self.children(root, "services", tables::SERVICES)? {
             match name(child) {
@@ -94,17 +90,33 @@ impl<'f, 'a> Reader<'f, 'a> {
         Ok(())
     }
 
+    /// A cluster is of version 1.0, and says so.
+    fn check_version(&mut self, node: Node<'f, 'a>) {
+        match node.attribute("version") {
+            Some("1.0") => {}
+            None => self.object(node, format!("element \"{}\" missing required attribute \"version\"", name(node))),
+            Some(version) => {
+                let shown = Rejection::quote(version);
+                let rule = "value of attribute \"version\" is invalid; must be equal to \"1.0\"";
+                self.object(node, format!("{rule}, not '{shown}'"));
+            }
+        }
+    }
+
     fn container(&mut self, node: Node<'f, 'a>) -> Read<()> {
+        self.check_version(node);
         for child in self.children(node, "container", tables::CONTAINER)? {
             match name(child) {
                 "search" => {
                     for part in self.children(child, "search", tables::CONTAINER_SEARCH)? {
-                        if name(part) == "significance" {
-                            self.significance(part)?;
-                            continue;
+                        match name(part) {
+                            "significance" => self.significance(part)?,
+                            "provider" => self.provider(part)?,
+                            _ => {
+                                let chain = language::chain(self.file, part, &mut self.services.remarks.warnings)?;
+                                self.services.chains.push(chain);
+                            }
                         }
-                        let chain = language::chain(self.file, part, &mut self.services.remarks.warnings)?;
-                        self.services.chains.push(chain);
                     }
                 }
                 "document-processing" => {
@@ -115,6 +127,31 @@ impl<'f, 'a> Reader<'f, 'a> {
                 _ => self.document_api(child)?,
             }
         }
+        Ok(())
+    }
+
+    /// `<provider type="local" cluster="c"/>`: a name for a content cluster of this application, which is searched under its
+    /// own name. Other providers, and processing on the way, are refused.
+    fn provider(&mut self, node: Node<'f, 'a>) -> Read<()> {
+        self.children(node, "provider", &[])?;
+        let place = self.file.place(node);
+        let id = Rejection::quote(self.file.required(node, "id")?);
+        match node.attribute("type") {
+            Some("local") => {}
+            of => {
+                let shown = of.map_or(String::new(), |of| format!(" of type '{}'", Rejection::quote(of)));
+                return Err(place.unsupported(format!("<provider>{shown} ('{id}') in <search>")));
+            }
+        }
+        let cluster = self.file.required(node, "cluster")?;
+        let shown = Rejection::quote(cluster);
+        let mut clusters = self.file.root().children().filter(|child| child.tag_name().name() == "content");
+        if !clusters.any(|content| content.attribute("id").unwrap_or("content") == cluster) {
+            return Err(place.reject(format!("provider '{id}': there is no content cluster '{shown}'")));
+        }
+        let message =
+            format!("{place}: <provider> '{id}' is ignored: content cluster '{shown}' is searched by its own name");
+        self.services.remarks.warn(message);
         Ok(())
     }
 
@@ -175,6 +212,7 @@ impl<'f, 'a> Reader<'f, 'a> {
     }
 
     fn content(&mut self, node: Node<'f, 'a>) -> Read<()> {
+        self.check_version(node);
         let name_of = node.attribute("id").unwrap_or("content").to_owned();
         let mut cluster = Cluster {
             config: ContentCluster {
@@ -208,6 +246,10 @@ impl<'f, 'a> Reader<'f, 'a> {
                 self.services.remarks.object(self.malformed(copies, "an integer from 1 to 65534"));
             }
         }
+        if !children("redundancy").chain(children("min-redundancy")).any(is_ours) {
+            let message = "Either <redundancy> or <min-redundancy> must be set";
+            self.object(node, format!("In content cluster '{}': {message}", cluster.config.name));
+        }
         if children("documents").next().is_none() {
             let message = format!("The <documents> element is mandatory in content cluster '{}'", cluster.config.name);
             self.object(node, message);
@@ -230,19 +272,38 @@ impl<'f, 'a> Reader<'f, 'a> {
             let seconds = seconds.ok_or_else(|| self.file.place(node).reject(message))?;
             cluster.config.garbage_collection_s = Some(seconds);
         }
-        for child in self.children(node, "documents", tables::DOCUMENTS)? {
+        let children = self.children(node, "documents", tables::DOCUMENTS)?;
+        if !children.iter().any(|child| name(*child) == "document") {
+            self.object(node, "element \"documents\" incomplete; missing required element \"document\"");
+        }
+        for child in children {
             match name(child) {
                 "document" => self.document(child, cluster)?,
-                _ => {
-                    if let Some(chain) = child.attribute("chain").filter(|chain| *chain != "indexing") {
-                        let chain = Rejection::quote(chain);
-                        return Err(self
-                            .file
-                            .place(child)
-                            .unsupported(format!("the document processing chain '{chain}'")));
-                    }
-                }
+                _ => self.processing_of(child)?,
             }
+        }
+        Ok(())
+    }
+
+    /// `<document-processing>` of a content cluster: the container cluster whose chain its documents go through.
+    fn processing_of(&mut self, node: Node<'f, 'a>) -> Read<()> {
+        if let Some(chain) = node.attribute("chain").filter(|chain| *chain != "indexing") {
+            let shown = Rejection::quote(chain);
+            return Err(self.file.place(node).unsupported(format!("the document processing chain '{shown}'")));
+        }
+        let Some(cluster) = node.attribute("cluster") else { return Ok(()) };
+        let shown = Rejection::quote(cluster);
+        let mut containers = self.file.root().children().filter(|child| child.tag_name().name() == "container");
+        match containers.find(|container| container.attribute("id").unwrap_or("container") == cluster) {
+            None => self.object(node, format!("Container cluster '{shown}' not found")),
+            Some(container) if container.children().any(|child| child.tag_name().name() == "document-processing") => {}
+            Some(_) => self.object(
+                node,
+                format!(
+                    "Document processing components not found in container cluster '{shown}': Add <document-processing/> to the \
+                     cluster in services.xml"
+                ),
+            ),
         }
         Ok(())
     }
@@ -254,10 +315,11 @@ impl<'f, 'a> Reader<'f, 'a> {
         let shown = Rejection::quote(document_type);
         let mode = match self.file.required(node, "mode")? {
             "streaming" => Mode::Streaming,
-            mode @ ("index" | "store-only") => {
+            "store-only" => Mode::StoreOnly,
+            "index" => {
                 return Err(place.unsupported(format!(
-                    "mode=\"{mode}\" of document type '{shown}' (only mode=\"streaming\" is served, where each query reads the \
-                     documents of one group)"
+                    "mode=\"index\" of document type '{shown}' (only mode=\"streaming\" is searched, where each query reads \
+                     the documents of one group)"
                 )));
             }
             other => {

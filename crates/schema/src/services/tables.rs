@@ -71,7 +71,7 @@ pub(super) const CONTAINER_SEARCH: &[Entry] = &[
     entry("config", CONFIG),
     entry("federation", Refuse),
     entry("include", Refuse),
-    entry("provider", Refuse),
+    entry("provider", Read),
     entry("renderer", JAVA),
     entry("searcher", Refuse),
     entry("significance", Read),
@@ -157,6 +157,7 @@ pub(super) const ATTRIBUTES: &[(&str, &[&str])] = &[
     ("documents", &["selection", "garbage-collection", "garbage-collection-interval"]),
     ("document", &["type", "mode", "selection", "global"]),
     ("http", &[]),
+    ("provider", &["id", "type", "cluster"]),
     ("significance", &[]),
     ("tuning", &[]),
 ];

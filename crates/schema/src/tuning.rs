@@ -1,0 +1,14 @@
+//! What a rank profile says to an index and its threads. It has no effect in streaming mode, and is held against the fields and
+//! the inherited profiles as the reference does, so that a profile that deploys here deploys there.
+use std::collections::BTreeMap;
+
+/// Settings of an index, inherited ones included.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tuning {
+    /// Numbers by the names of their settings, such as `num-threads-per-search`.
+    pub numbers: BTreeMap<String, f64>,
+    /// The attribute of `match-phase`.
+    pub match_phase: Option<String>,
+    /// The attribute of `diversity`.
+    pub diversity: Option<String>,
+}
