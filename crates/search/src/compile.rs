@@ -256,6 +256,46 @@ fn searched(deployed: &Deployed, query: &Query, properties: &Properties) -> Resu
     Ok(schemas)
 }
 
+/// The rank profile that a query asks for.
+fn requested_profile<'s>(schema: &'s DeployedSchema, name: &str) -> Result<&'s Rc<DeployedProfile>, Rejection> {
+    if let Some(profile) = schema.profile(name) {
+        return Ok(profile);
+    }
+    if let Some(why) = schema.uncompiled.get(name) {
+        return Err(unusable(schema, "rank profile", name, why));
+    }
+    let names: Vec<&str> = schema.profiles.iter().map(|profile| profile.profile.name.as_str()).collect();
+    let message = format!(
+        "schema '{}' does not contain requested rank profile '{}' (it has {})",
+        schema.schema.name,
+        Rejection::quote(name),
+        names.join(", ")
+    );
+    Err(Rejection::new(Code::InvalidQueryParameter, message))
+}
+
+/// Refuses a document-summary that is not there, or cannot be shown.
+fn check_summary(schema: &DeployedSchema, name: &str) -> Result<(), Rejection> {
+    if schema.schema.summary_class(name).is_none() {
+        let names: Vec<&str> = schema.schema.summary_classes.iter().map(|class| class.name.as_str()).collect();
+        let message = format!(
+            "Summary '{}' does not exist (schema '{}' has {})",
+            Rejection::quote(name),
+            schema.schema.name,
+            names.join(", ")
+        );
+        return Err(Rejection::new(Code::IllegalQuery, message));
+    }
+    schema.unserved.get(name).map_or(Ok(()), |why| Err(unusable(schema, "document-summary", name, why)))
+}
+
+/// The refusal of a part of a stored package that an earlier release took.
+fn unusable(schema: &DeployedSchema, what: &str, name: &str, why: &str) -> Rejection {
+    let (name, schema) = (Rejection::quote(name), &schema.schema.name);
+    let message = format!("{what} '{name}' of schema '{schema}' cannot be used by this release: {why}");
+    Rejection::new(Code::InvalidQueryParameter, message)
+}
+
 fn for_schema(
     schema: &Rc<DeployedSchema>,
     query: &Query,
@@ -266,28 +306,8 @@ fn for_schema(
 ) -> Result<SchemaPlan, Rejection> {
     let profile_name = properties.value("ranking.profile").unwrap_or("default");
     let summary = properties.value("presentation.summary").unwrap_or("default");
-    let profile = schema.profile(profile_name).ok_or_else(|| {
-        let names: Vec<&str> = schema.profiles.iter().map(|profile| profile.profile.name.as_str()).collect();
-        Rejection::new(
-            Code::InvalidQueryParameter,
-            format!(
-                "schema '{}' does not contain requested rank profile '{}' (it has {})",
-                schema.schema.name,
-                Rejection::quote(profile_name),
-                names.join(", ")
-            ),
-        )
-    })?;
-    if schema.schema.summary_class(summary).is_none() {
-        let names: Vec<&str> = schema.schema.summary_classes.iter().map(|class| class.name.as_str()).collect();
-        let message = format!(
-            "Summary '{}' does not exist (schema '{}' has {})",
-            Rejection::quote(summary),
-            schema.schema.name,
-            names.join(", ")
-        );
-        return Err(Rejection::new(Code::IllegalQuery, message));
-    }
+    let profile = requested_profile(schema, profile_name)?;
+    check_summary(schema, summary)?;
     let inputs = Inputs::bind(properties, profile, embeddings)?;
     let mut rank_properties = profile.properties.clone();
     properties.rank_properties().for_each(|(_, name, value)| rank_properties.replace(name, value));

@@ -50,6 +50,10 @@ pub struct DeployedSchema {
     pub stored: StoredSchema,
     /// Its rank profiles, compiled.
     pub profiles: Vec<Rc<DeployedProfile>>,
+    /// Why the others are not: those of a package that an earlier release took.
+    pub(crate) uncompiled: BTreeMap<String, String>,
+    /// Why these document-summaries cannot be shown, in such a package.
+    pub(crate) unserved: BTreeMap<String, String>,
 }
 
 /// A rank profile, compiled.
@@ -79,21 +83,50 @@ impl Deployed {
     /// # Errors
     /// If an expression or feature is wrong or not supported; the message names file, line and column.
     pub fn compile(application: Application) -> Result<Deployed, Rejection> {
-        refuse_unserved(&application)?;
-        let mut schemas = Vec::new();
+        let (deployed, faults) = Deployed::read(application);
+        faults.into_iter().next().map_or(Ok(deployed), Err)
+    }
+
+    /// Compiles an application that was deployed before, perhaps by a release that compiled more: what this one cannot is an
+    /// objection, and searches that ask for it are refused; all else is served.
+    #[must_use]
+    pub fn restore(application: Application) -> Deployed {
+        let (mut deployed, faults) = Deployed::read(application);
+        deployed.application.objections.extend(faults.into_iter().map(|fault| fault.message));
+        deployed
+    }
+
+    /// What can be compiled of an application, and why the rest cannot.
+    fn read(application: Application) -> (Deployed, Vec<Rejection>) {
+        let (mut schemas, mut faults) = (Vec::new(), Vec::new());
         let (trees, onnx) = (application.models.clone(), application.onnx_files.clone());
         let models = Rc::new(ModelFiles { trees, onnx });
         for schema in &application.schemas {
             let cluster = application.cluster_of(&schema.name).map_or_else(String::new, |of| of.name.clone());
-            let profiles = schema.rank_profiles.iter().map(|profile| compile(schema, profile, &models).map(Rc::new));
-            schemas.push(Rc::new(DeployedSchema {
+            let mut deployed = DeployedSchema {
                 schema: schema.clone(),
                 cluster,
                 stored: StoredSchema::of(schema),
-                profiles: profiles.collect::<Result<_, _>>()?,
-            }));
+                profiles: Vec::new(),
+                uncompiled: BTreeMap::new(),
+                unserved: BTreeMap::new(),
+            };
+            for (class, fault) in unserved_summaries(schema) {
+                deployed.unserved.insert(class.to_owned(), fault.message.clone());
+                faults.push(fault);
+            }
+            for profile in &schema.rank_profiles {
+                match compile(schema, profile, &models) {
+                    Ok(profile) => deployed.profiles.push(Rc::new(profile)),
+                    Err(fault) => {
+                        deployed.uncompiled.insert(profile.name.clone(), fault.message.clone());
+                        faults.push(fault);
+                    }
+                }
+            }
+            schemas.push(Rc::new(deployed));
         }
-        Ok(Deployed { application, schemas, seal_key: [0; 16] })
+        (Deployed { application, schemas, seal_key: [0; 16] }, faults)
     }
 
     /// The schema of that name.
@@ -170,28 +203,24 @@ impl DeployedSchema {
     }
 }
 
-/// What the schema crate reads and nothing here does yet, though it would change answers.
-fn refuse_unserved(application: &Application) -> Result<(), Rejection> {
-    application.schemas.iter().try_for_each(|schema| refuse_unserved_summaries(schema))
-}
-
-/// Sources of summary fields that nothing here makes.
-fn refuse_unserved_summaries(schema: &Schema) -> Result<(), Rejection> {
+/// Document-summaries with sources that the schema crate reads and nothing here makes.
+fn unserved_summaries(schema: &Schema) -> Vec<(&str, Rejection)> {
+    let mut faults = Vec::new();
     for class in &schema.summary_classes {
         for field in &class.fields {
             let unserved = |source: &&String| {
                 schema.field(source).is_none() && part_of(schema, source).is_none() && *source != "documentid"
             };
             if let Some(source) = field.sources.iter().find(unserved) {
-                let (schema, class, field) = (&schema.name, &class.name, &field.name);
+                let (schema, of, field) = (&schema.name, &class.name, &field.name);
                 let message = format!(
-                    "schema '{schema}', document-summary '{class}', field '{field}': source '{source}' is not supported yet"
+                    "schema '{schema}', document-summary '{of}', field '{field}': source '{source}' is not supported yet"
                 );
-                return Err(Rejection::new(Code::Unsupported, message));
+                faults.push((class.name.as_str(), Rejection::new(Code::Unsupported, message)));
             }
         }
     }
-    Ok(())
+    faults
 }
 
 /// The fields ranking knows, numbered by their place: those of the schema, then the parts of all of them.

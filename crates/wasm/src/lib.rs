@@ -156,8 +156,8 @@ impl Core {
         let mut application = read(&files, &models)?;
         let change = self.change_to(&mut application, &beside)?;
         application.warnings.extend(change.notes.iter().cloned());
-        let report = application.report_of(&change);
-        let mut deployed = Deployed::compile(application)?;
+        let mut deployed = if is_stored { Deployed::restore(application) } else { Deployed::compile(application)? };
+        let report = deployed.application.report_of(&change);
         deployed.seal_key = self.seal_key;
         Ok((deployed, report))
     }

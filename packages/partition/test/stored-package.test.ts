@@ -45,3 +45,25 @@ test.each(["by this release", "by one that remembered nothing"])(
     expect(problems).toHaveLength(1);
   },
 );
+
+test("a stored rank profile that cannot be compiled is told, and refused by its name", async () => {
+  const path = join(folder(), "data");
+  const profile = (expression: string): string => `rank-profile own { first-phase { expression: ${expression} } }`;
+  const stored = packageOf({ note: `schema note { ${FIELDS} ${profile("gone(title)")} }` });
+  const storage = directory(path);
+  storage.storeApplication({ number: 1, bytes: stored });
+  storage.close();
+
+  const { cluster, problems } = openCore(path);
+  expect(problems.map(String)).toEqual([expect.stringMatching(/schemas\/note\.sd:1:\d+: .*gone/)]);
+  await putNote(cluster, "alice", "n1", { title: "Red" });
+  expect((await searchNotes(cluster, "alice", QUERY)).hits).toHaveLength(1);
+  const properties = Object.entries({ yql: QUERY, "streaming.groupname": "alice", ranking: "own" });
+  const refused = await cluster.partition("g:alice").search({ properties, body: new Uint8Array() }, 10_000);
+  expect(refused.status).toBe(400);
+  expect(new TextDecoder().decode(refused.body)).toContain("rank profile 'own' of schema 'note' cannot be used");
+  await expect(cluster.deploy(stored)).rejects.toMatchObject({ status: 400 });
+  await cluster.deploy(packageOf({ note: `schema note { ${FIELDS} ${profile("5")} }` }));
+  const found = await searchNotes(cluster, "alice", QUERY, { ranking: "own" });
+  expect(found.hits.map(({ relevance }) => relevance)).toEqual([5]);
+});

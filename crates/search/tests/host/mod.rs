@@ -156,6 +156,11 @@ impl Host {
     pub fn of_files(files: Vec<(String, Vec<u8>)>, cache_bytes: usize) -> Host {
         let application = Application::deploy(&files).unwrap_or_else(|rejection| panic!("{rejection}"));
         let deployed = Deployed::compile(application).unwrap_or_else(|rejection| panic!("{rejection}"));
+        Host::of_deployed(deployed, cache_bytes)
+    }
+
+    /// The same with this deployed.
+    pub fn of_deployed(deployed: Deployed, cache_bytes: usize) -> Host {
         Host {
             deployed: Rc::new(deployed),
             residency: Rc::new(RefCell::new(Residency::new(cache_bytes))),
