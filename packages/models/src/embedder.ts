@@ -55,6 +55,11 @@ export interface Embedder {
    *   `BAD_REQUEST` when more dimensions are asked for than the model has, `INTERNAL` when the model failed.
    */
   embed(request: EmbedRequest): Promise<readonly Embedding[]>;
+  /**
+   * Gets ready for the first text, if that takes time: a model is read. No text of anybody is embedded for it, and nothing leaves
+   * the machine.
+   */
+  warm?(): Promise<void>;
   /** Ends what runs and frees the model. Nothing may be asked afterwards. */
   close(): Promise<void>;
 }

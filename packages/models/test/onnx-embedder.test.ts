@@ -42,6 +42,14 @@ describe("the contract", () => {
   testEmbedder({ test }, () => Promise.resolve(new OnnxEmbedder({ id: "tiny", recipe: recipe(), cores: 2 })), WIDTH);
 });
 
+test("a warmed embedder has its session, which has run", async () => {
+  const embedder = new OnnxEmbedder({ id: "tiny", recipe: recipe(), cores: 2 });
+  expect(embedder.statistics()).toMatchObject({ lanes: 0, jobs: 0 });
+  await embedder.warm();
+  expect(embedder.statistics()).toMatchObject({ lanes: 1, jobs: 1, waiting: 0, running: 0 });
+  await embedder.close();
+});
+
 describe("formulas", () => {
   test("mean over all tokens, the special ones included", async () => {
     const [one] = await embed(recipe(), ["Reset a password"]);

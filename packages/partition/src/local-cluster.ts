@@ -32,6 +32,8 @@ export interface LocalClusterOptions extends ModelSurroundingsOptions {
   readonly makeEngine: () => DeployableEngine;
   /** How long it is known that a document was removed; two weeks by default. */
   readonly keepRemovesSeconds?: number;
+  /** Told of the application that is served: of the stored one at the start, and of each that is deployed. */
+  readonly onApplication?: (application: DeployReport) => void;
   /** Told of every failure that no caller sees, and of the cause of those they see as `INTERNAL`. */
   readonly onProblem?: (error: unknown) => void;
 }
@@ -65,6 +67,7 @@ export class LocalCluster implements Cluster {
       this.#report = this.#host.deploy(application);
       const objections = objectionsTo(this.#report);
       if (objections !== undefined) onProblem?.(objections);
+      options.onApplication?.(this.#report);
     }
     this.#expiry = new Expiry({
       buckets: storage.buckets,
@@ -159,6 +162,7 @@ export class LocalCluster implements Cluster {
       const { application, report } = await prepareDeployment(complete, storage, validator, hasValue);
       this.#host.deploy(application);
       this.#report = await withMissingModels(report, this.#options.embedder);
+      this.#options.onApplication?.(this.#report);
       return this.#report;
     } catch (error) {
       throw serviceError(error);

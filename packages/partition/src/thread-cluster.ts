@@ -64,6 +64,8 @@ export interface ThreadClusterOptions extends ModelSurroundingsOptions {
   ) => BucketThread;
   /** Makes a core for validating packages, and for searches without a group. */
   readonly makeEngine: () => DeployableEngine;
+  /** Told of the application that is served: of the stored one at the start, and of each that is deployed. */
+  readonly onApplication?: (application: DeployReport) => void;
   /** Told of every failure that no caller sees. */
   readonly onProblem: (error: unknown) => void;
 }
@@ -92,6 +94,7 @@ export class ThreadCluster implements Cluster {
       this.#report = this.#engine.restore(asPackage(application.bytes));
       const objections = objectionsTo(this.#report);
       if (objections !== undefined) onProblem(objections);
+      options.onApplication?.(this.#report);
     }
     this.#threads = Array.from({ length: Math.min(threads, storage.buckets) }, (_, thread) => {
       const start = (cancelled: SharedArrayBuffer): BucketThread =>
@@ -210,6 +213,7 @@ export class ThreadCluster implements Cluster {
       const calls = this.#threads.map((thread) => thread.call("deploy", () => application, undefined, PATIENT_MS));
       await Promise.all(calls);
       this.#report = await withMissingModels(report, this.#options.embedder);
+      this.#options.onApplication?.(this.#report);
       return this.#report;
     } catch (error) {
       throw serviceError(error);

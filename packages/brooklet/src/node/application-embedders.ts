@@ -1,7 +1,7 @@
 /**
  * The models that are asked while documents are written, and for queries: the field generators of the deployed application,
- * and its embedders, those that the process was given, and the components of services.xml, whose
- * models are opened when they are first needed.
+ * and its embedders, those that the process was given, and the components of services.xml, whose models are opened when the
+ * application begins to be served, or when they are first needed.
  */
 import { existsSync } from "node:fs";
 import { join, normalize, sep } from "node:path";
@@ -44,6 +44,8 @@ export class ApplicationEmbedders implements TextEmbedder {
   readonly #notices: Notices;
   readonly #generators: ApplicationGenerators = new ApplicationGenerators(secret);
   #opened: Opened | undefined;
+  /** The application that is served, until this is closed. */
+  #served: DeployReport | undefined;
 
   constructor(options: ModelOptions) {
     this.#options = options;
@@ -79,6 +81,19 @@ export class ApplicationEmbedders implements TextEmbedder {
       });
     }
     return answers;
+  }
+
+  /**
+   * Gets the models of an application ready, so that the first query does not wait for them. Only what is here: nothing is
+   * downloaded for it. What goes wrong is told to the request that needs the model.
+   */
+  async warm(application: DeployReport): Promise<void> {
+    this.#served = application;
+    if ((await this.missing(application)).length > 0) return;
+    // Meanwhile another may be served, or none any more.
+    if (this.#served !== application) return;
+    const embedders = await this.#of(application);
+    await Promise.all(embedders.ids.map((id) => embedders.get(id).warm?.()));
   }
 
   async missing(application: DeployReport): Promise<readonly string[]> {
@@ -137,6 +152,7 @@ export class ApplicationEmbedders implements TextEmbedder {
   async close(): Promise<void> {
     const opened = this.#opened;
     this.#opened = undefined;
+    this.#served = undefined;
     await this.#generators.close();
     await Promise.all((this.#options.embedders ?? []).map((embedder) => embedder.close()));
     await closeAll(opened);

@@ -7,6 +7,7 @@ import { Core, instantiate, loadModule } from "@brooklet/core";
 import {
   type BucketThread,
   type Cluster,
+  type DeployReport,
   LocalCluster,
   ThreadCluster,
   type ThreadClusterOptions,
@@ -68,7 +69,9 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
   const embedder = new ApplicationEmbedders(models);
   const modelRunner = new ApplicationModels(models);
   const removes = keepRemovesSeconds === undefined ? {} : { keepRemovesSeconds };
-  const given = { onProblem, embedder, modelRunner, ...removes };
+  // Nobody waits for it, and whoever needs the model is told why it cannot be had.
+  const onApplication = (application: DeployReport): void => void embedder.warm(application).catch(() => undefined);
+  const given = { onProblem, embedder, modelRunner, onApplication, ...removes };
   if (path === undefined) {
     const storage = memoryStorage(openDatabase);
     return new LocalCluster({ storage, makeEngine: coreOf(storage, cacheBytes, onProblem), ...given });

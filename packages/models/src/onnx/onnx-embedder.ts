@@ -1,6 +1,6 @@
 /** Embedders on onnxruntime-node: a recipe, and a pool of threads with sessions of it. */
 import { availableParallelism } from "node:os";
-import type { Embedder, Embedding, EmbedRequest } from "../embedder.ts";
+import { deadlineIn, type Embedder, type Embedding, type EmbedRequest } from "../embedder.ts";
 import { AdaptivePool, type PoolStatistics } from "../pool/adaptive-pool.ts";
 import type { PoolMode } from "../pool/lane.ts";
 import { tellingGivenUp } from "./given-up.ts";
@@ -13,6 +13,8 @@ const BATCH_TEXTS = 16;
 const BATCH_TOKENS = 2048;
 /** Texts that may wait for a model. */
 const QUEUE_TEXTS = 4096;
+/** A model that takes longer to be read is left to the first who needs it. */
+const WARM_MS = 60_000;
 /** Characters that make a token, about; only the order of magnitude matters, for what is put into a batch. */
 const TOKEN_CHARACTERS = 4;
 
@@ -61,6 +63,11 @@ export class OnnxEmbedder implements Embedder {
 
   async embed({ texts, purpose, dimensions, deadline }: EmbedRequest): Promise<readonly Embedding[]> {
     return await Promise.all(texts.map((text) => this.#pool.run({ text, purpose, dimensions }, deadline)));
+  }
+
+  /** Reads the model, and lets it run once: the first run makes a session ready. */
+  async warm(): Promise<void> {
+    await this.embed({ texts: ["a"], purpose: "query", dimensions: 1, deadline: deadlineIn(WARM_MS) });
   }
 
   /** What its pool has done. */

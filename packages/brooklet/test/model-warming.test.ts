@@ -1,0 +1,72 @@
+/** The models of an application are read when it begins to be served: the first query need not wait for them. */
+import { join } from "node:path";
+import { Writer } from "@brooklet/core";
+import type { Embedder } from "@brooklet/models";
+import type { Cluster } from "@brooklet/partition";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { ApplicationEmbedders } from "../src/node/application-embedders.ts";
+import { openCluster } from "../src/node/threads.ts";
+import { folder } from "./served.ts";
+
+const COMPONENT = `<component id="e" type="hugging-face-embedder">
+  <transformer-model url="https://models.invalid/model.onnx"/><tokenizer-model path="tokenizer.json"/></component>`;
+
+function applicationPackage(components = ""): Uint8Array {
+  const services = `<services version="1.0"><container id="default" version="1.0"><search/>${components}</container>
+    <content id="c" version="1.0"><redundancy>1</redundancy><documents><document type="t" mode="streaming"/></documents></content></services>`;
+  const schema = `schema t { document t { field a type string { indexing: summary } }
+    field v type tensor<float>(x[2]) { indexing: input a | embed e | attribute } }`;
+  return new Writer().varint(2).text("services.xml").text(services).text("schemas/t.sd").text(schema).finish();
+}
+
+/** An embedder that is asked for nothing but to get ready. */
+function counted(warm: () => Promise<void>): Embedder {
+  return { id: "e", shape: "vector", embed: () => Promise.reject(new Error("asked")), close: async () => {}, warm };
+}
+
+function opened(path: string, warm: () => Promise<void>): Cluster {
+  const cluster = openCluster({ path, threads: 0, models: { embedders: [counted(warm)] } });
+  onTestFinished(() => cluster.close());
+  return cluster;
+}
+
+test("models get ready when an application is deployed, and when a stored one is opened", async () => {
+  const path = join(folder(), "data");
+  const first = vi.fn(async () => {});
+  const cluster = opened(path, first);
+  expect(first).not.toHaveBeenCalled();
+  await cluster.deploy(applicationPackage());
+  await vi.waitFor(() => expect(first).toHaveBeenCalledTimes(1));
+  await cluster.close();
+  const second = vi.fn(() => Promise.reject(new Error("no memory")));
+  opened(path, second);
+  await vi.waitFor(() => expect(second).toHaveBeenCalledTimes(1));
+});
+
+test("nothing is downloaded for it", async () => {
+  const fetched = vi.spyOn(globalThis, "fetch");
+  onTestFinished(() => fetched.mockRestore());
+  const embedders = new ApplicationEmbedders({ modelFolder: folder(), modelCache: folder() });
+  const settings = [
+    ["transformer-model@url", "https://models.invalid/model.onnx"],
+    ["tokenizer-model@path", "tokenizer.json"],
+  ] as const;
+  await embedders.warm({ warnings: [], embedders: [{ id: "e", type: "hugging-face-embedder", settings }] });
+  expect(fetched).not.toHaveBeenCalled();
+  await embedders.close();
+});
+
+test("what is closed meanwhile is not opened again", async () => {
+  const warm = vi.fn(async () => {});
+  const embedders = new ApplicationEmbedders({ embedders: [counted(warm)] });
+  const warming = embedders.warm({ warnings: [] });
+  await embedders.close();
+  await warming;
+  expect(warm).not.toHaveBeenCalled();
+});
+
+test("a component that is given as an embedder of the process is that one", async () => {
+  const warm = vi.fn(async () => {});
+  await opened(join(folder(), "data"), warm).deploy(applicationPackage(COMPONENT));
+  await vi.waitFor(() => expect(warm).toHaveBeenCalledTimes(1));
+});
