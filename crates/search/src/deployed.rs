@@ -206,18 +206,15 @@ impl DeployedSchema {
 /// Document-summaries with sources that the schema crate reads and nothing here makes.
 fn unserved_summaries(schema: &Schema) -> Vec<(&str, Rejection)> {
     let mut faults = Vec::new();
+    let unserved = |source: &&String| {
+        schema.field(source).is_none() && part_of(schema, source).is_none() && *source != "documentid"
+    };
     for class in &schema.summary_classes {
         for field in &class.fields {
-            let unserved = |source: &&String| {
-                schema.field(source).is_none() && part_of(schema, source).is_none() && *source != "documentid"
-            };
-            if let Some(source) = field.sources.iter().find(unserved) {
-                let (schema, of, field) = (&schema.name, &class.name, &field.name);
-                let message = format!(
-                    "schema '{schema}', document-summary '{of}', field '{field}': source '{source}' is not supported yet"
-                );
-                faults.push((class.name.as_str(), Rejection::new(Code::Unsupported, message)));
-            }
+            let Some(source) = field.sources.iter().find(unserved) else { continue };
+            let about = format!("schema '{}', document-summary '{}', field '{}'", schema.name, class.name, field.name);
+            let message = format!("{about}: source '{source}' is not supported yet");
+            faults.push((class.name.as_str(), Rejection::new(Code::Unsupported, message)));
         }
     }
     faults
