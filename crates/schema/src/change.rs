@@ -2,8 +2,9 @@
 use brooklet_document::DataType;
 use brooklet_task::{Code, Rejection};
 
-use crate::application::{Application, Override};
+use crate::application::Application;
 use crate::field::{Field, Origin};
+use crate::overrides::Override;
 use crate::schema::Schema;
 
 /// What replacing one application by another means for what is stored.

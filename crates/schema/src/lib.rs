@@ -7,11 +7,16 @@
 
 mod application;
 mod change;
+mod cluster;
 mod constant_files;
+mod deployment;
 mod expression_files;
 mod field;
+mod fingerprint;
+mod generator;
 mod history;
 pub mod indexing;
+mod lives;
 mod lz4;
 mod match_settings;
 mod model_files;
@@ -25,6 +30,7 @@ mod remarks;
 mod report;
 mod resolve;
 mod schema;
+mod schema_files;
 mod sd;
 mod services;
 mod significance;
@@ -34,22 +40,25 @@ mod summary_class;
 mod tuning;
 mod validate;
 
-pub use application::{Application, ContentCluster, DocumentTypeConfig, Mode, Override};
+pub use application::Application;
 pub use change::{Change, Refeed, UnlessStored};
+pub use cluster::{ContentCluster, DocumentTypeConfig, Mode};
 pub use field::{DistanceMetric, Field, FieldSet, Origin, RankMode, RankType, Roles};
+pub use generator::GeneratorConfig;
 pub use history::History;
 pub use match_settings::{
     MAX_LENGTH_BYTES, MatchKind, MatchMode, MatchSettings, Normalizing, SortFunction, SortOrder, SortStrength, Sorting,
 };
 pub use model_files::ModelAddresses;
 pub use onnx::{OnnxSignature, OnnxSize, OnnxValue};
+pub use overrides::Override;
 pub use place::{Place, SourceText};
 pub use query_profiles::{FieldType, ProfileType, ProfileValue, QueryProfile, QueryProfiles, TypedField};
 pub use rank_profile::{
     Constant, ElementGap, FieldRanking, Function, Input, InputType, InputValue, OnnxModel, Phase, RankProfile,
 };
 pub use schema::Schema;
-pub use services::{EmbedderConfig, GeneratorConfig, LanguageModelConfig, SearchChain};
+pub use services::{EmbedderConfig, LanguageModelConfig, SearchChain};
 pub use significance::{SignificanceModel, SignificanceModels};
 pub use stored_name::{REMOVED, is_of_removed, removed_of};
 pub use summary_class::{SummaryClass, SummaryField, SummaryTransform};

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use brooklet_task::Rejection;
 
-use crate::application::{Application, schema_trees};
+use crate::application::Application;
 use crate::onnx::OnnxSignature;
 use crate::package::Package;
 use crate::report::quoted;
 use crate::schema::Schema;
+use crate::schema_files::schema_trees;
 use crate::services;
 
 /// What ONNX files say of themselves, by path or address; of a file that is none, why.

@@ -2,9 +2,19 @@
 use brooklet_task::Rejection;
 use roxmltree::Node;
 
-use crate::application::Override;
 use crate::remarks::Remarks;
 use crate::services::xml::{XmlFile, text};
+
+/// A change of validation-overrides.xml that may lose data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    /// What is allowed, such as `schema-removal`.
+    pub id: String,
+    /// Last day, `YYYY-MM-DD`. The core has no clock: the host says which day it is.
+    pub until: String,
+    /// The same in days since 1970.
+    pub until_day: i64,
+}
 
 /// Reads the file.
 ///

@@ -5,8 +5,8 @@ use brooklet_document::json::FieldTypes;
 use brooklet_document::{DataType, StructType};
 
 use crate::field::{Field, FieldSet};
+use crate::generator::GeneratorConfig;
 use crate::rank_profile::RankProfile;
-use crate::services::GeneratorConfig;
 use crate::summary_class::{SummaryClass, SummaryTransform};
 
 /// A document type and how it is searched, ranked and shown.

@@ -8,8 +8,8 @@ use brooklet_task::Rejection;
 use super::analyze::WITHOUT_EFFECT;
 use super::{Argument, Condition, Constant, Expression, ExpressionKind, Script, Statement};
 use crate::field::Field;
+use crate::generator::can_be_generated;
 use crate::place::Place;
-use crate::services::generators::can_be_generated;
 use crate::suggest::did_you_mean;
 
 /// Characters with a meaning in a regular expression: `split` takes a plain text only.

@@ -4,7 +4,7 @@
 //! profile says itself; then what it inherits. Of two values of one name the first counts.
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Body, FieldValue, QueryProfile, QueryProfiles};
+use super::profile::{Body, FieldValue, QueryProfile, QueryProfiles};
 
 /// Values one profile may have, with all it inherits and refers to.
 pub(super) const VALUES_MAX: usize = 1_000;

@@ -6,8 +6,11 @@ use brooklet_document::TensorType;
 use brooklet_task::Rejection;
 use roxmltree::Node;
 
-use super::types::{FieldType, ProfileType, TypedField, text_of};
-use super::{Body, FieldValue, ProfileField, QueryProfile, QueryProfiles, Variant};
+use super::profile::{
+    Body, FieldType, FieldValue, ProfileField, ProfileType, QueryProfile, QueryProfiles, TypedField, Variant,
+    version_of,
+};
+use super::types::text_of;
 use crate::place::Place;
 use crate::remarks::Remarks;
 use crate::services::xml::{XmlFile, text};
@@ -84,11 +87,6 @@ pub(crate) fn read(profiles: &Files<'_>, types: &Files<'_>, remarks: &mut Remark
 
 fn parsed<'f>(files: &Files<'f>) -> Result<Vec<(&'f str, XmlFile<'f>)>, Rejection> {
     files.iter().map(|(path, content)| Ok((*path, XmlFile::parse(path, content)?))).collect()
-}
-
-/// The numbers of a version.
-pub(super) fn version_of(text: &str) -> Option<Vec<u32>> {
-    text.split('.').map(|part| part.parse().ok()).collect()
 }
 
 /// The id of a file's root, which the file's name must be.

@@ -6,59 +6,8 @@ use brooklet_document::TensorType;
 use brooklet_document::json::read_query_tensor;
 use brooklet_task::{Code, Rejection};
 
-use super::{FieldValue, QueryProfile, QueryProfiles};
+use super::profile::{FieldType, FieldValue, QueryProfile, QueryProfiles, TypedField};
 use crate::remarks::Remarks;
-
-/// A type of query profiles, with what it inherits.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ProfileType {
-    /// Its name.
-    pub name: String,
-    /// Whether no other fields than the declared ones may be set.
-    pub strict: bool,
-    /// Whether a profile of this type is found for paths below its name.
-    pub matches_paths: bool,
-    /// Whether it inherits `native`: the request parameters there are anyway.
-    pub native: bool,
-    /// The fields, inherited ones included, each name once.
-    pub fields: Vec<TypedField>,
-}
-
-/// A field of a type.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TypedField {
-    /// Its name.
-    pub name: String,
-    /// What values it has.
-    pub field_type: FieldType,
-    /// Whether every query must have a value for it.
-    pub mandatory: bool,
-    /// Whether requests may give it another value.
-    pub overridable: bool,
-    /// Other names for it, in lower case.
-    pub aliases: Vec<String>,
-}
-
-/// The values of a field.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FieldType {
-    /// Any text.
-    Text,
-    /// An integer of 32 bits.
-    Integer,
-    /// An integer of 64 bits.
-    Long,
-    /// A number of 32 bits.
-    Float,
-    /// A number of 64 bits.
-    Double,
-    /// `true`, or anything else, which is `false`.
-    Boolean,
-    /// A tensor: as a text, or made of a text by an embedder.
-    Tensor(Arc<TensorType>),
-    /// A profile, of a type if one is named: its index.
-    Profile(Option<usize>),
-}
 
 impl FieldType {
     /// Why a text is no value of the type.

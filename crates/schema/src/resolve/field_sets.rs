@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use brooklet_document::DataType;
 
-use super::Resolved;
 use super::matching::match_settings;
+use super::outcome::Resolved;
 use crate::field::{FieldSet, Roles};
 use crate::remarks::Remarks;
 use crate::schema::Schema;

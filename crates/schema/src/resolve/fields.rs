@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use brooklet_document::DataType;
 use brooklet_task::Rejection;
 
-use super::Resolved;
 use super::matching::{match_settings, rank_mode, sorting};
+use super::outcome::Resolved;
 use super::types::{Structs, legal_name};
 use crate::field::{Field, Origin, Roles};
 use crate::indexing::Script;

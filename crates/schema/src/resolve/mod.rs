@@ -19,6 +19,7 @@ mod field_sets;
 mod fields;
 mod matching;
 mod order;
+mod outcome;
 mod profiles;
 mod summaries;
 mod tuning;
@@ -26,12 +27,11 @@ mod types;
 mod values;
 
 use fields::FieldResolver;
+use outcome::Resolved;
 use types::Structs;
 
 /// Parts of all fields of a schema.
 const PARTS_MAX: usize = 4_096;
-
-type Resolved<T> = Result<T, Rejection>;
 
 /// A schema, and what is to be said about it once it is known which cluster serves it.
 #[derive(Debug)]

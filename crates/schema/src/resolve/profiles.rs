@@ -2,7 +2,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Resolved, order, tuning, values};
+use super::outcome::Resolved;
+use super::{order, tuning, values};
 use crate::place::SourceText;
 use crate::rank_profile::{Constant, FieldRanking, Function, Input, OnnxModel, Phase, RankProfile};
 use crate::remarks::Remarks;

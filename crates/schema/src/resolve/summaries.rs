@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use brooklet_document::DataType;
 
+use super::order;
+use super::outcome::Resolved;
 use super::types::Structs;
-use super::{Resolved, order};
 use crate::field::Field;
 use crate::remarks::Remarks;
 use crate::schema::Schema;

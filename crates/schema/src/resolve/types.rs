@@ -6,7 +6,7 @@ use brooklet_document::{DataType, StructField, StructType};
 use brooklet_task::Rejection;
 use brooklet_task::limits::FIELDS;
 
-use super::Resolved;
+use super::outcome::Resolved;
 use crate::place::Place;
 use crate::schema::Schema;
 use crate::sd::settings::unique;

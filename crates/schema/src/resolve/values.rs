@@ -4,7 +4,7 @@ use std::sync::Arc;
 use brooklet_document::parse_literal;
 use brooklet_task::{Code, Rejection};
 
-use super::Resolved;
+use super::outcome::Resolved;
 use crate::place::{Place, SourceText};
 use crate::rank_profile::{Constant, Input, InputType, InputValue};
 use crate::sd::tree::{ConstantTree, InputTree, ValueType};

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use brooklet_task::Rejection;
 use roxmltree::Node;
 
-use super::generators::{GeneratorTree, template};
 use super::xml::{XmlFile, name, text};
 use crate::place::Place;
 use crate::suggest::did_you_mean;
@@ -56,6 +55,14 @@ pub(super) type SettingPairs = Vec<(String, String)>;
 pub(super) enum Component {
     Model(LanguageModelConfig),
     Generator(GeneratorTree),
+}
+
+/// A generator as it was read.
+#[derive(Debug)]
+pub(crate) struct GeneratorTree {
+    pub(crate) id: String,
+    pub(crate) settings: SettingPairs,
+    pub(crate) place: Place,
 }
 
 /// What a setting may be.
@@ -335,4 +342,16 @@ fn with_template(searcher: &SearcherTree, files: &BTreeMap<&str, &[u8]>) -> Read
         settings.push(("prompt".to_owned(), template));
     }
     Ok(settings)
+}
+
+/// The text of a template's file.
+pub(super) fn template(path: &str, files: &BTreeMap<&str, &[u8]>, place: &Place) -> Result<String, Rejection> {
+    let Some(content) = files.get(path) else {
+        let (shown, hint) = (Rejection::quote(path), did_you_mean(path, files.keys().copied()));
+        return Err(place.reject(format!("the template '{shown}' is no file of the package{hint}")));
+    };
+    match std::str::from_utf8(content) {
+        Ok(template) => Ok(template.to_owned()),
+        Err(_) => Err(place.reject(format!("the template '{}' is not UTF-8", Rejection::quote(path)))),
+    }
 }

@@ -5,7 +5,7 @@
 use brooklet_task::Rejection;
 use roxmltree::Node;
 
-use crate::application::{ContentCluster, DocumentTypeConfig, Mode};
+use crate::cluster::{ContentCluster, DocumentTypeConfig, Mode};
 use crate::place::Place;
 use crate::remarks::Remarks;
 use crate::suggest::did_you_mean;
@@ -17,7 +17,6 @@ mod tables;
 pub(crate) mod xml;
 
 pub use components::EmbedderConfig;
-pub use generators::GeneratorConfig;
 pub use language::{LanguageModelConfig, SearchChain};
 use tables::{Entry, Treatment};
 use xml::{XmlFile, name, text};
@@ -31,7 +30,7 @@ pub(crate) struct Services {
     /// Paths of significance models, in their order, and where they are named.
     pub(crate) significance_models: Vec<(String, Place)>,
     pub(crate) language_models: Vec<LanguageModelConfig>,
-    pub(crate) generators: Vec<generators::GeneratorTree>,
+    pub(crate) generators: Vec<language::GeneratorTree>,
     pub(crate) chains: Vec<language::ChainTree>,
     pub(crate) remarks: Remarks,
 }
