@@ -9,6 +9,7 @@ mod render;
 mod short_number;
 mod write;
 
+pub use crate::document_types::FieldTypes;
 pub use base64::{Base64Error, decode_base64, encode_base64};
 
 pub use lex::{Kind, Lexer};
@@ -16,9 +17,7 @@ pub use names::{UniqueNames, nearest_name};
 pub use number::{parse_double, print_double, print_float};
 pub use objects::{NextObject, next_object};
 pub(crate) use read::read_update_fields;
-pub use read::{
-    FieldTypes, PutBody, ReadOptions, TensorSource, read_fields, read_query_tensor, read_tensor, read_values,
-};
+pub use read::{PutBody, ReadOptions, TensorSource, read_fields, read_query_tensor, read_tensor, read_values};
 pub use read::{UpdateBody, read_update};
 pub(crate) use read::{
     broken, check_key, read_condition, read_create, read_fields_object, read_put, refused, value_from_text,

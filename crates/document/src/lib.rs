@@ -4,8 +4,11 @@
 #![forbid(unsafe_code)]
 
 mod data_type;
+mod document_types;
+mod format;
 mod id;
 mod operation;
+mod operation_kind;
 mod tensor;
 mod value;
 mod value_writer;
@@ -21,10 +24,13 @@ pub mod settle;
 pub mod update;
 
 pub use data_type::{DataType, StructField, StructType};
+pub use document_types::DocumentTypes;
+pub use format::Format;
 pub use id::{DocumentId, Location};
-pub use operation::{DocumentTypes, Operation, OperationKind, read_operation};
+pub use operation::{Operation, read_operation};
 pub use operation::{operation_target, read_feed_put, read_feed_remove, unknown_type};
+pub use operation_kind::OperationKind;
 pub use tensor::{CellType, Dimension, Tensor, TensorBuilder, TensorType, parse_cell, parse_literal};
 pub use tensor::{bits_f32, bits_f64, cells_from_bytes, cells_to_bytes, nearest_f32, widen_bfloat16};
 pub use value::{Document, Value};
-pub use value_writer::{Format, ValueWriter};
+pub use value_writer::ValueWriter;

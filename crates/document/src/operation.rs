@@ -3,36 +3,15 @@
 //! Requests over HTTP name the document in their path instead; their bodies are read by [`crate::json::read_fields`].
 use brooklet_task::{Code, Rejection};
 
+use crate::document_types::DocumentTypes;
 use crate::json::{FieldTypes, Kind, Lexer, PutBody, ReadOptions, UniqueNames};
 use crate::json::{
     broken, check_key, nearest_name, read_condition, read_create, read_fields_object, read_put, read_update_fields,
     refused,
 };
+use crate::operation_kind::OperationKind;
 use crate::update::Update;
 use crate::{DocumentId, Value};
-
-/// What an operation does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OperationKind {
-    /// Writes a whole document.
-    Put,
-    /// Changes fields of a document.
-    Update,
-    /// Removes a document.
-    Remove,
-}
-
-impl OperationKind {
-    /// What a member of this name makes of an operation.
-    pub(crate) fn from_key(key: &str) -> Option<OperationKind> {
-        match key {
-            "put" | "id" => Some(OperationKind::Put),
-            "update" => Some(OperationKind::Update),
-            "remove" => Some(OperationKind::Remove),
-            _ => None,
-        }
-    }
-}
 
 /// One operation of a feed.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,20 +37,6 @@ pub fn unknown_type<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone
         None => format!("; the application has {}", names.collect::<Vec<_>>().join(", ")),
     };
     refused(&format!("Document type {} does not exist{hint}", Rejection::quote(name)))
-}
-
-/// The document types of an application.
-pub trait DocumentTypes {
-    /// The fields of a document type, if there is one of that name.
-    fn fields_of(&self, document_type: &str) -> Option<&dyn FieldTypes>;
-
-    /// The names of all document types.
-    fn names(&self) -> Vec<&str>;
-
-    /// Whether `document_type` is `ancestor` or inherits it: then it has all its fields.
-    fn is_a(&self, document_type: &str, ancestor: &str) -> bool {
-        document_type == ancestor
-    }
 }
 
 /// Reads the next operation; what follows it is left to be read. Unknown members are passed over.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use brooklet_task::{Code, Rejection};
 
-use crate::{DocumentId, DocumentTypes, Value};
+use crate::DocumentTypes;
 
 mod bindings;
 mod datum;
@@ -18,33 +18,15 @@ mod glob;
 mod hash;
 pub use hash::md5;
 mod lex;
+mod outcome;
 mod parse;
 mod scope;
+mod subject;
 mod tree;
 
+pub use outcome::Outcome;
 pub use scope::Scope;
-
-/// What a selection says of a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
-    /// The document is selected.
-    True,
-    /// It is not.
-    False,
-    /// It is not, and neither by the opposite: a value was missing or of another type.
-    Invalid,
-}
-
-/// A document as a selection sees it.
-#[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
-    /// Its id.
-    pub id: &'a DocumentId,
-    /// Its fields; those of [`Selection::fields`] suffice.
-    pub fields: &'a [(String, Value)],
-    /// Seconds since 1970, for `now()`.
-    pub now: i64,
-}
+pub use subject::Subject;
 
 /// A selection, read and checked.
 #[derive(Clone, Debug)]

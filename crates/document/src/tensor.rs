@@ -3,186 +3,21 @@
 //! A value is a list of *subspaces*: one for each combination of labels of the mapped dimensions, with the dense cells
 //! of the indexed dimensions in row-major order over the dimensions sorted by name. A type without mapped dimensions
 //! has exactly one subspace, whose address is empty.
-use std::sync::Arc;
-
+mod bits;
 mod build;
 mod cells;
 mod hex;
 mod literal;
+mod tensor_type;
 mod type_text;
+mod value;
 
+pub use bits::{bits_f32, bits_f64, nearest_f32, widen_bfloat16};
 pub(crate) use build::Labels;
-pub use build::TensorBuilder;
-pub use cells::{bits_f32, bits_f64, cells_from_bytes, cells_to_bytes, nearest_f32, widen_bfloat16};
+pub use build::{GivenCell, TensorBuilder};
+pub use cells::{cells_from_bytes, cells_to_bytes};
 pub(crate) use hex::{parse_hex, print_hex};
 pub(crate) use literal::indexes;
 pub use literal::{parse_cell, parse_literal};
-
-/// How a cell is stored. Cells are held as f64 here, already rounded to their type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum CellType {
-    /// 64-bit float.
-    Double,
-    /// 32-bit float.
-    Float,
-    /// The upper 16 bits of a float32: rounding is truncation.
-    Bfloat16,
-    /// 8-bit integer.
-    Int8,
-}
-
-impl CellType {
-    /// Name in a type's text.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            CellType::Double => "double",
-            CellType::Float => "float",
-            CellType::Bfloat16 => "bfloat16",
-            CellType::Int8 => "int8",
-        }
-    }
-
-    /// Bytes of one cell.
-    #[must_use]
-    pub const fn bytes(self) -> usize {
-        match self {
-            CellType::Double => 8,
-            CellType::Float => 4,
-            CellType::Bfloat16 => 2,
-            CellType::Int8 => 1,
-        }
-    }
-
-    /// `value` as this type holds it: float is nearest, bfloat16 is float with the low 16 bits dropped,
-    /// int8 truncates toward zero and wraps.
-    #[must_use]
-    pub fn round(self, value: f64) -> f64 {
-        match self {
-            CellType::Double => value,
-            CellType::Float => f64::from(nearest_f32(value)),
-            CellType::Bfloat16 => f64::from(f32::from_bits(bits_f32(value) & 0xffff_0000)),
-            CellType::Int8 => f64::from(value as i64 as i8),
-        }
-    }
-
-    /// The same for each of `values`. Float, which nearly all are, has a loop of its own that is made vector code of.
-    pub fn round_all(self, values: &mut [f64]) {
-        match self {
-            CellType::Double => {}
-            CellType::Float => values.iter_mut().for_each(|value| *value = f64::from(nearest_f32(*value))),
-            _ => values.iter_mut().for_each(|value| *value = self.round(*value)),
-        }
-    }
-}
-
-/// One dimension of a type.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Dimension {
-    /// Its name.
-    pub name: String,
-    /// Its size if indexed (`x[3]`), nothing if mapped (`x{}`).
-    pub size: Option<usize>,
-}
-
-impl Dimension {
-    /// Whether labels are free (`x{}`).
-    #[must_use]
-    pub fn is_mapped(&self) -> bool {
-        self.size.is_none()
-    }
-}
-
-/// The type of a tensor: its cell type and its dimensions, sorted by name.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct TensorType {
-    /// Type of the cells.
-    pub cell: CellType,
-    /// The dimensions, sorted by name, no name twice.
-    pub dimensions: Vec<Dimension>,
-}
-
-impl TensorType {
-    /// A type; dimensions are sorted here.
-    #[must_use]
-    pub fn new(cell: CellType, mut dimensions: Vec<Dimension>) -> TensorType {
-        dimensions.sort();
-        TensorType { cell, dimensions }
-    }
-
-    /// The type of a plain number.
-    #[must_use]
-    pub fn scalar() -> TensorType {
-        TensorType { cell: CellType::Double, dimensions: Vec::new() }
-    }
-
-    /// The indexed dimensions, in order.
-    pub fn indexed(&self) -> impl Iterator<Item = &Dimension> {
-        self.dimensions.iter().filter(|dimension| !dimension.is_mapped())
-    }
-
-    /// The mapped dimensions, in order.
-    pub fn mapped(&self) -> impl Iterator<Item = &Dimension> {
-        self.dimensions.iter().filter(|dimension| dimension.is_mapped())
-    }
-
-    /// Cells of one dense subspace.
-    #[must_use]
-    pub fn dense_size(&self) -> usize {
-        self.indexed().map(|dimension| dimension.size.unwrap_or(1)).product()
-    }
-}
-
-impl std::fmt::Display for TensorType {
-    /// `tensor<float>(a{},x[3])`; `<double>` is left out.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("tensor")?;
-        if self.cell != CellType::Double {
-            write!(f, "<{}>", self.cell.name())?;
-        }
-        f.write_str("(")?;
-        for (i, dimension) in self.dimensions.iter().enumerate() {
-            let separator = if i > 0 { "," } else { "" };
-            match dimension.size {
-                Some(size) => write!(f, "{separator}{}[{size}]", dimension.name)?,
-                None => write!(f, "{separator}{}{{}}", dimension.name)?,
-            }
-        }
-        f.write_str(")")
-    }
-}
-
-/// A tensor value.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Tensor {
-    /// Its type.
-    pub tensor_type: Arc<TensorType>,
-    /// For each subspace the labels of the mapped dimensions, in dimension order. Sorted, each address once.
-    pub addresses: Vec<Vec<String>>,
-    /// The cells: `dense_size` per subspace, in the order of `addresses`.
-    pub cells: Vec<f64>,
-}
-
-impl Tensor {
-    /// The value without any cell set: zeros for a dense type, no subspace for one with mapped dimensions.
-    #[must_use]
-    pub fn empty(tensor_type: Arc<TensorType>) -> Tensor {
-        if tensor_type.mapped().next().is_some() {
-            return Tensor { tensor_type, addresses: Vec::new(), cells: Vec::new() };
-        }
-        let cells = vec![0.0; tensor_type.dense_size()];
-        Tensor { tensor_type, addresses: vec![Vec::new()], cells }
-    }
-
-    /// A number as a tensor without dimensions.
-    #[must_use]
-    pub fn scalar(value: f64) -> Tensor {
-        Tensor { tensor_type: Arc::new(TensorType::scalar()), addresses: vec![Vec::new()], cells: vec![value] }
-    }
-
-    /// Subspaces in the order of `addresses`: labels and dense cells.
-    pub fn subspaces(&self) -> impl Iterator<Item = (&[String], &[f64])> {
-        let size = self.tensor_type.dense_size().max(1);
-        self.addresses.iter().map(Vec::as_slice).zip(self.cells.chunks(size))
-    }
-}
+pub use tensor_type::{CellType, Dimension, TensorType};
+pub use value::Tensor;

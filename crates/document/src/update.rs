@@ -2,154 +2,26 @@
 //!
 //! Operations on whole fields come before those on paths, whatever their order in the JSON (document-ids-and-feed §4).
 //! A document is changed wholly or not at all: what does not fit is refused before anything is written.
-use brooklet_task::limits::{ELEMENTS, FIELDS};
+use brooklet_task::limits::FIELDS;
 use brooklet_task::{Code, Rejection};
 
 use crate::field_path::{FieldPath, Step};
 use crate::{DataType, Document, Value};
+use value::{calculated, check_count, default_of, set_weight};
 
 mod among;
+mod change;
 mod path;
 mod tensor;
 #[cfg(test)]
 mod tests;
+mod value;
 
 use among::{Among, merge_weights};
 
-pub use tensor::{GivenCell, TensorModify, TensorOperation};
-
-/// An update, its types checked.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Update {
-    /// Changes of whole fields, in their order.
-    pub fields: Vec<FieldUpdate>,
-    /// Changes of parts of fields, in their order.
-    pub paths: Vec<PathUpdate>,
-}
-
-/// The changes of one field.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FieldUpdate {
-    /// The field.
-    pub field: String,
-    /// Its type.
-    pub data_type: DataType,
-    /// The changes, in their order.
-    pub changes: Vec<FieldChange>,
-}
-
-/// A change of a whole field.
-#[derive(Clone, Debug, PartialEq)]
-pub enum FieldChange {
-    /// Sets the field; nothing clears it.
-    Assign(Option<Value>),
-    /// Appends to an array, inserts into a weighted set, merges into a tensor.
-    Add(Value),
-    /// Removes all equal elements of an array, or these keys of a weighted set.
-    Remove(Vec<Value>),
-    /// Removes the subspaces of a tensor whose labels are these; a label that is not given matches all.
-    RemoveCells(Vec<Vec<Option<String>>>),
-    /// Computes with the cells of a tensor.
-    Modify(TensorModify),
-    /// Computes with a number; a field without a value counts as 0.
-    Calculate(Calculation, f64),
-    /// Changes one element of an array or the weight of one key of a weighted set.
-    Match(MatchElement, ElementChange),
-}
-
-/// Which element a match changes.
-#[derive(Clone, Debug, PartialEq)]
-pub enum MatchElement {
-    /// Of an array.
-    Index(usize),
-    /// Of a weighted set.
-    Key(Value),
-}
-
-/// What becomes of a matched element.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ElementChange {
-    /// It is set.
-    Assign(Value),
-    /// It is taken out.
-    Remove,
-    /// It is computed with.
-    Calculate(Calculation, f64),
-    /// It is a collection, one of whose elements changes.
-    Match(Box<(MatchElement, ElementChange)>),
-}
-
-/// Changes of what a path leads to.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PathUpdate {
-    /// The path as written, for messages.
-    pub text: String,
-    /// The path.
-    pub path: FieldPath,
-    /// The changes, in their order.
-    pub changes: Vec<PathChange>,
-}
-
-/// A change of what a path leads to.
-#[derive(Clone, Debug, PartialEq)]
-pub enum PathChange {
-    /// It is set; what is missing on the way to it is made, except elements of arrays.
-    Assign(Value),
-    /// Elements are appended to the array.
-    Add(Vec<Value>),
-    /// It goes.
-    Remove,
-    /// It is computed with; a missing number counts as 0.
-    Calculate(Calculation, f64),
-}
-
-/// A kind of arithmetic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Calculation {
-    /// `increment`
-    Increment,
-    /// `decrement`
-    Decrement,
-    /// `multiply`
-    Multiply,
-    /// `divide`: by zero leaves the number alone.
-    Divide,
-}
-
-impl Calculation {
-    /// The operation of this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Calculation> {
-        Some(match name {
-            "increment" => Calculation::Increment,
-            "decrement" => Calculation::Decrement,
-            "multiply" => Calculation::Multiply,
-            "divide" => Calculation::Divide,
-            _ => return None,
-        })
-    }
-
-    /// Its name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Calculation::Increment => "increment",
-            Calculation::Decrement => "decrement",
-            Calculation::Multiply => "multiply",
-            Calculation::Divide => "divide",
-        }
-    }
-
-    fn of(self, value: f64, operand: f64) -> Option<f64> {
-        Some(match self {
-            Calculation::Increment => value + operand,
-            Calculation::Decrement => value - operand,
-            Calculation::Multiply => value * operand,
-            Calculation::Divide if operand == 0.0 => return None,
-            Calculation::Divide => value / operand,
-        })
-    }
-}
+pub use crate::tensor::GivenCell;
+pub use change::{Calculation, ElementChange, FieldChange, FieldUpdate, MatchElement, PathChange, PathUpdate, Update};
+pub use tensor::{TensorModify, TensorOperation};
 
 impl Update {
     /// Whether it changes nothing.
@@ -256,13 +128,6 @@ fn add(value: Option<Value>, added: &Value) -> Result<Value, Rejection> {
     }
 }
 
-fn check_count(count: usize) -> Result<(), Rejection> {
-    if count <= ELEMENTS {
-        return Ok(());
-    }
-    Err(Rejection::new(Code::InvalidDocument, format!("More entries than the limit of {ELEMENTS}")))
-}
-
 fn without(value: Value, removed: &[Value]) -> Value {
     let removed = Among::of(removed);
     match value {
@@ -274,41 +139,6 @@ fn without(value: Value, removed: &[Value]) -> Value {
             entries.retain(|(key, _)| !removed.has(key));
             Value::WeightedSet(entries)
         }
-        other => other,
-    }
-}
-
-/// The value of a type that has none yet.
-fn default_of(data_type: &DataType) -> Value {
-    match data_type {
-        DataType::Int => Value::Int(0),
-        DataType::Long => Value::Long(0),
-        DataType::Byte => Value::Byte(0),
-        DataType::Bool => Value::Bool(false),
-        DataType::Float | DataType::Float16 => Value::Float(0.0),
-        DataType::Double => Value::Double(0.0),
-        DataType::Raw => Value::Raw(Vec::new()),
-        DataType::Position => Value::Position { x: 0, y: 0 },
-        DataType::Array(_) => Value::Array(Vec::new()),
-        DataType::WeightedSet { .. } => Value::WeightedSet(Vec::new()),
-        DataType::Map(..) => Value::Map(Vec::new()),
-        DataType::Struct(_) => Value::Struct(Vec::new()),
-        DataType::Tensor(of) => Value::Tensor(crate::Tensor::empty(of.clone())),
-        DataType::String | DataType::Uri | DataType::Predicate | DataType::Reference(_) => Value::String(String::new()),
-    }
-}
-
-/// Computed as float64; a whole number is cut toward zero, then to its width.
-fn calculated(value: Value, calculation: Calculation, operand: f64) -> Value {
-    let whole = |number: f64| calculation.of(number, operand).map(|result| result as i64);
-    match value {
-        Value::Int(number) => Value::Int(whole(f64::from(number)).map_or(number, |result| result as i32)),
-        Value::Long(number) => Value::Long(whole(number as f64).unwrap_or(number)),
-        Value::Byte(number) => Value::Byte(whole(f64::from(number)).map_or(number, |result| result as i8)),
-        Value::Float(number) => {
-            Value::Float(calculation.of(f64::from(number), operand).map_or(number, |result| result as f32))
-        }
-        Value::Double(number) => Value::Double(calculation.of(number, operand).unwrap_or(number)),
         other => other,
     }
 }
@@ -355,19 +185,6 @@ fn change_element(element: &mut Value, data_type: &DataType, change: &ElementCha
         ElementChange::Match(inner) => matched(element, data_type, &inner.0, &inner.1),
         // The collection it is in does that.
         ElementChange::Remove => {}
-    }
-}
-
-/// Sets the weight of a key, or removes the key if its weight is zero and it is to go then.
-fn set_weight(entries: &mut Vec<(Value, i32)>, key: &Value, weight: Value, remove_if_zero: bool) {
-    let Value::Int(weight) = weight else { return };
-    if weight == 0 && remove_if_zero {
-        entries.retain(|(known, _)| known != key);
-        return;
-    }
-    match entries.iter_mut().find(|(known, _)| known == key) {
-        Some((_, found)) => *found = weight,
-        None => entries.push((key.clone(), weight)),
     }
 }
 

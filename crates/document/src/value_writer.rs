@@ -29,31 +29,3 @@ pub trait ValueWriter {
     /// A value that another writer of this format has written.
     fn fragment(&mut self, written: &[u8]);
 }
-
-/// The formats there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Format {
-    /// RFC 8259.
-    #[default]
-    Json,
-    /// RFC 8949.
-    Cbor,
-}
-
-impl Format {
-    /// The bytes of what `write` writes.
-    pub fn written(self, write: impl FnOnce(&mut dyn ValueWriter)) -> Vec<u8> {
-        match self {
-            Format::Json => {
-                let mut json = crate::json::JsonWriter::new();
-                write(&mut json);
-                json.finish().into_bytes()
-            }
-            Format::Cbor => {
-                let mut cbor = crate::cbor::CborWriter::new();
-                write(&mut cbor);
-                cbor.finish()
-            }
-        }
-    }
-}

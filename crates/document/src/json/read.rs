@@ -2,42 +2,32 @@
 //!
 //! Two kinds of refusals meet here. Broken JSON comes from the lexer with its place in the text; what is good JSON but
 //! no good value comes without one, and is told with the field and the path of the value instead.
-use brooklet_task::limits::{FIELDS, JSON_KEYS};
-use brooklet_task::{Code, Rejection};
+use brooklet_task::Rejection;
+use brooklet_task::limits::FIELDS;
 
 use super::{Kind, Lexer, UniqueNames, nearest_name};
-use crate::{DataType, DocumentId, OperationKind, Value};
+use crate::document_types::FieldTypes;
+use crate::{DataType, DocumentId, Value};
 
+mod members;
 mod number;
+mod options;
 mod position;
+mod refusal;
 mod tensor;
 mod update;
 mod value;
 
+pub(crate) use members::{read_condition, read_create};
+use members::{read_members, start};
+pub use options::ReadOptions;
+pub(crate) use refusal::{broken, check_key, refused};
 pub(crate) use update::read_update_fields;
 pub use update::{UpdateBody, read_update};
 
 pub use tensor::{TensorSource, read_query_tensor, read_tensor};
 pub(super) use value::ValueReader;
 pub(crate) use value::value_from_text;
-
-/// What the reader needs to know about a document type.
-pub trait FieldTypes {
-    /// The type of a field, if the document type has it.
-    fn data_type(&self, field: &str) -> Option<&DataType>;
-
-    /// The names of all fields, for hints.
-    fn names(&self) -> Vec<&str>;
-}
-
-/// How strictly to read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReadOptions {
-    /// Pass over fields that the document type does not have, instead of refusing them.
-    pub ignore_undefined_fields: bool,
-    /// Take values in their own JSON type only: no numbers in strings, no strings from numbers.
-    pub strict: bool,
-}
 
 /// The body of a put.
 #[derive(Clone, Debug, PartialEq)]
@@ -100,58 +90,6 @@ pub(crate) fn read_put(
     Ok((PutBody { fields, condition, create, ignored: reader.values.ignored }, members.targets))
 }
 
-/// What the body of an operation has beside its fields.
-pub(crate) struct Members {
-    pub(crate) condition: Option<String>,
-    pub(crate) create: Option<bool>,
-    pub(crate) has_fields: bool,
-    /// Members that name a document in feeds; they are passed over.
-    pub(crate) targets: usize,
-}
-
-/// Stands before the object that a body must be.
-pub(crate) fn start(body: &[u8]) -> Result<Lexer<'_>, Rejection> {
-    let mut json = Lexer::from_bytes(body, Code::InvalidDocument).map_err(broken)?;
-    if json.at_end() {
-        return Err(refused("Could not read document, no document?"));
-    }
-    let kind = json.kind().map_err(broken)?;
-    if kind != Kind::Object {
-        return Err(refused(&format!("expected start of root object, got {}", kind.noun())));
-    }
-    Ok(json)
-}
-
-/// Reads the members of a body; the value of `fields` is left to `read_fields`.
-pub(crate) fn read_members(
-    json: &mut Lexer,
-    read_fields: &mut dyn FnMut(&mut Lexer) -> Result<(), Rejection>,
-) -> Result<Members, Rejection> {
-    json.begin_object()?;
-    let mut seen = UniqueNames::default();
-    let mut members = Members { condition: None, create: None, has_fields: false, targets: 0 };
-    while let Some(key) = json.next_key()? {
-        check_key(&mut seen, &key)?;
-        match &*key {
-            "fields" => {
-                let kind = json.kind()?;
-                if kind != Kind::Object {
-                    return Err(refused(&format!("expected start of JSON object, but got {}", kind.noun())));
-                }
-                members.has_fields = true;
-                read_fields(json)?;
-            }
-            "condition" => members.condition = read_condition(json)?,
-            "create" => members.create = Some(read_create(json)?),
-            other => {
-                members.targets += usize::from(OperationKind::from_key(other).is_some());
-                json.skip_value()?;
-            }
-        }
-    }
-    Ok(members)
-}
-
 /// Reads the value of `fields` alone.
 ///
 /// # Errors
@@ -163,49 +101,6 @@ pub(crate) fn read_fields_object(
     options: ReadOptions,
 ) -> Result<Vec<(String, Value)>, Rejection> {
     BodyReader::new(types, id, options).fields(json).map_err(broken)
-}
-
-/// Marks what the lexer refused, which alone has a place.
-pub(crate) fn broken(rejection: Rejection) -> Rejection {
-    if rejection.span.is_some() { rejection.within("failed parsing document") } else { rejection }
-}
-
-pub(crate) fn refused(message: &str) -> Rejection {
-    Rejection::new(Code::InvalidDocument, message)
-}
-
-/// Refuses a key that was seen before in its object, and objects with too many keys.
-pub(crate) fn check_key(seen: &mut UniqueNames, key: &str) -> Result<(), Rejection> {
-    if !seen.first_time(key) {
-        return Err(refused(&format!("Duplicate key '{}'", Rejection::quote(key))));
-    }
-    if seen.count() > JSON_KEYS {
-        return Err(refused(&format!("An object has more keys than the limit of {JSON_KEYS}")));
-    }
-    Ok(())
-}
-
-/// Reads `condition`.
-///
-/// # Errors
-/// If it is neither a string nor null.
-pub(crate) fn read_condition(json: &mut Lexer) -> Result<Option<String>, Rejection> {
-    match json.kind()? {
-        Kind::String => Ok(Some(json.string()?.into_owned())),
-        Kind::Null => json.null().map(|()| None),
-        other => Err(refused(&format!("Expected 'condition' to be a string, but got {}", other.noun()))),
-    }
-}
-
-/// Reads `create`.
-///
-/// # Errors
-/// If it is not a boolean.
-pub(crate) fn read_create(json: &mut Lexer) -> Result<bool, Rejection> {
-    match json.kind()? {
-        Kind::Bool => json.boolean(),
-        other => Err(refused(&format!("Expected 'create' to be a boolean, but got {}", other.noun()))),
-    }
 }
 
 struct BodyReader<'a> {

@@ -3,56 +3,11 @@ use super::{JsonWriter, encode_base64};
 use crate::settle::is_unread;
 use crate::{Value, ValueWriter};
 
+mod spec;
 mod tensor;
 
-pub use tensor::{TensorFormat, render_tensor};
-
-/// How maps and weighted sets are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MapFormat {
-    /// `{"a":1}`
-    #[default]
-    Object,
-    /// `[{"key":"a","value":1}]`, a weighted set with `item` and `weight`.
-    Array,
-}
-
-/// How values are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Render {
-    /// The form of tensors.
-    pub tensors: TensorFormat,
-    /// Write cells of float and bfloat16 as the float32 they are, as query results do; else as float64.
-    pub narrow_cells: bool,
-    /// The form of maps.
-    pub maps: MapFormat,
-    /// The form of weighted sets.
-    pub weighted_sets: MapFormat,
-    /// Leave out fields and struct members that are empty strings or empty collections.
-    pub hide_empty: bool,
-}
-
-impl Render {
-    /// As `/document/v1` shows documents.
-    #[must_use]
-    pub fn document(tensors: TensorFormat) -> Render {
-        Render { tensors, hide_empty: true, ..Render::default() }
-    }
-
-    /// As query results show the fields of a hit.
-    #[must_use]
-    pub fn result(tensors: TensorFormat) -> Render {
-        Render { narrow_cells: true, ..Render::document(tensors) }
-    }
-
-    fn hides(&self, value: &Value) -> bool {
-        let empty = match value {
-            Value::String(text) => text.is_empty(),
-            other => other.is_empty_collection(),
-        };
-        self.hide_empty && empty
-    }
-}
+pub use spec::{MapFormat, Render, TensorFormat};
+pub use tensor::render_tensor;
 
 /// Writes the object of a document's fields, or of a struct's members.
 pub fn render_fields(fields: &[(String, Value)], render: &Render, out: &mut dyn ValueWriter) {

@@ -6,7 +6,6 @@ use brooklet_task::limits::{TENSOR_CELLS, TENSOR_LABEL};
 use brooklet_task::{Code, Rejection};
 
 use super::{Dimension, Tensor, TensorType};
-use crate::update::GivenCell;
 
 /// Collects the cells of one tensor, refuses what its type does not have and what is given twice.
 #[derive(Clone, Debug)]
@@ -227,6 +226,17 @@ fn parse_index(label: &str, size: usize) -> Option<usize> {
         && label.bytes().all(|byte| byte.is_ascii_digit())
         && (label.len() == 1 || !label.starts_with('0'));
     label.parse().ok().filter(|index| canonical && *index < size)
+}
+
+/// One cell of a modify update.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GivenCell {
+    /// The labels of the mapped dimensions, in order.
+    pub address: Vec<String>,
+    /// The place in the dense subspace.
+    pub offset: usize,
+    /// The operand.
+    pub value: f64,
 }
 
 #[cfg(test)]

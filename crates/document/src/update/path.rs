@@ -1,7 +1,8 @@
 //! Changing what a field path leads to.
 use brooklet_task::Rejection;
 
-use super::{PathChange, calculated, check_count, default_of, set_weight};
+use super::PathChange;
+use super::value::{calculated, check_count, default_of, set_weight};
 use crate::field_path::{FieldPath, Step};
 use crate::{DataType, Value};
 

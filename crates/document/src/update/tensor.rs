@@ -5,17 +5,7 @@ use brooklet_task::limits::TENSOR_CELLS;
 use brooklet_task::{Code, Rejection};
 
 use crate::Tensor;
-
-/// One cell of a modify update.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GivenCell {
-    /// The labels of the mapped dimensions, in order.
-    pub address: Vec<String>,
-    /// The place in the dense subspace.
-    pub offset: usize,
-    /// The operand.
-    pub value: f64,
-}
+use crate::tensor::GivenCell;
 
 /// What a modify update does with each cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

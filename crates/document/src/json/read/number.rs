@@ -1,7 +1,7 @@
 //! Integers as Java's `parseInt` and its kin read them: a sign, digits, nothing else.
 use brooklet_task::Rejection;
 
-use super::refused;
+use super::refusal::refused;
 
 /// A 32-bit integer.
 pub(super) fn parse_int(text: &str) -> Result<i32, Rejection> {

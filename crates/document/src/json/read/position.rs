@@ -2,7 +2,7 @@
 use brooklet_task::Rejection;
 
 use super::number::parse_int;
-use super::{check_key, refused};
+use super::refusal::{check_key, refused};
 use crate::Value;
 use crate::json::number::parse_double;
 use crate::json::{Lexer, UniqueNames};

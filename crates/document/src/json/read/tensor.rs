@@ -7,10 +7,9 @@ use std::sync::Arc;
 use brooklet_task::limits::{QUERY_TENSOR_CELLS, TENSOR_CELLS};
 use brooklet_task::{Code, Rejection};
 
-use super::{check_key, refused};
+use super::refusal::{check_key, refused};
 use crate::json::{Kind, Lexer, UniqueNames};
-use crate::tensor::{Labels, parse_hex};
-use crate::update::GivenCell;
+use crate::tensor::{GivenCell, Labels, parse_hex};
 use crate::{Tensor, TensorBuilder, TensorType, parse_cell, parse_literal};
 
 type Reads<T> = Result<T, Rejection>;

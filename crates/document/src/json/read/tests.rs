@@ -1,3 +1,4 @@
+use brooklet_task::Code;
 use std::sync::Arc;
 
 use super::*;

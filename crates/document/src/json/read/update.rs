@@ -2,10 +2,13 @@
 use brooklet_task::Rejection;
 use brooklet_task::limits::{ELEMENTS, FIELDS};
 
+use super::members::{read_members, start};
 use super::number::parse_int;
+use super::options::ReadOptions;
+use super::refusal::{broken, check_key, refused};
 use super::tensor::{read_addresses, read_given_cells};
 use super::value::{ValueReader, read_weight, value_from_text};
-use super::{FieldTypes, ReadOptions, broken, check_key, read_members, refused, start};
+use crate::document_types::FieldTypes;
 use crate::field_path::{FieldPath, WrittenStep};
 use crate::json::number::parse_double;
 use crate::json::{Kind, Lexer, TensorSource, UniqueNames, read_tensor};

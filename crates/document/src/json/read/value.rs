@@ -7,9 +7,10 @@ use brooklet_task::bytes::Writer;
 use brooklet_task::limits::ELEMENTS;
 
 use super::number::{parse_byte, parse_int, parse_long};
+use super::options::ReadOptions;
 use super::position::{read_position, read_position_object};
+use super::refusal::{check_key, refused};
 use super::tensor::{TensorSource, read_tensor};
-use super::{ReadOptions, check_key, refused};
 use crate::encode::encode_value;
 use crate::json::base64::decode_base64;
 use crate::json::number::{parse_double, parse_float};

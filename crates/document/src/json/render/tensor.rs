@@ -1,53 +1,7 @@
 //! Renders tensors in the six forms of `format.tensors`.
-use super::Render;
+use super::spec::{Render, TensorFormat};
 use crate::tensor::{indexes, print_hex};
 use crate::{CellType, Tensor, ValueWriter};
-
-/// The form of a tensor in JSON.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TensorFormat {
-    /// `{"type":…,"values":[…]}`, and likewise with `cells` or `blocks`.
-    #[default]
-    Short,
-    /// `{"type":…,"cells":[{"address":…,"value":…},…]}`
-    Long,
-    /// What is in `short`, without type.
-    ShortValue,
-    /// What is in `long`, without type.
-    LongValue,
-    /// As `short` with dense cells in hexadecimal digits.
-    Hex,
-    /// What is in `hex`, without type.
-    HexValue,
-}
-
-impl TensorFormat {
-    /// The form with that name in parameters.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<TensorFormat> {
-        Some(match name {
-            "short" => TensorFormat::Short,
-            "long" => TensorFormat::Long,
-            "short-value" => TensorFormat::ShortValue,
-            "long-value" => TensorFormat::LongValue,
-            "hex" => TensorFormat::Hex,
-            "hex-value" => TensorFormat::HexValue,
-            _ => return None,
-        })
-    }
-
-    fn is_long(self) -> bool {
-        matches!(self, TensorFormat::Long | TensorFormat::LongValue)
-    }
-
-    fn is_hex(self) -> bool {
-        matches!(self, TensorFormat::Hex | TensorFormat::HexValue)
-    }
-
-    fn has_type(self) -> bool {
-        matches!(self, TensorFormat::Short | TensorFormat::Long | TensorFormat::Hex)
-    }
-}
 
 /// Writes a tensor.
 pub fn render_tensor(tensor: &Tensor, render: &Render, out: &mut dyn ValueWriter) {
