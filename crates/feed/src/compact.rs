@@ -20,19 +20,7 @@ use brooklet_task::{Block, BlockRef, Rejection, Task, Want, limits};
 
 use crate::change::{Merge, choose, last_operations, segment_schema};
 use crate::cursor::{Cursor, Dated, Fetched, find_all};
-
-/// Why a partition is compacted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// Its tail is long.
-    Fold,
-    /// Operations that were never in the tail are loaded.
-    Load,
-    /// The schema stores other columns now.
-    Rewrite,
-    /// It is idle: one large segment is faster to search than several small ones.
-    Settle,
-}
+use crate::reason::Reason;
 
 /// Documents merged before the thread is given back.
 const STEP_DOCUMENTS: usize = 32;

@@ -14,12 +14,14 @@ mod encode;
 pub mod indexing;
 mod load;
 mod mutate;
+mod reason;
 mod split;
 
-pub use compact::{Compact, Reason};
+pub use compact::Compact;
 pub use encode::{Encoded, OperationRequest, embeddings_wanted, encode};
 pub use load::Load;
 pub use mutate::Mutate;
+pub use reason::Reason;
 pub use split::split;
 
 /// What tasks of [`Mutate`] know of partitions from one to the next.

@@ -4,13 +4,14 @@ use brooklet_document::{Document, Tensor, Value};
 use brooklet_task::bytes::Writer;
 
 use crate::block::{BlockSink, HEADER_BLOCK, seal};
+use crate::column::header::ColumnHeader;
 use crate::column::ids::IdsWriter;
 use crate::column::number::NumberWriter;
 use crate::column::stored::StoredWriter;
 use crate::column::text::TextWriter;
 use crate::column::vector::VectorWriter;
 use crate::column::{dictionary, times};
-use crate::header::{ColumnHeader, Header};
+use crate::header::Header;
 use crate::layout::{Collection, ColumnKind, ColumnSpec, NumberKind, position_bits};
 use crate::stored_schema::StoredSchema;
 use crate::values::each_value;

@@ -6,11 +6,12 @@ use brooklet_document::{Dimension, Document, Tensor, TensorType, Value, cells_fr
 use brooklet_task::bytes::Reader;
 use brooklet_task::{Block, Rejection};
 
+use crate::column::header::ColumnHeader;
 use crate::column::ids::Ids;
 use crate::column::stored;
 use crate::column::times::Times;
 use crate::column::vector::{self, Vectors};
-use crate::header::{ColumnHeader, Header};
+use crate::header::Header;
 use crate::layout::{ColumnKind, ColumnSpec};
 
 /// Why reading stopped.

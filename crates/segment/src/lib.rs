@@ -20,13 +20,14 @@ mod outline;
 mod stored_schema;
 mod values;
 
+pub use crate::column::header::{ColumnHeader, Part};
 pub use block::{BlockSink, HEADER_BLOCK, LIVENESS_BLOCK, open, read_array, seal};
 pub use brooklet_schema::{REMOVED, is_of_removed, removed_of};
 pub use builder::{BuiltSegment, SegmentBuilder};
 pub use document::{
     BlockSource, Halt, find_id, find_ids, ordinal_after, read_document, read_id, read_time, vector_rows,
 };
-pub use header::{ColumnHeader, Header, Part};
+pub use header::Header;
 pub use manifest::{Change, Manifest, NewSegment, Place, StoredSegment, read_liveness, write_liveness};
 pub use operation::{Operation, StoredOperation};
 pub use outline::{Outline, Outlines};

@@ -6,8 +6,8 @@
 use brooklet_task::Rejection;
 
 use super::POINT_BLOCK_BYTES;
+use super::header::Part;
 use crate::block::{BlockSink, read_array};
-use crate::header::Part;
 
 /// Longest word kept whole, bytes. A longer one is cut here and told apart by its hash ([`key_of`]).
 pub const WORD_BYTES: usize = 64 << 10;

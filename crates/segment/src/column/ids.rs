@@ -4,9 +4,9 @@
 //! of each block stands in the header.
 use brooklet_task::Rejection;
 
+use super::header::{ColumnHeader, Part};
 use super::stored::{self, BlockRows, StoredWriter};
 use crate::block::BlockSink;
-use crate::header::{ColumnHeader, Part};
 use crate::layout::ColumnSpec;
 
 /// Writes the ids, sorted and each once.

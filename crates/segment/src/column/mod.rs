@@ -1,5 +1,6 @@
 //! The kinds of columns, writer and reader of each side by side.
 pub mod dictionary;
+pub(crate) mod header;
 pub mod ids;
 pub mod number;
 pub mod positions;

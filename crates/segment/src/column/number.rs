@@ -6,8 +6,8 @@
 use brooklet_task::Rejection;
 
 use super::SCAN_BLOCK_BYTES;
+use super::header::Part;
 use crate::block::{BlockSink, read_array};
-use crate::header::Part;
 use crate::layout::{Collection, NumberKind};
 
 /// Rows of a block of single values: 16 Ki rows of 8 bytes and their presence stay under the block size.

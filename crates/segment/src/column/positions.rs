@@ -8,9 +8,9 @@
 use brooklet_kernel::Bitmap;
 use brooklet_task::Rejection;
 
+use super::header::Part;
 use super::stored::StoredWriter;
 use crate::block::BlockSink;
-use crate::header::Part;
 
 /// The words of a column by their numbers instead of by where they stand.
 pub(super) struct ByWord {

@@ -5,8 +5,8 @@
 use brooklet_task::{Block, Rejection};
 
 use super::POINT_BLOCK_BYTES;
+use super::header::Part;
 use crate::block::{BlockSink, CHECKSUM_BYTES, read_array};
-use crate::header::Part;
 
 /// Longest piece of a row that is cut.
 const PIECE_BYTES: usize = 1 << 20;

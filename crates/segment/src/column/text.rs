@@ -18,9 +18,9 @@ use rustc_hash::FxHashMap;
 
 use super::POINT_BLOCK_BYTES;
 use super::dictionary::{self, Entry};
+use super::header::{ColumnHeader, Part};
 use super::positions::ByWord;
 use crate::block::{BlockSink, read_array};
-use crate::header::{ColumnHeader, Part};
 use crate::layout::{Collection, ColumnKind, ColumnSpec};
 
 /// Index of the dictionary part.

@@ -5,8 +5,8 @@
 //! than something is known without a block. A segment written before times were kept has no such column: 0.
 use brooklet_task::{Rejection, limits};
 
+use super::header::{ColumnHeader, Part};
 use crate::block::BlockSink;
-use crate::header::{ColumnHeader, Part};
 use crate::layout::ColumnSpec;
 
 /// Rows of a block: all a segment may have.

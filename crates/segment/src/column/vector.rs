@@ -12,9 +12,9 @@ use brooklet_task::Rejection;
 use brooklet_task::bytes::Writer;
 
 use super::SCAN_BLOCK_BYTES;
+use super::header::{ColumnHeader, Part};
 use super::stored::StoredWriter;
 use crate::block::{BlockSink, CHECKSUM_BYTES, read_array};
-use crate::header::{ColumnHeader, Part};
 use crate::layout::{ColumnKind, ColumnSpec};
 
 /// Index of the part with the documents' first rows.
