@@ -2,7 +2,16 @@
 use brooklet_document::json::Lexer;
 use brooklet_task::{Code, Rejection, limits};
 
-use super::Missing;
+/// Which inputs count as missing; they go the way that the node says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// None: NaN is 0.
+    None,
+    /// NaN, and what is nearly 0.
+    Zero,
+    /// NaN.
+    NaN,
+}
 
 /// A tree, or a part of one.
 #[derive(Debug)]
@@ -22,7 +31,7 @@ pub(super) struct Split {
     pub(super) second: Grown,
 }
 
-/// What decides which way a row goes; see the flat [`super::Test`].
+/// What decides which way a row goes; see the flat [`Test`](super::trees::Test).
 #[derive(Debug)]
 pub(super) enum Test {
     NotAbove(f64),

@@ -9,8 +9,9 @@
 use brooklet_document::json::{Kind, Lexer};
 use brooklet_task::{Code, Rejection};
 
-use super::grown::{Grown, Room, Split, Test, check_inputs, open};
-use super::{Arithmetic, Forest, Missing, Model};
+use super::grown::{Grown, Missing, Room, Split, Test, check_inputs, open};
+use super::model::{Forest, Model};
+use super::trees::{Arithmetic, Trees};
 use crate::expression::text_hash;
 
 type Reads<T> = Result<T, Rejection>;
@@ -180,16 +181,16 @@ fn model(mut written: Written) -> Reads<Model> {
         let used = categorical_inputs(&written.trees);
         written.trees.iter_mut().try_for_each(|tree| name_categories(tree, &used, &written.pandas))?;
     }
-    let mut forest = Forest::new(Arithmetic::Double, 0.0);
+    let mut trees = Trees::new(Arithmetic::Double, 0.0);
     if written.averages {
-        forest.divisor = written.trees.len().max(1) as f64;
+        trees.divisor = written.trees.len().max(1) as f64;
     }
-    written.trees.into_iter().for_each(|tree| forest.plant(tree));
-    if forest.width() > written.names.len() {
+    written.trees.into_iter().for_each(|tree| trees.plant(tree));
+    if trees.width() > written.names.len() {
         let message = "a node splits by a feature that feature_names does not have";
         return Err(Rejection::new(Code::InvalidApplication, message));
     }
-    Ok(Model { forest: forest.grown(), inputs: written.names, sigmoid })
+    Ok(Model { forest: Forest::new(trees), inputs: written.names, sigmoid })
 }
 
 /// The inputs that some node tests for categories, in order: the k-th of them has the k-th list of values.

@@ -5,7 +5,8 @@
 //! (or not above it). Comparing codes is comparing numbers, and there are no branches that depend on data.
 use std::ops::{BitAnd, BitOr};
 
-use super::{Arithmetic, Forest, Missing, NEARLY_ZERO, Test};
+use super::grown::Missing;
+use super::trees::{Arithmetic, NEARLY_ZERO, Test, Trees};
 
 /// Rows that are coded together.
 const ROWS: usize = 64;
@@ -99,10 +100,10 @@ struct Shape {
 }
 
 impl Quick {
-    pub(super) fn of(forest: &Forest) -> Quick {
-        let width = forest.width();
+    pub(super) fn new(trees: &Trees) -> Quick {
+        let width = trees.width();
         let mut quick = Quick { thresholds: vec![Vec::new(); width], ..Quick::default() };
-        for node in &forest.nodes {
+        for node in &trees.nodes {
             if let Test::NotAbove(threshold) | Test::Below(threshold) = node.test {
                 quick.thresholds[node.input as usize].push(threshold);
             }
@@ -113,21 +114,21 @@ impl Quick {
             of_input.dedup();
         }
         let mut columns = vec![[None; 6]; width];
-        for root in &forest.roots {
-            let tree = shape(forest, *root).map_or(Tree::Walked, |shape| quick.add(forest, &shape, &mut columns));
+        for root in &trees.roots {
+            let tree = shape(trees, *root).map_or(Tree::Walked, |shape| quick.add(trees, &shape, &mut columns));
             quick.trees.push(tree);
         }
         quick
     }
 
     /// Takes a tree in. `columns`: the column of each input for each way that missing values go.
-    fn add(&mut self, forest: &Forest, shape: &Shape, columns: &mut [[Option<u32>; 6]]) -> Tree {
+    fn add(&mut self, trees: &Trees, shape: &Shape, columns: &mut [[Option<u32>; 6]]) -> Tree {
         let first_leaf = shape.first_leaf as u32;
         let is_narrow = shape.leaves <= u32::BITS;
         let rulings_before = if is_narrow { self.narrow.len() } else { self.wide.len() } as u32;
         let categories_before = self.categories.len() as u32;
         for (number, from, to) in &shape.nodes {
-            let node = &forest.nodes[*number];
+            let node = &trees.nodes[*number];
             let ruled_out = (u64::MAX >> (64 - (to - from))) << from;
             let threshold = match node.test {
                 Test::NotAbove(threshold) | Test::Below(threshold) => threshold,
@@ -179,26 +180,26 @@ impl Quick {
     }
 
     /// Adds the leaves of each row to its sum, tree by tree.
-    pub(super) fn add_leaves(&self, forest: &Forest, rows: &[f64], width: usize, sums: &mut [f64]) {
+    pub(super) fn add_leaves(&self, trees: &Trees, rows: &[f64], width: usize, sums: &mut [f64]) {
         let mut codes = vec![[0; ROWS]; self.columns.len()];
         for (number, sums) in sums.chunks_mut(ROWS).enumerate() {
             let rows = &rows[number * ROWS * width..][..sums.len() * width];
             for (column, codes) in self.columns.iter().zip(&mut codes) {
                 for (at, code) in codes.iter_mut().take(sums.len()).enumerate() {
-                    *code = self.code(*column, forest.arithmetic, rows[at * width + column.input as usize]);
+                    *code = self.code(*column, trees.arithmetic, rows[at * width + column.input as usize]);
                 }
             }
-            for (tree, root) in self.trees.iter().zip(&forest.roots) {
+            for (tree, root) in self.trees.iter().zip(&trees.roots) {
                 match *tree {
                     Tree::Narrow { rulings, categories, first_leaf } => {
                         let left = left(&self.narrow[rulings.0 as usize..rulings.1 as usize], &codes);
-                        self.add_tree(forest, (left, categories, first_leaf), rows, width, sums);
+                        self.add_tree(trees, (left, categories, first_leaf), rows, width, sums);
                     }
                     Tree::Wide { rulings, categories, first_leaf } => {
                         let left = left(&self.wide[rulings.0 as usize..rulings.1 as usize], &codes);
-                        self.add_tree(forest, (left, categories, first_leaf), rows, width, sums);
+                        self.add_tree(trees, (left, categories, first_leaf), rows, width, sums);
                     }
-                    Tree::Walked => forest.walk(*root, rows, width, sums),
+                    Tree::Walked => trees.walk(*root, rows, width, sums),
                 }
             }
         }
@@ -207,22 +208,22 @@ impl Quick {
     /// Adds the first of the leaves that are left to each row, once its categories have been looked at.
     fn add_tree<M: Mask>(
         &self,
-        forest: &Forest,
+        trees: &Trees,
         (mut left, categories, first_leaf): ([M; ROWS], (u32, u32), u32),
         rows: &[f64],
         width: usize,
         sums: &mut [f64],
     ) {
         for (number, mask) in &self.categories[categories.0 as usize..categories.1 as usize] {
-            let node = &forest.nodes[*number as usize];
+            let node = &trees.nodes[*number as usize];
             for (at, left) in left.iter_mut().take(sums.len()).enumerate() {
-                if !forest.goes_first(node, rows[at * width + node.input as usize]) {
+                if !trees.goes_first(node, rows[at * width + node.input as usize]) {
                     *left = *left & M::of(*mask);
                 }
             }
         }
         for (sum, left) in sums.iter_mut().zip(left) {
-            *sum = forest.add(*sum, forest.leaves[first_leaf as usize + left.first()]);
+            *sum = trees.add(*sum, trees.leaves[first_leaf as usize + left.first()]);
         }
     }
 }
@@ -241,7 +242,7 @@ fn left<M: Mask>(rulings: &[Ruling<M>], codes: &[[u32; ROWS]]) -> [M; ROWS] {
 }
 
 /// The shape of a tree; nothing if it has more leaves than a mask has bits, or a threshold that is no number.
-fn shape(forest: &Forest, root: i32) -> Option<Shape> {
+fn shape(trees: &Trees, root: i32) -> Option<Shape> {
     let mut shape = Shape { nodes: Vec::new(), first_leaf: 0, leaves: 0 };
     // A node comes again when the leaves of its first way are counted.
     let mut open = vec![(root, None)];
@@ -256,7 +257,7 @@ fn shape(forest: &Forest, root: i32) -> Option<Shape> {
             }
             continue;
         }
-        let node = &forest.nodes[at as usize];
+        let node = &trees.nodes[at as usize];
         match counted_from {
             None => {
                 if matches!(node.test, Test::NotAbove(threshold) | Test::Below(threshold) if threshold.is_nan()) {

@@ -7,8 +7,9 @@
 use brooklet_document::json::{Kind, Lexer};
 use brooklet_task::Rejection;
 
-use super::grown::{Grown, Room, Split, Test, check_inputs, open};
-use super::{Arithmetic, Forest, Missing, Model};
+use super::grown::{Grown, Missing, Room, Split, Test, check_inputs, open};
+use super::model::{Forest, Model};
+use super::trees::{Arithmetic, Trees};
 
 type Reads<T> = Result<T, Rejection>;
 
@@ -16,7 +17,7 @@ pub(super) fn read(text: &[u8]) -> Reads<Model> {
     let mut json = open(text)?;
     let mut names: Vec<String> = Vec::new();
     let mut room = Room::default();
-    let mut forest = Forest::new(Arithmetic::Single, 0.0);
+    let mut trees = Trees::new(Arithmetic::Single, 0.0);
     if json.kind()? == Kind::Object {
         let message =
             "an XGBoost model must be dumped with dump_model and dump_format=\"json\", which writes a list of trees";
@@ -25,10 +26,10 @@ pub(super) fn read(text: &[u8]) -> Reads<Model> {
     json.begin_array()?;
     while json.next_element()? {
         room.tree(&json)?;
-        forest.plant(node(&mut json, &mut names, &mut room)?.1);
+        trees.plant(node(&mut json, &mut names, &mut room)?.1);
     }
     json.end()?;
-    Ok(Model { forest: forest.grown(), inputs: names, sigmoid: None })
+    Ok(Model { forest: Forest::new(trees), inputs: names, sigmoid: None })
 }
 
 /// What is written at a node.
