@@ -12,6 +12,7 @@
 
 pub mod block;
 mod block_bounds;
+mod bounding;
 pub mod distance;
 mod evaluate;
 mod forest;

@@ -1,16 +1,14 @@
 //! Compiles the tree of an expression into nodes: names are resolved, types checked, and what is needed more than once
 //! per document gets a memo. References are compiled in `compile_reference.rs`, tensor functions in `compile_tensor.rs`.
-use std::collections::BTreeMap;
-use std::rc::Rc;
 use std::sync::Arc;
 
-use brooklet_task::{Code, Rejection, limits};
+use brooklet_task::Rejection;
 
-use super::compile_reference::{Binding, KnownFunction, Thunk};
+use super::FeatureName;
+use super::compiler::{Compiler, Made};
 use super::environment::{Environment, FeatureType};
 use super::feature_name::text_hash;
 use super::syntax_tree::{Expression, Kind, Switch, Tree};
-use crate::expression::FeatureName;
 use crate::node::{CellFunction, Node, NumberNode, PairFunction, SwitchNode, TensorKind, TensorNode};
 use crate::operation::{Binary, Unary};
 use crate::tensor::{JoinPlan, mapped_type};
@@ -31,230 +29,6 @@ pub(crate) fn compile(expression: &Expression, environment: &dyn Environment) ->
     let root = compiler.node(&expression.root)?;
     let memos = compiler.memos.into_iter().map(|(node, _)| node).collect();
     Ok(Compiled { root, memos, locals: compiler.locals, features: compiler.features })
-}
-
-/// No local variable was used.
-pub(super) const NO_LOCAL: usize = usize::MAX;
-
-/// Names that are bound in a part of the expression, and the scope around it that it sees too.
-pub(super) struct Scope {
-    pub(super) names: Vec<(String, Binding)>,
-    pub(super) around: Option<usize>,
-}
-
-pub(super) struct Compiler<'a> {
-    pub(super) environment: &'a dyn Environment,
-    /// The text being compiled, for telling places.
-    pub(super) text: Rc<str>,
-    pub(super) scopes: Vec<Scope>,
-    pub(super) scope: usize,
-    pub(super) thunks: Vec<Thunk>,
-    pub(super) functions: BTreeMap<String, Option<Rc<KnownFunction>>>,
-    /// Names of the functions being compiled, innermost last.
-    pub(super) calling: Vec<String>,
-    /// Functions compiled before, by name and arguments.
-    pub(super) known: BTreeMap<String, Node>,
-    /// Nodes with a memo, and how deep they nest.
-    pub(super) memos: Vec<(Node, usize)>,
-    pub(super) features: Vec<(FeatureName, FeatureType)>,
-    pub(super) feature_numbers: BTreeMap<String, usize>,
-    pub(super) locals: usize,
-    /// The lowest local variable used since this was last reset. They are numbered from the outside in: a value is one
-    /// per document only if none from outside it was used.
-    pub(super) lowest_local: usize,
-    pub(super) depth: usize,
-    /// The deepest nesting since this was last reset.
-    pub(super) deepest: usize,
-    pub(super) nodes: usize,
-}
-
-pub(super) type Made<T> = Result<T, Rejection>;
-
-impl<'a> Compiler<'a> {
-    fn new(expression: &Expression, environment: &'a dyn Environment) -> Compiler<'a> {
-        Compiler {
-            environment,
-            text: expression.text.clone(),
-            scopes: vec![Scope { names: Vec::new(), around: None }],
-            scope: 0,
-            thunks: Vec::new(),
-            functions: BTreeMap::new(),
-            calling: Vec::new(),
-            known: BTreeMap::new(),
-            memos: Vec::new(),
-            features: Vec::new(),
-            feature_numbers: BTreeMap::new(),
-            locals: 0,
-            lowest_local: NO_LOCAL,
-            depth: 0,
-            deepest: 0,
-            nodes: 0,
-        }
-    }
-
-    /// A rejection at a place of the text being compiled.
-    pub(super) fn refuse(&self, message: impl Into<String>, offset: usize) -> Rejection {
-        Rejection::at(Code::InvalidApplication, message, &self.text, offset)
-    }
-
-    /// A rejection that has no place yet, at this one.
-    pub(super) fn place(&self, rejection: Rejection, offset: usize) -> Rejection {
-        match rejection.span {
-            Some(_) => rejection,
-            None => Rejection::at(rejection.code, rejection.message, &self.text, offset),
-        }
-    }
-
-    /// Accounts for nesting `levels` deeper than here.
-    pub(super) fn nest(&mut self, levels: usize, offset: usize) -> Made<()> {
-        self.deepest = self.deepest.max(self.depth + levels);
-        if self.deepest > limits::PROGRAM_DEPTH {
-            let message =
-                format!("with the functions it calls an expression may nest {} levels", limits::PROGRAM_DEPTH);
-            return Err(Rejection::at(Code::TooLarge, message, &self.text, offset));
-        }
-        Ok(())
-    }
-
-    /// Accounts for nodes.
-    pub(super) fn count(&mut self, nodes: usize, offset: usize) -> Made<()> {
-        self.nodes += nodes;
-        if self.nodes > limits::PROGRAM_NODES {
-            let message = format!("with the functions it calls an expression may have {} nodes", limits::PROGRAM_NODES);
-            return Err(Rejection::at(Code::TooLarge, message, &self.text, offset));
-        }
-        Ok(())
-    }
-
-    /// Compiles a tree. Parentheses have given it its structure and are nothing themselves.
-    pub(super) fn node(&mut self, tree: &Tree) -> Made<Node> {
-        let tree = tree.bare();
-        self.count(1, tree.offset)?;
-        self.depth += 1;
-        let node = self.nest(0, tree.offset).and_then(|()| self.kind(tree));
-        self.depth -= 1;
-        node
-    }
-
-    fn kind(&mut self, tree: &Tree) -> Made<Node> {
-        Ok(match &tree.kind {
-            Kind::Number(value, _) => Node::Number(NumberNode::Constant(*value)),
-            Kind::Boolean(truth) => Node::Number(NumberNode::Constant(f64::from(u8::from(*truth)))),
-            Kind::Text(text) => Node::Number(NumberNode::Constant(text_hash(text))),
-            Kind::Reference(reference) => self.reference(reference, tree.offset)?,
-            Kind::Parenthesized(inner) => self.node(inner)?,
-            Kind::Unary(function, operand) => {
-                let operand = self.node(operand)?;
-                unary(*function, operand)
-            }
-            Kind::Binary(function, operands) => {
-                let (left, right) = (self.node(&operands[0])?, self.node(&operands[1])?);
-                self.join(left, right, PairFunction::Binary(*function), tree.offset)?
-            }
-            Kind::Chain(first, rest) => self.chain(first, rest)?,
-            Kind::In(value, set) => self.membership(value, set)?,
-            Kind::If(branches, _) => self.condition(branches)?,
-            Kind::Switch(switch) => self.switch(switch)?,
-            Kind::Tensor(function) => self.tensor_function(function, tree.offset)?,
-        })
-    }
-
-    /// A node that must yield a number.
-    pub(super) fn number(&mut self, tree: &Tree, what: &str) -> Made<NumberNode> {
-        match self.node(tree)? {
-            Node::Number(number) => Ok(number),
-            Node::Tensor(tensor) => {
-                Err(self.refuse(format!("{what} must be a number, not a {}", tensor.tensor_type), tree.offset))
-            }
-        }
-    }
-
-    /// Operators from left to right: numbers stay one node, each tensor is joined.
-    fn chain(&mut self, first: &Tree, rest: &[(Binary, Tree)]) -> Made<Node> {
-        let mut node = self.node(first)?;
-        let mut numbers = Vec::new();
-        for (joined, (operator, operand)) in rest.iter().enumerate() {
-            let right = self.node(operand)?;
-            match (node, right) {
-                (Node::Number(left), Node::Number(right)) => {
-                    numbers.push((*operator, right));
-                    node = Node::Number(left);
-                }
-                (left, right) => {
-                    self.nest(joined, operand.offset)?;
-                    let left = chained(left, &mut numbers);
-                    node = self.join(left, right, PairFunction::Binary(*operator), operand.offset)?;
-                }
-            }
-        }
-        Ok(chained(node, &mut numbers))
-    }
-
-    /// A function of two numbers, or of the cells of tensors.
-    pub(super) fn join(&mut self, left: Node, right: Node, function: PairFunction, offset: usize) -> Made<Node> {
-        let plan = JoinPlan::new(&left.tensor_type(), &right.tensor_type())
-            .map_err(|rejection| self.place(rejection, offset))?;
-        let tensor_type = plan.result.clone();
-        let kind = match (left, right) {
-            (Node::Number(left), Node::Number(right)) => return Ok(Node::Number(applied(function, left, right))),
-            (Node::Tensor(left), Node::Number(right)) => TensorKind::MapWith(Box::new((left, right)), function, false),
-            (Node::Number(left), Node::Tensor(right)) => TensorKind::MapWith(Box::new((right, left)), function, true),
-            (Node::Tensor(left), Node::Tensor(right)) => TensorKind::Join(Box::new([left, right]), plan, function),
-        };
-        Ok(Node::Tensor(TensorNode::new(tensor_type, kind)))
-    }
-
-    fn membership(&mut self, value: &Tree, set: &[Tree]) -> Made<Node> {
-        let value = self.node(value)?;
-        let mut constants = Vec::with_capacity(set.len());
-        for element in set {
-            let is_written_out = matches!(element.kind, Kind::Number(..) | Kind::Text(_) | Kind::Boolean(_));
-            match self.node(element)? {
-                Node::Number(NumberNode::Constant(constant)) if is_written_out => constants.push(constant),
-                _ => return Err(self.refuse("'in' takes constants only", element.offset)),
-            }
-        }
-        let set = constants.into_boxed_slice();
-        Ok(match value {
-            Node::Number(number) => Node::Number(NumberNode::In(Box::new(number), set)),
-            Node::Tensor(tensor) => mapped(tensor, CellFunction::In(set)),
-        })
-    }
-
-    fn condition(&mut self, branches: &[Tree; 3]) -> Made<Node> {
-        let condition = self.number(&branches[0], "the condition of 'if'")?;
-        let (if_true, if_false) = (self.node(&branches[1])?, self.node(&branches[2])?);
-        match (if_true, if_false) {
-            (Node::Number(if_true), Node::Number(if_false)) => {
-                Ok(Node::Number(NumberNode::If(Box::new([condition, if_true, if_false]))))
-            }
-            (Node::Tensor(if_true), Node::Tensor(if_false)) if if_true.tensor_type == if_false.tensor_type => {
-                let tensor_type = if_true.tensor_type.clone();
-                Ok(Node::Tensor(TensorNode::new(tensor_type, TensorKind::If(Box::new((condition, if_true, if_false))))))
-            }
-            (if_true, if_false) => {
-                let (if_true, if_false) = (if_true.tensor_type(), if_false.tensor_type());
-                let message = format!("both values of 'if' must have one type: {if_true} and {if_false}");
-                Err(self.refuse(message, branches[2].offset))
-            }
-        }
-    }
-
-    fn switch(&mut self, switch: &Switch) -> Made<Node> {
-        let value = self.number(&switch.value, "the value of 'switch'")?;
-        let mut cases = Vec::with_capacity(switch.cases.len());
-        for (case, result) in &switch.cases {
-            cases.push((self.number(case, "a case of 'switch'")?, self.number(result, "a result of 'switch'")?));
-        }
-        let default = self.number(&switch.default, "a result of 'switch'")?;
-        Ok(Node::Number(NumberNode::Switch(Box::new(SwitchNode { value, cases: cases.into(), default }))))
-    }
-
-    /// A new local variable.
-    pub(super) fn local(&mut self) -> usize {
-        self.locals += 1;
-        self.locals - 1
-    }
 }
 
 /// `node`, which is a number if there are `numbers`, followed by them.
@@ -289,5 +63,131 @@ pub(super) fn applied(function: PairFunction, left: NumberNode, right: NumberNod
         PairFunction::Lambda([first, second], body) => {
             NumberNode::Apply(Box::new([(first, left), (second, right)]), body)
         }
+    }
+}
+
+impl<'a> Compiler<'a> {
+    /// Compiles a tree. Parentheses have given it its structure and are nothing themselves.
+    pub(crate) fn node(&mut self, tree: &Tree) -> Made<Node> {
+        let tree = tree.bare();
+        self.count(1, tree.offset)?;
+        self.depth += 1;
+        let node = self.nest(0, tree.offset).and_then(|()| self.kind(tree));
+        self.depth -= 1;
+        node
+    }
+
+    pub(crate) fn kind(&mut self, tree: &Tree) -> Made<Node> {
+        Ok(match &tree.kind {
+            Kind::Number(value, _) => Node::Number(NumberNode::Constant(*value)),
+            Kind::Boolean(truth) => Node::Number(NumberNode::Constant(f64::from(u8::from(*truth)))),
+            Kind::Text(text) => Node::Number(NumberNode::Constant(text_hash(text))),
+            Kind::Reference(reference) => self.reference(reference, tree.offset)?,
+            Kind::Parenthesized(inner) => self.node(inner)?,
+            Kind::Unary(function, operand) => {
+                let operand = self.node(operand)?;
+                unary(*function, operand)
+            }
+            Kind::Binary(function, operands) => {
+                let (left, right) = (self.node(&operands[0])?, self.node(&operands[1])?);
+                self.join(left, right, PairFunction::Binary(*function), tree.offset)?
+            }
+            Kind::Chain(first, rest) => self.chain(first, rest)?,
+            Kind::In(value, set) => self.membership(value, set)?,
+            Kind::If(branches, _) => self.condition(branches)?,
+            Kind::Switch(switch) => self.switch(switch)?,
+            Kind::Tensor(function) => self.tensor_function(function, tree.offset)?,
+        })
+    }
+
+    /// A node that must yield a number.
+    pub(crate) fn number(&mut self, tree: &Tree, what: &str) -> Made<NumberNode> {
+        match self.node(tree)? {
+            Node::Number(number) => Ok(number),
+            Node::Tensor(tensor) => {
+                Err(self.refuse(format!("{what} must be a number, not a {}", tensor.tensor_type), tree.offset))
+            }
+        }
+    }
+
+    /// Operators from left to right: numbers stay one node, each tensor is joined.
+    pub(crate) fn chain(&mut self, first: &Tree, rest: &[(Binary, Tree)]) -> Made<Node> {
+        let mut node = self.node(first)?;
+        let mut numbers = Vec::new();
+        for (joined, (operator, operand)) in rest.iter().enumerate() {
+            let right = self.node(operand)?;
+            match (node, right) {
+                (Node::Number(left), Node::Number(right)) => {
+                    numbers.push((*operator, right));
+                    node = Node::Number(left);
+                }
+                (left, right) => {
+                    self.nest(joined, operand.offset)?;
+                    let left = chained(left, &mut numbers);
+                    node = self.join(left, right, PairFunction::Binary(*operator), operand.offset)?;
+                }
+            }
+        }
+        Ok(chained(node, &mut numbers))
+    }
+
+    /// A function of two numbers, or of the cells of tensors.
+    pub(crate) fn join(&mut self, left: Node, right: Node, function: PairFunction, offset: usize) -> Made<Node> {
+        let plan = JoinPlan::new(&left.tensor_type(), &right.tensor_type())
+            .map_err(|rejection| self.place(rejection, offset))?;
+        let tensor_type = plan.result.clone();
+        let kind = match (left, right) {
+            (Node::Number(left), Node::Number(right)) => return Ok(Node::Number(applied(function, left, right))),
+            (Node::Tensor(left), Node::Number(right)) => TensorKind::MapWith(Box::new((left, right)), function, false),
+            (Node::Number(left), Node::Tensor(right)) => TensorKind::MapWith(Box::new((right, left)), function, true),
+            (Node::Tensor(left), Node::Tensor(right)) => TensorKind::Join(Box::new([left, right]), plan, function),
+        };
+        Ok(Node::Tensor(TensorNode::new(tensor_type, kind)))
+    }
+
+    pub(crate) fn membership(&mut self, value: &Tree, set: &[Tree]) -> Made<Node> {
+        let value = self.node(value)?;
+        let mut constants = Vec::with_capacity(set.len());
+        for element in set {
+            let is_written_out = matches!(element.kind, Kind::Number(..) | Kind::Text(_) | Kind::Boolean(_));
+            match self.node(element)? {
+                Node::Number(NumberNode::Constant(constant)) if is_written_out => constants.push(constant),
+                _ => return Err(self.refuse("'in' takes constants only", element.offset)),
+            }
+        }
+        let set = constants.into_boxed_slice();
+        Ok(match value {
+            Node::Number(number) => Node::Number(NumberNode::In(Box::new(number), set)),
+            Node::Tensor(tensor) => mapped(tensor, CellFunction::In(set)),
+        })
+    }
+
+    pub(crate) fn condition(&mut self, branches: &[Tree; 3]) -> Made<Node> {
+        let condition = self.number(&branches[0], "the condition of 'if'")?;
+        let (if_true, if_false) = (self.node(&branches[1])?, self.node(&branches[2])?);
+        match (if_true, if_false) {
+            (Node::Number(if_true), Node::Number(if_false)) => {
+                Ok(Node::Number(NumberNode::If(Box::new([condition, if_true, if_false]))))
+            }
+            (Node::Tensor(if_true), Node::Tensor(if_false)) if if_true.tensor_type == if_false.tensor_type => {
+                let tensor_type = if_true.tensor_type.clone();
+                Ok(Node::Tensor(TensorNode::new(tensor_type, TensorKind::If(Box::new((condition, if_true, if_false))))))
+            }
+            (if_true, if_false) => {
+                let (if_true, if_false) = (if_true.tensor_type(), if_false.tensor_type());
+                let message = format!("both values of 'if' must have one type: {if_true} and {if_false}");
+                Err(self.refuse(message, branches[2].offset))
+            }
+        }
+    }
+
+    pub(crate) fn switch(&mut self, switch: &Switch) -> Made<Node> {
+        let value = self.number(&switch.value, "the value of 'switch'")?;
+        let mut cases = Vec::with_capacity(switch.cases.len());
+        for (case, result) in &switch.cases {
+            cases.push((self.number(case, "a case of 'switch'")?, self.number(result, "a result of 'switch'")?));
+        }
+        let default = self.number(&switch.default, "a result of 'switch'")?;
+        Ok(Node::Number(NumberNode::Switch(Box::new(SwitchNode { value, cases: cases.into(), default }))))
     }
 }

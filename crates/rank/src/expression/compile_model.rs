@@ -3,7 +3,7 @@ use std::rc::Rc;
 
 use brooklet_task::{Code, Rejection};
 
-use super::compile::{Compiler, Made};
+use super::compiler::{Compiler, Made};
 use super::syntax_tree::{Argument, Expression, Kind, Reference};
 use crate::forest::Model;
 use crate::node::{ForestNode, Node, NumberNode};

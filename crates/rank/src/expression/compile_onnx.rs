@@ -4,7 +4,7 @@ use std::sync::Arc;
 use brooklet_document::{CellType, Dimension, TensorType};
 use brooklet_task::{Rejection, limits};
 
-use super::compile::{Compiler, Made};
+use super::compiler::{Compiler, Made};
 use super::syntax_tree::{Expression, Kind, Reference, Tree};
 use crate::model_output::ModelCall;
 use crate::node::{ModelNode, Node, NumberNode, TensorKind, TensorNode, TokenSequence, TokensNode};

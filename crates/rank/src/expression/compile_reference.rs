@@ -3,49 +3,14 @@ use std::rc::Rc;
 
 use brooklet_task::{Code, Rejection, limits};
 
-use super::compile::{Compiler, Made, NO_LOCAL, Scope};
-use super::environment::{FeatureType, Function};
+use super::compiler::{Binding, Compiler, KnownFunction, Made, NO_LOCAL, Scope, Thunk, Thunked};
+use super::environment::FeatureType;
 use super::feature_name::FeatureName;
 use super::syntax_tree::{Argument, Expression, Kind, Reference, Tree};
 use crate::Value;
 use crate::node::{Node, NumberNode, TensorKind, TensorNode};
 use crate::operation::{Binary, Dialect, Unary};
 use crate::tensor::result_type::check_size;
-
-/// What a name is bound to.
-#[derive(Clone)]
-pub(super) enum Binding {
-    /// A local variable: its number, and the node that reads it.
-    Local(usize, Rc<Node>),
-    /// An argument of a function, by its number among the thunks.
-    Argument(usize),
-}
-
-/// An argument: compiled when it is first needed, where it was given.
-pub(super) struct Thunk {
-    tree: Rc<Tree>,
-    text: Rc<str>,
-    scope: usize,
-    /// How many functions were being compiled.
-    calling: usize,
-    /// Its canonical text, if it is the same wherever it stands; it can be part of a feature's name then.
-    name: Option<String>,
-    made: Option<Thunked>,
-}
-
-#[derive(Clone)]
-struct Thunked {
-    node: Node,
-    lowest_local: usize,
-    nodes: usize,
-    height: usize,
-}
-
-/// A function of the profile, parsed.
-pub(super) struct KnownFunction {
-    function: Function,
-    expression: Expression,
-}
 
 impl Compiler<'_> {
     pub(super) fn reference(&mut self, reference: &Reference, offset: usize) -> Made<Node> {

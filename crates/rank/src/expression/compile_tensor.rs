@@ -5,9 +5,9 @@ use std::sync::Arc;
 use brooklet_document::{CellType, Tensor, TensorType};
 use brooklet_task::Rejection;
 
-use super::compile::{Compiler, Made, NO_LOCAL, Scope, mapped};
+use super::compile::mapped;
 use super::compile_max_sim::max_sim;
-use super::compile_reference::Binding;
+use super::compiler::{Binding, Compiler, Made, NO_LOCAL, Scope};
 use super::syntax_tree::{Lambda, Slice, SliceLabel, TensorFunction, Tree};
 use crate::node::{
     CellFunction, Node, NumberNode, PairFunction, PlaceNode, ProductNode, SliceNode, SubspacesNode, TensorKind,

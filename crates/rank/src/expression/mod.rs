@@ -6,6 +6,7 @@ mod compile_model;
 mod compile_onnx;
 mod compile_reference;
 mod compile_tensor;
+mod compiler;
 mod convenience;
 mod environment;
 mod feature_name;
