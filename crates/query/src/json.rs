@@ -1,5 +1,6 @@
 //! A reader of JSON texts, as lenient as the reference implementation's: strings may be in single quotes and may hold raw
-//! line breaks. It is given no more depth and length than the limits say, and tells where a text is wrong.
+//! line breaks. It is given no more depth and length than the limits say, and tells where a text is wrong. What a value
+//! is to be is the caller's: pairs of a body, the tree of a query, the text of a grouping.
 use brooklet_task::limits::{JSON_DEPTH, JSON_NUMBER, JSON_STRING};
 use brooklet_task::{Code, Rejection};
 
@@ -14,6 +15,39 @@ pub(crate) struct Reader<'a> {
 }
 
 pub(crate) type Read<T> = Result<T, Rejection>;
+
+/// Which escapes a string may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Escapes {
+    /// Those of JSON, and of the single quote.
+    Json,
+    /// Any character: what JSON does not have stands for itself.
+    Any,
+}
+
+/// What is wrong with a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StringFault {
+    /// It is not closed.
+    Open,
+    /// It is longer than so many bytes.
+    Length(usize),
+    /// There is no such escape.
+    Escape(char),
+    /// An escape of a code unit lacks digits.
+    CodeUnit,
+}
+
+impl std::fmt::Display for StringFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            StringFault::Open => f.write_str("A string is not closed"),
+            StringFault::Length(bytes_max) => write!(f, "A string is longer than {bytes_max} bytes"),
+            StringFault::Escape(c) => write!(f, "Unrecognized escape '\\{}'", Rejection::quote(&c.to_string())),
+            StringFault::CodeUnit => f.write_str("Expected four hexadecimal digits after '\\u'"),
+        }
+    }
+}
 
 impl<'a> Reader<'a> {
     /// The beginning of `text`, with the code and the first words of rejections.
@@ -129,30 +163,36 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn string(&mut self) -> Read<String> {
-        let Some(quote @ ('"' | '\'')) = self.peek() else {
+        if !matches!(self.peek(), Some('"' | '\'')) {
             let got = self.peek().map_or("the end".to_owned(), |c| format!("'{}'", Rejection::quote(&c.to_string())));
             return Err(self.refuse(&format!("Expected a string, got {got}")));
-        };
-        self.at += 1;
+        }
+        self.quoted(Escapes::Json, JSON_STRING).map_err(|fault| self.refuse(&fault.to_string()))
+    }
+
+    /// A string of so many bytes at most; its quote comes next. If something is wrong, this stands where it is.
+    pub(crate) fn quoted(&mut self, escapes: Escapes, bytes_max: usize) -> Result<String, StringFault> {
+        let quote = self.peek().unwrap_or('"');
+        self.at += quote.len_utf8();
         let mut value = String::new();
         loop {
             let rest = &self.text[self.at..];
-            let Some(end) = rest.find([quote, '\\']) else { return Err(self.refuse("A string is not closed")) };
+            let end = rest.find([quote, '\\']).ok_or(StringFault::Open)?;
             value.push_str(&rest[..end]);
-            if value.len() > JSON_STRING {
-                return Err(self.refuse(&format!("A string is longer than {JSON_STRING} bytes")));
+            if value.len() > bytes_max {
+                return Err(StringFault::Length(bytes_max));
             }
             self.at += end + 1;
             if rest[end..].starts_with(quote) {
                 return Ok(value);
             }
-            value.push(self.escape()?);
+            value.push(self.escape(escapes)?);
         }
     }
 
     /// The character of an escape, after its backslash.
-    fn escape(&mut self) -> Read<char> {
-        let Some(c) = self.peek() else { return Err(self.refuse("A string is not closed")) };
+    fn escape(&mut self, escapes: Escapes) -> Result<char, StringFault> {
+        let c = self.peek().ok_or(StringFault::Open)?;
         self.at += c.len_utf8();
         Ok(match c {
             '"' | '\'' | '\\' | '/' => c,
@@ -162,12 +202,13 @@ impl<'a> Reader<'a> {
             'r' => '\r',
             't' => '\t',
             'u' => return self.unicode_escape(),
-            _ => return Err(self.refuse(&format!("Unrecognized escape '\\{}'", Rejection::quote(&c.to_string())))),
+            _ if escapes == Escapes::Any => c,
+            _ => return Err(StringFault::Escape(c)),
         })
     }
 
     /// The character of one `\u` escape, or of two that are a surrogate pair; half of a pair becomes U+FFFD.
-    fn unicode_escape(&mut self) -> Read<char> {
+    fn unicode_escape(&mut self) -> Result<char, StringFault> {
         let unit = self.code_unit()?;
         if !(0xd800..0xdc00).contains(&unit) {
             return Ok(char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER));
@@ -185,10 +226,9 @@ impl<'a> Reader<'a> {
         Ok(char::REPLACEMENT_CHARACTER)
     }
 
-    fn code_unit(&mut self) -> Read<u32> {
+    fn code_unit(&mut self) -> Result<u32, StringFault> {
         let digits = self.text.get(self.at..self.at + 4).filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()));
-        let unit = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        let unit = unit.ok_or_else(|| self.refuse("Expected four hexadecimal digits after '\\u'"))?;
+        let unit = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()).ok_or(StringFault::CodeUnit)?;
         self.at += 4;
         Ok(unit)
     }

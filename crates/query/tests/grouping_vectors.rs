@@ -198,3 +198,37 @@ fn json_becomes_text() {
     }
     assert!(json_grouping(&"[".repeat(100)).is_err());
 }
+
+/// What is wrong with the JSON of a grouping is told in the words of groupings; of a text, where it begins.
+#[test]
+fn what_is_no_json_is_told_with_its_place() {
+    for (json, why, column) in [
+        ("", "it ends too early", 1),
+        ("[1, ", "it ends too early", 5),
+        (r#"{"a":}"#, "a value was expected", 6),
+        ("[1 2]", "',' or ']' was expected", 4),
+        ("[1]]", "unexpected text after the value", 4),
+        (r#"{"a" 1}"#, "':' was expected", 6),
+        (r#"{"a":1 "b":2}"#, "',' or '}' was expected", 8),
+        ("{a:1}", "the name of a member was expected", 2),
+        (r#"["open]"#, "a text is not closed", 2),
+        (r#"["open\"#, "a text is not closed", 2),
+        (r#"["wrong\u12g4"]"#, "an escape is wrong", 2),
+        (r#"["half\ud83d\u12"]"#, "an escape is wrong", 2),
+        (&"[".repeat(66), "it is nested more than 64 levels deep", 66),
+    ] {
+        let rejection = json_grouping(json).unwrap_err();
+        assert_eq!(rejection.message, format!("The grouping of 'select' cannot be read: {why}."), "{json}");
+        assert_eq!(rejection.span.map(|span| span.column), Some(column), "{json}");
+    }
+    let deepest = format!("{}{}", "[".repeat(65), "]".repeat(65));
+    assert_eq!(json_grouping(&deepest).unwrap(), [""]);
+}
+
+/// Escapes that JSON does not have stand for themselves, and values that are no texts are taken as they are written.
+#[test]
+fn texts_of_groupings_are_read_leniently() {
+    let json = r#"["\q\/\'\u00e9\ud83d\ude00\ud83d\ud83d-\b\f\n\r\t", 'it"s', max(a), -1e+5, é]"#;
+    let first = "q/'\u{e9}\u{1f600}\u{fffd}\u{fffd}-\u{8}\u{c}\n\r\t";
+    assert_eq!(json_grouping(json).unwrap(), [first, "it\"s", "max(a)", "-1e+5", "é"]);
+}

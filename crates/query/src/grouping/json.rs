@@ -2,6 +2,8 @@
 use brooklet_task::limits::{GROUPING_BYTES, JSON_DEPTH};
 use brooklet_task::{Code, Rejection};
 
+use crate::json::{Escapes, Reader, StringFault};
+
 /// The requests of `select.grouping`: of an array every element, else the value itself, each as text.
 ///
 /// An object becomes `name(value)` for every member, an array its elements with commas, everything else is taken as it
@@ -10,10 +12,10 @@ use brooklet_task::{Code, Rejection};
 /// # Errors
 /// If it is not JSON, is nested too deeply, or has a label in the wrong place.
 pub fn json_grouping(json: &str) -> Result<Vec<String>, Rejection> {
-    let mut reader = Reader { json, at: 0 };
+    let json = Reader::new(json, Code::BadRequest, "The grouping of 'select' cannot be read: ");
+    let mut reader = GroupingReader { json };
     let value = reader.value(0)?;
-    reader.blanks();
-    if reader.at < json.len() {
+    if reader.peek().is_some() {
         return Err(reader.refuse("unexpected text after the value"));
     }
     let values = if let Value::List(values) = value { values } else { vec![value] };
@@ -74,31 +76,28 @@ fn label_of<'a>(members: &'a [(String, Value)], name: &str) -> Result<Option<&'a
     Ok(Some(label))
 }
 
-struct Reader<'a> {
-    json: &'a str,
-    at: usize,
+/// Reads the tree of a grouping, and tells in its words what is wrong.
+struct GroupingReader<'a> {
+    json: Reader<'a>,
 }
 
-impl Reader<'_> {
+impl GroupingReader<'_> {
     fn refuse(&self, why: &str) -> Rejection {
-        let message = format!("The grouping of 'select' cannot be read: {why}.");
-        Rejection::at(Code::BadRequest, message, self.json, self.at)
+        self.refuse_at(self.json.at, why)
     }
 
-    fn blanks(&mut self) {
-        let rest = &self.json[self.at..];
-        self.at += rest.len() - rest.trim_start_matches([' ', '\n', '\r', '\t']).len();
+    fn refuse_at(&self, at: usize, why: &str) -> Rejection {
+        self.json.refuse_at(at, &format!("{why}."))
     }
 
     fn peek(&mut self) -> Option<char> {
-        self.blanks();
-        self.json[self.at..].chars().next()
+        self.json.skip_space();
+        self.json.peek()
     }
 
     fn skip(&mut self, mark: char) -> bool {
-        let found = self.peek() == Some(mark);
-        self.at += usize::from(found);
-        found
+        self.json.skip_space();
+        self.json.skip(mark)
     }
 
     fn value(&mut self, depth: usize) -> Result<Value, Rejection> {
@@ -109,21 +108,24 @@ impl Reader<'_> {
             Some('[') => self.list(depth),
             Some('{') => self.members(depth),
             Some('"' | '\'') => Ok(Value::Plain(self.text()?, true)),
-            Some(_) => {
-                let rest = &self.json[self.at..];
-                let end = rest.find([',', ']', '}', ' ', '\n', '\r', '\t', ':', '"', '[', '{']).unwrap_or(rest.len());
-                if end == 0 {
-                    return Err(self.refuse("a value was expected"));
-                }
-                self.at += end;
-                Ok(Value::Plain(rest[..end].to_owned(), false))
-            }
+            Some(_) => self.word(),
             None => Err(self.refuse("it ends too early")),
         }
     }
 
+    /// What is no text, as it is written: a number, or an expression that nobody put into quotes.
+    fn word(&mut self) -> Result<Value, Rejection> {
+        let rest = &self.json.text[self.json.at..];
+        let end = rest.find([',', ']', '}', ' ', '\n', '\r', '\t', ':', '"', '[', '{']).unwrap_or(rest.len());
+        if end == 0 {
+            return Err(self.refuse("a value was expected"));
+        }
+        self.json.at += end;
+        Ok(Value::Plain(rest[..end].to_owned(), false))
+    }
+
     fn list(&mut self, depth: usize) -> Result<Value, Rejection> {
-        self.at += 1;
+        self.json.at += 1;
         let mut values = Vec::new();
         if self.skip(']') {
             return Ok(Value::List(values));
@@ -140,7 +142,7 @@ impl Reader<'_> {
     }
 
     fn members(&mut self, depth: usize) -> Result<Value, Rejection> {
-        self.at += 1;
+        self.json.at += 1;
         let mut members = Vec::new();
         if self.skip('}') {
             return Ok(Value::Members(members));
@@ -163,50 +165,12 @@ impl Reader<'_> {
         }
     }
 
+    /// A text of any length: what the whole may have is checked when it is written.
     fn text(&mut self) -> Result<String, Rejection> {
-        let rest = &self.json[self.at..];
-        let mut out = String::new();
-        let mut chars = rest.char_indices();
-        let quote = chars.next().map_or('"', |(_, quote)| quote);
-        while let Some((offset, c)) = chars.next() {
-            if c == quote {
-                self.at += offset + 1;
-                return Ok(out);
-            }
-            if c != '\\' {
-                out.push(c);
-                continue;
-            }
-            match chars.next().map(|(_, escaped)| escaped) {
-                Some('n') => out.push('\n'),
-                Some('r') => out.push('\r'),
-                Some('t') => out.push('\t'),
-                Some('b') => out.push('\u{8}'),
-                Some('f') => out.push('\u{c}'),
-                Some('u') => out.push(self.unit(&mut chars)?),
-                Some(other) => out.push(other),
-                None => break,
-            }
-        }
-        Err(self.refuse("a text is not closed"))
-    }
-
-    /// The character of a `\u` escape, or of two that belong together.
-    fn unit(&self, chars: &mut std::str::CharIndices<'_>) -> Result<char, Rejection> {
-        let mut read = || (0..4).try_fold(0u32, |unit, _| Some(unit * 16 + chars.next()?.1.to_digit(16)?));
-        let high = read().ok_or_else(|| self.refuse("an escape is wrong"))?;
-        if !(0xd800..0xdc00).contains(&high) {
-            return Ok(char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER));
-        }
-        let mut ahead = chars.clone();
-        if ahead.next().map(|(_, c)| c) == Some('\\') && ahead.next().map(|(_, c)| c) == Some('u') {
-            let low = (0..4).try_fold(0u32, |unit, _| Some(unit * 16 + ahead.next()?.1.to_digit(16)?));
-            if let Some(low) = low.filter(|low| (0xdc00..0xe000).contains(low)) {
-                *chars = ahead;
-                let code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
-                return Ok(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
-            }
-        }
-        Ok(char::REPLACEMENT_CHARACTER)
+        let start = self.json.at;
+        self.json.quoted(Escapes::Any, usize::MAX).map_err(|fault| {
+            let is_escape = matches!(fault, StringFault::Escape(_) | StringFault::CodeUnit);
+            self.refuse_at(start, if is_escape { "an escape is wrong" } else { "a text is not closed" })
+        })
     }
 }
