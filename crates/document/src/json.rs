@@ -10,7 +10,7 @@ mod short_number;
 mod write;
 
 pub use crate::document_types::FieldTypes;
-pub use base64::{Base64Error, decode_base64, encode_base64};
+pub use base64::{Base64Error, decode_base64, decode_base64url, encode_base64, encode_base64url};
 
 pub use lex::{Kind, Lexer};
 pub use names::{UniqueNames, nearest_name};

@@ -1,6 +1,14 @@
-//! Base64: read leniently, as MIME does, and printed with padding.
+//! Base64 in its two alphabets: that of documents and answers, read leniently, as MIME does, and printed with padding; and
+//! that of URLs, without padding, where one text stands for one value.
+//!
+//! No crate reads the first as the reference implementation does, which passes over what is not of the alphabet and tells
+//! what is wrong in words of its own (docs/decisions/0049).
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// The digits of an alphabet.
+type Alphabet = [u8; 64];
+
+const STANDARD: &Alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const URL: &Alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// What is wrong with a text that is not base64.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,40 +35,82 @@ impl Base64Error {
 /// # Errors
 /// If the digits do not add up to whole bytes, or padding is misplaced.
 pub fn decode_base64(text: &str) -> Result<Vec<u8>, Base64Error> {
-    let mut out = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut bits, mut digits, mut padding) = (0u32, 0usize, 0usize);
+    let mut decoder = Decoder::new(text);
+    let mut padding = 0usize;
     for byte in text.bytes() {
         if byte == b'=' {
             padding += 1;
             continue;
         }
-        let Some(value) = value_of(byte) else { continue };
+        let Some(value) = value_of(byte, STANDARD) else { continue };
         if padding > 0 {
             return Err(Base64Error::WrongEnding);
         }
-        bits = bits << 6 | value;
-        digits += 1;
-        if digits.is_multiple_of(4) {
-            out.extend_from_slice(&bits.to_be_bytes()[1..]);
-        }
+        decoder.push(value);
     }
-    match (digits % 4, padding) {
-        (0, 0) => {}
-        (2, 0 | 2) => out.push((bits >> 4) as u8),
-        (3, 0 | 1) => out.extend_from_slice(&((bits >> 2) as u16).to_be_bytes()),
-        (1, _) => return Err(Base64Error::LastUnit),
-        _ => return Err(Base64Error::WrongEnding),
+    match (decoder.digits % 4, padding) {
+        (1, _) => Err(Base64Error::LastUnit),
+        (0, 0) | (2, 0 | 2) | (3, 0 | 1) => Ok(decoder.finish()),
+        _ => Err(Base64Error::WrongEnding),
     }
-    Ok(out)
 }
 
-fn value_of(byte: u8) -> Option<u32> {
+/// The bytes that `text` stands for in the alphabet of URLs; nothing if it has another character or padding, or is not
+/// the very text that [`encode_base64url`] makes of them.
+#[must_use]
+pub fn decode_base64url(text: &str) -> Option<Vec<u8>> {
+    let mut decoder = Decoder::new(text);
+    for byte in text.bytes() {
+        decoder.push(value_of(byte, URL)?);
+    }
+    // Bits that belong to no byte are none.
+    let rest = match decoder.digits % 4 {
+        1 => return None,
+        2 => decoder.bits & 0xf,
+        3 => decoder.bits & 0x3,
+        _ => 0,
+    };
+    (rest == 0).then(|| decoder.finish())
+}
+
+/// Bytes of digits, six bits each.
+struct Decoder {
+    out: Vec<u8>,
+    bits: u32,
+    digits: usize,
+}
+
+impl Decoder {
+    fn new(text: &str) -> Decoder {
+        Decoder { out: Vec::with_capacity(text.len() / 4 * 3 + 2), bits: 0, digits: 0 }
+    }
+
+    fn push(&mut self, value: u32) {
+        self.bits = self.bits << 6 | value;
+        self.digits += 1;
+        if self.digits.is_multiple_of(4) {
+            self.out.extend_from_slice(&self.bits.to_be_bytes()[1..]);
+        }
+    }
+
+    /// The bytes, with those of the last group; a single digit in it is none.
+    fn finish(mut self) -> Vec<u8> {
+        match self.digits % 4 {
+            2 => self.out.push((self.bits >> 4) as u8),
+            3 => self.out.extend_from_slice(&((self.bits >> 2) as u16).to_be_bytes()),
+            _ => {}
+        }
+        self.out
+    }
+}
+
+fn value_of(byte: u8, alphabet: &Alphabet) -> Option<u32> {
     let value = match byte {
         b'A'..=b'Z' => byte - b'A',
         b'a'..=b'z' => byte - b'a' + 26,
         b'0'..=b'9' => byte - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
+        _ if byte == alphabet[62] => 62,
+        _ if byte == alphabet[63] => 63,
         _ => return None,
     };
     Some(u32::from(value))
@@ -69,12 +119,23 @@ fn value_of(byte: u8) -> Option<u32> {
 /// `bytes` in base64 with padding, without line breaks.
 #[must_use]
 pub fn encode_base64(bytes: &[u8]) -> String {
+    let mut out = encoded(bytes, STANDARD);
+    out.extend(std::iter::repeat_n('=', (3 - bytes.len() % 3) % 3));
+    out
+}
+
+/// `bytes` in the alphabet of URLs, without padding.
+#[must_use]
+pub fn encode_base64url(bytes: &[u8]) -> String {
+    encoded(bytes, URL)
+}
+
+fn encoded(bytes: &[u8], alphabet: &Alphabet) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let group = chunk.iter().fold(0u32, |group, byte| group << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let digit = char::from(ALPHABET[(group >> (18 - 6 * place)) as usize & 63]);
-            out.push(if place <= chunk.len() { digit } else { '=' });
+        for place in 0..=chunk.len() {
+            out.push(char::from(alphabet[(group >> (18 - 6 * place)) as usize & 63]));
         }
     }
     out
@@ -103,5 +164,20 @@ mod tests {
         assert_eq!(decode_base64("AAA=="), Err(Base64Error::WrongEnding));
         assert_eq!(decode_base64("AA==AA"), Err(Base64Error::WrongEnding));
         assert_eq!(decode_base64("AAAA="), Err(Base64Error::WrongEnding));
+    }
+
+    #[test]
+    fn texts_of_urls_are_read_strictly() {
+        for length in 0..40u8 {
+            let bytes: Vec<u8> = (0..length).map(|byte| byte.wrapping_mul(37)).collect();
+            let text = encode_base64url(&bytes);
+            assert_eq!(text, encode_base64(&bytes).trim_end_matches('=').replace('+', "-").replace('/', "_"));
+            assert_eq!(decode_base64url(&text), Some(bytes));
+        }
+        assert_eq!(encode_base64url(&[0xfb, 0xff, 0xfe]), "-__-");
+        // Another alphabet, padding, blanks, a single digit, and bits that belong to no byte.
+        for wrong in ["+__-", "-//-", "AA==", "AA A", "A", "AAAAA", "AB", "AAB"] {
+            assert_eq!(decode_base64url(wrong), None, "{wrong}");
+        }
     }
 }
