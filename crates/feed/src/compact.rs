@@ -12,8 +12,8 @@ use brooklet_document::Document;
 use brooklet_kernel::Bitmap;
 use brooklet_schema::Application;
 use brooklet_segment::{
-    Change, Halt, Manifest, NewSegment, Operation, Place, SegmentBuilder, StoredOperation, StoredSchema, StoredSegment,
-    is_of_removed, write_liveness,
+    Change, Gaps, Halt, Manifest, NewSegment, Operation, Place, SegmentBuilder, StoredOperation, StoredSchema,
+    StoredSegment, is_of_removed, write_liveness,
 };
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, BlockRef, Rejection, Task, Want, limits};
@@ -301,20 +301,19 @@ impl Running {
 
     /// Makes every cursor hold its next document; the missing blocks of all of them are noted before it halts.
     fn fill(&mut self, fetched: &mut Fetched) -> Result<(), Halt> {
-        let mut missing = false;
+        let mut gaps = Gaps::default();
         let mut done = Vec::new();
         for (index, (cursor, held)) in self.cursors.iter_mut().enumerate().filter(|(_, (_, held))| held.is_none()) {
-            match cursor.peek(fetched) {
-                Ok(Some(document)) => *held = Some(document),
-                Ok(None) => done.push(index),
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
+            match gaps.note(cursor.peek(fetched))? {
+                Some(Some(document)) => *held = Some(document),
+                Some(None) => done.push(index),
+                None => {}
             }
         }
         for index in done.into_iter().rev() {
             self.cursors.remove(index);
         }
-        if missing { Err(Halt::Missing) } else { Ok(()) }
+        gaps.check()
     }
 
     fn take_least(&mut self) -> Option<Dated> {

@@ -18,7 +18,7 @@ use brooklet_document::update::Update;
 use brooklet_document::{Document, DocumentId, Value};
 use brooklet_schema::{Application, Schema};
 use brooklet_segment::{
-    Halt, Manifest, Operation, Outline, Outlines, Place, StoredOperation, StoredSegment, read_document,
+    Gaps, Halt, Manifest, Operation, Outline, Outlines, Place, StoredOperation, StoredSegment, read_document,
 };
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, BlockRef, Code, Rejection, Task, Want, limits};
@@ -175,19 +175,16 @@ impl Mutate {
             State::Find(segments) => {
                 let segments = segments.clone();
                 let mut found = None;
-                let mut missing = false;
+                let mut gaps = Gaps::default();
                 for segment in &segments {
-                    match find(segment, self.id.as_str(), &mut self.fetched) {
-                        Ok(Some(ordinal)) if segment.liveness.get(ordinal as usize) => found = Some((segment, ordinal)),
-                        Ok(_) => {}
-                        Err(Halt::Missing) => missing = true,
-                        Err(halt) => return Err(halt),
+                    let ordinal = gaps.note(find(segment, self.id.as_str(), &mut self.fetched))?.flatten();
+                    if let Some(ordinal) = ordinal.filter(|ordinal| segment.liveness.get(*ordinal as usize)) {
+                        found = Some((segment, ordinal));
                     }
                 }
                 self.state = match found {
                     Some((segment, ordinal)) => State::Read(segment.clone(), ordinal),
-                    None if missing => return Err(Halt::Missing),
-                    None => State::Found(None),
+                    None => gaps.check().map(|()| State::Found(None))?,
                 };
             }
             State::Read(segment, ordinal) => {

@@ -11,23 +11,9 @@ use crate::column::ids::Ids;
 use crate::column::stored;
 use crate::column::times::Times;
 use crate::column::vector::{self, Vectors};
+use crate::halt::{Gaps, Halt, gather};
 use crate::header::Header;
 use crate::layout::{ColumnKind, ColumnSpec};
-
-/// Why reading stopped.
-#[derive(Debug)]
-pub enum Halt {
-    /// A block is not here; who gave the [`BlockSource`] knows which, and may try again once it is.
-    Missing,
-    /// It can never work.
-    Rejected(Rejection),
-}
-
-impl From<Rejection> for Halt {
-    fn from(rejection: Rejection) -> Halt {
-        Halt::Rejected(rejection)
-    }
-}
 
 /// The payloads of one segment's blocks, checked.
 pub trait BlockSource {
@@ -72,7 +58,7 @@ pub fn find_ids<'a>(
     blocks: &mut dyn BlockSource,
 ) -> Result<Vec<u32>, Halt> {
     let ids = Ids::of(column(header, &ColumnSpec::ids())?)?;
-    let (mut found, mut near, mut is_missing) = (Vec::new(), 0, false);
+    let (mut found, mut near, mut gaps) = (Vec::new(), 0, Gaps::default());
     let mut current: Option<(u32, Option<Block>)> = None;
     for id in wanted {
         let index = match &current {
@@ -83,11 +69,7 @@ pub fn find_ids<'a>(
             },
         };
         if current.as_ref().is_none_or(|(held, _)| *held != index) {
-            let block = match blocks.block(ids.part().first_block + index) {
-                Err(Halt::Missing) => None,
-                block => Some(block?),
-            };
-            is_missing |= block.is_none();
+            let block = gaps.note(blocks.block(ids.part().first_block + index))?;
             current = Some((index, block));
         }
         if let Some((_, Some(block))) = &current {
@@ -98,7 +80,7 @@ pub fn find_ids<'a>(
             }
         }
     }
-    if is_missing { Err(Halt::Missing) } else { Ok(found) }
+    gaps.check().map(|()| found)
 }
 
 /// The first ordinal whose id is greater than `id`, alive or not; the number of documents if there is none.
@@ -166,18 +148,7 @@ fn read_source(
         return Ok(Vec::new());
     }
     let part = column(header, &ColumnSpec::source())?.parts.first().ok_or_else(|| Rejection::corrupt("no source"))?;
-    let mut held = Vec::new();
-    let mut missing = false;
-    for index in stored::blocks_of(part, ordinal) {
-        match blocks.block(part.first_block + index) {
-            Ok(block) => held.push(block),
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
-    }
-    if missing {
-        return Err(Halt::Missing);
-    }
+    let held = gather(stored::blocks_of(part, ordinal), |index| blocks.block(part.first_block + index))?;
     let payloads: Vec<&[u8]> = held.iter().map(Block::bytes).collect();
     let row = stored::row(part, ordinal, &payloads)?;
     Ok(decode_fields_where(&mut Reader::new(&row), keep)?)

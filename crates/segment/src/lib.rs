@@ -13,6 +13,7 @@ pub mod layout;
 mod block;
 mod builder;
 mod document;
+mod halt;
 mod header;
 mod manifest;
 mod operation;
@@ -24,9 +25,8 @@ pub use crate::column::header::{ColumnHeader, Part};
 pub use block::{BlockSink, HEADER_BLOCK, LIVENESS_BLOCK, open, read_array, seal};
 pub use brooklet_schema::{REMOVED, is_of_removed, removed_of};
 pub use builder::{BuiltSegment, SegmentBuilder};
-pub use document::{
-    BlockSource, Halt, find_id, find_ids, ordinal_after, read_document, read_id, read_time, vector_rows,
-};
+pub use document::{BlockSource, find_id, find_ids, ordinal_after, read_document, read_id, read_time, vector_rows};
+pub use halt::{Gaps, Halt, gather};
 pub use header::Header;
 pub use manifest::{Change, Manifest, NewSegment, Place, StoredSegment, read_liveness, write_liveness};
 pub use operation::{Operation, StoredOperation};
