@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Writer } from "@brooklet/core";
+import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
 
 const DOCUMENTS = 1_000;
@@ -97,7 +98,7 @@ async function searchHere(yql) {
     ["ranking", "text"],
     ["timeout", "20s"],
   ];
-  const answer = await cluster.partition("g:g").search({ properties, body: new Uint8Array(0) }, 60_000);
+  const answer = await searchOnce(cluster, { properties, body: new Uint8Array(0) }, 60_000);
   return new TextDecoder().decode(answer.body);
 }
 

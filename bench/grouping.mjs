@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writer } from "@brooklet/core";
+import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
 import { settled } from "./settled.mjs";
 
@@ -164,7 +165,7 @@ async function measure(name, { threads, groups, documents, rounds, goals }) {
     await cluster.deploy(files.finish());
     const mails = await feed(cluster, groups, documents);
     const scope = groups === 1 ? ["streaming.groupname", "g0"] : ["streaming.selection", "true"];
-    const ask = (query) => cluster.search(request(scope, query.grouping, "unranked"), TIMEOUT_MS, () => undefined);
+    const ask = (query) => searchOnce(cluster, request(scope, query.grouping, "unranked"), TIMEOUT_MS);
     // Meanwhile the module is compiled by its use.
     let turn = 0;
     await settled(path, groups, () => ask(QUERIES[turn++ % QUERIES.length]));

@@ -6,6 +6,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writer } from "@brooklet/core";
+import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
 
 const at = process.argv.indexOf("--documents");
@@ -73,7 +74,7 @@ async function sample(fed, start) {
       ["timeout", "30s"],
       ["hits", "1"],
     ];
-    const answer = await cluster.partition(`g:g${group}`).search({ properties, body: new Uint8Array(0) }, 60_000);
+    const answer = await searchOnce(cluster, { properties, body: new Uint8Array(0) }, 60_000);
     if (answer.status !== 200) throw new Error(new TextDecoder().decode(answer.body));
   }
   if (globalThis.gc) globalThis.gc();

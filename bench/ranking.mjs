@@ -9,6 +9,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writer } from "@brooklet/core";
+import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
 
 const quick = process.argv.includes("--quick");
@@ -100,7 +101,7 @@ function put(cluster, number, fields) {
 
 async function search(cluster, properties) {
   const all = [["streaming.groupname", "u"], ["timeout", "60s"], ["ranking.freshness", String(NOW)], ...properties];
-  const answer = await cluster.partition("g:u").search({ properties: all, body: new Uint8Array(0) }, TIMEOUT_MS);
+  const answer = await searchOnce(cluster, { properties: all, body: new Uint8Array(0) }, TIMEOUT_MS);
   return answer.body;
 }
 

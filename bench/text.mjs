@@ -9,6 +9,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writer } from "@brooklet/core";
+import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
 import { settled } from "./settled.mjs";
 
@@ -240,7 +241,7 @@ async function search(cluster, { where, settings = {} }) {
     ["timeout", "60s"],
     ...Object.entries(settings).map(([name, value]) => [`ranking.properties.${name}`, value]),
   ];
-  return cluster.partition("g:g").search({ properties, body: new Uint8Array(0) }, TIMEOUT_MS);
+  return searchOnce(cluster, { properties, body: new Uint8Array(0) }, TIMEOUT_MS);
 }
 
 function check(query, body) {

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writer } from "@brooklet/core";
+import { searchOnce } from "@brooklet/partition";
 import { openCluster } from "../packages/brooklet/dist/node/threads.js";
 
 const DIMENSIONS = 384;
@@ -128,7 +129,7 @@ async function search(cluster, group, query) {
     ["input.query(q)", hex(query)],
     ["timeout", "60s"],
   ];
-  return cluster.partition(`g:g${group}`).search({ properties, body: new Uint8Array(0) }, TIMEOUT_MS);
+  return searchOnce(cluster, { properties, body: new Uint8Array(0) }, TIMEOUT_MS);
 }
 
 async function measure(name, { groups, documents, cacheBytes, queries, target, unit }) {

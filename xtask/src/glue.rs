@@ -10,9 +10,9 @@ const TYPES_END: &str = "export type InitInput";
 /// The script with one export, `instantiate(module)`.
 pub fn script(generated: &str) -> Result<String, String> {
     expect(generated, EXPORTS, 1)?;
-    expect(generated, CLASS, 2)?;
-    expect(generated, FINALIZER, 2)?;
-    // Tasks are freed by their host; a finalizer would run code of an instance that trapped long ago.
+    expect(generated, CLASS, 3)?;
+    expect(generated, FINALIZER, 3)?;
+    // Queries and tasks are freed by their host; a finalizer would run code of an instance that trapped long ago.
     let body = generated.replace(EXPORTS, "").replace(CLASS, "class ").replace(FINALIZER, "(true)");
     Ok(format!(
         "/** A new instance of the compiled `module`. */\nexport function instantiate(module) {{\n{body}\n\
@@ -41,7 +41,8 @@ fn expect(text: &str, part: &str, count: usize) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    const SCRIPT: &str = "export class Core {}\nexport class Task {}\n\
+    const SCRIPT: &str = "export class Core {}\nexport class Query {}\nexport class Task {}\n\
+        const c = (typeof FinalizationRegistry === 'undefined') ? 1 : 2;\n\
         const a = (typeof FinalizationRegistry === 'undefined') ? 1 : 2;\n\
         const b = (typeof FinalizationRegistry === 'undefined') ? 1 : 2;\n\
         export { initSync, __wbg_init as default };\n";

@@ -1,7 +1,6 @@
 //! The JSON body of a request as names and values: objects inside objects become dotted names.
 //!
 //! Numbers, arrays and some objects are kept as they were written, so that nothing is lost before their meaning is known.
-use std::collections::BTreeMap;
 
 use brooklet_task::limits::JSON_KEYS;
 use brooklet_task::{Code, Rejection};
@@ -24,8 +23,8 @@ pub enum Written {
     Object,
 }
 
-/// Flattens a JSON object into names and values, in the order of the names' first appearance; of two values with one name
-/// the last counts.
+/// Flattens a JSON object into names and values, in their order. A name may be there more than once: what that means its
+/// caller decides.
 ///
 /// Strings are given decoded, numbers, `true`, `false` and `null` as written. Arrays, the objects `select.where` and
 /// `select.grouping`, and objects that are values of features (`input.query(q)`, `ranking.features.query(q)`) are given as
@@ -42,13 +41,13 @@ pub fn flatten(body: &str) -> Result<Vec<(String, String, Written)>, Rejection> 
         let message = format!("Expected start of object, got '{}'", Rejection::quote(token));
         return Err(Rejection::new(Code::IllegalQuery, message));
     }
-    let mut pairs = Pairs::default();
-    reader.object("", &mut pairs)?;
+    let mut found = Vec::new();
+    reader.object("", &mut found)?;
     reader.skip_space();
     if reader.at < body.len() {
         return Err(reader.refuse("Unexpected text after the object"));
     }
-    Ok(pairs.list)
+    Ok(found)
 }
 
 /// Whether an object of this name is a value rather than a group of names.
@@ -57,24 +56,7 @@ fn is_value(name: &str) -> bool {
     name == "select.where" || name == "select.grouping" || name.starts_with("input.") || is_feature
 }
 
-/// The pairs found so far, each name once.
-#[derive(Default)]
-struct Pairs {
-    list: Vec<(String, String, Written)>,
-    positions: BTreeMap<String, usize>,
-}
-
-impl Pairs {
-    fn set(&mut self, name: String, value: String, written: Written) {
-        match self.positions.get(&name) {
-            Some(&position) => (self.list[position].1, self.list[position].2) = (value, written),
-            None => {
-                self.positions.insert(name.clone(), self.list.len());
-                self.list.push((name, value, written));
-            }
-        }
-    }
-}
+type Pairs = Vec<(String, String, Written)>;
 
 /// What of the reader makes pairs of an object.
 impl Reader<'_> {
@@ -95,7 +77,7 @@ impl Reader<'_> {
             }
             self.expect(':')?;
             self.member(name, pairs)?;
-            if pairs.list.len() > JSON_KEYS {
+            if pairs.len() > JSON_KEYS {
                 return Err(self.refuse(&format!("More than {JSON_KEYS} values")));
             }
             self.skip_space();
@@ -124,7 +106,7 @@ impl Reader<'_> {
                 self.text[start..self.at].to_owned()
             }
         };
-        pairs.set(name, value, written);
+        pairs.push((name, value, written));
         Ok(())
     }
 }
@@ -155,7 +137,7 @@ mod tests {
             pairs(&[("a", "null"), ("b", "true"), ("c", "[1, {\"x\": 2}]")])
         );
         assert_eq!(flat("{}"), pairs(&[]));
-        assert_eq!(flat(r#"{"a":{"b":1},"a.b":2}"#), pairs(&[("a.b", "2")]));
+        assert_eq!(flat(r#"{"a":{"b":1},"a.b":2}"#), pairs(&[("a.b", "1"), ("a.b", "2")]));
     }
 
     #[test]

@@ -41,21 +41,6 @@ pub(crate) fn settle<Content>(plan: &Plan, kept: Vec<Ranked<Content>>) -> Result
     Ok(Settled { hits, dropped, wanted: models.take_wanted()? })
 }
 
-/// What stands instead of an answer while outputs of models are lacking (docs/abi.md, runs of models).
-pub(crate) fn wants_models(plan: &Plan, wanted: &WantedRuns) -> Result<Vec<u8>, Rejection> {
-    wanted.check()?;
-    let mut runs = Writer::new();
-    runs.u32(plan.timeout_ms.max(1));
-    wanted.write(&mut runs);
-    let mut writer = Writer::new();
-    writer.u16(0);
-    writer.text("");
-    writer.u64(0);
-    writer.u64(0);
-    writer.bytes(&runs.finish());
-    Ok(writer.finish())
-}
-
 /// Renders an answer whose hits are settled.
 pub(crate) fn render(plan: &Plan, found: &mut Partial, elapsed_ms: f64, rendering: &Rendering) -> Vec<u8> {
     if let Some(refusal) = &found.refusal {

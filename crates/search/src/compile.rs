@@ -13,13 +13,12 @@ use crate::analysis::Analysis;
 use crate::bind::bind;
 use crate::collapse::Collapse;
 use crate::deployed::{Deployed, DeployedProfile, DeployedSchema};
-use crate::embedded_inputs;
 use crate::grouping;
 use crate::inputs::Inputs;
 use crate::model_runs::GivenOutputs;
+use crate::period::Period;
 use crate::phases::{Phases, RERANK};
 use crate::plan::{Plan, Presentation, SchemaPlan};
-use crate::query::parse;
 use crate::ranking::NOW;
 use crate::request::Properties;
 use crate::sorting::bind_order;
@@ -27,27 +26,34 @@ use crate::summary::report_selections;
 
 const MORE: &str = "https://docs.vespa.ai/en/reference/api/query.html#native-execution-parameters";
 
+/// What is compiled: the tree of a request, what else its parameters say, what the host gave for it, and the time.
+#[derive(Clone, Copy)]
+pub(crate) struct Asking<'a> {
+    pub(crate) query: &'a Query,
+    pub(crate) properties: &'a Properties,
+    pub(crate) embeddings: &'a Embeddings,
+    pub(crate) models: &'a Rc<GivenOutputs>,
+    /// Seconds since 1970 UTC.
+    pub(crate) now: i64,
+}
+
 /// Compiles a request. Whether it may be answered from a partition is [`Scope`](crate::scope::Scope)'s to say.
-pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) -> Result<Plan, Rejection> {
-    check_known(properties)?;
-    let query = parse(deployed, properties)?;
+pub(crate) fn compile(deployed: &Deployed, asking: Asking<'_>) -> Result<Plan, Rejection> {
+    let Asking { query, properties, models, now, .. } = asking;
     if query.item.holds_null() {
         return Err(Rejection::new(Code::NullQuery, "The query has nothing to search for"));
     }
-    let (hits, offset) = window(&query, properties)?;
+    let (hits, offset) = window(query, properties)?;
     let mut issues = Issues::default();
     let mut schemas = Vec::new();
-    let searched = searched(deployed, &query, properties)?;
+    let searched = searched(deployed, query, properties)?;
     check_place(&searched, properties)?;
-    let embeddings = embedded_inputs::given(deployed, properties)?;
-    let models = Rc::new(GivenOutputs::of(properties)?);
     let significance = significance_model(deployed, &searched, properties)?;
     for schema in &searched {
         let sole = searched.len() == 1;
-        let given = (properties, &embeddings, &models, now);
-        schemas.push(for_schema(schema, &query, sole, given, significance, &mut issues)?);
+        schemas.push(for_schema(schema, asking, sole, significance, &mut issues)?);
     }
-    let timeout_ms = timeout_ms(deployed, &query, &searched, properties)?;
+    let timeout_ms = timeout_of_searched(deployed, query, &searched, properties)?;
     let sorting = match properties.value("ranking.sorting") {
         _ if !query.order_by.is_empty() => query.order_by.clone(),
         Some(sorting) if !sorting.trim().is_empty() => brooklet_query::parse_sorting(sorting)?,
@@ -72,7 +78,7 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) ->
     let traced = if presentation.trace_level > 0 { traced(properties, &schemas, (hits, offset)) } else { Vec::new() };
     Ok(Plan {
         schemas: schemas.into_iter().map(Rc::new).collect(),
-        models,
+        models: models.clone(),
         hits,
         offset,
         order,
@@ -81,6 +87,7 @@ pub(crate) fn compile(deployed: &Deployed, properties: &Properties, now: i64) ->
         seal: grouping.seal,
         zone: grouping.zone,
         issues,
+        period: Period::of(properties)?,
         fields,
         rank_score_drop_limit: properties.number("ranking.rankScoreDropLimit")?,
         presentation,
@@ -136,12 +143,11 @@ fn traced(properties: &Properties, schemas: &[SchemaPlan], (hits, offset): (usiz
 }
 
 /// Milliseconds a request may take, before it is compiled: what has to be had first counts too.
-pub(crate) fn timeout_of(deployed: &Deployed, properties: &Properties) -> Result<u32, Rejection> {
-    let query = parse(deployed, properties)?;
-    timeout_ms(deployed, &query, &searched(deployed, &query, properties)?, properties)
+pub(crate) fn timeout_ms(deployed: &Deployed, query: &Query, properties: &Properties) -> Result<u32, Rejection> {
+    timeout_of_searched(deployed, query, &searched(deployed, query, properties)?, properties)
 }
 
-fn timeout_ms(
+fn timeout_of_searched(
     deployed: &Deployed,
     query: &Query,
     searched: &[Rc<DeployedSchema>],
@@ -153,15 +159,6 @@ fn timeout_ms(
     let mut of_clusters = searched.iter().filter_map(|of| deployed.application.cluster_of(&of.schema.name));
     let by_cluster = of_clusters.find_map(|cluster| cluster.query_timeout_ms);
     Ok(properties.timeout_ms()?.or(by_cluster).unwrap_or(limits::TIMEOUT_MS))
-}
-
-/// Parameters that would change the answer and do nothing here are refused, not ignored.
-fn check_known(properties: &Properties) -> Result<(), Rejection> {
-    if let Some(chain) = properties.value("searchChain").filter(|chain| !["default", "vespa"].contains(chain)) {
-        let message = format!("No search chain named '{}' was found", Rejection::quote(chain));
-        return Err(Rejection::new(Code::InvalidQueryParameter, message));
-    }
-    Ok(())
 }
 
 /// The field that a place beside the query is about: the one that `pos.attribute` names, or the last of positions.
@@ -298,9 +295,8 @@ fn unusable(schema: &DeployedSchema, what: &str, name: &str, why: &str) -> Rejec
 
 fn for_schema(
     schema: &Rc<DeployedSchema>,
-    query: &Query,
+    Asking { query, properties, embeddings, models, now }: Asking<'_>,
     sole: bool,
-    (properties, embeddings, models, now): (&Properties, &Embeddings, &Rc<GivenOutputs>, i64),
     significance: Option<&SignificanceModel>,
     issues: &mut Issues,
 ) -> Result<SchemaPlan, Rejection> {

@@ -1,50 +1,16 @@
 //! Inputs that a model makes: `input.query(q)=embed(id, "text")` (Vespa's query reference, embedding). Which texts they are
-//! follows from the request and the rank profile; the host embeds them before it asks, and gives the embeddings in a
-//! parameter of the request.
+//! follows from the request and the rank profile; the host embeds them before the query is searched.
 use std::sync::Arc;
 
-use brooklet_document::embedding::{EmbeddingWanted, Embeddings, embedded, values_wanted, write_wanted};
-use brooklet_document::json::decode_base64;
+use brooklet_document::embedding::{EmbeddingWanted, Embeddings, embedded, values_wanted};
 use brooklet_document::{Tensor, TensorType};
 use brooklet_query::surroundings::Parameters;
 use brooklet_schema::InputType;
-use brooklet_task::bytes::Reader;
 use brooklet_task::{Code, Rejection, limits};
 
-use crate::compile::timeout_of;
 use crate::deployed::Deployed;
 use crate::embed_call::{EmbedCall, EmbedText};
 use crate::request::Properties;
-
-/// The parameter with the embeddings, in the form of docs/abi.md, as base64.
-const EMBEDDINGS: &str = "brooklet.embeddings";
-
-/// The texts a query wants embedded, as the host reads them (docs/abi.md, embeddings), and the milliseconds the query may
-/// take, embedding included. A query that is refused wants none: its search says why.
-///
-/// # Errors
-/// If the request is cut short.
-pub fn query_embeddings(deployed: &Deployed, request: &[u8]) -> Result<(Vec<u8>, u32), Rejection> {
-    let asked = Properties::from_request(deployed, &mut Reader::new(request))?;
-    let wanted = asked.properties.and_then(|properties| {
-        let wanted = wanted(deployed, &properties)?;
-        let timeout_ms = if wanted.is_empty() { 0 } else { timeout_of(deployed, &properties)?.max(1) };
-        Ok((write_wanted(&wanted), timeout_ms))
-    });
-    Ok(wanted.unwrap_or_else(|_| (write_wanted(&[]), 0)))
-}
-
-/// The embeddings that came with a request.
-///
-/// # Errors
-/// If an input is no call of `embed`, or the embeddings are not those of its texts.
-pub(crate) fn given(deployed: &Deployed, properties: &Properties) -> Result<Embeddings, Rejection> {
-    let wanted = wanted(deployed, properties)?;
-    let Some(text) = properties.value(EMBEDDINGS) else { return Ok(Embeddings::default()) };
-    let malformed = |why: &str| Rejection::new(Code::InvalidQueryParameter, format!("Invalid '{EMBEDDINGS}': {why}"));
-    let bytes = decode_base64(text).map_err(|error| malformed(error.message()))?;
-    Embeddings::read(&wanted, &bytes).map_err(|rejection| malformed(&rejection.message))
-}
 
 /// The tensor of an input that is a call of `embed`; nothing if the text is no such call.
 pub(crate) fn read(
@@ -65,8 +31,11 @@ pub(crate) fn read(
     Some(tensor)
 }
 
-/// All texts of a request, each once, in order.
-fn wanted(deployed: &Deployed, properties: &Properties) -> Result<Vec<EmbeddingWanted>, Rejection> {
+/// The texts that a query wants embedded, each once, in order.
+///
+/// # Errors
+/// If an input is no call of `embed`, or there are too many.
+pub(crate) fn wanted(deployed: &Deployed, properties: &Properties) -> Result<Vec<EmbeddingWanted>, Rejection> {
     let profile = properties.value("ranking.profile").unwrap_or("default");
     let mut wanted = Vec::new();
     for (_, input, text) in properties.inputs() {

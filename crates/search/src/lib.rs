@@ -31,6 +31,7 @@ mod merge;
 mod model_runs;
 mod nearest;
 mod onnx_call;
+mod parse;
 mod partial;
 mod partition;
 mod period;
@@ -53,12 +54,12 @@ mod summary;
 mod visit;
 
 pub use deployed::{Deployed, DeployedProfile, DeployedSchema};
-pub use embedded_inputs::query_embeddings;
 pub use get::Get;
-pub use merge::{Merge, scope};
+pub use merge::Merge;
 #[doc(hidden)]
 pub use model_runs::read_outputs;
 pub use partition::ResidentPartition;
+pub use query::Query;
 pub use residency::{Residency, ResidencyStatistics};
 pub use search::Search;
 pub use visit::Visit;

@@ -1,25 +1,20 @@
-//! Runs of ONNX models that a query wants. Models are run by the host: a search notes which outputs it lacks, and ends with
-//! them instead of an answer; the host runs the models and asks again, with the outputs in a parameter of the request. What
-//! ranking made of outputs that it did not have is never shown.
+//! Runs of ONNX models that a query wants. Models are run by the host: a search notes which outputs it lacks, and waits; the
+//! host runs the models and gives it their outputs, with which it does again what lacked them. What ranking made of outputs
+//! that it did not have is never shown.
 //!
-//! A run is known by what goes into it. So it is the same run for all documents that give a model the same, and for the
-//! search that is asked again, which may meet other documents by then and wants what is new.
+//! A run is known by what goes into it. So it is the same run for all documents that give a model the same, and for a
+//! search that is begun anew, which may meet other documents by then and wants what is new.
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use brooklet_document::Tensor;
-use brooklet_document::json::decode_base64;
 use brooklet_kernel::hash128;
 use brooklet_rank::ModelOutput;
 use brooklet_rank::model_output::cell_type_of;
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Code, Rejection, limits};
-
-use crate::request::Properties;
-
-/// The parameter with the outputs of models, in the form of docs/abi.md, as base64.
-const OUTPUTS: &str = "brooklet.models";
 
 /// A model with one set of inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,6 +86,13 @@ impl WantedRuns {
         Err(Rejection::new(Code::IllegalQuery, message))
     }
 
+    /// They as the host reads them (docs/abi.md, runs of models).
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut writer = Writer::new();
+        self.write(&mut writer);
+        writer.finish()
+    }
+
     /// Writes them as the host reads them (docs/abi.md, runs of models).
     pub(crate) fn write(&self, writer: &mut Writer) {
         writer.u8(u8::from(self.overflown));
@@ -148,9 +150,9 @@ impl WantedRuns {
     }
 }
 
-/// Outputs of models that came with a request, by run and name.
+/// The outputs of models that a query was given, by run and name.
 #[derive(Debug, Default)]
-pub(crate) struct GivenOutputs(BTreeMap<u128, BTreeMap<String, Given>>);
+pub(crate) struct GivenOutputs(RefCell<BTreeMap<u128, BTreeMap<String, Rc<Given>>>>);
 
 /// An output as the host gave it: elements of an ONNX type, little endian.
 #[derive(Debug)]
@@ -160,41 +162,34 @@ struct Given {
 }
 
 impl GivenOutputs {
-    /// The outputs that came with a request.
+    /// Adds what the host gives (docs/abi.md, runs of models).
     ///
     /// # Errors
-    /// If they are not in their form.
-    pub(crate) fn of(properties: &Properties) -> Result<GivenOutputs, Rejection> {
-        let Some(text) = properties.value(OUTPUTS) else { return Ok(GivenOutputs::default()) };
-        let malformed = |why: &str| Rejection::new(Code::InvalidQueryParameter, format!("Invalid '{OUTPUTS}': {why}"));
-        let bytes = decode_base64(text).map_err(|error| malformed(error.message()))?;
-        GivenOutputs::read(&bytes).map_err(|rejection| malformed(&rejection.message))
-    }
-
-    fn read(bytes: &[u8]) -> Result<GivenOutputs, Rejection> {
+    /// If it is not in its form.
+    pub(crate) fn add(&self, bytes: &[u8]) -> Result<(), Rejection> {
         let mut reader = Reader::new(bytes);
-        let mut given = GivenOutputs::default();
+        let mut all = self.0.borrow_mut();
         for _ in 0..reader.count(17)? {
             let key = u128::from(reader.u64()?) << 64 | u128::from(reader.u64()?);
-            let outputs = given.0.entry(key).or_default();
+            let outputs = all.entry(key).or_default();
             for _ in 0..reader.count(3)? {
                 let name = reader.text()?.to_owned();
-                outputs.insert(name, Given { element: u32::from(reader.u8()?), bytes: reader.bytes()?.to_vec() });
+                let given = Given { element: u32::from(reader.u8()?), bytes: reader.bytes()?.to_vec() };
+                outputs.insert(name, Rc::new(given));
             }
         }
-        reader.end()?;
-        Ok(given)
+        reader.end()
     }
 
-    fn get(&self, key: u128, output: &str) -> Option<&Given> {
-        self.0.get(&key)?.get(output)
+    fn get(&self, key: u128, output: &str) -> Option<Rc<Given>> {
+        self.0.borrow().get(&key)?.get(output).cloned()
     }
 }
 
 /// Reads outputs of models as the host gives them, for the fuzzer: the answer does not matter.
 #[doc(hidden)]
 pub fn read_outputs(bytes: &[u8]) -> bool {
-    GivenOutputs::read(bytes).is_ok() | WantedRuns::read(&mut Reader::new(bytes)).is_ok()
+    GivenOutputs::default().add(bytes).is_ok() | WantedRuns::read(&mut Reader::new(bytes)).is_ok()
 }
 
 /// What ranking knows of outputs of models, and what it lacks.
@@ -228,7 +223,7 @@ impl Models {
             self.wanted.add(key, run);
             return Rc::new(Tensor::empty(output.result.clone()));
         };
-        let made = tensor_of(output, given).unwrap_or_else(|rejection| {
+        let made = tensor_of(output, &given).unwrap_or_else(|rejection| {
             self.failure.get_or_insert(rejection);
             Tensor::empty(output.result.clone())
         });

@@ -14,6 +14,7 @@ use crate::deployed::{DeployedProfile, DeployedSchema};
 use crate::grouping::{Clock, PlannedGrouping, Seal};
 use crate::inputs::Inputs;
 use crate::model_runs::GivenOutputs;
+use crate::period::Period;
 use crate::phases::Phases;
 use crate::sorting::BoundOrder;
 
@@ -272,7 +273,7 @@ pub(crate) struct SchemaPlan {
     pub(crate) forgiven: Vec<Forgiven>,
     /// Phases that decide anew about the best hits.
     pub(crate) phases: Phases,
-    /// Outputs of models that came with the request.
+    /// Outputs of models that the query was given.
     pub(crate) models: Rc<GivenOutputs>,
     /// The query as it was written: what dynamic summaries mark.
     pub(crate) item: Item,
@@ -303,7 +304,7 @@ impl SchemaPlan {
 /// What is asked for, over all schemas.
 pub(crate) struct Plan {
     pub(crate) schemas: Vec<Rc<SchemaPlan>>,
-    /// Outputs of models that came with the request.
+    /// Outputs of models that the query was given.
     pub(crate) models: Rc<GivenOutputs>,
     pub(crate) hits: usize,
     pub(crate) offset: usize,
@@ -319,6 +320,8 @@ pub(crate) struct Plan {
     pub(crate) zone: Option<String>,
     /// Soft errors found while binding.
     pub(crate) issues: Issues,
+    /// When the documents that it is about were last written.
+    pub(crate) period: Period,
     /// Fields named by the query; empty for all of the summary class.
     pub(crate) fields: Vec<String>,
     pub(crate) rank_score_drop_limit: Option<f64>,
@@ -335,6 +338,11 @@ impl Plan {
     pub(crate) fn set_zone(&mut self, offset: i64) {
         self.zone = None;
         self.grouping.iter_mut().for_each(|planned| planned.clock.zone = offset);
+    }
+
+    /// Whether hits of a schema are decided about once those of all partitions are known.
+    pub(crate) fn has_global_phase(&self) -> bool {
+        self.schemas.iter().any(|of| of.phases.global.is_some())
     }
 
     /// What time it is for the query.

@@ -1,211 +1,262 @@
-//! From the parameters of a request to the query it asks, before that is bound to schemas; and what the parsers must know
-//! of the deployed fields and of words.
-use brooklet_query::simple::{Grammar, parse_recall, parse_user_query};
-use brooklet_query::surroundings::{
-    CharacterClass, Index, Indexes, Linguistics, Matching, Surroundings, UserQuery, ValueKind,
-};
-use brooklet_query::tree::{Item, Operator, Place};
-use brooklet_query::{Query, RawGrouping, Select, parse_select, parse_yql, select_fields, wand_beside};
-use brooklet_schema::{Field, MatchKind};
+//! A query, opened once: its parameters, the partitions it addresses, what it lacks from its host, and the plan. Partitions
+//! are searched and results merged from it, as often as that is needed.
+//!
+//! What costs much is made when it is first asked for: a host that only wants to know which partition is addressed does not
+//! pay for the plan.
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+
+use brooklet_document::embedding::{EmbeddingWanted, Embeddings, write_wanted};
+use brooklet_query::surroundings::Parameters;
+
+use brooklet_segment::Place;
+use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Code, Rejection};
 
+use crate::answer::refuse;
+use crate::compile::{Asking, compile, timeout_ms};
 use crate::deployed::Deployed;
-use crate::request::Properties;
+use crate::embedded_inputs;
+use crate::grouping::{Clock, unknown, zone_offset};
+use crate::lane::Floor;
+use crate::merge::Merge;
+use crate::model_runs::GivenOutputs;
+use crate::parse::parse;
+use crate::plan::Plan;
+use crate::render::Rendering;
+use crate::request::{Properties, Request};
+use crate::residency::Residency;
+use crate::scope::Scope;
+use crate::search::{Outcome, Search};
+use crate::summary::check_fields;
 
-/// The query of a request: its YQL, its JSON `select`, or its `query`.
-pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Query, Rejection> {
-    let indexes = SearchedIndexes(deployed);
-    let is_yql = properties.value("model.type") == Some("yql");
-    let grammar = if is_yql { Grammar::WEAK_AND } else { grammar(properties)? };
-    let user_query = properties.value("model.queryString").map(|text| UserQuery {
-        text,
-        grammar,
-        filter: properties.value("model.filter"),
-        default_index: properties.value("model.defaultIndex"),
-    });
-    let around = Surroundings {
-        parameters: properties,
-        indexes: &indexes,
-        linguistics: &Words,
-        user_query,
-        input_grammar: if properties.is_on("model.type.isYqlDefault", false) { grammar } else { Grammar::WEAK_AND },
-    };
-    let yql = properties.value("yql");
-    if yql.is_some_and(|yql| yql.trim().is_empty()) {
-        let message = "Could not create query from YQL: the statement is empty";
-        return Err(Rejection::new(Code::InvalidQueryParameter, message));
-    }
-    if is_yql && yql.is_some() && user_query.is_some() {
-        let message = "A 'query' of type yql beside another in 'yql' is not supported";
-        return Err(Rejection::new(Code::Unsupported, message));
-    }
-    let mut wand = wand_beside(properties, &indexes)?;
-    let mut query = match (yql, user_query, selection(properties, yql.is_some())?) {
-        (None, _, Some(select)) => parse_select(&select, &around)?,
-        (Some(yql), _, _) => parse_yql(yql, &around)?,
-        (None, Some(query), None) if is_yql => parse_yql(query.text, &around)?,
-        (None, Some(query), None) => Query::of(parse_user_query(&query, &around)?),
-        (None, None, None) if wand.is_some() => Query::of(wand.take().unwrap_or(Item::from(Operator::True))),
-        (None, None, None) => {
-            let message = "Null query: the request has no 'yql', no 'query' and no 'select.where'";
-            return Err(Rejection::new(Code::NullQuery, message));
-        }
-    };
-    if let Some(wand) = wand {
-        query.item = Item::from(Operator::And(vec![query.item, wand]));
-    }
-    if let Some(recall) = properties.value("recall").filter(|recall| !recall.trim().is_empty()) {
-        query.item = parse_recall(query.item, recall, &around)?;
-    }
-    if let Some(fields) = properties.value("presentation.summaryFields") {
-        let names = fields.split([',', ' ']).filter(|name| !name.is_empty());
-        query.fields.extend(names.map(str::to_owned));
-    }
-    if let Some(fields) = properties.value("select.fields").filter(|_| query.fields.is_empty()) {
-        query.fields = select_fields(fields)?;
-    }
-    if let Some(text) = properties.value("select").filter(|text| !text.trim().is_empty()) {
-        let place = Place { start: 0, end: text.len() };
-        query.grouping.push(RawGrouping { text: text.to_owned(), continuations: Vec::new(), place });
-    }
-    Ok(query)
+/// A resident query. What is wrong with it becomes the answer of whatever is asked of it.
+///
+/// ```
+/// # use std::{cell::RefCell, rc::Rc};
+/// # use brooklet_search::{Deployed, Query, Residency};
+/// # use brooklet_schema::Application;
+/// # use brooklet_task::bytes::Writer;
+/// # let services = "<services version=\"1.0\"><content id=\"c\" version=\"1.0\"><redundancy>1</redundancy><documents>\
+/// #     <document type=\"note\" mode=\"streaming\"/></documents></content></services>";
+/// # let schema = "schema note { document note { field title type string { indexing: index } } }";
+/// # let files = [("services.xml", services), ("schemas/note.sd", schema)];
+/// # let files = files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
+/// # let deployed = Rc::new(Deployed::compile(Application::deploy(&files)?)?);
+/// let mut request = Writer::new();
+/// request.u64(1_790_000_000);
+/// request.varint(2);
+/// for (name, value) in [("yql", "select * from note where true"), ("streaming.groupname", "alice")] {
+///     request.text(name);
+///     request.text(value);
+/// }
+/// request.bytes(b"");
+/// request.text("");
+/// let residency = Rc::new(RefCell::new(Residency::new(1 << 20)));
+/// let query = Query::open(deployed, residency, &request.finish())?;
+/// assert_eq!(query.parameter("streaming.groupname"), Some("alice"));
+/// assert_eq!(query.refusal(), None);
+/// # Ok::<(), brooklet_task::Rejection>(())
+/// ```
+pub struct Query {
+    pub(crate) deployed: Rc<Deployed>,
+    pub(crate) residency: Rc<RefCell<Residency>>,
+    pub(crate) rendering: Rendering,
+    /// The time of the query, in seconds since 1970 UTC.
+    pub(crate) now: i64,
+    pub(crate) scope: Result<Scope, Rejection>,
+    properties: Properties,
+    tree: OnceCell<Result<brooklet_query::Query, Rejection>>,
+    wanted: Result<Vec<EmbeddingWanted>, Rejection>,
+    embeddings: RefCell<Embeddings>,
+    models: Rc<GivenOutputs>,
+    plan: RefCell<Option<Result<Rc<Plan>, Rejection>>>,
 }
 
-/// How `query` is read: by `model.type`, and what its parts say otherwise.
-fn grammar(properties: &Properties) -> Result<Grammar, Rejection> {
-    let unknown = |name: &str, what: &str| {
-        let value = Rejection::quote(properties.value(name).unwrap_or(""));
-        properties.refuse(name, &format!("No query {what} '{value}'"))
-    };
-    let mut grammar = match properties.value("model.type") {
-        Some(name) => Grammar::named(name).ok_or_else(|| unknown("model.type", "type"))?,
-        None => Grammar::WEAK_AND,
-    };
-    for part in ["composite", "tokenization", "syntax"] {
-        let name = format!("model.type.{part}");
-        if let Some(value) = properties.value(&name) {
-            grammar = grammar.with(part, value).ok_or_else(|| unknown(&name, &format!("type {part}")))?;
-        }
-    }
-    if !grammar.is_valid() {
-        let message = "Failed parsing query: Linguistics tokenization can only be combined with syntax none";
-        return Err(Rejection::new(Code::BadRequest, message));
-    }
-    Ok(grammar)
-}
-
-/// The query in JSON, if there is one; it cannot stand beside another.
-fn selection<'p>(properties: &'p Properties, has_yql: bool) -> Result<Option<Select<'p>>, Rejection> {
-    let known = ["where", "grouping", "fields"];
-    if let Some((name, _)) = properties.beginning("select.").find(|(name, _)| !known.contains(name)) {
-        let reason = format!("'{}' is not a valid property in 'select'", Rejection::quote(name));
-        return Err(properties.refuse(&format!("select.{name}"), &reason));
-    }
-    let (filter, grouping) = (properties.value("select.where"), properties.value("select.grouping"));
-    let other = match properties.value("model.queryString") {
-        _ if has_yql => Some("yql"),
-        query => query.map(|_| "query"),
-    };
-    if let Some(other) = other.filter(|_| filter.is_some() || grouping.is_some()) {
-        let message = format!("Illegal query: Query contains both {other} and select parameter");
-        return Err(Rejection::new(Code::IllegalQuery, message));
-    }
-    Ok(filter.map(|filter| Select { filter, grouping, fields: None }))
-}
-
-/// The fields of all schemas, as the parsers ask for them.
-struct SearchedIndexes<'a>(&'a Deployed);
-
-impl Indexes for SearchedIndexes<'_> {
-    fn index(&self, name: &str) -> Option<Index> {
-        if name == "sddocname" || name == "documentid" {
-            return Some(Index { matching: Matching::Word, values: ValueKind::Text });
-        }
-        self.0
-            .schemas
-            .iter()
-            .find_map(|schema| index_of(&schema.schema, name))
-            .or_else(|| (name == brooklet_query::tree::DEFAULT_INDEX).then(Index::text))
-    }
-
-    fn is_phrase_segmenting(&self, name: &str) -> bool {
-        self.0.schemas.iter().map(|schema| &schema.schema).any(|schema| match schema.field_set(name) {
-            Some(set) => set.phrase_segmenting,
-            None => schema.query_field(name).is_some_and(|field| field.phrase_segmenting),
+impl Query {
+    /// Reads a request (docs/abi.md, the query).
+    ///
+    /// # Errors
+    /// If the bytes are cut short.
+    pub fn open(deployed: Rc<Deployed>, residency: Rc<RefCell<Residency>>, request: &[u8]) -> Result<Query, Rejection> {
+        let mut reader = Reader::new(request);
+        let now = reader.u64()? as i64;
+        let Request { properties, refusal, rendering } = Request::read(&deployed, &mut reader)?;
+        reader.end()?;
+        let readable = refusal.map_or(Ok(()), Err);
+        let scope = readable.clone().and_then(|()| Scope::of(&deployed, &properties));
+        let wanted = readable.and_then(|()| embedded_inputs::wanted(&deployed, &properties));
+        Ok(Query {
+            deployed,
+            residency,
+            rendering,
+            now,
+            scope,
+            properties,
+            tree: OnceCell::new(),
+            wanted,
+            embeddings: RefCell::default(),
+            models: Rc::default(),
+            plan: RefCell::default(),
         })
     }
 
-    fn names(&self) -> Vec<&str> {
-        let schemas = self.0.schemas.iter().map(|schema| &schema.schema);
-        schemas
-            .flat_map(|schema| {
-                let fields = schema.fields.iter().map(|field| field.name.as_str());
-                fields.chain(schema.field_sets.iter().map(|set| set.name.as_str()))
-            })
-            .collect()
-    }
-}
-
-fn index_of(schema: &brooklet_schema::Schema, name: &str) -> Option<Index> {
-    if let Some(set) = schema.field_set(name) {
-        let fields = set.fields.iter().filter_map(|field| schema.field(field));
-        let mut kinds: Vec<ValueKind> = fields.clone().map(value_kind).collect();
-        kinds.dedup();
-        let values = if let [kind] = kinds[..] { kind } else { ValueKind::Other };
-        let settings = set.matching.as_ref().or_else(|| fields.clone().next().map(|field| &field.matching));
-        let matching = settings.map_or(Matching::Text, |settings| matching(settings, values));
-        return Some(Index { matching, values });
-    }
-    let base = name.split(['{', '[']).next().unwrap_or(name);
-    let field = schema.query_field(base)?;
-    let values = value_kind(field);
-    Some(Index { matching: matching(&field.matching, values), values })
-}
-
-fn matching(settings: &brooklet_schema::MatchSettings, values: ValueKind) -> Matching {
-    match settings.kind {
-        _ if values != ValueKind::Text => Matching::Word,
-        MatchKind::Text => Matching::Text,
-        MatchKind::Gram => Matching::Gram,
-        MatchKind::Word => Matching::Word,
-        MatchKind::Exact => Matching::Exact { terminator: settings.exact_terminator.clone() },
-    }
-}
-
-fn value_kind(field: &Field) -> ValueKind {
-    use brooklet_document::DataType;
-    match field.data_type.element() {
-        DataType::String | DataType::Uri => ValueKind::Text,
-        DataType::Byte | DataType::Int | DataType::Long => ValueKind::Integer,
-        DataType::Float | DataType::Double => ValueKind::Float,
-        DataType::Bool => ValueKind::Boolean,
-        _ => ValueKind::Other,
-    }
-}
-
-/// Words of query texts.
-struct Words;
-
-impl Linguistics for Words {
-    fn segment(&self, text: &str) -> Vec<String> {
-        brooklet_text::segment(text).into_iter().map(str::to_owned).collect()
+    /// What the host must know of it (docs/abi.md, the query): the scope, or the answer if the query is refused; then the texts
+    /// to embed. A query that is refused wants none.
+    #[must_use]
+    pub fn description(&self) -> Vec<u8> {
+        let mut writer = Writer::new();
+        match &self.scope {
+            Ok(scope) => scope.write(&mut writer),
+            Err(rejection) => {
+                writer.u8(0);
+                writer.bytes(&refuse(rejection, &self.rendering));
+            }
+        }
+        writer.raw(&write_wanted(self.wanted.as_deref().unwrap_or_default()));
+        writer.finish()
     }
 
-    fn class(&self, c: char) -> CharacterClass {
-        match brooklet_text::class_of(c) {
-            brooklet_text::Class::Letter => CharacterClass::Letter,
-            brooklet_text::Class::Digit => CharacterClass::Digit,
-            brooklet_text::Class::Symbol => CharacterClass::Symbol,
-            brooklet_text::Class::Other => CharacterClass::Other,
+    /// The value of a parameter, by any of its names; nothing if the request and its query profile do not give it.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<&str> {
+        self.properties.get(name).or_else(|| self.properties.value(&crate::request::full_name(name)))
+    }
+
+    /// Milliseconds the query may take, what has to be had for it included; as many as there are if it is refused.
+    #[must_use]
+    pub fn timeout_ms(&self) -> u32 {
+        let planned = self.plan.borrow().as_ref().map(|plan| plan.as_ref().map(|plan| plan.timeout_ms).ok());
+        let timeout_ms = planned.unwrap_or_else(|| {
+            let tree = self.tree().as_ref().ok()?;
+            timeout_ms(&self.deployed, tree, &self.properties).ok()
+        });
+        timeout_ms.unwrap_or(u32::MAX)
+    }
+
+    /// The answer (docs/abi.md, search), if the query is refused whatever is stored.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Vec<u8>> {
+        self.plan().err().map(|rejection| refuse(&rejection, &self.rendering))
+    }
+
+    /// Takes the embeddings of the texts that are wanted (docs/abi.md, embeddings), before anything is searched.
+    ///
+    /// # Errors
+    /// If they are not those of its texts.
+    pub fn give_embeddings(&self, bytes: &[u8]) -> Result<(), Rejection> {
+        let wanted = self.wanted.clone()?;
+        let given = Embeddings::read(&wanted, bytes).map_err(|rejection| {
+            Rejection::new(Code::Internal, format!("The embeddings are not those of the query: {}", rejection.message))
+        })?;
+        *self.embeddings.borrow_mut() = given;
+        // A plan without them is a refusal.
+        *self.plan.borrow_mut() = None;
+        Ok(())
+    }
+
+    /// Takes outputs of models (docs/abi.md, runs of models), beside those that it was given before.
+    ///
+    /// # Errors
+    /// If the bytes are not in their form.
+    pub fn give_outputs(&self, bytes: &[u8]) -> Result<(), Rejection> {
+        self.models.add(bytes)
+    }
+
+    /// A search of the only partition that is addressed (docs/abi.md, search).
+    ///
+    /// # Errors
+    /// If the bytes are cut short; what is wrong with the query itself becomes the answer.
+    pub fn search(self: &Rc<Self>, request: &[u8]) -> Result<Search, Rejection> {
+        let mut reader = Reader::new(request);
+        let place = Place::read(&mut reader)?;
+        reader.end()?;
+        Ok(Search::open(self, &place, Outcome::Answer, Floor::default()))
+    }
+
+    /// A search of one of the partitions that are addressed (docs/abi.md, part): a partial result.
+    ///
+    /// # Errors
+    /// If the bytes are cut short; what is wrong with the query itself becomes the partial result.
+    pub fn part(self: &Rc<Self>, request: &[u8]) -> Result<Search, Rejection> {
+        let mut reader = Reader::new(request);
+        let floor = Floor::read_optional(reader.bytes()?)?;
+        let place = Place::read(&mut reader)?;
+        reader.end()?;
+        Ok(Search::open(self, &place, Outcome::Partial, floor))
+    }
+
+    /// A merge of partial results (docs/abi.md, merge).
+    ///
+    /// # Errors
+    /// If a partial result is damaged; what is wrong with the query itself becomes the answer.
+    pub fn merge(self: &Rc<Self>, request: &[u8]) -> Result<Merge, Rejection> {
+        Merge::open(self, request)
+    }
+
+    /// The plan, compiled when it is first asked for. Until [`Query::set_zone`] nobody keeps it.
+    pub(crate) fn plan(&self) -> Result<Rc<Plan>, Rejection> {
+        let mut plan = self.plan.borrow_mut();
+        plan.get_or_insert_with(|| self.compile().map(Rc::new)).clone()
+    }
+
+    /// Sets the zone that the plan asks for, of which the host says how far it is ahead of UTC.
+    pub(crate) fn give_zone(&self, answer: &[u8]) -> Result<(), Rejection> {
+        let mut plan = self.plan.borrow_mut();
+        let Some(Ok(planned)) = plan.as_mut() else { return Ok(()) };
+        let Some(name) = planned.zone.clone() else { return Ok(()) };
+        match zone_offset(answer)? {
+            Some(offset) => unshared(planned)?.set_zone(offset),
+            None => {
+                let message = format!("Could not set 'timezone': {}", unknown(&name));
+                *plan = Some(Err(Rejection::new(Code::IllegalQuery, message)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the zone to what it was where a partial result was found.
+    pub(crate) fn set_zone(&self, clock: Clock) -> Result<(), Rejection> {
+        match self.plan.borrow_mut().as_mut() {
+            Some(Ok(plan)) if plan.zone.is_some() => unshared(plan).map(|plan| plan.set_zone(clock.zone)),
+            _ => Ok(()),
         }
     }
 
-    fn processed_words(&self, text: &str) -> Vec<String> {
-        let words = brooklet_text::Tokens::new(text).map(|token| &text[token.start..token.end]);
-        words.map(|word| brooklet_text::Normalizing::LowercaseAndFold.apply(word).into_owned()).collect()
+    fn tree(&self) -> &Result<brooklet_query::Query, Rejection> {
+        self.tree.get_or_init(|| {
+            self.scope.as_ref().map_err(Rejection::clone)?;
+            parse(&self.deployed, &self.properties)
+        })
     }
 
-    fn normalize(&self, text: &str) -> String {
-        brooklet_text::compose(text).into_owned()
+    fn compile(&self) -> Result<Plan, Rejection> {
+        self.scope.as_ref().map_err(Rejection::clone)?;
+        self.check_chain()?;
+        let query = self.tree().as_ref().map_err(Rejection::clone)?;
+        self.wanted.as_ref().map_err(Rejection::clone)?;
+        let (embeddings, models) = (&*self.embeddings.borrow(), &self.models);
+        let asking = Asking { query, properties: &self.properties, embeddings, models, now: self.now };
+        self.residency.borrow_mut().count_compiled();
+        let plan = compile(&self.deployed, asking)?;
+        check_fields(&plan)?;
+        Ok(plan)
     }
+
+    /// Refuses a search chain that is not there, or whose answers are not made of hits.
+    fn check_chain(&self) -> Result<(), Rejection> {
+        let Some(name) = self.properties.value("searchChain") else { return Ok(()) };
+        let chains = &self.deployed.application.search_chains;
+        let searches = |chain: &&brooklet_schema::SearchChain| chain.id == name && chain.searcher.is_none();
+        if ["default", "vespa"].contains(&name) || chains.iter().any(|chain| searches(&chain)) {
+            return Ok(());
+        }
+        let message = format!("No search chain named '{}' was found", Rejection::quote(name));
+        Err(Rejection::new(Code::InvalidQueryParameter, message))
+    }
+}
+
+/// Tasks take the plan anew at every step, so nobody else holds it between them.
+fn unshared(plan: &mut Rc<Plan>) -> Result<&mut Plan, Rejection> {
+    Rc::get_mut(plan).ok_or_else(|| Rejection::new(Code::Internal, "a plan in use"))
 }

@@ -73,11 +73,44 @@ const LOWERCASE: &str = "ranking.matching.";
 const SCOPES: [&str; 3] = ["streaming.groupname", "streaming.userid", "streaming.selection"];
 
 /// A request as it crossed the border.
-pub(crate) struct Asked {
-    /// Its parameters, or what is wrong with them.
-    pub(crate) properties: Result<Properties, Rejection>,
+pub(crate) struct Request {
+    /// Its parameters, as far as they could be read.
+    pub(crate) properties: Properties,
+    /// What is wrong with them.
+    pub(crate) refusal: Option<Rejection>,
     /// How its answer is written, whatever the answer is.
     pub(crate) rendering: Rendering,
+}
+
+impl Request {
+    /// Reads the properties and body of a request at the border (docs/abi.md, the query).
+    ///
+    /// # Errors
+    /// If the bytes are cut short; what is wrong with what they say becomes the refusal.
+    pub(crate) fn read(deployed: &Deployed, reader: &mut Reader) -> Result<Request, Rejection> {
+        let mut given = Vec::new();
+        for _ in 0..reader.count(2)? {
+            given.push((reader.text()?.to_owned(), reader.text()?.to_owned()));
+        }
+        let (body, accept) = (reader.bytes()?, reader.text()?);
+        let rendering = Rendering::accepted(accept);
+        let (properties, read) = match Properties::read(&given, body) {
+            Ok(properties) => (properties, Ok(())),
+            Err(rejection) => (Properties::default(), Err(rejection)),
+        };
+        let mut request = Request { properties, refusal: None, rendering };
+        request.refusal = read.and_then(|()| request.check(deployed, accept)).err();
+        Ok(request)
+    }
+
+    /// Adds the values of the query profile, and refuses what is not understood.
+    fn check(&mut self, deployed: &Deployed, accept: &str) -> Result<(), Rejection> {
+        known_parameters::check_body(&self.properties)?;
+        self.properties.apply(&deployed.application.query_profiles)?;
+        known_parameters::check(&self.properties)?;
+        self.rendering = Rendering::of(&self.properties, accept)?;
+        Ok(())
+    }
 }
 
 /// The parameters of one request. A later value of a name wins, and the URL wins over the body.
@@ -94,26 +127,6 @@ pub(crate) struct Properties {
 }
 
 impl Properties {
-    /// Reads the properties and body of a request at the border (docs/abi.md, search). The outer error is of the request
-    /// itself, the inner one of what is in it.
-    pub(crate) fn from_request(deployed: &Deployed, reader: &mut Reader) -> Result<Asked, Rejection> {
-        let mut properties = Vec::new();
-        for _ in 0..reader.count(2)? {
-            properties.push((reader.text()?.to_owned(), reader.text()?.to_owned()));
-        }
-        let body = reader.bytes()?;
-        let accept = reader.text()?;
-        let mut rendering = Rendering::accepted(accept);
-        let properties = Properties::read(&properties, body).and_then(|mut properties| {
-            known_parameters::check_body(&properties)?;
-            properties.apply(&deployed.application.query_profiles)?;
-            known_parameters::check(&properties)?;
-            rendering = Rendering::of(&properties, accept)?;
-            Ok(properties)
-        });
-        Ok(Asked { properties, rendering })
-    }
-
     /// Reads the body and puts the URL's parameters over it.
     pub(crate) fn read(url: &[(String, String)], body: &[u8]) -> Result<Properties, Rejection> {
         let mut properties = Properties::default();
@@ -121,8 +134,11 @@ impl Properties {
             let text = std::str::from_utf8(body)
                 .map_err(|_| Rejection::new(Code::IllegalQuery, "Json parse error.: the body is not UTF-8"))?;
             for (name, value, written) in brooklet_query::flatten(text)? {
+                let full = full_name(&name);
+                // Of two values the last counts.
+                properties.unplain.retain(|(known, _)| *known != full);
                 if written != Written::Plain {
-                    properties.unplain.push((full_name(&name), written));
+                    properties.unplain.push((full, written));
                 }
                 properties.put(&name, value)?;
             }

@@ -42,6 +42,10 @@ pub struct ResidencyStatistics {
     pub hits: u64,
     /// Blocks not found.
     pub misses: u64,
+    /// Queries compiled.
+    pub compiled: u64,
+    /// Schemas whose documents were matched with a query, each partition by itself.
+    pub matched: u64,
 }
 
 /// The blocks and partitions in memory.
@@ -60,6 +64,8 @@ pub struct Residency {
     next_partition: u32,
     hits: u64,
     misses: u64,
+    compiled: u64,
+    matched: u64,
 }
 
 impl Residency {
@@ -81,6 +87,8 @@ impl Residency {
             next_partition: 1,
             hits: 0,
             misses: 0,
+            compiled: 0,
+            matched: 0,
         }
     }
 
@@ -95,7 +103,19 @@ impl Residency {
             partition_bytes: self.partition_bytes,
             hits: self.hits,
             misses: self.misses,
+            compiled: self.compiled,
+            matched: self.matched,
         }
+    }
+
+    /// Counts a query that is compiled.
+    pub(crate) fn count_compiled(&mut self) {
+        self.compiled += 1;
+    }
+
+    /// Counts a run whose matching is done.
+    pub(crate) fn count_matched(&mut self) {
+        self.matched += 1;
     }
 
     pub(crate) fn block(&mut self, key: BlockKey) -> Option<Block> {

@@ -205,6 +205,7 @@ impl Run {
             reads.relax();
         }
         self.found = Vec::new();
+        reads.residency().count_matched();
         if self.ranker.wants_statistics() {
             let statistics = group_statistics::count(&self.plan, &self.views, &self.matches, reads)?;
             self.ranker.learn(Rc::new(statistics))?;
@@ -430,6 +431,28 @@ impl Run {
         self.unseen = undecided.min(self.scanned);
         self.scanned -= self.unseen;
         self.finish();
+    }
+
+    /// Ranks once more what matched, by what is known now that was not before.
+    pub(crate) fn rank_again(&mut self) {
+        // It was stopped before it knew what matches.
+        if self.matches.len() < self.views.len() || !self.unresolved.is_empty() {
+            return;
+        }
+        self.best = self.views.iter().map(|_| TopK::new(self.wanted)).collect();
+        self.threshold = TopK::new(self.wanted);
+        (self.candidates, self.kept, self.order) = (Vec::new(), Kept::default(), Vec::new());
+        (self.total, self.next) = (0, 0);
+        self.scanned += std::mem::take(&mut self.unseen);
+        self.begin_ranking();
+    }
+
+    /// Gives the run another ranker, which knows of the group what the one before knew.
+    pub(crate) fn renew_ranker(&mut self, now: i64) -> Result<(), Rejection> {
+        let mut ranker = Ranker::new(&self.plan, now)?;
+        ranker.learn_from(&self.ranker)?;
+        self.ranker = ranker;
+        Ok(())
     }
 
     /// Hits with this score or less are dropped.

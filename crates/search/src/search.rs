@@ -1,439 +1,350 @@
-//! Searching one partition: compile, load it, run the plan over each schema, order, summarise. What is found becomes the
-//! answer if no other partition is addressed, and a partial result if others are.
-mod lacking;
+//! Searching one partition: load it, run the plan over each schema, order, summarise. What is found becomes the answer if no
+//! other partition is addressed, and a partial result if others are.
+//!
+//! Each [`Stage`] owns what it works on, and hands it to the next. Outputs of models that a stage lacked are waited for
+//! before it, so what was done before that is not done again.
 mod running;
 mod timing;
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
-use brooklet_document::selection::Selection;
-use brooklet_segment::{Halt, Place, read_id};
-use brooklet_task::bytes::Reader;
-use brooklet_task::{Block, Code, Issues, Rejection, Task, Want};
+use brooklet_segment::{Halt, Place};
+use brooklet_task::{Block, Code, Rejection, Task, Want};
 
-use crate::answer::{refuse, render, settle, wants_models};
-use crate::compile::compile;
-use crate::deployed::Deployed;
-use crate::explain::{About, Explainer};
+use crate::answer::{refuse, render, settle};
 use crate::grouped::Grouped;
-use crate::grouping::{Clock, Grouping, Kept, unknown, zone_offset};
+use crate::grouping::{Clock, Grouping, Kept};
 use crate::lane::{Floor, Ranked};
-use crate::partial::{Filled, Partial};
-use crate::partition::{Loading, View};
-use crate::period::Period;
-use crate::phases::Later;
+use crate::partial::Partial;
+use crate::partition::Loading;
 use crate::plan::Plan;
-use crate::ranking::Spot;
+use crate::query::Query;
 use crate::reads::Reads;
-use crate::render::{Rendering, Tree};
-use crate::request::{Asked, Properties};
-use crate::residency::Residency;
-use crate::run::Run;
-use crate::scope::Scope;
-use crate::selecting::Selecting;
-use crate::summary::{Summarizer, check_fields};
+use running::Running;
 
 /// Where a hit was found, in the run of its schema.
+#[derive(Clone)]
 pub(crate) struct Found {
     pub(crate) view: usize,
     pub(crate) ordinal: u32,
 }
 
-enum Stage {
-    Load,
-    /// The document that is asked about is looked for.
-    Seek,
-    Select,
-    Run(usize),
-    Group,
-    Order,
-    Judge,
-    Summarize,
-    Done,
-}
-
 /// What becomes of what is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+pub(crate) enum Outcome {
     Answer,
     Partial,
 }
 
+/// Hits that are not shown yet.
+type Hits = Vec<Ranked<Found>>;
+
+enum Stage {
+    Load(Loading),
+    /// The documents of one schema after the other are selected, and its run is begun.
+    Select(Running),
+    /// The document that is asked about is looked for.
+    Seek(Running),
+    /// The run over the schema with this number.
+    Run(Running, usize),
+    Group(Running, Hits, Grouping),
+    /// The ids are read, which break the ties.
+    Order(Running, Hits),
+    /// Later phases decide.
+    Judge(Running, Hits),
+    Summarize(Running, Hits),
+    /// Outputs of models are lacking for this stage.
+    Wait(Box<Stage>),
+    Done,
+    Refused(Rejection),
+}
+
+/// What comes of a step: the stage to go on with, and what that lacks.
+type Step = (Stage, Result<Option<Want>, Halt>);
+
 /// The task. Rejections become answers, damage of the store is thrown.
 pub struct Search {
-    deployed: Rc<Deployed>,
-    plan: Result<Rc<Plan>, Rejection>,
-    rendering: Rendering,
+    query: Rc<Query>,
     outcome: Outcome,
     /// The partition's.
     key: String,
-    selection: Option<Rc<Selection>>,
-    /// When documents were last written.
-    period: Period,
-    /// Of the schema whose run is begun next.
-    selecting: Option<Selecting>,
     floor: Floor,
-    now: i64,
-    loading: Loading,
     reads: Reads,
     stage: Stage,
-    runs: Vec<Run>,
-    grouping: Option<Grouping>,
-    hits: Vec<Ranked<Found>>,
-    summarizers: Vec<Summarizer>,
-    explainers: Vec<Explainer>,
-    about: About,
     found: Partial,
     elapsed_ms: f64,
     has_begun: bool,
 }
 
 impl Search {
-    /// Reads the request (docs/abi.md, search): the answer, from the only partition that is addressed.
-    ///
-    /// # Errors
-    /// If the request is cut short; what is wrong with the query itself becomes the answer.
-    pub fn open(
-        deployed: Rc<Deployed>,
-        residency: Rc<RefCell<Residency>>,
-        request: &[u8],
-    ) -> Result<Search, Rejection> {
-        Search::begin(deployed, residency, &mut Reader::new(request), Outcome::Answer, Floor::default())
-    }
-
-    /// Reads the request (docs/abi.md, search a part): a partial result, from one of the partitions that are addressed.
-    ///
-    /// # Errors
-    /// If the request is cut short; what is wrong with the query itself becomes the partial result.
-    pub fn open_part(
-        deployed: Rc<Deployed>,
-        residency: Rc<RefCell<Residency>>,
-        request: &[u8],
-    ) -> Result<Search, Rejection> {
-        let mut reader = Reader::new(request);
-        let floor = Floor::read_optional(reader.bytes()?)?;
-        Search::begin(deployed, residency, &mut reader, Outcome::Partial, floor)
-    }
-
-    fn begin(
-        deployed: Rc<Deployed>,
-        residency: Rc<RefCell<Residency>>,
-        reader: &mut Reader<'_>,
-        outcome: Outcome,
-        floor: Floor,
-    ) -> Result<Search, Rejection> {
-        let place = Place::read(reader)?;
-        let now = reader.u64()? as i64;
-        let Asked { properties, rendering } = Properties::from_request(&deployed, reader)?;
-        let plan = properties.and_then(|properties| {
-            let scope = Scope::of(&deployed, &properties)?;
-            match outcome {
-                Outcome::Answer => scope.check_whole(&place.key)?,
-                Outcome::Partial => scope.check_part(&place.key)?,
+    /// Begins the search of a partition. What is wrong with the query becomes the answer.
+    pub(crate) fn open(query: &Rc<Query>, place: &Place, outcome: Outcome, floor: Floor) -> Search {
+        let mut reads = Reads::new(query.residency.clone());
+        let plan = Search::check(query, place, outcome);
+        let application = query.deployed.application.fingerprint();
+        let mut found =
+            Partial { application, clock: Clock { now: query.now, zone: 0 }, partitions: 1, ..Partial::default() };
+        let stage = match plan {
+            Ok(plan) => {
+                found.clock = plan.clock(query.now);
+                found.issues = plan.issues.clone();
+                Stage::Load(Loading::begin(place, &mut reads))
             }
-            let plan = compile(&deployed, &properties, now)?;
-            check_fields(&plan)?;
-            if outcome == Outcome::Partial && plan.presentation.explain_id.is_some() {
-                let message = "explain.id is answered where one group is searched: name it with streaming.groupname";
-                return Err(Rejection::new(Code::Unsupported, message));
-            }
-            Ok((Rc::new(plan), scope.selection, Period::of(&properties)?))
-        });
-        let (plan, selection, period) = match plan {
-            Ok((plan, selection, period)) => (Ok(plan), selection, period),
-            Err(rejection) => (Err(rejection), None, Period::default()),
+            Err(rejection) => Stage::Refused(rejection),
         };
-        let mut reads = Reads::new(residency);
-        let loading = Loading::begin(&place, &mut reads);
-        let issues = plan.as_ref().map_or_else(|_| Issues::default(), |plan| plan.issues.clone());
-        let application = deployed.application.fingerprint();
-        let clock = plan.as_ref().map_or_else(|_| Clock { now, zone: 0 }, |plan| plan.clock(now));
-        Ok(Search {
-            deployed,
-            plan,
-            key: place.key,
-            selection,
-            period,
-            selecting: None,
-            rendering,
-            outcome,
-            floor,
-            now,
-            loading,
-            reads,
-            stage: Stage::Load,
-            runs: Vec::new(),
-            grouping: None,
-            hits: Vec::new(),
-            summarizers: Vec::new(),
-            explainers: Vec::new(),
-            about: About::default(),
-            found: Partial { application, clock, issues, partitions: 1, ..Partial::default() },
-            elapsed_ms: 0.0,
-            has_begun: false,
-        })
+        let (query, key) = (query.clone(), place.key.clone());
+        Search { query, outcome, key, floor, reads, stage, found, elapsed_ms: 0.0, has_begun: false }
     }
 
-    /// The views of a schema's documents.
-    fn views(&self, plan: &Plan, schema: usize) -> Result<Vec<View>, Rejection> {
-        let of = &plan.schemas[schema].schema;
-        let (name, stored_as) = (&of.schema.name, &of.stored.name);
-        let all = self.loading.done().map_or(&[][..], |partition| &partition.views);
-        let views: Vec<View> = all.iter().filter(|view| view.segment.header.schema == *stored_as).cloned().collect();
-        // The host rewrites such segments before it searches; answering from them could miss matches.
-        if views.iter().any(|view| view.segment.header.fingerprint != of.stored.fingerprint) {
-            let message = format!("Segments of schema '{name}' are of another deployment and must be rewritten first");
-            return Err(Rejection::new(Code::Internal, message));
+    /// The plan, if the query may be answered from this partition.
+    fn check(query: &Query, place: &Place, outcome: Outcome) -> Result<Rc<Plan>, Rejection> {
+        let scope = query.scope.as_ref().map_err(Rejection::clone)?;
+        match outcome {
+            Outcome::Answer => scope.check_whole(&place.key)?,
+            Outcome::Partial => scope.check_part(&place.key)?,
         }
-        Ok(views)
+        let plan = query.plan()?;
+        if outcome == Outcome::Partial && plan.presentation.explain_id.is_some() {
+            let message = "explain.id is answered where one group is searched: name it with streaming.groupname";
+            return Err(Rejection::new(Code::Unsupported, message));
+        }
+        Ok(plan)
+    }
+
+    /// One step of a stage.
+    fn step(&mut self, stage: Stage, plan: &Rc<Plan>) -> Step {
+        match stage {
+            Stage::Load(loading) => self.load(loading),
+            Stage::Select(running) => self.select(running, plan),
+            Stage::Seek(running) => self.seek(running, plan),
+            Stage::Run(running, schema) => self.run(running, schema, plan),
+            Stage::Group(running, hits, grouping) => self.group(running, hits, grouping, plan),
+            Stage::Order(running, hits) => self.order(running, hits, plan),
+            Stage::Judge(running, hits) => self.judge(running, hits, plan),
+            Stage::Summarize(running, hits) => self.summarize(running, hits, plan),
+            Stage::Wait(stage) => {
+                let runs = self.found.wanted.to_bytes();
+                (Stage::Wait(stage), Ok(Some(Want::ModelRuns { anew: false, runs })))
+            }
+            Stage::Done | Stage::Refused(_) => (stage, Ok(Some(Want::Nothing))),
+        }
+    }
+
+    fn load(&mut self, mut loading: Loading) -> Step {
+        match loading.step(&self.query.deployed, &mut self.reads) {
+            Ok(Want::Nothing) => {}
+            Ok(want) => return (Stage::Load(loading), Ok(Some(want))),
+            Err(rejection) => return (Stage::Load(loading), Err(Halt::Rejected(rejection))),
+        }
+        let Some(partition) = loading.done().cloned() else { return (Stage::Load(loading), Ok(None)) };
+        (Stage::Select(Running::new(partition)), Ok(None))
     }
 
     /// Begins the run of the next schema, over those of its documents that are selected.
-    fn select(&mut self, plan: &Plan) -> Result<(), Halt> {
-        let schema = self.runs.len();
-        let Some(of) = plan.schemas.get(schema) else {
-            self.stage = Stage::Seek;
-            return Ok(());
-        };
-        let views = match self.selecting.take() {
-            None if self.selection.is_none() && self.period.is_always() => self.views(plan, schema)?,
-            begun => {
-                let mut selecting = match begun {
-                    Some(selecting) => selecting,
-                    None => {
-                        let (name, views) = (&of.schema.schema.name, self.views(plan, schema)?);
-                        Selecting::new(self.selection.as_ref(), self.period, &self.key, name, views, self.now)
-                    }
-                };
-                let stepped = selecting.step(&mut self.reads);
-                if !matches!(stepped, Ok(true)) {
-                    self.selecting = Some(selecting);
-                    return stepped.map(drop);
-                }
-                selecting.into_views()
-            }
-        };
-        self.runs.push(Run::new(plan, schema, views, self.now, &self.floor)?);
-        self.summarizers.push(Summarizer::new(plan, of, self.now)?);
-        if plan.presentation.explain || plan.presentation.explain_id.is_some() {
-            self.explainers.push(Explainer::new(of, self.now)?);
+    fn select(&mut self, mut running: Running, plan: &Rc<Plan>) -> Step {
+        if running.runs.len() == plan.schemas.len() {
+            return (Stage::Seek(running), Ok(None));
         }
-        Ok(())
+        match running.select(plan, &self.query, (&self.key, &self.floor), &mut self.reads) {
+            // Time passes when every document is looked at.
+            Ok(true) => (Stage::Select(running), Ok(None)),
+            Ok(false) => (Stage::Select(running), Ok(Some(Want::Pause))),
+            Err(Halt::Rejected(rejection)) if rejection.code != Code::StoreCorrupt => {
+                (Stage::Refused(rejection), Ok(None))
+            }
+            Err(halt) => (Stage::Select(running), Err(halt)),
+        }
+    }
+
+    fn seek(&mut self, mut running: Running, plan: &Rc<Plan>) -> Step {
+        match running.about.seek(plan, &running.runs, &mut self.reads) {
+            Ok(()) => (Stage::Run(running, 0), Ok(None)),
+            Err(halt) => (Stage::Seek(running), Err(halt)),
+        }
+    }
+
+    /// A step of the run over a schema, or the end of all runs.
+    fn run(&mut self, mut running: Running, schema: usize, plan: &Rc<Plan>) -> Step {
+        let Some(run) = running.runs.get_mut(schema) else {
+            return (self.gather(running, plan), Ok(Some(Want::Pause)));
+        };
+        match run.step(&mut self.reads) {
+            Ok(Want::Nothing) => match running.learn(schema, plan, self.query.now) {
+                Ok(()) => (Stage::Run(running, schema + 1), Ok(Some(Want::Pause))),
+                Err(rejection) => (Stage::Run(running, schema), Err(Halt::Rejected(rejection))),
+            },
+            Ok(want) => (Stage::Run(running, schema), Ok(Some(want))),
+            Err(rejection) => (Stage::Run(running, schema), Err(Halt::Rejected(rejection))),
+        }
     }
 
     /// Collects the candidates of all schemas and leaves those that can be shown, ties included.
-    fn gather(&mut self) {
-        let Ok(plan) = self.plan.clone() else { return };
-        for (schema, run) in self.runs.iter_mut().enumerate() {
-            self.found.total += run.total;
-            self.found.documents += run.scanned;
-            self.found.unseen += run.unseen;
-            for candidate in std::mem::take(&mut run.candidates) {
-                let content = Found { view: candidate.view, ordinal: candidate.ordinal };
-                let (keys, score, later) = (candidate.keys, candidate.score, Later::default());
-                let hit = Ranked { schema, keys, score, id: None, later, content };
-                if self.floor.admits(&plan, &hit) {
-                    self.hits.push(hit);
-                }
-            }
+    fn gather(&mut self, mut running: Running, plan: &Rc<Plan>) -> Stage {
+        self.found.total = running.runs.iter().map(|run| run.total).sum();
+        self.found.documents = running.runs.iter().map(|run| run.scanned).sum();
+        self.found.unseen = running.runs.iter().map(|run| run.unseen).sum();
+        match self.lacks_models(&mut running) {
+            Ok(false) => {}
+            Ok(true) => return self.wait(Stage::Run(running, 0)),
+            Err(rejection) => return Stage::Refused(rejection),
         }
-        if self.lacks_models_of_rankers() {
-            return;
+        let mut hits = running.take_candidates();
+        hits.retain(|hit| self.floor.admits(plan, hit));
+        running.about.settle(plan, &hits);
+        plan.keep(&mut hits);
+        if plan.grouping.is_empty() {
+            return Stage::Order(running, hits);
         }
-        self.about.settle(&plan, &self.hits);
-        plan.keep(&mut self.hits);
-        self.stage = Stage::Order;
-        if !plan.grouping.is_empty() {
-            self.grouping = Some(Grouping::new(&plan.grouping, self.outcome == Outcome::Partial));
-            self.stage = Stage::Group;
-        }
+        Stage::Group(running, hits, self.new_grouping(plan))
+    }
+
+    fn new_grouping(&self, plan: &Plan) -> Grouping {
+        Grouping::new(&plan.grouping, self.outcome == Outcome::Partial)
     }
 
     /// Adds the documents that matched to the groups of the query.
-    fn group(&mut self, plan: &Rc<Plan>) -> Result<Want, Rejection> {
-        let Some(grouping) = &mut self.grouping else { return Ok(Want::Pause) };
-        let mut grouped = Grouped::new(plan, &mut self.runs, &mut self.summarizers, self.rendering.format(), self.now);
+    fn group(&mut self, mut running: Running, hits: Hits, mut grouping: Grouping, plan: &Rc<Plan>) -> Step {
+        let Running { runs, summarizers, .. } = &mut running;
+        let format = self.query.rendering.format();
+        let mut grouped = Grouped::new(plan, runs, summarizers, format, self.query.now);
         match grouping.step(&plan.grouping, plan.schemas.len(), &mut grouped, &mut self.reads) {
             Ok(Want::Nothing) => {}
-            Err(rejection) if rejection.code == Code::BadRequest => {
-                // Too many groups: that is the request's fault, and not damage.
-                self.plan = Err(rejection);
-                return Ok(Want::Nothing);
-            }
-            other => return other,
+            Ok(want) => return (Stage::Group(running, hits, grouping), Ok(Some(want))),
+            // Too many groups: that is the request's fault, and not damage.
+            Err(rejection) if rejection.code == Code::BadRequest => return (Stage::Refused(rejection), Ok(None)),
+            Err(rejection) => return (Stage::Group(running, hits, grouping), Err(Halt::Rejected(rejection))),
         }
-        self.found.grouping = self.grouping.take().map(Grouping::finish).unwrap_or_default();
-        self.runs.iter_mut().for_each(|run| run.kept = Kept::default());
-        self.stage = Stage::Order;
-        Ok(Want::Pause)
+        match self.lacks_models(&mut running) {
+            Ok(false) => {}
+            Ok(true) => {
+                let anew = self.new_grouping(plan);
+                return (self.wait(Stage::Group(running, hits, anew)), Ok(None));
+            }
+            Err(rejection) => return (Stage::Refused(rejection), Ok(None)),
+        }
+        self.found.grouping = grouping.finish();
+        running.runs.iter_mut().for_each(|run| run.kept = Kept::default());
+        (Stage::Order(running, hits), Ok(Some(Want::Pause)))
     }
 
-    /// Reads the ids, which break the ties.
-    fn order(&mut self, plan: &Plan) -> Result<(), Halt> {
-        let mut missing = false;
-        for hit in self.hits.iter_mut().filter(|hit| hit.id.is_none()) {
-            let segment = &self.runs[hit.schema].views[hit.content.view].segment;
-            match read_id(&segment.header, hit.content.ordinal, &mut self.reads.of(segment)) {
-                Ok(id) => hit.id = Some(id),
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
-            }
+    fn order(&mut self, running: Running, mut hits: Hits, plan: &Rc<Plan>) -> Step {
+        if let Err(halt) = running.read_ids(&mut hits, &mut self.reads) {
+            return (Stage::Order(running, hits), Err(halt));
         }
-        if missing {
-            return Err(Halt::Missing);
-        }
-        self.hits.retain(|hit| self.floor.admits(plan, hit));
-        plan.keep(&mut self.hits);
-        self.stage = Stage::Judge;
-        Ok(())
+        hits.retain(|hit| self.floor.admits(plan, hit));
+        plan.keep(&mut hits);
+        (Stage::Judge(running, hits), Ok(None))
     }
 
     /// Finds out what later phases want to know. If nobody else was searched, they decide, and the window is cut out.
-    fn judge(&mut self, plan: &Plan) -> Result<(), Halt> {
-        let mut missing = false;
-        let mut known = Vec::with_capacity(self.hits.len());
-        for hit in &self.hits {
-            let run = &mut self.runs[hit.schema];
-            if run.plan.phases.is_empty() {
-                known.push(Later::default());
-                continue;
-            }
-            let Found { view, ordinal } = hit.content;
-            let spot = Spot { views: &run.views, matches: &run.matches, resolved: &run.resolved, view, ordinal };
-            match run.ranker.later(spot, &mut self.reads) {
-                Ok(later) => known.push(later),
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
-            }
+    fn judge(&mut self, mut running: Running, mut hits: Hits, plan: &Rc<Plan>) -> Step {
+        if let Err(halt) = running.read_later(&mut hits, &mut self.reads) {
+            return (Stage::Judge(running, hits), Err(halt));
         }
-        if missing {
-            return Err(Halt::Missing);
+        match self.lacks_models(&mut running) {
+            Ok(false) if self.outcome == Outcome::Partial => return (Stage::Summarize(running, hits), Ok(None)),
+            Ok(false) => {}
+            Ok(true) => return (self.wait(Stage::Judge(running, hits)), Ok(None)),
+            Err(rejection) => return (Stage::Refused(rejection), Ok(None)),
         }
-        self.hits.iter_mut().zip(known).for_each(|(hit, later)| hit.later = later);
-        if self.lacks_models_of_rankers() {
-            return Ok(());
+        // A global phase that lacks outputs of models decides once more about the same hits.
+        let undecided = if plan.has_global_phase() { hits.clone() } else { Vec::new() };
+        let settled = settle(plan, hits).and_then(|settled| settled.wanted.check().map(|()| settled));
+        let settled = match settled {
+            Ok(settled) => settled,
+            // A phase failed: that is an answer, and no damage.
+            Err(rejection) => return (Stage::Refused(rejection), Ok(None)),
+        };
+        if !settled.wanted.is_empty() {
+            self.found.wanted = settled.wanted;
+            return (self.wait(Stage::Judge(running, undecided)), Ok(None));
         }
-        if self.outcome == Outcome::Answer {
-            let settled = match settle(plan, std::mem::take(&mut self.hits)) {
-                Ok(settled) => settled,
-                Err(rejection) => {
-                    // A phase failed: that is an answer, and no damage.
-                    self.plan = Err(rejection);
-                    self.stage = Stage::Done;
-                    return Ok(());
-                }
-            };
-            self.found.wanted.merge(settled.wanted);
-            if self.lacks_models(Ok(())) {
-                return Ok(());
-            }
-            self.hits = settled.hits;
-            self.found.total -= settled.dropped;
-        }
-        self.stage = Stage::Summarize;
-        Ok(())
+        self.found.total -= settled.dropped;
+        (Stage::Summarize(running, settled.hits), Ok(None))
     }
 
-    fn summarize(&mut self, plan: &Plan) -> Result<(), Halt> {
-        let explains = plan.presentation.explain;
-        let mut shown = Vec::with_capacity(self.hits.len());
-        let mut missing = false;
-        for hit in &self.hits {
-            let run = &mut self.runs[hit.schema];
-            let of = run.plan.clone();
-            let Found { view, ordinal } = hit.content;
-            let spot = Spot { views: &run.views, matches: &run.matches, resolved: &run.resolved, view, ordinal };
-            let id = hit.id.as_deref().unwrap_or_default();
-            let summarizer = &mut self.summarizers[hit.schema];
-            let format = self.rendering.format();
-            let explanation = match self.explainers.get_mut(hit.schema).filter(|_| explains) {
-                Some(explainer) => explainer.explain(spot, &mut self.reads).map(Some),
-                None => Ok(None),
-            };
-            let fields = summarizer.fields(format, &of, id, spot, &mut run.ranker, &mut self.reads);
-            let filled = fields.and_then(|fields| Ok((fields, explanation?)));
-            match filled {
-                Ok((fields, explanation)) => shown.push(Ranked {
-                    schema: hit.schema,
-                    keys: hit.keys.clone(),
-                    score: hit.score,
-                    id: hit.id.clone(),
-                    later: hit.later.clone(),
-                    content: Filled {
-                        fields,
-                        explanation: explanation.map(|of_hit| format.written(|out| Tree::object(of_hit).write(out))),
-                    },
-                }),
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
+    fn summarize(&mut self, mut running: Running, hits: Hits, plan: &Rc<Plan>) -> Step {
+        let format = self.query.rendering.format();
+        let shown = running.summaries(&hits, plan.presentation.explain, format, &mut self.reads);
+        let about = |running: &mut Running, reads: &mut Reads| match plan.presentation.explain_id {
+            Some(_) => running.explanation(plan, &hits, reads).map(Some),
+            None => Ok(None),
+        };
+        let (shown, explanation) = match shown {
+            Ok(shown) => match about(&mut running, &mut self.reads) {
+                Ok(explanation) => (shown, explanation),
+                Err(halt) => return (Stage::Summarize(running, hits), Err(halt)),
+            },
+            Err(halt) => return (Stage::Summarize(running, hits), Err(halt)),
+        };
+        match self.lacks_models(&mut running) {
+            Ok(false) => {}
+            Ok(true) => return (self.wait(Stage::Summarize(running, hits)), Ok(None)),
+            Err(rejection) => return (Stage::Refused(rejection), Ok(None)),
+        }
+        (self.found.hits, self.found.explanation) = (shown, explanation);
+        (Stage::Done, Ok(None))
+    }
+
+    /// Whether outputs of models were lacking for what was done: nothing made without them is right.
+    fn lacks_models(&mut self, running: &mut Running) -> Result<bool, Rejection> {
+        running.take_wanted(&mut self.found.wanted)?;
+        self.found.wanted.check()?;
+        Ok(!self.found.wanted.is_empty())
+    }
+
+    /// Waits for outputs of models before a stage. A part of several does not: all parts are searched anew with them.
+    fn wait(&self, stage: Stage) -> Stage {
+        match self.outcome {
+            Outcome::Answer => Stage::Wait(Box::new(stage)),
+            Outcome::Partial => Stage::Done,
+        }
+    }
+
+    /// Ends the runs with what they have, if the time of a search that takes a part of an answer is nearly over.
+    fn stop_softly(&mut self, plan: &Rc<Plan>) {
+        if !plan.soft_timeout_ms.is_some_and(|soft| self.elapsed_ms >= soft) {
+            return;
+        }
+        let stage = std::mem::replace(&mut self.stage, Stage::Done);
+        self.stage = match stage {
+            Stage::Run(mut running, _) => {
+                running.runs.iter_mut().for_each(|run| run.stop());
+                self.gather(running, plan)
             }
-        }
-        if missing {
-            return Err(Halt::Missing);
-        }
-        if plan.presentation.explain_id.is_some() {
-            let explanation =
-                self.about.explanation(plan, &self.hits, &self.runs, &mut self.explainers, &mut self.reads)?;
-            self.found.explanation = Some(explanation);
-        }
-        self.found.hits = shown;
-        self.stage = Stage::Done;
-        self.lacks_models_of_rankers();
-        Ok(())
+            other => other,
+        };
     }
 }
 
 impl Task for Search {
     fn wants(&mut self) -> Result<Want, Rejection> {
-        if !self.begins() {
+        if matches!(self.stage, Stage::Refused(_)) {
             return Ok(Want::Nothing);
         }
-        if let Ok(plan) = &self.plan
-            && let Some(name) = &plan.zone
-        {
-            return Ok(Want::Zone { name: name.clone(), at: self.now });
+        let plan = match self.query.plan() {
+            Ok(plan) => plan,
+            // The zone it names is unknown.
+            Err(rejection) => {
+                self.stage = Stage::Refused(rejection);
+                return Ok(Want::Nothing);
+            }
+        };
+        if !self.begins(&plan) {
+            return Ok(Want::Nothing);
         }
-        let Ok(plan) = self.plan.clone() else { return Ok(Want::Nothing) };
-        if matches!(self.stage, Stage::Run(_)) && plan.soft_timeout_ms.is_some_and(|soft| self.elapsed_ms >= soft) {
-            self.runs.iter_mut().for_each(Run::stop);
-            self.gather();
+        if let Some(name) = &plan.zone {
+            return Ok(Want::Zone { name: name.clone(), at: self.query.now });
         }
+        self.found.clock = plan.clock(self.query.now);
+        self.stop_softly(&plan);
         loop {
-            let stepped = match self.stage {
-                Stage::Load => {
-                    let want = self.loading.step(&self.deployed, &mut self.reads)?;
-                    if want != Want::Nothing {
-                        return Ok(want);
-                    }
-                    self.stage = Stage::Select;
-                    continue;
-                }
-                Stage::Select => match self.select(&plan) {
-                    // Time passes when every document is looked at.
-                    Ok(()) if self.selecting.is_some() => return Ok(Want::Pause),
-                    Err(Halt::Rejected(rejection)) if rejection.code != Code::StoreCorrupt => {
-                        self.plan = Err(rejection);
-                        return Ok(Want::Nothing);
-                    }
-                    selected => selected,
-                },
-                Stage::Seek => match self.about.seek(&plan, &self.runs, &mut self.reads) {
-                    Ok(()) => {
-                        self.stage = Stage::Run(0);
-                        Ok(())
-                    }
-                    Err(halt) => Err(halt),
-                },
-                Stage::Run(index) => return self.run(index),
-                Stage::Group => return self.group(&plan),
-                Stage::Order => self.order(&plan),
-                Stage::Judge => self.judge(&plan),
-                Stage::Summarize => self.summarize(&plan),
-                Stage::Done => return Ok(Want::Nothing),
-            };
+            let stage = std::mem::replace(&mut self.stage, Stage::Done);
+            let (stage, stepped) = self.step(stage, &plan);
+            self.stage = stage;
             match stepped {
-                Ok(()) => {}
+                Ok(None) => {}
+                Ok(Some(want)) => return Ok(want),
                 Err(Halt::Missing) => return Ok(Want::Blocks(self.reads.take_missing())),
                 Err(Halt::Rejected(rejection)) => return Err(rejection),
             }
@@ -441,24 +352,22 @@ impl Task for Search {
     }
 
     fn give(&mut self, answer: Block) -> Result<(), Rejection> {
-        if let Ok(plan) = &mut self.plan
-            && let Some(name) = plan.zone.clone()
-        {
-            let plan = Rc::get_mut(plan).ok_or_else(|| Rejection::new(Code::Internal, "a plan in use"))?;
-            match zone_offset(answer.bytes())? {
-                Some(offset) => plan.set_zone(offset),
-                None => {
-                    self.plan =
-                        Err(Rejection::new(Code::IllegalQuery, format!("Could not set 'timezone': {}", unknown(&name))))
-                }
+        match std::mem::replace(&mut self.stage, Stage::Done) {
+            Stage::Wait(stage) => {
+                self.query.give_outputs(answer.bytes())?;
+                self.found.wanted = Default::default();
+                self.stage = running::renewed(*stage, &*self.query.plan()?, self.query.now)?;
+                return Ok(());
             }
-            self.found.clock = self.plan.as_ref().map_or(self.found.clock, |plan| plan.clock(self.now));
-            return Ok(());
+            other => self.stage = other,
         }
-        if self.loading.wants_manifest() {
-            return self.loading.give(&self.deployed, answer.bytes());
+        if self.query.plan().is_ok_and(|plan| plan.zone.is_some()) {
+            return self.query.give_zone(answer.bytes());
         }
-        self.reads.give(answer)
+        match &mut self.stage {
+            Stage::Load(loading) if loading.wants_manifest() => loading.give(&self.query.deployed, answer.bytes()),
+            _ => self.reads.give(answer),
+        }
     }
 
     fn elapsed(&mut self, milliseconds: f64) {
@@ -468,18 +377,19 @@ impl Task for Search {
     fn finish(mut self: Box<Self>) -> Result<Vec<u8>, Rejection> {
         self.found.bytes_read = self.reads.bytes_read;
         self.found.bytes_scanned = self.reads.bytes_scanned + self.reads.bytes_read;
-        self.found.refusal = match &self.plan {
+        let plan = match (&self.stage, self.query.plan()) {
+            (Stage::Refused(rejection), _) => Err(rejection.clone()),
+            (_, plan) => plan,
+        };
+        self.found.refusal = match &plan {
             Err(rejection) => Some(rejection.clone()),
             Ok(plan) => self.lateness(plan),
         };
-        match (&self.plan, self.outcome) {
+        let rendering = &self.query.rendering;
+        match (&plan, self.outcome) {
             (_, Outcome::Partial) => Ok(self.found.encode()),
-            (Ok(plan), Outcome::Answer) if self.found.refusal.is_none() && !self.found.wanted.is_empty() => {
-                Ok(wants_models(plan, &self.found.wanted)
-                    .unwrap_or_else(|rejection| refuse(&rejection, &self.rendering)))
-            }
-            (Ok(plan), Outcome::Answer) => Ok(render(plan, &mut self.found, self.elapsed_ms, &self.rendering)),
-            (Err(rejection), Outcome::Answer) => Ok(refuse(rejection, &self.rendering)),
+            (Ok(plan), Outcome::Answer) => Ok(render(plan, &mut self.found, self.elapsed_ms, rendering)),
+            (Err(rejection), Outcome::Answer) => Ok(refuse(rejection, rendering)),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! ONNX models in rank profiles: what is refused at deploy, which runs a query wants, and what becomes of their outputs.
-//! The models are functions of this test; the host runs them between two searches, as the product does.
+//! The models are functions of this test; the host runs them while the search waits.
 mod host;
 
 use brooklet_schema::Application;
@@ -157,18 +157,29 @@ fn output(run: &Wanted, name: &str) -> Vec<f32> {
     vec![if name == "twice" { score * 2.0 } else { score } as f32]
 }
 
-/// Asks until nothing is wanted; the answer, and the runs of each round.
-fn ask(search: Search<'_>, parameters: &[(&str, &str)]) -> (Answer, Vec<Vec<Wanted>>) {
-    ask_with(search, parameters, &output)
+/// The answer of a search of alice's documents, and the runs of each round.
+fn ask(host: &Host, parameters: &[(&str, &str)]) -> (Answer, Vec<Vec<Wanted>>) {
+    ask_with(host, parameters, &output)
 }
 
 fn ask_with(
-    search: Search<'_>,
+    host: &Host,
     parameters: &[(&str, &str)],
     of: &dyn Fn(&Wanted, &str) -> Vec<f32>,
 ) -> (Answer, Vec<Vec<Wanted>>) {
+    let query = host.query(&[parameters, &[ALICE]].concat(), "", "");
+    rounds_of(&|models| host.answer(&query, "g:alice", models), of)
+}
+
+/// The same of the partitions that the parameters name.
+fn ask_scoped(host: &Host, parameters: &[(&str, &str)], at_once: usize) -> (Answer, Vec<Vec<Wanted>>) {
+    let query = host.query(parameters, "", "");
+    rounds_of(&|models| host.answer_scoped(&query, at_once, models), &output)
+}
+
+fn rounds_of(search: Search<'_>, of: &dyn Fn(&Wanted, &str) -> Vec<f32>) -> (Answer, Vec<Vec<Wanted>>) {
     let floats = |run: &Wanted, name: &str| (FLOAT, of(run, name).into_iter().map(f64::from).collect());
-    model_runs::ask(search, parameters, &floats)
+    model_runs::ask(search, &floats)
 }
 
 fn shown(answer: &Answer) -> Vec<(String, f64)> {
@@ -199,7 +210,7 @@ fn the_global_phase_runs_the_model_for_the_best_hits_only() {
         if folded {
             host.compact("g:alice", 1);
         }
-        let (answer, rounds) = ask(&|all| host.search("g:alice", all), &parameters);
+        let (answer, rounds) = ask(&host, &parameters);
         assert_eq!(shown(&answer)[..3], expected[..3]);
         assert_eq!(shown(&answer)[3].0, "4");
         assert_eq!(rounds.len(), 1);
@@ -210,7 +221,7 @@ fn the_global_phase_runs_the_model_for_the_best_hits_only() {
             assert_eq!(run.inputs["b"], [1.0, 2.0]);
         }
         let alone = [&parameters[..], &[ALICE]].concat();
-        let (merged, _) = ask(&|all| host.search_scoped(all, "", "", 1), &alone);
+        let (merged, _) = ask_scoped(&host, &alone, 1);
         assert_eq!(merged.body, answer.body);
     }
 }
@@ -220,7 +231,7 @@ fn several_partitions_are_ranked_together() {
     let host = host();
     let parameters = [ALL, EVERYBODY, ("ranking.profile", "global"), ("input.query(q)", "[1,2]")];
     for at_once in [1, 2] {
-        let (answer, rounds) = ask(&|all| host.search_scoped(all, "", "", at_once), &parameters);
+        let (answer, rounds) = ask_scoped(&host, &parameters, at_once);
         // By year 1, 5, 2 are the best.
         assert_eq!(shown(&answer)[..3], hits(&[("5", 6.0), ("2", 2.0), ("1", 1.0)]));
         assert_eq!(rounds.iter().map(Vec::len).collect::<Vec<_>>(), [3]);
@@ -231,7 +242,7 @@ fn several_partitions_are_ranked_together() {
 fn the_second_phase_runs_the_model_for_every_match_and_features_show_outputs() {
     let host = host();
     let parameters = [ALL, ("ranking.profile", "second"), ("input.query(q)", "[1,2]"), ("hits", "2")];
-    let (answer, rounds) = ask(&|all| host.search("g:alice", all), &parameters);
+    let (answer, rounds) = ask(&host, &parameters);
     // sum(2·v·q) + 2·v·q, and one more of the global phase.
     assert_eq!(shown(&answer), hits(&[("4", 109.0), ("3", 21.0)]));
     let features = &answer.json["root"]["children"][0]["fields"]["matchfeatures"];
@@ -243,7 +254,7 @@ fn the_second_phase_runs_the_model_for_every_match_and_features_show_outputs() {
 
     let parameters = [ALL, ("ranking.profile", "reranked"), ("input.query(q)", "[1,2]"), ("hits", "1")];
     let reranked = [&parameters[..], &[("ranking.secondPhase.rerankCount", "2")]].concat();
-    let (answer, rounds) = ask(&|all| host.search("g:alice", all), &reranked);
+    let (answer, rounds) = ask(&host, &reranked);
     assert_eq!(rounds[0].len(), 6, "three can come before the global phase, through two models");
     assert_eq!(shown(&answer)[0].0, "2", "of the best two by year");
 }
@@ -252,7 +263,7 @@ fn the_second_phase_runs_the_model_for_every_match_and_features_show_outputs() {
 fn a_model_may_take_what_another_gave() {
     let host = host();
     let parameters = [ALL, ("ranking.profile", "nested"), ("input.query(q)", "[1,1]"), ("hits", "1")];
-    let (answer, rounds) = ask(&|all| host.search("g:alice", all), &parameters);
+    let (answer, rounds) = ask(&host, &parameters);
     assert_eq!(shown(&answer), hits(&[("4", 37.0)]));
     // Documents 1 and 2 give the outer model the same: that is one run.
     assert_eq!(rounds.iter().map(Vec::len).collect::<Vec<_>>(), [4, 3]);
@@ -262,7 +273,7 @@ fn a_model_may_take_what_another_gave() {
 fn a_cross_encoder_sees_query_and_document_as_one_sequence() {
     let host = host();
     let parameters = [ALL, ("ranking.profile", "cross"), ("input.query(t)", "[9,7,0,0]")];
-    let (answer, rounds) = ask(&|all| host.search("g:alice", all), &parameters);
+    let (answer, rounds) = ask(&host, &parameters);
     assert_eq!(shown(&answer), hits(&[("4", 3.0), ("2", 2.0), ("1", 1.0), ("3", 0.0)]));
     let run = rounds[0].iter().find(|run| run.inputs["input_ids"][4] == 7.0 && run.inputs["input_ids"][5] == 9.0);
     let inputs = &run.expect("that of document 2").inputs;
@@ -276,9 +287,7 @@ fn an_output_that_is_not_what_the_model_promised_fails_the_query() {
     let host = host();
     let parameters = [ALL, ("ranking.profile", "global"), ("input.query(q)", "[1,2]")];
     for (wrong, why) in [(vec![f32::NAN], "is not a number"), (vec![1.0, 2.0], "has 2 values, where its type has 1")] {
-        let (answer, _) = ask_with(&|all| host.search_raw("g:alice", &[all, &[ALICE]].concat(), ""), &parameters, &{
-            |_: &Wanted, _: &str| wrong.clone()
-        });
+        let (answer, _) = ask_with(&host, &parameters, &|_: &Wanted, _: &str| wrong.clone());
         assert_eq!(answer.status, 500);
         assert!(answer.body.contains("MODEL_OUTPUT") && answer.body.contains(why), "{}", answer.body);
     }

@@ -3,8 +3,8 @@ mod host;
 
 use std::collections::BTreeMap;
 
-use brooklet_task::bytes::{Reader, Writer};
-use host::{Answer, Host, rendered, write_query};
+use brooklet_task::bytes::Reader;
+use host::{Answer, Host, rendered};
 
 const SCHEMA: &str = "schema note { document note {
     field year type int { indexing: summary | attribute }
@@ -113,9 +113,7 @@ fn the_answer_of_several_partitions_says_that_one_was_late() {
         ("timeout", "100ms"),
         PARTIAL,
     ];
-    let mut query = Writer::new();
-    write_query(&parameters, "", "", &mut query);
-    let query = query.finish();
+    let query = host.query(&parameters, "", "");
     let of_bob = host.search_part("g:bob", &query, &[]).unwrap();
     let mut partial = 0;
     for steps in 0.. {
@@ -153,9 +151,7 @@ fn damaged_partitions_refuse_a_query_or_are_told_where_it_takes_a_part() {
     let answer = |more: &[(&str, &str)], groups: &[&str], damaged: &[u32]| {
         let all = [("yql", "select * from note where title contains 'odd'"), ("streaming.selection", "true")];
         let parameters: Vec<_> = all.iter().chain(more).copied().collect();
-        let mut query = Writer::new();
-        write_query(&parameters, "", "", &mut query);
-        let query = query.finish();
+        let query = host.query(&parameters, "", "");
         let mut parts: Vec<_> = groups.iter().map(|key| host.search_part(key, &query, &[]).unwrap()).collect();
         let mut over = false;
         for count in damaged {
@@ -255,9 +251,7 @@ fn the_clock_decides_whether_what_was_done_was_done_in_time() {
     assert_eq!(refused(&done_after(100.0)), (504, 12, TIMED_OUT.to_owned()));
     assert_eq!(host.search_late("g:alice", &[&QUERY[..], &[PARTIAL]].concat(), all, 100.0).status, 200);
 
-    let mut query = Writer::new();
-    write_query(&[QUERY[0], ("streaming.selection", "true"), QUERY[3]], "", "", &mut query);
-    let query = query.finish();
+    let query = host.query(&[QUERY[0], ("streaming.selection", "true"), QUERY[3]], "", "");
     let parts = vec![host.search_part("g:alice", &query, &[]).unwrap()];
     assert_eq!(host.answer_late(&query, &parts, 99.9).status, 200);
     assert_eq!(refused(&host.answer_late(&query, &parts, 100.0)), (504, 12, TIMED_OUT.to_owned()));

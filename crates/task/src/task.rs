@@ -97,6 +97,14 @@ pub enum Want {
         /// The time, in seconds since 1970 UTC.
         at: i64,
     },
+    /// Models to be run, which takes its time: the task waits, also through turns of others. Answered by their outputs
+    /// (docs/abi.md, runs of models).
+    ModelRuns {
+        /// Whether they are not for this task: the query they are of has to be searched anew once it was given their outputs.
+        anew: bool,
+        /// The runs, as the host reads them.
+        runs: Vec<u8>,
+    },
 }
 
 /// A unit of work that lacks something. It is asked what it wants, is given it, and finishes.

@@ -9,7 +9,7 @@ use brooklet_document::embedding::write_wanted;
 use brooklet_document::json::JsonWriter;
 use brooklet_feed::{Compact, Load, Mutate, OperationRequest, Outlines, embeddings_wanted, encode, split};
 use brooklet_schema::{Application, Change, History};
-use brooklet_search::{Deployed, Get, Merge, Residency, Search, Visit, query_embeddings, scope};
+use brooklet_search::{Deployed, Get, Query as CoreQuery, Residency, Visit};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task as CoreTask, Want, limits};
 use wasm_bindgen::prelude::*;
@@ -31,8 +31,11 @@ pub struct Task {
     incoming: Option<Block>,
     /// What was finished in place.
     result: Vec<u8>,
-    timeout_ms: u32,
 }
+
+/// A query that is open (docs/abi.md, the query).
+#[wasm_bindgen]
+pub struct Query(Rc<CoreQuery>);
 
 enum Inner {
     /// Finished when it was opened.
@@ -96,6 +99,16 @@ impl Core {
         self.try_open(kind, request, input.unwrap_or_default()).map_err(|rejection| thrown(&rejection))
     }
 
+    /// Opens a query.
+    ///
+    /// # Errors
+    /// A rejection as JSON, if nothing is deployed.
+    pub fn query(&self, request: &[u8]) -> Result<Query, JsValue> {
+        let deployed = self.deployed().map_err(|rejection| thrown(&rejection))?;
+        let query = CoreQuery::open(deployed, self.residency.clone(), request);
+        query.map(|query| Query(Rc::new(query))).map_err(|rejection| thrown(&rejection))
+    }
+
     /// Numbers for the operator, and the limits the host must know, as JSON.
     #[must_use]
     pub fn statistics(&self) -> String {
@@ -110,6 +123,8 @@ impl Core {
             ("partitionBytes", numbers.partition_bytes as i64),
             ("hits", numbers.hits as i64),
             ("misses", numbers.misses as i64),
+            ("queriesCompiled", numbers.compiled as i64),
+            ("runsMatched", numbers.matched as i64),
             ("documentBytesMax", limits::DOCUMENT_BYTES as i64),
             ("idBytesMax", limits::ID_BYTES as i64),
             ("groupBytesMax", limits::GROUP_BYTES as i64),
@@ -190,16 +205,17 @@ impl Core {
         Ok(change)
     }
 
+    fn deployed(&self) -> Result<Rc<Deployed>, Rejection> {
+        self.deployed.clone().ok_or_else(|| Rejection::new(Code::BadRequest, "No application is deployed"))
+    }
+
     fn try_open(&self, kind: u32, request: &[u8], input: Vec<u8>) -> Result<Task, Rejection> {
         if kind == 13 {
             // Nothing of the application is asked for it.
             let inner = Inner::Done(split(&input)?);
-            return Ok(Task { inner: Some(inner), incoming: None, result: Vec::new(), timeout_ms: 0 });
+            return Ok(Task::new(inner));
         }
-        let nothing = || Rejection::new(Code::BadRequest, "No application is deployed");
-        let deployed = self.deployed.clone().ok_or_else(nothing)?;
-        let residency = self.residency.clone();
-        let mut timeout_ms = 0;
+        let (deployed, residency) = (self.deployed()?, self.residency.clone());
         let inner = match kind {
             1 => {
                 let mut reader = Reader::new(request);
@@ -207,42 +223,86 @@ impl Core {
                 let request = OperationRequest::read(reader.raw(reader.remaining())?)?;
                 Inner::Done(encode(&deployed.application, &request, time)?.to_bytes())
             }
-            12 => {
-                let (wanted, of_query) = query_embeddings(&deployed, request)?;
-                timeout_ms = of_query;
-                Inner::Done(wanted)
-            }
             11 => {
                 let request = OperationRequest::read(request)?;
                 Inner::Done(write_wanted(&embeddings_wanted(&deployed.application, &request)?))
-            }
-            2 => {
-                let search = Search::open(deployed, residency, request)?;
-                timeout_ms = search.timeout_ms();
-                Inner::Running(Box::new(search))
             }
             3 => Inner::Running(Box::new(Get::open(&deployed, residency, self.outlines.clone(), request)?)),
             4 => Inner::Running(Box::new(Compact::open(&deployed.application, request)?)),
             5 => Inner::Running(Box::new(Mutate::open(&deployed.application, self.outlines.clone(), request)?)),
             6 => Inner::Running(Box::new(Visit::open(deployed, residency, request)?)),
-            7 => Inner::Done(scope(&deployed, request)?),
-            8 => Inner::Running(Box::new(Merge::open(&deployed, request)?)),
-            10 => Inner::Running(Box::new(Search::open_part(deployed, residency, request)?)),
             14 => Inner::Running(Box::new(Load::open(&deployed.application, request, input)?)),
             other => return Err(Rejection::new(Code::BadRequest, format!("Unknown kind of task {other}"))),
         };
-        Ok(Task { inner: Some(inner), incoming: None, result: Vec::new(), timeout_ms })
+        Ok(Task::new(inner))
+    }
+}
+
+#[wasm_bindgen]
+impl Query {
+    /// What the host must know of it: its scope, and the texts to embed.
+    #[must_use]
+    pub fn description(&self) -> Vec<u8> {
+        self.0.description()
+    }
+
+    /// The answer, if it is refused whatever is stored.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Vec<u8>> {
+        self.0.refusal()
+    }
+
+    /// Milliseconds it may take; 0 if it is refused.
+    #[must_use]
+    pub fn timeout(&self) -> u32 {
+        self.0.timeout_ms()
+    }
+
+    /// The value of a parameter.
+    #[must_use]
+    pub fn parameter(&self, name: &str) -> Option<String> {
+        self.0.parameter(name).map(str::to_owned)
+    }
+
+    /// Takes the embeddings of its texts.
+    ///
+    /// # Errors
+    /// A rejection as JSON.
+    pub fn give_embeddings(&self, embeddings: &[u8]) -> Result<(), JsValue> {
+        self.0.give_embeddings(embeddings).map_err(|rejection| thrown(&rejection))
+    }
+
+    /// Takes outputs of models.
+    ///
+    /// # Errors
+    /// A rejection as JSON.
+    pub fn give_outputs(&self, outputs: &[u8]) -> Result<(), JsValue> {
+        self.0.give_outputs(outputs).map_err(|rejection| thrown(&rejection))
+    }
+
+    /// Begins a task of it (docs/abi.md, task kinds).
+    ///
+    /// # Errors
+    /// A rejection as JSON.
+    pub fn open(&self, kind: u32, request: &[u8]) -> Result<Task, JsValue> {
+        let task: Result<Box<dyn CoreTask>, Rejection> = match kind {
+            2 => self.0.search(request).map(|search| Box::new(search) as Box<dyn CoreTask>),
+            8 => self.0.merge(request).map(|merge| Box::new(merge) as Box<dyn CoreTask>),
+            10 => self.0.part(request).map(|part| Box::new(part) as Box<dyn CoreTask>),
+            other => Err(Rejection::new(Code::BadRequest, format!("Unknown kind of task {other}"))),
+        };
+        task.map(|task| Task::new(Inner::Running(task))).map_err(|rejection| thrown(&rejection))
+    }
+}
+
+impl Task {
+    fn new(inner: Inner) -> Task {
+        Task { inner: Some(inner), incoming: None, result: Vec::new() }
     }
 }
 
 #[wasm_bindgen]
 impl Task {
-    /// Milliseconds the request may take; 0 leaves it to the host.
-    #[must_use]
-    pub fn timeout(&self) -> u32 {
-        self.timeout_ms
-    }
-
     /// Works until something is lacking; `undefined` means: finish me.
     ///
     /// # Errors
@@ -328,6 +388,11 @@ fn encode_want(want: &Want) -> Option<Vec<u8>> {
         Want::Operation(number) => {
             writer.u8(5);
             writer.u64(*number);
+        }
+        Want::ModelRuns { anew, runs } => {
+            writer.u8(6);
+            writer.u8(u8::from(*anew));
+            writer.raw(runs);
         }
         Want::Zone { name, at } => {
             writer.u8(4);

@@ -1,6 +1,7 @@
 //! What travels while a query runs over several partitions: partial results, the groups in them, floors; and the
 //! embeddings a host answers with. None is larger once it was read and written than it came.
 use std::hint::black_box;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use brooklet_document::embedding::{Embedding, EmbeddingWanted, Embeddings, embedded, embedded_array};
@@ -8,7 +9,7 @@ use brooklet_document::{CellType, Dimension, TensorType};
 use brooklet_task::bytes::{Reader, Writer};
 
 use super::Target;
-use crate::host::{Host, write_query};
+use crate::host::Host;
 
 const KEYS: [&str; 2] = ["g:a", "g:b"];
 
@@ -88,7 +89,7 @@ fn host() -> Host {
 
 /// A query with what partitions find for it.
 struct Query {
-    bytes: Vec<u8>,
+    opened: Rc<brooklet_search::Query>,
     parts: Vec<Vec<u8>>,
     /// The floor once they were merged.
     floor: Vec<u8>,
@@ -104,26 +105,24 @@ impl Query {
             ("trace.level", "3"),
             ("timeout", "60s"),
         ];
-        let mut writer = Writer::new();
-        write_query(&parameters, "", "", &mut writer);
-        let bytes = writer.finish();
-        let find = |key: &&str| host.search_part(key, &bytes, &[]).expect("a good query");
+        let opened = host.query(&parameters, "", "");
+        let find = |key: &&str| host.search_part(key, &opened, &[]).expect("a good query");
         let parts: Vec<Vec<u8>> = KEYS.iter().map(find).collect();
-        let result = host.merge(&bytes, &[], &parts, false).expect("good parts");
+        let result = host.merge(&opened, &[], &parts, false).expect("good parts");
         assert_eq!(result.first(), Some(&0), "{}", String::from_utf8_lossy(&result));
         let (floor, _) = merged(&result);
-        Query { bytes, parts, floor }
+        Query { opened, parts, floor }
     }
 
     /// Merges a part with a good one, and what comes of that into an answer.
     fn merge(&self, host: &Host, part: &[u8]) {
-        let _ = black_box(host.merge(&self.bytes, &[], &[part.to_vec()], true));
+        let _ = black_box(host.merge(&self.opened, &[], &[part.to_vec()], true));
         let parts = [self.parts[0].clone(), part.to_vec()];
-        let Ok(result) = host.merge(&self.bytes, &self.floor, &parts, false) else { return };
+        let Ok(result) = host.merge(&self.opened, &self.floor, &parts, false) else { return };
         let (floor, both) = merged(&result);
         let given = parts.iter().map(Vec::len).sum::<usize>();
         assert!(both.len() <= 2 * given + 4_096, "{} bytes of {given}", both.len());
-        let _ = black_box(host.merge(&self.bytes, &floor, &[both], true).expect("merges are merged"));
+        let _ = black_box(host.merge(&self.opened, &floor, &[both], true).expect("merges are merged"));
     }
 }
 
@@ -224,10 +223,10 @@ fn floor() -> Target {
     let corpus = queries.iter().enumerate().map(|(number, query)| numbered(number, &query.floor));
     Target::new("floor", corpus.collect(), move |bytes| {
         let Some((query, floor)) = chosen(&queries, bytes) else { return };
-        let found = host.search_part(KEYS[1], &query.bytes, floor);
-        let between = host.merge(&query.bytes, floor, &query.parts, false);
+        let found = host.search_part(KEYS[1], &query.opened, floor);
+        let between = host.merge(&query.opened, floor, &query.parts, false);
         assert_eq!(found.is_ok(), between.is_ok(), "a floor is read alike everywhere");
-        let _ = black_box(host.merge(&query.bytes, floor, &query.parts, true));
+        let _ = black_box(host.merge(&query.opened, floor, &query.parts, true));
     })
     .costs(4)
 }

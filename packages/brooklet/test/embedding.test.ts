@@ -9,7 +9,7 @@ import process from "node:process";
 import { embedding, schema, text } from "@brooklet/client";
 import { Writer } from "@brooklet/core";
 import { HashEmbedder } from "@brooklet/models";
-import type { Cluster } from "@brooklet/partition";
+import { type Cluster, searchOnce } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import { afterEach, describe, expect, test } from "vitest";
 import type { ModelOptions } from "../src/node/application-embedders.ts";
@@ -77,11 +77,11 @@ const put = (cluster: Cluster, number: number, fields: Record<string, string>) =
 async function ask(
   cluster: Cluster,
   properties: Record<string, string>,
-  json?: Record<string, string>,
+  json: Record<string, string> | string = "",
 ): Promise<Record<string, unknown>[]> {
-  const body = new TextEncoder().encode(json === undefined ? "" : JSON.stringify(json));
+  const body = new TextEncoder().encode(typeof json === "string" ? json : JSON.stringify(json));
   const request = { properties: Object.entries({ "streaming.groupname": "a", ...properties }), body };
-  const answer = await cluster.partition("g:a").search(request, 10_000);
+  const answer = await searchOnce(cluster, request, 10_000);
   const { root } = JSON.parse(new TextDecoder().decode(answer.body)) as {
     root: { errors?: unknown; children?: { fields: Record<string, unknown> }[] };
   };
@@ -105,12 +105,24 @@ describe.each([0, 1])("with %i threads", (threads) => {
       yql: "select title from note where {targetHits: 1}nearestNeighbor(vector, q)",
       "ranking.profile": "near",
     };
-    const calls = ['embed("deposit paid back")', "embed(e, @query)", "embed(deposit paid back)", "embed(@query)"];
+    const calls = [
+      'embed("deposit paid back")',
+      "embed(e, @query)",
+      "embed(deposit paid back)",
+      "embed(@query)",
+      // Only who reads the query as the core does sees these.
+      "embed (e, @query)",
+      "  embed(e,@query) ",
+    ];
     for (const call of [...calls, 'embed(e, "deposit paid back")']) {
       const properties = { ...asked, query: "deposit paid back", "input.query(q)": call };
       expect(await ask(cluster, properties)).toEqual([{ title: "Deposit" }]);
       expect(await ask(cluster, {}, properties)).toEqual([{ title: "Deposit" }]);
     }
+    const escaped = JSON.stringify({ ...asked, query: "deposit paid back", "input.query(q)": calls[1] });
+    const body = escaped.replace("embed(", String.raw`\u0065mbed(`);
+    expect(body).not.toContain("embed(");
+    expect(await ask(cluster, {}, body)).toEqual([{ title: "Deposit" }]);
     const hits = await ask(cluster, {
       yql: "select * from note where {targetHits: 1}nearestNeighbor(vector, q)",
       "ranking.profile": "near",
@@ -176,7 +188,7 @@ test("what several fields embed alike is embedded once, and an embedder must be 
     "input.query(q)": "embed(it)",
     "streaming.groupname": "a",
   };
-  const search = cluster.partition("g:a").search({ properties: Object.entries(properties), body: NOTHING }, 10_000);
+  const search = searchOnce(cluster, { properties: Object.entries(properties), body: NOTHING }, 10_000);
   await expect(search.then(({ body }) => new TextDecoder().decode(body))).rejects.toThrow(
     /Several embedders.*there are .*e.*f/,
   );

@@ -249,13 +249,18 @@ describe("a chain with hits and a model", () => {
     const it = await setting(says("I cannot tell."));
     const failed = { root: { errors: [{ code: 12, summary: "Timed out", message: "late" }] } };
     const body = new TextEncoder().encode(JSON.stringify(failed));
-    const partition: Cluster["partition"] = (key) => ({
-      ...it.cluster.partition(key),
-      search: async () => ({ status: 504, contentType: "application/json", body, bytesRead: 0, bytesScanned: 0 }),
-    });
+    const query: Cluster["query"] = (request) => {
+      const opened = it.cluster.query(request);
+      return {
+        scope: opened.scope,
+        parameter: (name) => opened.parameter(name),
+        search: async () => ({ status: 504, contentType: "application/json", body, bytesRead: 0, bytesScanned: 0 }),
+        [Symbol.dispose]: () => opened[Symbol.dispose](),
+      };
+    };
     const cluster = new Proxy(it.cluster, {
       get: (of, name) => {
-        if (name === "partition") return partition;
+        if (name === "query") return query;
         const member: unknown = Reflect.get(of, name, of);
         return typeof member === "function" ? member.bind(of) : member;
       },

@@ -16,6 +16,9 @@ export type OperationBytes = Branded<"operation">;
 /** What some partitions found for a query, for others to be merged with. */
 export type PartialBytes = Branded<"partial">;
 
+/** A query as the core opens it: its time, the parameters, the body, and the `Accept` header. */
+export type QueryBytes = Branded<"query">;
+
 /** The hits below which a query wants none. Empty: it wants any. */
 export type FloorBytes = Branded<"floor">;
 

@@ -2,20 +2,16 @@
  * The core as typed calls over opaque bytes. A trap costs the request that met it and the cache; the next request finds
  * a fresh instance with the last deployed package.
  */
-import {
-  asOperation,
-  type FloorBytes,
-  NO_FLOOR,
-  type OperationBytes,
-  type PackageBytes,
-  type PartialBytes,
-} from "./bytes.ts";
+import { asOperation, type OperationBytes, type PackageBytes, type QueryBytes } from "./bytes.ts";
+import { CoreTask } from "./core-task.ts";
 import { decodeWanted, type EmbeddingWanted } from "./embedding.ts";
 import { Reader, Writer } from "./frame.ts";
-import { Instance, type RawInstance, type RawTask } from "./instance.ts";
+import { Instance, type RawInstance } from "./instance.ts";
 import { decodeLoad, decodeSplit, type Load, type LoadResult, type SplitChunk } from "./load.ts";
 import { type Change, decodeChange } from "./manifest.ts";
 import { asStored, type DeploymentFacts, type ModelAddresses, withFacts } from "./package.ts";
+import { writePlace } from "./place.ts";
+import { ResidentQuery } from "./query.ts";
 import type { ResultRoom } from "./result-room.ts";
 import type { ServiceError } from "./service-error.ts";
 import type {
@@ -25,31 +21,23 @@ import type {
   EncodedOperation,
   EncodeRequest,
   Engine,
-  Merged,
   Mutation,
   PageBounds,
   PartitionPage,
   Place,
-  QueryRequest,
-  QueryScope,
+  Query,
   Rendered,
   Task,
   VisitRequest,
-  Want,
 } from "./task.ts";
 
 const KIND = {
   encode: 1,
-  search: 2,
   get: 3,
   compact: 4,
   mutate: 5,
   visit: 6,
-  scope: 7,
-  merge: 8,
-  searchPart: 10,
   embeddings: 11,
-  queryEmbeddings: 12,
   split: 13,
   load: 14,
 } as const;
@@ -175,6 +163,8 @@ export class Core implements Engine {
   readonly #options: CoreOptions;
   #instance: Instance | undefined;
   #package: PackageBytes | undefined;
+  /** How often something was deployed: a query is of what was deployed when it was opened. */
+  #deployment = 0;
 
   constructor(options: CoreOptions) {
     this.#options = options;
@@ -189,6 +179,7 @@ export class Core implements Engine {
     const given = facts === undefined ? applicationPackage : withFacts(applicationPackage, facts);
     const report = instance.call(() => instance.core.deploy(given));
     this.#package = applicationPackage.slice() as PackageBytes;
+    this.#deployment += 1;
     return JSON.parse(report) as ApplicationReport;
   }
 
@@ -238,23 +229,8 @@ export class Core implements Engine {
     return this.#open(KIND.embeddings, writeOperation(new Writer(), request), decodeWanted);
   }
 
-  /** The texts that must be embedded before a query is asked. */
-  queryEmbeddings(request: QueryRequest): Task<readonly EmbeddingWanted[]> {
-    return this.#open(KIND.queryEmbeddings, writeQuery(new Writer(), request), decodeWanted);
-  }
-
-  search(place: Place, nowSeconds: number, request: QueryRequest): Task<Rendered> {
-    return this.#open(KIND.search, writeQuery(writePlace(place).u64(nowSeconds), request), readRendered);
-  }
-
-  scope(request: QueryRequest): Task<QueryScope> {
-    return this.#open(KIND.scope, writeQuery(new Writer(), request), (result) => {
-      const reader = new Reader(result);
-      const kind = reader.u8();
-      if (kind === 0) return { kind: "refused", answer: readRendered(result.subarray(1)) };
-      if (kind === 2) return { kind: "all", timeoutMs: reader.u32() };
-      return { kind: "keys", keys: reader.list((it) => it.text()), timeoutMs: reader.u32() };
-    });
+  query(bytes: QueryBytes): Query {
+    return new ResidentQuery(bytes, () => ({ instance: this.#live(), deployment: this.#deployment }));
   }
 
   mutate(place: Place, nowMicros: number, queued: OperationBytes | undefined, request: EncodeRequest): Task<Mutation> {
@@ -281,23 +257,6 @@ export class Core implements Engine {
   load(place: Place, nowMicros: number, firstFreeSegment: number, load: Load, room?: ResultRoom): Task<LoadResult> {
     const writer = writePlace(place).u64(nowMicros).u32(firstFreeSegment).varint(load.count);
     return this.#open(KIND.load, writer, decodeLoad, { input: load.operations, room });
-  }
-
-  searchPart(place: Place, nowSeconds: number, request: QueryRequest, floor: FloorBytes): Task<PartialBytes> {
-    const writer = appendPlace(new Writer().bytes(floor), place).u64(nowSeconds);
-    return this.#open(KIND.searchPart, writeQuery(writer, request), (result) => result as PartialBytes);
-  }
-
-  merge(request: QueryRequest, floor: FloorBytes, partials: readonly PartialBytes[], damaged = 0): Task<Merged> {
-    return this.#open(KIND.merge, writeMerge(request, false, floor, partials).u32(damaged), (result) => {
-      const reader = new Reader(result);
-      const [over, floor, partial] = [reader.u8() === 1, reader.bytes(), reader.bytes()];
-      return { over, floor: floor as FloorBytes, partial: partial as PartialBytes };
-    });
-  }
-
-  answer(request: QueryRequest, partials: readonly PartialBytes[]): Task<Rendered> {
-    return this.#open(KIND.merge, writeMerge(request, true, NO_FLOOR, partials).u32(0), readRendered);
   }
 
   get(place: Place, request: DocumentRequest): Task<Rendered> {
@@ -366,125 +325,10 @@ function writeOperation(writer: Writer, request: EncodeRequest): Writer {
     .bytes(request.embeddings ?? NOTHING);
 }
 
-function writePlace(place: Place): Writer {
-  return appendPlace(new Writer(), place);
-}
-
-function appendPlace(writer: Writer, place: Place): Writer {
-  return writer.u32(place.partition).text(place.key).u32(place.layout).u64(place.operation);
-}
-
-function writeQuery(writer: Writer, request: QueryRequest): Writer {
-  writer.varint(request.properties.length);
-  for (const [name, value] of request.properties) writer.text(name).text(value);
-  return writer.bytes(request.body).text(request.accept ?? "");
-}
-
-function writeMerge(
-  request: QueryRequest,
-  isAll: boolean,
-  floor: FloorBytes,
-  partials: readonly PartialBytes[],
-): Writer {
-  const writer = writeQuery(new Writer(), request)
-    .u8(isAll ? 1 : 0)
-    .bytes(floor)
-    .varint(partials.length);
-  for (const partial of partials) writer.bytes(partial);
-  return writer;
-}
-
-function readRendered(result: Uint8Array): Rendered {
-  const reader = new Reader(result);
-  const [status, contentType, bytesRead, bytesScanned] = [reader.u16(), reader.text(), reader.u64(), reader.u64()];
-  return { status, contentType, bytesRead, bytesScanned, body: reader.bytes() };
-}
-
 /** What is large of a task. */
 interface Large {
   /** Goes in as it is. */
   readonly input?: Uint8Array;
   /** Where the result comes to. */
   readonly room?: ResultRoom | undefined;
-}
-
-/** A task of one instance. */
-class CoreTask<Output> implements Task<Output> {
-  readonly timeoutMs: number;
-  readonly #instance: Instance;
-  readonly #decode: (result: Uint8Array) => Output;
-  readonly #room: ResultRoom | undefined;
-  #raw: RawTask | undefined;
-
-  constructor(instance: Instance, raw: RawTask, decode: (result: Uint8Array) => Output, room: ResultRoom | undefined) {
-    this.#instance = instance;
-    this.#raw = raw;
-    this.#decode = decode;
-    this.#room = room;
-    this.timeoutMs = instance.call(() => raw.timeout());
-  }
-
-  wants(): Want | undefined {
-    const raw = this.#open();
-    return this.#instance.call(() => {
-      const want = raw.wants();
-      return want === undefined ? undefined : decodeWant(want);
-    });
-  }
-
-  give(answer: Uint8Array): void {
-    const raw = this.#open();
-    this.#instance.call(() => {
-      this.#instance.write(raw.buffer(answer.length), answer);
-      raw.give();
-    });
-  }
-
-  elapsed(milliseconds: number): void {
-    const raw = this.#open();
-    this.#instance.call(() => raw.elapsed(milliseconds));
-  }
-
-  finish(): Output {
-    const raw = this.#open();
-    return this.#instance.call(() => this.#decode(this.#result(raw)));
-  }
-
-  [Symbol.dispose](): void {
-    const raw = this.#raw;
-    this.#raw = undefined;
-    if (raw !== undefined && !this.#instance.dead) this.#instance.call(() => raw.free());
-  }
-
-  #result(raw: RawTask): Uint8Array {
-    if (this.#room === undefined) return raw.finish();
-    const pointer = raw.finish_in_place();
-    const result = this.#room.of(raw.result_length());
-    this.#instance.read(pointer, result);
-    return result;
-  }
-
-  #open(): RawTask {
-    if (this.#raw === undefined) throw new Error("a disposed task was used");
-    return this.#raw;
-  }
-}
-
-function decodeWant(want: Uint8Array): Want {
-  const reader = new Reader(want);
-  const kind = reader.u8();
-  switch (kind) {
-    case 1:
-      return { kind: "pause" };
-    case 2:
-      return { kind: "manifest", layout: reader.u32(), operation: reader.u64() };
-    case 3:
-      return { kind: "blocks", blocks: reader.list((it) => ({ segment: it.u32(), block: it.u32() })) };
-    case 4:
-      return { kind: "zone", name: reader.text(), at: reader.u64() };
-    case 5:
-      return { kind: "operation", number: reader.u64() };
-    default:
-      throw new RangeError(`unknown want ${kind}`);
-  }
 }

@@ -7,6 +7,7 @@ export {
   type OperationBytes,
   type PackageBytes,
   type PartialBytes,
+  type QueryBytes,
 } from "./bytes.ts";
 export {
   type ApplicationReport,
@@ -29,7 +30,7 @@ export {
   WANTS_EMBEDDINGS,
 } from "./embedding.ts";
 export { Reader, Writer } from "./frame.ts";
-export type { RawCore, RawInstance, RawTask } from "./instance.ts";
+export type { RawCore, RawInstance, RawQuery, RawTask } from "./instance.ts";
 export {
   type LaterOperation,
   type Load,
@@ -55,9 +56,10 @@ export {
   type ModelOutput,
   type ModelResult,
   type ModelRun,
-  WANTS_MODELS,
+  type RunsWanted,
 } from "./model-run.ts";
 export { type DeploymentFacts, fileOfPackage, type ModelAddresses, withHistory, withOutlines } from "./package.ts";
+export { encodeQuery } from "./query.ts";
 export { ResultRoom } from "./result-room.ts";
 export { internalError, isServiceError, ServiceError, type ServiceErrorFields } from "./service-error.ts";
 export {
@@ -75,6 +77,7 @@ export {
   type PageFormat,
   type PartitionPage,
   type Place,
+  type Query,
   type QueryRequest,
   type QueryScope,
   type Rendered,

@@ -6,7 +6,6 @@ import { internalError, rejection, type ServiceError } from "./service-error.ts"
 
 /** A task as the module exports it (docs/abi.md). */
 export interface RawTask {
-  timeout(): number;
   wants(): Uint8Array | undefined;
   buffer(length: number): number;
   give(): void;
@@ -17,6 +16,18 @@ export interface RawTask {
   free(): void;
 }
 
+/** A query as the module exports it. */
+export interface RawQuery {
+  description(): Uint8Array;
+  refusal(): Uint8Array | undefined;
+  timeout(): number;
+  parameter(name: string): string | undefined;
+  give_embeddings(embeddings: Uint8Array): void;
+  give_outputs(outputs: Uint8Array): void;
+  open(kind: number, request: Uint8Array): RawTask;
+  free(): void;
+}
+
 /** The core as the module exports it. */
 export interface RawCore {
   deploy(applicationPackage: Uint8Array): string;
@@ -24,6 +35,7 @@ export interface RawCore {
   application(): string;
   history(): Uint8Array;
   open(kind: number, request: Uint8Array, input?: Uint8Array): RawTask;
+  query(request: Uint8Array): RawQuery;
   statistics(): string;
 }
 

@@ -37,18 +37,22 @@ export interface ModelResult {
   readonly outputs: readonly ModelOutput[];
 }
 
-/** The status of a search that wants models to be run instead of having an answer. */
-export const WANTS_MODELS = 0;
+/** Runs that a task wants before it goes on. */
+export interface RunsWanted {
+  /** They are not for the task, but for its query, which has to be searched anew with what they yield. */
+  readonly anew: boolean;
+  /** The runs (`decodeModelRuns`). */
+  readonly runs: Uint8Array;
+}
 
-/** Reads the runs that stand where the body of an answer would, and the time the query may take. */
-export function decodeModelRuns(body: Uint8Array): { readonly timeoutMs: number; readonly runs: readonly ModelRun[] } {
-  const reader = new Reader(body);
-  const timeoutMs = reader.u32();
+/** Reads the runs that are wanted. */
+export function decodeModelRuns(bytes: Uint8Array): readonly ModelRun[] {
+  const reader = new Reader(bytes);
   // More than may be is refused before it comes here.
   reader.u8();
   const runs = reader.list(readRun);
   reader.end();
-  return { timeoutMs, runs };
+  return runs;
 }
 
 function readRun(reader: Reader): ModelRun {

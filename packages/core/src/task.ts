@@ -3,10 +3,11 @@
  * whole of what a partition asks of the core.
  */
 /// <reference lib="esnext.disposable" preserve="true" />
-import type { FloorBytes, OperationBytes, PartialBytes } from "./bytes.ts";
+import type { FloorBytes, OperationBytes, PartialBytes, QueryBytes } from "./bytes.ts";
 import type { EmbeddingWanted } from "./embedding.ts";
 import type { Load, LoadResult, SplitChunk } from "./load.ts";
 import type { Change } from "./manifest.ts";
+import type { RunsWanted } from "./model-run.ts";
 import type { ResultRoom } from "./result-room.ts";
 
 /** One block of a segment. */
@@ -22,6 +23,8 @@ export type Want =
   | { readonly kind: "blocks"; readonly blocks: readonly BlockRef[] }
   /** One operation of the tail. */
   | { readonly kind: "operation"; readonly number: number }
+  /** Models to be run, which takes its time: `RunsWanted`. The task waits for their outputs, through turns of others. */
+  | { readonly kind: "models"; readonly wanted: RunsWanted }
   /** How far a time zone is ahead of UTC at a time in seconds: `encodeZoneOffset`. */
   | { readonly kind: "zone"; readonly name: string; readonly at: number };
 
@@ -37,8 +40,8 @@ export function encodeZoneOffset(seconds: number | undefined): Uint8Array {
 
 /** A unit of work. Disposing it is not optional: its memory is the core's. */
 export interface Task<Output> {
-  /** What the request itself allows, milliseconds; 0: the host's deadline holds. */
-  readonly timeoutMs: number;
+  /** Whether the instance that worked on it is gone: nothing can be asked of it. */
+  readonly lost: boolean;
   /** What is lacking; `undefined`: finish me. */
   wants(): Want | undefined;
   /** The next answer to the open want: the manifest, an operation, or one block after the other in the order wanted. */
@@ -161,8 +164,39 @@ export interface Rendered {
 /** Which partitions a query addresses: an answer if it is refused, else their keys; no keys mean all there are. */
 export type QueryScope =
   | { readonly kind: "refused"; readonly answer: Rendered }
-  | { readonly kind: "keys"; readonly keys: readonly string[]; readonly timeoutMs: number }
-  | { readonly kind: "all"; readonly timeoutMs: number };
+  | { readonly kind: "keys"; readonly keys: readonly string[] }
+  | { readonly kind: "all" };
+
+/**
+ * A query, open in one instance of the core: read, compiled and given what its models made once, for as many partitions as
+ * it addresses. Should that instance be lost it is opened again, unseen. Disposing it is not optional: its memory is the
+ * core's.
+ */
+export interface Query {
+  /** Which partitions it addresses; what is wrong with its parameters is its answer. */
+  readonly scope: QueryScope;
+  /** The texts that must be embedded before it is searched. */
+  readonly wanted: readonly EmbeddingWanted[];
+  /** What it allows itself, milliseconds; without bound if it is refused. */
+  readonly timeoutMs: number;
+  /** Its answer, if it is refused whatever is stored. */
+  refusal(): Rendered | undefined;
+  /** The value of a parameter, by any of its names; those of its query profile count. */
+  parameter(name: string): string | undefined;
+  /** Takes the embeddings of the texts that were wanted (`encodeEmbeddings`). */
+  giveEmbeddings(embeddings: Uint8Array): void;
+  /** Takes outputs of models (`encodeModelResults`), beside those it has. */
+  giveOutputs(outputs: Uint8Array): void;
+  /** The answer of the only partition that is addressed. */
+  search(place: Place): Task<Rendered>;
+  /** What one of the partitions that are addressed finds that comes before the floor. */
+  part(place: Place, floor: FloorBytes): Task<PartialBytes>;
+  /** `damaged`: how many partitions more could not be searched, as what is stored of them is damaged. */
+  merge(floor: FloorBytes, partials: readonly PartialBytes[], damaged?: number): Task<Merged>;
+  /** The answer, once everything was found. */
+  answer(partials: readonly PartialBytes[]): Task<Rendered>;
+  [Symbol.dispose](): void;
+}
 
 /** What some partitions found together. */
 export interface Merged {
@@ -187,8 +221,8 @@ export interface CompactBounds {
 export interface Engine {
   /** The texts that must be embedded before an operation is encoded. */
   embeddings(request: EncodeRequest): Task<readonly EmbeddingWanted[]>;
-  /** The texts that must be embedded before a query is asked. */
-  queryEmbeddings(request: QueryRequest): Task<readonly EmbeddingWanted[]>;
+  /** Opens a query (`encodeQuery`). */
+  query(bytes: QueryBytes): Query;
   encode(request: EncodeRequest, nowMicros: number): Task<EncodedOperation>;
   /** `queued`: the newest operation on the document that is not committed yet. */
   mutate(place: Place, nowMicros: number, queued: OperationBytes | undefined, request: EncodeRequest): Task<Mutation>;
@@ -199,13 +233,6 @@ export interface Engine {
    * stands, until the next that stands there.
    */
   load(place: Place, nowMicros: number, firstFreeSegment: number, load: Load, room?: ResultRoom): Task<LoadResult>;
-  search(place: Place, nowSeconds: number, request: QueryRequest): Task<Rendered>;
-  scope(request: QueryRequest): Task<QueryScope>;
-  searchPart(place: Place, nowSeconds: number, request: QueryRequest, floor: FloorBytes): Task<PartialBytes>;
-  /** `damaged`: how many partitions more could not be searched, as what is stored of them is damaged. */
-  merge(request: QueryRequest, floor: FloorBytes, partials: readonly PartialBytes[], damaged?: number): Task<Merged>;
-  /** The answer, once everything was found. */
-  answer(request: QueryRequest, partials: readonly PartialBytes[]): Task<Rendered>;
   get(place: Place, request: DocumentRequest): Task<Rendered>;
   visit(place: Place, nowSeconds: number, request: VisitRequest, bounds: PageBounds): Task<PartitionPage>;
   compact(place: Place, reason: CompactReason, bounds: CompactBounds, room?: ResultRoom): Task<Change | undefined>;

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { asPackage } from "../src/bytes.ts";
 import { Core } from "../src/core.ts";
 import { Reader, Writer } from "../src/frame.ts";
-import type { RawInstance, RawTask } from "../src/instance.ts";
+import type { RawInstance, RawQuery, RawTask } from "../src/instance.ts";
+import { encodeQuery } from "../src/query.ts";
 import { ResultRoom } from "../src/result-room.ts";
 import { isServiceError, ServiceError } from "../src/service-error.ts";
 
@@ -12,8 +13,16 @@ const PLACE = { partition: 3, key: "g:a", layout: 7, operation: 2 ** 33 };
 const REQUEST = { properties: [["yql", "x"]], body: Uint8Array.of(1) } as const;
 const REJECTION = '{"code":"ILLEGAL_QUERY","number":3,"status":400,"message":"no","line":1,"column":5}';
 
-/** A module whose instances count, whose memory can grow, and whose tasks are made by `open`. */
-function fake(open: (kind: number, request: Uint8Array, memory: { buffer: ArrayBuffer }) => Partial<RawTask>): {
+type OpenTask = (kind: number, request: Uint8Array, memory: { buffer: ArrayBuffer }) => Partial<RawTask>;
+
+/** A query that addresses the group `a` and wants nothing to be embedded. */
+const GROUP_A = new Writer().u8(1).varint(1).text("g:a").varint(0).finish();
+
+/** A module whose instances count, whose memory can grow, and whose tasks are made by `open`; its queries by `query`. */
+function fake(
+  open: OpenTask,
+  query: (request: Uint8Array) => Partial<RawQuery> = () => ({}),
+): {
   core: Core;
   deployed: string[];
   traps: ServiceError[];
@@ -39,7 +48,6 @@ function fake(open: (kind: number, request: Uint8Array, memory: { buffer: ArrayB
       }
       open(kind: number, request: Uint8Array): RawTask {
         const nothing = {
-          timeout: () => 0,
           wants: () => undefined,
           buffer: () => 0,
           give: () => undefined,
@@ -48,6 +56,19 @@ function fake(open: (kind: number, request: Uint8Array, memory: { buffer: ArrayB
           result_length: () => 0,
         };
         return { ...nothing, finish: () => new Uint8Array(), free: () => undefined, ...open(kind, request, memory) };
+      }
+      query(request: Uint8Array): RawQuery {
+        return {
+          description: () => GROUP_A,
+          refusal: () => undefined,
+          timeout: () => 50,
+          parameter: () => undefined,
+          give_embeddings: () => undefined,
+          give_outputs: () => undefined,
+          open: (kind, of) => this.open(kind, of),
+          free: () => undefined,
+          ...query(request),
+        };
       }
       statistics(): string {
         return '{"hits":1}';
@@ -68,27 +89,92 @@ function fake(open: (kind: number, request: Uint8Array, memory: { buffer: ArrayB
 
 const rendered = new Writer().u8(200).u8(0).text("text/plain").u64(5).u64(6).bytes(Uint8Array.of(1, 2)).finish();
 
-test("a search crosses as docs/abi.md says, and its result is read", () => {
+test("a query and its search cross as docs/abi.md says, and the answer is read", () => {
+  let opened: Uint8Array = new Uint8Array();
   let crossed: Uint8Array = new Uint8Array();
-  const { core } = fake((kind, request) => {
-    expect(kind).toBe(2);
-    crossed = request.slice();
-    return { finish: () => rendered, timeout: () => 50 };
-  });
-  const task = core.search(PLACE, 17, REQUEST);
-  expect(task.timeoutMs).toBe(50);
-  expect(task.finish()).toEqual({
+  const { core } = fake(
+    (kind, request) => {
+      expect(kind).toBe(2);
+      crossed = request.slice();
+      return { finish: () => rendered };
+    },
+    (request) => {
+      opened = request.slice();
+      return {};
+    },
+  );
+  const query = core.query(encodeQuery(REQUEST, 17));
+  expect([query.scope, query.wanted, query.timeoutMs]).toEqual([{ kind: "keys", keys: ["g:a"] }, [], 50]);
+  expect(query.search(PLACE).finish()).toEqual({
     status: 200,
     contentType: "text/plain",
     bytesRead: 5,
     bytesScanned: 6,
     body: Uint8Array.of(1, 2),
   });
-  const reader = new Reader(crossed);
-  expect([reader.u32(), reader.text(), reader.u32(), reader.u64(), reader.u64()]).toEqual([3, "g:a", 7, 2 ** 33, 17]);
-  expect([reader.list((it) => [it.text(), it.text()]), [...reader.bytes()]]).toEqual([[["yql", "x"]], [1]]);
-  expect(reader.text()).toBe("");
-  reader.end();
+  const request = new Reader(opened);
+  expect(request.u64()).toBe(17);
+  expect([request.list((it) => [it.text(), it.text()]), [...request.bytes()]]).toEqual([[["yql", "x"]], [1]]);
+  expect(request.text()).toBe("");
+  request.end();
+  const place = new Reader(crossed);
+  expect([place.u32(), place.text(), place.u32(), place.u64()]).toEqual([3, "g:a", 7, 2 ** 33]);
+  place.end();
+});
+
+test("a query that is refused has its answer", () => {
+  const description = new Writer().u8(0).bytes(rendered).varint(0).finish();
+  const { core } = fake(
+    () => ({}),
+    () => ({ description: () => description }),
+  );
+  const { scope } = core.query(encodeQuery(REQUEST, 17));
+  expect(scope).toMatchObject({ kind: "refused", answer: { contentType: "text/plain" } });
+});
+
+test("after a trap and after a deployment a query is opened again with what it was given", () => {
+  const given: string[] = [];
+  let opens = 0;
+  let broken = false;
+  const { core, traps } = fake(
+    () => {
+      if (broken) throw new WebAssembly.RuntimeError("unreachable");
+      return { finish: () => rendered };
+    },
+    () => {
+      const number = ++opens;
+      return {
+        give_embeddings: (bytes) => void given.push(`${number}: embeddings ${bytes}`),
+        give_outputs: (bytes) => void given.push(`${number}: outputs ${bytes}`),
+        free: () => void given.push(`${number}: freed`),
+      };
+    },
+  );
+  core.deploy(asPackage(new TextEncoder().encode("one")));
+  const query = core.query(encodeQuery(REQUEST, 17));
+  query.giveEmbeddings(Uint8Array.of(1));
+  query.giveOutputs(Uint8Array.of(2));
+  broken = true;
+  expect(() => query.search(PLACE)).toThrow(/^Internal error, reference/);
+  broken = false;
+  expect(query.search(PLACE).finish().status).toBe(200);
+  core.deploy(asPackage(new TextEncoder().encode("two")));
+  expect(query.search(PLACE).finish().status).toBe(200);
+  query[Symbol.dispose]();
+  query[Symbol.dispose]();
+  expect(() => query.search(PLACE)).toThrow("a disposed query was used");
+  expect(traps).toHaveLength(1);
+  // The first went with its instance.
+  expect(given).toEqual([
+    "1: embeddings 1",
+    "1: outputs 2",
+    "2: embeddings 1",
+    "2: outputs 2",
+    "2: freed",
+    "3: embeddings 1",
+    "3: outputs 2",
+    "3: freed",
+  ]);
 });
 
 test("a large result is copied to the room it is given, which is used again", () => {
@@ -121,6 +207,7 @@ test("wants are read, and answers written to memory as it is after the core took
     new Writer().u8(3).varint(1).u32(6).u32(7).finish(),
     new Writer().u8(4).text("Europe/Oslo").u64(9).finish(),
     new Writer().u8(5).u64(10).finish(),
+    new Writer().u8(6).u8(1).u8(0).varint(0).finish(),
   ];
   const { core } = fake((_kind, _request, memory) => ({
     wants: () => wants.shift(),
@@ -131,12 +218,13 @@ test("wants are read, and answers written to memory as it is after the core took
     give: () => given.push([...new Uint8Array(memory.buffer, 100, 3)]),
   }));
   const task = core.compact(PLACE, "fold", BOUNDS);
-  expect(Array.from({ length: 6 }, () => task.wants())).toEqual([
+  expect(Array.from({ length: 7 }, () => task.wants())).toEqual([
     { kind: "pause" },
     { kind: "manifest", layout: 4, operation: 5 },
     { kind: "blocks", blocks: [{ segment: 6, block: 7 }] },
     { kind: "zone", name: "Europe/Oslo", at: 9 },
     { kind: "operation", number: 10 },
+    { kind: "models", wanted: { anew: true, runs: Uint8Array.of(0, 0) } },
     undefined,
   ]);
   task.give(Uint8Array.of(1, 2, 3));
@@ -148,7 +236,7 @@ test("a rejection is an error with its place, and the instance lives on", () => 
   const { core, memories, traps } = fake(() => {
     throw REJECTION;
   });
-  const search = (): unknown => core.search(PLACE, 1, REQUEST);
+  const search = (): unknown => core.query(encodeQuery(REQUEST, 1)).search(PLACE);
   expect(search).toThrow(ServiceError);
   expect(search).toThrow(
     expect.objectContaining({ code: "ILLEGAL_QUERY", status: 400, number: 3, message: "no", line: 1, column: 5 }),

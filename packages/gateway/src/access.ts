@@ -6,7 +6,6 @@
  * default, and even there a browser that was led here (another `Host` by DNS rebinding, an `Origin`) is refused.
  */
 import type {
-  Answer,
   Cluster,
   FedOperation,
   FeedOptions,
@@ -14,6 +13,7 @@ import type {
   MassOutcome,
   PartitionHandle,
   PartitionKey,
+  QueryHandle,
   SearchRequest,
   SearchScope,
   Visit,
@@ -92,9 +92,18 @@ export class Access {
     return this.#cluster.applyWhere(visit, step, operation, timeoutMs);
   }
 
-  /** The answer of a search, from whatever partitions it names, if it may name those. */
-  search(request: SearchRequest, timeoutMs: number, gone?: AbortSignal): Promise<Answer> {
-    return this.#cluster.search(request, timeoutMs, (scope) => this.#checkScope(scope), gone);
+  /** Opens a query, which its caller disposes of. It is searched in whatever partitions it names, if it may name those. */
+  query(request: SearchRequest): QueryHandle {
+    const query = this.#cluster.query(request);
+    return {
+      scope: query.scope,
+      parameter: (name) => query.parameter(name),
+      search: async (timeoutMs, gone) => {
+        this.#checkScope(query.scope ?? { keys: [] });
+        return await query.search(timeoutMs, gone);
+      },
+      [Symbol.dispose]: () => query[Symbol.dispose](),
+    };
   }
 
   #checkScope({ keys }: SearchScope): void {

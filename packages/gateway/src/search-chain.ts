@@ -3,49 +3,28 @@
  * for the plain search, and the chain is this file's business.
  */
 import { type ChatEndpoint, configuredModel, secretNameOf, structuredOutput } from "@brooklet/answers";
-import type { LanguageModelConfig, SearchChainConfig, SearchRequest } from "@brooklet/partition";
+import type { LanguageModelConfig, QueryHandle, SearchChainConfig, SearchRequest } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import type { Call } from "./call.ts";
 import { demandApplication, type GatewayContext } from "./context.ts";
 import { echo } from "./echo.ts";
-import { findJsonMembers } from "./json-members.ts";
 
-const CHAIN_NAMES = ["searchChain", "searchchain"];
 const CHAIN_DEFAULT = "default";
 
-/** Values of a request by the names that are wanted; those of the URL count more, and the last of one name. */
-export function requestValues(request: SearchRequest, names: readonly string[]): ReadonlyMap<string, string> {
-  const wanted = new Set(names);
-  const values = new Map<string, string>();
-  if (request.body.length > 0) {
-    for (const [name, value] of findJsonMembers(request.body, wanted) ?? []) values.set(name, value);
-  }
-  for (const [name, value] of request.properties) if (wanted.has(name)) values.set(name, value);
-  return values;
-}
-
-function first(values: ReadonlyMap<string, string>, names: readonly string[]): string | undefined {
-  const name = names.find((it) => values.has(it));
-  return name === undefined ? undefined : values.get(name);
-}
-
-/** The declared chain that a request selects; nothing if it is one that the core knows, or none. */
-export function searchChainOf(request: SearchRequest, context: GatewayContext): SearchChainConfig | undefined {
+/** The declared chain that a query selects; nothing if it is one that the core knows, or none. */
+export function searchChainOf(query: QueryHandle, context: GatewayContext): SearchChainConfig | undefined {
   const { searchChains = [] } = demandApplication(context.cluster);
   if (searchChains.length === 0) return undefined;
-  const id = first(requestValues(request, CHAIN_NAMES), CHAIN_NAMES) ?? CHAIN_DEFAULT;
+  const id = query.parameter("searchChain") ?? CHAIN_DEFAULT;
   return searchChains.find((chain) => chain.id === id);
 }
 
-/** The same request for the plain chain, with these parameters instead of its own. */
-export function withoutChain(
-  request: SearchRequest,
-  instead: readonly (readonly [name: string, value: string])[] = [],
-): SearchRequest {
-  const gone = new Set([...CHAIN_NAMES, ...instead.map(([name]) => name)]);
-  const kept = request.properties.filter(([name]) => !gone.has(name));
-  // A parameter of the URL counts more than one of the body.
-  return { ...request, properties: [...kept, ["searchChain", "vespa"], ...instead] };
+const FORMAT = "presentation.format";
+
+/** The same search in the plain chain, answered in JSON. */
+export function plainSearch({ properties, body }: SearchRequest): SearchRequest {
+  // A parameter of the URL counts more than one of the body, and the last of one name.
+  return { properties: [...properties, ["searchChain", "vespa"], [FORMAT, "json"]], body, accept: "" };
 }
 
 /** The parameters of a chain with a language model. */
@@ -66,11 +45,6 @@ export interface GenerationParameters {
   /** The model's component id, as the chain configures it. */
   readonly source: string;
 }
-
-const QUERY_NAMES = ["query", "model.queryString"];
-const FORMAT_NAMES = ["format", "presentation.format"];
-const TRACE_NAMES = ["trace.level", "tracelevel", "traceLevel"];
-const PREFIXED = ["prompt", "stream", "includePrompt", "includeHits", "context", "fields", "json_schema", "jsonSchema"];
 
 type Kind = "number" | "whole" | "text";
 
@@ -95,30 +69,30 @@ type Settings = ReadonlyMap<string, string>;
 /** Reads the parameters of a chain with a language model. */
 export function generationParameters(
   chain: SearchChainConfig,
-  request: SearchRequest,
+  asked: QueryHandle,
   call: Call,
   context: GatewayContext,
 ): GenerationParameters {
   const settings: Settings = new Map(chain.settings);
   const prefix = settings.get("propertyPrefix") || PREFIX_DEFAULT;
-  const own = [...PREFIXED, ...MODEL_PROPERTIES.map(([property]) => property)].map((name) => `${prefix}.${name}`);
-  const values = requestValues(request, [...own, "prompt", ...QUERY_NAMES, ...FORMAT_NAMES, ...TRACE_NAMES]);
-  const said = (name: string): string | undefined => values.get(`${prefix}.${name}`);
+  const said = (name: string): string | undefined => asked.parameter(`${prefix}.${name}`);
   const flag = (name: string, otherwise: boolean): boolean => truth(said(name), `${prefix}.${name}`) ?? otherwise;
-  const query = first(values, QUERY_NAMES) ?? "";
-  const prompt = [said("prompt"), values.get("prompt"), settings.get("prompt"), query].find((it) => (it ?? "") !== "");
+  const query = asked.parameter("model.queryString") ?? "";
+  const prompt = [said("prompt"), asked.parameter("prompt"), settings.get("prompt"), query].find(
+    (it) => (it ?? "") !== "",
+  );
   if (prompt === undefined) {
     const tried = `'${prefix}.prompt', 'prompt' or '@query'`;
     throw new ServiceError("ILLEGAL_QUERY", `Could not find prompt found for query. Tried looking for ${tried}.`);
   }
-  const isTraced = Number(first(values, TRACE_NAMES) ?? 0) >= 1;
+  const isTraced = Number(asked.parameter("trace.level") ?? 0) >= 1;
   const fields = said("fields")
     ?.split(",")
     .map((name) => name.trim());
   return {
     prompt,
     query,
-    format: formatOf(first(values, FORMAT_NAMES)),
+    format: formatOf(asked.parameter(FORMAT)),
     stream: flag("stream", settings.get("stream") !== "false"),
     includePrompt: flag("includePrompt", false) || isTraced,
     includeHits: flag("includeHits", false),
@@ -130,9 +104,9 @@ export function generationParameters(
   };
 }
 
-/** Whether a request asks for events, whatever else is wrong with it. */
-export function wantsEvents(request: SearchRequest): boolean {
-  return first(requestValues(request, FORMAT_NAMES), FORMAT_NAMES) === "sse";
+/** Whether a query asks for events, whatever else is wrong with it. */
+export function wantsEvents(query: QueryHandle): boolean {
+  return query.parameter(FORMAT) === "sse";
 }
 
 function truth(value: string | undefined, name: string): boolean | undefined {

@@ -1,37 +1,38 @@
 /** One search, wherever its documents are: in one partition, or in several. */
-import type { Answer, SearchRequest } from "@brooklet/partition";
+import type { Answer, QueryHandle, SearchRequest } from "@brooklet/partition";
 import type { Call } from "./call.ts";
 import type { GatewayContext } from "./context.ts";
-import { partitionOfSearch } from "./search-scope.ts";
 
 /** Who waits for a search: since when, and until what is aborted. */
 export type Waiting = Pick<Call, "arrivedMs" | "gone">;
 
-/** The answer to a search. It may wait until the partition is less busy, which counts as time it takes. */
-export async function searchAnswer(
-  asked: SearchRequest,
+/** Opens a query for as long as it is used. */
+export async function withQuery<Result>(
+  request: SearchRequest,
   context: GatewayContext,
-  { arrivedMs, gone }: Waiting,
-): Promise<Answer> {
-  const request = (): SearchRequest => ({ ...asked, waitedMs: performance.now() - arrivedMs });
-  const key = partitionOfSearch(asked.properties, asked.body);
-  const timeoutMs = context.limits.searchTimeoutMs;
-  if (key === undefined) return await searchSeveral(request, timeoutMs, context, gone);
-  return await context.searchesOfPartition.run(key, () =>
-    context.access.partition(key).search(request(), timeoutMs, gone),
-  );
+  { arrivedMs }: Waiting,
+  use: (query: QueryHandle) => Promise<Result>,
+): Promise<Result> {
+  const query = context.access.query({ ...request, waitedMs: performance.now() - arrivedMs });
+  try {
+    return await use(query);
+  } finally {
+    query[Symbol.dispose]();
+  }
 }
 
-/** Several partitions, all of them, or none: the core says. Few such searches run at a time, as each takes long. */
-async function searchSeveral(
-  request: () => SearchRequest,
-  timeoutMs: number,
-  context: GatewayContext,
-  gone: AbortSignal,
-): Promise<Answer> {
+/** The answer to a search. It may wait until the partition is less busy, which counts as time it takes. */
+export async function searchAnswer(query: QueryHandle, context: GatewayContext, { gone }: Waiting): Promise<Answer> {
+  const search = (): Promise<Answer> => query.search(context.limits.searchTimeoutMs, gone);
+  const { scope } = query;
+  // Its answer says what is wrong with it.
+  if (scope === undefined) return await search();
+  const [only, ...others] = scope.keys ?? [];
+  if (only !== undefined && others.length === 0) return await context.searchesOfPartition.run(only, search);
+  // Few such searches run at a time, as each takes long.
   await context.searchesOfSeveral.enter();
   try {
-    return await context.access.search(request(), timeoutMs, gone);
+    return await search();
   } finally {
     context.searchesOfSeveral.leave();
   }

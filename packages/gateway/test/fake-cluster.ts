@@ -2,6 +2,7 @@
  * A cluster for tests of the HTTP surface: it keeps bodies by partition and id, and notes what it was asked. What
  * documents and queries mean is not its business; a few ids and groups make it fail the ways a real one can.
  */
+import { asPackage, Core, encodeQuery, instantiate, Writer } from "@brooklet/core";
 import type {
   Answer,
   Cluster,
@@ -11,6 +12,7 @@ import type {
   Outcome,
   PartitionHandle,
   PartitionKey,
+  QueryHandle,
   SearchRequest,
 } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
@@ -48,12 +50,7 @@ export function fakeCluster(): FakeCluster {
     gate: Promise.resolve(),
     report: REPORT,
     partition: (key) => partition(cluster, key),
-    search: async (request, timeoutMs, allow) => {
-      // The scope of `true` is everything, as it is for the core.
-      if (request.properties.some(([name, value]) => name === "streaming.selection" && value === "true")) allow({});
-      cluster.asked.push({ partition: undefined, request, timeoutMs });
-      return answer(400, '{"root":{"errors":[{"code":3}]}}');
-    },
+    query: (request) => query(cluster, request),
     feed: async function* (input) {
       let number = 0;
       for await (const bytes of input) {
@@ -110,13 +107,47 @@ function partition(cluster: FakeCluster, key: PartitionKey): PartitionHandle {
       if (found === undefined) return answer(404, JSON.stringify({ pathId, id }));
       return answer(200, `{"pathId":${JSON.stringify(pathId)},"id":${JSON.stringify(id)},${found.slice(1)}`);
     },
-    search: async (request, timeoutMs) => {
-      cluster.asked.push({ partition: key, request, timeoutMs });
+  };
+}
+
+/** Which partitions a query addresses is the core's to say; what they answer is made up. */
+function query(cluster: FakeCluster, request: SearchRequest): QueryHandle {
+  const startMs = performance.now() - (request.waitedMs ?? 0);
+  const opened = core().query(encodeQuery(request, 0));
+  const { scope } = opened;
+  const keys = scope.kind === "keys" ? (scope.keys as readonly PartitionKey[]) : undefined;
+  return {
+    scope: scope.kind === "refused" ? undefined : { ...(keys && { keys }) },
+    parameter: (name) => opened.parameter(name),
+    search: async (timeoutMs) => {
+      const [key] = keys?.length === 1 ? keys : [];
+      cluster.asked.push({ partition: key, request: { ...request, waitedMs: performance.now() - startMs }, timeoutMs });
+      if (scope.kind === "refused") return scope.answer;
       await cluster.gate;
       if (key === "g:broken") throw new TypeError("a secret of the implementation");
-      return answer(200, `{"root":{"id":"toplevel","relevance":1.0,"group":${JSON.stringify(key)}}}`);
+      return answer(200, `{"root":{"id":"toplevel","relevance":1.0,"group":${JSON.stringify(key ?? "")}}}`);
     },
+    [Symbol.dispose]: () => opened[Symbol.dispose](),
   };
+}
+
+let opener: Core | undefined;
+
+/** A core with an application. */
+function core(): Core {
+  if (opener !== undefined) return opener;
+  opener = new Core({ instantiate, cacheBytes: 1 << 20 });
+  const services = `<services version="1.0"><content id="mail" version="1.0"><redundancy>1</redundancy>
+    <documents><document type="mail" mode="streaming"/></documents></content></services>`;
+  const schema = "schema mail { document mail { field subject type string { indexing: summary | index } } }";
+  const files = [
+    ["services.xml", services],
+    ["schemas/mail.sd", schema],
+  ] as const;
+  const writer = new Writer().varint(files.length);
+  for (const [path, text] of files) writer.text(path).text(text);
+  opener.deploy(asPackage(writer.finish()));
+  return opener;
 }
 
 function apply(documents: Map<string, string>, request: OperationRequest): Outcome {

@@ -1,7 +1,7 @@
 /** Calls over HTTP/2: whatever a stream can do that a request of HTTP/1.1 cannot, or does otherwise. */
 import http2 from "node:http2";
 import net from "node:net";
-import type { SearchRequest } from "@brooklet/partition";
+import type { Answer as SearchAnswer } from "@brooklet/partition";
 import { expect, onTestFinished, test } from "vitest";
 import { type ServerOptions, startServer } from "../src/node/index.ts";
 import { type FakeCluster, fakeCluster } from "./fake-cluster.ts";
@@ -222,15 +222,16 @@ test("a client that does not read its answer loses the stream, and no other", as
 test("a search whose stream is reset is told that nobody waits for it", async () => {
   const signals: (AbortSignal | undefined)[] = [];
   const cluster: FakeCluster = { ...fakeCluster() };
-  const inner = cluster.partition;
-  cluster.partition = (key) => ({
-    ...inner(key),
-    search: async (request: SearchRequest, timeoutMs: number, gone?: AbortSignal) => {
+  const inner = cluster.query;
+  cluster.query = (request) => {
+    const query = inner(request);
+    const search = async (timeoutMs: number, gone?: AbortSignal): Promise<SearchAnswer> => {
       signals.push(gone);
       if (signals.length === 1) await new Promise((resolve) => gone?.addEventListener("abort", resolve));
-      return await inner(key).search(request, timeoutMs);
-    },
-  });
+      return await query.search(timeoutMs);
+    };
+    return { ...query, search };
+  };
   const { session } = await connect({}, cluster);
   const search = { ":path": "/search/?streaming.groupname=u1&yql=select" };
   const stream = session.request(search);

@@ -2,18 +2,27 @@
  * The buckets of one thread, with the core and the maintenance they share. Which thread has which buckets, and where
  * they are stored, is decided by who makes this.
  */
-import type { ApplicationReport, DeploymentFacts, Engine, Merged, ModelAddresses, PackageBytes } from "@brooklet/core";
+import type {
+  ApplicationReport,
+  DeploymentFacts,
+  Engine,
+  Merged,
+  ModelAddresses,
+  PackageBytes,
+  Query,
+  QueryBytes,
+} from "@brooklet/core";
 import { asPackage } from "@brooklet/core";
 import { Bucket, bucketOf, hasPartitionBefore, type SqlConnection, type StoredApplication } from "@brooklet/store";
-import { searchBucket } from "./bucket-search.ts";
 import { applyToSelected, visitBucket } from "./bucket-visit.ts";
-import type { Gone } from "./cancellation.ts";
-import type { MassOperation, MassOutcome, SearchRequest, SearchStep, Visit, VisitPage, VisitStep } from "./cluster.ts";
+import type { MassOperation, MassOutcome, SearchStep, Visit, VisitPage, VisitStep } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
 import { closed, tellingOnce } from "./failure.ts";
 import { KEEP_REMOVES_SECONDS, SWEEP_MS, UNSEEN_SECONDS } from "./limits.ts";
 import { Maintenance } from "./maintenance.ts";
 import { Partition } from "./partition.ts";
+import { searchBucket } from "./query/bucket-search.ts";
+import { ownTime, type Waiting } from "./query/query-models.ts";
 
 /** An engine that can be given an application. */
 export interface DeployableEngine extends Engine {
@@ -70,13 +79,18 @@ export class BucketHost {
     return new Partition(key, bucket, this.#options.engine, this.#maintenance, this.#tell);
   }
 
+  /** Opens a query, which its caller disposes of. Throws if nothing is deployed. */
+  query(bytes: QueryBytes): Query {
+    if (this.#isClosed) throw closed();
+    return this.#options.engine.query(bytes);
+  }
+
   /** What partitions of a bucket find for a query, in turns between which others are served. */
-  async searchBucket(request: SearchRequest, step: SearchStep, timeoutMs: number, gone?: Gone): Promise<Merged> {
-    const { engine, onProblem } = this.#options;
-    const deadline = Deadline.in(timeoutMs, performance.now(), gone);
+  async searchBucket(query: Query, step: SearchStep, { timeoutMs, startMs, gone }: Waiting): Promise<Merged> {
     const partition = (key: string): Partition => this.partition(key);
-    const place = { bucket: this.#bucketAt(step.bucket), engine, partition, turn, onProblem };
-    return await searchBucket(place, request, step, deadline);
+    const place = { bucket: this.#bucketAt(step.bucket), partition, turn, onProblem: this.#options.onProblem };
+    const deadline = Deadline.in(ownTime(query, timeoutMs), startMs, gone);
+    return await searchBucket(place, query, step, { deadline, startMs });
   }
 
   /** Documents of a bucket, in turns between which others are served. */

@@ -2,8 +2,10 @@
 import { isServiceError, type Merged } from "@brooklet/core";
 import type { BucketHost } from "./bucket-host.ts";
 import { Cancellation, type Gone } from "./cancellation.ts";
-import type { Answer, SearchRequest, VisitPage } from "./cluster.ts";
+import type { Answer, VisitPage } from "./cluster.ts";
 import { causeOf, serviceError, tellingOnce } from "./failure.ts";
+import { OpenQueries } from "./query/open-queries.ts";
+import type { Waiting } from "./query/query-models.ts";
 import {
   type CallName,
   type CallResult,
@@ -41,9 +43,10 @@ export function serveBuckets({ port, makeHost, cancelled, onClosed }: BucketServ
   );
   const tell = tellingOnce((error) => outbox.send({ kind: "problem", text: describeProblem(error) }));
   const host = makeHost(tell);
+  const queries = new OpenQueries(host);
   const reply = async (call: ThreadCall): Promise<void> => {
     try {
-      const result = await answer(host, call, cancellation.of(call.number));
+      const result = await answer({ host, queries }, call, cancellation.of(call.number));
       if (isDone(result)) {
         if (done === undefined) {
           done = [];
@@ -66,7 +69,12 @@ export function serveBuckets({ port, makeHost, cancelled, onClosed }: BucketServ
   });
 }
 
-function answer(host: BucketHost, call: ThreadCall, gone: Gone): Promise<CallResult<CallName>> | undefined {
+interface Served {
+  readonly host: BucketHost;
+  readonly queries: OpenQueries;
+}
+
+function answer({ host, queries }: Served, call: ThreadCall, gone: Gone): Promise<CallResult<CallName>> | undefined {
   const queuedMs = sharedClockMs() - call.sentMs;
   const leftMs = call.timeoutMs - queuedMs;
   switch (call.name) {
@@ -77,9 +85,18 @@ function answer(host: BucketHost, call: ThreadCall, gone: Gone): Promise<CallRes
     case "get":
       return host.partition(keyOf(call)).get(call.request, leftMs);
     case "search":
-      return host.partition(keyOf(call)).search(waited(call.request, queuedMs), call.timeoutMs, gone);
+      return queries.search(keyOf(call), call.request.query, waitingOf(call, call.request.waitedMs + queuedMs, gone));
+    case "resume":
+      return queries.resume(call.request.query, call.request.outputs, gone);
     case "searchBucket":
-      return host.searchBucket(waited(call.request.request, queuedMs), call.request.step, leftMs, gone);
+      return queries.searchBucket(
+        call.request.query,
+        call.request.step,
+        waitingOf(call, call.request.waitedMs + queuedMs, gone),
+      );
+    case "forget":
+      queries.forget(call.request);
+      return undefined;
     case "visit":
       return host.visit(call.request.visit, call.request.step, leftMs);
     case "applyWhere":
@@ -92,9 +109,9 @@ function answer(host: BucketHost, call: ThreadCall, gone: Gone): Promise<CallRes
   }
 }
 
-/** A search that waited for so long before this thread took it. */
-function waited(request: SearchRequest, queuedMs: number): SearchRequest {
-  return { ...request, waitedMs: (request.waitedMs ?? 0) + queuedMs };
+/** How a search is waited for whose caller waited for so long before this thread took it. */
+function waitingOf({ timeoutMs }: ThreadCall, waitedMs: number, gone: Gone): Waiting {
+  return { timeoutMs, startMs: performance.now() - waitedMs, gone };
 }
 
 function keyOf({ key, name }: ThreadCall): string {
@@ -111,6 +128,10 @@ function isDone(result: CallResult<CallName>): boolean {
 function packed(result: CallResult<CallName>, by: Packing): CallResult<CallName> {
   if (result !== undefined && "partial" in result) {
     return { ...result, floor: by.copy(result.floor), partial: by.copy(result.partial) } as Merged;
+  }
+  if (result !== undefined && "kind" in result) {
+    if (result.kind === "models") return { ...result, runs: by.copy(result.runs) };
+    return { ...result, answer: { ...result.answer, body: by.copy(result.answer.body) } };
   }
   if (result === undefined || !("body" in result)) return result;
   return { ...result, body: by.copy(result.body) } satisfies Answer | VisitPage;

@@ -62,8 +62,6 @@ export interface SearchStep {
   readonly bucket: number;
   /** The partitions; every one of the bucket if there are no keys. */
   readonly keys?: readonly PartitionKey[];
-  /** The time of the whole query. */
-  readonly nowSeconds: number;
   /** Hits below it are not wanted. */
   readonly floor: FloorBytes;
 }
@@ -207,11 +205,20 @@ export interface PartitionHandle {
    */
   apply(request: OperationRequest, timeoutMs: number, caller?: Caller): Promise<Outcome>;
   get(request: GetRequest, timeoutMs: number): Promise<Answer>;
+}
+
+/** A query that is open: it was read once, and can be asked about and searched. Its memory is the core's. */
+export interface QueryHandle {
+  /** The partitions it addresses; `undefined`: it is refused, and its answer says why. */
+  readonly scope: SearchScope | undefined;
+  /** The value of a parameter, by any of its names; those of its query profile count. */
+  parameter(name: string): string | undefined;
   /**
-   * `timeoutMs` is counted from when the caller began to wait. When `gone` is aborted nobody waits for the answer: it is not
-   * searched for any longer.
+   * Its answer, from whatever partitions it addresses. `timeoutMs` is counted from when the caller began to wait. When `gone`
+   * is aborted nobody waits for the answer: it is not searched for any longer.
    */
-  search(request: SearchRequest, timeoutMs: number, gone?: AbortSignal): Promise<Answer>;
+  search(timeoutMs: number, gone?: AbortSignal): Promise<Answer>;
+  [Symbol.dispose](): void;
 }
 
 /** What is deployed, as the core reports it (docs/abi.md). */
@@ -259,16 +266,8 @@ export interface DeployReport {
 export interface Cluster {
   /** The partition of a group; it need not exist. */
   partition(key: PartitionKey): PartitionHandle;
-  /**
-   * Answers a search of whatever partitions its parameters name; the core finds them. `allow` throws if they may not be
-   * searched, before any is opened. When `gone` is aborted nobody waits for the answer: it is not searched for any longer.
-   */
-  search(
-    request: SearchRequest,
-    timeoutMs: number,
-    allow: (scope: SearchScope) => void,
-    gone?: AbortSignal,
-  ): Promise<Answer>;
+  /** Opens a query: of whatever partitions its parameters name, which the core finds. Throws if nothing is deployed. */
+  query(request: SearchRequest): QueryHandle;
   /** How many buckets there are. A partition is in `bucketOf` its key, for good. */
   readonly buckets: number;
   bucketOf(key: PartitionKey): number;

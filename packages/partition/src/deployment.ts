@@ -15,7 +15,7 @@ import type { Storage, StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "./bucket-host.ts";
 import type { Visit, VisitPage, VisitStep } from "./cluster.ts";
 import { STORED_LOOK_MS, STORED_STEP_MS } from "./limits.ts";
-import type { ModelRunner } from "./modelling.ts";
+import type { ModelRunner } from "./query/query-models.ts";
 
 /** A package that was validated and stored, and what the core says about it. */
 export interface Deployment {

@@ -1,5 +1,13 @@
 /** The loop between a task of the core and a store: what the task wants it is given, until it finishes. */
-import { type BlockRef, encodeManifest, encodeZoneOffset, type Manifest, type Task } from "@brooklet/core";
+import {
+  type BlockRef,
+  encodeManifest,
+  encodeZoneOffset,
+  type Manifest,
+  type RunsWanted,
+  type Task,
+  type Want,
+} from "@brooklet/core";
 import type { Deadline } from "./deadline.ts";
 import { zoneOffset } from "./time-zone.ts";
 
@@ -28,19 +36,36 @@ export const NOWHERE: Source = {
  * began to wait: a task that knows its own time refuses what that was too long for, before it begins and when it is done.
  */
 export function drive<Output>(task: Task<Output>, source: Source, deadline: Deadline, start?: number): Output {
-  const startMs = start ?? performance.now();
   try {
-    if (start !== undefined) task.elapsed(performance.now() - startMs);
-    let more = true;
-    while (more && !deadline.passed) {
-      more = step(task, source);
-      // A task that may answer with less knows by this when to stop.
-      task.elapsed(performance.now() - startMs);
-    }
+    const lacking = advance(task, source, deadline, start);
+    if (lacking !== undefined) throw new Error("a task that may not wait wanted models to be run");
     return task.finish();
   } finally {
     task[Symbol.dispose]();
   }
+}
+
+/**
+ * Runs a task in one turn, as far as it comes: until it can be finished, which it is early when the deadline passes, or until
+ * it lacks outputs of models. The task stays the caller's.
+ */
+export function advance(
+  task: Task<unknown>,
+  source: Source,
+  deadline: Deadline,
+  start?: number,
+): RunsWanted | undefined {
+  const startMs = start ?? performance.now();
+  if (start !== undefined) task.elapsed(performance.now() - startMs);
+  while (!deadline.passed) {
+    const want = task.wants();
+    if (want === undefined) return undefined;
+    if (want.kind === "models") return want.wanted;
+    answer(want, task, source);
+    // A task that may answer with less knows by this when to stop.
+    task.elapsed(performance.now() - startMs);
+  }
+  return undefined;
 }
 
 /** Runs a task in slices of about `sliceMs`, with a turn for others after each. `stop` is asked before each slice. */
@@ -67,9 +92,13 @@ export async function driveInSlices<Output>(
 function step(task: Task<unknown>, source: Source): boolean {
   const want = task.wants();
   if (want === undefined) return false;
+  answer(want, task, source);
+  return true;
+}
+
+function answer(want: Want, task: Task<unknown>, source: Source): void {
   if (want.kind === "manifest") task.give(encodeManifest(source.manifest(want.layout, want.operation)));
   if (want.kind === "zone") task.give(encodeZoneOffset(zoneOffset(want.name, want.at)));
   if (want.kind === "operation") task.give(source.operation(want.number));
   if (want.kind === "blocks") for (const block of source.read(want.blocks)) task.give(block);
-  return true;
 }

@@ -11,10 +11,8 @@ import {
   ServiceError,
   WANTS_EMBEDDINGS,
 } from "@brooklet/core";
-import { base64 } from "./base64.ts";
 import { afterDamaged, isFailure } from "./bucket-visit.ts";
 import type {
-  Answer,
   Caller,
   DeployReport,
   MassOperation,
@@ -23,13 +21,12 @@ import type {
   Outcome,
   PartitionHandle,
   PartitionKey,
-  SearchRequest,
   Visit,
   VisitStep,
 } from "./cluster.ts";
-import { beganMs, Deadline } from "./deadline.ts";
+import { Deadline } from "./deadline.ts";
 import { drive, NOWHERE } from "./drive.ts";
-import { DAMAGED, failedOutcome, noTimeLeft, serviceError, tooLate } from "./failure.ts";
+import { DAMAGED, failedOutcome, tooLate } from "./failure.ts";
 
 /** What embeds texts for a cluster. */
 export interface TextEmbedder {
@@ -91,8 +88,6 @@ export function embedding(partition: PartitionHandle, how: EmbeddingSetting): Em
       return applyEmbedded(partition, request, timeoutMs, engine, embed, turn);
     },
     get: (request, timeoutMs) => partition.get(request, timeoutMs),
-    search: (request, timeoutMs, gone) =>
-      embeddedSearch(request, timeoutMs, how, (of, ms) => partition.search(of, ms, gone), gone),
   };
 }
 
@@ -131,48 +126,6 @@ export async function applyWhereEmbedded(
   const stoppedAt = { next: { partition: from.partition, after: ids[done - 1] ?? from.after } };
   const goOn = failure.code === DAMAGED ? afterDamaged(step, from.partition) : stoppedAt;
   return { documents: outcome.documents + done, ...goOn, failure };
-}
-
-/** The parameter of a query that has its embeddings. */
-const EMBEDDINGS = "brooklet.embeddings";
-const CALL = new TextEncoder().encode("embed(");
-
-/** Whether a query could have a call of `embed`: whether it has one is for the core to say. */
-function mayEmbed({ properties, body }: SearchRequest): boolean {
-  if (properties.some(([name]) => name === EMBEDDINGS)) return false;
-  if (properties.some(([, value]) => value.includes("embed("))) return true;
-  for (let at = body.indexOf(CALL[0] ?? 0); at >= 0; at = body.indexOf(CALL[0] ?? 0, at + 1)) {
-    if (CALL.every((byte, index) => body[at + index] === byte)) return true;
-  }
-  return false;
-}
-
-/** Embeds the texts of a query, and asks it with their embeddings. Its own timeout holds for all of it. */
-export async function embeddedSearch(
-  request: SearchRequest,
-  timeoutMs: number,
-  { engine, embedder, application }: EmbeddingSetting,
-  search: (request: SearchRequest, timeoutMs: number) => Promise<Answer>,
-  gone?: AbortSignal,
-): Promise<Answer> {
-  if (!mayEmbed(request)) return search(request, timeoutMs);
-  const start = beganMs(request);
-  try {
-    const task = engine.queryEmbeddings(request);
-    const ownMs = task.timeoutMs;
-    const wanted = drive(task, NOWHERE, Deadline.in(timeoutMs));
-    if (wanted.length === 0 || embedder === undefined || application === undefined) {
-      return await search(request, timeoutMs);
-    }
-    const deadline = Deadline.in(ownMs > 0 ? Math.min(ownMs, timeoutMs) : timeoutMs, start);
-    if (deadline.passed) throw noTimeLeft(performance.now() - start);
-    const embeddings = encodeEmbeddings(await embedder.embed(wanted, application, deadline.remainingMs, gone));
-    const given = [EMBEDDINGS, base64(embeddings)] as const;
-    const properties = [...request.properties, given];
-    return await search({ ...request, properties, waitedMs: performance.now() - start }, timeoutMs);
-  } catch (error) {
-    throw serviceError(error);
-  }
 }
 
 async function applyEmbedded(

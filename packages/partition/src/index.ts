@@ -15,6 +15,7 @@ export type {
   Outcome,
   PartitionHandle,
   PartitionKey,
+  QueryHandle,
   SearchRequest,
   SearchScope,
   Visit,
@@ -22,11 +23,13 @@ export type {
   VisitPosition,
   VisitStep,
 } from "./cluster.ts";
+export type { BucketThread } from "./correspondent.ts";
 export { type Deployment, deploymentUnderWay, prepareDeployment } from "./deployment.ts";
 export type { TextEmbedder } from "./embedding.ts";
 export { serviceError, tellingOnce } from "./failure.ts";
 export { LocalCluster, type LocalClusterOptions } from "./local-cluster.ts";
-export type { ModelApplication, ModelRunner } from "./modelling.ts";
 export { Partition } from "./partition.ts";
-export { type BucketThread, ThreadCluster, type ThreadClusterOptions } from "./thread-cluster.ts";
+export { searchOnce } from "./query/cluster-query.ts";
+export type { ModelApplication, ModelRunner } from "./query/query-models.ts";
+export { ThreadCluster, type ThreadClusterOptions } from "./thread-cluster.ts";
 export type { ThreadCall, ThreadPort, ThreadReply } from "./thread-messages.ts";

@@ -1,10 +1,9 @@
 /** A cluster in this thread: all buckets, one core. What `open()` of the SDK and small servers use. */
-import type { ApplicationReport } from "@brooklet/core";
+import { type ApplicationReport, encodeQuery, type Query } from "@brooklet/core";
 import { bucketOf } from "@brooklet/store";
 import { BucketHost, type DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
 import type {
-  Answer,
   Cluster,
   DeployReport,
   FedOperation,
@@ -12,19 +11,20 @@ import type {
   MassOperation,
   MassOutcome,
   PartitionKey,
+  QueryHandle,
   SearchRequest,
-  SearchScope,
   Visit,
   VisitPage,
   VisitStep,
 } from "./cluster.ts";
+import { beganMs } from "./deadline.ts";
 import { completePackage, hasStoredValue, objectionsTo, prepareDeployment } from "./deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
-import { searchWidely, type WideSearchPlace } from "./wide-search.ts";
+import { ClusterQuery, type QueryPlace } from "./query/cluster-query.ts";
 
 /** What a cluster needs. */
 export interface LocalClusterOptions extends ModelSurroundingsOptions {
@@ -93,20 +93,21 @@ export class LocalCluster implements Cluster {
     return feedPlace(place, input, options);
   }
 
-  search(
-    request: SearchRequest,
-    timeoutMs: number,
-    allow: (scope: SearchScope) => void,
-    gone?: AbortSignal,
-  ): Promise<Answer> {
-    const place: WideSearchPlace = {
-      engine: this.#engine,
+  query(request: SearchRequest): QueryHandle {
+    const startMs = beganMs(request);
+    const query = this.#host.query(encodeQuery(request, Math.floor(Date.now() / 1_000)));
+    return new ClusterQuery(query, this.#placeOf(query), startMs);
+  }
+
+  #placeOf(query: Query): QueryPlace {
+    return {
       buckets: this.buckets,
       bucketOf: (key) => this.bucketOf(key),
-      searchPartition: (key, of, ofMs, ofGone) => this.partition(key).search(of, ofMs, ofGone),
-      searchBucket: async (...asked) => {
+      models: this.#models.ofQueries(),
+      searchPartition: (key, _, waiting) => this.#host.partition(key).search(query, waiting),
+      searchBucket: async (step, _, waiting) => {
         try {
-          return await this.#host.searchBucket(...asked);
+          return await this.#host.searchBucket(query, step, waiting);
         } catch (error) {
           // Others may be searched nevertheless: nobody else may hear of it.
           this.#options.onProblem?.(error);
@@ -115,8 +116,6 @@ export class LocalCluster implements Cluster {
       },
       bucketsAtOnce: 1,
     };
-    const wide = (of: SearchRequest, ms: number): Promise<Answer> => searchWidely(place, of, ms, allow, gone);
-    return this.#models.search(request, timeoutMs, wide, gone);
   }
 
   get buckets(): number {

@@ -1,19 +1,12 @@
 /**
- * What both kinds of cluster have around their partitions: texts are embedded before a partition sees them, models are
- * run between two searches, and a search of several partitions is made of many.
+ * What both kinds of cluster have around their partitions: texts are embedded before a partition sees them, and
+ * queries have their models run.
  */
 import { type ApplicationReport, type Engine, fileOfPackage } from "@brooklet/core";
 import type { Storage } from "@brooklet/store";
-import type { Answer, DeployReport, PartitionHandle, SearchRequest } from "./cluster.ts";
-import {
-  type EmbeddingHandle,
-  type EmbeddingSetting,
-  embeddedSearch,
-  embedding,
-  embedsTexts,
-  type TextEmbedder,
-} from "./embedding.ts";
-import { type ModelRunner, type ModelSetting, modelledSearch, modelling } from "./modelling.ts";
+import type { DeployReport, PartitionHandle } from "./cluster.ts";
+import { type EmbeddingHandle, type EmbeddingSetting, embedding, embedsTexts, type TextEmbedder } from "./embedding.ts";
+import type { ModelRunner, QueryModels } from "./query/query-models.ts";
 
 /** The models of a cluster, and where what is deployed is stored. */
 export interface ModelSurroundingsOptions {
@@ -59,21 +52,7 @@ export class ModelSurroundings {
         return embedding(partition, setting).apply(request, timeoutMs, caller, turn);
       },
       get: (request, timeoutMs) => partition.get(request, timeoutMs),
-      search: (request, timeoutMs, gone) =>
-        embedding(modelling(partition, this.#modelling()), this.#embedding()).search(request, timeoutMs, gone),
     };
-  }
-
-  /** A search of several partitions with its models. */
-  search(
-    request: SearchRequest,
-    timeoutMs: number,
-    wide: (request: SearchRequest, timeoutMs: number) => Promise<Answer>,
-    gone?: AbortSignal,
-  ): Promise<Answer> {
-    const modelled = (of: SearchRequest, ms: number): Promise<Answer> =>
-      modelledSearch(of, ms, this.#modelling(), wide);
-    return embeddedSearch(request, timeoutMs, this.#embedding(), modelled, gone);
   }
 
   /** Frees the models. */
@@ -91,13 +70,14 @@ export class ModelSurroundings {
     return { engine: this.#engine, embedder: this.#options.embedder, application: this.#report() };
   }
 
-  #modelling(): ModelSetting {
+  /** What queries have made. */
+  ofQueries(): QueryModels {
     const report = this.#report();
     const file = (path: string): Uint8Array | undefined => {
       const stored = this.#options.storage.readApplication();
       return stored === undefined ? undefined : fileOfPackage(stored.bytes, path);
     };
     const application = report === undefined ? undefined : { report, file };
-    return { runner: this.#options.modelRunner, application };
+    return { embedder: this.#options.embedder, runner: this.#options.modelRunner, application };
   }
 }

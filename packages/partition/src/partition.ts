@@ -5,33 +5,27 @@
 import {
   asOperation,
   type Engine,
+  type FloorBytes,
   type Load,
   type Mutation,
   type PartialBytes,
   type Place,
+  type Query,
   type ServiceError,
   type Task,
   WANTS_EMBEDDINGS,
 } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
-import type { Gone } from "./cancellation.ts";
-import type {
-  Answer,
-  GetRequest,
-  LoadOutcome,
-  OperationRequest,
-  Outcome,
-  PartitionHandle,
-  SearchRequest,
-  SearchStep,
-} from "./cluster.ts";
-import { beganMs, Deadline } from "./deadline.ts";
+import type { Answer, GetRequest, LoadOutcome, OperationRequest, Outcome } from "./cluster.ts";
+import { Deadline } from "./deadline.ts";
 import { drive } from "./drive.ts";
 import { failedOutcome, isOperators, serviceError, tailFull, tooLate } from "./failure.ts";
 import { TAIL_BYTES_MAX, TAIL_OPERATIONS_MAX } from "./limits.ts";
 import { loadPartition } from "./loading.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { placeOf, sourceOf } from "./place.ts";
+import { OpenSearch } from "./query/open-search.ts";
+import { ownTime, type Waiting } from "./query/query-models.ts";
 
 /** What a write came to: its outcome, if what it waits for is committed. */
 interface Begun {
@@ -51,7 +45,7 @@ interface Started {
 const FOLDS_MAX = 16;
 
 /** A partition of a bucket in this thread. */
-export class Partition implements PartitionHandle {
+export class Partition {
   readonly #key: string;
   readonly #bucket: Bucket;
   readonly #engine: Engine;
@@ -170,31 +164,32 @@ export class Partition implements PartitionHandle {
     return this.#read((place) => this.#engine.get(place, request), Deadline.in(timeoutMs, start), start);
   }
 
-  async search(request: SearchRequest, timeoutMs: number, gone?: Gone): Promise<Answer> {
-    const start = beganMs(request);
-    const deadline = Deadline.in(timeoutMs, start, gone);
-    const nowSeconds = Math.floor(Date.now() / 1_000);
-    const open = (place: Place): Task<Answer> => this.#engine.search(place, nowSeconds, request);
-    try {
-      if (this.#outdated()) await this.#rewritten(this.#ownDeadline(open, deadline, start));
-    } catch (error) {
-      throw this.#failure(error);
-    }
-    return this.#read(open, deadline, start);
+  /** A search of this partition alone, which its caller disposes of. */
+  search(query: Query, { timeoutMs, startMs, gone }: Waiting): OpenSearch {
+    const store = this.#bucket.store;
+    const deadline = Deadline.in(ownTime(query, timeoutMs), startMs, gone);
+    return new OpenSearch(query, {
+      ready: () => (this.#outdated() ? this.#rewritten(deadline) : undefined),
+      place: () => placeOf(store.state(this.#key)),
+      source: sourceOf(store, this.#key),
+      deadline,
+      startMs,
+      failure: (thrown) => this.#failure(thrown),
+    });
   }
 
   /** What this partition alone finds for a query that addresses several. Nothing: it does not exist. */
   async searchPart(
-    request: SearchRequest,
-    step: Pick<SearchStep, "nowSeconds" | "floor">,
+    query: Query,
+    floor: FloorBytes,
     deadline: Deadline,
+    startMs: number,
   ): Promise<PartialBytes | undefined> {
     const store = this.#bucket.store;
     if (this.#outdated()) await this.#rewritten(deadline);
     const state = store.state(this.#key);
     if (state.number === 0) return undefined;
-    const task = this.#engine.searchPart(placeOf(state), step.nowSeconds, request, step.floor);
-    return drive(task, sourceOf(store, this.#key), deadline, beganMs(request));
+    return drive(query.part(placeOf(state), floor), sourceOf(store, this.#key), deadline, startMs);
   }
 
   /** Folds the tail now. */
@@ -219,21 +214,12 @@ export class Partition implements PartitionHandle {
     }
   }
 
-  /** Until when a query is worth answering. Its own timeout is known once it is compiled. */
-  #ownDeadline(open: (place: Place) => Task<Answer>, deadline: Deadline, start: number): Deadline {
-    const task = open(placeOf(this.#bucket.store.state(this.#key)));
-    const own = task.timeoutMs;
-    task[Symbol.dispose]();
-    return own > 0 ? deadline.sooner(own, start) : deadline;
-  }
-
   /** One turn: what is read is the partition as it was at its beginning. */
   #read(open: (place: Place) => Task<Answer>, deadline: Deadline, start: number): Answer {
     try {
       const store = this.#bucket.store;
       const task = open(placeOf(store.state(this.#key)));
-      const sooner = task.timeoutMs > 0 ? deadline.sooner(task.timeoutMs, start) : deadline;
-      return drive(task, sourceOf(store, this.#key), sooner, start);
+      return drive(task, sourceOf(store, this.#key), deadline, start);
     } catch (error) {
       throw this.#failure(error);
     }

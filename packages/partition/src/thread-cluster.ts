@@ -2,13 +2,11 @@
  * A cluster over threads: a bucket belongs to one thread, and every group to one bucket. Threads are never terminated:
  * they are asked to close and end by themselves. One that ends otherwise is started again.
  */
-import { type ApplicationReport, asPackage, type FloorBytes, type Load, ServiceError } from "@brooklet/core";
+import { type ApplicationReport, asPackage, encodeQuery, type Load, type QueryBytes } from "@brooklet/core";
 import { bucketOf, type StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
-import { Cancellation } from "./cancellation.ts";
 import type {
-  Answer,
   Cluster,
   DeployReport,
   FedOperation,
@@ -16,41 +14,26 @@ import type {
   MassOperation,
   MassOutcome,
   OperationRequest,
-  Outcome,
   PartitionHandle,
   PartitionKey,
+  QueryHandle,
   SearchRequest,
-  SearchScope,
   Visit,
   VisitPage,
   VisitStep,
 } from "./cluster.ts";
+import { type BucketThread, Correspondent, PATIENT_MS } from "./correspondent.ts";
+import { beganMs } from "./deadline.ts";
 import { completePackage, deploymentUnderWay, hasStoredValue, objectionsTo, prepareDeployment } from "./deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
-import { closed, failedOutcome, serviceError, withCause } from "./failure.ts";
+import { closed, failedOutcome, serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
 import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
-import {
-  type CallName,
-  type CallRequest,
-  type CallResult,
-  Outbox,
-  type Packing,
-  sharedClockMs,
-  type ThreadCall,
-  type ThreadPort,
-  type ThreadReply,
-  threadEnded,
-} from "./thread-messages.ts";
-import { searchWidely, type WideSearchPlace } from "./wide-search.ts";
-
-/** A thread that serves buckets. */
-export interface BucketThread extends ThreadPort<ThreadCall, ThreadReply> {
-  /** Settles with the error that ended it, or with nothing. */
-  readonly ended: Promise<unknown>;
-}
+import { ClusterQuery, type QueryPlace } from "./query/cluster-query.ts";
+import { ThreadPlaces } from "./query/thread-places.ts";
+import type { CallRequest, Packing } from "./thread-messages.ts";
 
 /** What a cluster over threads needs. */
 export interface ThreadClusterOptions extends ModelSurroundingsOptions {
@@ -70,9 +53,6 @@ export interface ThreadClusterOptions extends ModelSurroundingsOptions {
   readonly onProblem: (error: unknown) => void;
 }
 
-/** A call under way takes at most so long to be told to the thread and back: deployments and closing. */
-const PATIENT_MS = 10 * 60_000;
-
 /** All partitions, in threads. */
 export class ThreadCluster implements Cluster {
   readonly #options: ThreadClusterOptions;
@@ -82,6 +62,7 @@ export class ThreadCluster implements Cluster {
   readonly #models: ModelSurroundings;
   #report: ApplicationReport | undefined;
   #deploying = false;
+  #queries = 0;
   #closing: Promise<void> | undefined;
 
   constructor(options: ThreadClusterOptions) {
@@ -117,10 +98,6 @@ export class ThreadCluster implements Cluster {
         return thread.call("apply", packed, key, timeoutMs).catch(failedOutcome);
       },
       get: (request, timeoutMs) => thread.call("get", () => request, key, timeoutMs),
-      search: (request, timeoutMs, gone) => {
-        const packed = (by: Packing): SearchRequest => ({ ...request, body: by.copy(request.body) });
-        return thread.call("search", packed, key, timeoutMs, gone);
-      },
     };
     return this.#models.around(partition);
   }
@@ -142,28 +119,25 @@ export class ThreadCluster implements Cluster {
     return feedPlace(place, input, options);
   }
 
-  search(
-    request: SearchRequest,
-    timeoutMs: number,
-    allow: (scope: SearchScope) => void,
-    gone?: AbortSignal,
-  ): Promise<Answer> {
-    const place: WideSearchPlace = {
-      engine: this.#engine,
+  query(request: SearchRequest): QueryHandle {
+    if (this.#closing !== undefined) throw closed();
+    const startMs = beganMs(request);
+    const bytes = encodeQuery(request, Math.floor(Date.now() / 1_000));
+    return new ClusterQuery(this.#engine.query(bytes), this.#placeOf(bytes), startMs);
+  }
+
+  #placeOf(bytes: QueryBytes): QueryPlace {
+    const places = new ThreadPlaces(++this.#queries, bytes);
+    return {
       buckets: this.buckets,
       bucketOf: (key) => this.bucketOf(key),
-      searchPartition: (key, of, ofMs, ofGone) => this.partition(key).search(of, ofMs, ofGone),
-      searchBucket: (of, step, ofMs, ofGone) => {
-        const packed = (by: Packing): CallRequest<"searchBucket"> => ({
-          request: { ...of, body: by.copy(of.body) },
-          step: { ...step, floor: by.copy(step.floor) as Uint8Array as FloorBytes },
-        });
-        return this.#threadOf(step.bucket).call("searchBucket", packed, undefined, ofMs, ofGone);
-      },
+      models: this.#models.ofQueries(),
+      searchPartition: (key, given, waiting) =>
+        places.searchPartition(this.#threadOf(this.bucketOf(key)), key, given, waiting),
+      searchBucket: (step, given, waiting) => places.searchBucket(this.#threadOf(step.bucket), step, given, waiting),
       bucketsAtOnce: this.#threads.length * SEARCH_BUCKETS_OF_THREAD,
+      forget: () => places.forget(),
     };
-    const wide = (of: SearchRequest, ms: number): Promise<Answer> => searchWidely(place, of, ms, allow, gone);
-    return this.#models.search(request, timeoutMs, wide, gone);
   }
 
   get buckets(): number {
@@ -246,108 +220,5 @@ export class ThreadCluster implements Cluster {
     const thread = this.#threads[bucket % this.#threads.length];
     if (thread === undefined) throw new Error("a cluster without threads");
     return thread;
-  }
-}
-
-const DONE: Outcome = { status: 200 };
-
-interface Pending {
-  readonly resolve: (result: never) => void;
-  readonly reject: (error: unknown) => void;
-}
-
-/** The calls to one thread, which is started again by the first call after it ended. */
-class Correspondent {
-  readonly #start: (cancelled: SharedArrayBuffer) => BucketThread;
-  readonly #onProblem: (error: unknown) => void;
-  readonly #pending = new Map<number, Pending>();
-  readonly #cancellation = new Cancellation();
-  #thread: { readonly outbox: Outbox<ThreadCall>; readonly ended: Promise<unknown> } | undefined;
-  #calls = 0;
-  #closed = false;
-
-  constructor(start: (cancelled: SharedArrayBuffer) => BucketThread, onProblem: (error: unknown) => void) {
-    this.#start = start;
-    this.#onProblem = onProblem;
-    // At once, so that no request pays for it with its deadline.
-    this.#thread = this.#begin();
-  }
-
-  /** Sends a call; `packed` is what is asked, with its bytes packed. */
-  call<Name extends CallName>(
-    name: Name,
-    packed: (by: Packing) => CallRequest<Name>,
-    key: PartitionKey | undefined,
-    timeoutMs: number,
-    gone?: AbortSignal,
-  ): Promise<CallResult<Name>> {
-    if (this.#closed) return Promise.reject(closed());
-    this.#thread ??= this.#begin();
-    const { outbox } = this.#thread;
-    const number = ++this.#calls;
-    const answered = new Promise<CallResult<Name>>((resolve, reject) => {
-      this.#pending.set(number, { resolve, reject });
-      const request = packed(outbox);
-      outbox.send({ number, name, key, request, timeoutMs, sentMs: sharedClockMs() } as ThreadCall);
-    });
-    return gone === undefined ? answered : this.#unlessGone(answered, number, gone);
-  }
-
-  /** Tells the thread when nobody waits for a call any more. */
-  async #unlessGone<Result>(answered: Promise<Result>, number: number, gone: AbortSignal): Promise<Result> {
-    const cancel = (): void => this.#cancellation.cancel(number);
-    if (gone.aborted) cancel();
-    gone.addEventListener("abort", cancel);
-    try {
-      return await answered;
-    } finally {
-      gone.removeEventListener("abort", cancel);
-    }
-  }
-
-  /** Lets the thread finish what it has, and waits for its end. */
-  async close(): Promise<void> {
-    const thread = this.#thread;
-    const closing = thread === undefined ? undefined : this.call("close", () => undefined, undefined, PATIENT_MS);
-    this.#closed = true;
-    // A thread that ended on its own has nothing left to close.
-    await closing?.catch(this.#onProblem);
-    await thread?.ended;
-  }
-
-  #begin(): { readonly outbox: Outbox<ThreadCall>; readonly ended: Promise<unknown> } {
-    const thread = this.#start(this.#cancellation.memory);
-    thread.receive((replies) => {
-      for (const reply of replies) this.#settle(reply);
-    });
-    void thread.ended.then((error) => {
-      this.#thread = undefined;
-      if (error !== undefined) this.#onProblem(error);
-      for (const { reject } of this.#pending.values()) reject(threadEnded(error));
-      this.#pending.clear();
-    });
-    return { outbox: new Outbox(thread, setImmediate), ended: thread.ended };
-  }
-
-  #settle(reply: ThreadReply): void {
-    if (reply.kind === "problem") {
-      this.#onProblem(new Error(reply.text));
-    } else if (reply.kind === "done") {
-      for (const number of reply.numbers) this.#take(number)?.resolve(DONE as never);
-    } else if (reply.kind === "result") {
-      const { result, cause } = reply;
-      const told = cause === undefined ? result : withCause(result as Outcome, new Error(cause));
-      this.#take(reply.number)?.resolve(told as never);
-    } else {
-      const { error, cause } = reply;
-      const fields = cause === undefined ? error : { ...error, cause: new Error(cause) };
-      this.#take(reply.number)?.reject(new ServiceError(fields));
-    }
-  }
-
-  #take(number: number): Pending | undefined {
-    const pending = this.#pending.get(number);
-    this.#pending.delete(number);
-    return pending;
   }
 }

@@ -13,22 +13,33 @@ import type {
   OperationRequest,
   Outcome,
   PartitionKey,
-  SearchRequest,
   SearchStep,
   Visit,
   VisitPage,
   VisitStep,
 } from "./cluster.ts";
+import type { SentQuery } from "./query/open-queries.ts";
+import type { SearchStage } from "./query/open-search.ts";
+
+/** A query that is searched, and how long its caller waited when it was sent. */
+interface SentSearch {
+  readonly query: SentQuery;
+  readonly waitedMs: number;
+}
 
 interface Calls {
   readonly apply: { readonly request: OperationRequest; readonly result: Outcome };
   readonly load: { readonly request: Load; readonly result: readonly LoadOutcome[] };
   readonly get: { readonly request: GetRequest; readonly result: Answer };
-  readonly search: { readonly request: SearchRequest; readonly result: Answer };
-  readonly searchBucket: {
-    readonly request: { readonly request: SearchRequest; readonly step: SearchStep };
-    readonly result: Merged;
+  readonly search: { readonly request: SentSearch; readonly result: SearchStage };
+  /** A search that waited for outputs of models. */
+  readonly resume: {
+    readonly request: { readonly query: number; readonly outputs: Uint8Array };
+    readonly result: SearchStage;
   };
+  readonly searchBucket: { readonly request: SentSearch & { readonly step: SearchStep }; readonly result: Merged };
+  /** A query that is over, by its number. */
+  readonly forget: { readonly request: number; readonly result: undefined };
   readonly visit: { readonly request: { readonly visit: Visit; readonly step: VisitStep }; readonly result: VisitPage };
   readonly applyWhere: {
     readonly request: { readonly visit: Visit; readonly step: VisitStep; readonly operation: MassOperation };

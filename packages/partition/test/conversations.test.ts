@@ -6,14 +6,15 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { Core, instantiate, type ModelOutput, Writer } from "@brooklet/core";
+import { Core, instantiate, type ModelOutput, type Query, type QueryBytes, Writer } from "@brooklet/core";
 import { memoryStorage } from "@brooklet/store";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { nativeAnswers, root, vectorFiles } from "../../core/test/runners.ts";
 import type { PartitionKey } from "../src/cluster.ts";
 import { serviceError } from "../src/failure.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
-import type { ModelRunner } from "../src/modelling.ts";
+import { searchOnce } from "../src/query/cluster-query.ts";
+import type { ModelRunner } from "../src/query/query-models.ts";
 import { openSql } from "./setting.ts";
 
 const BUILD_MS = 15 * 60_000;
@@ -164,9 +165,11 @@ function outputOf(name: string, { outputs }: Run): ModelOutput {
 /** A conversation with a cluster of its own. */
 class Talk {
   readonly #cluster: LocalCluster;
+  /** The only partition that queries are sent to, whatever they address. */
+  #sentTo: PartitionKey | undefined;
 
   constructor(runs: readonly Run[]) {
-    const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 16 << 20 });
+    const makeEngine = (): Core => new MisledCore(() => this.#sentTo);
     this.#cluster = new LocalCluster({
       storage: memoryStorage(openSql),
       makeEngine,
@@ -226,16 +229,30 @@ class Talk {
       parameters.push([kind === "n" ? "streaming.userid" : "streaming.groupname", name]);
     }
     const request = { properties: parameters, body: asBytes(body ?? ""), accept };
-    const answer =
-      key === ""
-        ? await this.#cluster.search(request, MINUTE_MS, () => undefined)
-        : await this.#cluster.partition(key as PartitionKey).search(request, MINUTE_MS);
+    this.#sentTo = scoped === false && key !== "" ? (key as PartitionKey) : undefined;
+    const answer = await searchOnce(this.#cluster, request, MINUTE_MS);
     const isText = !answer.contentType.startsWith("application/cbor");
     return [answer.status, isText ? decoder.decode(answer.body) : Buffer.from(answer.body).toString("hex")];
   }
 
   async #fold(key: PartitionKey): Promise<void> {
     await this.#cluster.maintain(key);
+  }
+}
+
+/** A core whose host may have its queries sent to a partition that they do not address. */
+class MisledCore extends Core {
+  readonly #sentTo: () => PartitionKey | undefined;
+
+  constructor(sentTo: () => PartitionKey | undefined) {
+    super({ instantiate, cacheBytes: 16 << 20 });
+    this.#sentTo = sentTo;
+  }
+
+  override query(bytes: QueryBytes): Query {
+    const [query, key] = [super.query(bytes), this.#sentTo()];
+    if (key !== undefined) Object.defineProperty(query, "scope", { value: { kind: "keys", keys: [key] } });
+    return query;
   }
 }
 

@@ -1,8 +1,8 @@
 /** Clusters over real SQLite and the built core, and the requests tests make of them. */
 import { Core, instantiate, Writer } from "@brooklet/core";
 import { expect, onTestFinished } from "vitest";
-import type { PartitionKey } from "../src/cluster.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
+import { searchOnce } from "../src/query/cluster-query.ts";
 import { directory } from "./setting.ts";
 
 const MINUTE_MS = 60_000;
@@ -93,9 +93,8 @@ export async function searchNotes(
   more: Readonly<Record<string, string>> = {},
 ): Promise<Found> {
   const all = { yql, "streaming.groupname": group, timeout: "30s", ...more };
-  const key: PartitionKey = `g:${group}`;
   const request = { properties: Object.entries(all), body: new Uint8Array() };
-  const { status, body, bytesRead } = await cluster.partition(key).search(request, MINUTE_MS);
+  const { status, body, bytesRead } = await searchOnce(cluster, request, MINUTE_MS);
   const { root } = JSON.parse(decoder.decode(body)) as {
     root: {
       fields: { totalCount: number };

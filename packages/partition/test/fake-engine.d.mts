@@ -11,17 +11,12 @@ export declare class FakeEngine implements DeployableEngine {
   deploy: DeployableEngine["deploy"];
   restore: DeployableEngine["restore"];
   embeddings: DeployableEngine["embeddings"];
-  queryEmbeddings: DeployableEngine["queryEmbeddings"];
+  query: DeployableEngine["query"];
   encode: DeployableEngine["encode"];
   visit: DeployableEngine["visit"];
   split: DeployableEngine["split"];
   load: DeployableEngine["load"];
   mutate: DeployableEngine["mutate"];
-  search: DeployableEngine["search"];
-  scope: DeployableEngine["scope"];
-  searchPart: DeployableEngine["searchPart"];
-  merge: DeployableEngine["merge"];
-  answer: DeployableEngine["answer"];
   get: DeployableEngine["get"];
   compact: DeployableEngine["compact"];
 }

@@ -3,7 +3,7 @@
  * operations are JSON, a segment is blocks of four documents. It keeps manifests like the core does, so that a wrong
  * layout number shows. Plain JavaScript, so that a child process of a test can load it as it is.
  */
-import { ServiceError } from "@brooklet/core";
+import { Reader, ServiceError } from "@brooklet/core";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -21,8 +21,8 @@ export class FakeEngine {
   compactFailure;
   /** Set by tests: every task pauses so often before its first want. */
   pauses = 1;
-  /** Set by tests: a task that was never given anything else takes at most so long. */
-  timeoutMs = 0;
+  /** Set by tests: what a query allows itself. */
+  timeoutMs = Number.POSITIVE_INFINITY;
   #manifests = new Map();
 
   /** No model has an address. */
@@ -46,10 +46,6 @@ export class FakeEngine {
       yield { kind: "pause" };
       return [];
     });
-  }
-
-  queryEmbeddings() {
-    return this.embeddings();
   }
 
   encode(request) {
@@ -114,7 +110,22 @@ export class FakeEngine {
     });
   }
 
-  search(place) {
+  /** Addresses the group of its parameters; what else it says is not looked at. */
+  query(bytes) {
+    const reader = new Reader(bytes);
+    reader.u64();
+    const parameters = new Map(reader.list((it) => [it.text(), it.text()]));
+    return {
+      scope: { kind: "keys", keys: [parameters.get("key")] },
+      wanted: [],
+      timeoutMs: this.timeoutMs,
+      parameter: (name) => parameters.get(name),
+      search: (place) => this.#search(place),
+      [Symbol.dispose]() {},
+    };
+  }
+
+  #search(place) {
     const engine = this;
     return this.#task(function* () {
       const documents = yield* engine.#documents(place);
@@ -200,7 +211,7 @@ export class FakeEngine {
   }
 
   #task(work) {
-    return new FakeTask(work.call(this), this.pauses, this.timeoutMs);
+    return new FakeTask(work.call(this), this.pauses);
   }
 }
 
@@ -213,10 +224,9 @@ class FakeTask {
   #output;
   #finished = false;
 
-  constructor(steps, pauses, timeoutMs) {
+  constructor(steps, pauses) {
     this.#steps = steps;
     this.#pauses = pauses;
-    this.timeoutMs = timeoutMs;
   }
 
   wants() {

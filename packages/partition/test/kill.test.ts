@@ -10,6 +10,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import type { PartitionKey } from "../src/cluster.ts";
 import type { LocalCluster } from "../src/local-cluster.ts";
+import { searchOnce } from "../src/query/cluster-query.ts";
 import { openCore, packageOf } from "./core-setting.ts";
 import { all, cluster, directory, folder, openSql } from "./setting.ts";
 
@@ -49,7 +50,7 @@ async function readNotes(local: LocalCluster, key: PartitionKey): Promise<Docume
     timeout: "30s",
     [scope]: key.slice(2),
   });
-  const { status, body } = await local.partition(key).search({ properties, body: new Uint8Array() }, MINUTE_MS);
+  const { status, body } = await searchOnce(local, { properties, body: new Uint8Array() }, MINUTE_MS);
   const text = new TextDecoder().decode(body);
   expect(status, text).toBe(200);
   const { root } = JSON.parse(text) as {
@@ -66,7 +67,7 @@ const KINDS: readonly Kind[] = [
   {
     name: "fake",
     open: (path) => cluster(directory(path)).cluster,
-    read: async (local, key) => (await all(local.partition(key))) as Documents,
+    read: async (local, key) => (await all(local, key)) as Documents,
   },
   { name: "core", open: (path) => openCore(path).cluster, read: readNotes },
   { name: "bulk", open: (path) => openCore(path).cluster, read: readNotes },

@@ -25,7 +25,7 @@ test("what is written while a fold runs is folded after it, also if nothing more
   });
   expect(Math.max(...left)).toBeLessThan(FOLD_OPERATIONS);
   expect(engine.compactions.length).toBeGreaterThan(1);
-  expect(Object.keys(await all(partition))).toHaveLength(FOLD_OPERATIONS + BURST);
+  expect(Object.keys(await all(local, "g:a"))).toHaveLength(FOLD_OPERATIONS + BURST);
 });
 
 function operationsIn(sql: ReturnType<ReturnType<typeof directory>["openBucket"]>): number {
@@ -39,10 +39,10 @@ test("a tail that an earlier process left is folded although there are only read
   await before.close();
   vi.useFakeTimers({ toFake: ["setInterval"] });
   const { cluster: local, engine } = cluster(directory(path));
-  const documents = await all(local.partition("g:a"));
+  const documents = await all(local, "g:a");
   vi.advanceTimersByTime(8_000);
   await local.idle();
   expect(engine.compactions).toEqual([{ key: "g:a", reason: "fold" }]);
-  expect(await all(local.partition("g:a"))).toEqual(documents);
+  expect(await all(local, "g:a")).toEqual(documents);
   vi.useRealTimers();
 });

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { LocalCluster } from "../src/local-cluster.ts";
+import { searchOnce } from "../src/query/cluster-query.ts";
 import { getNote as get, idOf, openCore as open, packageOf, putNote } from "./core-setting.ts";
 import { folder, openSql } from "./setting.ts";
 
@@ -127,7 +128,7 @@ test("a search of several groups is refused where one is damaged, or says that i
     const ask = (more: Readonly<Record<string, string>>) => {
       const usual = { yql: "select * from note where true", "streaming.selection": "true", timeout: "30s", hits: "3" };
       const properties = Object.entries({ ...usual, ...more });
-      return cluster.search({ properties, body: new Uint8Array() }, MINUTE_MS, () => undefined);
+      return searchOnce(cluster, { properties, body: new Uint8Array() }, MINUTE_MS);
     };
     await expect(ask({})).rejects.toMatchObject({ code: "STORE_CORRUPT", status: 500 });
     const told = problems.length;

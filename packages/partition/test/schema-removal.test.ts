@@ -6,6 +6,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { LocalCluster } from "../src/local-cluster.ts";
+import { searchOnce } from "../src/query/cluster-query.ts";
 import { getNote, idOf, type Opened, openCore, packageOf, putNote, searchNotes } from "./core-setting.ts";
 import { directory, folder } from "./setting.ts";
 
@@ -63,7 +64,7 @@ async function visited(cluster: LocalCluster): Promise<string> {
 /** What a search of all groups counts. */
 async function counted(cluster: LocalCluster): Promise<number> {
   const properties = Object.entries({ yql: "select * from note where true", "streaming.selection": "true" });
-  const { body } = await cluster.search({ properties, body: new Uint8Array() }, MINUTE_MS, () => undefined);
+  const { body } = await searchOnce(cluster, { properties, body: new Uint8Array() }, MINUTE_MS);
   return JSON.parse(decoder.decode(body)).root.fields.totalCount;
 }
 

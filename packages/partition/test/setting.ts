@@ -6,8 +6,9 @@ import { betterSqlite3, memoryStorage, type SqlConnection, type Storage } from "
 import { DataDirectory } from "@brooklet/store/node";
 import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
-import type { Outcome, PartitionHandle } from "../src/cluster.ts";
+import type { Cluster, Outcome, PartitionHandle, PartitionKey } from "../src/cluster.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
+import { searchOnce } from "../src/query/cluster-query.ts";
 import { FakeEngine } from "./fake-engine.mjs";
 
 const encoder = new TextEncoder();
@@ -67,9 +68,9 @@ export function remove(partition: PartitionHandle, id: string): Promise<Outcome>
   return partition.apply({ kind: "remove", rawPath: `/${id}`, id, create: false, condition: "", body }, MINUTE_MS);
 }
 
-/** Everything in a partition. */
-export async function all(partition: PartitionHandle): Promise<Record<string, unknown>> {
-  const { body } = await partition.search({ properties: [], body: new Uint8Array() }, MINUTE_MS);
+/** Everything in a partition of clusters over the stand-in for the core. */
+export async function all(cluster: Cluster, key: PartitionKey): Promise<Record<string, unknown>> {
+  const { body } = await searchOnce(cluster, { properties: [["key", key]], body: new Uint8Array() }, MINUTE_MS);
   return JSON.parse(new TextDecoder().decode(body)) as Record<string, unknown>;
 }
 

@@ -79,7 +79,7 @@ test(`a cluster answers as a map does (seed ${SEED})`, { timeout: 60_000 }, asyn
       if (now === undefined) documents.delete(id);
       else documents.set(id, now);
     } else if (action < 75) expect(await get(partition, id), `${key} ${id}, step ${step}`).toEqual(documents.get(id));
-    else if (action < 90) expect(await all(partition), `${key}, step ${step}`).toEqual(Object.fromEntries(documents));
+    else if (action < 90) expect(await all(local, key), `${key}, step ${step}`).toEqual(Object.fromEntries(documents));
     else if (action < 98) {
       await local.maintain(key).then(
         () => (reached.folds += 1),
@@ -92,6 +92,6 @@ test(`a cluster answers as a map does (seed ${SEED})`, { timeout: 60_000 }, asyn
       reached.restarts += 1;
     }
   }
-  for (const [key, documents] of model) expect(await all(local.partition(key))).toEqual(Object.fromEntries(documents));
+  for (const [key, documents] of model) expect(await all(local, key)).toEqual(Object.fromEntries(documents));
   for (const count of Object.values(reached)) expect(count).toBeGreaterThan(0);
 });

@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { withHistory } from "@brooklet/core";
 import { expect, test } from "vitest";
+import { searchOnce } from "../src/query/cluster-query.ts";
 import { openCore, packageOf, putNote, searchNotes } from "./core-setting.ts";
 import { directory, folder } from "./setting.ts";
 
@@ -59,7 +60,7 @@ test("a stored rank profile that cannot be compiled is told, and refused by its 
   await putNote(cluster, "alice", "n1", { title: "Red" });
   expect((await searchNotes(cluster, "alice", QUERY)).hits).toHaveLength(1);
   const properties = Object.entries({ yql: QUERY, "streaming.groupname": "alice", ranking: "own" });
-  const refused = await cluster.partition("g:alice").search({ properties, body: new Uint8Array() }, 10_000);
+  const refused = await searchOnce(cluster, { properties, body: new Uint8Array() }, 10_000);
   expect(refused.status).toBe(400);
   expect(new TextDecoder().decode(refused.body)).toContain("rank profile 'own' of schema 'note' cannot be used");
   await expect(cluster.deploy(stored)).rejects.toMatchObject({ status: 400 });

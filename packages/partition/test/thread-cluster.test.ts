@@ -4,7 +4,8 @@ import { Worker } from "node:worker_threads";
 import { DataDirectory } from "@brooklet/store/node";
 import { expect, onTestFinished, test } from "vitest";
 import type { PartitionKey } from "../src/cluster.ts";
-import { type BucketThread, ThreadCluster } from "../src/thread-cluster.ts";
+import type { BucketThread } from "../src/correspondent.ts";
+import { ThreadCluster } from "../src/thread-cluster.ts";
 import { FakeEngine } from "./fake-engine.mjs";
 import { all, folder, get, openSql, put, remove } from "./setting.ts";
 
@@ -42,7 +43,7 @@ test("writes and reads of many groups over two threads", async () => {
   const keys = Array.from({ length: 60 }, (_, index): PartitionKey => `g:user-${index}`);
   const outcomes = await Promise.all(keys.map((key) => put(cluster.partition(key), "a", key)));
   expect(outcomes.every(({ status }) => status === 200)).toBe(true);
-  for (const key of keys) expect(await all(cluster.partition(key))).toEqual({ a: key });
+  for (const key of keys) expect(await all(cluster, key)).toEqual({ a: key });
   expect(await remove(cluster.partition("g:user-3"), "a")).toEqual({ status: 200 });
   expect(await get(cluster.partition("g:user-3"), "a")).toBeUndefined();
   expect(started()).toBe(2);
@@ -55,7 +56,7 @@ test("the caller keeps its bytes, even where they are a part of a larger buffer"
   const request = { kind: "put", rawPath: "", id: "a", create: false, condition: "", body } as const;
   expect(await cluster.partition("g:a").apply(request, 1_000)).toEqual({ status: 200 });
   expect(new TextDecoder().decode(whole)).toBe('xx{"v":1}yy');
-  expect(await all(cluster.partition("g:a"))).toEqual({ a: { v: 1 } });
+  expect(await all(cluster, "g:a")).toEqual({ a: { v: 1 } });
 });
 
 test("refusals cross with all their fields", async () => {

@@ -1,16 +1,18 @@
 /** Searches of several partitions: the built core over real SQLite, in this thread and over the messages of threads. */
-import { Core, instantiate, NO_FLOOR } from "@brooklet/core";
+import { Core, encodeQuery, instantiate, NO_FLOOR } from "@brooklet/core";
 import { memoryStorage } from "@brooklet/store";
 import { expect, onTestFinished, test } from "vitest";
 import { BucketHost } from "../src/bucket-host.ts";
 import { serveBuckets } from "../src/bucket-server.ts";
 import { Cancellation } from "../src/cancellation.ts";
-import type { Answer, Cluster, PartitionKey, SearchScope } from "../src/cluster.ts";
+import type { Answer, Cluster, PartitionKey, SearchRequest, SearchScope } from "../src/cluster.ts";
+import type { BucketThread } from "../src/correspondent.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
-import { type BucketThread, ThreadCluster } from "../src/thread-cluster.ts";
+import { searchOnce } from "../src/query/cluster-query.ts";
+import { ThreadCluster } from "../src/thread-cluster.ts";
 import type { ThreadCall, ThreadReply } from "../src/thread-messages.ts";
 import { packageOf } from "./core-setting.ts";
-import { openSql } from "./setting.ts";
+import { directory, folder, openSql } from "./setting.ts";
 
 const MINUTE_MS = 60_000;
 const GROUPS = 150;
@@ -20,7 +22,12 @@ const SCHEMA = `schema note { document note {
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 8 << 20 });
+const cores: Core[] = [];
+const makeEngine = (): Core => {
+  const core = new Core({ instantiate, cacheBytes: 8 << 20 });
+  cores.push(core);
+  return core;
+};
 
 /** A thread that is none: its messages are cloned and handed over as those of a thread are. */
 function startThread(
@@ -61,7 +68,7 @@ function startThread(
 /** Both kinds of cluster, each with the same documents: number `i` in group `i`, two without a group. */
 async function clusters(): Promise<readonly Cluster[]> {
   const local = new LocalCluster({ storage: memoryStorage(openSql), makeEngine });
-  const storage = memoryStorage(openSql);
+  const storage = directory(folder());
   const thread = (_: unknown, cancelled: SharedArrayBuffer): BucketThread =>
     startThread((bucket) => storage.openBucket(bucket), storage.buckets, cancelled);
   const threads = new ThreadCluster({
@@ -87,16 +94,13 @@ async function clusters(): Promise<readonly Cluster[]> {
   return [local, threads];
 }
 
-function ask(
-  cluster: Cluster,
-  parameters: Readonly<Record<string, string>>,
-  allow: (scope: SearchScope) => void = () => undefined,
-  timeoutMs: number = MINUTE_MS,
-  gone?: AbortSignal,
-): Promise<Answer> {
+function ask(cluster: Cluster, parameters: Readonly<Record<string, string>>, gone?: AbortSignal): Promise<Answer> {
+  return searchOnce(cluster, requestOf(parameters), MINUTE_MS, gone);
+}
+
+function requestOf(parameters: Readonly<Record<string, string>>): SearchRequest {
   const usual = { yql: "select * from note where true", ranking: "number", timeout: "30s" };
-  const properties = Object.entries({ ...usual, ...parameters });
-  return cluster.search({ properties, body: new Uint8Array() }, timeoutMs, allow, gone);
+  return { properties: Object.entries({ ...usual, ...parameters }), body: new Uint8Array() };
 }
 
 interface Root {
@@ -112,25 +116,24 @@ const relevances = (root: Root): number[] => (root.children ?? []).map(({ releva
 test("nothing more is begun when nobody waits for the answer any more", { timeout: MINUTE_MS }, async () => {
   for (const cluster of await clusters()) {
     const gone = new AbortController();
-    const allow = (): void => gone.abort(new Error("The reader went away"));
-    const asked = ask(cluster, { "streaming.selection": "true" }, allow, MINUTE_MS, gone.signal);
+    gone.abort(new Error("The reader went away"));
+    const asked = ask(cluster, { "streaming.selection": "true" }, gone.signal);
     await expect(asked).rejects.toMatchObject({ cause: { message: "The reader went away" } });
     expect(rootOf(await ask(cluster, { "streaming.selection": "true" })).fields.totalCount).toBe(GROUPS + 2);
   }
 });
 
 test("a search that was begun ends when nobody waits for its answer any more", { timeout: MINUTE_MS }, async () => {
-  const usual = { yql: "select * from note where true", ranking: "number", timeout: "30s" };
-  const request = { properties: Object.entries({ ...usual, "streaming.groupname": "u7" }), body: new Uint8Array() };
+  const request = requestOf({ "streaming.groupname": "u7" });
   for (const cluster of await clusters()) {
     const gone = new AbortController();
     if (cluster instanceof LocalCluster) gone.abort();
-    const asked = cluster.partition("g:u7").search(request, MINUTE_MS, gone.signal);
+    const asked = searchOnce(cluster, request, MINUTE_MS, gone.signal);
     gone.abort();
     const late = await asked;
     expect([late.status, rootOf(late).errors?.map(({ code }) => code)]).toEqual([504, [12]]);
     const waiting = new AbortController();
-    const answer = await cluster.partition("g:u7").search(request, MINUTE_MS, waiting.signal);
+    const answer = await searchOnce(cluster, request, MINUTE_MS, waiting.signal);
     expect(relevances(rootOf(answer))).toEqual([7]);
   }
 });
@@ -150,7 +153,8 @@ test("a thread in the middle of a bucket is told", { timeout: MINUTE_MS }, async
   }
   const cancellation = new Cancellation();
   const properties = Object.entries({ yql: "select * from note where true", "streaming.selection": "true" });
-  const request = { properties, body: new Uint8Array() };
+  const query = host.query(encodeQuery({ properties, body: new Uint8Array() }, 1));
+  onTestFinished(() => query[Symbol.dispose]());
   /** How often it is looked whether call 5 was cancelled, if it is at the look `cancelAt`. */
   const looks = async (cancelAt: number): Promise<number> => {
     const call = cancellation.of(5);
@@ -162,8 +166,8 @@ test("a thread in the middle of a bucket is told", { timeout: MINUTE_MS }, async
         return call.aborted;
       },
     };
-    const step = { bucket: 0, nowSeconds: 1, floor: NO_FLOOR };
-    const { over } = await host.searchBucket(request, step, MINUTE_MS, gone);
+    const waiting = { timeoutMs: MINUTE_MS, startMs: performance.now(), gone };
+    const { over } = await host.searchBucket(query, { bucket: 0, floor: NO_FLOOR }, waiting);
     expect(over).toBe(cancelAt > 0);
     return looked;
   };
@@ -171,6 +175,23 @@ test("a thread in the middle of a bucket is told", { timeout: MINUTE_MS }, async
   expect(whole).toBeGreaterThan(80);
   // Nothing is begun after the step in which it is seen.
   expect(await looks(30)).toBeLessThan(35);
+});
+
+test("a query is compiled once in each thread, however many groups it addresses", { timeout: MINUTE_MS }, async () => {
+  for (const cluster of await clusters()) {
+    const compiled = (): number[] => cores.map((core) => Number(core.statistics()["queriesCompiled"]));
+    const parameters = { "streaming.selection": "true", hits: "3" };
+    const before = compiled();
+    expect(relevances(rootOf(await ask(cluster, parameters)))).toEqual([151, 150, 149]);
+    const more = compiled().map((count, core) => count - (before[core] ?? 0));
+    const threads = cluster instanceof LocalCluster ? 1 : 3;
+    expect(more.filter((count) => count > 0)).toEqual(Array(threads).fill(1));
+    // Nothing is kept of it: the next is another.
+    await ask(cluster, parameters);
+    expect(compiled().reduce((sum, count) => sum + count)).toBe(
+      before.reduce((sum, count) => sum + count) + 2 * threads,
+    );
+  }
 });
 
 test("everything, a few groups, one group, and none", { timeout: MINUTE_MS }, async () => {
@@ -191,20 +212,19 @@ test("everything, a few groups, one group, and none", { timeout: MINUTE_MS }, as
   }
 });
 
-test("what may not be searched is not, and is asked about once", { timeout: MINUTE_MS }, async () => {
+test("a query tells what it addresses before anything is searched", { timeout: MINUTE_MS }, async () => {
   for (const cluster of await clusters()) {
-    const scopes: SearchScope[] = [];
-    const refuse = (scope: SearchScope): void => {
-      scopes.push(scope);
-      throw new Error("not allowed");
+    const scope = (parameters: Readonly<Record<string, string>>): SearchScope | undefined => {
+      const query = cluster.query(requestOf(parameters));
+      onTestFinished(() => query[Symbol.dispose]());
+      return query.scope;
     };
-    await expect(ask(cluster, { "streaming.selection": "true" }, refuse)).rejects.toThrow();
-    await expect(ask(cluster, { "streaming.selection": 'id.group=="b" or id.group=="a"' }, refuse)).rejects.toThrow();
-    expect(scopes).toEqual([{}, { keys: ["g:a", "g:b"] }]);
-    // Nobody is asked about a query that is refused.
-    const refused = await ask(cluster, { "streaming.selection": "" }, refuse);
+    expect(scope({ "streaming.selection": "true" })).toEqual({});
+    expect(scope({ "streaming.selection": 'id.group=="b" or id.group=="a"' })).toEqual({ keys: ["g:a", "g:b"] });
+    expect(scope({ "streaming.groupname": "a" })).toEqual({ keys: ["g:a"] });
+    expect(scope({ "streaming.selection": "" })).toBeUndefined();
+    const refused = await ask(cluster, { "streaming.selection": "" });
     expect([refused.status, rootOf(refused).errors?.[0]?.code]).toEqual([400, 3]);
-    expect(scopes).toHaveLength(2);
   }
 });
 

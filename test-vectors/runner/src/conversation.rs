@@ -25,7 +25,7 @@ use brooklet_task::Rejection;
 use serde_json::{Value as Json, json};
 
 use crate::host::model_runs::{self, FLOAT, Output, Wanted};
-use crate::host::{Host, Write};
+use crate::host::{Host, Models, Write};
 use crate::row::{needed, text};
 
 const CACHE_BYTES: usize = 64 << 20;
@@ -73,7 +73,7 @@ pub struct Outcome {
     pub status: u16,
     /// The body as it was rendered; CBOR in hexadecimal digits.
     pub body: String,
-    /// How many runs of models a search wanted, each time it was asked.
+    /// How many runs of models a search waited for, each time.
     pub rounds: Vec<usize>,
 }
 
@@ -204,11 +204,12 @@ fn search(host: &Host, given: &Json, runs: &[Json]) -> Outcome {
         parameters.push((if kind == "n" { "streaming.userid" } else { "streaming.groupname" }, name));
     }
     let (body, accept) = (text(given, "body").unwrap_or_default(), text(given, "accept").unwrap_or_default());
-    let asked = |parameters: &[(&str, &str)]| match key {
-        "" => host.search_scoped(parameters, body, accept, PARTITIONS_AT_ONCE),
-        key => host.search_accepting(key, parameters, body, accept),
+    let query = host.query(&parameters, body, accept);
+    let answered = |models: Models<'_>| match key {
+        "" => host.answer_scoped(&query, PARTITIONS_AT_ONCE, models),
+        key => host.answer(&query, key, models),
     };
-    let (answer, rounds) = model_runs::ask(&asked, &parameters, &|run, output| output_of(runs, run, output));
+    let (answer, rounds) = model_runs::ask(&answered, &|run, output| output_of(runs, run, output));
     Outcome { status: answer.status, body: answer.body, rounds: rounds.iter().map(Vec::len).collect() }
 }
 

@@ -192,7 +192,8 @@ impl Host {
         for _ in 0..steps {
             match task.wants()? {
                 Want::Nothing => return Ok(true),
-                Want::Pause | Want::Zone { .. } => {}
+                Want::Pause => {}
+                Want::Zone { .. } | Want::ModelRuns { .. } => panic!("only a query wants this"),
                 Want::Manifest { .. } => task.give(Block::copy_of(&self.manifest()))?,
                 Want::Operation(number) => task.give(Block::copy_of(&self.operations[&number]))?,
                 Want::Blocks(places) => {

@@ -22,10 +22,11 @@ use super::counted::Counted;
 use super::occurrences::leaf_hits;
 use super::tree::{Known, evaluate};
 use super::{Found, LeafMatch, match_leaf, weighted};
-use crate::compile::compile;
+use crate::compile::{Asking, compile};
 use crate::deployed::Deployed;
+use crate::parse::parse;
 use crate::partition::{ResidentSegment, View};
-use crate::plan::{Leaf, SchemaPlan, Test};
+use crate::plan::{Leaf, Plan, SchemaPlan, Test};
 use crate::ranking::ViewMatch;
 use crate::reads::Reads;
 use crate::request::Properties;
@@ -45,6 +46,15 @@ fn deployed() -> Deployed {
     let files = files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec()));
     let application = Application::deploy(&files).unwrap_or_else(|rejection| panic!("{rejection}"));
     Deployed::compile(application).unwrap_or_else(|rejection| panic!("{rejection}"))
+}
+
+fn plan(deployed: &Deployed, parameters: &[(&str, &str)]) -> Plan {
+    let parameters: Vec<_> = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let properties = Properties::read(&parameters, b"").expect("properties");
+    let query = parse(deployed, &properties).unwrap_or_else(|rejection| panic!("{parameters:?}: {rejection}"));
+    let (embeddings, models) = Default::default();
+    let asking = Asking { query: &query, properties: &properties, embeddings: &embeddings, models: &models, now: 0 };
+    compile(deployed, asking).unwrap_or_else(|rejection| panic!("{parameters:?}: {rejection}"))
 }
 
 fn view(deployed: &Deployed, documents: &[Document]) -> View {
@@ -94,11 +104,7 @@ fn raw_score(leaf: &Leaf, matched: &LeafMatch, ordinal: u32) -> f64 {
 /// Asks one query; how many documents it matched.
 fn ask(deployed: &Deployed, documents: &[Document], view: &View, query: &Query, profile: &str) -> usize {
     let yql = format!("select * from t where {}", query.yql());
-    let parameters = [("yql", yql.as_str()), ("ranking", profile)];
-    let parameters: Vec<_> = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let properties = Properties::read(&parameters, b"").expect("properties");
-    let plan = compile(deployed, &properties, 0).unwrap_or_else(|rejection| panic!("{yql}: {rejection}"));
-    let plan = &plan.schemas[0];
+    let plan = &plan(deployed, &[("yql", yql.as_str()), ("ranking", profile)]).schemas[0];
     let mut reads = Reads::new(Rc::new(RefCell::new(Residency::new(0))));
     let (matched, leaves) = run(plan, view, &mut reads);
     let gap = |name: &str| plan.profile.fields.iter().find(|field| field.name == name).and_then(|of| of.element_gap);

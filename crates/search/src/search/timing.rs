@@ -1,4 +1,4 @@
-//! The time of a search: what it may take, and whether it was over before anything was begun.
+//! The time of a search: whether it was over before anything was begun, and whether it is.
 use brooklet_task::Rejection;
 
 use super::{Outcome, Search, Stage};
@@ -6,18 +6,9 @@ use crate::late::{self, Progress};
 use crate::plan::Plan;
 
 impl Search {
-    /// Milliseconds the request may take; 0 if it was refused and takes none.
-    #[must_use]
-    pub fn timeout_ms(&self) -> u32 {
-        // 0 would mean none; that a timeout of nothing is over at once is seen before anything is begun.
-        self.plan.as_ref().map_or(0, |plan| plan.timeout_ms.max(1))
-    }
-
     /// Begins, unless its time was over while it waited.
-    pub(super) fn begins(&mut self) -> bool {
-        if !self.has_begun {
-            self.has_begun = !self.plan.as_ref().is_ok_and(|plan| late::is_over(plan, self.elapsed_ms));
-        }
+    pub(super) fn begins(&mut self, plan: &Plan) -> bool {
+        self.has_begun |= !late::is_over(plan, self.elapsed_ms);
         self.has_begun
     }
 

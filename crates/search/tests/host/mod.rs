@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use brooklet_feed::{Compact, Mutate, Outlines};
 use brooklet_schema::Application;
-use brooklet_search::{Deployed, Get, Merge, Residency, Search, Visit, scope};
+use brooklet_search::{Deployed, Get, Query, Residency, Search, Visit};
 use brooklet_segment::Place;
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Rejection, Task, Want};
@@ -49,6 +49,20 @@ impl Answer {
         };
         Answer { status, json: serde_json::from_str(&body).unwrap_or_default(), body, bytes_read }
     }
+}
+
+/// What models make of the runs that a query wants (docs/abi.md, runs of models).
+pub type Models<'a> = &'a dyn Fn(&[u8]) -> Vec<u8>;
+
+/// Models that a task waits for.
+#[derive(Debug, PartialEq, Eq)]
+struct Lacking {
+    anew: bool,
+    runs: Vec<u8>,
+}
+
+fn run_none(_: &[u8]) -> Vec<u8> {
+    panic!("the host of this test runs no models")
 }
 
 /// What a page of a visit asks for.
@@ -235,16 +249,25 @@ impl Host {
 
     /// Answers the wants of a task until it wants nothing.
     fn drive(&self, key: &str, task: &mut dyn Task) -> Result<(), Rejection> {
-        self.drive_for(key, task, 1_000_000)?;
-        assert_eq!(task.wants()?, Want::Nothing, "the task does not end");
+        let lacking = self.advance(key, task)?;
+        assert_eq!(lacking, None, "the host of this test runs no models");
         Ok(())
     }
 
-    /// Answers so many wants at most.
-    fn drive_for(&self, key: &str, task: &mut dyn Task, steps: usize) -> Result<(), Rejection> {
+    /// The same, or until it wants models to be run.
+    fn advance(&self, key: &str, task: &mut dyn Task) -> Result<Option<Lacking>, Rejection> {
+        let lacking = self.drive_for(key, task, 1_000_000)?;
+        if lacking.is_none() {
+            assert_eq!(task.wants()?, Want::Nothing, "the task does not end");
+        }
+        Ok(lacking)
+    }
+
+    /// Answers so many wants at most. The models that it wants to be run, if it came to that.
+    fn drive_for(&self, key: &str, task: &mut dyn Task, steps: usize) -> Result<Option<Lacking>, Rejection> {
         for _ in 0..steps {
             match task.wants()? {
-                Want::Nothing => return Ok(()),
+                Want::Nothing => return Ok(None),
                 Want::Pause => {}
                 // A host that knows one zone.
                 Want::Zone { name, .. } => {
@@ -268,9 +291,10 @@ impl Host {
                         task.give(Block::copy_of(&segment.blocks[block.block as usize]))?;
                     }
                 }
+                Want::ModelRuns { anew, runs } => return Ok(Some(Lacking { anew, runs })),
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     fn manifest(&self, key: &str, layout: u32, operation: u64) -> Vec<u8> {
@@ -313,22 +337,42 @@ impl Host {
 
     /// The same with this `Accept` header.
     pub fn search_accepting(&self, key: &str, parameters: &[(&str, &str)], body: &str, accept: &str) -> Answer {
+        self.answer(&self.query(parameters, body, accept), key, &run_none)
+    }
+
+    /// Opens a query.
+    pub fn query(&self, parameters: &[(&str, &str)], body: &str, accept: &str) -> Rc<Query> {
+        let mut writer = Writer::new();
+        writer.u64(1_790_000_000);
+        writer.varint(parameters.len() as u64);
+        for (name, value) in parameters {
+            writer.text(name);
+            writer.text(value);
+        }
+        writer.text(body);
+        writer.text(accept);
+        Rc::new(Query::open(self.deployed.clone(), self.residency.clone(), &writer.finish()).unwrap())
+    }
+
+    /// The answer of a query in one partition, which stays open while its models are run.
+    pub fn answer(&self, query: &Rc<Query>, key: &str, models: Models<'_>) -> Answer {
+        let mut search = query.search(&self.place_bytes(key)).unwrap();
+        while let Some(lacking) = self.advance(key, &mut search).unwrap_or_else(|rejection| panic!("{rejection}")) {
+            assert!(!lacking.anew, "what one partition found is not found again");
+            search.give(Block::copy_of(&models(&lacking.runs))).unwrap();
+        }
+        rendered(&Box::new(search).finish().unwrap())
+    }
+
+    fn place_bytes(&self, key: &str) -> Vec<u8> {
         let mut writer = Writer::new();
         self.place(key).write(&mut writer);
-        writer.u64(1_790_000_000);
-        write_query(parameters, body, accept, &mut writer);
-        let mut search = Search::open(self.deployed.clone(), self.residency.clone(), &writer.finish()).unwrap();
-        self.drive(key, &mut search).unwrap_or_else(|rejection| panic!("{rejection}"));
-        rendered(&Box::new(search).finish().unwrap())
+        writer.finish()
     }
 
     /// A search whose clock jumps to `late_ms` after so many wants.
     pub fn search_late(&self, key: &str, parameters: &[(&str, &str)], steps: usize, late_ms: f64) -> Answer {
-        let mut writer = Writer::new();
-        self.place(key).write(&mut writer);
-        writer.u64(1_790_000_000);
-        write_query(parameters, "", "", &mut writer);
-        let mut search = Search::open(self.deployed.clone(), self.residency.clone(), &writer.finish()).unwrap();
+        let mut search = self.query(parameters, "", "").search(&self.place_bytes(key)).unwrap();
         self.drive_for(key, &mut search, steps).unwrap_or_else(|rejection| panic!("{rejection}"));
         search.elapsed(late_ms);
         self.drive(key, &mut search).unwrap_or_else(|rejection| panic!("{rejection}"));
@@ -337,50 +381,69 @@ impl Host {
 
     /// A search as the gateway holds it: of the partitions its scope names, `at_once` of them between two merges.
     pub fn search_scoped(&self, parameters: &[(&str, &str)], body: &str, accept: &str, at_once: usize) -> Answer {
-        let mut query = Writer::new();
-        write_query(parameters, body, accept, &mut query);
-        let query = query.finish();
-        let of_query = scope(&self.deployed, &query).unwrap();
-        let mut reader = Reader::new(&of_query);
+        self.answer_scoped(&self.query(parameters, body, accept), at_once, &run_none)
+    }
+
+    /// The answer of a query in the partitions its scope names. What they found is found again when its models have run.
+    pub fn answer_scoped(&self, query: &Rc<Query>, at_once: usize, models: Models<'_>) -> Answer {
+        let description = query.description();
+        let mut reader = Reader::new(&description);
         let keys: Vec<String> = match reader.u8().unwrap() {
-            0 => return rendered(&of_query[1..]),
+            0 => return rendered(reader.bytes().unwrap()),
             1 => (0..reader.count(1).unwrap()).map(|_| reader.text().unwrap().to_owned()).collect(),
             _ => self.partitions.keys().cloned().collect(),
         };
+        loop {
+            let found = self.found(query, &keys, at_once);
+            let mut merge = query.merge(&merge_request(&[], &found, true, 0)).unwrap();
+            loop {
+                match self.advance("", &mut merge).unwrap_or_else(|rejection| panic!("{rejection}")) {
+                    None => return rendered(&Box::new(merge).finish().unwrap()),
+                    Some(Lacking { anew, runs }) => {
+                        let outputs = models(&runs);
+                        if anew {
+                            query.give_outputs(&outputs).unwrap();
+                            break;
+                        }
+                        merge.give(Block::copy_of(&outputs)).unwrap();
+                    }
+                }
+            }
+        }
+    }
+
+    /// What partitions find, merged.
+    fn found(&self, query: &Rc<Query>, keys: &[String], at_once: usize) -> Vec<Vec<u8>> {
         let (mut floor, mut merged) = (Vec::new(), Vec::new());
         for some in keys.chunks(at_once.max(1)) {
             let mut parts = vec![std::mem::take(&mut merged)];
-            parts.extend(some.iter().map(|key| self.search_part(key, &query, &floor).unwrap()));
+            parts.extend(some.iter().map(|key| self.search_part(key, query, &floor).unwrap()));
             parts.retain(|part| !part.is_empty());
-            let result = self.merge(&query, &floor, &parts, false).unwrap();
+            let result = self.merge(query, &floor, &parts, false).unwrap();
             let mut reader = Reader::new(&result);
             reader.u8().unwrap();
             (floor, merged) = (reader.bytes().unwrap().to_vec(), reader.bytes().unwrap().to_vec());
         }
-        let parts = if merged.is_empty() { Vec::new() } else { vec![merged] };
-        rendered(&self.merge(&query, &floor, &parts, true).unwrap())
+        if merged.is_empty() { Vec::new() } else { vec![merged] }
     }
 
     /// What one partition finds that comes before the floor.
-    pub fn search_part(&self, key: &str, query: &[u8], floor: &[u8]) -> Result<Vec<u8>, Rejection> {
-        let mut writer = Writer::new();
-        writer.bytes(floor);
-        self.place(key).write(&mut writer);
-        writer.u64(1_790_000_000);
-        writer.raw(query);
-        let mut search = Search::open_part(self.deployed.clone(), self.residency.clone(), &writer.finish())?;
+    pub fn search_part(&self, key: &str, query: &Rc<Query>, floor: &[u8]) -> Result<Vec<u8>, Rejection> {
+        let mut search = self.part(key, query, floor)?;
         self.drive(key, &mut search)?;
         Box::new(search).finish()
     }
 
-    /// The same, where the clock jumps to `late_ms` after so many wants.
-    pub fn search_part_late(&self, key: &str, query: &[u8], steps: usize, late_ms: f64) -> Vec<u8> {
+    fn part(&self, key: &str, query: &Rc<Query>, floor: &[u8]) -> Result<Search, Rejection> {
         let mut writer = Writer::new();
-        writer.bytes(&[]);
+        writer.bytes(floor);
         self.place(key).write(&mut writer);
-        writer.u64(1_790_000_000);
-        writer.raw(query);
-        let mut search = Search::open_part(self.deployed.clone(), self.residency.clone(), &writer.finish()).unwrap();
+        query.part(&writer.finish())
+    }
+
+    /// The same, where the clock jumps to `late_ms` after so many wants.
+    pub fn search_part_late(&self, key: &str, query: &Rc<Query>, steps: usize, late_ms: f64) -> Vec<u8> {
+        let mut search = self.part(key, query, &[]).unwrap();
         self.drive_for(key, &mut search, steps).unwrap_or_else(|rejection| panic!("{rejection}"));
         search.elapsed(late_ms);
         self.drive(key, &mut search).unwrap_or_else(|rejection| panic!("{rejection}"));
@@ -388,48 +451,30 @@ impl Host {
     }
 
     /// What partitions found, merged: as one result with its floor, or as the answer.
-    pub fn merge(&self, query: &[u8], floor: &[u8], parts: &[Vec<u8>], whole: bool) -> Result<Vec<u8>, Rejection> {
+    pub fn merge(&self, query: &Rc<Query>, floor: &[u8], parts: &[Vec<u8>], whole: bool) -> Result<Vec<u8>, Rejection> {
         self.merge_damaged(query, floor, parts, whole, 0)
     }
 
     /// The same, where so many partitions more could not be searched.
     pub fn merge_damaged(
         &self,
-        query: &[u8],
+        query: &Rc<Query>,
         floor: &[u8],
         parts: &[Vec<u8>],
         whole: bool,
         damaged: u32,
     ) -> Result<Vec<u8>, Rejection> {
-        self.merge_late(query, floor, parts, whole, damaged, 0.0)
-    }
-
-    /// The same, when the query took so many milliseconds.
-    fn merge_late(
-        &self,
-        query: &[u8],
-        floor: &[u8],
-        parts: &[Vec<u8>],
-        whole: bool,
-        damaged: u32,
-        elapsed_ms: f64,
-    ) -> Result<Vec<u8>, Rejection> {
-        let mut writer = Writer::new();
-        writer.raw(query);
-        writer.u8(u8::from(whole));
-        writer.bytes(floor);
-        writer.varint(parts.len() as u64);
-        parts.iter().for_each(|part| writer.bytes(part));
-        writer.u32(damaged);
-        let mut merge = Merge::open(&self.deployed, &writer.finish())?;
+        let mut merge = query.merge(&merge_request(floor, parts, whole, damaged))?;
         assert_eq!(merge.wants()?, Want::Nothing);
-        merge.elapsed(elapsed_ms);
         Box::new(merge).finish()
     }
 
     /// The answer made of parts, when the query took so many milliseconds.
-    pub fn answer_late(&self, query: &[u8], parts: &[Vec<u8>], elapsed_ms: f64) -> Answer {
-        rendered(&self.merge_late(query, &[], parts, true, 0, elapsed_ms).unwrap())
+    pub fn answer_late(&self, query: &Rc<Query>, parts: &[Vec<u8>], elapsed_ms: f64) -> Answer {
+        let mut merge = query.merge(&merge_request(&[], parts, true, 0)).unwrap();
+        assert_eq!(merge.wants().unwrap(), Want::Nothing);
+        merge.elapsed(elapsed_ms);
+        rendered(&Box::new(merge).finish().unwrap())
     }
 
     /// Gets a document.
@@ -546,15 +591,14 @@ impl Host {
     }
 }
 
-/// The properties, body and `Accept` header of a query, as they cross the border.
-pub fn write_query(parameters: &[(&str, &str)], body: &str, accept: &str, writer: &mut Writer) {
-    writer.varint(parameters.len() as u64);
-    for (name, value) in parameters {
-        writer.text(name);
-        writer.text(value);
-    }
-    writer.text(body);
-    writer.text(accept);
+fn merge_request(floor: &[u8], parts: &[Vec<u8>], whole: bool, damaged: u32) -> Vec<u8> {
+    let mut writer = Writer::new();
+    writer.u8(u8::from(whole));
+    writer.bytes(floor);
+    writer.varint(parts.len() as u64);
+    parts.iter().for_each(|part| writer.bytes(part));
+    writer.u32(damaged);
+    writer.finish()
 }
 
 /// An answer that was rendered.

@@ -1,10 +1,10 @@
-//! The models of a search: the runs that it wants, and what they yield, in the form of docs/abi.md. As the product does,
-//! the host asks again until nothing is wanted.
+//! The models of a search: the runs that it wants, and what they yield, in the form of docs/abi.md.
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use brooklet_task::bytes::{Reader, Writer};
 
-use super::Answer;
+use super::{Answer, Models};
 
 /// ONNX's numbers of element types.
 pub const FLOAT: u8 = 1;
@@ -28,32 +28,24 @@ pub struct Wanted {
 /// What an output of a run is: the number of its element type, and its elements.
 pub type Output = (u8, Vec<f64>);
 
-/// A search with some parameters.
-pub type Search<'a> = &'a dyn Fn(&[(&str, &str)]) -> Answer;
+/// A search that has its models run.
+pub type Search<'a> = &'a dyn Fn(Models<'_>) -> Answer;
 
-/// Asks until nothing is wanted; the answer, and the runs of each round.
-pub fn ask(
-    search: Search<'_>,
-    parameters: &[(&str, &str)],
-    of: &dyn Fn(&Wanted, &str) -> Output,
-) -> (Answer, Vec<Vec<Wanted>>) {
-    let mut rounds: Vec<Vec<Wanted>> = Vec::new();
-    loop {
-        let outputs = base64(&written(&rounds, of));
-        let given = [("brooklet.models", outputs.as_str())];
-        let answer = search(&[parameters, if rounds.is_empty() { &[] } else { &given[..] }].concat());
-        if answer.status != 0 {
-            return (answer, rounds);
-        }
-        rounds.push(wanted(&answer));
-        assert!(rounds.len() <= ROUNDS_MAX, "it never ends");
-    }
+/// The answer of a search, and the runs of each round.
+pub fn ask(search: Search<'_>, of: &dyn Fn(&Wanted, &str) -> Output) -> (Answer, Vec<Vec<Wanted>>) {
+    let rounds: RefCell<Vec<Vec<Wanted>>> = RefCell::default();
+    let answer = search(&|runs| {
+        let wanted = wanted(runs);
+        let outputs = written(&wanted, of);
+        rounds.borrow_mut().push(wanted);
+        assert!(rounds.borrow().len() <= ROUNDS_MAX, "it never ends");
+        outputs
+    });
+    (answer, rounds.into_inner())
 }
 
-fn wanted(answer: &Answer) -> Vec<Wanted> {
-    let bytes = unhex(&answer.body);
-    let mut reader = Reader::new(&bytes);
-    assert!(reader.u32().unwrap() > 0, "a timeout");
+fn wanted(bytes: &[u8]) -> Vec<Wanted> {
+    let mut reader = Reader::new(bytes);
     assert_eq!(reader.u8().unwrap(), 0);
     let mut all = Vec::new();
     for _ in 0..reader.varint().unwrap() {
@@ -86,10 +78,10 @@ fn elements(element: u8, bytes: &[u8]) -> Vec<f64> {
     }
 }
 
-fn written(rounds: &[Vec<Wanted>], of: &dyn Fn(&Wanted, &str) -> Output) -> Vec<u8> {
+fn written(runs: &[Wanted], of: &dyn Fn(&Wanted, &str) -> Output) -> Vec<u8> {
     let mut writer = Writer::new();
-    writer.varint(rounds.iter().map(Vec::len).sum::<usize>() as u64);
-    for run in rounds.iter().flatten() {
+    writer.varint(runs.len() as u64);
+    for run in runs {
         writer.u64(run.key.0);
         writer.u64(run.key.1);
         writer.varint(run.outputs.len() as u64);
@@ -106,21 +98,4 @@ fn written(rounds: &[Vec<Wanted>], of: &dyn Fn(&Wanted, &str) -> Output) -> Vec<
         }
     }
     writer.finish()
-}
-
-fn unhex(text: &str) -> Vec<u8> {
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let word = chunk.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let digit = DIGITS[(word >> (18 - 6 * place) & 63) as usize] as char;
-            text.push(if place > chunk.len() { '=' } else { digit });
-        }
-    }
-    text
 }

@@ -13,7 +13,7 @@ import {
   renderGeneration,
   STREAM_END,
 } from "@brooklet/answers";
-import type { SearchChainConfig, SearchRequest } from "@brooklet/partition";
+import type { QueryHandle, SearchChainConfig, SearchRequest } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import type { Call, Reply } from "../call.ts";
 import type { GatewayContext } from "../context.ts";
@@ -22,10 +22,10 @@ import {
   type GenerationParameters,
   generationFailed,
   generationParameters,
+  plainSearch,
   wantsEvents,
-  withoutChain,
 } from "../search-chain.ts";
-import { searchAnswer } from "../searching.ts";
+import { searchAnswer, withQuery } from "../searching.ts";
 
 /** A generation whose search is done. */
 export interface PreparedGeneration {
@@ -35,34 +35,39 @@ export interface PreparedGeneration {
 
 const EVENT_STREAM = "text/event-stream; charset=utf-8";
 
+/** A query of a chain with a language model. */
+export interface GenerationQuery {
+  readonly chain: SearchChainConfig;
+  readonly query: QueryHandle;
+  /** What it was opened with. */
+  readonly request: SearchRequest;
+}
+
 /** Does what comes before the model: reads the parameters, searches, and makes the prompt. */
 export async function prepareGeneration(
-  chain: SearchChainConfig,
-  request: SearchRequest,
+  asked: GenerationQuery,
   call: Call,
   context: GatewayContext,
 ): Promise<Reply | PreparedGeneration> {
   try {
-    return await searched(chain, request, call, context);
+    return await searched(asked, call, context);
   } catch (error) {
-    if (!ServiceError.is(error) || !wantsEvents(request)) throw error;
+    if (!ServiceError.is(error) || !wantsEvents(asked.query)) throw error;
     return eventFailure(searchFailure(error));
   }
 }
 
 async function searched(
-  chain: SearchChainConfig,
-  request: SearchRequest,
+  { chain, query, request }: GenerationQuery,
   call: Call,
   context: GatewayContext,
 ): Promise<Reply | PreparedGeneration> {
-  const parameters = generationParameters(chain, request, call, context);
+  const parameters = generationParameters(chain, query, call, context);
   if (chain.searcher === "llm") return prepared(parameters, undefined, undefined, context);
-  const plain = withoutChain(request, [
-    ["format", "json"],
-    ["presentation.format", "json"],
-  ]);
-  const { status, body, contentType } = await searchAnswer({ ...plain, accept: "" }, context, call);
+  // Its hits are for the model: JSON, whatever the answer will be.
+  const { status, body, contentType } = await withQuery(plainSearch(request), context, call, (plain) =>
+    searchAnswer(plain, context, call),
+  );
   // What the caller did wrong is told as ever; what went wrong here leaves the model without a context.
   if (status >= 400 && status < 500) {
     const failure = { status, headers: { "content-type": contentType }, body };

@@ -22,7 +22,7 @@ import { type DefectListener, jsonReply, searchFailure, serviceErrorOf } from ".
 import { ownParameters, withOwnBody } from "../own-request.ts";
 import type { Parameter } from "../parameters.ts";
 import { NO_PARAMETERS, RETRIEVAL, type RetrievalBody, SEARCH, type SearchBody } from "../request-shapes.ts";
-import { searchAnswer } from "../searching.ts";
+import { searchAnswer, withQuery } from "../searching.ts";
 
 const LIMIT_DEFAULT = 10;
 
@@ -126,7 +126,8 @@ async function searchIn(
   const properties = Object.entries({ ...parameters, "streaming.groupname": group }).map(
     ([name, value]): Parameter => [name, typeof value === "string" ? value : JSON.stringify(value)],
   );
-  return await searchAnswer({ properties, body: NO_BYTES, accept: "" }, context, call);
+  const request = { properties, body: NO_BYTES, accept: "" };
+  return await withQuery(request, context, call, (query) => searchAnswer(query, context, call));
 }
 
 function hitsOf({ status, body }: Answer): readonly Hit[] {

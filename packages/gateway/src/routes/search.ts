@@ -1,6 +1,6 @@
 /**
- * `/search/`: finds out which partition is asked, hands it the parameters and the body as they came, and sends its
- * answer untouched. What a query means is the core's business.
+ * `/search/`: opens the query with the parameters and the body as they came, and sends its answer untouched. What a query
+ * means, and which partitions it is for, is the core's business.
  */
 import type { SearchRequest } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
@@ -10,8 +10,8 @@ import { demandApplication, type GatewayContext } from "../context.ts";
 import { echo } from "../echo.ts";
 import { type DefectListener, searchFailure, serviceErrorOf } from "../failure.ts";
 import { type Parameter, parseParameters } from "../parameters.ts";
-import { searchChainOf, withoutChain } from "../search-chain.ts";
-import { searchAnswer } from "../searching.ts";
+import { searchChainOf } from "../search-chain.ts";
+import { searchAnswer, withQuery } from "../searching.ts";
 import { splitTarget } from "../target.ts";
 import { answerGeneration, type PreparedGeneration, prepareGeneration } from "./generation.ts";
 
@@ -84,11 +84,12 @@ async function withBody<Result>(
 }
 
 async function ask(request: SearchRequest, call: Call, context: GatewayContext): Promise<Reply | PreparedGeneration> {
-  const chain = searchChainOf(request, context);
-  if (chain?.searcher !== undefined) return await prepareGeneration(chain, request, call, context);
-  // What such a chain does is what a search does.
-  const answer = await searchAnswer(chain === undefined ? request : withoutChain(request), context, call);
-  return { status: answer.status, headers: { "content-type": answer.contentType }, body: answer.body };
+  return await withQuery(request, context, call, async (query) => {
+    const chain = searchChainOf(query, context);
+    if (chain?.searcher !== undefined) return await prepareGeneration({ chain, query, request }, call, context);
+    const { status, contentType, body } = await searchAnswer(query, context, call);
+    return { status, headers: { "content-type": contentType }, body };
+  });
 }
 
 function mediaTypeOf(contentType: string | undefined): string {

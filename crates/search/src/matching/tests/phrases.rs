@@ -155,8 +155,7 @@ fn phrases_stand_where_a_naive_search_finds_them() {
                 (0..words).map(|_| (vocabulary.min(9) as f64).powf(random.unit()) as u32 - 1).collect();
             let quoted = phrase.iter().map(|word| format!("\"w{word}\"")).collect::<Vec<_>>().join(", ");
             let yql = format!("select * from t where {field} contains phrase({quoted})");
-            let properties = Properties::read(&[("yql".to_owned(), yql.clone())], b"").expect("properties");
-            let plan = compile(&deployed, &properties, 0).unwrap_or_else(|rejection| panic!("{yql}: {rejection}"));
+            let plan = plan(&deployed, &[("yql", &yql)]);
             let mut reads = Reads::new(Rc::new(RefCell::new(Residency::new(0))));
             let matched = match_leaf(&plan.schemas[0].leaves[0], &view, &mut reads, &mut Vec::new());
             let matched = matched.expect("all blocks are there");

@@ -1,0 +1,91 @@
+/** A task that runs in an instance of the module. */
+/// <reference lib="esnext.disposable" preserve="true" />
+import { Reader } from "./frame.ts";
+import type { Instance, RawTask } from "./instance.ts";
+import type { ResultRoom } from "./result-room.ts";
+import type { Task, Want } from "./task.ts";
+
+/** A task of one instance. */
+export class CoreTask<Output> implements Task<Output> {
+  readonly #instance: Instance;
+  readonly #decode: (result: Uint8Array) => Output;
+  readonly #room: ResultRoom | undefined;
+  #raw: RawTask | undefined;
+
+  constructor(instance: Instance, raw: RawTask, decode: (result: Uint8Array) => Output, room: ResultRoom | undefined) {
+    this.#instance = instance;
+    this.#raw = raw;
+    this.#decode = decode;
+    this.#room = room;
+  }
+
+  get lost(): boolean {
+    return this.#instance.dead;
+  }
+
+  wants(): Want | undefined {
+    const raw = this.#open();
+    return this.#instance.call(() => {
+      const want = raw.wants();
+      return want === undefined ? undefined : decodeWant(want);
+    });
+  }
+
+  give(answer: Uint8Array): void {
+    const raw = this.#open();
+    this.#instance.call(() => {
+      this.#instance.write(raw.buffer(answer.length), answer);
+      raw.give();
+    });
+  }
+
+  elapsed(milliseconds: number): void {
+    const raw = this.#open();
+    this.#instance.call(() => raw.elapsed(milliseconds));
+  }
+
+  finish(): Output {
+    const raw = this.#open();
+    return this.#instance.call(() => this.#decode(this.#result(raw)));
+  }
+
+  [Symbol.dispose](): void {
+    const raw = this.#raw;
+    this.#raw = undefined;
+    if (raw !== undefined && !this.#instance.dead) this.#instance.call(() => raw.free());
+  }
+
+  #result(raw: RawTask): Uint8Array {
+    if (this.#room === undefined) return raw.finish();
+    const pointer = raw.finish_in_place();
+    const result = this.#room.of(raw.result_length());
+    this.#instance.read(pointer, result);
+    return result;
+  }
+
+  #open(): RawTask {
+    if (this.#raw === undefined) throw new Error("a disposed task was used");
+    return this.#raw;
+  }
+}
+
+function decodeWant(want: Uint8Array): Want {
+  const reader = new Reader(want);
+  const kind = reader.u8();
+  switch (kind) {
+    case 1:
+      return { kind: "pause" };
+    case 2:
+      return { kind: "manifest", layout: reader.u32(), operation: reader.u64() };
+    case 3:
+      return { kind: "blocks", blocks: reader.list((it) => ({ segment: it.u32(), block: it.u32() })) };
+    case 4:
+      return { kind: "zone", name: reader.text(), at: reader.u64() };
+    case 6:
+      return { kind: "models", wanted: { anew: reader.u8() === 1, runs: reader.rest().slice() } };
+    case 5:
+      return { kind: "operation", number: reader.u64() };
+    default:
+      throw new RangeError(`unknown want ${kind}`);
+  }
+}

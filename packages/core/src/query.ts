@@ -1,0 +1,165 @@
+/**
+ * Queries that stay open (docs/abi.md, the query). An instance that traps takes its queries with it, and a deployment leaves
+ * them with what was deployed before: they are opened again with what they were given.
+ */
+/// <reference lib="esnext.disposable" preserve="true" />
+import { type FloorBytes, NO_FLOOR, type PartialBytes, type QueryBytes } from "./bytes.ts";
+import { CoreTask } from "./core-task.ts";
+import { decodeWanted, type EmbeddingWanted } from "./embedding.ts";
+import { Reader, Writer } from "./frame.ts";
+import type { Instance, RawQuery } from "./instance.ts";
+import { writePlace } from "./place.ts";
+import type { Merged, Place, Query, QueryRequest, QueryScope, Rendered, Task } from "./task.ts";
+
+const KIND = { search: 2, merge: 8, part: 10 } as const;
+const REFUSED = 0;
+const ALL = 2;
+
+/** A request as the core opens it. `nowSeconds` is its time, the same wherever it is opened. */
+export function encodeQuery(request: QueryRequest, nowSeconds: number): QueryBytes {
+  const writer = new Writer().u64(nowSeconds).varint(request.properties.length);
+  for (const [name, value] of request.properties) writer.text(name).text(value);
+  // The writer's memory is not used again: it belongs to these bytes.
+  return writer
+    .bytes(request.body)
+    .text(request.accept ?? "")
+    .finish() as QueryBytes;
+}
+
+/** Reads an answer. */
+export function readRendered(result: Uint8Array): Rendered {
+  const reader = new Reader(result);
+  const [status, contentType, bytesRead, bytesScanned] = [reader.u16(), reader.text(), reader.u64(), reader.u64()];
+  return { status, contentType, bytesRead, bytesScanned, body: reader.bytes() };
+}
+
+/** The instance that works now, and how often something was deployed. */
+export interface Live {
+  readonly instance: Instance;
+  readonly deployment: number;
+}
+
+interface Opened extends Live {
+  readonly raw: RawQuery;
+}
+
+/** A query in whichever instance works now. */
+export class ResidentQuery implements Query {
+  readonly scope: QueryScope;
+  readonly wanted: readonly EmbeddingWanted[];
+  readonly #bytes: QueryBytes;
+  readonly #live: () => Live;
+  readonly #outputs: Uint8Array[] = [];
+  #embeddings: Uint8Array | undefined;
+  #opened: Opened;
+  #isDisposed = false;
+
+  /** Throws if nothing is deployed; what is wrong with the request becomes its answer. */
+  constructor(bytes: QueryBytes, live: () => Live) {
+    this.#bytes = bytes;
+    this.#live = live;
+    this.#opened = this.#open(live());
+    const { instance, raw } = this.#opened;
+    const reader = new Reader(instance.call(() => raw.description()));
+    const kind = reader.u8();
+    if (kind === REFUSED) this.scope = { kind: "refused", answer: readRendered(reader.bytes()) };
+    else if (kind === ALL) this.scope = { kind: "all" };
+    else this.scope = { kind: "keys", keys: reader.list((it) => it.text()) };
+    this.wanted = decodeWanted(reader.rest());
+  }
+
+  get timeoutMs(): number {
+    const { instance, raw } = this.#current();
+    return instance.call(() => raw.timeout());
+  }
+
+  refusal(): Rendered | undefined {
+    const { instance, raw } = this.#current();
+    const answer = instance.call(() => raw.refusal());
+    return answer === undefined ? undefined : readRendered(answer);
+  }
+
+  parameter(name: string): string | undefined {
+    const { instance, raw } = this.#current();
+    return instance.call(() => raw.parameter(name));
+  }
+
+  giveEmbeddings(embeddings: Uint8Array): void {
+    const { instance, raw } = this.#current();
+    instance.call(() => raw.give_embeddings(embeddings));
+    this.#embeddings = embeddings;
+  }
+
+  giveOutputs(outputs: Uint8Array): void {
+    const { instance, raw } = this.#current();
+    instance.call(() => raw.give_outputs(outputs));
+    this.#outputs.push(outputs);
+  }
+
+  search(place: Place): Task<Rendered> {
+    return this.#task(KIND.search, writePlace(place), readRendered);
+  }
+
+  part(place: Place, floor: FloorBytes): Task<PartialBytes> {
+    const writer = writePlace(place, new Writer().bytes(floor));
+    return this.#task(KIND.part, writer, (result) => result as PartialBytes);
+  }
+
+  merge(floor: FloorBytes, partials: readonly PartialBytes[], damaged = 0): Task<Merged> {
+    return this.#task(KIND.merge, writeMerge(false, floor, partials).u32(damaged), (result) => {
+      const reader = new Reader(result);
+      const [over, above, partial] = [reader.u8() === 1, reader.bytes(), reader.bytes()];
+      return { over, floor: above as FloorBytes, partial: partial as PartialBytes };
+    });
+  }
+
+  answer(partials: readonly PartialBytes[]): Task<Rendered> {
+    return this.#task(KIND.merge, writeMerge(true, NO_FLOOR, partials).u32(0), readRendered);
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#isDisposed) return;
+    this.#isDisposed = true;
+    this.#free();
+  }
+
+  #free(): void {
+    const { instance, raw } = this.#opened;
+    if (!instance.dead) instance.call(() => raw.free());
+  }
+
+  #task<Output>(kind: number, request: Writer, decode: (result: Uint8Array) => Output): Task<Output> {
+    const { instance, raw } = this.#current();
+    const task = request.finishFor((written) => instance.call(() => raw.open(kind, written)));
+    return new CoreTask(instance, task, decode, undefined);
+  }
+
+  /** The query where it is open, which may have to be anew. */
+  #current(): Opened {
+    if (this.#isDisposed) throw new Error("a disposed query was used");
+    const { instance, deployment } = this.#opened;
+    const live = this.#live();
+    if (live.instance === instance && live.deployment === deployment) return this.#opened;
+    this.#free();
+    this.#opened = this.#open(live);
+    const { raw } = this.#opened;
+    live.instance.call(() => {
+      if (this.#embeddings !== undefined) raw.give_embeddings(this.#embeddings);
+      for (const outputs of this.#outputs) raw.give_outputs(outputs);
+    });
+    return this.#opened;
+  }
+
+  #open(live: Live): Opened {
+    return { ...live, raw: live.instance.call(() => live.instance.core.query(this.#bytes)) };
+  }
+}
+
+function writeMerge(isAll: boolean, floor: FloorBytes, partials: readonly PartialBytes[]): Writer {
+  const writer = new Writer()
+    .u8(isAll ? 1 : 0)
+    .bytes(floor)
+    .varint(partials.length);
+  for (const partial of partials) writer.bytes(partial);
+  return writer;
+}

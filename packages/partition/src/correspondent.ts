@@ -1,0 +1,129 @@
+/** The calls to one thread of buckets, which is started again when it is needed after it ended. */
+import { ServiceError } from "@brooklet/core";
+import { Cancellation } from "./cancellation.ts";
+import type { Outcome, PartitionKey } from "./cluster.ts";
+import { closed, withCause } from "./failure.ts";
+import {
+  type CallName,
+  type CallRequest,
+  type CallResult,
+  Outbox,
+  type Packing,
+  sharedClockMs,
+  type ThreadCall,
+  type ThreadPort,
+  type ThreadReply,
+  threadEnded,
+} from "./thread-messages.ts";
+
+/** A thread that serves buckets. */
+export interface BucketThread extends ThreadPort<ThreadCall, ThreadReply> {
+  /** Settles with the error that ended it, or with nothing. */
+  readonly ended: Promise<unknown>;
+}
+
+/** A call under way takes at most so long to be told to the thread and back: deployments and closing. */
+export const PATIENT_MS: number = 10 * 60_000;
+
+const DONE: Outcome = { status: 200 };
+
+interface Pending {
+  readonly resolve: (result: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The calls to one thread, which is started again by the first call after it ended. */
+export class Correspondent {
+  readonly #start: (cancelled: SharedArrayBuffer) => BucketThread;
+  readonly #onProblem: (error: unknown) => void;
+  readonly #pending = new Map<number, Pending>();
+  readonly #cancellation = new Cancellation();
+  #thread: { readonly outbox: Outbox<ThreadCall>; readonly ended: Promise<unknown> } | undefined;
+  #calls = 0;
+  #closed = false;
+
+  constructor(start: (cancelled: SharedArrayBuffer) => BucketThread, onProblem: (error: unknown) => void) {
+    this.#start = start;
+    this.#onProblem = onProblem;
+    // At once, so that no request pays for it with its deadline.
+    this.#thread = this.#begin();
+  }
+
+  /** Sends a call; `packed` is what is asked, with its bytes packed. */
+  call<Name extends CallName>(
+    name: Name,
+    packed: (by: Packing) => CallRequest<Name>,
+    key: PartitionKey | undefined,
+    timeoutMs: number,
+    gone?: AbortSignal,
+  ): Promise<CallResult<Name>> {
+    if (this.#closed) return Promise.reject(closed());
+    this.#thread ??= this.#begin();
+    const { outbox } = this.#thread;
+    const number = ++this.#calls;
+    const answered = new Promise<CallResult<Name>>((resolve, reject) => {
+      this.#pending.set(number, { resolve, reject });
+      const request = packed(outbox);
+      outbox.send({ number, name, key, request, timeoutMs, sentMs: sharedClockMs() } as ThreadCall);
+    });
+    return gone === undefined ? answered : this.#unlessGone(answered, number, gone);
+  }
+
+  /** Tells the thread when nobody waits for a call any more. */
+  async #unlessGone<Result>(answered: Promise<Result>, number: number, gone: AbortSignal): Promise<Result> {
+    const cancel = (): void => this.#cancellation.cancel(number);
+    if (gone.aborted) cancel();
+    gone.addEventListener("abort", cancel);
+    try {
+      return await answered;
+    } finally {
+      gone.removeEventListener("abort", cancel);
+    }
+  }
+
+  /** Lets the thread finish what it has, and waits for its end. */
+  async close(): Promise<void> {
+    const thread = this.#thread;
+    const closing = thread === undefined ? undefined : this.call("close", () => undefined, undefined, PATIENT_MS);
+    this.#closed = true;
+    // A thread that ended on its own has nothing left to close.
+    await closing?.catch(this.#onProblem);
+    await thread?.ended;
+  }
+
+  #begin(): { readonly outbox: Outbox<ThreadCall>; readonly ended: Promise<unknown> } {
+    const thread = this.#start(this.#cancellation.memory);
+    thread.receive((replies) => {
+      for (const reply of replies) this.#settle(reply);
+    });
+    void thread.ended.then((error) => {
+      this.#thread = undefined;
+      if (error !== undefined) this.#onProblem(error);
+      for (const { reject } of this.#pending.values()) reject(threadEnded(error));
+      this.#pending.clear();
+    });
+    return { outbox: new Outbox(thread, setImmediate), ended: thread.ended };
+  }
+
+  #settle(reply: ThreadReply): void {
+    if (reply.kind === "problem") {
+      this.#onProblem(new Error(reply.text));
+    } else if (reply.kind === "done") {
+      for (const number of reply.numbers) this.#take(number)?.resolve(DONE as never);
+    } else if (reply.kind === "result") {
+      const { result, cause } = reply;
+      const told = cause === undefined ? result : withCause(result as Outcome, new Error(cause));
+      this.#take(reply.number)?.resolve(told as never);
+    } else {
+      const { error, cause } = reply;
+      const fields = cause === undefined ? error : { ...error, cause: new Error(cause) };
+      this.#take(reply.number)?.reject(new ServiceError(fields));
+    }
+  }
+
+  #take(number: number): Pending | undefined {
+    const pending = this.#pending.get(number);
+    this.#pending.delete(number);
+    return pending;
+  }
+}

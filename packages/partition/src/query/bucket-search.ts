@@ -1,0 +1,68 @@
+/**
+ * A query over several partitions of one bucket: each is searched in one turn of its own, with turns for others in
+ * between, and what they find is merged here, so that only one partial result leaves the thread. What a partition finds
+ * and what is kept of it is the core's business.
+ */
+import type { Merged, Query } from "@brooklet/core";
+import type { Bucket } from "@brooklet/store";
+import type { SearchStep } from "../cluster.ts";
+import type { Deadline } from "../deadline.ts";
+import { serviceError } from "../failure.ts";
+import { SEARCH_PARTITIONS, SEARCH_TURN_MS } from "../limits.ts";
+import type { Partition } from "../partition.ts";
+import { FoundParts } from "./found-parts.ts";
+
+/** Where a query is searched. */
+export interface SearchPlace {
+  readonly bucket: Bucket;
+  readonly partition: (key: string) => Partition;
+  /** Gives everyone else a turn. */
+  readonly turn: () => Promise<void>;
+  /** Told of damage that was passed over, for the operator's log. */
+  readonly onProblem: (error: unknown) => void;
+}
+
+/** What the partitions of a step find together. `startMs`: when the caller began to wait. */
+export async function searchBucket(
+  place: SearchPlace,
+  query: Query,
+  step: SearchStep,
+  { deadline, startMs }: { readonly deadline: Deadline; readonly startMs: number },
+): Promise<Merged> {
+  try {
+    const found = new FoundParts(query, step.floor);
+    let turnEndsMs = performance.now() + SEARCH_TURN_MS;
+    for (const key of step.keys ?? keysOf(place.bucket)) {
+      if (performance.now() >= turnEndsMs) {
+        await place.turn();
+        turnEndsMs = performance.now() + SEARCH_TURN_MS;
+      }
+      const isLate = deadline.passed;
+      const searched = place.partition(key).searchPart(query, found.floor, deadline, startMs);
+      const isFound = await searched.then(
+        (partial) => partial !== undefined && found.add(partial),
+        (error: unknown) => {
+          found.passDamage(error, 1);
+          place.onProblem(error);
+          return false;
+        },
+      );
+      // A search that is begun too late says so, and nothing after it can change that.
+      if (found.over || (isLate && isFound)) break;
+    }
+    return found.merged();
+  } catch (error) {
+    throw serviceError(error);
+  }
+}
+
+/** The keys of all partitions of a bucket, a few at a time; one that comes meanwhile may be among them or not. */
+function* keysOf(bucket: Bucket): Generator<string> {
+  for (let next = 1; ; ) {
+    const some = bucket.store.from(next, SEARCH_PARTITIONS);
+    const last = some.at(-1);
+    if (last === undefined) return;
+    for (const { key } of some) yield key;
+    next = last.number + 1;
+  }
+}

@@ -1,0 +1,72 @@
+/**
+ * The search of one partition. While it waits for outputs of models others have their turns; what it matched before stays,
+ * as long as the partition's segments do.
+ */
+/// <reference lib="esnext.disposable" preserve="true" />
+import type { Place, Query, Rendered, Task } from "@brooklet/core";
+import type { Deadline } from "../deadline.ts";
+import { advance, type Source } from "../drive.ts";
+
+/** How far a search came: its answer, or the runs of models that it waits for (`decodeModelRuns`). */
+export type SearchStage =
+  | { readonly kind: "answer"; readonly answer: Rendered }
+  | { readonly kind: "models"; readonly runs: Uint8Array };
+
+/** Where a search looks, and until when. */
+export interface SearchedPartition {
+  /** Waits until its segments have the columns that the query asks for, if they do not. */
+  readonly ready: () => Promise<void> | undefined;
+  /** The partition as it is now. */
+  readonly place: () => Place;
+  readonly source: Source;
+  readonly deadline: Deadline;
+  /** When the caller began to wait. */
+  readonly startMs: number;
+  /** What a caller sees of a failure. */
+  readonly failure: (thrown: unknown) => Error;
+}
+
+/** A search that is open. */
+export class OpenSearch {
+  readonly #query: Query;
+  readonly #partition: SearchedPartition;
+  #task: Task<Rendered> | undefined;
+  #layout = 0;
+
+  constructor(query: Query, partition: SearchedPartition) {
+    this.#query = query;
+    this.#partition = partition;
+  }
+
+  /** Goes on, with the outputs that it waited for if it did. One turn, in which the partition stays as it is. */
+  async goOn(outputs?: Uint8Array): Promise<SearchStage> {
+    const { ready, place: placeNow, source, deadline, startMs, failure } = this.#partition;
+    try {
+      await ready();
+      // From here on nothing comes in between.
+      const place = placeNow();
+      if (outputs !== undefined) this.#give(outputs, place.layout);
+      this.#task ??= this.#query.search(place);
+      this.#layout = place.layout;
+      const lacking = advance(this.#task, source, deadline, startMs);
+      return lacking === undefined
+        ? { kind: "answer", answer: this.#task.finish() }
+        : { kind: "models", runs: lacking.runs };
+    } catch (error) {
+      throw failure(error);
+    }
+  }
+
+  /** The query keeps outputs, so a search that cannot go on is begun anew with them. */
+  #give(outputs: Uint8Array, layout: number): void {
+    this.#query.giveOutputs(outputs);
+    if (this.#task === undefined) return;
+    if (layout === this.#layout && !this.#task.lost) this.#task.give(outputs);
+    else this[Symbol.dispose]();
+  }
+
+  [Symbol.dispose](): void {
+    this.#task?.[Symbol.dispose]();
+    this.#task = undefined;
+  }
+}

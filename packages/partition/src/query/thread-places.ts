@@ -1,0 +1,73 @@
+/** Where a query is searched that is open in this thread, and in those of the buckets. */
+import type { FloorBytes, Merged, QueryBytes } from "@brooklet/core";
+import type { PartitionKey, SearchStep } from "../cluster.ts";
+import type { Correspondent } from "../correspondent.ts";
+import type { Packing } from "../thread-messages.ts";
+import type { CallerWaiting, Given, PartitionSearch } from "./cluster-query.ts";
+import type { SentQuery } from "./open-queries.ts";
+import type { SearchStage } from "./open-search.ts";
+
+/** The threads that know one query. */
+export class ThreadPlaces {
+  readonly #number: number;
+  readonly #bytes: QueryBytes;
+  /** Those that keep something of it. */
+  readonly #threads = new Set<Correspondent>();
+
+  /** `number`: no other query of these threads has it. */
+  constructor(number: number, bytes: QueryBytes) {
+    this.#number = number;
+    this.#bytes = bytes;
+  }
+
+  /** The search of a partition of a thread. */
+  searchPartition(thread: Correspondent, key: PartitionKey, given: Given, waiting: CallerWaiting): PartitionSearch {
+    const [number, { timeoutMs, startMs, gone }] = [this.#number, waiting];
+    const search = (): Promise<SearchStage> => {
+      const packed = (by: Packing) => ({ query: this.#sent(given, by), waitedMs: performance.now() - startMs });
+      return thread.call("search", packed, key, timeoutMs, gone);
+    };
+    const resume = (outputs: Uint8Array): Promise<SearchStage> =>
+      thread.call("resume", (by) => ({ query: number, outputs: by.copy(outputs) }), key, timeoutMs, gone);
+    return {
+      goOn: async (outputs) => {
+        const stage = await (outputs === undefined ? search() : resume(outputs));
+        // It keeps what it matched until it has an answer.
+        if (stage.kind === "models") this.#threads.add(thread);
+        else this.#threads.delete(thread);
+        return stage;
+      },
+      [Symbol.dispose]: () => undefined,
+    };
+  }
+
+  /** What partitions of a bucket of a thread find. */
+  searchBucket(thread: Correspondent, step: SearchStep, given: Given, waiting: CallerWaiting): Promise<Merged> {
+    const { timeoutMs, startMs, gone } = waiting;
+    this.#threads.add(thread);
+    const packed = (by: Packing) => ({
+      query: this.#sent(given, by),
+      waitedMs: performance.now() - startMs,
+      step: { ...step, floor: by.copy(step.floor) as Uint8Array as FloorBytes },
+    });
+    return thread.call("searchBucket", packed, undefined, timeoutMs, gone);
+  }
+
+  /** Tells the threads that the query is over. */
+  forget(): void {
+    for (const thread of this.#threads) {
+      // A thread that ended has nothing of it any more.
+      thread.call("forget", () => this.#number, undefined, 0).catch(() => undefined);
+    }
+    this.#threads.clear();
+  }
+
+  #sent({ embeddings, outputs }: Given, by: Packing): SentQuery {
+    return {
+      number: this.#number,
+      bytes: by.copy(this.#bytes) as Uint8Array as QueryBytes,
+      ...(embeddings !== undefined && { embeddings: by.copy(embeddings) }),
+      outputs: outputs.map((some) => by.copy(some)),
+    };
+  }
+}
