@@ -66,6 +66,8 @@ pub(crate) struct Run {
     /// How far the leaves got that are not finished: by view, leaf and target.
     walks: Vec<Vec<Vec<Walk>>>,
     pub(crate) matches: Vec<ViewMatch>,
+    /// Whether all of it is known that does not depend on neighbours.
+    has_matched: bool,
     resolving: Option<Resolving>,
     /// Neighbour operators still to be resolved, in this order.
     unresolved: VecDeque<usize>,
@@ -118,6 +120,7 @@ impl Run {
             found: views.iter().map(|_| vec![None; of.leaves.len()]).collect(),
             walks: views.iter().map(|_| of.leaves.iter().map(|_| Vec::new()).collect()).collect(),
             matches: Vec::new(),
+            has_matched: false,
             resolving: None,
             unresolved: order_of_resolving(of),
             resolved: vec![Resolved::default(); of.nearest.len()],
@@ -205,12 +208,13 @@ impl Run {
             reads.relax();
         }
         self.found = Vec::new();
-        reads.residency().count_matched();
         if self.ranker.wants_statistics() {
             let statistics = group_statistics::count(&self.plan, &self.views, &self.matches, reads)?;
             self.ranker.learn(Rc::new(statistics))?;
         }
         reads.relax();
+        reads.residency().count_matched();
+        self.has_matched = true;
         self.begin_nearest();
         Ok(())
     }
@@ -436,7 +440,7 @@ impl Run {
     /// Ranks once more what matched, by what is known now that was not before.
     pub(crate) fn rank_again(&mut self) {
         // It was stopped before it knew what matches.
-        if self.matches.len() < self.views.len() || !self.unresolved.is_empty() {
+        if !self.has_matched || !self.unresolved.is_empty() {
             return;
         }
         self.best = self.views.iter().map(|_| TopK::new(self.wanted)).collect();

@@ -7,7 +7,7 @@ use brooklet_search::Deployed;
 use brooklet_task::Rejection;
 use brooklet_task::bytes::Writer;
 use host::model_runs::{self, FLOAT, Search, Wanted};
-use host::{Answer, Host, services};
+use host::{Answer, Host, SearchStage, services};
 
 const INT64: u8 = 7;
 
@@ -290,6 +290,85 @@ fn an_output_that_is_not_what_the_model_promised_fails_the_query() {
         let (answer, _) = ask_with(&host, &parameters, &|_: &Wanted, _: &str| wrong.clone());
         assert_eq!(answer.status, 500);
         assert!(answer.body.contains("MODEL_OUTPUT") && answer.body.contains(why), "{}", answer.body);
+    }
+}
+
+#[test]
+fn a_search_with_models_compiles_and_matches_once() {
+    let mut host = host();
+    let cases = [("global", 1), ("second", 2), ("reranked", 2), ("nested", 2)];
+    for folded in [false, true] {
+        if folded {
+            assert!(host.compact("g:alice", 1) && host.compact("g:bob", 1));
+        }
+        for (profile, rounds) in cases {
+            let before = host.counts();
+            let asked = [ALL, ("ranking.profile", profile), ("input.query(q)", "[1,2]"), ("hits", "2")];
+            let (answer, ran) = ask(&host, &asked);
+            assert_eq!((answer.status, ran.len()), (200, rounds), "{profile}: {}", answer.body);
+            assert_eq!(counted(&host, before), (1, 1), "{profile}");
+        }
+        // Where one partition alone cannot say what is wanted, all are searched with what models made of the first round.
+        for (profile, rounds, searches) in [("global", 1, 1), ("second", 2, 3), ("nested", 2, 3)] {
+            let before = host.counts();
+            let asked = [ALL, EVERYBODY, ("ranking.profile", profile), ("input.query(q)", "[1,2]"), ("hits", "2")];
+            let (answer, ran) = ask_scoped(&host, &asked, 1);
+            assert_eq!((answer.status, ran.len()), (200, rounds), "{profile}: {}", answer.body);
+            assert_eq!(counted(&host, before), (1, 2 * searches), "{profile}");
+        }
+    }
+}
+
+/// Queries compiled and schemas matched since then.
+fn counted(host: &Host, (compiled, matched): (u64, u64)) -> (u64, u64) {
+    let now = host.counts();
+    (now.0 - compiled, now.1 - matched)
+}
+
+#[test]
+fn a_search_begins_anew_only_where_the_segments_are_others() {
+    let floats = |run: &Wanted, name: &str| (FLOAT, output(run, name).into_iter().map(f64::from).collect());
+    let parameters = [ALL, ALICE, ("ranking.profile", "second"), ("input.query(q)", "[1,2]"), ("hits", "2")];
+    let nothing: fn(&mut Host) = |_| {};
+    let write: fn(&mut Host) = |host| {
+        let fields = r#"{"title":"t6","v":{"values":[50,50]},"tokens":{"values":[1,1,1,1]},"year":99}"#;
+        host.put("id:n:d:g=alice:6", fields).unwrap();
+    };
+    let fold: fn(&mut Host) = |host| assert!(host.compact("g:alice", 1));
+    let both: fn(&mut Host) = |host| {
+        let fields = r#"{"title":"t6","v":{"values":[50,50]},"tokens":{"values":[1,1,1,1]},"year":99}"#;
+        host.put("id:n:d:g=alice:6", fields).unwrap();
+        assert!(host.compact("g:alice", 1));
+    };
+    // What was written meanwhile is no part of what was matched before; a search that begins anew finds it, and wants the
+    // runs that nobody knew of.
+    let cases = [
+        (nothing, 1, ("4", 109.0), vec![8, 4]),
+        (write, 1, ("4", 109.0), vec![8, 4]),
+        (fold, 2, ("4", 109.0), vec![8, 4]),
+        (both, 2, ("6", 601.0), vec![8, 2, 4]),
+    ];
+    for (meanwhile, matched, (best, score), runs) in cases {
+        let mut host = host();
+        let before = host.counts();
+        let query = host.query(&parameters, "", "");
+        let mut stage = host.go_on(&query, "g:alice", None);
+        let mut rounds = Vec::new();
+        let answer = loop {
+            match stage {
+                SearchStage::Answered(answer) => break answer,
+                SearchStage::Waiting(search) => {
+                    let (wanted, outputs) = model_runs::run(&search.runs, &floats);
+                    if rounds.is_empty() {
+                        meanwhile(&mut host);
+                    }
+                    rounds.push(wanted.len());
+                    stage = host.go_on(&query, "g:alice", Some((search, &outputs)));
+                }
+            }
+        };
+        assert_eq!(shown(&answer)[0], (best.to_owned(), score));
+        assert_eq!((rounds, counted(&host, before)), (runs, (1, matched)));
     }
 }
 

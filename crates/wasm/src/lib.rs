@@ -1,4 +1,4 @@
-//! The core's face to JavaScript: two classes, coarse calls, bytes in and bytes out (docs/abi.md).
+//! The core's face to JavaScript: three classes, coarse calls, bytes in and bytes out (docs/abi.md).
 //!
 //! The only crate that knows JavaScript. It gives every call a task, and every rejection a JSON text; it decides nothing.
 

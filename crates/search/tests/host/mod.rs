@@ -54,6 +54,21 @@ impl Answer {
 /// What models make of the runs that a query wants (docs/abi.md, runs of models).
 pub type Models<'a> = &'a dyn Fn(&[u8]) -> Vec<u8>;
 
+/// How far the search of a partition came.
+pub enum SearchStage {
+    Answered(Box<Answer>),
+    Waiting(Box<WaitingSearch>),
+}
+
+/// A search that waits for outputs of models.
+pub struct WaitingSearch {
+    search: Search,
+    /// The partition's, when it was searched.
+    layout: u32,
+    /// The models that it waits for.
+    pub runs: Vec<u8>,
+}
+
 /// Models that a task waits for.
 #[derive(Debug, PartialEq, Eq)]
 struct Lacking {
@@ -354,14 +369,44 @@ impl Host {
         Rc::new(Query::open(self.deployed.clone(), self.residency.clone(), &writer.finish()).unwrap())
     }
 
-    /// The answer of a query in one partition, which stays open while its models are run.
+    /// The answer of a query in one partition.
     pub fn answer(&self, query: &Rc<Query>, key: &str, models: Models<'_>) -> Answer {
-        let mut search = query.search(&self.place_bytes(key)).unwrap();
-        while let Some(lacking) = self.advance(key, &mut search).unwrap_or_else(|rejection| panic!("{rejection}")) {
-            assert!(!lacking.anew, "what one partition found is not found again");
-            search.give(Block::copy_of(&models(&lacking.runs))).unwrap();
+        let mut stage = self.go_on(query, key, None);
+        loop {
+            match stage {
+                SearchStage::Answered(answer) => return *answer,
+                SearchStage::Waiting(search) => {
+                    let outputs = models(&search.runs);
+                    stage = self.go_on(query, key, Some((search, &outputs)));
+                }
+            }
         }
-        rendered(&Box::new(search).finish().unwrap())
+    }
+
+    /// Searches a partition as far as it comes. A search that waited for models goes on with their outputs; where the
+    /// layout of the partition is another by now, one is begun anew, for which the query has them.
+    pub fn go_on(&self, query: &Rc<Query>, key: &str, waited: Option<(Box<WaitingSearch>, &[u8])>) -> SearchStage {
+        let layout = self.place(key).layout;
+        let begin = || query.search(&self.place_bytes(key)).unwrap();
+        let mut search = match waited {
+            None => begin(),
+            Some((waited, outputs)) if waited.layout == layout => {
+                let mut search = waited.search;
+                search.give(Block::copy_of(outputs)).unwrap();
+                search
+            }
+            Some((_, outputs)) => {
+                query.give_outputs(outputs).unwrap();
+                begin()
+            }
+        };
+        match self.advance(key, &mut search).unwrap_or_else(|rejection| panic!("{rejection}")) {
+            None => SearchStage::Answered(Box::new(rendered(&Box::new(search).finish().unwrap()))),
+            Some(Lacking { anew, runs }) => {
+                assert!(!anew, "what one partition found is not found again");
+                SearchStage::Waiting(Box::new(WaitingSearch { search, layout, runs }))
+            }
+        }
     }
 
     fn place_bytes(&self, key: &str) -> Vec<u8> {
@@ -575,6 +620,12 @@ impl Host {
     /// Lets go of the partitions in memory; their blocks stay, and can no longer be found.
     pub fn forget(&self) {
         self.residency.borrow_mut().forget_partitions();
+    }
+
+    /// How many queries were compiled until now, and how often documents of a schema were matched.
+    pub fn counts(&self) -> (u64, u64) {
+        let statistics = self.residency.borrow().statistics();
+        (statistics.compiled, statistics.matched)
     }
 
     /// Flips a bit of a stored block.

@@ -35,13 +35,19 @@ pub type Search<'a> = &'a dyn Fn(Models<'_>) -> Answer;
 pub fn ask(search: Search<'_>, of: &dyn Fn(&Wanted, &str) -> Output) -> (Answer, Vec<Vec<Wanted>>) {
     let rounds: RefCell<Vec<Vec<Wanted>>> = RefCell::default();
     let answer = search(&|runs| {
-        let wanted = wanted(runs);
-        let outputs = written(&wanted, of);
+        let (wanted, outputs) = run(runs, of);
         rounds.borrow_mut().push(wanted);
         assert!(rounds.borrow().len() <= ROUNDS_MAX, "it never ends");
         outputs
     });
     (answer, rounds.into_inner())
+}
+
+/// The runs that are wanted, and what they yield.
+pub fn run(runs: &[u8], of: &dyn Fn(&Wanted, &str) -> Output) -> (Vec<Wanted>, Vec<u8>) {
+    let wanted = wanted(runs);
+    let outputs = written(&wanted, of);
+    (wanted, outputs)
 }
 
 fn wanted(bytes: &[u8]) -> Vec<Wanted> {
