@@ -4,7 +4,7 @@ use brooklet_task::Rejection;
 use brooklet_task::bytes::Writer;
 
 use crate::grouping;
-use crate::lane::Ranked;
+use crate::hit::Ranked;
 use crate::model_runs::{Models, WantedRuns};
 use crate::partial::{Filled, Partial};
 use crate::phases::decide;

@@ -18,10 +18,11 @@ use brooklet_segment::layout::{ColumnKind, ColumnSpec};
 use brooklet_task::{Code, Issues, Rejection, Span, limits};
 
 use crate::analysis::Analysis;
+use crate::condition::{Labeled, Leaf, Near, Node, SameElement, Target, Test};
 use crate::deployed::{DeployedSchema, metric_of};
 use crate::inputs::Inputs;
+use crate::nearest::Nearest;
 use crate::nearest::Point;
-use crate::plan::{Labeled, Leaf, Near, Nearest, Node, SameElement, Target, Test};
 
 /// A bound tree.
 pub(crate) struct Bound {

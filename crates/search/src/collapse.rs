@@ -12,8 +12,8 @@ use std::collections::HashMap;
 use brooklet_task::{Code, Rejection};
 
 use crate::deployed::DeployedSchema;
-use crate::lane::Ranked;
-use crate::request::Properties;
+use crate::hit::Ranked;
+use crate::properties::Properties;
 use crate::sorting::{BoundKey, SortValue};
 
 /// Fields that hits are collapsed by; by none, usually.

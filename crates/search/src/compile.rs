@@ -17,10 +17,10 @@ use crate::grouping;
 use crate::inputs::Inputs;
 use crate::model_runs::GivenOutputs;
 use crate::period::Period;
-use crate::phases::{Phases, RERANK};
+use crate::phase_settings::{Phases, RERANK};
 use crate::plan::{Plan, Presentation, SchemaPlan};
+use crate::properties::Properties;
 use crate::ranking::NOW;
-use crate::request::Properties;
 use crate::sorting::bind_order;
 use crate::summary::report_selections;
 

@@ -10,7 +10,7 @@ use brooklet_task::{Code, Rejection, limits};
 
 use crate::deployed::Deployed;
 use crate::embed_call::{EmbedCall, EmbedText};
-use crate::request::Properties;
+use crate::properties::Properties;
 
 /// The tensor of an input that is a call of `embed`; nothing if the text is no such call.
 pub(crate) fn read(

@@ -12,10 +12,11 @@ use std::rc::Rc;
 use brooklet_segment::Halt;
 use brooklet_task::Rejection;
 
-use crate::deployed::with_features;
+use crate::deployment::with_features;
 use crate::model_runs::WantedRuns;
 use crate::plan::SchemaPlan;
-use crate::ranking::{Ranker, Spot};
+use crate::ranking::Ranker;
+use crate::ranking::spot::Spot;
 use crate::reads::Reads;
 use crate::render::Tree;
 use formula::Formula;

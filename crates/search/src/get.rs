@@ -10,8 +10,9 @@ use brooklet_task::{Block, Code, Rejection, Task, Want};
 
 use crate::deployed::{Deployed, DeployedSchema};
 use crate::field_set::{FieldChoice, FieldSet};
+use crate::loading::Loading;
 use crate::lookup::{Lookup, Standing};
-use crate::partition::{Loading, ResidentPartition};
+use crate::partition::ResidentPartition;
 use crate::reads::Reads;
 use crate::residency::Residency;
 

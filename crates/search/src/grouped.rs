@@ -7,7 +7,7 @@ use brooklet_segment::Halt;
 use crate::grouping::{Found, Kept};
 use crate::partition::View;
 use crate::plan::Plan;
-use crate::ranking::Spot;
+use crate::ranking::spot::Spot;
 use crate::reads::Reads;
 use crate::run::Run;
 use crate::summary::Summarizer;

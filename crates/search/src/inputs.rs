@@ -9,9 +9,10 @@ use brooklet_rank::{FeatureName, FeatureType, Value};
 use brooklet_schema::InputType;
 use brooklet_task::{Code, Rejection};
 
-use crate::deployed::{DeployedProfile, tensor_value, value_of};
+use crate::deployed::DeployedProfile;
 use crate::embedded_inputs;
-use crate::request::Properties;
+use crate::profile_values::{tensor_value, value_of};
+use crate::properties::Properties;
 
 /// Values of `query(x)` by name.
 #[derive(Clone, Debug, Default)]

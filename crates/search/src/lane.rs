@@ -10,26 +10,9 @@ use brooklet_kernel::score_key;
 use brooklet_task::Rejection;
 use brooklet_task::bytes::{Reader, Writer};
 
-use crate::phases::Later;
+use crate::hit::{Later, Ranked};
 use crate::plan::Plan;
 use crate::sorting::{SortValue, compare};
-
-/// A hit with what decides about it.
-#[derive(Clone, Debug)]
-pub(crate) struct Ranked<Content> {
-    /// Number of its schema in the plan.
-    pub(crate) schema: usize,
-    /// What it is sorted by, if not by its score.
-    pub(crate) keys: Vec<SortValue>,
-    /// The score that it was found with; after later phases, theirs.
-    pub(crate) score: f64,
-    /// Its document, once it was read; it breaks the ties.
-    pub(crate) id: Option<String>,
-    /// What later phases know of it.
-    pub(crate) later: Later,
-    /// What else is known of it.
-    pub(crate) content: Content,
-}
 
 impl Plan {
     /// The lane of a schema's hits.

@@ -6,7 +6,8 @@ use brooklet_document::DataType;
 use brooklet_rank::match_data::FieldKind;
 use brooklet_task::Rejection;
 
-use crate::deployed::{DeployedProfile, DeployedSchema, with_features};
+use crate::deployed::{DeployedProfile, DeployedSchema};
+use crate::deployment::with_features;
 use crate::plan::SchemaPlan;
 use crate::ranking::Ranker;
 

@@ -8,7 +8,8 @@ use brooklet_segment::{Halt, Manifest, Operation, Outline, Outlines, Place, Stor
 use brooklet_task::{Rejection, Want};
 
 use crate::deployed::DeployedSchema;
-use crate::partition::{ResidentSegment, in_memory, stored};
+use crate::loading::{in_memory, stored};
+use crate::partition::ResidentSegment;
 use crate::reads::Reads;
 
 /// Where a document stands.

@@ -10,7 +10,7 @@ use brooklet_schema::{Field, MatchKind};
 use brooklet_task::{Code, Rejection};
 
 use crate::deployed::Deployed;
-use crate::request::Properties;
+use crate::properties::Properties;
 
 /// The query of a request: its YQL, its JSON `select`, or its `query`.
 pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Query, Rejection> {

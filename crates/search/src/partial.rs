@@ -9,9 +9,9 @@ use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Code, Issues, Rejection, limits};
 
 use crate::grouping::{Clock, Groups};
-use crate::lane::{Ranked, read_ranked, write_ranked};
+use crate::hit::{Later, Ranked};
+use crate::lane::{read_ranked, write_ranked};
 use crate::model_runs::WantedRuns;
-use crate::phases::Later;
 use crate::plan::Plan;
 use crate::render::Tree;
 

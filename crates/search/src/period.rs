@@ -1,7 +1,7 @@
 //! A period of time in which documents were last written.
 use brooklet_task::Rejection;
 
-use crate::request::Properties;
+use crate::properties::Properties;
 
 /// A period, µs since the epoch; what it leaves open is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,76 +6,12 @@
 //! global-phase). The second phase scores at least all hits that can be shown, so no answer mixes its scores with those
 //! of the first phase.
 use brooklet_kernel::score_key;
-use brooklet_rank::Value;
-use brooklet_schema::{Phase, RankProfile};
-use brooklet_task::{Code, Rejection, limits};
+use brooklet_task::Rejection;
 
-use crate::global_phase::Seen;
-use crate::lane::Ranked;
+use crate::global_scoring::Seen;
+use crate::hit::Ranked;
 use crate::model_runs::Models;
 use crate::plan::Plan;
-use crate::request::Properties;
-
-/// Rank property: the second phase honours its `rerank-count`.
-pub(crate) const RERANK: &str = "brooklet.rerank";
-
-/// Hits a phase scores, and those of them it drops.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Phased {
-    /// How many hits, the best of the phase before.
-    pub(crate) count: usize,
-    /// Hits with this score or less are dropped.
-    pub(crate) drop_limit: Option<f64>,
-}
-
-/// The later phases of a query for one schema.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Phases {
-    /// The second phase, if it is limited to the best hits.
-    pub(crate) second: Option<Phased>,
-    pub(crate) global: Option<Phased>,
-}
-
-/// What later phases know of a hit.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Later {
-    /// Its score in the second phase, if that is limited to the best.
-    pub(crate) second: f64,
-    /// What the global phase asks about its document.
-    pub(crate) inputs: Vec<Value>,
-}
-
-impl Phases {
-    /// The later phases of a profile, as the request wants them. `reranks`: the second one is limited.
-    pub(crate) fn of(profile: &RankProfile, reranks: bool, properties: &Properties) -> Result<Phases, Rejection> {
-        let phased = |phase: Option<&Phase>, name: &str| {
-            let Some(phase) = phase.filter(|phase| phase.expression.is_some()) else { return Ok(None) };
-            let declared = phase.rerank_count.map(|count| usize::try_from(count).unwrap_or(0));
-            let count_name = format!("ranking.{name}.rerankCount");
-            let count = properties.count(&count_name)?.or(declared).unwrap_or(limits::RERANK_DEFAULT);
-            if count > limits::RERANK {
-                let message = format!("{count_name} of {count} requested, configured limit: {}", limits::RERANK);
-                return Err(Rejection::new(Code::IllegalQuery, message));
-            }
-            let limit = properties.number(&format!("ranking.{name}.rankScoreDropLimit"))?;
-            Ok(Some(Phased { count, drop_limit: limit.or(phase.rank_score_drop_limit) }))
-        };
-        let second = profile.second_phase.as_ref().filter(|_| reranks);
-        Ok(Phases {
-            second: phased(second, "secondPhase")?,
-            global: phased(profile.global_phase.as_ref(), "globalPhase")?,
-        })
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        *self == Phases::default()
-    }
-
-    /// How many hits must be known for `wanted` to be shown.
-    pub(crate) fn kept(&self, wanted: usize) -> usize {
-        [self.second, self.global].into_iter().flatten().map(|phase| phase.count).fold(wanted, usize::max)
-    }
-}
 
 /// Has the later phases of a schema decide about its kept hits, which come in order. Returns how many were dropped.
 /// Outputs of models that a phase lacks are noted in `models`; its scores are no good then.

@@ -4,7 +4,7 @@ use brooklet_segment::Halt;
 
 use crate::matching::occurrences::occurrences;
 use crate::plan::SchemaPlan;
-use crate::ranking::Spot;
+use crate::ranking::spot::Spot;
 use crate::reads::Reads;
 
 /// The leaves that must or may match, without those that must not. What of them took part in a match of operators that

@@ -23,8 +23,9 @@ use crate::merge::Merge;
 use crate::model_runs::GivenOutputs;
 use crate::parse::parse;
 use crate::plan::Plan;
+use crate::properties::Properties;
 use crate::render::Rendering;
-use crate::request::{Properties, Request};
+use crate::request::Request;
 use crate::residency::Residency;
 use crate::scope::Scope;
 use crate::search::{Outcome, Search};
@@ -120,7 +121,7 @@ impl Query {
     /// The value of a parameter, by any of its names; nothing if the request and its query profile do not give it.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {
-        self.properties.get(name).or_else(|| self.properties.value(&crate::request::full_name(name)))
+        self.properties.get(name).or_else(|| self.properties.value(&crate::properties::full_name(name)))
     }
 
     /// Milliseconds the query may take, what has to be had for it included; as many as there are if it is refused.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use brooklet_schema::{FieldType, QueryProfile, QueryProfiles};
 use brooklet_task::{Code, Rejection};
 
-use crate::request::{Properties, full_name};
+use crate::properties::{Properties, full_name};
 
 /// The profile of requests that name none.
 const DEFAULT: &str = "default";

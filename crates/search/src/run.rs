@@ -15,14 +15,15 @@ use brooklet_task::{Rejection, Want, limits};
 use crate::grouping::{Kept, keeps};
 use crate::lane::Floor;
 use crate::matching::composite::settle;
-use crate::matching::counted::Counted;
+use crate::matching::found::{Counted, LeafMatch, ViewMatch};
+use crate::matching::match_leaf;
 use crate::matching::tree::{Known, evaluate, is_below_not};
 use crate::matching::walk::Walk;
-use crate::matching::{LeafMatch, match_leaf};
 use crate::nearest::{Resolved, Resolving, order_of_resolving};
 use crate::partition::View;
 use crate::plan::{Plan, SchemaPlan};
-use crate::ranking::{Ranker, Spot, ViewMatch, group_statistics};
+use crate::ranking::spot::Spot;
+use crate::ranking::{Ranker, group_statistics};
 use crate::reads::Reads;
 use crate::sorting::{BoundKey, SortValue};
 

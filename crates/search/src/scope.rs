@@ -8,7 +8,7 @@ use brooklet_task::bytes::Writer;
 use brooklet_task::{Code, Rejection, limits};
 
 use crate::deployed::Deployed;
-use crate::request::Properties;
+use crate::properties::Properties;
 
 const REQUIRED: &str = "Streaming search requires either streaming.groupname or streaming.selection";
 

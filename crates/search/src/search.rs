@@ -14,20 +14,14 @@ use brooklet_task::{Block, Code, Rejection, Task, Want};
 use crate::answer::{refuse, render, settle};
 use crate::grouped::Grouped;
 use crate::grouping::{Clock, Grouping, Kept};
-use crate::lane::{Floor, Ranked};
+use crate::hit::{Found, Ranked};
+use crate::lane::Floor;
+use crate::loading::Loading;
 use crate::partial::Partial;
-use crate::partition::Loading;
 use crate::plan::Plan;
 use crate::query::Query;
 use crate::reads::Reads;
 use running::Running;
-
-/// Where a hit was found, in the run of its schema.
-#[derive(Clone)]
-pub(crate) struct Found {
-    pub(crate) view: usize,
-    pub(crate) ordinal: u32,
-}
 
 /// What becomes of what is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

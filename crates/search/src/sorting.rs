@@ -12,7 +12,8 @@ use brooklet_task::{Code, Issues, Rejection};
 
 use crate::collation::{self, Collation};
 use crate::deployed::DeployedSchema;
-use crate::ranking::{Spot, single_number, single_string, word_of};
+use crate::ranking::spot::Spot;
+use crate::ranking::{single_number, single_string, word_of};
 use crate::reads::Reads;
 
 /// The locale of a collation that is asked for by name, where nothing says another.

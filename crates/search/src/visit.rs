@@ -17,7 +17,8 @@ use brooklet_task::{Block, Code, Rejection, Task, Want};
 
 use crate::deployed::{Deployed, DeployedSchema};
 use crate::field_set::{FieldChoice, FieldSet};
-use crate::partition::{Loading, View};
+use crate::loading::Loading;
+use crate::partition::View;
 use crate::period::Period;
 use crate::reads::Reads;
 use crate::residency::Residency;

@@ -7,7 +7,7 @@ use brooklet_task::{Code, Rejection};
 
 use super::Binder;
 use super::number::{number_kind, number_of_text};
-use crate::plan::{KeyTest, Within};
+use crate::condition::{KeyTest, Within};
 
 /// A field that is searched.
 #[derive(Clone)]

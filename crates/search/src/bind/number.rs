@@ -2,7 +2,7 @@
 use brooklet_query::tree::{Bound as End, Number, NumberTerm};
 use brooklet_segment::layout::{ColumnKind, ColumnSpec, NumberKind};
 
-use crate::plan::NumberTest;
+use crate::condition::NumberTest;
 
 /// The arithmetic of a column.
 pub(super) fn number_kind(spec: &ColumnSpec) -> NumberKind {

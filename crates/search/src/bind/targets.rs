@@ -15,7 +15,7 @@ use super::Binder;
 use super::names::Searched;
 use super::number::{number_kind, number_of_text, numbers_of_word, range};
 use super::wording::{PhraseWord, Wording, how_words_match, phrase_words};
-use crate::plan::{
+use crate::condition::{
     How, NumberTest, PhraseTest, PositionTest, Scoring, Target, Test, ValueTest, WeightedKeys, WeightedTest, WordTest,
 };
 

@@ -9,7 +9,7 @@ use brooklet_text::Variety;
 
 use super::targets::misplaced;
 use super::{Binder, Reading};
-use crate::plan::{How, Test, WordTest};
+use crate::condition::{How, Test, WordTest};
 
 /// A word of the query.
 #[derive(Clone, Copy)]

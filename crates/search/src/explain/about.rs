@@ -4,13 +4,12 @@ use std::cmp::Ordering;
 use brooklet_segment::{Halt, find_id};
 
 use super::{Explainer, failures};
-use crate::lane::Ranked;
+use crate::hit::{Found, Ranked};
 use crate::plan::Plan;
-use crate::ranking::Spot;
+use crate::ranking::spot::Spot;
 use crate::reads::Reads;
 use crate::render::Tree;
 use crate::run::Run;
-use crate::search::Found;
 
 /// The document that is asked about, as far as it is known.
 #[derive(Default)]

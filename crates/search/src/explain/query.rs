@@ -4,10 +4,11 @@ use brooklet_segment::Halt;
 
 use brooklet_text::Variety;
 
+use crate::condition::{How, Node, NumberTest, Target, Test, ValueTest, WordTest};
 use crate::nearest::exact_distance;
 use crate::places::places_of;
-use crate::plan::{How, Node, NumberTest, SchemaPlan, Target, Test, ValueTest, WordTest};
-use crate::ranking::Spot;
+use crate::plan::SchemaPlan;
+use crate::ranking::spot::Spot;
 use crate::reads::Reads;
 use crate::render::Tree;
 

@@ -13,7 +13,7 @@ use super::program::{Node, Program};
 use super::template::{Template, templates};
 use super::zone::{Clock, Zone, zone_of};
 use crate::deployed::DeployedSchema;
-use crate::request::Properties;
+use crate::properties::Properties;
 
 /// A request as it was parsed, with the continuations it was given.
 struct Parsed {

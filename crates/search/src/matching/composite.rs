@@ -8,20 +8,14 @@ use brooklet_segment::{Halt, read_document};
 
 use super::near::{Rule, is_inside};
 use super::occurrences::{FieldHits, leaf_hits};
-use super::{Found, Kept, LeafMatch};
+use crate::condition::{Leaf, Near, Node, SameElement};
+use crate::matching::found::{Found, Kept, LeafMatch, Settled};
 use crate::partition::View;
-use crate::plan::{Leaf, Near, Node, SameElement, SchemaPlan};
+use crate::plan::SchemaPlan;
 use crate::reads::Reads;
 
 /// Missing blocks after which no more are looked for.
 const MISSING_MAX: usize = 64;
-
-/// The documents of each [`Near`] and each [`SameElement`] of a plan.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Settled {
-    pub(crate) near: Vec<Bitmap>,
-    pub(crate) same_elements: Vec<Bitmap>,
-}
 
 /// Settles a view, once its leaves are matched. `leaves` are changed when all is known, and only then.
 pub(crate) fn settle(

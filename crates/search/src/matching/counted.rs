@@ -8,15 +8,9 @@ use std::rc::Rc;
 use brooklet_kernel::Bitmap;
 
 use super::tree::{Known, evaluate};
-use crate::plan::{Node, SchemaPlan};
-
-/// The documents in which parts of a query count; in all, where there is nothing. Empty lists: all parts count in all.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Counted {
-    leaves: Vec<Option<Rc<Bitmap>>>,
-    nearest: Vec<Option<Rc<Bitmap>>>,
-    labeled: Vec<Option<Rc<Bitmap>>>,
-}
+use crate::condition::Node;
+use crate::matching::found::Counted;
+use crate::plan::SchemaPlan;
 
 impl Counted {
     /// Whether parts of a plan may count in fewer documents than it matches.
@@ -34,32 +28,6 @@ impl Counted {
         Marking { plan, known, counted: &mut counted }.mark(&plan.root, true, None);
         counted
     }
-
-    /// The documents in which a leaf counts; nothing if these are all.
-    #[inline]
-    pub(crate) fn of_leaf(&self, leaf: usize) -> Option<&Bitmap> {
-        self.leaves.get(leaf)?.as_deref()
-    }
-
-    /// Whether a leaf counts in a document.
-    #[inline]
-    pub(crate) fn has_leaf(&self, leaf: usize, ordinal: u32) -> bool {
-        self.of_leaf(leaf).is_none_or(|documents| documents.get(ordinal as usize))
-    }
-
-    /// Whether a neighbour operator counts in a document.
-    pub(crate) fn has_nearest(&self, nearest: usize, ordinal: u32) -> bool {
-        has(&self.nearest, nearest, ordinal)
-    }
-
-    /// Whether a labelled condition counts in a document.
-    pub(crate) fn has_labeled(&self, labeled: usize, ordinal: u32) -> bool {
-        has(&self.labeled, labeled, ordinal)
-    }
-}
-
-fn has(parts: &[Option<Rc<Bitmap>>], part: usize, ordinal: u32) -> bool {
-    parts.get(part).and_then(Option::as_ref).is_none_or(|documents| documents.get(ordinal as usize))
 }
 
 /// Whether an operator in a tree can fail in a document that the query matches. `holds`: whether the tree itself cannot.

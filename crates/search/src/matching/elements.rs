@@ -2,9 +2,9 @@
 use brooklet_segment::{ColumnHeader, Halt};
 
 use super::occurrences::occurrences;
-use super::{Found, Kept};
+use crate::condition::Target;
+use crate::matching::found::{Found, Kept};
 use crate::partition::View;
-use crate::plan::Target;
 use crate::reads::Reads;
 
 /// Elements that were chosen by the query.

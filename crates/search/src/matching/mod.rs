@@ -5,6 +5,7 @@
 pub(crate) mod composite;
 pub(crate) mod counted;
 pub(crate) mod elements;
+pub(crate) mod found;
 pub(crate) mod last_postings;
 pub(crate) mod near;
 pub(crate) mod number;
@@ -22,90 +23,14 @@ pub(crate) mod walk;
 pub(crate) mod weighted;
 pub(crate) mod words;
 
-use std::rc::Rc;
-
 use brooklet_kernel::Bitmap;
-use brooklet_rank::match_data::Occurrence;
 use brooklet_segment::{ColumnHeader, Halt};
 
+use crate::condition::{KeyTest, Leaf, Target, Test, Within};
+use crate::matching::found::{Found, LeafMatch};
 use crate::partition::View;
-use crate::plan::{KeyTest, Leaf, Target, Test, Within};
 use crate::reads::Reads;
-use postings::Postings;
 use walk::Walk;
-use weighted::WeightedHit;
-
-/// What a leaf found in one column of a segment.
-#[derive(Clone, Debug)]
-pub(crate) enum Found {
-    /// Documents with the number of occurrences, by ordinal; and the numbers of the words that count, each with how
-    /// often the term is in it.
-    Words { postings: Rc<Postings>, numbers: Vec<(u32, u32)> },
-    /// Each occurrence: ordinal and number of its first word in the document; sorted.
-    Places(Vec<(u32, u32)>),
-    /// Only which documents; ascending.
-    Documents(Vec<u32>),
-    /// Which elements of documents with several values: ordinal, element, its weight; sorted.
-    Elements(Vec<(u32, u32, i32)>),
-    /// The occurrences themselves, sorted.
-    Kept(Kept),
-    /// Tokens of a weighted operator, by ordinal.
-    Weighted(Vec<WeightedHit>),
-}
-
-/// Occurrences by document, and for each document with one how long the field is.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Kept {
-    pub(crate) occurrences: Vec<(u32, Occurrence)>,
-    pub(crate) lengths: Vec<(u32, u32)>,
-}
-
-impl Kept {
-    /// Adds the occurrences of a document that comes after all others; nothing if there are none.
-    pub(crate) fn push(&mut self, ordinal: u32, occurrences: impl IntoIterator<Item = Occurrence>, length: u32) {
-        let before = self.occurrences.len();
-        self.occurrences.extend(occurrences.into_iter().map(|occurrence| (ordinal, occurrence)));
-        if self.occurrences.len() > before {
-            self.lengths.push((ordinal, length));
-        }
-    }
-
-    /// Whether something is in this element of a document.
-    pub(crate) fn has(&self, ordinal: u32, element: u32) -> bool {
-        let at = |(other, occurrence): &(u32, Occurrence)| (*other, occurrence.element).cmp(&(ordinal, element));
-        self.occurrences.binary_search_by(at).is_ok()
-    }
-}
-
-impl Found {
-    /// Puts the documents into a set.
-    pub(crate) fn add_to(&self, documents: &mut Bitmap) {
-        if let Found::Words { postings, .. } = self {
-            return postings.add_to(documents);
-        }
-        let mut filler = documents.filler();
-        self.for_each_document(|ordinal| filler.set(ordinal as usize));
-    }
-
-    /// The documents, ascending; one may come several times.
-    pub(crate) fn for_each_document(&self, mut each: impl FnMut(u32)) {
-        match self {
-            Found::Words { postings, .. } => postings.for_each(|ordinal, _| each(ordinal)),
-            Found::Places(places) => places.iter().for_each(|(ordinal, _)| each(*ordinal)),
-            Found::Documents(documents) => documents.iter().for_each(|ordinal| each(*ordinal)),
-            Found::Elements(elements) => elements.iter().for_each(|(ordinal, _, _)| each(*ordinal)),
-            Found::Kept(kept) => kept.lengths.iter().for_each(|(ordinal, _)| each(*ordinal)),
-            Found::Weighted(hits) => hits.iter().for_each(|hit| each(hit.ordinal)),
-        }
-    }
-}
-
-/// What a leaf found in a segment: for each of its targets.
-#[derive(Clone, Debug)]
-pub(crate) struct LeafMatch {
-    pub(crate) found: Vec<Found>,
-    pub(crate) documents: Bitmap,
-}
 
 /// Matches a leaf against a segment, from where `walks` are. All blocks that are missing are noted before it halts; if
 /// none are, the step has worked enough.

@@ -4,9 +4,9 @@ use brooklet_segment::layout::{Collection, ColumnKind, NumberKind, position_of_b
 use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part};
 use brooklet_task::Rejection;
 
-use super::Found;
+use crate::condition::{NumberTest, PositionTest};
+use crate::matching::found::Found;
 use crate::partition::View;
-use crate::plan::{NumberTest, PositionTest};
 use crate::reads::Reads;
 
 /// Documents with a value for which the test holds.

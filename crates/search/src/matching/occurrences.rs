@@ -3,10 +3,11 @@ use brooklet_rank::match_data::{FieldId, Occurrence};
 use brooklet_segment::column::text::Text;
 use brooklet_segment::{ColumnHeader, Halt};
 
+use super::weighted;
 use super::words::WordReader;
-use super::{Found, LeafMatch, weighted};
+use crate::condition::Leaf;
+use crate::matching::found::{Found, LeafMatch};
 use crate::partition::View;
-use crate::plan::Leaf;
 use crate::reads::Reads;
 
 /// Puts the occurrences of a target in a document into `out`, sorted, and says how long the field is; nothing if it did

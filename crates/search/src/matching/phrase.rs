@@ -10,12 +10,12 @@ use brooklet_segment::column::text::Text;
 use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part};
 use brooklet_task::Rejection;
 
-use super::Found;
 use super::positions::starts_by_positions;
-use super::text::{Word, find_all, postings_of};
+use super::text::{find_all, postings_of};
 use super::words::{StoredWords, WordReader};
+use crate::condition::PhraseTest;
+use crate::matching::found::{Found, Word};
 use crate::partition::View;
-use crate::plan::PhraseTest;
 use crate::reads::Reads;
 
 /// Documents with the words one after the other in one element, with the place of each first word.

@@ -10,8 +10,8 @@ use brooklet_segment::column::text::{self, Text};
 use brooklet_segment::{BlockSource, Halt, Part};
 use brooklet_task::{Block, Rejection};
 
-use super::text::Word;
 use super::words::WordReader;
+use crate::matching::found::Word;
 use crate::partition::View;
 use crate::reads::Reads;
 

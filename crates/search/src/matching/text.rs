@@ -1,27 +1,19 @@
 //! Words and pieces of text against a text column.
 use std::rc::Rc;
 
-use brooklet_segment::column::dictionary::{DictionaryBlock, Entry, key_of};
+use brooklet_segment::column::dictionary::{DictionaryBlock, key_of};
 use brooklet_segment::column::text::{self, Text};
 use brooklet_segment::{BlockSource, ColumnHeader, Halt};
 
-use super::Found;
 use super::last_postings::LastPostings;
 use super::postings::Postings;
 use super::variants::find_variants;
 use super::walk::Walk;
+use crate::condition::{How, WordTest};
+use crate::matching::found::{Found, Word};
 use crate::partition::View;
-use crate::plan::{How, WordTest};
 use crate::reads::Reads;
 use brooklet_text::Variants;
-
-/// A word of the dictionary that a test holds for: its number, how often the test's text is in it, its postings.
-#[derive(Clone)]
-pub(super) struct Word {
-    pub(super) number: u32,
-    pub(super) times: u32,
-    pub(super) entry: Entry,
-}
 
 /// Documents with one of the words.
 pub(crate) fn match_words(

@@ -4,9 +4,10 @@ use std::rc::Rc;
 
 use brooklet_kernel::Bitmap;
 
+use crate::condition::Node;
+use crate::matching::found::ViewMatch;
 use crate::nearest::Resolved;
-use crate::plan::{Node, SchemaPlan};
-use crate::ranking::ViewMatch;
+use crate::plan::SchemaPlan;
 
 /// What is known of a view.
 pub(crate) struct Known<'a> {

@@ -12,11 +12,12 @@ use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part, ValuePlace, each_v
 use brooklet_task::Rejection;
 use brooklet_text::{Fuzzy, PatternSearch};
 
+use super::number;
 use super::walk::{Inside, Walk};
 use super::words::WordReader;
-use super::{Found, number};
+use crate::condition::{NumberTest, PhraseTest, ValueTest, WordTest};
+use crate::matching::found::Found;
 use crate::partition::View;
-use crate::plan::{NumberTest, PhraseTest, ValueTest, WordTest};
 use crate::reads::Reads;
 
 /// Missing blocks of source that are asked for at once.

@@ -3,8 +3,7 @@
 use brooklet_rank::match_data::Occurrence;
 use brooklet_text::PatternSearch;
 
-use super::text::Word;
-use super::{Found, Kept};
+use crate::matching::found::{Found, Kept, Word};
 
 /// The way of one target.
 #[derive(Default)]

@@ -11,21 +11,11 @@ use rustc_hash::FxHashMap;
 
 use super::walk::Walk;
 use super::words::WordReader;
-use super::{Found, number, text};
+use super::{number, text};
+use crate::condition::{How, Scoring, WeightedKeys, WeightedTest, WordTest};
+use crate::matching::found::{Found, WeightedHit};
 use crate::partition::View;
-use crate::plan::{How, Scoring, WeightedKeys, WeightedTest, WordTest};
 use crate::reads::Reads;
-
-/// A token in an element of a document.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct WeightedHit {
-    pub(crate) ordinal: u32,
-    pub(crate) element: u32,
-    /// Weight of the token, as the query says.
-    pub(crate) of_token: i32,
-    /// Weight of the element.
-    pub(crate) of_element: i32,
-}
 
 /// The tokens of documents that have one, those of each document from the heaviest on.
 pub(crate) fn match_weighted(

@@ -22,10 +22,11 @@ use brooklet_segment::column::vector::{self, Vectors};
 use brooklet_segment::{BlockSource, Halt, read_id};
 use brooklet_task::{Rejection, Want, limits};
 
+use crate::nearest::resolved::Measured;
 use crate::partition::View;
-use crate::plan::{Nearest, SchemaPlan};
+use crate::plan::SchemaPlan;
 use crate::reads::Reads;
-pub(crate) use point::{Point, distance_bounds, exact_distance};
+pub(crate) use point::{Nearest, Point, distance_bounds, exact_distance};
 use point::{code_metric, column_of, least, nearness};
 pub(crate) use resolved::Resolved;
 
@@ -49,14 +50,6 @@ struct Candidate {
     view: u32,
     ordinal: u32,
     low: f64,
-}
-
-/// A document whose distance is known.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Measured {
-    pub(crate) view: u32,
-    pub(crate) ordinal: u32,
-    pub(crate) distance: f64,
 }
 
 /// Resolving one operator over the views of one schema.

@@ -9,9 +9,9 @@ use brooklet_segment::column::vector::{self, Vectors};
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{BlockSource, Halt, vector_rows};
 use brooklet_task::Rejection;
+use std::rc::Rc;
 
 use crate::partition::View;
-use crate::plan::Nearest;
 use crate::reads::Reads;
 
 /// The query's vector, prepared for a field and its metric.
@@ -150,4 +150,18 @@ pub(crate) fn distance_bounds(
         bounds = Some(bounds.map_or((low, high), |(a, b)| (least(a, low), b.min(high))));
     }
     Ok(bounds)
+}
+
+/// A nearest-neighbour operator.
+#[derive(Clone, Debug)]
+pub(crate) struct Nearest {
+    pub(crate) field: String,
+    pub(crate) spec: ColumnSpec,
+    pub(crate) target_hits: usize,
+    pub(crate) label: Option<String>,
+    /// Whether it competes: an unranked operator, or one below a `not`, matches everything within the threshold.
+    pub(crate) competes: bool,
+    pub(crate) point: Rc<crate::nearest::Point>,
+    /// Largest internal distance that matches.
+    pub(crate) threshold: f64,
 }

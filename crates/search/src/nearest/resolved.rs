@@ -1,8 +1,6 @@
 //! The documents a nearest-neighbour operator matched.
 use brooklet_kernel::Bitmap;
 
-use super::Measured;
-
 /// A matched operator of a query, resolved.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Resolved {
@@ -37,4 +35,12 @@ impl Resolved {
         self.views[view].iter().for_each(|(ordinal, _)| documents.set(*ordinal as usize));
         documents
     }
+}
+
+/// A document whose distance is known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Measured {
+    pub(crate) view: u32,
+    pub(crate) ordinal: u32,
+    pub(crate) distance: f64,
 }

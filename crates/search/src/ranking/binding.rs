@@ -2,75 +2,15 @@
 use brooklet_rank::features::age::Freshness;
 use brooklet_rank::features::{FeatureEnvironment, Home, home};
 use brooklet_rank::{FeatureName, FeatureType, Value};
-use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec};
+use brooklet_segment::layout::{Collection, ColumnKind};
 use brooklet_task::Rejection;
 
-use super::document::{self, DocumentFeature};
+use super::document;
 use super::number_column::NumberColumn;
-use super::stored::{self, Stored};
-use super::{Bound, Which};
-use crate::plan::{SchemaPlan, Test};
-
-/// Where a feature's value comes from.
-pub(super) enum Kind {
-    /// The feature set.
-    Match { request: usize, nearest: Vec<usize> },
-    /// The query.
-    Given(Value),
-    /// A numeric attribute.
-    Number(NumberColumn),
-    /// How many values an attribute has.
-    Count(ColumnSpec),
-    /// The value at a place of an array attribute.
-    Element(ColumnSpec, usize),
-    /// A string attribute.
-    Text(ColumnSpec),
-    /// A tensor attribute.
-    Tensor { field: String, spec: Option<ColumnSpec> },
-    /// Best closeness of nearest-neighbour items, or the distance that belongs to it.
-    Closeness { items: Vec<usize>, as_distance: bool },
-    /// Sum of the raw scores of items that matched.
-    RawScore(RawScores),
-    /// The number of an element of a weighted set attribute: its weight, whether it is there, or itself.
-    Key { spec: ColumnSpec, key: String, output: KeyOutput },
-    /// The value of a field that no column holds.
-    Stored(Stored),
-    /// A feature of the document's values.
-    Document(Box<dyn DocumentFeature>),
-    /// Seconds since an attribute.
-    Age(NumberColumn),
-    /// How fresh that is.
-    Freshness { time: NumberColumn, freshness: Freshness, logscale: bool },
-}
-
-/// Items that give raw scores.
-pub(super) struct RawScores {
-    /// Nearest-neighbour operators.
-    pub(super) nearest: Vec<usize>,
-    /// Targets of weighted operators: leaf, and place among its targets.
-    pub(super) targets: Vec<(usize, usize)>,
-    /// Labeled conditions.
-    pub(super) labeled: Vec<usize>,
-}
-
-/// What is asked of a key of a weighted set.
-#[derive(Clone, Copy)]
-pub(super) enum KeyOutput {
-    Value,
-    Weight,
-    Contains,
-}
-
-impl KeyOutput {
-    /// The output of this name.
-    pub(super) fn named(name: Option<&str>) -> KeyOutput {
-        match name {
-            Some("weight") => KeyOutput::Weight,
-            Some("contains") => KeyOutput::Contains,
-            _ => KeyOutput::Value,
-        }
-    }
-}
+use super::stored;
+use crate::condition::Test;
+use crate::plan::SchemaPlan;
+use crate::ranking::bound::{Bound, KeyOutput, Kind, RawScores, Which};
 
 /// Finds out where the features of programs come from.
 pub(super) struct Binder<'p> {

@@ -4,11 +4,12 @@ use brooklet_segment::Halt;
 use brooklet_segment::layout::ColumnKind;
 
 use super::values::value_weights;
-use super::{Ranker, SOMEWHERE, Spot};
+use super::{Ranker, SOMEWHERE};
+use crate::condition::{Leaf, Scoring, Test};
+use crate::matching::found::{Found, LeafMatch};
 use crate::matching::occurrences::{leaf_hits, occurrences};
 use crate::matching::weighted::{ranked_occurrences, raw_score};
-use crate::matching::{Found, LeafMatch};
-use crate::plan::{Leaf, Scoring, Test};
+use crate::ranking::spot::Spot;
 use crate::reads::Reads;
 
 impl Ranker {

@@ -11,7 +11,7 @@ use brooklet_segment::layout::ColumnKind;
 use brooklet_segment::{BlockSource, Halt};
 use brooklet_task::{Code, Rejection};
 
-use super::ViewMatch;
+use crate::matching::found::ViewMatch;
 use crate::partition::View;
 use crate::plan::SchemaPlan;
 use crate::reads::Reads;

@@ -5,35 +5,36 @@
 //! over documents.
 mod binding;
 mod blocks;
+mod bound;
 mod counting;
 pub(crate) mod document;
 mod filling;
 pub(crate) mod group_statistics;
 mod number_column;
 mod source;
+pub(crate) mod spot;
 mod stored;
 mod term_scores;
 mod values;
 
 use std::rc::Rc;
 
+use bound::Kind;
 use brooklet_rank::features::{FeatureEnvironment, FeatureRequest, FeatureSet};
 use brooklet_rank::match_data::{FieldId, MatchData, NoStatistics, Occurrence, Statistics};
-use brooklet_rank::{BlockScratch, FeatureName, Interval, Program, Scratch, Value};
+use brooklet_rank::{BlockScratch, FeatureName, Interval, Program, Value};
 use brooklet_segment::Halt;
 use brooklet_task::Rejection;
 
-use crate::deployed::DeployedProfile;
-use crate::matching::LeafMatch;
-use crate::matching::composite::Settled;
-use crate::matching::counted::Counted;
+use crate::hit::Later;
+use crate::matching::found::ViewMatch;
 use crate::model_runs::{Models, WantedRuns};
-use crate::nearest::Resolved;
 use crate::partition::View;
-use crate::phases::Later;
 use crate::plan::SchemaPlan;
+use crate::ranking::bound::{Bound, Which};
+use crate::ranking::spot::Spot;
 use crate::reads::Reads;
-use binding::{Binder, Kind};
+use binding::Binder;
 use counting::Counting;
 pub(crate) use group_statistics::GroupStatistics;
 use source::Source;
@@ -52,51 +53,12 @@ pub(crate) const NOW: &str = "vespa.now";
 /// An occurrence at no place in particular.
 const SOMEWHERE: Occurrence = Occurrence { element: 0, position: 0, element_length: 1, element_weight: 1 };
 
-/// What matching found out about a view.
-pub(crate) struct ViewMatch {
-    pub(crate) leaves: Vec<LeafMatch>,
-    pub(crate) settled: Settled,
-    /// Which of it counts for ranking.
-    pub(crate) counted: Counted,
-}
-
-/// Which program of a profile.
-#[derive(Clone, Copy)]
-enum Which {
-    Score,
-    /// The score of the first phase, where the second is a later one.
-    First,
-    MatchFeature(usize),
-    SummaryFeature(usize),
-    /// What the global phase asks.
-    Input(usize),
-}
-
-impl Which {
-    fn of(self, profile: &DeployedProfile) -> &Program {
-        match self {
-            Which::Score => &profile.score,
-            Which::First => profile.first.as_ref().unwrap_or(&profile.score),
-            Which::MatchFeature(index) => &profile.match_features[index].1,
-            Which::SummaryFeature(index) => &profile.summary_features[index].1,
-            Which::Input(index) => profile.global.as_ref().map_or(&profile.score, |global| &global.inputs[index].1),
-        }
-    }
-}
-
 /// Which programs of a profile are asked together.
 #[derive(Clone, Copy)]
 enum List {
     Match,
     Summary,
     Later,
-}
-
-/// A program with where its features come from.
-struct Bound {
-    which: Which,
-    kinds: Vec<usize>,
-    scratch: Scratch,
 }
 
 /// Ranks the documents of one schema for one query.
@@ -154,22 +116,6 @@ fn sole_request(program: &Program, bound: &Bound, kinds: &[Kind]) -> Option<usiz
     match &kinds[*first] {
         Kind::Match { request, nearest } if nearest.is_empty() => Some(*request),
         _ => None,
-    }
-}
-
-/// The document looked at.
-#[derive(Clone, Copy)]
-pub(crate) struct Spot<'a> {
-    pub(crate) views: &'a [View],
-    pub(crate) matches: &'a [ViewMatch],
-    pub(crate) resolved: &'a [Resolved],
-    pub(crate) view: usize,
-    pub(crate) ordinal: u32,
-}
-
-impl Spot<'_> {
-    pub(crate) fn at(&self) -> &View {
-        &self.views[self.view]
     }
 }
 

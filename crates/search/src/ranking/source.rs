@@ -13,16 +13,18 @@ use brooklet_rank::{
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{Halt, read_document};
 
-use super::Spot;
-use super::binding::{KeyOutput, Kind, RawScores};
-use super::document::Document;
 use super::number_column::NumberColumn;
 use super::term_scores::TermScores;
 use super::values::{Item, items, mapped_tensor, show_labels, show_rows, single_string, value_weights, vector_tensor};
-use crate::matching::{Found, weighted};
+use crate::condition::{Node, Test};
+use crate::matching::found::Found;
+use crate::matching::weighted;
 use crate::model_runs::Models;
 use crate::nearest::{distance_bounds, exact_distance};
-use crate::plan::{Node, SchemaPlan, Test};
+use crate::plan::SchemaPlan;
+use crate::ranking::bound::{KeyOutput, Kind, RawScores};
+use crate::ranking::document::feature::Document;
+use crate::ranking::spot::Spot;
 use crate::reads::Reads;
 
 /// Answers a program about one document. What cannot be read is remembered as a halt, and the answer is thrown away.

@@ -3,38 +3,14 @@
 use brooklet_document::{DataType, Value as DocumentValue};
 use brooklet_rank::features::age::{Freshness, age};
 use brooklet_rank::{FeatureName, Value, text_hash};
-use brooklet_segment::layout::ColumnSpec;
+use brooklet_segment::layout::{ColumnKind, ColumnSpec};
 use brooklet_segment::{Halt, read_document};
 
-use super::Spot;
-use super::binding::{KeyOutput, Kind};
-use super::values::{Item, items, value_column};
+use super::values::{Item, items};
 use crate::plan::SchemaPlan;
+use crate::ranking::bound::{Asked, KeyOutput, Kind, Stored};
+use crate::ranking::spot::Spot;
 use crate::reads::Reads;
-
-/// A field, and what is asked of it.
-pub(super) struct Stored {
-    field: String,
-    asked: Asked,
-}
-
-enum Asked {
-    /// The number it is if it is not set.
-    Value(f64),
-    Count,
-    Element(usize),
-    Key(String, KeyOutput),
-    /// Seconds up to now.
-    Age {
-        now: i64,
-    },
-    /// How fresh that is.
-    Freshness {
-        now: i64,
-        freshness: Freshness,
-        logscale: bool,
-    },
-}
 
 /// Where the value of `attribute(field…)` comes from.
 pub(super) fn bind(name: &FeatureName, plan: &SchemaPlan) -> Kind {
@@ -173,4 +149,10 @@ fn item(value: &DocumentValue) -> Option<Item> {
         DocumentValue::Double(number) => Item::Float(*number),
         _ => return None,
     })
+}
+
+/// The column of a field's values; an attribute has one.
+pub(crate) fn value_column(plan: &SchemaPlan, field: &str) -> Option<ColumnSpec> {
+    let values = |kind: &ColumnKind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. });
+    plan.schema.column(field, values).cloned()
 }

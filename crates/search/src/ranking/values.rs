@@ -12,8 +12,7 @@ use brooklet_segment::{BlockSource, ColumnHeader, Halt, vector_rows};
 use brooklet_task::Rejection;
 use brooklet_task::bytes::Reader;
 
-use super::Spot;
-use crate::plan::SchemaPlan;
+use crate::ranking::spot::Spot;
 use crate::reads::Reads;
 
 /// The single number a column holds for a document; NaN if none, and for the smallest long, which stands for none.
@@ -111,12 +110,6 @@ impl Item {
             Item::Text(_) => None,
         }
     }
-}
-
-/// The column of a field's values; an attribute has one.
-pub(super) fn value_column(plan: &SchemaPlan, field: &str) -> Option<ColumnSpec> {
-    let values = |kind: &ColumnKind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. });
-    plan.schema.column(field, values).cloned()
 }
 
 /// All values of a document in a column, each with its weight (1 outside of weighted sets), in their order.

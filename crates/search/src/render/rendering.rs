@@ -2,7 +2,7 @@
 use brooklet_document::Format;
 use brooklet_task::{Code, Issue, Rejection};
 
-use crate::request::Properties;
+use crate::properties::Properties;
 
 /// The formats of answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

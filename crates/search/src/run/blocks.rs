@@ -4,9 +4,10 @@ use brooklet_rank::block::BLOCK;
 use brooklet_segment::Halt;
 
 use super::Run;
+use crate::matching::found::ViewMatch;
 use crate::nearest::Resolved;
 use crate::partition::View;
-use crate::ranking::{Spot, ViewMatch};
+use crate::ranking::spot::Spot;
 use crate::reads::Reads;
 
 impl Run {

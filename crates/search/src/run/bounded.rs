@@ -7,7 +7,7 @@ use brooklet_rank::Interval;
 use brooklet_segment::Halt;
 
 use super::{RANK_BATCH, Run, Stage};
-use crate::ranking::Spot;
+use crate::ranking::spot::Spot;
 use crate::reads::Reads;
 
 /// Documents for which bounds are worth it: below, measuring all of them reads less.

@@ -6,7 +6,8 @@ use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
 use brooklet_segment::{BlockSource, ColumnHeader, Halt};
 
 use crate::deployed::DeployedSchema;
-use crate::ranking::{Spot, vector_tensor, word_of};
+use crate::ranking::spot::Spot;
+use crate::ranking::{vector_tensor, word_of};
 use crate::reads::Reads;
 
 /// The column a field's value can be put together from again, if there is one.

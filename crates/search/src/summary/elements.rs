@@ -5,9 +5,10 @@ use brooklet_document::Value;
 use brooklet_rank::Value as Feature;
 use brooklet_segment::Halt;
 
+use crate::condition::Test;
 use crate::places::{places_of, positive_leaves};
-use crate::plan::{SchemaPlan, Test};
-use crate::ranking::Spot;
+use crate::plan::SchemaPlan;
+use crate::ranking::spot::Spot;
 use crate::reads::Reads;
 
 /// The elements of a field, by their number, that the query matched: in the field itself or in a part of it. What is

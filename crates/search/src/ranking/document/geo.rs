@@ -9,10 +9,8 @@
 //!
 //! Places of the query are the points of its `geoLocation` operators: those on the field itself if there are any, else
 //! all of them. Source: distancefeature.cpp, closenessfeature.cpp, geo_gcd.cpp; ranking.md §4.8.
-use std::f64::consts::PI;
 
 use brooklet_document::DataType;
-use brooklet_rank::distance::{EARTH_RADIUS_KM, haversine, haversine_to_km};
 use brooklet_rank::{FeatureName, FeatureType};
 use brooklet_schema::Schema;
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock, Values};
@@ -20,28 +18,15 @@ use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind, p
 use brooklet_segment::{BlockSource, Halt};
 use brooklet_task::Rejection;
 
-use super::{Document, DocumentFeature, refuse};
-use crate::plan::{PositionTest, SchemaPlan, Test};
+use crate::condition::{PositionTest, Test};
+use crate::geodesy::{Nearest, nearest};
+use crate::plan::SchemaPlan;
+use crate::ranking::document::feature::{Document, DocumentFeature, refuse};
 
 const DISTANCES: [&str; 5] = ["out", "index", "latitude", "longitude", "km"];
 const CLOSENESSES: [&str; 2] = ["out", "logscale"];
-const MICRODEGREES_PER_KM: f64 = 1e6 * 180.0 / (PI * EARTH_RADIUS_KM);
 const MAX_DISTANCE: f64 = 9_013_305.0;
 const SCALE_DISTANCE: f64 = 5.0 * 9_013.305;
-
-/// The nearest of a document's places.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Nearest {
-    index: f64,
-    latitude: f64,
-    longitude: f64,
-    microdegrees: f64,
-    km: f64,
-}
-
-/// What holds where there is no place on either side.
-const NOWHERE: Nearest =
-    Nearest { index: -1.0, latitude: 90.0, longitude: -180.0, microdegrees: 6_400_000_000.0, km: 40_000.0 };
 
 enum Output {
     Distance(usize),
@@ -91,13 +76,6 @@ pub(in crate::ranking) fn bind(feature: &FeatureName, plan: &SchemaPlan) -> Resu
         _ => closeness(feature, plan)?,
     };
     Ok(Some(Geo { spec, places: places(field, plan), output }))
-}
-
-/// Micro-degrees from the nearest of some places to the nearest position (longitude and latitude in micro-degrees);
-/// nothing if there is none on either side.
-pub(crate) fn microdegrees_between(places: &[(f64, f64)], positions: &[(i32, i32)]) -> Option<f64> {
-    let nearest = nearest(places, positions);
-    (nearest.index >= 0.0).then_some(nearest.microdegrees)
 }
 
 /// The query's places: those on the field if there are any.
@@ -163,24 +141,8 @@ fn logscale(distance: f64, max_distance: f64, scale: f64) -> f64 {
     (most - libm::log(distance.clamp(0.0, max_distance) + scale)) / (most - libm::log(scale))
 }
 
-/// The first of the nearest of the positions (longitude and latitude in micro-degrees).
-fn nearest(places: &[(f64, f64)], positions: &[(i32, i32)]) -> Nearest {
-    let mut best = NOWHERE;
-    for (latitude, longitude) in places {
-        for (index, (x, y)) in positions.iter().enumerate() {
-            let (lat, lng) = (f64::from(*y) / 1e6, f64::from(*x) / 1e6);
-            let km = haversine_to_km(haversine(*latitude, *longitude, lat, lng));
-            if best.index < 0.0 || km < best.km {
-                let microdegrees = km * MICRODEGREES_PER_KM;
-                best = Nearest { index: index as f64, latitude: lat, longitude: lng, microdegrees, km };
-            }
-        }
-    }
-    best
-}
-
 /// Longitudes and latitudes of the document, in micro-degrees.
-fn positions(spec: &ColumnSpec, document: &mut Document<'_>) -> Result<Vec<(i32, i32)>, Halt> {
+pub(crate) fn positions(spec: &ColumnSpec, document: &mut Document<'_>) -> Result<Vec<(i32, i32)>, Halt> {
     let spot = document.spot;
     let segment = &spot.at().segment;
     let column = segment.header.column(spec);
@@ -202,6 +164,7 @@ fn positions(spec: &ColumnSpec, document: &mut Document<'_>) -> Result<Vec<(i32,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geodesy::NOWHERE;
 
     const OSLO: (f64, f64) = (59.913_869, 10.752_245);
 
