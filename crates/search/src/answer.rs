@@ -3,13 +3,13 @@
 use brooklet_task::Rejection;
 use brooklet_task::bytes::Writer;
 
-use crate::grouping;
 use crate::hit::Ranked;
 use crate::model_runs::{Models, WantedRuns};
 use crate::partial::{Filled, Partial};
 use crate::phases::decide;
 use crate::plan::Plan;
-use crate::render::{self, Answer, Coverage, Rendered, Rendering, ShownHit, Timing, Tree};
+use crate::render::{Answer, Coverage, Rendered, Rendering, ShownHit, Timing, Tree};
+use crate::{grouping, render};
 
 /// The hits that are shown.
 pub(crate) struct Settled<Content> {

@@ -1,6 +1,7 @@
 //! Binding a query tree to a schema: names become columns, texts become what columns hold, items become terms.
 //!
 //! Here are the nodes of the tree; [`names`] finds the columns a name means, [`targets`] what an item asks of them, [`wording`] what a word does.
+mod binder;
 mod names;
 mod number;
 mod targets;
@@ -12,7 +13,7 @@ use std::rc::Rc;
 use brooklet_query::annotations::{Annotations, Typed};
 use brooklet_query::tree::{self, Item, NearestNeighbor, Operator, Place};
 use brooklet_rank::match_data::{DocumentFrequency, FieldId, QueryTerm, QueryTerms};
-use brooklet_schema::{Normalizing, Schema, SignificanceModel};
+use brooklet_schema::{Normalizing, SignificanceModel};
 use brooklet_segment::column::text::normalise;
 use brooklet_segment::layout::{ColumnKind, ColumnSpec};
 use brooklet_task::{Code, Issues, Rejection, Span, limits};
@@ -21,8 +22,8 @@ use crate::analysis::Analysis;
 use crate::condition::{Labeled, Leaf, Near, Node, SameElement, Target, Test};
 use crate::deployed::{DeployedSchema, metric_of};
 use crate::inputs::Inputs;
-use crate::nearest::Nearest;
-use crate::nearest::Point;
+use crate::nearest::{Nearest, Point};
+use binder::{Binder, Reading};
 
 /// A bound tree.
 pub(crate) struct Bound {
@@ -80,41 +81,9 @@ pub(crate) fn bind(
     })
 }
 
-/// How a word of the query is read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reading {
-    /// As it was written.
-    Exact,
-    /// With the variants that the fields find, and so many slips.
-    Variants { slips: u8 },
-}
-
-struct Binder<'a> {
-    deployed: &'a DeployedSchema,
-    schema: &'a Schema,
-    analysis: &'a Analysis,
-    sole: bool,
-    ranks_words: bool,
-    /// How words are read that are bound.
-    reading: Reading,
-    inputs: &'a Inputs,
-    significance: Option<&'a SignificanceModel>,
-    issues: &'a mut Issues,
-    /// The field whose elements are looked at: names are those of its parts.
-    scope: Option<String>,
-    /// Where the item stands that is bound.
-    at: Place,
-    leaves: Vec<Leaf>,
-    nearest: Vec<Nearest>,
-    near: Vec<Near>,
-    same_elements: Vec<SameElement>,
-    labeled: Vec<Labeled>,
-    terms: Vec<QueryTerm>,
-}
-
 impl Binder<'_> {
     /// `counts`: whether the item is where ranking sees it (not below a `not`).
-    fn item(&mut self, item: &Item, counts: bool) -> Result<Node, Rejection> {
+    pub(crate) fn item(&mut self, item: &Item, counts: bool) -> Result<Node, Rejection> {
         self.at = item.place;
         Ok(match &item.operator {
             Operator::True => Node::True,
@@ -168,13 +137,13 @@ impl Binder<'_> {
         })
     }
 
-    fn items(&mut self, items: &[Item], counts: bool) -> Result<Vec<Node>, Rejection> {
+    pub(crate) fn items(&mut self, items: &[Item], counts: bool) -> Result<Vec<Node>, Rejection> {
         items.iter().map(|item| self.item(item, counts)).collect()
     }
 
     /// Adds the leaf of a word: for what is asked where nothing has it or its variants too, and beside it, for ranking
     /// alone, the leaf of the exact word.
-    fn word(&mut self, item: &Item, text: &str, counts: bool) -> Result<usize, Rejection> {
+    pub(crate) fn word(&mut self, item: &Item, text: &str, counts: bool) -> Result<usize, Rejection> {
         let leaf = self.leaf(item, counts)?;
         if !counts {
             return Ok(leaf);
@@ -202,7 +171,7 @@ impl Binder<'_> {
     }
 
     /// What an item asks where its words are read so.
-    fn read(&mut self, item: &Item, reading: Reading) -> Result<Vec<Target>, Rejection> {
+    pub(crate) fn read(&mut self, item: &Item, reading: Reading) -> Result<Vec<Target>, Rejection> {
         let before = std::mem::replace(&mut self.reading, reading);
         let targets = self.targets(item);
         self.reading = before;
@@ -210,7 +179,7 @@ impl Binder<'_> {
     }
 
     /// Adds a leaf and its query term.
-    fn leaf(&mut self, item: &Item, counts: bool) -> Result<usize, Rejection> {
+    pub(crate) fn leaf(&mut self, item: &Item, counts: bool) -> Result<usize, Rejection> {
         let targets = self.targets(item)?;
         let words = match &item.operator {
             Operator::Phrase(phrase) => targets::count_words(&phrase.items),
@@ -229,7 +198,13 @@ impl Binder<'_> {
         Ok(self.leaves.len() - 1)
     }
 
-    fn add_term(&mut self, targets: &[Target], item: &Item, counts: bool, words: u32) -> Result<usize, Rejection> {
+    pub(crate) fn add_term(
+        &mut self,
+        targets: &[Target],
+        item: &Item,
+        counts: bool,
+        words: u32,
+    ) -> Result<usize, Rejection> {
         if self.terms.len() >= limits::QUERY_TERMS {
             let message = format!("The query has more than {} terms", limits::QUERY_TERMS);
             return Err(Rejection::new(Code::InvalidQueryParameter, message));
@@ -256,14 +231,14 @@ impl Binder<'_> {
     }
 
     /// What the significance model knows of a word of which the query does not say how rare it is.
-    fn modelled(&self, item: &Item) -> Option<DocumentFrequency> {
+    pub(crate) fn modelled(&self, item: &Item) -> Option<DocumentFrequency> {
         let model = self.significance.filter(|_| item.annotations.significance.is_none())?;
         let Operator::Term(term) = &item.operator else { return None };
         let frequency = model.frequency(&term.text.to_lowercase()) as f64;
         Some(DocumentFrequency { frequency, count: model.documents as f64 })
     }
 
-    fn near(&mut self, near: &tree::Near, counts: bool) -> Result<Node, Rejection> {
+    pub(crate) fn near(&mut self, near: &tree::Near, counts: bool) -> Result<Node, Rejection> {
         let mut leaves = |items: &[Item], counts: bool| -> Result<Vec<usize>, Rejection> {
             let leaf = |item: &Item| match self.item(item, counts)? {
                 Node::Leaf(leaf) => Ok(leaf),
@@ -289,7 +264,12 @@ impl Binder<'_> {
         Ok(Node::Near(self.near.len() - 1))
     }
 
-    fn same_element(&mut self, same: &tree::SameElement, item: &Item, counts: bool) -> Result<Node, Rejection> {
+    pub(crate) fn same_element(
+        &mut self,
+        same: &tree::SameElement,
+        item: &Item,
+        counts: bool,
+    ) -> Result<Node, Rejection> {
         if self.scope.is_some() {
             let message = format!("sameElement in '{}' stands inside another one", Rejection::quote(&same.field));
             return Err(Rejection::new(Code::InvalidQueryParameter, message));
@@ -322,7 +302,7 @@ impl Binder<'_> {
         Ok(Node::SameElement(self.same_elements.len() - 1))
     }
 
-    fn nearest(
+    pub(crate) fn nearest(
         &mut self,
         nearest: &NearestNeighbor,
         annotations: &Annotations,

@@ -1,10 +1,10 @@
 //! What must hold of a document: the tree of a query, and its terms as they are asked of columns.
+use std::collections::VecDeque;
+use std::rc::Rc;
 
 use brooklet_rank::match_data::FieldId;
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_text::{Pattern, Variety};
-use std::collections::VecDeque;
-use std::rc::Rc;
 
 /// What must match, with leaves by number.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,4 +1,6 @@
 //! An application is compiled when it is deployed: its rank profiles, and what nothing here serves is refused.
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use brooklet_document::DataType;
 use brooklet_rank::match_data::{Collection, FieldId, FieldInfo, FieldKind, RankProperties};
@@ -6,8 +8,6 @@ use brooklet_rank::{Dialect, Expression, FeatureType, Program};
 use brooklet_schema::{Application, ElementGap, Field, RankMode, RankProfile, RankType, Schema, SourceText};
 use brooklet_segment::StoredSchema;
 use brooklet_task::{Code, Rejection};
-use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use crate::analysis::Analysis;
 use crate::deployed::{Deployed, DeployedProfile, DeployedSchema, ModelFiles, ranked_fields};

@@ -1,4 +1,5 @@
 //! A rank profile as the compiler of expressions sees it.
+use std::sync::Arc;
 
 use brooklet_document::DataType;
 use brooklet_rank::features::{FeatureEnvironment, Home, home, prepare};
@@ -6,7 +7,6 @@ use brooklet_rank::match_data::{FieldInfo, FieldKind, QueryTerms, RankProperties
 use brooklet_rank::{Environment, FeatureName, FeatureType, Function, ModelCall, Value};
 use brooklet_schema::{InputType, RankProfile, Schema};
 use brooklet_task::{Code, Rejection};
-use std::sync::Arc;
 
 use crate::deployed::ModelFiles;
 use crate::onnx_call::OnnxCalls;

@@ -1,7 +1,7 @@
 //! Distances along the surface of the Earth.
+use std::f64::consts::PI;
 
 use brooklet_rank::distance::{EARTH_RADIUS_KM, haversine, haversine_to_km};
-use std::f64::consts::PI;
 
 /// Micro-degrees from the nearest of some places to the nearest position (longitude and latitude in micro-degrees);
 /// nothing if there is none on either side.

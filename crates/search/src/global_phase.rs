@@ -4,7 +4,6 @@
 //! What it asks about the document is computed where the hit is found, like a match-feature, and travels with the hit. The
 //! query's own features and constants do not travel. The expression itself, and the functions it calls, are read as the
 //! reference's container reads them.
-
 use brooklet_rank::{Dialect, Environment, Expression, FeatureName, FeatureType, Function, ModelCall, Program, Value};
 use brooklet_task::{Code, Rejection};
 

@@ -1,10 +1,10 @@
 //! The global phase at work: the scores of hits, in relation to each other.
+use std::rc::Rc;
+use std::sync::Arc;
 
 use brooklet_document::Tensor;
 use brooklet_rank::{FeatureSource, FeatureType, ModelOutput, Scratch, Value};
 use brooklet_task::Rejection;
-use std::rc::Rc;
-use std::sync::Arc;
 
 use crate::global_phase::{Formula, From, GlobalPhase, Kind};
 use crate::inputs::Inputs;

@@ -1,5 +1,4 @@
 //! A hit on its way into the answer: what decides about it, and where its document stands.
-
 use brooklet_rank::Value;
 
 use crate::sorting::SortValue;

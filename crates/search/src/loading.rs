@@ -1,4 +1,5 @@
 //! Bringing a partition into memory: manifest and tail, and the ids that hide what is older.
+use std::rc::Rc;
 
 use brooklet_document::Document;
 use brooklet_kernel::Bitmap;
@@ -6,7 +7,6 @@ use brooklet_segment::{
     Halt, Manifest, Operation, Place, SegmentBuilder, StoredOperation, StoredSchema, StoredSegment, find_id, removed_of,
 };
 use brooklet_task::{Block, Rejection, Want, limits};
-use std::rc::Rc;
 
 use crate::deployed::Deployed;
 use crate::partition::{Batch, ResidentPartition, ResidentSegment};

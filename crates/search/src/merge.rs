@@ -189,3 +189,13 @@ impl Task for Merge {
         Ok(render(&plan, &mut self.merged, self.elapsed_ms, rendering))
     }
 }
+
+impl Query {
+    /// A merge of partial results (docs/abi.md, merge).
+    ///
+    /// # Errors
+    /// If a partial result is damaged; what is wrong with the query itself becomes the answer.
+    pub fn merge(self: &Rc<Self>, request: &[u8]) -> Result<Merge, Rejection> {
+        Merge::open(self, request)
+    }
+}

@@ -1,5 +1,4 @@
 //! Which later phases a query has, and how many hits they look at.
-
 use brooklet_schema::{Phase, RankProfile};
 use brooklet_task::{Code, Rejection, limits};
 

@@ -1,9 +1,9 @@
 //! Values of a rank profile as programs take them.
+use std::rc::Rc;
 
 use brooklet_document::Tensor;
 use brooklet_rank::Value;
 use brooklet_schema::InputValue;
-use std::rc::Rc;
 
 /// A value of the schema as ranking takes it.
 pub(crate) fn value_of(value: &InputValue) -> Value {

@@ -1,9 +1,9 @@
 //! The parameters of a search by their full names, the URL (or form) and the JSON body together.
+use std::collections::BTreeSet;
 
 use brooklet_query::Written;
 use brooklet_query::surroundings::Parameters;
 use brooklet_task::{Code, Rejection, limits};
-use std::collections::BTreeSet;
 
 use crate::known_parameters;
 

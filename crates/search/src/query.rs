@@ -8,8 +8,6 @@ use std::rc::Rc;
 
 use brooklet_document::embedding::{EmbeddingWanted, Embeddings, write_wanted};
 use brooklet_query::surroundings::Parameters;
-
-use brooklet_segment::Place;
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Code, Rejection};
 
@@ -18,8 +16,6 @@ use crate::compile::{Asking, compile, timeout_ms};
 use crate::deployed::Deployed;
 use crate::embedded_inputs;
 use crate::grouping::{Clock, unknown, zone_offset};
-use crate::lane::Floor;
-use crate::merge::Merge;
 use crate::model_runs::GivenOutputs;
 use crate::parse::parse;
 use crate::plan::Plan;
@@ -28,7 +24,6 @@ use crate::render::Rendering;
 use crate::request::Request;
 use crate::residency::Residency;
 use crate::scope::Scope;
-use crate::search::{Outcome, Search};
 use crate::summary::check_fields;
 
 /// A resident query. What is wrong with it becomes the answer of whatever is asked of it.
@@ -66,12 +61,12 @@ pub struct Query {
     /// The time of the query, in seconds since 1970 UTC.
     pub(crate) now: i64,
     pub(crate) scope: Result<Scope, Rejection>,
-    properties: Properties,
-    tree: OnceCell<Result<brooklet_query::Query, Rejection>>,
-    wanted: Result<Vec<EmbeddingWanted>, Rejection>,
-    embeddings: RefCell<Embeddings>,
-    models: Rc<GivenOutputs>,
-    plan: RefCell<Option<Result<Rc<Plan>, Rejection>>>,
+    pub(crate) properties: Properties,
+    pub(crate) tree: OnceCell<Result<brooklet_query::Query, Rejection>>,
+    pub(crate) wanted: Result<Vec<EmbeddingWanted>, Rejection>,
+    pub(crate) embeddings: RefCell<Embeddings>,
+    pub(crate) models: Rc<GivenOutputs>,
+    pub(crate) plan: RefCell<Option<Result<Rc<Plan>, Rejection>>>,
 }
 
 impl Query {
@@ -164,37 +159,6 @@ impl Query {
         self.models.add(bytes)
     }
 
-    /// A search of the only partition that is addressed (docs/abi.md, search).
-    ///
-    /// # Errors
-    /// If the bytes are cut short; what is wrong with the query itself becomes the answer.
-    pub fn search(self: &Rc<Self>, request: &[u8]) -> Result<Search, Rejection> {
-        let mut reader = Reader::new(request);
-        let place = Place::read(&mut reader)?;
-        reader.end()?;
-        Ok(Search::open(self, &place, Outcome::Answer, Floor::default()))
-    }
-
-    /// A search of one of the partitions that are addressed (docs/abi.md, part): a partial result.
-    ///
-    /// # Errors
-    /// If the bytes are cut short; what is wrong with the query itself becomes the partial result.
-    pub fn part(self: &Rc<Self>, request: &[u8]) -> Result<Search, Rejection> {
-        let mut reader = Reader::new(request);
-        let floor = Floor::read_optional(reader.bytes()?)?;
-        let place = Place::read(&mut reader)?;
-        reader.end()?;
-        Ok(Search::open(self, &place, Outcome::Partial, floor))
-    }
-
-    /// A merge of partial results (docs/abi.md, merge).
-    ///
-    /// # Errors
-    /// If a partial result is damaged; what is wrong with the query itself becomes the answer.
-    pub fn merge(self: &Rc<Self>, request: &[u8]) -> Result<Merge, Rejection> {
-        Merge::open(self, request)
-    }
-
     /// The plan, compiled when it is first asked for. Until [`Query::set_zone`] nobody keeps it.
     pub(crate) fn plan(&self) -> Result<Rc<Plan>, Rejection> {
         let mut plan = self.plan.borrow_mut();
@@ -224,14 +188,14 @@ impl Query {
         }
     }
 
-    fn tree(&self) -> &Result<brooklet_query::Query, Rejection> {
+    pub(crate) fn tree(&self) -> &Result<brooklet_query::Query, Rejection> {
         self.tree.get_or_init(|| {
             self.scope.as_ref().map_err(Rejection::clone)?;
             parse(&self.deployed, &self.properties)
         })
     }
 
-    fn compile(&self) -> Result<Plan, Rejection> {
+    pub(crate) fn compile(&self) -> Result<Plan, Rejection> {
         self.scope.as_ref().map_err(Rejection::clone)?;
         self.check_chain()?;
         let query = self.tree().as_ref().map_err(Rejection::clone)?;
@@ -245,7 +209,7 @@ impl Query {
     }
 
     /// Refuses a search chain that is not there, or whose answers are not made of hits.
-    fn check_chain(&self) -> Result<(), Rejection> {
+    pub(crate) fn check_chain(&self) -> Result<(), Rejection> {
         let Some(name) = self.properties.value("searchChain") else { return Ok(()) };
         let chains = &self.deployed.application.search_chains;
         let searches = |chain: &&brooklet_schema::SearchChain| chain.id == name && chain.searcher.is_none();

@@ -1,5 +1,4 @@
 //! The parameters of a search: URL (or form) and JSON body together, by their full names.
-
 use brooklet_query::Written;
 use brooklet_task::bytes::Reader;
 use brooklet_task::{Code, Rejection};

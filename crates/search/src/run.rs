@@ -12,7 +12,8 @@ use brooklet_kernel::{Bitmap, TopK, score_key};
 use brooklet_segment::Halt;
 use brooklet_task::{Rejection, Want, limits};
 
-use crate::grouping::{Kept, keeps};
+use crate::grouping::Kept;
+use crate::grouping::planned::keeps;
 use crate::lane::Floor;
 use crate::matching::composite::settle;
 use crate::matching::found::{Counted, LeafMatch, ViewMatch};

@@ -9,19 +9,20 @@ mod timing;
 use std::rc::Rc;
 
 use brooklet_segment::{Halt, Place};
+use brooklet_task::bytes::Reader;
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
 use crate::answer::{refuse, render, settle};
 use crate::grouped::Grouped;
 use crate::grouping::{Clock, Grouping, Kept};
-use crate::hit::{Found, Ranked};
 use crate::lane::Floor;
 use crate::loading::Loading;
 use crate::partial::Partial;
 use crate::plan::Plan;
 use crate::query::Query;
 use crate::reads::Reads;
-use running::Running;
+use crate::run::Run;
+use running::{Hits, Running};
 
 /// What becomes of what is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,10 +31,7 @@ pub(crate) enum Outcome {
     Partial,
 }
 
-/// Hits that are not shown yet.
-type Hits = Vec<Ranked<Found>>;
-
-enum Stage {
+pub(crate) enum Stage {
     Load(Loading),
     /// The documents of one schema after the other are selected, and its run is begun.
     Select(Running),
@@ -350,7 +348,7 @@ impl Task for Search {
             Stage::Wait(stage) => {
                 self.query.give_outputs(answer.bytes())?;
                 self.found.wanted = Default::default();
-                self.stage = running::renewed(*stage, &*self.query.plan()?, self.query.now)?;
+                self.stage = renewed(*stage, &*self.query.plan()?, self.query.now)?;
                 return Ok(());
             }
             other => self.stage = other,
@@ -386,4 +384,53 @@ impl Task for Search {
             (Err(rejection), Outcome::Answer) => Ok(refuse(rejection, rendering)),
         }
     }
+}
+
+impl Query {
+    /// A search of the only partition that is addressed (docs/abi.md, search).
+    ///
+    /// # Errors
+    /// If the bytes are cut short; what is wrong with the query itself becomes the answer.
+    pub fn search(self: &Rc<Self>, request: &[u8]) -> Result<Search, Rejection> {
+        let mut reader = Reader::new(request);
+        let place = Place::read(&mut reader)?;
+        reader.end()?;
+        Ok(Search::open(self, &place, Outcome::Answer, Floor::default()))
+    }
+
+    /// A search of one of the partitions that are addressed (docs/abi.md, part): a partial result.
+    ///
+    /// # Errors
+    /// If the bytes are cut short; what is wrong with the query itself becomes the partial result.
+    pub fn part(self: &Rc<Self>, request: &[u8]) -> Result<Search, Rejection> {
+        let mut reader = Reader::new(request);
+        let floor = Floor::read_optional(reader.bytes()?)?;
+        let place = Place::read(&mut reader)?;
+        reader.end()?;
+        Ok(Search::open(self, &place, Outcome::Partial, floor))
+    }
+}
+
+/// A stage that lacked outputs of models, once they are given.
+pub(crate) fn renewed(stage: Stage, plan: &Plan, now: i64) -> Result<Stage, Rejection> {
+    Ok(match stage {
+        Stage::Run(mut running, schema) => {
+            running.renew(plan, now)?;
+            running.runs.iter_mut().for_each(Run::rank_again);
+            Stage::Run(running, schema)
+        }
+        Stage::Group(mut running, hits, grouping) => {
+            running.renew(plan, now)?;
+            Stage::Group(running, hits, grouping)
+        }
+        Stage::Judge(mut running, hits) => {
+            running.renew(plan, now)?;
+            Stage::Judge(running, hits)
+        }
+        Stage::Summarize(mut running, hits) => {
+            running.renew(plan, now)?;
+            Stage::Summarize(running, hits)
+        }
+        other => other,
+    })
 }

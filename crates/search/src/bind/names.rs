@@ -5,7 +5,7 @@ use brooklet_schema::{Field, Normalizing};
 use brooklet_segment::layout::{ColumnKind, ColumnSpec};
 use brooklet_task::{Code, Rejection};
 
-use super::Binder;
+use super::binder::Binder;
 use super::number::{number_kind, number_of_text};
 use crate::condition::{KeyTest, Within};
 

@@ -11,10 +11,10 @@ use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
 use brooklet_task::{Code, Rejection, limits};
 use brooklet_text::{FuzzyOptions, Pattern};
 
-use super::Binder;
+use super::binder::Binder;
 use super::names::Searched;
 use super::number::{number_kind, number_of_text, numbers_of_word, range};
-use super::wording::{PhraseWord, Wording, how_words_match, phrase_words};
+use super::wording::{PhraseWord, Wording, how_words_match, misplaced, phrase_words};
 use crate::condition::{
     How, NumberTest, PhraseTest, PositionTest, Scoring, Target, Test, ValueTest, WeightedKeys, WeightedTest, WordTest,
 };
@@ -351,26 +351,4 @@ fn counts_in_words(test: &Test) -> bool {
 /// How many words a phrase of these items has.
 pub(super) fn count_words(items: &[Item]) -> usize {
     phrase_words(items, false).map_or(0, |words| words.len())
-}
-
-pub(super) fn misplaced(operator: &Operator) -> Rejection {
-    let name = match operator {
-        Operator::Near(near) if near.ordered => "onear",
-        Operator::Near(_) => "near",
-        Operator::SameElement(_) => "sameElement",
-        Operator::Phrase(_) => "phrase",
-        Operator::Uri(_) => "uri",
-        Operator::Fuzzy(_) => "fuzzy",
-        Operator::Regex(_) => "matches",
-        Operator::WeightedSet(_) => "weightedSet",
-        Operator::DotProduct(_) => "dotProduct",
-        Operator::Wand(_) => "wand",
-        Operator::NearestNeighbor(_) => "nearestNeighbor",
-        Operator::GeoLocation(_) => "geoLocation",
-        Operator::GeoBoundingBox(_) => "geoBoundingBox",
-        Operator::Predicate(_) => "predicate",
-        Operator::Labeled(_) => "labeled",
-        _ => "this operator",
-    };
-    Rejection::new(Code::InvalidQueryParameter, format!("{name} cannot stand here"))
 }

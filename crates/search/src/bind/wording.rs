@@ -4,11 +4,10 @@ use brooklet_query::annotations::Typed;
 use brooklet_query::tree::{Item, Operator, TermKind};
 use brooklet_schema::{Field, MatchMode, Normalizing};
 use brooklet_segment::column::text::normalise;
-use brooklet_task::Rejection;
+use brooklet_task::{Code, Rejection};
 use brooklet_text::Variety;
 
-use super::targets::misplaced;
-use super::{Binder, Reading};
+use super::binder::{Binder, Reading};
 use crate::condition::{How, Test, WordTest};
 
 /// A word of the query.
@@ -178,4 +177,26 @@ pub(super) fn phrase_words(items: &[Item], stems: bool) -> Result<Vec<Vec<Phrase
         }
     }
     Ok(words)
+}
+
+pub(crate) fn misplaced(operator: &Operator) -> Rejection {
+    let name = match operator {
+        Operator::Near(near) if near.ordered => "onear",
+        Operator::Near(_) => "near",
+        Operator::SameElement(_) => "sameElement",
+        Operator::Phrase(_) => "phrase",
+        Operator::Uri(_) => "uri",
+        Operator::Fuzzy(_) => "fuzzy",
+        Operator::Regex(_) => "matches",
+        Operator::WeightedSet(_) => "weightedSet",
+        Operator::DotProduct(_) => "dotProduct",
+        Operator::Wand(_) => "wand",
+        Operator::NearestNeighbor(_) => "nearestNeighbor",
+        Operator::GeoLocation(_) => "geoLocation",
+        Operator::GeoBoundingBox(_) => "geoBoundingBox",
+        Operator::Predicate(_) => "predicate",
+        Operator::Labeled(_) => "labeled",
+        _ => "this operator",
+    };
+    Rejection::new(Code::InvalidQueryParameter, format!("{name} cannot stand here"))
 }

@@ -3,7 +3,8 @@ use std::cmp::Ordering;
 
 use brooklet_segment::{Halt, find_id};
 
-use super::{Explainer, failures};
+use super::explainer::Explainer;
+use super::query::failures;
 use crate::hit::{Found, Ranked};
 use crate::plan::Plan;
 use crate::ranking::spot::Spot;

@@ -1,7 +1,6 @@
 //! The query's tree as it sees one document: what matched, and where.
 use brooklet_rank::match_data::Occurrence;
 use brooklet_segment::Halt;
-
 use brooklet_text::Variety;
 
 use crate::condition::{How, Node, NumberTest, Target, Test, ValueTest, WordTest};

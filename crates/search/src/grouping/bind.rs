@@ -4,70 +4,18 @@ use std::rc::Rc;
 
 use brooklet_document::DataType;
 use brooklet_query::grouping::What;
-use brooklet_query::grouping::tree::{Bucket, Expression, Function, Kind, MapKey, Number, Path};
+use brooklet_query::grouping::tree::{Expression, Function, Kind, MapKey, Number, Path};
 use brooklet_segment::layout::ColumnKind;
 use brooklet_task::{Code, Rejection, Span, limits};
 
+use super::bound::{BoundGrouping, BoundList, BoundTable, Classifier, failures};
 use super::datum::Datum;
-use super::filter::{BoundFilter, failures};
-use super::inputs::{From, InputSpec, Step};
-use super::program::{Node, Program, Type, operator};
+use super::program::{Node, Program, operator};
+use super::spec::{From, InputSpec, Step, Type};
 use super::template::{ListTemplate, Template};
 use super::walk::{Walk, type_of, width_of};
 use crate::collation::{self, Collation, Strength};
 use crate::deployed::DeployedSchema;
-
-/// A request bound to a schema.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct BoundGrouping {
-    pub(crate) inputs: Vec<InputSpec>,
-    pub(crate) tables: Vec<BoundTable>,
-    /// Whether ids of documents are asked for.
-    pub(crate) with_ids: bool,
-    /// Why documents are in no group though the request fits the schema.
-    pub(crate) failures: Vec<String>,
-}
-
-/// What is evaluated for the documents of every group of a table.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct BoundTable {
-    /// For each total the expression; nothing for counts.
-    pub(crate) totals: Vec<Option<Program>>,
-    pub(crate) lists: Vec<BoundList>,
-}
-
-/// What tells the documents of a list apart.
-#[derive(Clone, Debug)]
-pub(crate) struct BoundList {
-    pub(crate) by: Classifier,
-    pub(crate) filter: Option<BoundFilter>,
-    /// Inputs that go through the same field as the expression, element by element.
-    pub(crate) along: Option<Rc<[usize]>>,
-    /// Whether groups inside see only the elements that led into theirs.
-    pub(crate) in_step: bool,
-    /// Whether the filter is asked about every element.
-    pub(crate) filter_each: bool,
-}
-
-/// How the value of an expression becomes the id of a group.
-#[derive(Clone, Debug)]
-pub(crate) enum Classifier {
-    Value(Program),
-    LongWidth(Program, i64),
-    DoubleWidth(Program, f64),
-    Buckets(Program, Vec<Bucket>),
-}
-
-impl Classifier {
-    pub(crate) fn program(&self) -> &Program {
-        match self {
-            Classifier::Value(program)
-            | Classifier::LongWidth(program, _)
-            | Classifier::DoubleWidth(program, _)
-            | Classifier::Buckets(program, _) => program,
-        }
-    }
-}
 
 /// Why a request cannot be bound.
 pub(crate) enum Fault {

@@ -3,7 +3,7 @@ use std::rc::Rc;
 
 use brooklet_query::grouping::tree::{Bound, Bucket};
 
-use super::bind::Classifier;
+use super::bound::Classifier;
 use super::datum::{Datum, End, Key, Sortable};
 
 /// The id of the group of a value.

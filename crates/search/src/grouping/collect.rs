@@ -4,13 +4,12 @@ use std::rc::Rc;
 use brooklet_segment::{Halt, read_id};
 use brooklet_task::{Rejection, Want};
 
-use super::PlannedGrouping;
-use super::bind::BoundGrouping;
+use super::bound::BoundGrouping;
 use super::descent::{Batch, Descent, Row};
-use super::firsts::First;
-use super::groups::Groups;
+use super::groups::{First, Groups};
 use super::inputs::{Inputs, at_once};
 use super::known::Known;
+use super::planned::PlannedGrouping;
 use crate::partition::View;
 use crate::reads::Reads;
 
@@ -119,7 +118,7 @@ impl Collector<'_> {
         let length = rest.iter().take(BATCH).take_while(|(of, _)| of == view).count();
         let ordinals: Vec<u32> = rest[..length].iter().map(|(_, ordinal)| *ordinal).collect();
         let of_view = &self.views[*view as usize];
-        let length = at_once(bound, of_view, &ordinals);
+        let length = at_once(&bound.inputs, bound.with_ids, of_view, &ordinals);
         let ordinals = &ordinals[..length];
         progress.inputs.load(&bound.inputs, bound.with_ids, (*view, of_view), ordinals, reads)?;
         progress.known.resize_with(self.planned.templates.len(), Known::default);

@@ -6,17 +6,16 @@ use brooklet_query::grouping::HitList;
 use brooklet_task::{Code, Rejection, limits};
 use brooklet_text::Pattern;
 
-use super::PlannedGrouping;
-use super::bind::{BoundGrouping, BoundList, Classifier};
+use super::bound::{BoundFilter, BoundGrouping, BoundList, Classifier};
 use super::classify::{code_of, key_of};
 use super::columns::{Column, Elements, elements_of};
 use super::datum::Datum;
-use super::filter::BoundFilter;
-use super::firsts::{First, classes};
-use super::groups::{Groups, HeldHit};
+use super::groups::{First, Groups, HeldHit};
 use super::inputs::{Inputs, Selection};
 use super::known::Known;
+use super::planned::PlannedGrouping;
 use super::program::{Document, Node, Program, matched_text};
+use super::template::classes;
 use super::totals::Totals;
 
 /// Rows that go down together at most, and elements of fields that are looked at together.

@@ -5,65 +5,8 @@ use brooklet_query::grouping::tree::{Expression, Filter, Number};
 use brooklet_task::{Code, Rejection, limits};
 use brooklet_text::Pattern;
 
-use super::bind::{Bind, Binder, BoundGrouping};
-use super::program::{Program, Type};
-
-/// A bound filter.
-#[derive(Clone, Debug)]
-pub(crate) enum BoundFilter {
-    Regex(Rc<Pattern>, Program),
-    Range { low: f64, high: f64, of: Program, with_low: bool, with_high: bool },
-    IsTrue(Program),
-    Not(Box<BoundFilter>),
-    And(Vec<BoundFilter>),
-    Or(Vec<BoundFilter>),
-}
-
-/// What the filters are asked that they cannot answer: `istrue` knows only a bool, and never means "not zero".
-pub(super) fn failures(bound: &BoundGrouping) -> Vec<String> {
-    let lists = bound.tables.iter().flat_map(|table| &table.lists);
-    let mut failures = Vec::new();
-    for (list, filter) in lists.filter_map(|list| Some((list, list.filter.as_ref()?))) {
-        let mut asked = Vec::new();
-        filter.switches(&mut asked);
-        for program in asked {
-            let several = program.several && !list.filter_each;
-            let failure = match (program.of, several) {
-                (Type::Bool, false) => continue,
-                (of, false) => format!("istrue() requires input to be type bool, got {}", of.name()),
-                (of, true) => format!("istrue() requires input to be type bool, got several of type {}", of.name()),
-            };
-            if !failures.contains(&failure) {
-                failures.push(failure);
-            }
-        }
-    }
-    failures
-}
-
-impl BoundFilter {
-    /// What is asked to be true.
-    fn switches<'a>(&'a self, found: &mut Vec<&'a Program>) {
-        match self {
-            BoundFilter::IsTrue(of) => found.push(of),
-            BoundFilter::Not(of) => of.switches(found),
-            BoundFilter::And(filters) | BoundFilter::Or(filters) => {
-                filters.iter().for_each(|filter| filter.switches(found));
-            }
-            BoundFilter::Regex(..) | BoundFilter::Range { .. } => {}
-        }
-    }
-
-    pub(super) fn programs<'a>(&'a self, found: &mut Vec<&'a Program>) {
-        match self {
-            BoundFilter::Regex(_, of) | BoundFilter::IsTrue(of) | BoundFilter::Range { of, .. } => found.push(of),
-            BoundFilter::Not(of) => of.programs(found),
-            BoundFilter::And(filters) | BoundFilter::Or(filters) => {
-                filters.iter().for_each(|filter| filter.programs(found));
-            }
-        }
-    }
-}
+use super::bind::{Bind, Binder};
+use super::bound::BoundFilter;
 
 impl Binder<'_> {
     pub(super) fn filter(&mut self, filter: &Filter) -> Bind<BoundFilter> {

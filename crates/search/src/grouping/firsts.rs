@@ -6,58 +6,14 @@ use std::rc::Rc;
 use brooklet_task::Rejection;
 use brooklet_task::bytes::{Reader, Writer};
 
-use super::PlannedGrouping;
 use super::datum::Datum;
+use super::datum_bytes::{read_datum, write_datum};
 use super::descent::{Batch, Descent, Row};
-use super::groups::Groups;
+use super::groups::{First, Groups};
 use super::inputs::Inputs;
 use super::known::Known;
-use super::partial::{read_datum, write_datum};
-use super::template::Template;
-
-/// A document that may be among the first.
-#[derive(Clone, Debug)]
-pub(crate) struct First {
-    pub(crate) schema: u32,
-    /// Where it was found; of no meaning elsewhere.
-    pub(crate) place: (u32, u32),
-    pub(crate) id: Rc<str>,
-    pub(crate) score: f64,
-    /// The inputs of the request, in order.
-    pub(crate) values: Vec<Datum>,
-    /// What it shows by each class of [`classes`], once that was read.
-    pub(crate) fields: Vec<Option<Rc<[u8]>>>,
-}
-
-impl First {
-    /// Bytes it takes, about.
-    pub(crate) fn bytes(&self) -> usize {
-        let values: usize = self.values.iter().map(Datum::heap_bytes).sum();
-        let fields: usize = self.fields.iter().flatten().map(|fields| fields.len()).sum();
-        size_of::<First>() + self.id.len() + self.values.len() * size_of::<Datum>() + values + fields
-    }
-}
-
-/// How many documents of a schema count where only the first ones do.
-pub(crate) fn most(templates: &[Template]) -> Option<u32> {
-    let tops = templates.iter().flat_map(|template| {
-        let totals = template.totals.iter().filter_map(|total| total.top);
-        let hits = template.hits.iter().filter_map(|list| list.top);
-        totals.chain(hits).chain(template.lists.iter().filter_map(|list| list.top))
-    });
-    tops.max()
-}
-
-/// The summary classes of hits among the first documents, each once.
-pub(crate) fn classes(templates: &[Template]) -> Vec<Option<String>> {
-    let mut classes = Vec::new();
-    for list in templates.iter().flat_map(|template| &template.hits).filter(|list| list.top.is_some()) {
-        if !classes.contains(&list.summary) {
-            classes.push(list.summary.clone());
-        }
-    }
-    classes
-}
+use super::planned::PlannedGrouping;
+use super::template::{classes, most};
 
 impl Groups {
     /// Leaves the first documents of each schema, in the order of their ids.

@@ -5,8 +5,7 @@ use brooklet_kernel::score_key;
 use brooklet_query::grouping::What;
 use brooklet_task::{Code, Rejection, limits};
 
-use super::datum::Key;
-use super::firsts::First;
+use super::datum::{Datum, Key};
 use super::index::{Index, hash_of};
 use super::template::Template;
 use super::totals::Totals;
@@ -230,5 +229,28 @@ impl Held {
         last.sort_by_key(|hit| (std::cmp::Reverse(score_key(hit.score)), hit.ordinal));
         self.hits.truncate(self.finished + max);
         // What comes is of greater ordinals; the order of those that are kept is made anew by the next cut.
+    }
+}
+
+/// A document that may be among the first.
+#[derive(Clone, Debug)]
+pub(crate) struct First {
+    pub(crate) schema: u32,
+    /// Where it was found; of no meaning elsewhere.
+    pub(crate) place: (u32, u32),
+    pub(crate) id: Rc<str>,
+    pub(crate) score: f64,
+    /// The inputs of the request, in order.
+    pub(crate) values: Vec<Datum>,
+    /// What it shows by each class of [`classes`], once that was read.
+    pub(crate) fields: Vec<Option<Rc<[u8]>>>,
+}
+
+impl First {
+    /// Bytes it takes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let values: usize = self.values.iter().map(Datum::heap_bytes).sum();
+        let fields: usize = self.fields.iter().flatten().map(|fields| fields.len()).sum();
+        size_of::<First>() + self.id.len() + self.values.len() * size_of::<Datum>() + values + fields
     }
 }

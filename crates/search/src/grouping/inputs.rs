@@ -2,52 +2,17 @@
 use std::rc::Rc;
 
 use brooklet_document::Value;
-use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{Halt, read_document, read_id};
 
-use super::bind::BoundGrouping;
 use super::columns::{Column, Texts, elements_of};
 use super::datum::Datum;
 use super::numeric::curve;
-use super::program::Type;
+use super::spec::{From, InputSpec, Step, Type};
 use crate::partition::View;
 use crate::reads::Reads;
 
 /// Documents of a batch when they are read themselves.
 const SOURCE_BATCH: usize = 128;
-
-/// Where an input comes from.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct InputSpec {
-    /// The field whose elements it goes through.
-    pub(crate) field: String,
-    pub(crate) of: Type,
-    /// Bytes of a number of the field's own type.
-    pub(crate) bytes: usize,
-    pub(crate) several: bool,
-    pub(crate) from: From,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum From {
-    Column(ColumnSpec),
-    /// Of the document: steps into the field's value.
-    Source(Vec<Step>),
-}
-
-/// A step into a value.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Step {
-    Field(String),
-    Key,
-    Value,
-    /// The value of this key.
-    Entry(String),
-    /// Latitude and longitude, two numbers for each place.
-    Place,
-    /// The place as one number.
-    Curve,
-}
 
 /// Some elements of a field: those that led into the group that is looked at.
 #[derive(Clone, Debug)]
@@ -220,14 +185,14 @@ impl Inputs {
 }
 
 /// How many of some documents of a view are read at once.
-pub(super) fn at_once(bound: &BoundGrouping, view: &View, ordinals: &[u32]) -> usize {
+pub(super) fn at_once(specs: &[InputSpec], with_ids: bool, view: &View, ordinals: &[u32]) -> usize {
     let of = |spec: &InputSpec| match &spec.from {
         From::Column(column) => Column::at_once(column, view, ordinals),
         // Their blocks must be held all at once.
         From::Source(_) => SOURCE_BATCH,
     };
-    let ids = if bound.with_ids { SOURCE_BATCH } else { usize::MAX };
-    bound.inputs.iter().map(of).fold(ids.min(ordinals.len()), usize::min)
+    let ids = if with_ids { SOURCE_BATCH } else { usize::MAX };
+    specs.iter().map(of).fold(ids.min(ordinals.len()), usize::min)
 }
 
 /// The value of documents that have none: fields of one value have a default, others are empty.

@@ -6,13 +6,14 @@ use brooklet_kernel::score_key;
 use brooklet_query::grouping::Order;
 use brooklet_task::Rejection;
 
-use super::PlannedGrouping;
 use super::bind::bind_order;
 use super::continuation::ListPath;
 use super::datum::Datum;
 use super::groups::{Groups, Table};
 use super::inputs::Inputs;
-use super::program::{Document, Node, Type};
+use super::planned::PlannedGrouping;
+use super::program::{Document, Node};
+use super::spec::Type;
 use super::template::{ListTemplate, Template};
 use super::zone::Clock;
 

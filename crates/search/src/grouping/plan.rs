@@ -5,12 +5,11 @@ use brooklet_query::RawGrouping;
 use brooklet_query::grouping::{Defaults, parse_grouping, resolve};
 use brooklet_task::{Code, Issues, Rejection, Span};
 
-use super::PlannedGrouping;
 use super::bind::{Fault, bind};
 use super::continuation::{Offsets, Seal};
-use super::firsts::most;
+use super::planned::PlannedGrouping;
 use super::program::{Node, Program};
-use super::template::{Template, templates};
+use super::template::{Template, most, templates};
 use super::zone::{Clock, Zone, zone_of};
 use crate::deployed::DeployedSchema;
 use crate::properties::Properties;

@@ -1,42 +1,15 @@
 //! Expressions bound to a schema, and their evaluation over one document.
 use std::rc::Rc;
 
+use brooklet_document::selection::md5;
 use brooklet_query::grouping::tree::{Function, Math, Time};
 
 use super::datum::{Datum, general};
 use super::inputs::{Inputs, Selection};
-use super::numeric::{self, Operator};
-use super::time;
+use super::numeric::Operator;
+use super::spec::Type;
+use super::{numeric, time};
 use crate::collation::Collation;
-use brooklet_document::selection::md5;
-
-/// What an expression yields, each of its elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Type {
-    Bool,
-    Long,
-    Double,
-    Text,
-    Raw,
-}
-
-impl Type {
-    /// Its name in a schema.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Type::Bool => "bool",
-            Type::Long => "long",
-            Type::Double => "double",
-            Type::Text => "string",
-            Type::Raw => "raw",
-        }
-    }
-
-    /// Whether it is a number (bool is, as 0 or 1).
-    pub(crate) fn is_number(self) -> bool {
-        matches!(self, Type::Bool | Type::Long | Type::Double)
-    }
-}
 
 /// A bound expression with its type.
 #[derive(Clone, Debug)]

@@ -4,11 +4,11 @@ use brooklet_document::json::{encode_base64, print_double};
 use brooklet_kernel::score_key;
 use brooklet_query::grouping::What;
 
-use super::PlannedGrouping;
 use super::continuation::{ListPath, Offsets, Seal};
 use super::datum::{Datum, End, Key};
 use super::groups::{Groups, HeldHit};
 use super::page::{Page, window};
+use super::planned::PlannedGrouping;
 
 /// Sorts the hits of a list, once their ids are known, and leaves those that are needed to show a window.
 pub(crate) fn settle_hits(hits: &mut Vec<HeldHit>, kept: Option<usize>) {

@@ -5,13 +5,14 @@ use std::rc::Rc;
 use brooklet_segment::{Halt, read_id};
 use brooklet_task::{Rejection, Want};
 
+use super::Seal;
 use super::collect::{Collector, Kept, Progress};
 use super::continuation::ListPath;
-use super::firsts::classes;
 use super::groups::Groups;
 use super::page::{Page, window};
+use super::planned::PlannedGrouping;
 use super::result::{Writing, settle_hits};
-use super::{PlannedGrouping, Seal};
+use super::template::classes;
 use crate::partition::View;
 use crate::reads::Reads;
 

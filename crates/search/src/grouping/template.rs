@@ -125,3 +125,24 @@ fn what_of(expression: &Expression) -> Option<What> {
         _ => return None,
     })
 }
+
+/// How many documents of a schema count where only the first ones do.
+pub(crate) fn most(templates: &[Template]) -> Option<u32> {
+    let tops = templates.iter().flat_map(|template| {
+        let totals = template.totals.iter().filter_map(|total| total.top);
+        let hits = template.hits.iter().filter_map(|list| list.top);
+        totals.chain(hits).chain(template.lists.iter().filter_map(|list| list.top))
+    });
+    tops.max()
+}
+
+/// The summary classes of hits among the first documents, each once.
+pub(crate) fn classes(templates: &[Template]) -> Vec<Option<String>> {
+    let mut classes = Vec::new();
+    for list in templates.iter().flat_map(|template| &template.hits).filter(|list| list.top.is_some()) {
+        if !classes.contains(&list.summary) {
+            classes.push(list.summary.clone());
+        }
+    }
+    classes
+}

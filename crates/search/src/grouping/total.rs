@@ -6,8 +6,8 @@ use brooklet_task::Rejection;
 use brooklet_task::bytes::{Reader, Writer};
 
 use super::datum::{Datum, compare_doubles};
+use super::datum_bytes::{read_datum, write_datum};
 use super::exact_sum::ExactSum;
-use super::partial::{read_datum, write_datum};
 
 /// The state of one total of one group.
 #[derive(Clone, Debug)]

@@ -1,8 +1,7 @@
 //! From the path of a field as it is written to the steps that lead to its values, and their type.
 use brooklet_document::DataType;
 
-use super::inputs::Step;
-use super::program::Type;
+use super::spec::{Step, Type};
 
 /// A walk through the type of a field.
 pub(super) struct Walk {

@@ -6,10 +6,10 @@ use brooklet_kernel::Bitmap;
 use brooklet_rank::match_data::Occurrence;
 use brooklet_segment::{Halt, read_document};
 
+use super::found::{Found, Kept, LeafMatch, Settled};
 use super::near::{Rule, is_inside};
 use super::occurrences::{FieldHits, leaf_hits};
 use crate::condition::{Leaf, Near, Node, SameElement};
-use crate::matching::found::{Found, Kept, LeafMatch, Settled};
 use crate::partition::View;
 use crate::plan::SchemaPlan;
 use crate::reads::Reads;

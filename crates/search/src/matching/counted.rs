@@ -7,9 +7,9 @@ use std::rc::Rc;
 
 use brooklet_kernel::Bitmap;
 
+use super::found::Counted;
 use super::tree::{Known, evaluate};
 use crate::condition::Node;
-use crate::matching::found::Counted;
 use crate::plan::SchemaPlan;
 
 impl Counted {

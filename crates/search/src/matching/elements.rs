@@ -1,9 +1,9 @@
 //! Confining what was found to some elements of the documents.
 use brooklet_segment::{ColumnHeader, Halt};
 
+use super::found::{Found, Kept};
 use super::occurrences::occurrences;
 use crate::condition::Target;
-use crate::matching::found::{Found, Kept};
 use crate::partition::View;
 use crate::reads::Reads;
 

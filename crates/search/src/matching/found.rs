@@ -1,11 +1,11 @@
 //! What matching found out about the documents of a view.
+use std::rc::Rc;
 
 use brooklet_kernel::Bitmap;
 use brooklet_rank::match_data::Occurrence;
 use brooklet_segment::column::dictionary::Entry;
-use std::rc::Rc;
 
-use crate::matching::postings::Postings;
+use super::postings::Postings;
 
 /// What a leaf found in one column of a segment.
 #[derive(Clone, Debug)]

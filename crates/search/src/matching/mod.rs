@@ -27,9 +27,9 @@ use brooklet_kernel::Bitmap;
 use brooklet_segment::{ColumnHeader, Halt};
 
 use crate::condition::{KeyTest, Leaf, Target, Test, Within};
-use crate::matching::found::{Found, LeafMatch};
 use crate::partition::View;
 use crate::reads::Reads;
+use found::{Found, LeafMatch};
 use walk::Walk;
 
 /// Matches a leaf against a segment, from where `walks` are. All blocks that are missing are noted before it halts; if

@@ -4,8 +4,8 @@ use brooklet_segment::layout::{Collection, ColumnKind, NumberKind, position_of_b
 use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part};
 use brooklet_task::Rejection;
 
+use super::found::Found;
 use crate::condition::{NumberTest, PositionTest};
-use crate::matching::found::Found;
 use crate::partition::View;
 use crate::reads::Reads;
 

@@ -3,10 +3,10 @@ use brooklet_rank::match_data::{FieldId, Occurrence};
 use brooklet_segment::column::text::Text;
 use brooklet_segment::{ColumnHeader, Halt};
 
+use super::found::{Found, LeafMatch};
 use super::weighted;
 use super::words::WordReader;
 use crate::condition::Leaf;
-use crate::matching::found::{Found, LeafMatch};
 use crate::partition::View;
 use crate::reads::Reads;
 

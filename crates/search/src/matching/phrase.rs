@@ -10,11 +10,11 @@ use brooklet_segment::column::text::Text;
 use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part};
 use brooklet_task::Rejection;
 
+use super::found::{Found, Word};
 use super::positions::starts_by_positions;
 use super::text::{find_all, postings_of};
 use super::words::{StoredWords, WordReader};
 use crate::condition::PhraseTest;
-use crate::matching::found::{Found, Word};
 use crate::partition::View;
 use crate::reads::Reads;
 

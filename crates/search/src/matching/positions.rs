@@ -5,13 +5,13 @@
 //! themselves are looked at. What comes out is the same, however it was found.
 use brooklet_kernel::Bitmap;
 use brooklet_segment::column::positions::{collect_positions, positions_among, read_positions};
-use brooklet_segment::column::stored;
-use brooklet_segment::column::text::{self, Text};
+use brooklet_segment::column::text::Text;
+use brooklet_segment::column::{stored, text};
 use brooklet_segment::{BlockSource, Halt, Part};
 use brooklet_task::{Block, Rejection};
 
+use super::found::Word;
 use super::words::WordReader;
-use crate::matching::found::Word;
 use crate::partition::View;
 use crate::reads::Reads;
 

@@ -18,13 +18,13 @@ use brooklet_segment::SegmentBuilder;
 use brooklet_task::Block;
 
 use super::composite::settle;
+use super::found::{Counted, Found, LeafMatch, ViewMatch};
 use super::occurrences::leaf_hits;
 use super::tree::{Known, evaluate};
 use super::{match_leaf, weighted};
 use crate::compile::{Asking, compile};
 use crate::condition::{Leaf, Test};
 use crate::deployed::Deployed;
-use crate::matching::found::{Counted, Found, LeafMatch, ViewMatch};
 use crate::parse::parse;
 use crate::partition::{ResidentSegment, View};
 use crate::plan::{Plan, SchemaPlan};

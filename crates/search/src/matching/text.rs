@@ -4,16 +4,16 @@ use std::rc::Rc;
 use brooklet_segment::column::dictionary::{DictionaryBlock, key_of};
 use brooklet_segment::column::text::{self, Text};
 use brooklet_segment::{BlockSource, ColumnHeader, Halt};
+use brooklet_text::Variants;
 
+use super::found::{Found, Word};
 use super::last_postings::LastPostings;
 use super::postings::Postings;
 use super::variants::find_variants;
 use super::walk::Walk;
 use crate::condition::{How, WordTest};
-use crate::matching::found::{Found, Word};
 use crate::partition::View;
 use crate::reads::Reads;
-use brooklet_text::Variants;
 
 /// Documents with one of the words.
 pub(crate) fn match_words(

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use brooklet_kernel::Bitmap;
 
+use super::found::ViewMatch;
 use crate::condition::Node;
-use crate::matching::found::ViewMatch;
 use crate::nearest::Resolved;
 use crate::plan::SchemaPlan;
 

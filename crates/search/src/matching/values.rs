@@ -12,11 +12,11 @@ use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part, ValuePlace, each_v
 use brooklet_task::Rejection;
 use brooklet_text::{Fuzzy, PatternSearch};
 
+use super::found::Found;
 use super::number;
 use super::walk::{Inside, Walk};
 use super::words::WordReader;
 use crate::condition::{NumberTest, PhraseTest, ValueTest, WordTest};
-use crate::matching::found::Found;
 use crate::partition::View;
 use crate::reads::Reads;
 

@@ -4,7 +4,7 @@ use brooklet_segment::column::text::{self, Text};
 use brooklet_segment::{BlockSource, Halt};
 use brooklet_text::{Cursor, Variants};
 
-use crate::matching::found::Word;
+use super::found::Word;
 use crate::partition::View;
 use crate::reads::Reads;
 

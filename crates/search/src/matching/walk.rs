@@ -3,7 +3,7 @@
 use brooklet_rank::match_data::Occurrence;
 use brooklet_text::PatternSearch;
 
-use crate::matching::found::{Found, Kept, Word};
+use super::found::{Found, Kept, Word};
 
 /// The way of one target.
 #[derive(Default)]

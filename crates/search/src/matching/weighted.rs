@@ -9,11 +9,11 @@ use brooklet_segment::{ColumnHeader, Halt};
 use brooklet_task::Rejection;
 use rustc_hash::FxHashMap;
 
+use super::found::{Found, WeightedHit};
 use super::walk::Walk;
 use super::words::WordReader;
 use super::{number, text};
 use crate::condition::{How, Scoring, WeightedKeys, WeightedTest, WordTest};
-use crate::matching::found::{Found, WeightedHit};
 use crate::partition::View;
 use crate::reads::Reads;
 

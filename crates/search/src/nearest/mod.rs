@@ -22,12 +22,13 @@ use brooklet_segment::column::vector::{self, Vectors};
 use brooklet_segment::{BlockSource, Halt, read_id};
 use brooklet_task::{Rejection, Want, limits};
 
-use crate::nearest::resolved::Measured;
 use crate::partition::View;
 use crate::plan::SchemaPlan;
 use crate::reads::Reads;
-pub(crate) use point::{Nearest, Point, distance_bounds, exact_distance};
 use point::{code_metric, column_of, least, nearness};
+use resolved::Measured;
+
+pub(crate) use point::{Nearest, Point, distance_bounds, exact_distance};
 pub(crate) use resolved::Resolved;
 
 /// Bytes scanned before the deadline is looked at: about a millisecond.

@@ -1,6 +1,7 @@
 //! The query's vector and what is known of a document's distance to it: exactly from its cells, or between bounds from
 //! its codes.
 use std::cmp::Reverse;
+use std::rc::Rc;
 
 use brooklet_document::{CellType, cells_from_bytes};
 use brooklet_kernel::{Cells, CodeQuery, Codes, Metric, Query, scan_bounds, score_key};
@@ -9,7 +10,6 @@ use brooklet_segment::column::vector::{self, Vectors};
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{BlockSource, Halt, vector_rows};
 use brooklet_task::Rejection;
-use std::rc::Rc;
 
 use crate::partition::View;
 use crate::reads::Reads;

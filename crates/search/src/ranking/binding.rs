@@ -5,12 +5,11 @@ use brooklet_rank::{FeatureName, FeatureType, Value};
 use brooklet_segment::layout::{Collection, ColumnKind};
 use brooklet_task::Rejection;
 
-use super::document;
+use super::bound::{Bound, KeyOutput, Kind, RawScores, Which};
 use super::number_column::NumberColumn;
-use super::stored;
+use super::{document, stored};
 use crate::condition::Test;
 use crate::plan::SchemaPlan;
-use crate::ranking::bound::{Bound, KeyOutput, Kind, RawScores, Which};
 
 /// Finds out where the features of programs come from.
 pub(super) struct Binder<'p> {

@@ -4,11 +4,11 @@ use brooklet_rank::match_data::MatchData;
 use brooklet_rank::{BlockScratch, BlockSource, FeatureSource, Interval, Program, Value};
 use brooklet_segment::Halt;
 
+use super::bound::Kind;
 use super::number_column::NumberColumn;
 use super::source::Source;
+use super::spot::Spot;
 use super::{CELL_WORK, Ranker};
-use crate::ranking::bound::Kind;
-use crate::ranking::spot::Spot;
 use crate::reads::Reads;
 
 /// Answers a program about the documents of a block.

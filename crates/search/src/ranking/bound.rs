@@ -1,12 +1,11 @@
 //! A program of a profile with where its features come from.
-
 use brooklet_rank::features::age::Freshness;
 use brooklet_rank::{Program, Scratch, Value};
 use brooklet_segment::layout::ColumnSpec;
 
+use super::document::feature::DocumentFeature;
+use super::number_column::NumberColumn;
 use crate::deployed::DeployedProfile;
-use crate::ranking::document::feature::DocumentFeature;
-use crate::ranking::number_column::NumberColumn;
 
 /// Which program of a profile.
 #[derive(Clone, Copy)]

@@ -5,8 +5,8 @@ use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{BlockSource, Halt};
 use brooklet_task::Block;
 
+use super::spot::Spot;
 use crate::matching::postings::Postings;
-use crate::ranking::spot::Spot;
 use crate::reads::Reads;
 
 /// Where a target of a leaf was found last.

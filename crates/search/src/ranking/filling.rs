@@ -3,13 +3,13 @@ use brooklet_rank::match_data::{AttributeContent, FieldId, MatchData};
 use brooklet_segment::Halt;
 use brooklet_segment::layout::ColumnKind;
 
+use super::spot::Spot;
 use super::values::value_weights;
 use super::{Ranker, SOMEWHERE};
 use crate::condition::{Leaf, Scoring, Test};
 use crate::matching::found::{Found, LeafMatch};
 use crate::matching::occurrences::{leaf_hits, occurrences};
 use crate::matching::weighted::{ranked_occurrences, raw_score};
-use crate::ranking::spot::Spot;
 use crate::reads::Reads;
 
 impl Ranker {

@@ -19,7 +19,6 @@ mod values;
 
 use std::rc::Rc;
 
-use bound::Kind;
 use brooklet_rank::features::{FeatureEnvironment, FeatureRequest, FeatureSet};
 use brooklet_rank::match_data::{FieldId, MatchData, NoStatistics, Occurrence, Statistics};
 use brooklet_rank::{BlockScratch, FeatureName, Interval, Program, Value};
@@ -31,14 +30,15 @@ use crate::matching::found::ViewMatch;
 use crate::model_runs::{Models, WantedRuns};
 use crate::partition::View;
 use crate::plan::SchemaPlan;
-use crate::ranking::bound::{Bound, Which};
-use crate::ranking::spot::Spot;
 use crate::reads::Reads;
 use binding::Binder;
+use bound::{Bound, Kind, Which};
 use counting::Counting;
-pub(crate) use group_statistics::GroupStatistics;
 use source::Source;
+use spot::Spot;
 use term_scores::TermScores;
+
+pub(crate) use group_statistics::GroupStatistics;
 pub(crate) use values::{single_number, single_string, vector_tensor, word_of};
 
 /// Features that need no more than how often a term occurs and how long the field is.

@@ -7,7 +7,7 @@ use brooklet_segment::layout::{ColumnKind, ColumnSpec, NumberKind};
 use brooklet_segment::{BlockSource, Halt};
 use brooklet_task::{Block, Rejection};
 
-use crate::ranking::spot::Spot;
+use super::spot::Spot;
 use crate::reads::Reads;
 
 /// A column, and where it was read last.

@@ -13,7 +13,10 @@ use brooklet_rank::{
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{Halt, read_document};
 
+use super::bound::{KeyOutput, Kind, RawScores};
+use super::document::feature::Document;
 use super::number_column::NumberColumn;
+use super::spot::Spot;
 use super::term_scores::TermScores;
 use super::values::{Item, items, mapped_tensor, show_labels, show_rows, single_string, value_weights, vector_tensor};
 use crate::condition::{Node, Test};
@@ -22,9 +25,6 @@ use crate::matching::weighted;
 use crate::model_runs::Models;
 use crate::nearest::{distance_bounds, exact_distance};
 use crate::plan::SchemaPlan;
-use crate::ranking::bound::{KeyOutput, Kind, RawScores};
-use crate::ranking::document::feature::Document;
-use crate::ranking::spot::Spot;
 use crate::reads::Reads;
 
 /// Answers a program about one document. What cannot be read is remembered as a halt, and the answer is thrown away.

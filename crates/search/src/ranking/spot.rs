@@ -1,5 +1,4 @@
 //! The document that is looked at.
-
 use crate::matching::found::ViewMatch;
 use crate::nearest::Resolved;
 use crate::partition::View;

@@ -6,10 +6,10 @@ use brooklet_rank::{FeatureName, Value, text_hash};
 use brooklet_segment::layout::{ColumnKind, ColumnSpec};
 use brooklet_segment::{Halt, read_document};
 
+use super::bound::{Asked, KeyOutput, Kind, Stored};
+use super::spot::Spot;
 use super::values::{Item, items};
 use crate::plan::SchemaPlan;
-use crate::ranking::bound::{Asked, KeyOutput, Kind, Stored};
-use crate::ranking::spot::Spot;
 use crate::reads::Reads;
 
 /// Where the value of `attribute(field…)` comes from.

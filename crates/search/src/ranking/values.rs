@@ -5,14 +5,14 @@ use brooklet_document::{CellType, Tensor, TensorType, cells_from_bytes};
 use brooklet_rank::StoredRows;
 use brooklet_segment::column::dictionary::DictionaryBlock;
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock};
-use brooklet_segment::column::stored;
-use brooklet_segment::column::vector::{self, Vectors};
+use brooklet_segment::column::vector::Vectors;
+use brooklet_segment::column::{stored, vector};
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
 use brooklet_segment::{BlockSource, ColumnHeader, Halt, vector_rows};
 use brooklet_task::Rejection;
 use brooklet_task::bytes::Reader;
 
-use crate::ranking::spot::Spot;
+use super::spot::Spot;
 use crate::reads::Reads;
 
 /// The single number a column holds for a document; NaN if none, and for the smallest long, which stands for none.

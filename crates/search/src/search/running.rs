@@ -5,8 +5,8 @@ use brooklet_document::Format;
 use brooklet_segment::{Halt, read_id};
 use brooklet_task::{Code, Rejection};
 
-use super::{Hits, Stage};
-use crate::explain::{About, Explainer};
+use crate::explain::About;
+use crate::explain::explainer::Explainer;
 use crate::hit::{Found, Later, Ranked};
 use crate::lane::Floor;
 use crate::model_runs::WantedRuns;
@@ -22,7 +22,7 @@ use crate::selecting::Selecting;
 use crate::summary::Summarizer;
 
 /// The runs over the schemas of a plan, in its order, as far as they are begun.
-pub(super) struct Running {
+pub(crate) struct Running {
     partition: Rc<ResidentPartition>,
     /// Of the schema whose run is begun next.
     selecting: Option<Selecting>,
@@ -118,7 +118,7 @@ impl Running {
     }
 
     /// Makes anew what computes features, by what is known now that was not before. What matched stays.
-    fn renew(&mut self, plan: &Plan, now: i64) -> Result<(), Rejection> {
+    pub(crate) fn renew(&mut self, plan: &Plan, now: i64) -> Result<(), Rejection> {
         for (schema, run) in self.runs.iter_mut().enumerate() {
             run.renew_ranker(now)?;
             self.summarizers[schema] = Summarizer::new(plan, &run.plan, now)?;
@@ -239,26 +239,5 @@ impl Running {
     }
 }
 
-/// A stage that lacked outputs of models, once they are given.
-pub(super) fn renewed(stage: Stage, plan: &Plan, now: i64) -> Result<Stage, Rejection> {
-    Ok(match stage {
-        Stage::Run(mut running, schema) => {
-            running.renew(plan, now)?;
-            running.runs.iter_mut().for_each(Run::rank_again);
-            Stage::Run(running, schema)
-        }
-        Stage::Group(mut running, hits, grouping) => {
-            running.renew(plan, now)?;
-            Stage::Group(running, hits, grouping)
-        }
-        Stage::Judge(mut running, hits) => {
-            running.renew(plan, now)?;
-            Stage::Judge(running, hits)
-        }
-        Stage::Summarize(mut running, hits) => {
-            running.renew(plan, now)?;
-            Stage::Summarize(running, hits)
-        }
-        other => other,
-    })
-}
+/// Hits that are not shown yet.
+pub(crate) type Hits = Vec<Ranked<Found>>;

@@ -57,7 +57,7 @@ impl Highlighter {
         let Some(pattern) = &self.pattern else { return markup.opening(text) };
         let is_short = excerpt::is_short(text);
         let split = split::split(text, &pattern.pieces);
-        let purpose = if is_short { Purpose::Marks { matches_wanted: excerpt::MATCHES } } else { Purpose::Excerpt };
+        let purpose = if is_short { Purpose::Marks { matches_wanted: matches::MATCHES } } else { Purpose::Excerpt };
         let found = Found::new(&split, pattern, purpose);
         if found.hits.is_empty() {
             return markup.opening(text);

@@ -12,8 +12,8 @@ use brooklet_segment::Halt;
 use brooklet_task::Rejection;
 
 use super::super::values::mapped_rows;
+use super::feature::{Document, DocumentFeature, attribute_type, refuse, takes};
 use crate::plan::SchemaPlan;
-use crate::ranking::document::feature::{Document, DocumentFeature, attribute_type, refuse, takes};
 
 pub(super) struct Closest {
     items: Vec<usize>,

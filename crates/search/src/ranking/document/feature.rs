@@ -1,5 +1,4 @@
 //! A feature of the values of a document, and how what is wrong with one is told.
-
 use brooklet_document::{DataType, Tensor};
 use brooklet_rank::FeatureName;
 use brooklet_schema::Schema;

@@ -9,7 +9,6 @@
 //!
 //! Places of the query are the points of its `geoLocation` operators: those on the field itself if there are any, else
 //! all of them. Source: distancefeature.cpp, closenessfeature.cpp, geo_gcd.cpp; ranking.md §4.8.
-
 use brooklet_document::DataType;
 use brooklet_rank::{FeatureName, FeatureType};
 use brooklet_schema::Schema;
@@ -18,10 +17,10 @@ use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind, p
 use brooklet_segment::{BlockSource, Halt};
 use brooklet_task::Rejection;
 
+use super::feature::{Document, DocumentFeature, refuse};
 use crate::condition::{PositionTest, Test};
 use crate::geodesy::{Nearest, nearest};
 use crate::plan::SchemaPlan;
-use crate::ranking::document::feature::{Document, DocumentFeature, refuse};
 
 const DISTANCES: [&str; 5] = ["out", "index", "latitude", "longitude", "km"];
 const CLOSENESSES: [&str; 2] = ["out", "logscale"];

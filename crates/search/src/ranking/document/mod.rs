@@ -13,9 +13,11 @@ use brooklet_rank::{FeatureName, FeatureType};
 use brooklet_schema::Schema;
 use brooklet_task::Rejection;
 
-pub(crate) use crate::geodesy::microdegrees_between;
 use crate::plan::SchemaPlan;
-use crate::ranking::document::feature::DocumentFeature;
+use feature::DocumentFeature;
+
+pub(crate) use crate::geodesy::microdegrees_between;
+pub(crate) use geo::feature_type as position_feature_type;
 pub(crate) use geo::places as query_places;
 
 /// The type of a feature that is computed here; nothing if it is another's.
@@ -33,8 +35,6 @@ pub(crate) fn feature_type(feature: &FeatureName, schema: &Schema) -> Option<Res
         _ => return None,
     })
 }
-
-pub(crate) use geo::feature_type as position_feature_type;
 
 /// Makes a feature ready; nothing if it is another's.
 pub(super) fn bind(

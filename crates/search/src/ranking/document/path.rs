@@ -10,8 +10,8 @@ use brooklet_schema::Schema;
 use brooklet_segment::{Halt, read_document};
 use brooklet_task::Rejection;
 
+use super::feature::{Document, DocumentFeature, attribute_type, refuse, takes};
 use crate::plan::SchemaPlan;
-use crate::ranking::document::feature::{Document, DocumentFeature, attribute_type, refuse, takes};
 
 const NO_DISTANCE: f64 = 6_400_000_000.0;
 

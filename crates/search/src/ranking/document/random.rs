@@ -11,8 +11,8 @@ use brooklet_rank::{FeatureName, FeatureType, text_hash};
 use brooklet_segment::{Halt, read_id};
 use brooklet_task::Rejection;
 
+use super::feature::{Document, DocumentFeature, refuse, takes};
 use crate::plan::SchemaPlan;
-use crate::ranking::document::feature::{Document, DocumentFeature, refuse, takes};
 
 pub(super) struct Random {
     seed: u64,

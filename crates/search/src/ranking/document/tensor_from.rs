@@ -16,8 +16,8 @@ use brooklet_segment::{Halt, read_document};
 use brooklet_task::Rejection;
 
 use super::super::stored::Values;
+use super::feature::{Document, DocumentFeature, attribute_type, refuse, takes};
 use crate::plan::SchemaPlan;
-use crate::ranking::document::feature::{Document, DocumentFeature, attribute_type, refuse, takes};
 
 /// What a feature is made of, checked.
 struct Made {

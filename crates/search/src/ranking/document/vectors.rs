@@ -16,8 +16,8 @@ use brooklet_task::Rejection;
 
 use super::super::stored::Values;
 use super::super::values::Item;
+use super::feature::{Document, DocumentFeature, attribute_type, refuse, takes};
 use crate::plan::SchemaPlan;
-use crate::ranking::document::feature::{Document, DocumentFeature, attribute_type, refuse, takes};
 
 /// Entries of a vector.
 const ENTRIES_MAX: usize = 10_000;

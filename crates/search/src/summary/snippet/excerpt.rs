@@ -1,8 +1,7 @@
 //! Chooses which parts of a text are shown: the best matches that do not overlap, with some text around their hits.
-
 use std::ops::Range;
 
-use super::matches::{Candidate, Found};
+use super::matches::{Candidate, Found, MATCHES};
 
 /// The length aimed at, bytes.
 pub(super) const LENGTH_BYTES: usize = 256;
@@ -10,8 +9,6 @@ pub(super) const LENGTH_BYTES: usize = 256;
 const LENGTH_TOLERANCE_BYTES: usize = 32;
 /// A length that is enough.
 const LENGTH_MIN_BYTES: i64 = 128;
-/// How many matches are shown, more only while the excerpt is too short.
-pub(super) const MATCHES: usize = 3;
 /// Most text on each side of a hit, bytes.
 const CONTEXT_MAX_BYTES: i64 = 128;
 /// Least text on each side of a hit, bytes.

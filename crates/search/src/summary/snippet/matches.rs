@@ -4,7 +4,6 @@
 //! begins a candidate in the group of each term it hits, and is then offered to the group's older candidates. A
 //! candidate that has got all its parts becomes itself a part of the group above; at the root it is a match. This is
 //! one pass over the text with bounded lists, so the matches found are good ones but not all there are.
-
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -23,6 +22,8 @@ const CANDIDATES_MAX: usize = 1_000;
 const WORK_MAX: usize = 2_000_000;
 /// How many parts of a candidate make an offer to it count as one more.
 const PARTS_PER_WORK: usize = 8;
+/// How many matches are shown, more only while the excerpt is too short.
+pub(crate) const MATCHES: usize = 3;
 /// Matches that are kept for choosing; the worst of more are forgotten.
 const MATCHES_MAX: usize = 16_384;
 
@@ -215,7 +216,7 @@ struct Matcher<'a> {
 impl<'a> Matcher<'a> {
     fn new(pattern: &'a Pattern, purpose: Purpose) -> Matcher<'a> {
         let wanted = match purpose {
-            Purpose::Excerpt => super::excerpt::MATCHES,
+            Purpose::Excerpt => MATCHES,
             Purpose::Marks { matches_wanted } => matches_wanted,
         };
         Matcher {
