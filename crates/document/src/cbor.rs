@@ -117,7 +117,7 @@ impl ValueWriter for CborWriter {
 mod tests {
     use super::*;
 
-    fn of(write: impl FnOnce(&mut CborWriter)) -> String {
+    fn hex(write: impl FnOnce(&mut CborWriter)) -> String {
         let mut cbor = CborWriter::new();
         write(&mut cbor);
         cbor.finish().iter().map(|byte| format!("{byte:02x}")).collect()
@@ -140,16 +140,16 @@ mod tests {
             (-1_000, "3903e7"),
             (i64::MIN, "3b7fffffffffffffff"),
         ] {
-            assert_eq!(of(|cbor| cbor.integer(number)), expected, "{number}");
+            assert_eq!(hex(|cbor| cbor.integer(number)), expected, "{number}");
         }
-        assert_eq!(of(|cbor| cbor.double(1.1)), "fb3ff199999999999a");
-        assert_eq!(of(|cbor| cbor.double(f64::NEG_INFINITY)), "fbfff0000000000000");
-        assert_eq!(of(|cbor| cbor.double(-f64::NAN)), "fb7ff8000000000000");
-        assert_eq!(of(|cbor| cbor.float(100_000.0)), "fa47c35000");
-        assert_eq!(of(|cbor| cbor.string("\u{fc}")), "62c3bc");
-        assert_eq!(of(|cbor| cbor.string("")), "60");
-        assert_eq!(of(|cbor| cbor.decimal("59.9")), of(|cbor| cbor.double(59.9)));
-        let structured = of(|cbor| {
+        assert_eq!(hex(|cbor| cbor.double(1.1)), "fb3ff199999999999a");
+        assert_eq!(hex(|cbor| cbor.double(f64::NEG_INFINITY)), "fbfff0000000000000");
+        assert_eq!(hex(|cbor| cbor.double(-f64::NAN)), "fb7ff8000000000000");
+        assert_eq!(hex(|cbor| cbor.float(100_000.0)), "fa47c35000");
+        assert_eq!(hex(|cbor| cbor.string("\u{fc}")), "62c3bc");
+        assert_eq!(hex(|cbor| cbor.string("")), "60");
+        assert_eq!(hex(|cbor| cbor.decimal("59.9")), hex(|cbor| cbor.double(59.9)));
+        let structured = hex(|cbor| {
             cbor.begin_object();
             cbor.key("Fun");
             cbor.boolean(true);
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn what_was_written_before_is_put_in_as_it_is() {
         let inner = crate::Format::Cbor.written(|writer| writer.null());
-        let whole = of(|cbor| {
+        let whole = hex(|cbor| {
             cbor.begin_array();
             cbor.fragment(&inner);
             cbor.fragment(&inner);

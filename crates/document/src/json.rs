@@ -12,7 +12,7 @@ mod write;
 pub use crate::document_types::FieldTypes;
 pub use base64::{Base64Error, decode_base64, decode_base64url, encode_base64, encode_base64url};
 
-pub use lex::{Kind, Lexer};
+pub use lex::{JsonKind, Lexer};
 pub use names::{UniqueNames, nearest_name};
 pub use number::{parse_double, print_double, print_float};
 pub use objects::{NextObject, next_object};

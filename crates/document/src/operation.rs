@@ -4,7 +4,7 @@
 use brooklet_task::{Code, Rejection};
 
 use crate::document_types::DocumentTypes;
-use crate::json::{FieldTypes, Kind, Lexer, PutBody, ReadOptions, UniqueNames};
+use crate::json::{FieldTypes, JsonKind, Lexer, PutBody, ReadOptions, UniqueNames};
 use crate::json::{
     broken, check_key, nearest_name, read_condition, read_create, read_fields_object, read_put, read_update_fields,
     refused,
@@ -102,7 +102,7 @@ fn find_target(json: &mut Lexer) -> Result<Option<(OperationKind, String)>, Reje
     json.begin_object()?;
     while let Some(key) = json.next_key()? {
         match OperationKind::from_key(&key) {
-            Some(kind) if json.kind()? == Kind::String => return Ok(Some((kind, json.string()?.into_owned()))),
+            Some(kind) if json.kind()? == JsonKind::String => return Ok(Some((kind, json.string()?.into_owned()))),
             Some(_) => return Err(no_id(&key, json)?),
             None => drop(json.skip_value()?),
         }
@@ -159,7 +159,7 @@ struct Envelope<'a> {
 impl<'a> Envelope<'a> {
     fn read(json: &mut Lexer<'a>) -> Result<Envelope<'a>, Rejection> {
         let kind = json.kind()?;
-        if kind != Kind::Object {
+        if kind != JsonKind::Object {
             return Err(refused(&format!("Expected an operation to be an object, got {}", kind.noun())));
         }
         json.begin_object()?;
@@ -170,7 +170,7 @@ impl<'a> Envelope<'a> {
             match (&*key, OperationKind::from_key(&key)) {
                 (_, Some(kind)) => envelope.set_target(kind, &key, json)?,
                 ("fields", _) => {
-                    let is_object = json.kind()? == Kind::Object;
+                    let is_object = json.kind()? == JsonKind::Object;
                     envelope.fields = is_object.then(|| json.clone());
                     json.skip_value()?;
                 }
@@ -183,7 +183,7 @@ impl<'a> Envelope<'a> {
     }
 
     fn set_target(&mut self, kind: OperationKind, key: &str, json: &mut Lexer) -> Result<(), Rejection> {
-        if json.kind()? != Kind::String {
+        if json.kind()? != JsonKind::String {
             return Err(no_id(key, json)?);
         }
         if self.target.replace((kind, json.string()?.into_owned())).is_some() {

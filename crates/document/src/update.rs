@@ -129,7 +129,7 @@ fn add(value: Option<Value>, added: &Value) -> Result<Value, Rejection> {
 }
 
 fn without(value: Value, removed: &[Value]) -> Value {
-    let removed = Among::of(removed);
+    let removed = Among::new(removed);
     match value {
         Value::Array(mut elements) => {
             elements.retain(|element| !removed.has(element));

@@ -82,7 +82,7 @@ impl Load {
         reader.end()?;
         let types = application.schemas.iter().map(|schema| {
             let embeds = schema.made_fields().any(|field| field.script.asks_models());
-            Ok(Type { target: Target::of(application, schema)?, stored_as: schema.stored_as().into(), embeds })
+            Ok(Type { target: Target::new(application, schema)?, stored_as: schema.stored_as().into(), embeds })
         });
         Ok(Load {
             place,
@@ -248,14 +248,14 @@ impl Type {
 fn bytes_at_most(fields: &[(String, Value)]) -> usize {
     /// A tag and the longest number, or the longest length.
     const OF_VALUE: usize = 16;
-    fn of(value: &Value) -> usize {
+    fn value_bytes(value: &Value) -> usize {
         OF_VALUE
             + match value {
                 Value::String(text) => text.len(),
                 Value::Raw(bytes) => bytes.len(),
-                Value::Array(elements) => elements.iter().map(of).sum(),
-                Value::WeightedSet(entries) => entries.iter().map(|(key, _)| OF_VALUE + of(key)).sum(),
-                Value::Map(entries) => entries.iter().map(|(key, value)| of(key) + of(value)).sum(),
+                Value::Array(elements) => elements.iter().map(value_bytes).sum(),
+                Value::WeightedSet(entries) => entries.iter().map(|(key, _)| OF_VALUE + value_bytes(key)).sum(),
+                Value::Map(entries) => entries.iter().map(|(key, value)| value_bytes(key) + value_bytes(value)).sum(),
                 Value::Struct(members) => bytes_at_most(members),
                 Value::Tensor(tensor) => {
                     let dimensions = tensor.tensor_type.dimensions.iter().map(|of| 2 * OF_VALUE + of.name.len());
@@ -267,7 +267,7 @@ fn bytes_at_most(fields: &[(String, Value)]) -> usize {
     }
     /// Version, kind, checksum and what else stands beside the fields.
     const OF_OPERATION: usize = 64;
-    OF_OPERATION + fields.iter().map(|(name, value)| 2 * OF_VALUE + name.len() + of(value)).sum::<usize>()
+    OF_OPERATION + fields.iter().map(|(name, value)| 2 * OF_VALUE + name.len() + value_bytes(value)).sum::<usize>()
 }
 
 impl Task for Load {

@@ -113,7 +113,7 @@ impl Mutate {
         let blind = condition.is_none() && !matches!(body.change, Change::Update(..));
         let mut mutate = Mutate {
             key: place.key.clone(),
-            target: Target::of(application, schema)?,
+            target: Target::new(application, schema)?,
             change: body.change,
             condition,
             create: request.create.or(body.create).unwrap_or(false),
@@ -321,7 +321,7 @@ impl Body {
 }
 
 impl Target {
-    pub(crate) fn of(application: &Application, schema: &Arc<Schema>) -> Result<Target, Rejection> {
+    pub(crate) fn new(application: &Application, schema: &Arc<Schema>) -> Result<Target, Rejection> {
         let stored = application.stored_selection(&schema.name);
         let stored = stored.map(|text| Selection::parse(&text, application, Code::InvalidApplication)).transpose()?;
         let limit = application.cluster_of(&schema.name).and_then(|cluster| cluster.max_document_bytes);

@@ -204,17 +204,17 @@ fn a_fault_in_a_feed_is_told_after_what_stands_before_it() {
 
 /// An operation of a random history.
 #[derive(Clone, Debug)]
-enum Step {
+enum HistoryOperation {
     Put(usize, i64),
     Remove(usize),
     Fold(u8),
 }
 
-fn steps() -> impl Strategy<Value = Vec<Step>> {
+fn steps() -> impl Strategy<Value = Vec<HistoryOperation>> {
     let step = prop_oneof![
-        8 => (0usize..12, 0i64..100).prop_map(|(number, year)| Step::Put(number, year)),
-        3 => (0usize..12).prop_map(Step::Remove),
-        1 => prop::sample::select(vec![1u8, 3]).prop_map(Step::Fold),
+        8 => (0usize..12, 0i64..100).prop_map(|(number, year)| HistoryOperation::Put(number, year)),
+        3 => (0usize..12).prop_map(HistoryOperation::Remove),
+        1 => prop::sample::select(vec![1u8, 3]).prop_map(HistoryOperation::Fold),
     ];
     prop::collection::vec(step, 1..60)
 }
@@ -237,15 +237,15 @@ proptest! {
         let mut cut = cuts.next().expect("there is one");
         for step in steps {
             match step {
-                Step::Put(number, year) => {
+                HistoryOperation::Put(number, year) => {
                     single.put(&id(number), &format!(r#"{{"title":"note {number}","year":{year},"v":[1,{year},0.5]}}"#));
                     waiting.push(put(number, year));
                 }
-                Step::Remove(number) => {
+                HistoryOperation::Remove(number) => {
                     single.remove(&id(number));
                     waiting.push(remove(number));
                 }
-                Step::Fold(reason) => {
+                HistoryOperation::Fold(reason) => {
                     single.compact(reason);
                     loaded.compact(reason);
                 }

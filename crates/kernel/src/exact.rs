@@ -7,7 +7,7 @@ use std::array::from_fn;
 use std::marker::PhantomData;
 
 /// A cell type as the kernels see it: blocks of `BYTES` bytes become `Block`s, pairs of which add to a `Sum`.
-pub(crate) trait Kind<const BYTES: usize> {
+pub(crate) trait CellFormat<const BYTES: usize> {
     /// The cells of one block, widened.
     type Block: Copy;
     /// Accumulators.
@@ -28,9 +28,9 @@ pub(crate) trait Kind<const BYTES: usize> {
 }
 
 /// What is done with a block of the query and one of a row. A row has `SUMS` sums.
-pub(crate) trait Step<const SUMS: usize> {
+pub(crate) trait BlockOperation<const SUMS: usize> {
     /// Adds one pair of blocks.
-    fn add<K: Kind<BYTES>, const BYTES: usize>(
+    fn add<K: CellFormat<BYTES>, const BYTES: usize>(
         sums: &mut [K::Sum; SUMS],
         query: K::Block,
         row: K::Block,
@@ -45,23 +45,38 @@ pub(crate) struct SquaredEuclidean;
 /// Inner product, and the squared norm of the row.
 pub(crate) struct DotAndSquare;
 
-impl Step<1> for Dot {
+impl BlockOperation<1> for Dot {
     #[inline(always)]
-    fn add<K: Kind<BYTES>, const BYTES: usize>(sums: &mut [K::Sum; 1], query: K::Block, row: K::Block, _: K::Tiny) {
+    fn add<K: CellFormat<BYTES>, const BYTES: usize>(
+        sums: &mut [K::Sum; 1],
+        query: K::Block,
+        row: K::Block,
+        _: K::Tiny,
+    ) {
         sums[0] = K::add_products(sums[0], query, row);
     }
 }
 
-impl Step<1> for SquaredEuclidean {
+impl BlockOperation<1> for SquaredEuclidean {
     #[inline(always)]
-    fn add<K: Kind<BYTES>, const BYTES: usize>(sums: &mut [K::Sum; 1], query: K::Block, row: K::Block, tiny: K::Tiny) {
+    fn add<K: CellFormat<BYTES>, const BYTES: usize>(
+        sums: &mut [K::Sum; 1],
+        query: K::Block,
+        row: K::Block,
+        tiny: K::Tiny,
+    ) {
         sums[0] = K::add_squares(sums[0], query, row, tiny);
     }
 }
 
-impl Step<2> for DotAndSquare {
+impl BlockOperation<2> for DotAndSquare {
     #[inline(always)]
-    fn add<K: Kind<BYTES>, const BYTES: usize>(sums: &mut [K::Sum; 2], query: K::Block, row: K::Block, _: K::Tiny) {
+    fn add<K: CellFormat<BYTES>, const BYTES: usize>(
+        sums: &mut [K::Sum; 2],
+        query: K::Block,
+        row: K::Block,
+        _: K::Tiny,
+    ) {
         sums[0] = K::add_products(sums[0], query, row);
         sums[1] = K::add_products(sums[1], row, row);
     }
@@ -70,7 +85,13 @@ impl Step<2> for DotAndSquare {
 /// The accumulators of `M` rows of equal length against a query of `⌈length / BYTES⌉` blocks. Several rows at a time
 /// share the loads of the query; two is best both in cache and from memory.
 #[inline(always)]
-pub(crate) fn accumulate<K: Kind<BYTES>, S: Step<SUMS>, const BYTES: usize, const SUMS: usize, const M: usize>(
+pub(crate) fn accumulate<
+    K: CellFormat<BYTES>,
+    S: BlockOperation<SUMS>,
+    const BYTES: usize,
+    const SUMS: usize,
+    const M: usize,
+>(
     query: &[K::Block],
     rows: [&[u8]; M],
 ) -> [[K::Sum; SUMS]; M] {
@@ -94,7 +115,7 @@ pub(crate) fn accumulate<K: Kind<BYTES>, S: Step<SUMS>, const BYTES: usize, cons
 }
 
 /// The blocks of a row, the last one padded with zeros.
-pub(crate) fn blocks<K: Kind<BYTES>, const BYTES: usize>(row: &[u8]) -> Vec<K::Block> {
+pub(crate) fn blocks<K: CellFormat<BYTES>, const BYTES: usize>(row: &[u8]) -> Vec<K::Block> {
     let (whole, rest) = row.as_chunks::<BYTES>();
     let mut blocks: Vec<K::Block> = whole.iter().map(|bytes| K::read(bytes, K::tiny())).collect();
     if !rest.is_empty() {
@@ -133,7 +154,7 @@ fn add_squares<L: Lanes>(sum: [L::F32; 2], a: [L::F32; 2], b: [L::F32; 2], tiny:
     })
 }
 
-impl<L: Lanes> Kind<32> for Float32<L> {
+impl<L: Lanes> CellFormat<32> for Float32<L> {
     type Block = [L::F32; 2];
     type Sum = [L::F32; 2];
     type Tiny = L::Tiny;
@@ -165,7 +186,7 @@ impl<L: Lanes> Kind<32> for Float32<L> {
     }
 }
 
-impl<L: Lanes> Kind<16> for Bfloat16<L> {
+impl<L: Lanes> CellFormat<16> for Bfloat16<L> {
     type Block = [L::F32; 2];
     type Sum = [L::F32; 2];
     type Tiny = L::Tiny;
@@ -196,7 +217,7 @@ impl<L: Lanes> Kind<16> for Bfloat16<L> {
     }
 }
 
-impl Kind<64> for Float64 {
+impl CellFormat<64> for Float64 {
     type Block = [f64; 8];
     type Sum = [f64; 8];
     type Tiny = ();
@@ -229,7 +250,7 @@ impl Kind<64> for Float64 {
     }
 }
 
-impl<L: Lanes> Kind<16> for Int8<L> {
+impl<L: Lanes> CellFormat<16> for Int8<L> {
     type Block = [L::I16; 2];
     type Sum = [L::I32; 2];
     type Tiny = ();

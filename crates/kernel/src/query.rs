@@ -4,8 +4,8 @@ use crate::arch::Selected;
 use crate::cells::Cells;
 use crate::code_query::CodeQuery;
 use crate::exact::{
-    Bfloat16, Dot, DotAndSquare, Float32, Float64, Int8, Kind, SquaredEuclidean, Step, accumulate, blocks, total_f32,
-    total_f64, total_i64,
+    Bfloat16, BlockOperation, CellFormat, Dot, DotAndSquare, Float32, Float64, Int8, SquaredEuclidean, accumulate,
+    blocks, total_f32, total_f64, total_i64,
 };
 use crate::hamming::{differing_bits, differing_cells};
 use crate::lanes::Lanes;
@@ -134,7 +134,7 @@ impl Query {
         self.many::<DotAndSquare, 2>(rows, stride, out, |[dot, square]| cosine(dot, self.square, square));
     }
 
-    fn many<S: Step<SUMS>, const SUMS: usize>(
+    fn many<S: BlockOperation<SUMS>, const SUMS: usize>(
         &self,
         rows: &[u8],
         stride: usize,
@@ -168,12 +168,12 @@ impl Blocks {
         }
     }
 
-    fn one<S: Step<SUMS>, const SUMS: usize>(&self, row: &[u8]) -> [f64; SUMS] {
+    fn one<S: BlockOperation<SUMS>, const SUMS: usize>(&self, row: &[u8]) -> [f64; SUMS] {
         self.run::<S, SUMS, 1>([row])[0]
     }
 
     #[inline(always)]
-    fn run<S: Step<SUMS>, const SUMS: usize, const M: usize>(&self, rows: [&[u8]; M]) -> [[f64; SUMS]; M] {
+    fn run<S: BlockOperation<SUMS>, const SUMS: usize, const M: usize>(&self, rows: [&[u8]; M]) -> [[f64; SUMS]; M] {
         match self {
             Blocks::Float64(query) => {
                 accumulate::<Float64, S, 64, SUMS, M>(query, rows).map(|sums| sums.map(total_f64))
@@ -192,7 +192,7 @@ impl Blocks {
 
 /// Exact sums over int8 rows of any length.
 #[inline(always)]
-fn integer_sums<S: Step<SUMS>, const SUMS: usize, const M: usize>(
+fn integer_sums<S: BlockOperation<SUMS>, const SUMS: usize, const M: usize>(
     query: &[ByteBlock],
     rows: [&[u8]; M],
 ) -> [[i64; SUMS]; M] {
@@ -235,7 +235,7 @@ pub fn squared_norm(cells: Cells, row: &[u8]) -> f64 {
     }
 }
 
-fn own_products<K: Kind<BYTES>, const BYTES: usize>(row: &[u8]) -> K::Sum {
+fn own_products<K: CellFormat<BYTES>, const BYTES: usize>(row: &[u8]) -> K::Sum {
     let (whole, rest) = row.as_chunks::<BYTES>();
     let tiny = K::tiny();
     let add = |sum, bytes: &[u8; BYTES]| {

@@ -9,7 +9,7 @@ use brooklet_task::limits::{QUERY_BYTES, QUERY_DEPTH, QUERY_ENTRIES, QUERY_TERMS
 use brooklet_task::{Rejection, Span};
 
 use fixture::rows::{rows, text};
-use fixture::{Given, surroundings};
+use fixture::{RequestParameters, surroundings};
 
 /// Characters told of what stands at a place.
 const SEEN: usize = 28;
@@ -48,7 +48,8 @@ fn refusal<'t>(
     grouping: Option<&'t str>,
 ) -> Option<(&'static str, &'t str, Rejection)> {
     let parse = |fields: Option<&str>, grouping: Option<&str>| {
-        let query = parse_select(&Select { filter, grouping, fields }, &surroundings(&Given::default(), None))?;
+        let query =
+            parse_select(&Select { filter, grouping, fields }, &surroundings(&RequestParameters::default(), None))?;
         query.grouping.iter().try_for_each(|grouping| parse_grouping(&grouping.text).map(drop))
     };
     let whole = parse(None, None).err().map(|rejection| ("where", filter, rejection));
@@ -66,7 +67,7 @@ fn place_of<T>(text: &str, parsed: Result<T, Rejection>) -> (usize, &str) {
 
 #[test]
 fn limits_of_the_simple_language_are_refused_where_they_are_passed() {
-    let given = Given::default();
+    let given = RequestParameters::default();
     let around = surroundings(&given, None);
     for grammar in [Grammar::WEAK_AND, Grammar::named("all").unwrap(), Grammar::named("any").unwrap()] {
         let words: Vec<String> = (0..=QUERY_TERMS).map(|number| format!("word{number}")).collect();
@@ -81,7 +82,7 @@ fn limits_of_the_simple_language_are_refused_where_they_are_passed() {
 
 #[test]
 fn limits_of_yql_are_refused_where_they_are_passed() {
-    let given = Given::default();
+    let given = RequestParameters::default();
     let around = surroundings(&given, None);
     let term = |number: usize| format!("subject contains \"w{number}\"");
     let terms: Vec<String> = (0..=QUERY_TERMS).map(term).collect();

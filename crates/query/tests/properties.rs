@@ -10,7 +10,7 @@ use brooklet_query::tree::{Item, Operator, Place};
 use brooklet_query::{Form, flatten, parse_sorting, parse_yql, simple, tree_text, yql_text};
 use proptest::prelude::*;
 
-use fixture::{Given, surroundings, user_query};
+use fixture::{RequestParameters, surroundings, user_query};
 
 fn statements() -> Vec<String> {
     texts(&["yql/sample.jsonl", "yql/more.jsonl"], "yql")
@@ -34,7 +34,7 @@ fn texts(files: &[&str], member: &str) -> Vec<String> {
     texts
 }
 
-fn given() -> Given {
+fn given() -> RequestParameters {
     let pairs = [
         ("ui", "foo \"bar baz\" -qux subject:x"),
         ("w", "{a:1, \"b c\":2}"),
@@ -42,7 +42,7 @@ fn given() -> Given {
         ("p", "x.*"),
         ("t", "Hello World"),
     ];
-    Given(pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect())
+    RequestParameters(pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect())
 }
 
 /// The item without what differs between texts of one tree: places, and whether the default index was named.
@@ -77,7 +77,7 @@ fn parse(yql: &str) -> Option<Item> {
 /// Parses what is printed, without a user query, so that `userQuery()` is nothing. `None` if the tree has a default index
 /// that is no field: nothing but an input may name one.
 fn reparse(text: &str, original: &str) -> Option<Item> {
-    let given = Given::default();
+    let given = RequestParameters::default();
     let statement = format!("select * from mail where {text}");
     match parse_yql(&statement, &surroundings(&given, None)) {
         Ok(query) => Some(placeless(query.item)),
@@ -245,7 +245,7 @@ proptest! {
     #[test]
     fn trees_survive_their_own_text(text in condition()) {
         let statement = format!("select * from mail where {text}");
-        let given = Given::default();
+        let given = RequestParameters::default();
         let item = placeless(parse_yql(&statement, &surroundings(&given, None)).unwrap().item);
         let printed = yql_text(&item, Form::Exact);
         prop_assert_eq!(reparse(&printed, &text), Some(item), "{}", printed);
@@ -255,7 +255,7 @@ proptest! {
     #[test]
     fn any_text_comes_back_from_its_literal(text in ".{1,20}|[\"'\\\\(){}@;|\u{0}-\u{1f}]{1,20}") {
         let literal = serde_json::to_string(&text).unwrap();
-        let given = Given::default();
+        let given = RequestParameters::default();
         let parse = |condition: String| {
             parse_yql(&format!("select * from mail where {condition} and true"), &surroundings(&given, None)).unwrap().item
         };
@@ -295,7 +295,7 @@ proptest! {
     #[test]
     fn mutated_simple_queries_are_parsed(text in mutation(simple_queries()), kind in 0..7usize, index in 0..4usize) {
         let name = ["weakAnd", "all", "any", "web", "phrase", "tokenize", "linguistics"][kind];
-        let given = Given::default();
+        let given = RequestParameters::default();
         let query = UserQuery {
             text: &text,
             grammar: Grammar::named(name).unwrap(),
@@ -366,7 +366,7 @@ fn long_texts_are_parsed_or_refused_quickly() {
         "-1",
         ")",
     ];
-    let given = Given::default();
+    let given = RequestParameters::default();
     let around = surroundings(&given, None);
     let mut slowest = (Duration::ZERO, "");
     for piece in pieces {
@@ -387,7 +387,7 @@ fn long_texts_are_parsed_or_refused_quickly() {
 
 #[test]
 fn queries_over_the_limits_are_refused() {
-    let given = Given::default();
+    let given = RequestParameters::default();
     let around = surroundings(&given, None);
     let refused = |condition: String, reason: &str| {
         let rejection = parse_yql(&format!("select * from mail where {condition}"), &around).unwrap_err();
@@ -400,7 +400,7 @@ fn queries_over_the_limits_are_refused() {
     let terms = vec!["x"; 1_025].join(" ");
     refused(format!("userInput(\"{terms}\")"), "terms");
     let list = (0..10_001).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
-    let given = Given([("l".to_owned(), list), ("t".to_owned(), "x y ".repeat(10_000))].into());
+    let given = RequestParameters([("l".to_owned(), list), ("t".to_owned(), "x y ".repeat(10_000))].into());
     let around = surroundings(&given, None);
     let rejection = parse_yql("select * from mail where nums in (@l)", &around).unwrap_err();
     assert!(rejection.message.contains("10000 entries"), "{rejection}");

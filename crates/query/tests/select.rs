@@ -5,8 +5,8 @@ use brooklet_query::{Form, Query, Select, parse_grouping, parse_select, tree_tex
 use brooklet_task::Rejection;
 use serde_json::Value;
 
-use fixture::rows::{Skip, What, check_skips, rows, skipped, text};
-use fixture::{Given, surroundings};
+use fixture::rows::{Omission, Skip, check_skips, rows, skipped, text};
+use fixture::{RequestParameters, surroundings};
 
 fn parse_row(row: &Value) -> Result<Query, Rejection> {
     let select = Select {
@@ -14,7 +14,7 @@ fn parse_row(row: &Value) -> Result<Query, Rejection> {
         grouping: text(row, "grouping"),
         fields: text(row, "fields"),
     };
-    let query = parse_select(&select, &surroundings(&Given::default(), None))?;
+    let query = parse_select(&select, &surroundings(&RequestParameters::default(), None))?;
     for grouping in &query.grouping {
         parse_grouping(&grouping.text)?;
     }
@@ -33,15 +33,15 @@ fn differences(row: &Value, query: &Query, skips: &[Skip]) -> Vec<String> {
     if let Some(recorded) = text(row, "serialized") {
         if recorded.starts_with("ERROR") {
             compare("answerable", "false".into(), (!query.item.holds_null()).to_string());
-        } else if !skipped(skips, id, What::Serialized) {
+        } else if !skipped(skips, id, Omission::Serialized) {
             compare("serialized", recorded.to_owned(), yql_text(&query.item, Form::Reference));
         }
     }
-    if let Some(tree) = text(row, "tree").filter(|_| !skipped(skips, id, What::Tree)) {
+    if let Some(tree) = text(row, "tree").filter(|_| !skipped(skips, id, Omission::Tree)) {
         compare("tree", tree.to_owned(), tree_text(&query.item));
     }
     let list = |member: &str| row.get(member).cloned().unwrap_or(Value::Array(Vec::new()));
-    if row.get("steps").is_some() && !skipped(skips, id, What::Tree) {
+    if row.get("steps").is_some() && !skipped(skips, id, Omission::Tree) {
         let operations = query.grouping.iter().flat_map(|grouping| parse_grouping(&grouping.text).unwrap());
         let groupings: Vec<String> = operations.map(|operation| operation.to_string()).collect();
         compare("grouping", list("steps").to_string(), Value::from(groupings).to_string());
@@ -56,12 +56,12 @@ fn skips() -> Vec<Skip> {
     vec![
         Skip {
             reason: "composites with nothing or one thing in them have no form of their own",
-            what: What::Serialized,
+            what: Omission::Serialized,
             ids: &["select-009", "select-010", "select-090"],
         },
         Skip {
             reason: "would silently ignore what was written: arguments too many or of a kind that is not looked at, a second operator or bound, two members of one name, text after the end",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &[
                 "select-011",
                 "select-014",
@@ -89,7 +89,7 @@ fn skips() -> Vec<Skip> {
         },
         Skip {
             reason: "would become another value: what is of another type becomes false, 0 or empty in the recorded version, fractions are cut, numbers beyond 32 bits wrap",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &[
                 "select-037",
                 "select-038",
@@ -121,12 +121,12 @@ fn skips() -> Vec<Skip> {
         },
         Skip {
             reason: "accepted by the reference parser, then answered with an error: an origin outside its text, negative hits, nothing in near or sameElement",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["select-044", "select-106", "select-200", "select-209", "select-267"],
         },
         Skip {
             reason: "as the documentation says: a field and its text as a condition, in with field and value, uri, userQuery, userInput, nonEmpty",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &[
                 "select-017",
                 "select-075",
@@ -148,60 +148,60 @@ fn skips() -> Vec<Skip> {
         },
         Skip {
             reason: "a number is a coordinate whether it has a fraction or not, and texts may stand beside numbers, as in YQL",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["select-333", "select-334", "select-343"],
         },
         Skip {
             reason: "a field that does not exist is refused by every operator, as in YQL",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["select-126", "select-293", "select-307", "select-321"],
         },
         Skip {
             reason: "the elements to match are not left out",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["select-268", "select-269"],
         },
-        Skip { reason: "a word is not cut, however it is annotated", what: What::Serialized, ids: &["select-035"] },
-        Skip { reason: "languages are not detected here", what: What::Serialized, ids: &["select-063"] },
+        Skip { reason: "a word is not cut, however it is annotated", what: Omission::Serialized, ids: &["select-035"] },
+        Skip { reason: "languages are not detected here", what: Omission::Serialized, ids: &["select-063"] },
         Skip {
             reason: "the same range written in two ways is one tree here",
-            what: What::Serialized,
+            what: Omission::Serialized,
             ids: &["select-135", "select-147", "select-156", "select-158"],
         },
         Skip {
             reason: "a regular expression is read when it is bound to a field",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["select-167"],
         },
         Skip {
             reason: "the weight of a phrase is not repeated for its words",
-            what: What::Serialized,
+            what: Omission::Serialized,
             ids: &["select-193"],
         },
         Skip {
             reason: "the label of an input counts for its terms, as in newer versions",
-            what: What::Serialized,
+            what: Omission::Serialized,
             ids: &["select-255"],
         },
         Skip {
             reason: "an index's annotations are in the order of the documentation, and none is left out",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["select-324", "select-330"],
         },
         Skip {
             reason: "the reference form of a position ends in the cosine of its latitude, which is of no use here",
-            what: What::Tree,
+            what: Omission::Tree,
             ids: &["select-331", "select-332", "select-335", "select-339", "select-340"],
         },
-        Skip { reason: "nested deeper than JSON may be", what: What::Everything, ids: &["select-378"] },
+        Skip { reason: "nested deeper than JSON may be", what: Omission::Everything, ids: &["select-378"] },
         Skip {
             reason: "is no JSON: a number with a zero in front, a name without quotes",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["select-t13", "select-t14"],
         },
         Skip {
             reason: "a label names what is said of each group, as newer versions do",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["select-g11"],
         },
     ]
@@ -215,7 +215,7 @@ fn recorded_queries() {
     let (mut failures, mut compared) = (Vec::new(), 0);
     for row in &rows {
         let id = text(row, "id").unwrap();
-        if skipped(&skips, id, What::Everything) {
+        if skipped(&skips, id, Omission::Everything) {
             continue;
         }
         compared += 1;

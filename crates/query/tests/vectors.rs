@@ -10,8 +10,8 @@ use brooklet_query::{Form, Query, parse_yql, simple, tree_text, yql_text};
 use brooklet_task::Rejection;
 use serde_json::Value;
 
-use fixture::rows::{Skip, What, check_skips, rows, skipped, text};
-use fixture::{Given, surroundings, user_query};
+use fixture::rows::{Omission, Skip, check_skips, rows, skipped, text};
+use fixture::{RequestParameters, surroundings, user_query};
 
 fn parse_row(row: &Value) -> Result<Query, String> {
     parse_statement(row).map_err(|rejection| rejection.message)
@@ -21,7 +21,7 @@ fn parse_statement(row: &Value) -> Result<Query, Rejection> {
     let parameters = row.get("params").and_then(Value::as_object).into_iter().flatten();
     let parameters: BTreeMap<String, String> =
         parameters.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
-    let given = Given(parameters);
+    let given = RequestParameters(parameters);
     let query = given.0.get("query").map(|text| user_query(text));
     parse_yql(text(row, "yql").unwrap(), &surroundings(&given, query))
 }
@@ -38,10 +38,10 @@ fn differences(row: &Value, query: &Query, skips: &[Skip]) -> Vec<String> {
     let recorded = text(row, "serialized").unwrap();
     if recorded.starts_with("ERROR") {
         compare("answerable", "false".into(), (!query.item.holds_null()).to_string());
-    } else if !skipped(skips, id, What::Serialized) {
+    } else if !skipped(skips, id, Omission::Serialized) {
         compare("serialized", recorded.to_owned(), yql_text(&query.item, Form::Reference));
     }
-    if !skipped(skips, id, What::Tree) {
+    if !skipped(skips, id, Omission::Tree) {
         compare("tree", text(row, "tree").unwrap().to_owned(), tree_text(&query.item));
     }
     let number = |member: &str| row.get(member).and_then(Value::as_i64);
@@ -76,7 +76,7 @@ fn check_statements(file: &str, skips: &[Skip]) {
     let (mut failures, mut compared) = (Vec::new(), 0);
     for row in &rows {
         let id = text(row, "id").unwrap();
-        if skipped(skips, id, What::Everything) {
+        if skipped(skips, id, Omission::Everything) {
             continue;
         }
         compared += 1;
@@ -129,7 +129,7 @@ fn every_refusal_has_its_place() {
 fn places_of_syntax_errors() {
     let skips = [Skip {
         reason: "ours is where the mistake is, not where the reference implementation notices it",
-        what: What::Everything,
+        what: Omission::Everything,
         ids: &[
             "more-y-254",
             "more-y-257",
@@ -148,7 +148,7 @@ fn places_of_syntax_errors() {
     for row in &rows {
         let (id, yql) = (text(row, "id").unwrap(), text(row, "yql").unwrap());
         let (Some(expected), Err(message)) = (text(row, "error").and_then(location), parse_row(row)) else { continue };
-        if skipped(&skips, id, What::Everything) {
+        if skipped(&skips, id, Omission::Everything) {
             continue;
         }
         compared += 1;
@@ -170,7 +170,7 @@ fn misspelt_names_get_a_suggestion() {
         ("select * from mail where nearestneighbour(emb, q)", "'nearestNeighbor'"),
         ("select * from mail where subject contains phrse(\"a\")", "'phrase'"),
     ];
-    let given = Given::default();
+    let given = RequestParameters::default();
     for (yql, suggestion) in cases {
         let rejection = parse_yql(yql, &surroundings(&given, None)).unwrap_err();
         let expected = format!("Did you mean {suggestion}?");
@@ -185,8 +185,8 @@ const ORDER: &str = "the reference form lists values in the order of a hash tabl
 #[test]
 fn sample_statements() {
     let skips = [
-        Skip { reason: ORDER, what: What::Tree, ids: &["yql-171"] },
-        Skip { reason: ASPECT, what: What::Tree, ids: &["yql-288", "yql-291", "yql-294"] },
+        Skip { reason: ORDER, what: Omission::Tree, ids: &["yql-171"] },
+        Skip { reason: ASPECT, what: Omission::Tree, ids: &["yql-288", "yql-291", "yql-294"] },
     ];
     check_statements("yql/sample.jsonl", &skips);
 }
@@ -196,46 +196,46 @@ fn more_statements() {
     let skips = [
         Skip {
             reason: "accepted by newer versions, as the specification says: labeled(…), parameters after limit, offset and timeout",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["more-y-092", "more-y-093", "more-y-259", "more-y-264"],
         },
         Skip {
             reason: "accepted by the reference parser, then answered with an error: nothing in near() or sameElement(), a negative limit",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["more-y-038", "more-y-050", "more-y-262"],
         },
         Skip {
             reason: "a missing parameter is refused, as the specification says",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["more-y-148"],
         },
         Skip {
             reason: "would silently ignore what was written: a second statement, a field that is no name",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["more-y-252", "more-y-267"],
         },
         Skip {
             reason: "refused by the grouping language, which is not parsed here",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["more-y-286", "more-y-289"],
         },
-        Skip { reason: RANGE_FORMS, what: What::Serialized, ids: &["more-y-000", "more-y-002", "more-y-006"] },
+        Skip { reason: RANGE_FORMS, what: Omission::Serialized, ids: &["more-y-000", "more-y-002", "more-y-006"] },
         Skip {
             reason: "the same range written in two ways is one tree here; an open range from a number to itself stays empty",
-            what: What::Tree,
+            what: Omission::Tree,
             ids: &["more-y-005", "more-y-006"],
         },
-        Skip { reason: LANGUAGES, what: What::Serialized, ids: &["more-y-120", "more-y-121", "more-y-178"] },
-        Skip { reason: LABELS, what: What::Serialized, ids: &["more-y-110", "more-x-374"] },
+        Skip { reason: LANGUAGES, what: Omission::Serialized, ids: &["more-y-120", "more-y-121", "more-y-178"] },
+        Skip { reason: LABELS, what: Omission::Serialized, ids: &["more-y-110", "more-x-374"] },
         Skip {
             reason: "nearestNeighbor takes the common annotations of terms here, which the recorded version drops",
-            what: What::Tree,
+            what: Omission::Tree,
             ids: &["more-x-335"],
         },
-        Skip { reason: ORDER, what: What::Tree, ids: &["more-y-066"] },
+        Skip { reason: ORDER, what: Omission::Tree, ids: &["more-y-066"] },
         Skip {
             reason: ASPECT,
-            what: What::Tree,
+            what: Omission::Tree,
             ids: &["more-y-083", "more-y-084", "more-y-091", "more-x-332", "more-x-355", "more-x-358"],
         },
     ];
@@ -247,7 +247,7 @@ fn nasty_statements() {
     let skips = [
         Skip {
             reason: RANGE_FORMS,
-            what: What::Serialized,
+            what: Omission::Serialized,
             ids: &[
                 "nasty-000",
                 "nasty-001",
@@ -262,23 +262,23 @@ fn nasty_statements() {
                 "nasty-028",
             ],
         },
-        Skip { reason: "an open range from a number to itself stays empty", what: What::Tree, ids: &["nasty-002"] },
-        Skip { reason: BRACES, what: What::Serialized, ids: &["nasty-047", "nasty-613"] },
+        Skip { reason: "an open range from a number to itself stays empty", what: Omission::Tree, ids: &["nasty-002"] },
+        Skip { reason: BRACES, what: Omission::Serialized, ids: &["nasty-047", "nasty-613"] },
         Skip {
             reason: "the same number in its shortest digits; a number in a parameter without the blanks around it",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["nasty-076", "nasty-094"],
         },
-        Skip { reason: "half of a surrogate pair is no text", what: What::Everything, ids: &["nasty-116"] },
+        Skip { reason: "half of a surrogate pair is no text", what: Omission::Everything, ids: &["nasty-116"] },
         Skip {
             reason: LANGUAGES,
-            what: What::Serialized,
+            what: Omission::Serialized,
             ids: &["nasty-118", "nasty-142", "nasty-149", "nasty-153", "nasty-212"],
         },
-        Skip { reason: LABELS, what: What::Serialized, ids: &["nasty-194"] },
+        Skip { reason: LABELS, what: Omission::Serialized, ids: &["nasty-194"] },
         Skip {
             reason: "accepted by the reference parser, then answered with an error or meaningless: nothing in onear(), negative counts and limits",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &[
                 "nasty-274",
                 "nasty-341",
@@ -290,32 +290,32 @@ fn nasty_statements() {
                 "nasty-641",
             ],
         },
-        Skip { reason: "alternatives are in the order of their exactness", what: What::Tree, ids: &["nasty-371"] },
+        Skip { reason: "alternatives are in the order of their exactness", what: Omission::Tree, ids: &["nasty-371"] },
         Skip {
             reason: "would silently ignore what was written: a second argument, a field that is no name, a box beyond a pole, a strength that is none",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["nasty-377", "nasty-389", "nasty-515", "nasty-551", "nasty-577", "nasty-657"],
         },
         Skip {
             reason: "texts of elements may be excluded, as the specification says",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["nasty-404", "nasty-405"],
         },
-        Skip { reason: ORDER, what: What::Tree, ids: &["nasty-446", "nasty-457", "nasty-477"] },
-        Skip { reason: "large numbers are written without their suffix", what: What::Tree, ids: &["nasty-447"] },
+        Skip { reason: ORDER, what: Omission::Tree, ids: &["nasty-446", "nasty-457", "nasty-477"] },
+        Skip { reason: "large numbers are written without their suffix", what: Omission::Tree, ids: &["nasty-447"] },
         Skip {
             reason: "annotations that are the default are kept; an index's are in the order of the documentation",
-            what: What::Serialized,
+            what: Omission::Serialized,
             ids: &["nasty-523"],
         },
         Skip {
             reason: "an index's annotations are in the order of the documentation; nearestNeighbor takes the common annotations of terms",
-            what: What::Tree,
+            what: Omission::Tree,
             ids: &["nasty-524", "nasty-526"],
         },
         Skip {
             reason: ASPECT,
-            what: What::Tree,
+            what: Omission::Tree,
             ids: &[
                 "nasty-527",
                 "nasty-528",
@@ -331,21 +331,21 @@ fn nasty_statements() {
                 "nasty-548",
             ],
         },
-        Skip { reason: EXPRESSIONS, what: What::Everything, ids: &["nasty-556", "nasty-557", "nasty-558"] },
-        Skip { reason: ORIGIN, what: What::Serialized, ids: &["nasty-617"] },
+        Skip { reason: EXPRESSIONS, what: Omission::Everything, ids: &["nasty-556", "nasty-557", "nasty-558"] },
+        Skip { reason: ORIGIN, what: Omission::Serialized, ids: &["nasty-617"] },
         Skip {
             reason: "refused by the grouping language, which is not parsed here; or ended at a quoted parenthesis",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["nasty-665", "nasty-666", "nasty-667"],
         },
         Skip {
             reason: "accepted by newer versions, as the specification says: parameters after limit and offset",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["nasty-700"],
         },
         Skip {
             reason: "the stack of the recorded version overflows; ours has a limit",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["nasty-722", "nasty-732", "nasty-733"],
         },
     ];
@@ -361,7 +361,7 @@ fn parse_simple(row: &Value) -> Result<Item, String> {
         filter: text(row, "filter"),
         default_index: text(row, "default_index"),
     };
-    let given = Given::default();
+    let given = RequestParameters::default();
     simple::parse_user_query(&query, &surroundings(&given, None)).map_err(|rejection| rejection.message)
 }
 
@@ -371,7 +371,7 @@ fn check_simple(file: &str, skips: &[Skip]) {
     let (mut failures, mut compared) = (Vec::new(), 0);
     for row in &rows {
         let id = text(row, "id").unwrap();
-        if skipped(skips, id, What::Everything) {
+        if skipped(skips, id, Omission::Everything) {
             continue;
         }
         compared += 1;
@@ -380,10 +380,10 @@ fn check_simple(file: &str, skips: &[Skip]) {
             (Err(_), Some(_)) => {}
             (Ok(item), None) => {
                 let (expected, got) = (text(row, "tree").unwrap(), tree_text(&item));
-                if expected != got && !skipped(skips, id, What::Tree) {
+                if expected != got && !skipped(skips, id, Omission::Tree) {
                     failures.push(format!("{id} {query}\n    expected {expected}\n    got      {got}"));
                 }
-                if skipped(skips, id, What::Serialized) {
+                if skipped(skips, id, Omission::Serialized) {
                     continue;
                 }
                 let (expected, got) = (text(row, "serialized").unwrap(), yql_text(&item, Form::Reference));
@@ -415,7 +415,7 @@ fn sample_simple_queries() {
     let skips = [
         Skip {
             reason: "the type adv is not among the documented types and is refused by its name",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &[
                 "simplequery-177",
                 "simplequery-180",
@@ -430,7 +430,7 @@ fn sample_simple_queries() {
                 "simplequery-207",
             ],
         },
-        Skip { reason: STEMMING, what: What::Everything, ids: &["simplequery-300"] },
+        Skip { reason: STEMMING, what: Omission::Everything, ids: &["simplequery-300"] },
     ];
     check_simple("simple-query/sample.jsonl", &skips);
 }
@@ -440,7 +440,7 @@ fn simple_queries_in_a_default_index() {
     let skips = [
         Skip {
             reason: ORIGIN,
-            what: What::Serialized,
+            what: Omission::Serialized,
             ids: &[
                 "default-*-038",
                 "default-*-039",
@@ -452,28 +452,32 @@ fn simple_queries_in_a_default_index() {
                 "default-*-223",
             ],
         },
-        Skip { reason: SEGMENTS, what: What::Tree, ids: &["default-*-038"] },
-        Skip { reason: "an or directly in an or is one or", what: What::Everything, ids: &["default-any-default-182"] },
+        Skip { reason: SEGMENTS, what: Omission::Tree, ids: &["default-*-038"] },
+        Skip {
+            reason: "an or directly in an or is one or",
+            what: Omission::Everything,
+            ids: &["default-any-default-182"],
+        },
         Skip {
             reason: "what follows a weight that was taken off is no weight again",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["default-weakAnd-sender-021"],
         },
         Skip {
             reason: BRACES,
-            what: What::Serialized,
+            what: Omission::Serialized,
             ids: &["default-*-052", "default-*-056", "default-*-057", "default-*-070", "default-*-198"],
         },
-        Skip { reason: ADDRESS, what: What::Serialized, ids: &["default-*-086", "default-*-202"] },
+        Skip { reason: ADDRESS, what: Omission::Serialized, ids: &["default-*-086", "default-*-202"] },
         Skip {
             reason: "nothing to search for is refused when it is answered",
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &["default-weakAnd-sender-095"],
         },
-        Skip { reason: LARGE, what: What::Serialized, ids: &["default-*-129"] },
+        Skip { reason: LARGE, what: Omission::Serialized, ids: &["default-*-129"] },
         Skip {
             reason: "an empty phrase has no form of its own",
-            what: What::Serialized,
+            what: Omission::Serialized,
             ids: &["default-phrase-subject-095"],
         },
     ];
@@ -485,7 +489,7 @@ fn more_simple_queries() {
     let skips = [
         Skip {
             reason: STEMMING,
-            what: What::Everything,
+            what: Omission::Everything,
             ids: &[
                 "more-s-linguistics-115",
                 "more-s-linguistics-116",
@@ -499,25 +503,25 @@ fn more_simple_queries() {
         },
         Skip {
             reason: ORIGIN,
-            what: What::Serialized,
+            what: Omission::Serialized,
             ids: &["more-s-*-038", "more-s-*-039", "more-s-*-118", "more-s-*-119"],
         },
         Skip {
             reason: SEGMENTS,
-            what: What::Tree,
+            what: Omission::Tree,
             ids: &["more-s-all-038", "more-s-any-038", "more-s-web-038", "more-s-tokenize-038"],
         },
         Skip {
             reason: BRACES,
-            what: What::Serialized,
+            what: Omission::Serialized,
             ids: &["more-s-weakAnd-052", "more-s-weakAnd-070", "more-s-*-056", "more-s-*-057"],
         },
         Skip {
             reason: ADDRESS,
-            what: What::Serialized,
+            what: Omission::Serialized,
             ids: &["more-s-weakAnd-086", "more-s-all-086", "more-s-any-086", "more-s-web-086"],
         },
-        Skip { reason: LARGE, what: What::Serialized, ids: &["more-s-*-129"] },
+        Skip { reason: LARGE, what: Omission::Serialized, ids: &["more-s-*-129"] },
     ];
     check_simple("simple-query/more.jsonl", &skips);
 }

@@ -26,7 +26,7 @@ impl Known {
     }
 
     /// From bounds that are values if `is_exact`.
-    fn of(bounds: Vec<Interval>, is_exact: bool) -> Known {
+    fn from_bounds(bounds: Vec<Interval>, is_exact: bool) -> Known {
         match is_exact {
             true => Known::Exactly(bounds.iter().map(|of| if of.may_be_nan { f64::NAN } else { of.lo }).collect()),
             false => Known::Bounds(bounds),
@@ -189,7 +189,7 @@ impl Blocks<'_> {
             reached.add(&open, &of_open);
         }
         self.let_go(open);
-        Some(Known::of(reached.bounds, reached.is_exact))
+        Some(Known::from_bounds(reached.bounds, reached.is_exact))
     }
 
     /// What is known of a node in some of the documents: those `chosen`, by their number in `places`.
@@ -218,7 +218,7 @@ impl Blocks<'_> {
             }
         }
         self.let_go(chosen);
-        Some(Known::of(reached.bounds, reached.is_exact && condition.is_exact()))
+        Some(Known::from_bounds(reached.bounds, reached.is_exact && condition.is_exact()))
     }
 
     fn known_switch(&mut self, switch: &SwitchNode, places: &[u32]) -> Option<Known> {
@@ -250,7 +250,7 @@ impl Blocks<'_> {
         if !open.is_empty() {
             reached.add(&open, &self.known_of(&switch.default, places, &open)?);
         }
-        Some(Known::of(reached.bounds, reached.is_exact && are_exact))
+        Some(Known::from_bounds(reached.bounds, reached.is_exact && are_exact))
     }
 
     fn known_memo(&mut self, slot: usize, places: &[u32]) -> Option<Known> {
@@ -270,7 +270,7 @@ impl Blocks<'_> {
         let bounds = places.iter().map(|place| self.scratch.places[*place as usize].memo_intervals[slot]);
         let bounds = bounds.collect::<Option<Vec<Interval>>>()?;
         let is_exact = bounds.iter().all(Interval::is_exact);
-        Some(Known::of(bounds, is_exact))
+        Some(Known::from_bounds(bounds, is_exact))
     }
 
     /// Trees over what is known; an input without bounds may be anything.

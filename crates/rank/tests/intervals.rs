@@ -36,7 +36,7 @@ struct Known<'a, T> {
 }
 
 impl<T: Copy> Known<'_, T> {
-    fn of(&self, feature: usize) -> T {
+    fn value(&self, feature: usize) -> T {
         let name = self.program.features()[feature].0.to_string();
         self.values[NAMES.iter().position(|known| *known == name).unwrap()]
     }
@@ -44,7 +44,7 @@ impl<T: Copy> Known<'_, T> {
 
 impl FeatureSource for Known<'_, f64> {
     fn number(&mut self, feature: usize) -> f64 {
-        self.of(feature)
+        self.value(feature)
     }
 
     fn tensor(&mut self, _: usize) -> Rc<Tensor> {
@@ -54,7 +54,7 @@ impl FeatureSource for Known<'_, f64> {
 
 impl IntervalSource for Known<'_, Interval> {
     fn interval(&mut self, feature: usize) -> Option<Interval> {
-        Some(self.of(feature))
+        Some(self.value(feature))
     }
 }
 

@@ -140,7 +140,7 @@ fn is_skipped(list: &[(&str, &[&str])], id: &str) -> bool {
 struct Bindings(Vec<(String, Value)>);
 
 impl Bindings {
-    fn of(row: &Json) -> Bindings {
+    fn from_row(row: &Json) -> Bindings {
         let bindings = row["bindings"].as_object().expect("bindings are an object");
         Bindings(bindings.iter().map(|(name, value)| (name.clone(), bound(value))).collect())
     }
@@ -265,7 +265,7 @@ fn assert_value(id: &str, row: &Json, actual: &Value) {
 /// Asserts one row; whether its value was compared.
 fn assert_row(row: &Json) -> bool {
     let id = row["id"].as_str().unwrap();
-    let bindings = Bindings::of(row);
+    let bindings = Bindings::from_row(row);
     let dialect = if row["dialect"] == "container" { Dialect::Container } else { Dialect::Content };
     let parsed = Expression::parse_as(row["expr"].as_str().unwrap(), dialect);
     if let Some(canonical) = row["canonical"].as_str() {

@@ -25,10 +25,10 @@ struct Reading {
 }
 
 impl Reading {
-    fn of(segment: &BuiltSegment) -> Reading {
+    fn new(segment: &BuiltSegment) -> Reading {
         let header = Header::decode(&segment.header.encode()).expect("a header that was encoded");
         assert_eq!(header, segment.header);
-        Reading { header, blocks: Payloads::of(segment) }
+        Reading { header, blocks: Payloads::from_segment(segment) }
     }
 
     fn document(&mut self, ordinal: u32) -> Document {
@@ -61,7 +61,7 @@ fn sorted(document: &Document) -> Vec<(String, Value)> {
 fn check(documents: &[Document]) {
     let segment = build(documents);
     assert_eq!(segment.header.blocks as usize, segment.payloads.len());
-    let mut reading = Reading::of(&segment);
+    let mut reading = Reading::new(&segment);
     for (ordinal, document) in documents.iter().enumerate() {
         let ordinal = ordinal as u32;
         let read = reading.document(ordinal);
@@ -372,7 +372,7 @@ fn a_list_over_several_blocks_comes_back() {
         fields: vec![("text".to_owned(), text)],
     });
     let segment = build(&documents.collect::<Vec<_>>());
-    let mut reading = Reading::of(&segment);
+    let mut reading = Reading::new(&segment);
     let columns = reading.header.columns.clone();
     let column = columns.iter().find(|column| column.spec.field == "text" && column.parts.len() == 6);
     let text = Text::of(column.expect("a column of words")).expect("a text column");
@@ -410,7 +410,7 @@ fn the_largest_values_come_back() {
 #[test]
 fn a_value_beyond_a_word_is_cut_where_only_its_beginning_matters() {
     let segment = build(&alone("name", Value::String("é".repeat(40_000))));
-    let mut reading = Reading::of(&segment);
+    let mut reading = Reading::new(&segment);
     assert_eq!(reading.document(1).field("name"), Some(&Value::String("é".repeat(40_000))));
 }
 
@@ -418,7 +418,7 @@ fn a_value_beyond_a_word_is_cut_where_only_its_beginning_matters() {
 fn vectors_of_unusual_numbers_come_back() {
     for unusual in [0.0, -0.0, 1e-40, f64::from(f32::MAX), f64::INFINITY, f64::NEG_INFINITY] {
         let segment = build(&alone("coded", dense(CellType::Float, 40, || unusual)));
-        let mut reading = Reading::of(&segment);
+        let mut reading = Reading::new(&segment);
         let read = reading.document(1);
         assert_eq!(read.field("coded"), Some(&dense(CellType::Float, 40, || unusual)));
     }
@@ -433,7 +433,7 @@ fn times_are_what_was_given_in_as_few_bytes_as_they_take() {
         let of = |number: usize| if number % 3 == 1 { start + spread } else { start };
         documents.iter().enumerate().for_each(|(number, document)| builder.add(document, of(number)));
         let segment = builder.finish();
-        let mut payloads = Payloads::of(&segment);
+        let mut payloads = Payloads::from_segment(&segment);
         for number in 0..documents.len() {
             let read = read_time(&segment.header, number as u32, &mut payloads).expect("a time");
             assert_eq!(read, of(number), "spread {spread}");

@@ -179,7 +179,7 @@ proptest! {
             let block = random.below(segment.payloads.len());
             damage(&mut segment.payloads[block], &mut random);
         }
-        read_everything(&segment.header, &mut Payloads::of(&segment));
+        read_everything(&segment.header, &mut Payloads::from_segment(&segment));
     }
 
     #[test]
@@ -191,7 +191,7 @@ proptest! {
             let mut bytes = encoded.clone();
             damage(&mut bytes, &mut random);
             if let Ok(header) = Header::decode(&bytes) {
-                read_everything(&header, &mut Payloads::of(&segment));
+                read_everything(&header, &mut Payloads::from_segment(&segment));
             }
         }
     }
@@ -231,5 +231,8 @@ proptest! {
 #[test]
 fn what_is_read_undamaged_is_understood() {
     let segment = build(&documents(1, 40));
-    assert!(read_everything(&segment.header, &mut Payloads::of(&segment)) > 1_000, "the readers above do read");
+    assert!(
+        read_everything(&segment.header, &mut Payloads::from_segment(&segment)) > 1_000,
+        "the readers above do read"
+    );
 }

@@ -5,22 +5,22 @@ use crate::unicode::{is_query_word, is_symbol, is_word};
 
 /// What a character is to the query tokenizer.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CharacterKind {
     Word,
     Symbol,
     Other,
 }
 
-fn kind(character: char) -> Kind {
+fn kind(character: char) -> CharacterKind {
     if character.is_ascii() {
-        return if character.is_ascii_alphanumeric() { Kind::Word } else { Kind::Other };
+        return if character.is_ascii_alphanumeric() { CharacterKind::Word } else { CharacterKind::Other };
     }
     if is_query_word(character) {
-        Kind::Word
+        CharacterKind::Word
     } else if is_symbol(character) {
-        Kind::Symbol
+        CharacterKind::Symbol
     } else {
-        Kind::Other
+        CharacterKind::Other
     }
 }
 
@@ -31,12 +31,12 @@ pub fn segment(literal: &str) -> Vec<&str> {
     let mut start = None;
     for (at, character) in literal.char_indices() {
         let kind = kind(character);
-        if kind == Kind::Word {
+        if kind == CharacterKind::Word {
             start.get_or_insert(at);
             continue;
         }
         words.extend(start.take().map(|start| &literal[start..at]));
-        if kind == Kind::Symbol {
+        if kind == CharacterKind::Symbol {
             words.push(&literal[at..at + character.len_utf8()]);
         }
     }
@@ -64,10 +64,10 @@ pub enum Class {
 pub fn class_of(character: char) -> Class {
     match kind(character) {
         // Numbers that are no digits, as ² and Ⅷ, are in words of literals only.
-        Kind::Word if character.is_numeric() && !character.is_ascii() && !is_word(character) => Class::Other,
-        Kind::Word if character.is_numeric() => Class::Digit,
-        Kind::Word => Class::Letter,
-        Kind::Symbol => Class::Symbol,
-        Kind::Other => Class::Other,
+        CharacterKind::Word if character.is_numeric() && !character.is_ascii() && !is_word(character) => Class::Other,
+        CharacterKind::Word if character.is_numeric() => Class::Digit,
+        CharacterKind::Word => Class::Letter,
+        CharacterKind::Symbol => Class::Symbol,
+        CharacterKind::Other => Class::Other,
     }
 }

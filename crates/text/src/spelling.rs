@@ -23,7 +23,7 @@ pub struct Spelling {
 impl Spelling {
     /// Of a word as it was written. It has none but itself if it is very long.
     #[must_use]
-    pub fn of(written: &str) -> Option<Spelling> {
+    pub fn parse(written: &str) -> Option<Spelling> {
         let mut lower = String::new();
         lowercase(written, &mut lower);
         let letters: Vec<char> = lower.chars().collect();
@@ -111,7 +111,7 @@ impl Accents {
     }
 
     /// Letters with an accent.
-    pub(crate) fn of(&self, base: char) -> &[char] {
+    pub(crate) fn accented(&self, base: char) -> &[char] {
         self.of_base.get(&base).map_or(&[], Vec::as_slice)
     }
 }
@@ -166,7 +166,7 @@ mod tests {
     fn finds(written: &str, stored: &str) -> bool {
         let mut folded = String::new();
         fold(stored, &mut folded);
-        let spelling = Spelling::of(written).expect("a short word");
+        let spelling = Spelling::parse(written).expect("a short word");
         spelling.is_of(&folded, false)
     }
 
@@ -201,15 +201,15 @@ mod tests {
         {
             assert!(!finds(one, other), "{one} does not find {other}");
         }
-        assert_eq!(Spelling::of(&"a".repeat(101)), None);
-        let many = Spelling::of(&"a".repeat(60)).unwrap();
+        assert_eq!(Spelling::parse(&"a".repeat(101)), None);
+        let many = Spelling::parse(&"a".repeat(60)).unwrap();
         assert!(many.is_of(&"a".repeat(90), false) && !many.is_of(&"b".repeat(90), false));
         assert!(!many.is_of(&"a".repeat(130), false) && many.is_of(&"a".repeat(130), true));
     }
 
     #[test]
     fn beginnings_are_spelled_too() {
-        let spelling = Spelling::of("zur").unwrap();
+        let spelling = Spelling::parse("zur").unwrap();
         assert!(
             spelling.is_of("zuerich", true) && !spelling.is_of("zuerich", false) && !spelling.is_of("zirich", true)
         );

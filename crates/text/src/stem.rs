@@ -116,7 +116,7 @@ pub struct Stems {
 impl Stems {
     /// The stems of a folded word (see [`fold`](crate::fold())).
     #[must_use]
-    pub fn of(word: &str, languages: Languages) -> Stems {
+    pub fn new(word: &str, languages: Languages) -> Stems {
         let languages = languages.each().filter(|_| word.len() <= WORD_BYTES_MAX);
         let stem = |language: &'static Language| {
             let stemmer = Stemmer::create(language.algorithm);
@@ -224,7 +224,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn equal(languages: &str, one: &str, other: &str) -> bool {
-        Stems::of(one, Languages::named(languages).unwrap()).equal(other)
+        Stems::new(one, Languages::named(languages).unwrap()).equal(other)
     }
 
     #[test]
@@ -271,7 +271,7 @@ mod tests {
             .flat_map(|root| ENDS.iter().flat_map(move |end| ["", "s", "ly"].map(|last| format!("{root}{end}{last}"))))
             .collect();
         for word in &words {
-            let stems = Stems::of(word, english);
+            let stems = Stems::new(word, english);
             let same = words.iter().filter(|other| stemmer.stem(other) == stemmer.stem(word));
             same.for_each(|other| assert!(stems.equal(other), "{word} {other}"));
         }

@@ -37,12 +37,12 @@ impl Variants {
     pub fn of(written: &str, variety: Variety) -> Variants {
         let mut folded = String::new();
         fold(written, &mut folded);
-        let stems = Stems::of(&folded, variety.languages);
+        let stems = Stems::new(&folded, variety.languages);
         let slips = usize::from(variety.slips);
         Variants {
             beginnings: variety.beginnings,
             slips,
-            spelling: variety.spellings.then(|| Spelling::of(written)).flatten(),
+            spelling: variety.spellings.then(|| Spelling::parse(written)).flatten(),
             typo: (slips > 0).then(|| Typo::new(&folded, slips)),
             stem_typos: stems.iter().filter(|_| slips > 0).map(|stem| Typo::of_stem(stem, slips)).collect(),
             stems,

@@ -124,7 +124,7 @@ fn stems_of_words() {
     for case in cases {
         let languages = Languages::named(text(&case, "language")).expect("a known language");
         let (word, stem) = (text(&case, "word"), text(&case, "stem"));
-        let found = Stems::of(word, languages);
+        let found = Stems::new(word, languages);
         let found: Vec<&str> = found.iter().collect();
         // Where a word has two letters that folding may have made of one, ours is the stem of the other spelling.
         if !is_refolded(word, text(&case, "language")) {
@@ -133,7 +133,7 @@ fn stems_of_words() {
         let mut folded = String::new();
         fold(word, &mut folded);
         let mut stem = String::new();
-        Stems::of(&folded, languages).iter().for_each(|of| fold(of, &mut stem));
+        Stems::new(&folded, languages).iter().for_each(|of| fold(of, &mut stem));
         assert_eq!(stem.chars().next(), folded.chars().next(), "folded words and their stems begin alike: {case}");
     }
 }

@@ -28,7 +28,7 @@ pub fn targets() -> Vec<Target> {
             let mut word = String::new();
             fold(text, &mut word);
             for word in [text, &word] {
-                let stems = Stems::of(word, languages);
+                let stems = Stems::new(word, languages);
                 assert!(stems.equal(word), "a word has its own stem");
                 black_box(stems.iter().map(str::len).sum::<usize>());
             }

@@ -9,7 +9,7 @@ use brooklet_query::tree::Item;
 use brooklet_query::{Form, Select, parse_select, parse_yql, simple, tree_text, yql_text};
 use serde_json::Value as Json;
 
-use crate::fixture::{Given, surroundings, user_query};
+use crate::fixture::{RequestParameters, surroundings, user_query};
 use crate::row::{needed, outcome, text};
 
 fn tree(item: &Item) -> String {
@@ -21,7 +21,7 @@ pub(crate) fn statement(row: &Json) -> String {
     let parameters = row.get("params").and_then(Json::as_object).into_iter().flatten();
     let value = |value: &Json| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let parameters: BTreeMap<String, String> = parameters.map(|(name, given)| (name.clone(), value(given))).collect();
-    let given = Given(parameters);
+    let given = RequestParameters(parameters);
     let query = given.0.get("query").map(|text| user_query(text));
     let parsed = parse_yql(needed(row, "yql"), &surroundings(&given, query));
     outcome(parsed.map(|query| format!("{}\n{query:?}", tree(&query.item))))
@@ -31,7 +31,7 @@ pub(crate) fn statement(row: &Json) -> String {
 pub(crate) fn select(row: &Json) -> String {
     let filter = text(row, "where").unwrap_or("true");
     let select = Select { filter, grouping: text(row, "grouping"), fields: text(row, "fields") };
-    let parsed = parse_select(&select, &surroundings(&Given::default(), None));
+    let parsed = parse_select(&select, &surroundings(&RequestParameters::default(), None));
     outcome(parsed.map(|query| format!("{}\n{query:?}", tree(&query.item))))
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn simple_query(row: &Json) -> String {
         filter: text(row, "filter"),
         default_index: text(row, "default_index"),
     };
-    let given = Given::default();
+    let given = RequestParameters::default();
     outcome(simple::parse_user_query(&query, &surroundings(&given, None)).map(|item| tree(&item)))
 }
 

@@ -8,7 +8,7 @@ use crate::row::needed;
 pub(crate) fn tokens(row: &Json) -> String {
     if row.get("word").is_some() {
         let languages = Languages::named(needed(row, "language")).expect("a known language");
-        return format!("{:?}", Stems::of(needed(row, "word"), languages).iter().collect::<Vec<_>>());
+        return format!("{:?}", Stems::new(needed(row, "word"), languages).iter().collect::<Vec<_>>());
     }
     let text = needed(row, "text");
     let pairs: Vec<&str> = grams(text, 2);

@@ -14,7 +14,7 @@ type Lexed<T> = Result<T, Rejection>;
 
 /// What the next value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum JsonKind {
     /// `{`
     Object,
     /// `[`
@@ -29,24 +29,24 @@ pub enum Kind {
     Null,
 }
 
-impl Kind {
+impl JsonKind {
     /// As in "expected a number, but got an object".
     #[must_use]
     pub const fn noun(self) -> &'static str {
         match self {
-            Kind::Object => "an object",
-            Kind::Array => "an array",
-            Kind::String => "a string",
-            Kind::Number => "a number",
-            Kind::Bool => "a boolean",
-            Kind::Null => "null",
+            JsonKind::Object => "an object",
+            JsonKind::Array => "an array",
+            JsonKind::String => "a string",
+            JsonKind::Number => "a number",
+            JsonKind::Bool => "a boolean",
+            JsonKind::Null => "null",
         }
     }
 
     /// Whether it has no parts.
     #[must_use]
     pub const fn is_scalar(self) -> bool {
-        !matches!(self, Kind::Object | Kind::Array)
+        !matches!(self, JsonKind::Object | JsonKind::Array)
     }
 }
 
@@ -112,15 +112,15 @@ impl<'a> Lexer<'a> {
     /// # Errors
     /// If no value can begin here.
     #[inline]
-    pub fn kind(&mut self) -> Lexed<Kind> {
+    pub fn kind(&mut self) -> Lexed<JsonKind> {
         self.skip_space();
         match self.peek() {
-            Some(b'{') => Ok(Kind::Object),
-            Some(b'[') => Ok(Kind::Array),
-            Some(b'"') => Ok(Kind::String),
-            Some(b'-' | b'0'..=b'9') => Ok(Kind::Number),
-            Some(b't' | b'f') => Ok(Kind::Bool),
-            Some(b'n') => Ok(Kind::Null),
+            Some(b'{') => Ok(JsonKind::Object),
+            Some(b'[') => Ok(JsonKind::Array),
+            Some(b'"') => Ok(JsonKind::String),
+            Some(b'-' | b'0'..=b'9') => Ok(JsonKind::Number),
+            Some(b't' | b'f') => Ok(JsonKind::Bool),
+            Some(b'n') => Ok(JsonKind::Null),
             _ => Err(self.unexpected("a value")),
         }
     }
@@ -176,7 +176,7 @@ impl<'a> Lexer<'a> {
     /// # Errors
     /// If there is none, it is broken, or longer than the limit.
     pub fn string(&mut self) -> Lexed<Cow<'a, str>> {
-        self.expect(Kind::String)?;
+        self.expect(JsonKind::String)?;
         let start = self.at + 1;
         let end = start + plain_length(&self.text.as_bytes()[start..]);
         let string = if self.text.as_bytes().get(end) == Some(&b'"') {
@@ -198,7 +198,7 @@ impl<'a> Lexer<'a> {
     /// # Errors
     /// If there is none, it is malformed, or longer than the limit.
     pub fn number(&mut self) -> Lexed<&'a str> {
-        self.expect(Kind::Number)?;
+        self.expect(JsonKind::Number)?;
         let token = self.scan()?;
         Ok(token.text)
     }
@@ -209,7 +209,7 @@ impl<'a> Lexer<'a> {
     /// If there is none, it is malformed, or longer than the limit.
     #[inline]
     pub fn double(&mut self) -> Lexed<f64> {
-        self.expect(Kind::Number)?;
+        self.expect(JsonKind::Number)?;
         let token = self.scan()?;
         Ok(token.value())
     }
@@ -219,7 +219,7 @@ impl<'a> Lexer<'a> {
     /// # Errors
     /// If there is neither.
     pub fn boolean(&mut self) -> Lexed<bool> {
-        self.expect(Kind::Bool)?;
+        self.expect(JsonKind::Bool)?;
         let value = self.peek() == Some(b't');
         self.word(if value { "true" } else { "false" })?;
         Ok(value)
@@ -230,7 +230,7 @@ impl<'a> Lexer<'a> {
     /// # Errors
     /// If there is something else.
     pub fn null(&mut self) -> Lexed<()> {
-        self.expect(Kind::Null)?;
+        self.expect(JsonKind::Null)?;
         self.word("null")
     }
 
@@ -240,10 +240,10 @@ impl<'a> Lexer<'a> {
     /// If there is an object or array, or the scalar is broken.
     pub fn scalar_text(&mut self) -> Lexed<Cow<'a, str>> {
         match self.kind()? {
-            Kind::String => self.string(),
-            Kind::Number => self.number().map(Cow::Borrowed),
-            Kind::Bool => Ok(Cow::Borrowed(if self.boolean()? { "true" } else { "false" })),
-            Kind::Null => self.null().map(|()| Cow::Borrowed("null")),
+            JsonKind::String => self.string(),
+            JsonKind::Number => self.number().map(Cow::Borrowed),
+            JsonKind::Bool => Ok(Cow::Borrowed(if self.boolean()? { "true" } else { "false" })),
+            JsonKind::Null => self.null().map(|()| Cow::Borrowed("null")),
             composite => Err(self.error_at(self.at, &format!("Expected to be scalar value, got {}", composite.noun()))),
         }
     }
@@ -256,22 +256,22 @@ impl<'a> Lexer<'a> {
         let kind = self.kind()?;
         let start = self.at;
         match kind {
-            Kind::Object => {
+            JsonKind::Object => {
                 self.begin_object()?;
                 while self.next_key()?.is_some() {
                     self.skip_value()?;
                 }
             }
-            Kind::Array => {
+            JsonKind::Array => {
                 self.begin_array()?;
                 while self.next_element()? {
                     self.skip_value()?;
                 }
             }
-            Kind::String => drop(self.string()?),
-            Kind::Number => drop(self.number()?),
-            Kind::Bool => drop(self.boolean()?),
-            Kind::Null => self.null()?,
+            JsonKind::String => drop(self.string()?),
+            JsonKind::Number => drop(self.number()?),
+            JsonKind::Bool => drop(self.boolean()?),
+            JsonKind::Null => self.null()?,
         }
         Ok(&self.text[start..self.at])
     }
@@ -303,7 +303,7 @@ impl<'a> Lexer<'a> {
     }
 
     #[inline]
-    fn expect(&mut self, kind: Kind) -> Lexed<()> {
+    fn expect(&mut self, kind: JsonKind) -> Lexed<()> {
         match self.kind()? {
             found if found == kind => Ok(()),
             found => Err(self.error_at(self.at, &format!("Expected {}, but got {}", kind.noun(), found.noun()))),

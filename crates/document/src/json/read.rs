@@ -5,7 +5,7 @@
 use brooklet_task::Rejection;
 use brooklet_task::limits::FIELDS;
 
-use super::{Kind, Lexer, UniqueNames, nearest_name};
+use super::{JsonKind, Lexer, UniqueNames, nearest_name};
 use crate::document_types::FieldTypes;
 use crate::{DataType, DocumentId, Value};
 
@@ -139,7 +139,7 @@ impl<'a> BodyReader<'a> {
 
     /// The value of a field, none if it is null or an empty collection, which is the same as not set.
     fn field(&mut self, name: &str, data_type: &DataType, json: &mut Lexer) -> Result<Option<Value>, Rejection> {
-        if json.kind()? == Kind::Null {
+        if json.kind()? == JsonKind::Null {
             return json.null().map(|()| None);
         }
         let value = self.values.field(name, data_type, json);

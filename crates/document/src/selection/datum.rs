@@ -33,7 +33,7 @@ pub(super) enum Datum<'a> {
 
 impl<'a> Datum<'a> {
     /// A stored value; of maps and weighted sets it is the keys that are compared.
-    pub(super) fn of(value: &'a Value) -> Datum<'a> {
+    pub(super) fn from_value(value: &'a Value) -> Datum<'a> {
         let many = |values: Vec<Datum<'a>>| match values.is_empty() {
             true => Datum::Null,
             false => Datum::Many(values.into_iter().map(|value| (Bindings::new(), value)).collect()),
@@ -46,9 +46,9 @@ impl<'a> Datum<'a> {
             Value::Bool(flag) => Datum::Int(i64::from(*flag)),
             Value::Float(number) => Datum::Float(f64::from(*number)),
             Value::Double(number) => Datum::Float(*number),
-            Value::Array(elements) => many(elements.iter().map(Datum::of).collect()),
-            Value::WeightedSet(entries) => many(entries.iter().map(|(key, _)| Datum::of(key)).collect()),
-            Value::Map(entries) => many(entries.iter().map(|(key, _)| Datum::of(key)).collect()),
+            Value::Array(elements) => many(elements.iter().map(Datum::from_value).collect()),
+            Value::WeightedSet(entries) => many(entries.iter().map(|(key, _)| Datum::from_value(key)).collect()),
+            Value::Map(entries) => many(entries.iter().map(|(key, _)| Datum::from_value(key)).collect()),
             Value::Struct(members) if members.is_empty() => Datum::Null,
             Value::Struct(_) | Value::Raw(_) | Value::Position { .. } | Value::Tensor(_) => Datum::Opaque(value),
         }
@@ -69,7 +69,7 @@ impl<'a> Datum<'a> {
 
 fn walk<'a>(value: &'a Value, steps: &[Step], bindings: &Bindings, found: &mut Vec<(Bindings, Datum<'a>)>) {
     let Some((step, rest)) = steps.split_first() else {
-        found.push((bindings.clone(), Datum::of(value)));
+        found.push((bindings.clone(), Datum::from_value(value)));
         return;
     };
     let bind = |name: &str, binding: Binding| {
@@ -136,7 +136,7 @@ fn weights<'a>(
             Step::EachKey(name) => {
                 found.extend(bind(name, Binding::Key(key_bytes(key))).map(|with| (with, weight)));
             }
-            Step::Keys => found.push((bindings.clone(), Datum::of(key))),
+            Step::Keys => found.push((bindings.clone(), Datum::from_value(key))),
             Step::Values => found.push((bindings.clone(), weight)),
             _ => {}
         }

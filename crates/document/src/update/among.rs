@@ -14,7 +14,7 @@ enum Scalar<'a> {
 }
 
 impl Scalar<'_> {
-    fn of(value: &Value) -> Option<Scalar<'_>> {
+    fn from_value(value: &Value) -> Option<Scalar<'_>> {
         Some(match value {
             Value::String(text) => Scalar::Text(text),
             Value::Int(number) => Scalar::Int(*number),
@@ -33,13 +33,13 @@ pub(super) struct Among<'a> {
 }
 
 impl<'a> Among<'a> {
-    pub(super) fn of(values: &'a [Value]) -> Among<'a> {
-        let scalars = values.iter().filter_map(Scalar::of).collect();
-        Among { scalars, others: values.iter().filter(|value| Scalar::of(value).is_none()).collect() }
+    pub(super) fn new(values: &'a [Value]) -> Among<'a> {
+        let scalars = values.iter().filter_map(Scalar::from_value).collect();
+        Among { scalars, others: values.iter().filter(|value| Scalar::from_value(value).is_none()).collect() }
     }
 
     pub(super) fn has(&self, value: &Value) -> bool {
-        match Scalar::of(value) {
+        match Scalar::from_value(value) {
             Some(scalar) => self.scalars.contains(&scalar),
             None => self.others.contains(&value),
         }
@@ -59,15 +59,15 @@ pub(super) fn merge_weights(entries: &mut Vec<(Value, i32)>, more: &[(Value, i32
 
 /// For each of the keys its place among the entries.
 fn places_of(entries: &[(Value, i32)], keys: &[(Value, i32)]) -> Vec<Option<usize>> {
-    let scalars = keys.iter().enumerate().filter_map(|(number, (key, _))| Some((Scalar::of(key)?, number)));
+    let scalars = keys.iter().enumerate().filter_map(|(number, (key, _))| Some((Scalar::from_value(key)?, number)));
     let numbers: BTreeMap<Scalar, usize> = scalars.collect();
-    let others = keys.iter().map(|(key, _)| match Scalar::of(key) {
+    let others = keys.iter().map(|(key, _)| match Scalar::from_value(key) {
         Some(_) => None,
         None => entries.iter().position(|(known, _)| known == key),
     });
     let mut places: Vec<Option<usize>> = others.collect();
     for (place, (known, _)) in entries.iter().enumerate() {
-        if let Some(number) = Scalar::of(known).and_then(|scalar| numbers.get(&scalar)) {
+        if let Some(number) = Scalar::from_value(known).and_then(|scalar| numbers.get(&scalar)) {
             places[*number] = Some(place);
         }
     }

@@ -125,7 +125,7 @@ impl Calculation {
         }
     }
 
-    pub(crate) fn of(self, value: f64, operand: f64) -> Option<f64> {
+    pub(crate) fn apply(self, value: f64, operand: f64) -> Option<f64> {
         Some(match self {
             Calculation::Increment => value + operand,
             Calculation::Decrement => value - operand,

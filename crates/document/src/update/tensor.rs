@@ -40,7 +40,7 @@ impl TensorOperation {
         }
     }
 
-    fn of(self, cell: f64, operand: f64) -> f64 {
+    fn apply(self, cell: f64, operand: f64) -> f64 {
         match self {
             TensorOperation::Replace => operand,
             TensorOperation::Add => cell + operand,
@@ -70,7 +70,7 @@ impl TensorModify {
         for given in &self.cells {
             let Ok(place) = tensor.addresses.binary_search(&given.address) else { continue };
             if let Some(cell) = tensor.cells.get_mut(place * size + given.offset) {
-                *cell = tensor.tensor_type.cell.round(self.operation.of(*cell, given.value));
+                *cell = tensor.tensor_type.cell.round(self.operation.apply(*cell, given.value));
             }
         }
         Ok(tensor)

@@ -36,7 +36,7 @@ fn weighted() -> impl Strategy<Value = Vec<(Value, i32)>> {
 proptest! {
     #[test]
     fn values_are_found_among_others(some in prop::collection::vec(values(), 0..12), value in values()) {
-        prop_assert_eq!(Among::of(&some).has(&value), some.contains(&value));
+        prop_assert_eq!(Among::new(&some).has(&value), some.contains(&value));
     }
 
     #[test]

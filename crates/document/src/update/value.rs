@@ -34,15 +34,15 @@ pub(crate) fn default_of(data_type: &DataType) -> Value {
 
 /// Computed as float64; a whole number is cut toward zero, then to its width.
 pub(crate) fn calculated(value: Value, calculation: Calculation, operand: f64) -> Value {
-    let whole = |number: f64| calculation.of(number, operand).map(|result| result as i64);
+    let whole = |number: f64| calculation.apply(number, operand).map(|result| result as i64);
     match value {
         Value::Int(number) => Value::Int(whole(f64::from(number)).map_or(number, |result| result as i32)),
         Value::Long(number) => Value::Long(whole(number as f64).unwrap_or(number)),
         Value::Byte(number) => Value::Byte(whole(f64::from(number)).map_or(number, |result| result as i8)),
         Value::Float(number) => {
-            Value::Float(calculation.of(f64::from(number), operand).map_or(number, |result| result as f32))
+            Value::Float(calculation.apply(f64::from(number), operand).map_or(number, |result| result as f32))
         }
-        Value::Double(number) => Value::Double(calculation.of(number, operand).unwrap_or(number)),
+        Value::Double(number) => Value::Double(calculation.apply(number, operand).unwrap_or(number)),
         other => other,
     }
 }

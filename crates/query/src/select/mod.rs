@@ -11,7 +11,7 @@ use crate::limited::check_length;
 use crate::statement::{Query, RawGrouping};
 use crate::surroundings::Surroundings;
 use crate::tree::Place;
-use crate::yql::syntax::Kind;
+use crate::yql::syntax::NodeKind;
 use crate::yql::{Words, build_tree};
 
 /// The parameters of a query in JSON, each as its text.
@@ -57,12 +57,12 @@ pub fn select_fields(text: &str) -> Result<Vec<String>, Rejection> {
     }
     check_length("list in select.fields", text)?;
     let json = read::read("select.fields", text)?;
-    let Kind::Array(elements) = json.kind else {
+    let NodeKind::Array(elements) = json.kind else {
         let message = "Could not set 'select.fields': it must be a JSON array of field names";
         return Err(Rejection::at(Code::IllegalQuery, message, text, json.place.start));
     };
     let names = elements.into_iter().enumerate().map(|(index, element)| match element.kind {
-        Kind::Text(name) => Ok(name),
+        NodeKind::Text(name) => Ok(name),
         _ => {
             let message = format!("Could not set 'select.fields': the element at index {index} is not a string");
             Err(Rejection::at(Code::IllegalQuery, message, text, element.place.start))

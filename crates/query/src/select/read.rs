@@ -3,7 +3,7 @@ use brooklet_task::{Code, Rejection};
 
 use crate::json::{Read, Reader};
 use crate::tree::Place;
-use crate::yql::syntax::{Kind, Node};
+use crate::yql::syntax::{Node, NodeKind};
 
 /// Reads a whole text, which `what` names in rejections.
 pub(super) fn read(what: &str, text: &str) -> Result<Node, Rejection> {
@@ -24,27 +24,27 @@ fn value(reader: &mut Reader<'_>) -> Read<Node> {
     let kind = match reader.peek() {
         Some('{') => object(reader)?,
         Some('[') => array(reader)?,
-        Some('"' | '\'') => Kind::Text(reader.string()?),
+        Some('"' | '\'') => NodeKind::Text(reader.string()?),
         Some('-' | '0'..='9') => number(reader)?,
         _ => match reader.word()? {
-            "null" => Kind::Null,
-            word => Kind::Boolean(word == "true"),
+            "null" => NodeKind::Null,
+            word => NodeKind::Boolean(word == "true"),
         },
     };
     Ok(Node::new(kind, Place { start, end: reader.at }))
 }
 
-fn number(reader: &mut Reader<'_>) -> Read<Kind> {
+fn number(reader: &mut Reader<'_>) -> Read<NodeKind> {
     let start = reader.at;
     let token = reader.number()?;
     if let Ok(integer) = token.parse() {
-        return Ok(Kind::Integer(integer));
+        return Ok(NodeKind::Integer(integer));
     }
     let float = token.parse().ok().filter(|value: &f64| value.is_finite());
-    float.map(Kind::Float).ok_or_else(|| reader.refuse_at(start, "The number is too large"))
+    float.map(NodeKind::Float).ok_or_else(|| reader.refuse_at(start, "The number is too large"))
 }
 
-fn array(reader: &mut Reader<'_>) -> Read<Kind> {
+fn array(reader: &mut Reader<'_>) -> Read<NodeKind> {
     reader.enter()?;
     reader.expect('[')?;
     reader.skip_space();
@@ -60,10 +60,10 @@ fn array(reader: &mut Reader<'_>) -> Read<Kind> {
         }
     }
     reader.leave();
-    Ok(Kind::Array(elements))
+    Ok(NodeKind::Array(elements))
 }
 
-fn object(reader: &mut Reader<'_>) -> Read<Kind> {
+fn object(reader: &mut Reader<'_>) -> Read<NodeKind> {
     reader.enter()?;
     reader.expect('{')?;
     reader.skip_space();
@@ -87,5 +87,5 @@ fn object(reader: &mut Reader<'_>) -> Read<Kind> {
         }
     }
     reader.leave();
-    Ok(Kind::Map(members))
+    Ok(NodeKind::Map(members))
 }

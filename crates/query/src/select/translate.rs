@@ -5,7 +5,7 @@ use brooklet_task::Rejection;
 use crate::suggestion::did_you_mean;
 use crate::tree::Place;
 use crate::yql::scope::{Built, Fault, fault};
-use crate::yql::syntax::{Comparison, Kind, Node};
+use crate::yql::syntax::{Comparison, Node, NodeKind};
 
 /// What may be said of an operator beside its arguments, where what is said of a composite counts for it alone.
 const WEAK_AND_ATTRIBUTES: [&str; 3] = ["targetHits", "targetNumHits", "totalTargetHits"];
@@ -45,8 +45,8 @@ struct Arguments<'a> {
 /// The expression a condition is.
 pub(super) fn expression(json: &Node) -> Built<Node> {
     match &json.kind {
-        Kind::Boolean(truth) => Ok(Node::new(Kind::Boolean(*truth), json.place)),
-        Kind::Map(members) => match members.as_slice() {
+        NodeKind::Boolean(truth) => Ok(Node::new(NodeKind::Boolean(*truth), json.place)),
+        NodeKind::Map(members) => match members.as_slice() {
             [(name, value)] => operator(name, value, json),
             [] => Err(fault(json, "Expected an operator, got an empty object.")),
             [_, (second, _), ..] => {
@@ -65,19 +65,19 @@ fn conditions(children: &[Node]) -> Built<Vec<Node>> {
 
 fn operator(name: &str, value: &Node, json: &Node) -> Built<Node> {
     let place = json.place;
-    let composite = |kind: fn(Vec<Node>) -> Kind| {
-        let children = conditions(Arguments::of(name, value)?.children)?;
+    let composite = |kind: fn(Vec<Node>) -> NodeKind| {
+        let children = conditions(Arguments::from_value(name, value)?.children)?;
         Ok(Node::new(kind(children), place))
     };
     match name {
-        "and" => composite(Kind::And),
-        "or" => composite(Kind::Or),
-        "rank" => composite(|children| Kind::Call("rank".to_owned(), children)),
+        "and" => composite(NodeKind::And),
+        "or" => composite(NodeKind::Or),
+        "rank" => composite(|children| NodeKind::Call("rank".to_owned(), children)),
         "weakAnd" => weak_and(value, place),
         "and_not" => and_not(value, place),
         "not" => {
-            let everything = Node::new(Kind::Boolean(true), place);
-            Ok(Node::new(Kind::AndNot(vec![everything, expression(value)?]), place))
+            let everything = Node::new(NodeKind::Boolean(true), place);
+            Ok(Node::new(NodeKind::AndNot(vec![everything, expression(value)?]), place))
         }
         "nonEmpty" => non_empty(value, place),
         "contains" => contains(value, place),
@@ -85,11 +85,11 @@ fn operator(name: &str, value: &Node, json: &Node) -> Built<Node> {
         "equals" => equals(value, place),
         "range" => range(value, place),
         "in" => membership(value, place),
-        "userQuery" => Ok(Node::new(Kind::Call(name.to_owned(), Vec::new()), place)),
+        "userQuery" => Ok(Node::new(NodeKind::Call(name.to_owned(), Vec::new()), place)),
         "userInput" => input(name, value, place),
         "wand" | "dotProduct" | "weightedSet" | "nearestNeighbor" | "geoLocation" | "geoBoundingBox" | "predicate" => {
-            let arguments = Arguments::of(name, value)?;
-            Ok(arguments.annotate(Node::new(Kind::Call(name.to_owned(), arguments.children.to_vec()), place)))
+            let arguments = Arguments::from_value(name, value)?;
+            Ok(arguments.annotate(Node::new(NodeKind::Call(name.to_owned(), arguments.children.to_vec()), place)))
         }
         _ => shorthand(name, value, place),
     }
@@ -97,30 +97,30 @@ fn operator(name: &str, value: &Node, json: &Node) -> Built<Node> {
 
 /// `{"title": "music"}`: the field contains the text.
 fn shorthand(name: &str, value: &Node, place: Place) -> Built<Node> {
-    let Kind::Text(_) = value.kind else {
+    let NodeKind::Text(_) = value.kind else {
         let known = OPERATORS.join(", ");
         let quoted = Rejection::quote(name);
         let guess = did_you_mean(name, &OPERATORS);
         let message = format!("Expected one of {known}, or a field with a text, got {quoted}.{guess}");
         return Err(Fault::from(message).at(place));
     };
-    let field = Node::new(Kind::Field(name.to_owned()), place);
-    Ok(Node::new(Kind::Compare(Comparison::Contains, Box::new(field), Box::new(value.clone())), place))
+    let field = Node::new(NodeKind::Field(name.to_owned()), place);
+    Ok(Node::new(NodeKind::Compare(Comparison::Contains, Box::new(field), Box::new(value.clone())), place))
 }
 
 impl<'a> Arguments<'a> {
     /// `[argument, …]`, or `{"children": [argument, …], "attributes": {…}}`.
-    fn of(name: &str, value: &'a Node) -> Built<Arguments<'a>> {
+    fn from_value(name: &str, value: &'a Node) -> Built<Arguments<'a>> {
         let place = value.place;
         match &value.kind {
-            Kind::Array(children) => Ok(Arguments { children, attributes: &[], place }),
-            Kind::Map(members) => {
+            NodeKind::Array(children) => Ok(Arguments { children, attributes: &[], place }),
+            NodeKind::Map(members) => {
                 let (mut children, mut attributes): (&[Node], &[(String, Node)]) = (&[], &[]);
                 let mut found = false;
                 for (member, value) in members {
                     match (member.as_str(), &value.kind) {
-                        ("children", Kind::Array(elements)) => (children, found) = (elements, true),
-                        ("attributes", Kind::Map(entries)) => attributes = entries,
+                        ("children", NodeKind::Array(elements)) => (children, found) = (elements, true),
+                        ("attributes", NodeKind::Map(entries)) => attributes = entries,
                         ("children" | "attributes", _) => {
                             let expected = if member == "children" { "an array" } else { "an object" };
                             let message =
@@ -166,63 +166,63 @@ impl<'a> Arguments<'a> {
 /// A field's name, as a field.
 fn field(node: &Node) -> Built<Node> {
     match &node.kind {
-        Kind::Text(name) => Ok(Node::new(Kind::Field(name.clone()), node.place)),
+        NodeKind::Text(name) => Ok(Node::new(NodeKind::Field(name.clone()), node.place)),
         _ => Err(fault(node, format!("Expected a field name, got {}.", node.value_name()))),
     }
 }
 
 fn text(node: &Node) -> Built<&Node> {
     match &node.kind {
-        Kind::Text(_) => Ok(node),
+        NodeKind::Text(_) => Ok(node),
         _ => Err(fault(node, format!("Expected a string, got {}.", node.value_name()))),
     }
 }
 
 fn weak_and(value: &Node, place: Place) -> Built<Node> {
-    let arguments = Arguments::of("weakAnd", value)?;
-    let mut node = Node::new(Kind::Call("weakAnd".to_owned(), conditions(arguments.children)?), place);
+    let arguments = Arguments::from_value("weakAnd", value)?;
+    let mut node = Node::new(NodeKind::Call("weakAnd".to_owned(), conditions(arguments.children)?), place);
     let own = arguments.attributes.iter().filter(|(name, _)| WEAK_AND_ATTRIBUTES.contains(&name.as_str()));
     node.annotations.extend(own.cloned());
     Ok(node)
 }
 
 fn and_not(value: &Node, place: Place) -> Built<Node> {
-    let arguments = Arguments::of("and_not", value)?;
+    let arguments = Arguments::from_value("and_not", value)?;
     let mut children = conditions(arguments.children)?;
     match children.len() {
         0 => Err(fault(value, "Expected what must match, and what must not, in 'and_not'; got nothing.")),
         1 => Ok(children.remove(0)),
-        _ => Ok(Node::new(Kind::AndNot(children), place)),
+        _ => Ok(Node::new(NodeKind::AndNot(children), place)),
     }
 }
 
 /// One condition, in an array or not.
 fn non_empty(value: &Node, place: Place) -> Built<Node> {
     let children = match &value.kind {
-        Kind::Array(_) => conditions(Arguments::of("nonEmpty", value)?.children)?,
-        Kind::Map(members) if members.iter().any(|(name, _)| name == "children") => {
-            conditions(Arguments::of("nonEmpty", value)?.children)?
+        NodeKind::Array(_) => conditions(Arguments::from_value("nonEmpty", value)?.children)?,
+        NodeKind::Map(members) if members.iter().any(|(name, _)| name == "children") => {
+            conditions(Arguments::from_value("nonEmpty", value)?.children)?
         }
         _ => vec![expression(value)?],
     };
-    Ok(Node::new(Kind::Call("nonEmpty".to_owned(), children), place))
+    Ok(Node::new(NodeKind::Call("nonEmpty".to_owned(), children), place))
 }
 
 /// `"words"`, `["words"]`, `{"query": "words", "attributes": {…}}`, or with `children`.
 fn input(name: &str, value: &Node, place: Place) -> Built<Node> {
     let call = |argument: &Node, attributes: &[(String, Node)]| {
-        let empty = matches!(&text(argument)?.kind, Kind::Text(text) if text.is_empty());
-        let allowed = |(name, value): &(String, Node)| name == "allowEmpty" && value.kind == Kind::Boolean(true);
+        let empty = matches!(&text(argument)?.kind, NodeKind::Text(text) if text.is_empty());
+        let allowed = |(name, value): &(String, Node)| name == "allowEmpty" && value.kind == NodeKind::Boolean(true);
         if empty && !attributes.iter().any(allowed) {
             return Err(fault(argument, format!("Expected a text in '{name}', got an empty one; see allowEmpty.")));
         }
-        let mut node = Node::new(Kind::Call(name.to_owned(), vec![argument.clone()]), place);
+        let mut node = Node::new(NodeKind::Call(name.to_owned(), vec![argument.clone()]), place);
         node.annotations.extend(attributes.iter().cloned());
         Ok(node)
     };
     match &value.kind {
-        Kind::Text(_) => call(value, &[]),
-        Kind::Map(members) if members.iter().any(|(member, _)| member == "query") => {
+        NodeKind::Text(_) => call(value, &[]),
+        NodeKind::Map(members) if members.iter().any(|(member, _)| member == "query") => {
             let member = |wanted: &str| members.iter().find(|(member, _)| member == wanted).map(|(_, value)| value);
             if let Some((other, value)) = members.iter().find(|(member, _)| member != "query" && member != "attributes")
             {
@@ -231,7 +231,7 @@ fn input(name: &str, value: &Node, place: Place) -> Built<Node> {
             }
             let attributes = match member("attributes") {
                 None => &[][..],
-                Some(Node { kind: Kind::Map(entries), .. }) => entries,
+                Some(Node { kind: NodeKind::Map(entries), .. }) => entries,
                 Some(other) => {
                     let message =
                         format!("Expected an object as 'attributes' of '{name}', got {}.", other.value_name());
@@ -245,7 +245,7 @@ fn input(name: &str, value: &Node, place: Place) -> Built<Node> {
             Err(fault(value, message))
         }
         _ => {
-            let arguments = Arguments::of(name, value)?;
+            let arguments = Arguments::from_value(name, value)?;
             match arguments.children {
                 [argument] => call(argument, arguments.attributes),
                 other => Err(fault(value, format!("Expected 1 argument of '{name}', got {}.", other.len()))),
@@ -255,17 +255,17 @@ fn input(name: &str, value: &Node, place: Place) -> Built<Node> {
 }
 
 fn contains(value: &Node, place: Place) -> Built<Node> {
-    let arguments = Arguments::of("contains", value)?;
+    let arguments = Arguments::from_value("contains", value)?;
     let (field, operand) = arguments.pair("contains")?;
     let operand = match &operand.kind {
-        Kind::Map(members) => match members.as_slice() {
+        NodeKind::Map(members) => match members.as_slice() {
             [(name, value)] => leaf(name, value, operand.place)?,
             _ => return Err(fault(operand, "Expected one function in 'contains'.")),
         },
         _ => text(operand)?.clone(),
     };
     let operand = arguments.annotate(operand);
-    Ok(Node::new(Kind::Compare(Comparison::Contains, Box::new(field), Box::new(operand)), place))
+    Ok(Node::new(NodeKind::Compare(Comparison::Contains, Box::new(field), Box::new(operand)), place))
 }
 
 /// A function that stands for a word.
@@ -273,10 +273,10 @@ fn leaf(name: &str, value: &Node, place: Place) -> Built<Node> {
     if name == "text" {
         return input(name, value, place);
     }
-    if name == "uri" && matches!(value.kind, Kind::Text(_)) {
-        return Ok(Node::new(Kind::Call(name.to_owned(), vec![value.clone()]), place));
+    if name == "uri" && matches!(value.kind, NodeKind::Text(_)) {
+        return Ok(Node::new(NodeKind::Call(name.to_owned(), vec![value.clone()]), place));
     }
-    let arguments = Arguments::of(name, value)?;
+    let arguments = Arguments::from_value(name, value)?;
     let children = match name {
         "phrase" => arguments.children.iter().map(|child| nested(child, &["phrase", "alternatives"])).collect(),
         "equiv" => arguments.children.iter().map(|child| nested(child, &["phrase"])).collect(),
@@ -292,13 +292,13 @@ fn leaf(name: &str, value: &Node, place: Place) -> Built<Node> {
             return Err(Fault::from(message).at(place));
         }
     };
-    Ok(arguments.annotate(Node::new(Kind::Call(name.to_owned(), children?), place)))
+    Ok(arguments.annotate(Node::new(NodeKind::Call(name.to_owned(), children?), place)))
 }
 
 /// A word, or one of these functions.
 fn nested(child: &Node, functions: &[&str]) -> Built<Node> {
     match &child.kind {
-        Kind::Map(members) => match members.as_slice() {
+        NodeKind::Map(members) => match members.as_slice() {
             [(name, value)] if functions.contains(&name.as_str()) => leaf(name, value, child.place),
             _ => Err(fault(child, format!("Expected a string or {}.", functions.join(" or ")))),
         },
@@ -309,7 +309,7 @@ fn nested(child: &Node, functions: &[&str]) -> Built<Node> {
 /// A word that is taken as it is.
 fn untransformed(child: &Node) -> Built<Node> {
     let mut word = text(child)?.clone();
-    let off = Node::new(Kind::Boolean(false), child.place);
+    let off = Node::new(NodeKind::Boolean(false), child.place);
     word.annotations.push(("implicitTransforms".to_owned(), off));
     Ok(word)
 }
@@ -317,10 +317,10 @@ fn untransformed(child: &Node) -> Built<Node> {
 /// Words with their exactness, which may be written without a fraction.
 fn exactnesses(child: &Node) -> Built<Node> {
     let mut child = child.clone();
-    if let Kind::Map(entries) = &mut child.kind {
+    if let NodeKind::Map(entries) = &mut child.kind {
         for (_, exactness) in entries {
-            if let Kind::Integer(number) = exactness.kind {
-                exactness.kind = Kind::Float(number as f64);
+            if let NodeKind::Integer(number) = exactness.kind {
+                exactness.kind = NodeKind::Float(number as f64);
             }
         }
     }
@@ -332,7 +332,7 @@ fn same_element(children: &[Node]) -> Built<Vec<Node>> {
     let mut conditions = Vec::new();
     for child in children {
         match &child.kind {
-            Kind::Map(members) if !members.is_empty() => {
+            NodeKind::Map(members) if !members.is_empty() => {
                 for (name, value) in members {
                     conditions.push(operator(name, value, child)?);
                 }
@@ -344,23 +344,23 @@ fn same_element(children: &[Node]) -> Built<Vec<Node>> {
 }
 
 fn matches(value: &Node, place: Place) -> Built<Node> {
-    let arguments = Arguments::of("matches", value)?;
+    let arguments = Arguments::from_value("matches", value)?;
     let (field, pattern) = arguments.pair("matches")?;
     let pattern = arguments.annotate(text(pattern)?.clone());
-    Ok(Node::new(Kind::Compare(Comparison::Matches, Box::new(field), Box::new(pattern)), place))
+    Ok(Node::new(NodeKind::Compare(Comparison::Matches, Box::new(field), Box::new(pattern)), place))
 }
 
 /// `[field, value]`, or `{"field": …, "value": …, "index": …}`.
 fn equals(value: &Node, place: Place) -> Built<Node> {
     let (mut name, mut index, mut operand) = (None, None, None);
     match &value.kind {
-        Kind::Array(elements) => match elements.as_slice() {
+        NodeKind::Array(elements) => match elements.as_slice() {
             [first, second] => (name, operand) = (Some(first), Some(second)),
             _ => {
                 return Err(fault(value, format!("Expected a field and a value in 'equals', got {}.", elements.len())));
             }
         },
-        Kind::Map(members) => {
+        NodeKind::Map(members) => {
             for (member, value) in members {
                 match member.as_str() {
                     "field" => name = Some(value),
@@ -379,16 +379,16 @@ fn equals(value: &Node, place: Place) -> Built<Node> {
     let missing = |what: &str| fault(value, format!("Expected '{what}' in 'equals'."));
     let name = field(name.ok_or_else(|| missing("field"))?)?;
     let operand = operand.ok_or_else(|| missing("value"))?.clone();
-    let is_text = matches!(operand.kind, Kind::Text(_));
-    let fits = matches!(operand.kind, Kind::Boolean(_) | Kind::Integer(_)) || (is_text && index.is_some());
+    let is_text = matches!(operand.kind, NodeKind::Text(_));
+    let fits = matches!(operand.kind, NodeKind::Boolean(_) | NodeKind::Integer(_)) || (is_text && index.is_some());
     if !fits {
         let message = format!("Expected a boolean or an integer as 'value' of 'equals', got {}.", operand.value_name());
         return Err(fault(&operand, message));
     }
     let left = match index {
         None => name,
-        Some(index @ Node { kind: Kind::Integer(_), .. }) => {
-            Node::new(Kind::Index(Box::new(name), Box::new(index.clone())), place)
+        Some(index @ Node { kind: NodeKind::Integer(_), .. }) => {
+            Node::new(NodeKind::Index(Box::new(name), Box::new(index.clone())), place)
         }
         Some(other) => {
             return Err(fault(
@@ -397,18 +397,18 @@ fn equals(value: &Node, place: Place) -> Built<Node> {
             ));
         }
     };
-    Ok(Node::new(Kind::Compare(Comparison::Equal, Box::new(left), Box::new(operand)), place))
+    Ok(Node::new(NodeKind::Compare(Comparison::Equal, Box::new(left), Box::new(operand)), place))
 }
 
 /// A field and its bounds, in either order.
 fn range(value: &Node, place: Place) -> Built<Node> {
-    let arguments = Arguments::of("range", value)?;
+    let arguments = Arguments::from_value("range", value)?;
     let [first, second] = arguments.children else {
         return Err(fault(value, format!("Expected 2 arguments of 'range', got {}.", arguments.children.len())));
     };
-    let (name, bounds) = if matches!(first.kind, Kind::Text(_)) { (first, second) } else { (second, first) };
+    let (name, bounds) = if matches!(first.kind, NodeKind::Text(_)) { (first, second) } else { (second, first) };
     let name = field(name)?;
-    let Kind::Map(entries) = &bounds.kind else {
+    let NodeKind::Map(entries) = &bounds.kind else {
         return Err(fault(
             bounds,
             format!("Expected bounds like {{\">=\": 1}} in 'range', got {}.", bounds.value_name()),
@@ -416,7 +416,7 @@ fn range(value: &Node, place: Place) -> Built<Node> {
     };
     let (mut low, mut high) = (None, None);
     for (operator, bound) in entries {
-        if !matches!(bound.kind, Kind::Integer(_) | Kind::Float(_)) {
+        if !matches!(bound.kind, NodeKind::Integer(_) | NodeKind::Float(_)) {
             return Err(fault(bound, format!("Expected a numeric argument to range, but got {}.", bound.value_name())));
         }
         let (comparison, ends) = match operator.as_str() {
@@ -438,7 +438,7 @@ fn range(value: &Node, place: Place) -> Built<Node> {
     }
     let one_sided = |(comparison, bound): (Comparison, &Node)| {
         let bound = arguments.annotate(bound.clone());
-        Ok(Node::new(Kind::Compare(comparison, Box::new(name.clone()), Box::new(bound)), place))
+        Ok(Node::new(NodeKind::Compare(comparison, Box::new(name.clone()), Box::new(bound)), place))
     };
     match (low, high) {
         (None, None) => Err(fault(bounds, "Expected a bound in 'range', got none.")),
@@ -450,11 +450,12 @@ fn range(value: &Node, place: Place) -> Built<Node> {
                 (false, true) => Some("rightOpen"),
                 (false, false) => None,
             };
-            let call = Kind::Call("range".to_owned(), vec![name.clone(), low.clone(), high.clone()]);
+            let call = NodeKind::Call("range".to_owned(), vec![name.clone(), low.clone(), high.clone()]);
             let mut node = arguments.annotate(Node::new(call, place));
             node.annotations.retain(|(name, _)| name != "bounds");
-            node.annotations
-                .extend(bounds.map(|bounds| ("bounds".to_owned(), Node::new(Kind::Text(bounds.to_owned()), place))));
+            node.annotations.extend(
+                bounds.map(|bounds| ("bounds".to_owned(), Node::new(NodeKind::Text(bounds.to_owned()), place))),
+            );
             Ok(node)
         }
     }
@@ -463,22 +464,22 @@ fn range(value: &Node, place: Place) -> Built<Node> {
 /// `[field, value, …]`, or `{"field": …, "value": […]}`.
 fn membership(value: &Node, place: Place) -> Built<Node> {
     let listed = |name: &Node, values: &[Node], attributes: &[(String, Node)]| {
-        let mut node = Node::new(Kind::In(Box::new(field(name)?), values.to_vec()), place);
+        let mut node = Node::new(NodeKind::In(Box::new(field(name)?), values.to_vec()), place);
         node.annotations.extend(attributes.iter().cloned());
         Ok(node)
     };
-    if let Kind::Map(members) = &value.kind {
+    if let NodeKind::Map(members) = &value.kind {
         let member = |wanted: &str| members.iter().find(|(member, _)| member == wanted).map(|(_, value)| value);
         let attributes = member("attributes").map_or(&[][..], |attributes| match &attributes.kind {
-            Kind::Map(entries) => entries,
+            NodeKind::Map(entries) => entries,
             _ => &[],
         });
         let values = member("value").or(member("values"));
-        if let (Some(name), Some(Node { kind: Kind::Array(values), .. })) = (member("field"), values) {
+        if let (Some(name), Some(Node { kind: NodeKind::Array(values), .. })) = (member("field"), values) {
             return listed(name, values, attributes);
         }
     }
-    let arguments = Arguments::of("in", value)?;
+    let arguments = Arguments::from_value("in", value)?;
     match arguments.children.split_first() {
         Some((name, values)) => listed(name, values, arguments.attributes),
         None => Err(fault(value, "Expected a field and values in 'in', got nothing.")),

@@ -2,7 +2,7 @@
 use brooklet_task::Rejection;
 
 use super::scope::{Built, Fault, Scope, fault};
-use super::syntax::{Comparison, Kind, Node};
+use super::syntax::{Comparison, Node, NodeKind};
 use crate::annotations::Annotations;
 use crate::number::{Range, parse_expression, parse_number};
 use crate::suggestion::did_you_mean;
@@ -102,16 +102,18 @@ impl<'a> Builder<'a> {
     pub fn expression(&mut self, scope: &Scope<'_>, within: Within<'_>) -> Built<Item> {
         let node = scope.node;
         let built = match &node.kind {
-            Kind::And(operands) => self.conjunction(operands, scope, within),
-            Kind::Or(operands) => self.all(operands, scope, within).map(|items| plain(Operator::Or(items), node)),
-            Kind::Not(operand) => self.negation(operand, scope, within),
-            Kind::AndNot(operands) => self.exclusion(operands, scope, within),
-            Kind::Compare(comparison, left, right) => self.comparison(*comparison, left, right, scope, within),
-            Kind::In(field, values) => self.membership(field, values, scope, within),
-            Kind::Call(name, arguments) => self.call(name, arguments, scope, within),
-            Kind::Boolean(true) => Ok(plain(Operator::True, node)),
-            Kind::Boolean(false) => Ok(plain(Operator::False, node)),
-            Kind::Text(_) | Kind::Integer(_) | Kind::Float(_) | Kind::Parameter(_) if within.is_element() => {
+            NodeKind::And(operands) => self.conjunction(operands, scope, within),
+            NodeKind::Or(operands) => self.all(operands, scope, within).map(|items| plain(Operator::Or(items), node)),
+            NodeKind::Not(operand) => self.negation(operand, scope, within),
+            NodeKind::AndNot(operands) => self.exclusion(operands, scope, within),
+            NodeKind::Compare(comparison, left, right) => self.comparison(*comparison, left, right, scope, within),
+            NodeKind::In(field, values) => self.membership(field, values, scope, within),
+            NodeKind::Call(name, arguments) => self.call(name, arguments, scope, within),
+            NodeKind::Boolean(true) => Ok(plain(Operator::True, node)),
+            NodeKind::Boolean(false) => Ok(plain(Operator::False, node)),
+            NodeKind::Text(_) | NodeKind::Integer(_) | NodeKind::Float(_) | NodeKind::Parameter(_)
+                if within.is_element() =>
+            {
                 self.word("", scope, within, true)
             }
             _ => Err(fault(node, not_a_condition(node))),
@@ -128,7 +130,7 @@ impl<'a> Builder<'a> {
     fn conjunction(&mut self, operands: &[Node], scope: &Scope<'_>, within: Within<'_>) -> Built<Item> {
         let (mut positives, mut negatives) = (Vec::new(), Vec::new());
         for operand in operands {
-            if let Kind::Not(negated) = &operand.kind {
+            if let NodeKind::Not(negated) = &operand.kind {
                 let outer = scope.below(operand);
                 negatives.push(self.expression(&outer.below(negated), within)?);
             } else {
@@ -179,7 +181,7 @@ impl<'a> Builder<'a> {
                 let annotations = self.noted(operand.leaf_annotations()?, right);
                 Ok(item(Operator::Regex(Regex { field, pattern }), annotations, right))
             }
-            Comparison::Equal if matches!(left.kind, Kind::Index(..)) => self.element(left, right, scope, within),
+            Comparison::Equal if matches!(left.kind, NodeKind::Index(..)) => self.element(left, right, scope, within),
             _ => self.numeric(comparison, left, right, scope, within),
         }
     }
@@ -202,7 +204,7 @@ impl<'a> Builder<'a> {
                 return Err(fault(scope.node, message));
             }
         };
-        if let Kind::Not(_) = field.kind {
+        if let NodeKind::Not(_) = field.kind {
             return Err(fault(field, "Expected a field, got NOT: write !(…) around the whole comparison."));
         }
         let field = self.field(field, within)?;
@@ -224,10 +226,10 @@ impl<'a> Builder<'a> {
     /// The text of a number that may be negated or a parameter.
     fn number_text(&self, value: &Node) -> Built<String> {
         Ok(match &value.kind {
-            Kind::Negate(inner) => format!("-{}", self.number_text(inner)?),
-            Kind::Integer(number) => number.to_string(),
-            Kind::Float(number) => crate::number::display_float(*number),
-            Kind::Boolean(truth) => truth.to_string(),
+            NodeKind::Negate(inner) => format!("-{}", self.number_text(inner)?),
+            NodeKind::Integer(number) => number.to_string(),
+            NodeKind::Float(number) => crate::number::display_float(*number),
+            NodeKind::Boolean(truth) => truth.to_string(),
             _ => self.text_of(value)?,
         })
     }
@@ -250,8 +252,8 @@ impl<'a> Builder<'a> {
         let mut texts = Vec::new();
         for value in values {
             match &value.kind {
-                Kind::Text(text) => texts.push(text.clone()),
-                Kind::Parameter(name) => texts.extend(super::list::texts(self.parameter(name, value)?)?),
+                NodeKind::Text(text) => texts.push(text.clone()),
+                NodeKind::Parameter(name) => texts.extend(super::list::texts(self.parameter(name, value)?)?),
                 _ => return Err(fault(value, format!("Expected a string in the list, got {}.", value.value_name()))),
             }
         }
@@ -264,8 +266,8 @@ impl<'a> Builder<'a> {
         let mut numbers = Vec::new();
         for value in values {
             match &value.kind {
-                Kind::Integer(number) => numbers.push(*number),
-                Kind::Parameter(name) => numbers.extend(super::list::integers(self.parameter(name, value)?)?),
+                NodeKind::Integer(number) => numbers.push(*number),
+                NodeKind::Parameter(name) => numbers.extend(super::list::integers(self.parameter(name, value)?)?),
                 _ => return Err(fault(value, format!("Expected an integer in the list, got {}.", value.value_name()))),
             }
         }
@@ -327,9 +329,9 @@ impl<'a> Builder<'a> {
     /// The text of a literal or parameter.
     pub fn text_of(&self, node: &Node) -> Built<String> {
         match &node.kind {
-            Kind::Text(text) => Ok(text.clone()),
-            Kind::Parameter(name) => Ok(self.parameter(name, node)?.to_owned()),
-            Kind::Integer(_) | Kind::Float(_) | Kind::Boolean(_) => {
+            NodeKind::Text(text) => Ok(text.clone()),
+            NodeKind::Parameter(name) => Ok(self.parameter(name, node)?.to_owned()),
+            NodeKind::Integer(_) | NodeKind::Float(_) | NodeKind::Boolean(_) => {
                 Err(fault(node, format!("Expected a string, got {}.", node.value_name())))
             }
             _ => Err(fault(node, format!("Expected CALL or LITERAL, got {}.", node.kind_name()))),
@@ -347,14 +349,15 @@ impl<'a> Builder<'a> {
 /// The name of a field: a name, or a string where a name cannot be written.
 pub(super) fn field_name(node: &Node) -> Built<&str> {
     match &node.kind {
-        Kind::Field(name) | Kind::Text(name) => Ok(name),
+        NodeKind::Field(name) | NodeKind::Text(name) => Ok(name),
         _ => Err(fault(node, format!("Expected a field, got {}.", node.kind_name()))),
     }
 }
 
 fn is_value(node: &Node) -> bool {
-    let literal = matches!(node.kind, Kind::Text(_) | Kind::Integer(_) | Kind::Float(_) | Kind::Boolean(_));
-    literal || matches!(node.kind, Kind::Negate(_) | Kind::Parameter(_))
+    let literal =
+        matches!(node.kind, NodeKind::Text(_) | NodeKind::Integer(_) | NodeKind::Float(_) | NodeKind::Boolean(_));
+    literal || matches!(node.kind, NodeKind::Negate(_) | NodeKind::Parameter(_))
 }
 
 /// The comparison with its sides swapped.

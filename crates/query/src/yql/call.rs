@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use super::build::{Builder, Within, field_name, hit_limit, item, number_item};
 use super::scope::{Built, Scope, fault};
-use super::syntax::{Kind, Node};
+use super::syntax::{Node, NodeKind};
 use crate::annotations::Annotations;
 use crate::geo::{Axis, Coordinate, microdegrees, parse_coordinate, parse_distance};
 use crate::number::Range;
@@ -77,9 +77,9 @@ impl Builder<'_> {
         let [argument, label, score] = expect(arguments, scope)?;
         let label = literal(label)?.to_owned();
         let number = match &score.kind {
-            Kind::Integer(number) => Some(*number as f64),
-            Kind::Float(number) => Some(*number),
-            Kind::Parameter(name) => crate::number::parse_number(self.parameter(name, score)?).map(Number::as_f64),
+            NodeKind::Integer(number) => Some(*number as f64),
+            NodeKind::Float(number) => Some(*number),
+            NodeKind::Parameter(name) => crate::number::parse_number(self.parameter(name, score)?).map(Number::as_f64),
             _ => None,
         };
         let score = number.ok_or_else(|| fault(score, "Expected a number as the label score."))?;
@@ -109,23 +109,23 @@ impl Builder<'_> {
     fn weighted_tokens(&self, list: &Node) -> Built<Vec<WeightedToken>> {
         let mut tokens = BTreeMap::new();
         match &list.kind {
-            Kind::Map(entries) => {
+            NodeKind::Map(entries) => {
                 for (key, weight) in entries {
                     tokens.insert(Key::Text(key.clone()), weight_of(weight)?);
                 }
             }
-            Kind::Array(pairs) => {
+            NodeKind::Array(pairs) => {
                 for pair in pairs {
-                    let Kind::Array(pair_elements) = &pair.kind else {
+                    let NodeKind::Array(pair_elements) = &pair.kind else {
                         return Err(fault(pair, format!("Expected item and weight, got {}.", pair.value_name())));
                     };
-                    let [Node { kind: Kind::Integer(key), .. }, weight] = pair_elements.as_slice() else {
+                    let [Node { kind: NodeKind::Integer(key), .. }, weight] = pair_elements.as_slice() else {
                         return Err(fault(pair, "Expected item and weight, both integers."));
                     };
                     tokens.insert(Key::Integer(*key), weight_of(weight)?);
                 }
             }
-            Kind::Parameter(name) => {
+            NodeKind::Parameter(name) => {
                 let list = super::list::weighted(self.parameter(name, list)?)?;
                 tokens.extend(list.into_iter().map(|token| (token.key, token.weight)));
             }
@@ -196,17 +196,19 @@ impl Builder<'_> {
     fn coordinate(&self, node: &Node) -> Built<Coordinate> {
         let plain = |degrees| Ok(Coordinate { degrees, axis: None });
         match &node.kind {
-            Kind::Integer(number) => plain(*number as f64),
-            Kind::Float(number) => plain(*number),
-            Kind::Negate(inner) => self.coordinate(inner).map(|inner| Coordinate { degrees: -inner.degrees, ..inner }),
+            NodeKind::Integer(number) => plain(*number as f64),
+            NodeKind::Float(number) => plain(*number),
+            NodeKind::Negate(inner) => {
+                self.coordinate(inner).map(|inner| Coordinate { degrees: -inner.degrees, ..inner })
+            }
             _ => parse_coordinate(&self.scalar_text(node)?).map_err(|message| fault(node, message)),
         }
     }
 
     fn scalar_text(&self, node: &Node) -> Built<String> {
         match &node.kind {
-            Kind::Integer(number) => Ok(number.to_string()),
-            Kind::Float(number) => Ok(crate::number::display_float(*number)),
+            NodeKind::Integer(number) => Ok(number.to_string()),
+            NodeKind::Float(number) => Ok(crate::number::display_float(*number)),
             _ => self.text_of(node),
         }
     }
@@ -215,13 +217,13 @@ impl Builder<'_> {
         let [field, attributes, ranges] = expect(arguments, scope)?;
         let mut predicate = Predicate { field: self.field(field, within)?, attributes: Vec::new(), ranges: Vec::new() };
         for (key, value, subqueries) in features(attributes, ALL_SUBQUERIES)? {
-            let Kind::Text(text) = &value.kind else {
+            let NodeKind::Text(text) = &value.kind else {
                 return Err(fault(value, format!("Expected a string, got {}.", value.value_name())));
             };
             predicate.attributes.push((key.to_owned(), text.clone(), subqueries));
         }
         for (key, value, subqueries) in features(ranges, ALL_SUBQUERIES)? {
-            let Kind::Integer(number) = value.kind else {
+            let NodeKind::Integer(number) = value.kind else {
                 return Err(fault(value, format!("Expected an integer, got {}.", value.value_name())));
             };
             predicate.ranges.push((key.to_owned(), number, subqueries));
@@ -238,7 +240,7 @@ fn literal(node: &Node) -> Built<&str> {
 
 fn weight_of(node: &Node) -> Built<i32> {
     match node.kind {
-        Kind::Integer(weight) => {
+        NodeKind::Integer(weight) => {
             i32::try_from(weight).map_err(|_| fault(node, format!("The weight {weight} does not fit 32 bits.")))
         }
         _ => Err(fault(node, format!("Expected an integer weight, got {}.", node.value_name()))),
@@ -248,13 +250,13 @@ fn weight_of(node: &Node) -> Built<i32> {
 /// A bound of a range: a number, or infinite.
 fn range_number(node: &Node) -> Built<Number> {
     match &node.kind {
-        Kind::Integer(number) => Ok(Number::Integer(*number)),
-        Kind::Float(number) if number.is_finite() => Ok(Number::Float(*number)),
-        Kind::Field(name) if name == "Infinity" => Ok(Number::Float(f64::INFINITY)),
-        Kind::Field(name) => {
+        NodeKind::Integer(number) => Ok(Number::Integer(*number)),
+        NodeKind::Float(number) if number.is_finite() => Ok(Number::Float(*number)),
+        NodeKind::Field(name) if name == "Infinity" => Ok(Number::Float(f64::INFINITY)),
+        NodeKind::Field(name) => {
             Err(fault(node, format!("Expected a numerical argument (or 'Infinity') to range but got '{name}'")))
         }
-        Kind::Negate(inner) => Ok(match range_number(inner)? {
+        NodeKind::Negate(inner) => Ok(match range_number(inner)? {
             Number::Integer(number) => Number::Integer(number.wrapping_neg()),
             Number::Float(number) => Number::Float(-number),
         }),
@@ -273,12 +275,12 @@ fn bound(number: Number, open: bool) -> Bound {
 
 /// The attributes of a predicate query with their subqueries: `{"0x3": {…}}` and `{"[0,1]": {…}}` name some.
 fn features(map: &Node, subqueries: u64) -> Built<Vec<(&str, &Node, u64)>> {
-    let Kind::Map(entries) = &map.kind else { return Ok(Vec::new()) };
+    let NodeKind::Map(entries) = &map.kind else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for (key, value) in entries {
         match &value.kind {
-            Kind::Array(values) => found.extend(values.iter().map(|value| (key.as_str(), value, subqueries))),
-            Kind::Map(_) => found.extend(features(value, subquery_bits(key, value)?)?),
+            NodeKind::Array(values) => found.extend(values.iter().map(|value| (key.as_str(), value, subqueries))),
+            NodeKind::Map(_) => found.extend(features(value, subquery_bits(key, value)?)?),
             _ => found.push((key.as_str(), value, subqueries)),
         }
     }

@@ -2,7 +2,7 @@
 use brooklet_task::{Code, Rejection, Span};
 
 use super::lex::{Lexeme, Token};
-use super::syntax::{Kind, Node};
+use super::syntax::{Node, NodeKind};
 use crate::suggestion::did_you_mean;
 use crate::tree::Place;
 
@@ -103,7 +103,7 @@ impl Parser<'_> {
         if self.skip_mark(mark) { Ok(()) } else { Err(self.no_viable_alternative(start)) }
     }
 
-    pub fn node(&self, kind: Kind, start: usize) -> Node {
+    pub fn node(&self, kind: NodeKind, start: usize) -> Node {
         let end = self.at.checked_sub(1).map_or(start, |last| self.lexemes[last].place.end);
         Node::new(kind, Place { start, end })
     }

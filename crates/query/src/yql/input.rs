@@ -95,7 +95,7 @@ impl Builder<'_> {
             let quoted = brooklet_task::Rejection::quote(text);
             return Err(fault(scope.node, format!("Parsing '{quoted}' only resulted in NullItem.")));
         }
-        Propagation::of(scope)?.apply(&mut root);
+        Propagation::from_scope(scope)?.apply(&mut root);
         match &mut root.operator {
             Operator::WeakAnd(weak) => {
                 weak.target_hits = target_hits(scope)?;
@@ -168,7 +168,7 @@ struct Propagation {
 }
 
 impl Propagation {
-    fn of(scope: &Scope<'_>) -> Built<Propagation> {
+    fn from_scope(scope: &Scope<'_>) -> Built<Propagation> {
         Ok(Propagation {
             ranked: scope.boolean("ranked")?,
             filter: scope.boolean("filter")?,

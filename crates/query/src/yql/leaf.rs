@@ -1,7 +1,7 @@
 //! What stands after `contains`: words, and the functions that relate words.
 use super::build::{Builder, Within, Words, item};
 use super::scope::{Built, Fault, Scope, fault};
-use super::syntax::{Kind, Node};
+use super::syntax::{Node, NodeKind};
 use crate::annotations::{Annotations, Origin};
 use crate::suggestion::did_you_mean;
 use crate::tree::{Alternatives, Fuzzy, Item, Near, Operator, Phrase, SameElement, Term, TermKind, Uri};
@@ -26,7 +26,7 @@ pub(super) struct Word<'a> {
 impl Builder<'_> {
     /// `field contains <leaf>`; the scope's node is the leaf.
     pub fn leaf(&mut self, field: &str, scope: &Scope<'_>, within: Within<'_>) -> Built<Item> {
-        let Kind::Call(name, arguments) = &scope.node.kind else {
+        let NodeKind::Call(name, arguments) = &scope.node.kind else {
             return self.word(field, scope, within, true);
         };
         let built = match name.as_str() {
@@ -98,9 +98,9 @@ impl Builder<'_> {
         for argument in arguments {
             let inner = scope.beside(argument);
             let word = match &argument.kind {
-                Kind::Call(name, nested) if name == "phrase" => self.phrase(field, nested, &inner, within)?,
-                Kind::Call(name, nested) if name == "alternatives" => self.alternatives(field, nested, &inner)?,
-                Kind::Call(name, _) => {
+                NodeKind::Call(name, nested) if name == "phrase" => self.phrase(field, nested, &inner, within)?,
+                NodeKind::Call(name, nested) if name == "alternatives" => self.alternatives(field, nested, &inner)?,
+                NodeKind::Call(name, _) => {
                     return Err(fault(argument, format!("Expected phrase or word alternatives, got {name}")));
                 }
                 _ => self.word(field, &inner, within, segmented.is_none())?,
@@ -126,7 +126,7 @@ impl Builder<'_> {
         let name = if ordered { "ONEAR" } else { "NEAR" };
         let (mut items, mut negatives) = (Vec::new(), Vec::new());
         for argument in arguments {
-            if let Kind::Not(negated) = &argument.kind {
+            if let NodeKind::Not(negated) = &argument.kind {
                 if items.is_empty() {
                     let message = format!("Must have some positive term before negative terms in {name}");
                     return Err(fault(argument, message));
@@ -150,7 +150,7 @@ impl Builder<'_> {
     fn near_child(&mut self, field: &str, node: &Node, scope: &Scope<'_>, within: Within<'_>) -> Built<Item> {
         let inner = scope.beside(node);
         match &node.kind {
-            Kind::Call(name, _) if !["equiv", "phrase", "alternatives"].contains(&name.as_str()) => {
+            NodeKind::Call(name, _) if !["equiv", "phrase", "alternatives"].contains(&name.as_str()) => {
                 Err(fault(node, format!("Expected equiv, phrase, or alternatives, but got: {name}")))
             }
             _ => self.leaf(field, &inner, within),
@@ -164,7 +164,7 @@ impl Builder<'_> {
         let mut items = Vec::new();
         for argument in arguments {
             match &argument.kind {
-                Kind::Call(name, _) if name != "phrase" => {
+                NodeKind::Call(name, _) if name != "phrase" => {
                     return Err(fault(argument, format!("Expected function 'phrase', got '{name}'.")));
                 }
                 _ => items.push(self.leaf(field, &scope.beside(argument), within)?),
@@ -181,14 +181,14 @@ impl Builder<'_> {
     }
 
     fn alternatives(&mut self, field: &str, arguments: &[Node], scope: &Scope<'_>) -> Built<Item> {
-        let [Node { kind: Kind::Map(entries), .. }] = arguments else {
+        let [Node { kind: NodeKind::Map(entries), .. }] = arguments else {
             let got = arguments.first().map_or("nothing", Node::kind_name);
             return Err(fault(scope.node, format!("Expected MAP, got {got}.")));
         };
         let mut words = Vec::new();
         for (word, exactness) in entries {
             let exactness = match exactness.kind {
-                Kind::Float(number) => number,
+                NodeKind::Float(number) => number,
                 _ => {
                     let message = format!("Expected a floating point number like 1.0, got {}.", exactness.value_name());
                     return Err(fault(exactness, message));
@@ -263,15 +263,15 @@ impl Builder<'_> {
 
     /// `field[2] = value`: the element of that number is the value.
     pub fn element(&mut self, left: &Node, value: &Node, scope: &Scope<'_>, within: Within<'_>) -> Built<Item> {
-        let Kind::Index(field, index) = &left.kind else {
+        let NodeKind::Index(field, index) = &left.kind else {
             return Err(fault(left, format!("Expected INDEX, got {}.", left.kind_name())));
         };
         let number = element_number(index)?;
         let field = self.field(field, within)?;
         let text = match &value.kind {
-            Kind::Integer(number) => number.to_string(),
-            Kind::Float(number) => crate::number::display_float(*number),
-            Kind::Boolean(truth) => truth.to_string(),
+            NodeKind::Integer(number) => number.to_string(),
+            NodeKind::Float(number) => crate::number::display_float(*number),
+            NodeKind::Boolean(truth) => truth.to_string(),
             _ => self.text_of(value)?,
         };
         let expanded = within.expand(&field);
@@ -330,10 +330,10 @@ fn origin_text(origin: &Origin) -> String {
 
 fn element_number(node: &Node) -> Built<u32> {
     match node.kind {
-        Kind::Integer(number) if number < 0 => {
+        NodeKind::Integer(number) if number < 0 => {
             Err(fault(node, format!("element id must be non-negative, got: {number}")))
         }
-        Kind::Integer(number) => i32::try_from(number)
+        NodeKind::Integer(number) => i32::try_from(number)
             .map(i32::cast_unsigned)
             .map_err(|_| fault(node, format!("element id must fit in int32 range, got: {number}"))),
         _ => Err(fault(node, format!("element id must be integer, got {}", node.value_name()))),

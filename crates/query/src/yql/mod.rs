@@ -25,7 +25,7 @@ pub(crate) use build::Words;
 use build::{Builder, field_name};
 use parse::Statement;
 use scope::{Built, Fault, Scope, fault};
-use syntax::{Kind, Node};
+use syntax::{Node, NodeKind};
 
 pub(crate) use list::weighted as weighted_tokens;
 
@@ -89,8 +89,8 @@ pub(crate) fn build_tree(expression: &Node, words: Words, around: Surroundings<'
 /// A number after `limit`, `offset` or `timeout`.
 fn whole_number(what: &str, node: &Node, builder: &Builder<'_>) -> Built<u32> {
     let number = match &node.kind {
-        Kind::Integer(number) => Some(*number),
-        Kind::Parameter(name) => builder.parameter(name, node)?.trim().parse().ok(),
+        NodeKind::Integer(number) => Some(*number),
+        NodeKind::Parameter(name) => builder.parameter(name, node)?.trim().parse().ok(),
         _ => None,
     };
     let number = number.ok_or_else(|| fault(node, format!("'{what}' must be an integer")))?;
@@ -129,7 +129,7 @@ fn strength(name: &str, node: &Node) -> Built<Strength> {
 fn continuations(annotations: &[(String, Node)], builder: &Builder<'_>) -> Built<Vec<String>> {
     let mut texts = Vec::new();
     for (name, value) in annotations {
-        let Kind::Array(elements) = &value.kind else {
+        let NodeKind::Array(elements) = &value.kind else {
             if name == "continuations" {
                 return Err(fault(value, format!("Expected an array of continuations, got {}.", value.value_name())));
             }

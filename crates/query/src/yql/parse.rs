@@ -4,7 +4,7 @@ use brooklet_task::limits::QUERY_DEPTH;
 
 use super::cursor::{Parsed, Parser, refuse};
 use super::lex::{Token, lex};
-use super::syntax::{Comparison, Kind, Node};
+use super::syntax::{Comparison, Node, NodeKind};
 use crate::limited::too_deep;
 use crate::tree::Place;
 
@@ -212,13 +212,13 @@ impl Parser<'_> {
     }
 
     fn disjunction(&mut self) -> Parsed<Node> {
-        self.joined("or", Kind::Or, |parser| parser.joined("and", Kind::And, Parser::comparison))
+        self.joined("or", NodeKind::Or, |parser| parser.joined("and", NodeKind::And, Parser::comparison))
     }
 
     fn joined(
         &mut self,
         word: &str,
-        kind: fn(Vec<Node>) -> Kind,
+        kind: fn(Vec<Node>) -> NodeKind,
         operand: impl Fn(&mut Self) -> Parsed<Node>,
     ) -> Parsed<Node> {
         let first = operand(self)?;
@@ -238,7 +238,7 @@ impl Parser<'_> {
         let start = left.place.start;
         if self.skip_name("in") {
             let values = self.value_list()?;
-            return Ok(self.node(Kind::In(Box::new(left), values), start));
+            return Ok(self.node(NodeKind::In(Box::new(left), values), start));
         }
         let comparison = match self.peek() {
             Token::Mark("=") => Comparison::Equal,
@@ -255,7 +255,7 @@ impl Parser<'_> {
         };
         self.at += 1;
         let right = self.relation()?;
-        Ok(self.node(Kind::Compare(comparison, Box::new(left), Box::new(right)), start))
+        Ok(self.node(NodeKind::Compare(comparison, Box::new(left), Box::new(right)), start))
     }
 
     fn relation(&mut self) -> Parsed<Node> {
@@ -270,14 +270,14 @@ impl Parser<'_> {
         };
         self.at += 1;
         let right = self.unary()?;
-        Ok(self.node(Kind::Compare(comparison, Box::new(left), Box::new(right)), start))
+        Ok(self.node(NodeKind::Compare(comparison, Box::new(left), Box::new(right)), start))
     }
 
     fn unary(&mut self) -> Parsed<Node> {
         let start = self.lexemes[self.at].place.start;
-        let kind: fn(Box<Node>) -> Kind = match self.peek() {
-            Token::Mark("!") => Kind::Not,
-            Token::Mark("-") => Kind::Negate,
+        let kind: fn(Box<Node>) -> NodeKind = match self.peek() {
+            Token::Mark("!") => NodeKind::Not,
+            Token::Mark("-") => NodeKind::Negate,
             _ => return self.primary(),
         };
         self.at += 1;
@@ -297,7 +297,7 @@ impl Parser<'_> {
             let name = self.dotted_name("a name")?;
             if self.skip_mark("(") {
                 let arguments = self.arguments(start)?;
-                return Ok(self.node(Kind::Call(name, arguments), start));
+                return Ok(self.node(NodeKind::Call(name, arguments), start));
             }
             return self.indexed(name, start);
         }
@@ -309,13 +309,13 @@ impl Parser<'_> {
 
     /// A field, with the number of an element in brackets or not.
     fn indexed(&mut self, name: String, start: usize) -> Parsed<Node> {
-        let field = self.node(Kind::Field(name), start);
+        let field = self.node(NodeKind::Field(name), start);
         if !self.skip_mark("[") {
             return Ok(field);
         }
         let index = self.constant()?;
         self.expect_mark("]", start)?;
-        Ok(self.node(Kind::Index(Box::new(field), Box::new(index)), start))
+        Ok(self.node(NodeKind::Index(Box::new(field), Box::new(index)), start))
     }
 
     fn arguments(&mut self, start: usize) -> Parsed<Vec<Node>> {
@@ -353,29 +353,29 @@ impl Parser<'_> {
         }
         let start = self.lexemes[self.at].place.start;
         let kind = match self.peek().clone() {
-            Token::Text(value) => self.took(Kind::Text(value)),
-            Token::Integer(value, _) => self.took(Kind::Integer(value)),
-            Token::Float(value) => self.took(Kind::Float(value)),
+            Token::Text(value) => self.took(NodeKind::Text(value)),
+            Token::Integer(value, _) => self.took(NodeKind::Integer(value)),
+            Token::Float(value) => self.took(NodeKind::Float(value)),
             Token::HugeNumber => {
                 let digits = &self.text[self.lexemes[self.at].place.start..self.lexemes[self.at].place.end];
                 let message = format!("For input string: \"{}\": the number is too large.", Rejection::quote(digits));
                 return Err(self.refuse_here(&message));
             }
-            Token::Name(name) if name.eq_ignore_ascii_case("true") => self.took(Kind::Boolean(true)),
-            Token::Name(name) if name.eq_ignore_ascii_case("false") => self.took(Kind::Boolean(false)),
+            Token::Name(name) if name.eq_ignore_ascii_case("true") => self.took(NodeKind::Boolean(true)),
+            Token::Name(name) if name.eq_ignore_ascii_case("false") => self.took(NodeKind::Boolean(false)),
             Token::Mark("@") => {
                 self.at += 1;
-                Kind::Parameter(self.name("a parameter's name")?)
+                NodeKind::Parameter(self.name("a parameter's name")?)
             }
-            Token::Mark("{") => Kind::Map(self.map_entries(start)?),
-            Token::Mark("[") => Kind::Array(self.array_elements(start)?),
+            Token::Mark("{") => NodeKind::Map(self.map_entries(start)?),
+            Token::Mark("[") => NodeKind::Array(self.array_elements(start)?),
             _ => return Err(self.unexpected("an expression", &[])),
         };
         self.depth -= 1;
         Ok(self.node(kind, start))
     }
 
-    fn took(&mut self, kind: Kind) -> Kind {
+    fn took(&mut self, kind: NodeKind) -> NodeKind {
         self.at += 1;
         kind
     }
@@ -426,8 +426,8 @@ impl Parser<'_> {
 /// The entries of an annotation `{…}`, or of the older form `[{…}]`; the node itself if it is neither.
 fn annotation_entries(node: Node) -> Result<Vec<(String, Node)>, Node> {
     match node.kind {
-        Kind::Map(entries) => Ok(entries),
-        Kind::Array(mut elements) if elements.len() == 1 && matches!(elements[0].kind, Kind::Map(_)) => {
+        NodeKind::Map(entries) => Ok(entries),
+        NodeKind::Array(mut elements) if elements.len() == 1 && matches!(elements[0].kind, NodeKind::Map(_)) => {
             annotation_entries(elements.remove(0))
         }
         kind => Err(Node { kind, annotations: node.annotations, place: node.place }),

@@ -1,6 +1,6 @@
 //! Annotations, and from where they are inherited: an annotation in front of `and`, `or` or any other expression counts for
 //! everything below it that has no such annotation of its own.
-use super::syntax::{Kind, Node};
+use super::syntax::{Node, NodeKind};
 use crate::annotations::{Annotations, Connectivity, DocumentFrequency, Origin};
 use crate::tree::Place;
 
@@ -90,7 +90,7 @@ impl<'a> Scope<'a> {
     pub fn integers(&self, name: &str) -> Built<Vec<&'a Node>> {
         Ok(match self.find(name) {
             None => Vec::new(),
-            Some(Node { kind: Kind::Array(elements), .. }) => elements.iter().collect(),
+            Some(Node { kind: NodeKind::Array(elements), .. }) => elements.iter().collect(),
             Some(single) => vec![single],
         })
     }
@@ -98,7 +98,7 @@ impl<'a> Scope<'a> {
     fn map(&self, name: &str) -> Built<Option<&'a [(String, Node)]>> {
         match self.find(name) {
             None => Ok(None),
-            Some(Node { kind: Kind::Map(entries), .. }) => Ok(Some(entries)),
+            Some(Node { kind: NodeKind::Map(entries), .. }) => Ok(Some(entries)),
             Some(other) => Err(unexpected("a map", name, other)),
         }
     }
@@ -178,21 +178,21 @@ fn unexpected(expected: &str, name: &str, value: &Node) -> Fault {
 
 fn as_boolean(name: &str, value: &Node) -> Built<bool> {
     match value.kind {
-        Kind::Boolean(value) => Ok(value),
+        NodeKind::Boolean(value) => Ok(value),
         _ => Err(unexpected("a boolean", name, value)),
     }
 }
 
 fn as_text<'a>(name: &str, value: &'a Node) -> Built<&'a str> {
     match &value.kind {
-        Kind::Text(text) => Ok(text),
+        NodeKind::Text(text) => Ok(text),
         _ => Err(unexpected("a string", name, value)),
     }
 }
 
 fn as_integer(name: &str, value: &Node) -> Built<i32> {
     match value.kind {
-        Kind::Integer(number) => i32::try_from(number)
+        NodeKind::Integer(number) => i32::try_from(number)
             .map_err(|_| fault(value, format!("The annotation '{name}' must fit 32 bits, got {number}."))),
         _ => Err(unexpected("an integer", name, value)),
     }
@@ -200,7 +200,7 @@ fn as_integer(name: &str, value: &Node) -> Built<i32> {
 
 fn as_count(name: &str, value: &Node) -> Built<u64> {
     match value.kind {
-        Kind::Integer(number) => {
+        NodeKind::Integer(number) => {
             u64::try_from(number).map_err(|_| fault(value, format!("Can not use negative {name} {number}")))
         }
         _ => Err(unexpected("an integer", name, value)),
@@ -209,8 +209,8 @@ fn as_count(name: &str, value: &Node) -> Built<u64> {
 
 fn as_number(name: &str, value: &Node) -> Built<f64> {
     match value.kind {
-        Kind::Integer(number) => Ok(number as f64),
-        Kind::Float(number) => Ok(number),
+        NodeKind::Integer(number) => Ok(number as f64),
+        NodeKind::Float(number) => Ok(number),
         _ => Err(unexpected("a number", name, value)),
     }
 }

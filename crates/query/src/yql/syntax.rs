@@ -4,7 +4,7 @@ use crate::tree::Place;
 /// One expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
-    pub kind: Kind,
+    pub kind: NodeKind,
     /// Annotations in front of it; of two with one name the later counts.
     pub annotations: Vec<(String, Node)>,
     pub place: Place,
@@ -12,7 +12,7 @@ pub(crate) struct Node {
 
 /// What an expression is.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum NodeKind {
     And(Vec<Node>),
     Or(Vec<Node>),
     Not(Box<Node>),
@@ -47,7 +47,7 @@ pub(crate) enum Comparison {
 }
 
 impl Node {
-    pub fn new(kind: Kind, place: Place) -> Node {
+    pub fn new(kind: NodeKind, place: Place) -> Node {
         Node { kind, annotations: Vec::new(), place }
     }
 
@@ -59,40 +59,42 @@ impl Node {
     /// What the node is called in messages.
     pub fn kind_name(&self) -> &'static str {
         match &self.kind {
-            Kind::And(_) => "AND",
-            Kind::Or(_) => "OR",
-            Kind::Not(_) => "NOT",
-            Kind::AndNot(_) => "AND_NOT",
-            Kind::Negate(_) => "NEGATE",
-            Kind::Compare(Comparison::Equal, ..) => "EQ",
-            Kind::Compare(Comparison::Less, ..) => "LT",
-            Kind::Compare(Comparison::Greater, ..) => "GT",
-            Kind::Compare(Comparison::LessOrEqual, ..) => "LTEQ",
-            Kind::Compare(Comparison::GreaterOrEqual, ..) => "GTEQ",
-            Kind::Compare(Comparison::Contains, ..) => "CONTAINS",
-            Kind::Compare(Comparison::Matches, ..) => "MATCHES",
-            Kind::In(..) => "IN",
-            Kind::Call(..) => "CALL",
-            Kind::Field(_) => "READ_FIELD",
-            Kind::Index(..) => "INDEX",
-            Kind::Parameter(_) => "VARREF",
-            Kind::Text(_) | Kind::Integer(_) | Kind::Float(_) | Kind::Boolean(_) | Kind::Null => "LITERAL",
-            Kind::Map(_) => "MAP",
-            Kind::Array(_) => "ARRAY",
+            NodeKind::And(_) => "AND",
+            NodeKind::Or(_) => "OR",
+            NodeKind::Not(_) => "NOT",
+            NodeKind::AndNot(_) => "AND_NOT",
+            NodeKind::Negate(_) => "NEGATE",
+            NodeKind::Compare(Comparison::Equal, ..) => "EQ",
+            NodeKind::Compare(Comparison::Less, ..) => "LT",
+            NodeKind::Compare(Comparison::Greater, ..) => "GT",
+            NodeKind::Compare(Comparison::LessOrEqual, ..) => "LTEQ",
+            NodeKind::Compare(Comparison::GreaterOrEqual, ..) => "GTEQ",
+            NodeKind::Compare(Comparison::Contains, ..) => "CONTAINS",
+            NodeKind::Compare(Comparison::Matches, ..) => "MATCHES",
+            NodeKind::In(..) => "IN",
+            NodeKind::Call(..) => "CALL",
+            NodeKind::Field(_) => "READ_FIELD",
+            NodeKind::Index(..) => "INDEX",
+            NodeKind::Parameter(_) => "VARREF",
+            NodeKind::Text(_) | NodeKind::Integer(_) | NodeKind::Float(_) | NodeKind::Boolean(_) | NodeKind::Null => {
+                "LITERAL"
+            }
+            NodeKind::Map(_) => "MAP",
+            NodeKind::Array(_) => "ARRAY",
         }
     }
 
     /// What kind of value a literal is, in messages.
     pub fn value_name(&self) -> &'static str {
         match &self.kind {
-            Kind::Text(_) => "a string",
-            Kind::Integer(_) => "an integer",
-            Kind::Float(_) => "a floating point number",
-            Kind::Boolean(_) => "a boolean",
-            Kind::Null => "null",
-            Kind::Map(_) => "a map",
-            Kind::Array(_) => "an array",
-            Kind::Parameter(_) => "a parameter",
+            NodeKind::Text(_) => "a string",
+            NodeKind::Integer(_) => "an integer",
+            NodeKind::Float(_) => "a floating point number",
+            NodeKind::Boolean(_) => "a boolean",
+            NodeKind::Null => "null",
+            NodeKind::Map(_) => "a map",
+            NodeKind::Array(_) => "an array",
+            NodeKind::Parameter(_) => "a parameter",
             _ => "an expression",
         }
     }

@@ -1,9 +1,9 @@
 //! The arguments of a call, taken by their places.
 
-use crate::expression::syntax_tree::{Kind, Lambda, Tree};
+use crate::expression::syntax_tree::{Lambda, Tree, TreeKind};
 
 /// An argument as read, before it is known what is called.
-pub(crate) enum Given {
+pub(crate) enum CallArgument {
     Value(Tree),
     /// `name: value`.
     Named(String, Tree),
@@ -14,15 +14,15 @@ pub(crate) enum Given {
 }
 
 /// The values among the arguments, taken out of them.
-pub(crate) fn take(given: &mut Vec<Given>) -> impl Iterator<Item = Tree> + use<'_> {
-    given.drain(..).filter_map(|given| if let Given::Value(tree) = given { Some(tree) } else { None })
+pub(crate) fn take(given: &mut Vec<CallArgument>) -> impl Iterator<Item = Tree> + use<'_> {
+    given.drain(..).filter_map(|given| if let CallArgument::Value(tree) = given { Some(tree) } else { None })
 }
 
 /// The name, or digits, that an argument is.
-pub(crate) fn word(given: &Given) -> Option<String> {
-    let Given::Value(tree) = given else { return None };
+pub(crate) fn word(given: &CallArgument) -> Option<String> {
+    let CallArgument::Value(tree) = given else { return None };
     match &tree.kind {
-        Kind::Number(_, text) if text.bytes().all(|byte| byte.is_ascii_digit()) => Some(text.clone()),
+        TreeKind::Number(_, text) if text.bytes().all(|byte| byte.is_ascii_digit()) => Some(text.clone()),
         _ => tree.identifier().map(str::to_owned),
     }
 }

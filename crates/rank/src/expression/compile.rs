@@ -8,7 +8,7 @@ use super::FeatureName;
 use super::compiler::{Compiler, Made};
 use super::environment::{Environment, FeatureType};
 use super::feature_name::text_hash;
-use super::syntax_tree::{Expression, Kind, Switch, Tree};
+use super::syntax_tree::{Expression, Switch, Tree, TreeKind};
 use crate::node::{CellFunction, Node, NumberNode, PairFunction, SwitchNode, TensorKind, TensorNode};
 use crate::operation::{Binary, Unary};
 use crate::tensor::{JoinPlan, mapped_type};
@@ -79,24 +79,24 @@ impl<'a> Compiler<'a> {
 
     pub(crate) fn kind(&mut self, tree: &Tree) -> Made<Node> {
         Ok(match &tree.kind {
-            Kind::Number(value, _) => Node::Number(NumberNode::Constant(*value)),
-            Kind::Boolean(truth) => Node::Number(NumberNode::Constant(f64::from(u8::from(*truth)))),
-            Kind::Text(text) => Node::Number(NumberNode::Constant(text_hash(text))),
-            Kind::Reference(reference) => self.reference(reference, tree.offset)?,
-            Kind::Parenthesized(inner) => self.node(inner)?,
-            Kind::Unary(function, operand) => {
+            TreeKind::Number(value, _) => Node::Number(NumberNode::Constant(*value)),
+            TreeKind::Boolean(truth) => Node::Number(NumberNode::Constant(f64::from(u8::from(*truth)))),
+            TreeKind::Text(text) => Node::Number(NumberNode::Constant(text_hash(text))),
+            TreeKind::Reference(reference) => self.reference(reference, tree.offset)?,
+            TreeKind::Parenthesized(inner) => self.node(inner)?,
+            TreeKind::Unary(function, operand) => {
                 let operand = self.node(operand)?;
                 unary(*function, operand)
             }
-            Kind::Binary(function, operands) => {
+            TreeKind::Binary(function, operands) => {
                 let (left, right) = (self.node(&operands[0])?, self.node(&operands[1])?);
                 self.join(left, right, PairFunction::Binary(*function), tree.offset)?
             }
-            Kind::Chain(first, rest) => self.chain(first, rest)?,
-            Kind::In(value, set) => self.membership(value, set)?,
-            Kind::If(branches, _) => self.condition(branches)?,
-            Kind::Switch(switch) => self.switch(switch)?,
-            Kind::Tensor(function) => self.tensor_function(function, tree.offset)?,
+            TreeKind::Chain(first, rest) => self.chain(first, rest)?,
+            TreeKind::In(value, set) => self.membership(value, set)?,
+            TreeKind::If(branches, _) => self.condition(branches)?,
+            TreeKind::Switch(switch) => self.switch(switch)?,
+            TreeKind::Tensor(function) => self.tensor_function(function, tree.offset)?,
         })
     }
 
@@ -149,7 +149,8 @@ impl<'a> Compiler<'a> {
         let value = self.node(value)?;
         let mut constants = Vec::with_capacity(set.len());
         for element in set {
-            let is_written_out = matches!(element.kind, Kind::Number(..) | Kind::Text(_) | Kind::Boolean(_));
+            let is_written_out =
+                matches!(element.kind, TreeKind::Number(..) | TreeKind::Text(_) | TreeKind::Boolean(_));
             match self.node(element)? {
                 Node::Number(NumberNode::Constant(constant)) if is_written_out => constants.push(constant),
                 _ => return Err(self.refuse("'in' takes constants only", element.offset)),

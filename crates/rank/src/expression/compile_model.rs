@@ -4,7 +4,7 @@ use std::rc::Rc;
 use brooklet_task::{Code, Rejection};
 
 use super::compiler::{Compiler, Made};
-use super::syntax_tree::{Argument, Expression, Kind, Reference};
+use super::syntax_tree::{Argument, Expression, Reference, TreeKind};
 use crate::forest::Model;
 use crate::node::{ForestNode, Node, NumberNode};
 use crate::operation::{Binary, Unary};
@@ -21,7 +21,7 @@ impl Compiler<'_> {
             return Ok(None);
         };
         let path = match &value.bare().kind {
-            Kind::Text(path) => path.clone(),
+            TreeKind::Text(path) => path.clone(),
             _ => return Err(self.refuse(format!("{} takes the name of a file in quotes", reference.name), offset)),
         };
         let shown = Rejection::quote(&path);
@@ -72,7 +72,7 @@ impl Compiler<'_> {
             return Err(self.refuse("foreach takes dimension, variable, feature, condition and operation", offset));
         };
         let word = |argument: &Argument| match &argument.value.bare().kind {
-            Kind::Text(text) => text.clone(),
+            TreeKind::Text(text) => text.clone(),
             _ => argument.value.to_string(),
         };
         let names = match word(dimension).as_str() {

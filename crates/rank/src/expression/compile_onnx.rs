@@ -5,7 +5,7 @@ use brooklet_document::{CellType, Dimension, TensorType};
 use brooklet_task::{Rejection, limits};
 
 use super::compiler::{Compiler, Made};
-use super::syntax_tree::{Expression, Kind, Reference, Tree};
+use super::syntax_tree::{Expression, Reference, Tree, TreeKind};
 use crate::model_output::ModelCall;
 use crate::node::{ModelNode, Node, NumberNode, TensorKind, TensorNode, TokenSequence, TokensNode};
 
@@ -96,7 +96,7 @@ impl Compiler<'_> {
 
     fn whole_number(&self, name: &str, tree: &Tree) -> Made<f64> {
         match tree.bare().kind {
-            Kind::Number(number, _) if number >= 0.0 && number.fract() == 0.0 => Ok(number),
+            TreeKind::Number(number, _) if number >= 0.0 && number.fract() == 0.0 => Ok(number),
             _ => Err(self.refuse(format!("{name} takes whole numbers before its texts"), tree.offset)),
         }
     }

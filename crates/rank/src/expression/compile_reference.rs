@@ -6,7 +6,7 @@ use brooklet_task::{Code, Rejection, limits};
 use super::compiler::{Binding, Compiler, KnownFunction, Made, NO_LOCAL, Scope, Thunk, Thunked};
 use super::environment::FeatureType;
 use super::feature_name::FeatureName;
-use super::syntax_tree::{Argument, Expression, Kind, Reference, Tree};
+use super::syntax_tree::{Argument, Expression, Reference, Tree, TreeKind};
 use crate::Value;
 use crate::node::{Node, NumberNode, TensorKind, TensorNode};
 use crate::operation::{Binary, Dialect, Unary};
@@ -267,12 +267,14 @@ impl Compiler<'_> {
     /// The text of a feature's parameter.
     fn parameter(&self, tree: &Tree) -> Made<String> {
         let text = match &tree.kind {
-            Kind::Text(text) => text.clone(),
-            Kind::Reference(reference) => match reference.identifier().map(|name| (name, self.lookup(name))) {
+            TreeKind::Text(text) => text.clone(),
+            TreeKind::Reference(reference) => match reference.identifier().map(|name| (name, self.lookup(name))) {
                 None => self.feature_name(reference)?.to_string(),
                 Some((name, None)) => name.to_owned(),
                 Some((name, Some(Binding::Argument(thunk)))) => match &self.thunks[thunk] {
-                    Thunk { tree, .. } if matches!(&tree.kind, Kind::Text(_)) => return self.parameter(&tree.clone()),
+                    Thunk { tree, .. } if matches!(&tree.kind, TreeKind::Text(_)) => {
+                        return self.parameter(&tree.clone());
+                    }
                     Thunk { name: Some(text), .. } => text.clone(),
                     _ => return Err(self.not_constant(name, tree)),
                 },

@@ -3,8 +3,8 @@
 use brooklet_document::{CellType, Dimension, TensorType};
 use brooklet_task::limits;
 
-use super::syntax_tree::{Kind, Lambda, Reference, Slice, TensorFunction, Tree};
-use crate::expression::arguments::{Given, take, word};
+use super::syntax_tree::{Lambda, Reference, Slice, TensorFunction, Tree, TreeKind};
+use crate::expression::arguments::{CallArgument, take, word};
 use crate::operation::{Binary, Unary};
 use crate::tensor::Aggregator;
 use crate::tensor::result_type::check_size;
@@ -12,9 +12,9 @@ use crate::tensor::result_type::check_size;
 /// What the call stands for, if it is one of a convenience function; the arguments are left alone if not.
 ///
 /// Arguments that are used more than once are copied, so the result is bounded: a sentence is returned if it is larger.
-pub(super) fn expand(name: &str, given: &mut Vec<Given>, offset: usize) -> Result<Option<Kind>, String> {
+pub(super) fn expand(name: &str, given: &mut Vec<CallArgument>, offset: usize) -> Result<Option<TreeKind>, String> {
     if matches!(name, "diag" | "random" | "range") {
-        return Ok(generated(name, given, offset)?.map(Kind::Tensor));
+        return Ok(generated(name, given, offset)?.map(TreeKind::Tensor));
     }
     let values = match name {
         "argmax" | "argmin" | "expand" | "l1_normalize" | "l2_normalize" | "softmax" => 1,
@@ -24,7 +24,7 @@ pub(super) fn expand(name: &str, given: &mut Vec<Given>, offset: usize) -> Resul
     };
     let names: Option<Vec<String>> = given.iter().skip(values).map(word).collect();
     let Some(names) = names else { return Ok(None) };
-    let are_values = given.len() >= values && given.iter().all(|given| matches!(given, Given::Value(_)));
+    let are_values = given.len() >= values && given.iter().all(|given| matches!(given, CallArgument::Value(_)));
     let wanted = match name {
         "argmax" | "argmin" => true,
         "top" => names.is_empty(),
@@ -41,7 +41,7 @@ pub(super) fn expand(name: &str, given: &mut Vec<Given>, offset: usize) -> Resul
 }
 
 /// The functions that are composed of others.
-fn composed(name: &str, make: &Make, trees: Vec<Tree>, names: &[String]) -> Option<Kind> {
+fn composed(name: &str, make: &Make, trees: Vec<Tree>, names: &[String]) -> Option<TreeKind> {
     let mut trees = trees.into_iter();
     let a = trees.next()?;
     let tree = match name {
@@ -52,10 +52,10 @@ fn composed(name: &str, make: &Make, trees: Vec<Tree>, names: &[String]) -> Opti
         "expand" => {
             let name = names.first()?;
             let dimension = Dimension { name: name.clone(), size: Some(1) };
-            let one = Tree::new(Kind::Number(1.0, "1.0".to_owned()), make.offset);
+            let one = Tree::new(TreeKind::Number(1.0, "1.0".to_owned()), make.offset);
             let lambda = make.lambda(&[name], one, true);
             let ones = TensorFunction::Generate(TensorType::new(CellType::Int8, vec![dimension]), lambda);
-            make.join(Tree::new(Kind::Tensor(ones), make.offset), a, Binary::Multiply)
+            make.join(Tree::new(TreeKind::Tensor(ones), make.offset), a, Binary::Multiply)
         }
         "l1_normalize" => make.join(a.clone(), make.reduce(a, Aggregator::Sum, names), Binary::Divide),
         "l2_normalize" => {
@@ -63,7 +63,7 @@ fn composed(name: &str, make: &Make, trees: Vec<Tree>, names: &[String]) -> Opti
             make.join(a, make.root(squares), Binary::Divide)
         }
         "softmax" => {
-            let exponents = make.map(a, |make, x| Kind::Unary(Unary::Exp, Box::new(make.name(x))));
+            let exponents = make.map(a, |make, x| TreeKind::Unary(Unary::Exp, Box::new(make.name(x))));
             make.join(exponents.clone(), make.reduce(exponents, Aggregator::Sum, names), Binary::Divide)
         }
         "matmul" => make.matmul(a, trees.next()?, names),
@@ -86,11 +86,12 @@ fn composed(name: &str, make: &Make, trees: Vec<Tree>, names: &[String]) -> Opti
         }
         _ => {
             let input = trees.next()?;
-            let order = Tree::new(Kind::Tensor(TensorFunction::CellOrder(Box::new(input.clone()), true)), make.offset);
+            let order =
+                Tree::new(TreeKind::Tensor(TensorFunction::CellOrder(Box::new(input.clone()), true)), make.offset);
             let is_best = make.join(order, a, Binary::Less);
             let lambda = make.lambda(&["s"], make.name("s"), false);
             let best = TensorFunction::FilterSubspaces(Box::new(is_best), lambda);
-            make.join(input, Tree::new(Kind::Tensor(best), make.offset), Binary::Multiply)
+            make.join(input, Tree::new(TreeKind::Tensor(best), make.offset), Binary::Multiply)
         }
     };
     Some(tree.kind)
@@ -103,7 +104,7 @@ struct Make {
 
 impl Make {
     fn name(&self, name: &str) -> Tree {
-        Tree::new(Kind::Reference(Reference::bare(name)), self.offset)
+        Tree::new(TreeKind::Reference(Reference::bare(name)), self.offset)
     }
 
     fn lambda(&self, parameters: &[&str], body: Tree, is_compact: bool) -> Lambda {
@@ -115,22 +116,22 @@ impl Make {
         let mut operands = names.iter().map(|name| self.name(name));
         let first = operands.next().unwrap_or_else(|| self.name(""));
         let rest = operands.map(|operand| (operator, operand)).collect();
-        Tree::new(Kind::Chain(Box::new(first), rest), self.offset)
+        Tree::new(TreeKind::Chain(Box::new(first), rest), self.offset)
     }
 
     fn join(&self, a: Tree, b: Tree, operator: Binary) -> Tree {
         let lambda = self.lambda(&["a", "b"], self.operation(operator, &["a", "b"]), false);
-        Tree::new(Kind::Tensor(TensorFunction::Join(Box::new([a, b]), lambda)), self.offset)
+        Tree::new(TreeKind::Tensor(TensorFunction::Join(Box::new([a, b]), lambda)), self.offset)
     }
 
     fn join_compact(&self, a: Tree, b: Tree, operator: Binary) -> Tree {
         let lambda = self.lambda(&["a", "b"], self.operation(operator, &["a", "b"]), true);
-        Tree::new(Kind::Tensor(TensorFunction::Join(Box::new([a, b]), lambda)), self.offset)
+        Tree::new(TreeKind::Tensor(TensorFunction::Join(Box::new([a, b]), lambda)), self.offset)
     }
 
-    fn map(&self, a: Tree, body: impl Fn(&Make, &str) -> Kind) -> Tree {
+    fn map(&self, a: Tree, body: impl Fn(&Make, &str) -> TreeKind) -> Tree {
         let lambda = self.lambda(&["a"], Tree::new(body(self, "a"), self.offset), false);
-        Tree::new(Kind::Tensor(TensorFunction::Map(Box::new(a), lambda)), self.offset)
+        Tree::new(TreeKind::Tensor(TensorFunction::Map(Box::new(a), lambda)), self.offset)
     }
 
     fn squared(&self, a: Tree) -> Tree {
@@ -138,12 +139,12 @@ impl Make {
     }
 
     fn root(&self, a: Tree) -> Tree {
-        self.map(a, |make, x| Kind::Unary(Unary::Sqrt, Box::new(make.name(x))))
+        self.map(a, |make, x| TreeKind::Unary(Unary::Sqrt, Box::new(make.name(x))))
     }
 
     fn reduce(&self, a: Tree, aggregator: Aggregator, dimensions: &[String]) -> Tree {
         let function = TensorFunction::Reduce(Box::new(a), aggregator, dimensions.to_vec());
-        Tree::new(Kind::Tensor(function), self.offset)
+        Tree::new(TreeKind::Tensor(function), self.offset)
     }
 
     fn matmul(&self, a: Tree, b: Tree, dimensions: &[String]) -> Tree {
@@ -152,7 +153,7 @@ impl Make {
 }
 
 /// `diag`, `random` and `range`: tensors generated from their dimensions.
-fn generated(name: &str, given: &[Given], offset: usize) -> Result<Option<TensorFunction>, String> {
+fn generated(name: &str, given: &[CallArgument], offset: usize) -> Result<Option<TensorFunction>, String> {
     let dimensions: Option<Vec<Dimension>> = given.iter().map(dimension).collect();
     let Some(dimensions) = dimensions.filter(|dimensions| !dimensions.is_empty()) else { return Ok(None) };
     let tensor_type = TensorType::new(CellType::Double, dimensions);
@@ -166,14 +167,14 @@ fn generated(name: &str, given: &[Given], offset: usize) -> Result<Option<Tensor
         ("random", _) => make.name("random"),
         ("range", [only]) => make.name(only),
         ("range", names) => make.operation(Binary::Add, names),
-        (_, [_]) => Tree::new(Kind::Number(1.0, "1".to_owned()), offset),
+        (_, [_]) => Tree::new(TreeKind::Number(1.0, "1".to_owned()), offset),
         (_, [_, _]) => make.operation(Binary::Equal, &names),
         (_, names) => {
             let equal = names.windows(2).map(|pair| make.operation(Binary::Equal, pair));
-            let mut equal = equal.map(|tree| Tree::new(Kind::Parenthesized(Box::new(tree)), offset));
+            let mut equal = equal.map(|tree| Tree::new(TreeKind::Parenthesized(Box::new(tree)), offset));
             let first = equal.next().unwrap_or_else(|| make.name("1"));
             let rest = equal.map(|operand| (Binary::Multiply, operand)).collect();
-            Tree::new(Kind::Chain(Box::new(first), rest), offset)
+            Tree::new(TreeKind::Chain(Box::new(first), rest), offset)
         }
     };
     let lambda = make.lambda(&names, body, true);
@@ -181,11 +182,13 @@ fn generated(name: &str, given: &[Given], offset: usize) -> Result<Option<Tensor
 }
 
 /// `x[3]` read as a slice.
-fn dimension(given: &Given) -> Option<Dimension> {
-    let Given::Value(Tree { kind: Kind::Tensor(TensorFunction::Slice(child, Slice::Index(size))), .. }) = given else {
+fn dimension(given: &CallArgument) -> Option<Dimension> {
+    let CallArgument::Value(Tree { kind: TreeKind::Tensor(TensorFunction::Slice(child, Slice::Index(size))), .. }) =
+        given
+    else {
         return None;
     };
-    let Kind::Number(_, text) = &size.kind else { return None };
+    let TreeKind::Number(_, text) = &size.kind else { return None };
     let size = text.parse().ok().filter(|size| (1..=limits::INTERMEDIATE_CELLS).contains(size))?;
     Some(Dimension { name: child.identifier()?.to_owned(), size: Some(size) })
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use brooklet_task::{Code, Rejection, limits};
 
 use super::lex::{Token, TokenKind, tokens, unquote};
-use super::syntax_tree::{Expression, Kind, Slice, SliceLabel, Switch, TensorFunction, Tree};
+use super::syntax_tree::{Expression, Slice, SliceLabel, Switch, TensorFunction, Tree, TreeKind};
 use crate::operation::{Binary, Dialect, Unary};
 
 /// The expression that is all of `text`.
@@ -184,11 +184,13 @@ impl<'a> Parser<'a> {
         let offset = left.offset;
         let priority = |operator: Binary| Binary::operator(operator.name(), self.dialect).map(|(_, priority)| priority);
         let kind = match left.kind {
-            Kind::Chain(first, mut rest) if operator != Binary::Power && priority(rest[0].0) == priority(operator) => {
+            TreeKind::Chain(first, mut rest)
+                if operator != Binary::Power && priority(rest[0].0) == priority(operator) =>
+            {
                 rest.push((operator, right));
-                Kind::Chain(first, rest)
+                TreeKind::Chain(first, rest)
             }
-            kind => Kind::Chain(Box::new(Tree::new(kind, offset)), vec![(operator, right)]),
+            kind => TreeKind::Chain(Box::new(Tree::new(kind, offset)), vec![(operator, right)]),
         };
         operands.push(Tree::new(kind, offset));
     }
@@ -209,7 +211,7 @@ impl<'a> Parser<'a> {
         }
         self.expect("]")?;
         let offset = value.offset;
-        Ok(Tree::new(Kind::In(Box::new(value), set), offset))
+        Ok(Tree::new(TreeKind::In(Box::new(value), set), offset))
     }
 
     /// A primary with the signs before it. A sign before a number is part of the number.
@@ -223,8 +225,10 @@ impl<'a> Parser<'a> {
         self.next();
         let operand = self.deeper(Parser::unary)?;
         match operand.kind {
-            Kind::Number(value, text) if function == Unary::Negate => Ok(Tree::new(negated(value, &text), token.start)),
-            _ => Ok(Tree::new(Kind::Unary(function, Box::new(operand)), token.start)),
+            TreeKind::Number(value, text) if function == Unary::Negate => {
+                Ok(Tree::new(negated(value, &text), token.start))
+            }
+            _ => Ok(Tree::new(TreeKind::Unary(function, Box::new(operand)), token.start)),
         }
     }
 
@@ -239,7 +243,7 @@ impl<'a> Parser<'a> {
             }
             let offset = tree.offset;
             let slice = self.slice_of()?;
-            tree = Tree::new(Kind::Tensor(TensorFunction::Slice(Box::new(tree), slice)), offset);
+            tree = Tree::new(TreeKind::Tensor(TensorFunction::Slice(Box::new(tree), slice)), offset);
         }
         Ok(tree)
     }
@@ -310,12 +314,12 @@ impl<'a> Parser<'a> {
         let kind = match token.kind {
             TokenKind::Integer => self.integer(self.slice(token), token.start)?,
             TokenKind::Float => self.float(self.slice(token), token.start)?,
-            TokenKind::Text => Kind::Text(self.unquoted(token)?),
+            TokenKind::Text => TreeKind::Text(self.unquoted(token)?),
             TokenKind::Symbol("(") => {
                 self.next();
                 let inner = self.expression()?;
                 self.expect(")")?;
-                return Ok(Tree::new(Kind::Parenthesized(Box::new(inner)), token.start));
+                return Ok(Tree::new(TreeKind::Parenthesized(Box::new(inner)), token.start));
             }
             TokenKind::Symbol("$") => return self.query_shorthand(),
             TokenKind::Word => return self.word(),
@@ -332,7 +336,7 @@ impl<'a> Parser<'a> {
         match self.slice(token) {
             truth @ ("true" | "false") => {
                 self.next();
-                Ok(Tree::new(Kind::Boolean(truth == "true"), token.start))
+                Ok(Tree::new(TreeKind::Boolean(truth == "true"), token.start))
             }
             "if" if is_call => self.condition(),
             "switch" if is_call => self.switch(),
@@ -351,13 +355,13 @@ impl<'a> Parser<'a> {
         let if_false = self.expression()?;
         let probability = if self.accept(",") { Some(self.probability()?) } else { None };
         self.expect(")")?;
-        Ok(Tree::new(Kind::If(Box::new([condition, if_true, if_false]), probability), start))
+        Ok(Tree::new(TreeKind::If(Box::new([condition, if_true, if_false]), probability), start))
     }
 
     fn probability(&mut self) -> Parsed<String> {
         let token = self.peek();
         match self.unary()?.kind {
-            Kind::Number(value, _) if (0.0..=1.0).contains(&value) => {
+            TreeKind::Number(value, _) if (0.0..=1.0).contains(&value) => {
                 Ok(crate::expression::float_text::float_text(value))
             }
             _ => Err(self.refuse("the probability of a condition must be a number from 0 to 1", token.start)),
@@ -388,10 +392,10 @@ impl<'a> Parser<'a> {
         self.expect(":")?;
         let default = self.expression()?;
         self.expect("}")?;
-        Ok(Tree::new(Kind::Switch(Box::new(Switch { value, cases, default })), start))
+        Ok(Tree::new(TreeKind::Switch(Box::new(Switch { value, cases, default })), start))
     }
 
-    fn integer(&self, text: &str, offset: usize) -> Parsed<Kind> {
+    fn integer(&self, text: &str, offset: usize) -> Parsed<TreeKind> {
         let unsigned: Result<u64, _> = text.parse();
         match unsigned {
             // One more than the largest fits: with the sign before it, it is the smallest.
@@ -399,7 +403,7 @@ impl<'a> Parser<'a> {
                 if value > i64::MAX as u64 && !self.follows_minus() {
                     return Err(self.refuse(format!("'{text}' is too large for an integer"), offset));
                 }
-                Ok(Kind::Number(value as f64, value.to_string()))
+                Ok(TreeKind::Number(value as f64, value.to_string()))
             }
             _ => Err(self.refuse(format!("'{}' is not an integer of 64 bits", Rejection::quote(text)), offset)),
         }
@@ -409,7 +413,7 @@ impl<'a> Parser<'a> {
         self.at > 0 && Self::is_symbol(self.tokens[self.at - 1], "-")
     }
 
-    fn float(&self, text: &str, offset: usize) -> Parsed<Kind> {
+    fn float(&self, text: &str, offset: usize) -> Parsed<TreeKind> {
         let refused = || self.refuse(format!("'{}' is not a number", Rejection::quote(text)), offset);
         let digits = text.trim_end_matches(['f', 'F', 'd', 'D']);
         if digits.len() < text.len() && !digits.contains(['.', 'e', 'E']) {
@@ -419,16 +423,16 @@ impl<'a> Parser<'a> {
         if value.is_infinite() {
             return Err(self.refuse(format!("'{}' is too large for a number", Rejection::quote(text)), offset));
         }
-        Ok(Kind::Number(value, crate::expression::float_text::float_text(value)))
+        Ok(TreeKind::Number(value, crate::expression::float_text::float_text(value)))
     }
 }
 
 /// A number literal with its sign turned. The integer zero has none.
-fn negated(value: f64, text: &str) -> Kind {
+fn negated(value: f64, text: &str) -> TreeKind {
     match text.strip_prefix('-') {
-        Some(positive) => Kind::Number(-value, positive.to_owned()),
-        None if text == "0" => Kind::Number(0.0, text.to_owned()),
-        None => Kind::Number(-value, format!("-{text}")),
+        Some(positive) => TreeKind::Number(-value, positive.to_owned()),
+        None if text == "0" => TreeKind::Number(0.0, text.to_owned()),
+        None => TreeKind::Number(-value, format!("-{text}")),
     }
 }
 

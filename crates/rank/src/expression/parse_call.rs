@@ -6,8 +6,8 @@ use brooklet_task::{Rejection, limits};
 use super::convenience;
 use super::lex::TokenKind;
 use super::parse::Parser;
-use super::syntax_tree::{Argument, Kind, Lambda, Reference, TensorFunction, Tree};
-use crate::expression::arguments::{Given, take, word};
+use super::syntax_tree::{Argument, Lambda, Reference, TensorFunction, Tree, TreeKind};
+use crate::expression::arguments::{CallArgument, take, word};
 use crate::operation::{Binary, Unary};
 use crate::tensor::Aggregator;
 
@@ -20,7 +20,7 @@ impl Parser<'_> {
         }
         let tree = self.call()?;
         match tree.kind {
-            Kind::Reference(_) => Ok(tree),
+            TreeKind::Reference(_) => Ok(tree),
             _ => Err(self.refuse("a feature expected, an expression found", start)),
         }
     }
@@ -41,23 +41,23 @@ impl Parser<'_> {
         let arguments = given.into_iter().map(|given| self.reference_argument(&name, given, token.start));
         let arguments = arguments.collect::<Result<_, _>>()?;
         let output = self.outputs()?;
-        Ok(Tree::new(Kind::Reference(Reference { name, arguments, output }), token.start))
+        Ok(Tree::new(TreeKind::Reference(Reference { name, arguments, output }), token.start))
     }
 
     /// `$name`: the query feature of that name.
     pub(super) fn query_shorthand(&mut self) -> Result<Tree, Rejection> {
         let start = self.next().start;
         let name = self.name()?;
-        let value = Tree::new(Kind::Reference(Reference::bare(&name)), start);
+        let value = Tree::new(TreeKind::Reference(Reference::bare(&name)), start);
         let arguments = vec![Argument { name: None, value }];
-        Ok(Tree::new(Kind::Reference(Reference { name: "query".to_owned(), arguments, output: None }), start))
+        Ok(Tree::new(TreeKind::Reference(Reference { name: "query".to_owned(), arguments, output: None }), start))
     }
 
-    fn reference_argument(&self, name: &str, given: Given, offset: usize) -> Result<Argument, Rejection> {
+    fn reference_argument(&self, name: &str, given: CallArgument, offset: usize) -> Result<Argument, Rejection> {
         match given {
-            Given::Value(value) => Ok(Argument { name: None, value }),
-            Given::Named(name, value) => Ok(Argument { name: Some(name), value }),
-            Given::Lambda(_) | Given::Names(_) => {
+            CallArgument::Value(value) => Ok(Argument { name: None, value }),
+            CallArgument::Named(name, value) => Ok(Argument { name: Some(name), value }),
+            CallArgument::Lambda(_) | CallArgument::Names(_) => {
                 Err(self.refuse(format!("these are not the arguments of {}", Rejection::quote(name)), offset))
             }
         }
@@ -80,7 +80,7 @@ impl Parser<'_> {
         Ok((!output.is_empty()).then_some(output))
     }
 
-    fn arguments(&mut self) -> Result<Vec<Given>, Rejection> {
+    fn arguments(&mut self) -> Result<Vec<CallArgument>, Rejection> {
         let mut given = Vec::new();
         if self.accept(")") {
             return Ok(given);
@@ -94,23 +94,23 @@ impl Parser<'_> {
         }
     }
 
-    fn argument(&mut self) -> Result<Given, Rejection> {
+    fn argument(&mut self) -> Result<CallArgument, Rejection> {
         if self.is_word(self.peek(), "f") && self.is_lambda() {
-            return Ok(Given::Lambda(self.lambda()?));
+            return Ok(CallArgument::Lambda(self.lambda()?));
         }
         if self.peek().kind == TokenKind::Word && Self::is_symbol(self.peek_after(1), ":") {
             let name = self.name()?;
             self.expect(":")?;
-            return Ok(Given::Named(name, self.expression()?));
+            return Ok(CallArgument::Named(name, self.expression()?));
         }
         let is_list = Self::is_symbol(self.peek(), "(")
             && self.peek_after(1).kind == TokenKind::Word
             && Self::is_symbol(self.peek_after(2), ",");
         if is_list {
             self.next();
-            return Ok(Given::Names(self.names()?));
+            return Ok(CallArgument::Names(self.names()?));
         }
-        Ok(Given::Value(self.expression()?))
+        Ok(CallArgument::Value(self.expression()?))
     }
 
     /// Names up to `)`.
@@ -159,29 +159,40 @@ impl Parser<'_> {
     }
 
     /// The function of this name if the arguments have the shape it takes; they are left alone if not.
-    fn function(&mut self, name: &str, given: &mut Vec<Given>, offset: usize) -> Result<Option<Kind>, Rejection> {
-        let values = given.iter().filter(|given| matches!(given, Given::Value(_))).count();
+    fn function(
+        &mut self,
+        name: &str,
+        given: &mut Vec<CallArgument>,
+        offset: usize,
+    ) -> Result<Option<TreeKind>, Rejection> {
+        let values = given.iter().filter(|given| matches!(given, CallArgument::Value(_))).count();
         if values == given.len() {
             match (Unary::named(name), Binary::named(name, self.dialect), values) {
                 (Some(function), _, 1) => {
-                    return Ok(take(given).next().map(|tree| Kind::Unary(function, Box::new(tree))));
+                    return Ok(take(given).next().map(|tree| TreeKind::Unary(function, Box::new(tree))));
                 }
-                (_, Some(function), 2) => return Ok(pair(given).map(|operands| Kind::Binary(function, operands))),
+                (_, Some(function), 2) => return Ok(pair(given).map(|operands| TreeKind::Binary(function, operands))),
                 _ => {}
             }
         }
-        let offsets =
-            given.iter().filter_map(|given| if let Given::Value(tree) = given { Some(tree.offset) } else { None });
+        let offsets = given
+            .iter()
+            .filter_map(|given| if let CallArgument::Value(tree) = given { Some(tree.offset) } else { None });
         let second = offsets.clone().nth(1).unwrap_or(offset);
         let function = self.tensor_function(name, given, second)?;
         match function {
-            Some(function) => Ok(Some(Kind::Tensor(function))),
+            Some(function) => Ok(Some(TreeKind::Tensor(function))),
             None => self.convenience(name, given, offset),
         }
     }
 
     /// A convenience function, replaced. Its arguments may be copied: all copies of a text together are bounded.
-    fn convenience(&mut self, name: &str, given: &mut Vec<Given>, offset: usize) -> Result<Option<Kind>, Rejection> {
+    fn convenience(
+        &mut self,
+        name: &str,
+        given: &mut Vec<CallArgument>,
+        offset: usize,
+    ) -> Result<Option<TreeKind>, Rejection> {
         let expanded = convenience::expand(name, given, offset).map_err(|message| self.refuse(message, offset))?;
         let Some(kind) = expanded else { return Ok(None) };
         let tree = Tree::new(kind, offset);
@@ -195,14 +206,14 @@ impl Parser<'_> {
     fn tensor_function(
         &self,
         name: &str,
-        given: &mut Vec<Given>,
+        given: &mut Vec<CallArgument>,
         second: usize,
     ) -> Result<Option<TensorFunction>, Rejection> {
         if let Some(function) = self.lambda_function(name, given, second)? {
             return Ok(Some(function));
         }
         let words: Vec<Option<String>> = given.iter().map(word).collect();
-        let first_is_value = matches!(given.first(), Some(Given::Value(_)));
+        let first_is_value = matches!(given.first(), Some(CallArgument::Value(_)));
         let after = |skipped: usize| words.iter().skip(skipped).cloned().collect::<Option<Vec<String>>>();
         let mut first = || take(given).next().map(Box::new);
         Ok(match (name, words.len()) {
@@ -254,7 +265,7 @@ impl Parser<'_> {
     fn lambda_function(
         &self,
         name: &str,
-        given: &mut Vec<Given>,
+        given: &mut Vec<CallArgument>,
         offset: usize,
     ) -> Result<Option<TensorFunction>, Rejection> {
         let (values, parameters) = match name {
@@ -264,12 +275,12 @@ impl Parser<'_> {
             _ => return Ok(None),
         };
         let fits = given.len() == values + 1
-            && given.iter().take(values).all(|given| matches!(given, Given::Value(_)))
-            && matches!(given.last(), Some(Given::Lambda(_)));
+            && given.iter().take(values).all(|given| matches!(given, CallArgument::Value(_)))
+            && matches!(given.last(), Some(CallArgument::Lambda(_)));
         if !fits {
             return Ok(None);
         }
-        let Some(Given::Lambda(lambda)) = given.pop() else { return Ok(None) };
+        let Some(CallArgument::Lambda(lambda)) = given.pop() else { return Ok(None) };
         if !parameters.contains(&lambda.parameters.len()) {
             let message = format!("the function given to {name} has {} parameters", lambda.parameters.len());
             return Err(self.refuse(message, offset));
@@ -288,8 +299,8 @@ impl Parser<'_> {
 }
 
 /// The first two values, taken.
-pub(super) fn pair(given: &mut Vec<Given>) -> Option<Box<[Tree; 2]>> {
-    if given.iter().take(2).filter(|given| matches!(given, Given::Value(_))).count() < 2 {
+pub(super) fn pair(given: &mut Vec<CallArgument>) -> Option<Box<[Tree; 2]>> {
+    if given.iter().take(2).filter(|given| matches!(given, CallArgument::Value(_))).count() < 2 {
         return None;
     }
     let mut values = take(given);
@@ -297,25 +308,25 @@ pub(super) fn pair(given: &mut Vec<Given>) -> Option<Box<[Tree; 2]>> {
 }
 
 /// A name, or names in parentheses.
-fn names_of(given: &Given) -> Option<Vec<String>> {
+fn names_of(given: &CallArgument) -> Option<Vec<String>> {
     match given {
-        Given::Names(names) => Some(names.clone()),
-        Given::Value(Tree { kind: Kind::Parenthesized(inner), .. }) => {
+        CallArgument::Names(names) => Some(names.clone()),
+        CallArgument::Value(Tree { kind: TreeKind::Parenthesized(inner), .. }) => {
             inner.identifier().map(|name| vec![name.to_owned()])
         }
-        Given::Value(tree) => tree.identifier().map(|name| vec![name.to_owned()]),
+        CallArgument::Value(tree) => tree.identifier().map(|name| vec![name.to_owned()]),
         _ => None,
     }
 }
 
 /// A name that the body of a lambda uses and its parameters do not have.
 fn free_name(tree: &Tree, scope: &mut Vec<String>) -> Option<(String, usize)> {
-    if let Kind::Reference(reference) = &tree.kind {
+    if let TreeKind::Reference(reference) = &tree.kind {
         let is_bound = reference.identifier().is_some_and(|name| scope.iter().any(|bound| bound == name));
         return (!is_bound).then(|| (Rejection::quote(&tree.to_string()), tree.offset));
     }
     let length = scope.len();
-    if let Kind::Tensor(TensorFunction::Generate(_, lambda)) = &tree.kind {
+    if let TreeKind::Tensor(TensorFunction::Generate(_, lambda)) = &tree.kind {
         scope.extend(lambda.parameters.iter().cloned());
     }
     let mut found = None;

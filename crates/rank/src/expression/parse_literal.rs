@@ -6,7 +6,7 @@ use brooklet_task::{Rejection, limits};
 
 use super::lex::TokenKind;
 use super::parse::Parser;
-use super::syntax_tree::{Kind, Lambda, TensorFunction, Tree};
+use super::syntax_tree::{Lambda, TensorFunction, Tree, TreeKind};
 use crate::tensor::result_type::check_size;
 
 /// A tensor type with its dimensions in the order they were written.
@@ -63,7 +63,7 @@ impl Parser<'_> {
             let parameters = written.tensor_type.dimensions.iter().map(|dimension| dimension.name.clone()).collect();
             TensorFunction::Generate(written.tensor_type, Lambda { parameters, body, is_compact: false })
         };
-        Ok(Tree::new(Kind::Tensor(function), start))
+        Ok(Tree::new(TreeKind::Tensor(function), start))
     }
 
     fn tensor_type(&mut self) -> Parsed<Written> {

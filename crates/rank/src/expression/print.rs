@@ -3,7 +3,7 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use super::feature_name::write_quoted;
 use super::lex::is_word;
-use super::syntax_tree::{Argument, Expression, Kind, Lambda, Reference, Slice, SliceLabel, TensorFunction, Tree};
+use super::syntax_tree::{Argument, Expression, Lambda, Reference, Slice, SliceLabel, TensorFunction, Tree, TreeKind};
 
 impl Display for Expression {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -14,38 +14,38 @@ impl Display for Expression {
 impl Display for Tree {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Number(_, text) => f.write_str(text),
-            Kind::Boolean(truth) => write!(f, "{truth}"),
-            Kind::Text(text) => write_quoted(f, text),
-            Kind::Reference(reference) => reference.fmt(f),
-            Kind::Parenthesized(inner) => write!(f, "({inner})"),
-            Kind::Unary(function, operand) if function.name().starts_with(['-', '!']) => {
+            TreeKind::Number(_, text) => f.write_str(text),
+            TreeKind::Boolean(truth) => write!(f, "{truth}"),
+            TreeKind::Text(text) => write_quoted(f, text),
+            TreeKind::Reference(reference) => reference.fmt(f),
+            TreeKind::Parenthesized(inner) => write!(f, "({inner})"),
+            TreeKind::Unary(function, operand) if function.name().starts_with(['-', '!']) => {
                 write!(f, "{}{operand}", function.name())
             }
-            Kind::Unary(function, operand) => write!(f, "{}({operand})", function.name()),
-            Kind::Binary(function, operands) => write!(f, "{}({},{})", function.name(), operands[0], operands[1]),
-            Kind::Chain(first, rest) => {
+            TreeKind::Unary(function, operand) => write!(f, "{}({operand})", function.name()),
+            TreeKind::Binary(function, operands) => write!(f, "{}({},{})", function.name(), operands[0], operands[1]),
+            TreeKind::Chain(first, rest) => {
                 first.fmt(f)?;
                 rest.iter().try_for_each(|(operator, operand)| write!(f, " {} {operand}", operator.name()))
             }
-            Kind::In(value, set) => {
+            TreeKind::In(value, set) => {
                 write!(f, "{value} in [")?;
                 separated(f, set, ", ")?;
                 f.write_str("]")
             }
-            Kind::If(branches, probability) => {
+            TreeKind::If(branches, probability) => {
                 write!(f, "if ({}, {}, {}", branches[0], branches[1], branches[2])?;
                 if let Some(probability) = probability {
                     write!(f, ", {probability}")?;
                 }
                 f.write_str(")")
             }
-            Kind::Switch(switch) => {
+            TreeKind::Switch(switch) => {
                 write!(f, "switch({}) {{ ", switch.value)?;
                 switch.cases.iter().try_for_each(|(case, result)| write!(f, "case {case}: {result}, "))?;
                 write!(f, "default: {} }}", switch.default)
             }
-            Kind::Tensor(function) => function.fmt(f),
+            TreeKind::Tensor(function) => function.fmt(f),
         }
     }
 }
@@ -150,8 +150,8 @@ struct Enclosed<'a>(&'a Tree);
 impl Display for Enclosed<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let stands_alone = match &self.0.kind {
-            Kind::Number(..) | Kind::Boolean(_) | Kind::Text(_) | Kind::Parenthesized(_) => true,
-            Kind::Reference(reference) => reference.arguments.is_empty(),
+            TreeKind::Number(..) | TreeKind::Boolean(_) | TreeKind::Text(_) | TreeKind::Parenthesized(_) => true,
+            TreeKind::Reference(reference) => reference.arguments.is_empty(),
             _ => false,
         };
         if stands_alone { self.0.fmt(f) } else { write!(f, "({})", self.0) }
@@ -164,11 +164,11 @@ struct Compact<'a>(&'a Tree);
 impl Display for Compact<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.0.kind {
-            Kind::Chain(first, rest) => {
+            TreeKind::Chain(first, rest) => {
                 Compact(first).fmt(f)?;
                 rest.iter().try_for_each(|(operator, operand)| write!(f, "{}{}", operator.name(), Compact(operand)))
             }
-            Kind::Parenthesized(inner) => write!(f, "({})", Compact(inner)),
+            TreeKind::Parenthesized(inner) => write!(f, "({})", Compact(inner)),
             _ => self.0.fmt(f),
         }
     }

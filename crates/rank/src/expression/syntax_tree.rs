@@ -35,7 +35,7 @@ impl Expression {
     pub fn parts(&self) -> Vec<Expression> {
         let root = self.root.bare();
         let mut parts = Vec::new();
-        if !matches!(root.kind, Kind::Reference(_) | Kind::Tensor(TensorFunction::Generate(..))) {
+        if !matches!(root.kind, TreeKind::Reference(_) | TreeKind::Tensor(TensorFunction::Generate(..))) {
             root.parts(&mut |part| parts.push(Expression { text: self.text.clone(), root: part.bare().clone() }));
         }
         parts
@@ -45,7 +45,7 @@ impl Expression {
 /// A node of the tree.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
-    pub(super) kind: Kind,
+    pub(super) kind: TreeKind,
     /// Byte offset in the text.
     pub(super) offset: usize,
 }
@@ -59,7 +59,7 @@ impl PartialEq for Tree {
 
 /// What a node is.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum TreeKind {
     /// A number and its canonical text.
     Number(f64, String),
     Boolean(bool),
@@ -172,14 +172,14 @@ pub(super) enum SliceLabel {
 
 impl Tree {
     /// A node at the start of the text.
-    pub(super) fn new(kind: Kind, offset: usize) -> Tree {
+    pub(super) fn new(kind: TreeKind, offset: usize) -> Tree {
         Tree { kind, offset }
     }
 
     /// The tree inside of parentheses.
     pub(super) fn bare(&self) -> &Tree {
         let mut tree = self;
-        while let Kind::Parenthesized(inner) = &tree.kind {
+        while let TreeKind::Parenthesized(inner) = &tree.kind {
             tree = inner;
         }
         tree
@@ -188,7 +188,7 @@ impl Tree {
     /// The name, if it is nothing but one.
     pub(super) fn identifier(&self) -> Option<&str> {
         match &self.kind {
-            Kind::Reference(reference) => reference.identifier(),
+            TreeKind::Reference(reference) => reference.identifier(),
             _ => None,
         }
     }
@@ -196,20 +196,20 @@ impl Tree {
     /// Visits the parts of this node, not theirs; of lambdas nothing, for they see nothing around them.
     pub(super) fn parts<'a>(&'a self, visit: &mut dyn FnMut(&'a Tree)) {
         match &self.kind {
-            Kind::Number(..) | Kind::Boolean(_) | Kind::Text(_) => {}
-            Kind::Reference(reference) => reference.arguments.iter().for_each(|argument| visit(&argument.value)),
-            Kind::Parenthesized(inner) | Kind::Unary(_, inner) => visit(inner),
-            Kind::Binary(_, operands) => operands.iter().for_each(visit),
-            Kind::If(branches, _) => branches.iter().for_each(visit),
-            Kind::Chain(first, rest) => {
+            TreeKind::Number(..) | TreeKind::Boolean(_) | TreeKind::Text(_) => {}
+            TreeKind::Reference(reference) => reference.arguments.iter().for_each(|argument| visit(&argument.value)),
+            TreeKind::Parenthesized(inner) | TreeKind::Unary(_, inner) => visit(inner),
+            TreeKind::Binary(_, operands) => operands.iter().for_each(visit),
+            TreeKind::If(branches, _) => branches.iter().for_each(visit),
+            TreeKind::Chain(first, rest) => {
                 visit(first);
                 rest.iter().for_each(|(_, operand)| visit(operand));
             }
-            Kind::In(value, set) => {
+            TreeKind::In(value, set) => {
                 visit(value);
                 set.iter().for_each(visit);
             }
-            Kind::Switch(switch) => {
+            TreeKind::Switch(switch) => {
                 visit(&switch.value);
                 for (case, result) in &switch.cases {
                     visit(case);
@@ -217,7 +217,7 @@ impl Tree {
                 }
                 visit(&switch.default);
             }
-            Kind::Tensor(function) => function.parts(visit),
+            TreeKind::Tensor(function) => function.parts(visit),
         }
     }
 
@@ -225,7 +225,7 @@ impl Tree {
     pub(super) fn size(&self) -> usize {
         let mut size = 1;
         self.parts(&mut |part| size += part.size());
-        if let Kind::Tensor(function) = &self.kind
+        if let TreeKind::Tensor(function) = &self.kind
             && let Some(lambda) = function.closed_lambda()
         {
             size += lambda.body.size();

@@ -6,7 +6,7 @@
 //! `pandas_categorical` the thresholds are indexes into the values there: texts match by their hash. The value is the
 //! sum of the leaves; divided by the number of trees if `average_output`; through the sigmoid if the objective is
 //! `binary`. Objectives: regression (and regression_l2), binary, lambdarank, rank_xendcg.
-use brooklet_document::json::{Kind, Lexer};
+use brooklet_document::json::{JsonKind, Lexer};
 use brooklet_task::{Code, Rejection};
 
 use super::grown::{Grown, Missing, Room, Split, Test, check_inputs, open};
@@ -37,7 +37,7 @@ pub(super) fn read(text: &[u8]) -> Reads<Model> {
             "feature_names" => written.names = names(&mut json)?,
             "objective" => written.objective = json.string()?.into_owned(),
             "average_output" => written.averages = json.boolean()?,
-            "pandas_categorical" if json.kind()? == Kind::Array => written.pandas = pandas(&mut json)?,
+            "pandas_categorical" if json.kind()? == JsonKind::Array => written.pandas = pandas(&mut json)?,
             "num_class" | "num_tree_per_iteration" => only_one(&key, &mut json)?,
             "tree_info" => {
                 json.begin_array()?;
@@ -71,8 +71,8 @@ fn pandas(json: &mut Lexer<'_>) -> Reads<Vec<Vec<f64>>> {
         json.begin_array()?;
         while json.next_element()? {
             values.push(match json.kind()? {
-                Kind::String => text_hash(&json.string()?),
-                Kind::Bool => f64::from(u8::from(json.boolean()?)),
+                JsonKind::String => text_hash(&json.string()?),
+                JsonKind::Bool => f64::from(u8::from(json.boolean()?)),
                 _ => json.double()?,
             });
         }

@@ -58,7 +58,7 @@ enum Tree {
 /// A set of leaves.
 trait Mask: Copy + BitAnd<Output = Self> + BitOr<Output = Self> {
     const ALL: Self;
-    fn of(mask: u64) -> Self;
+    fn from_bits(mask: u64) -> Self;
     /// All leaves, or none: by arithmetic, which compilers turn into vectors where they would keep a choice.
     fn all_unless(condition: bool) -> Self;
     fn first(self) -> usize;
@@ -66,7 +66,7 @@ trait Mask: Copy + BitAnd<Output = Self> + BitOr<Output = Self> {
 
 impl Mask for u32 {
     const ALL: u32 = u32::MAX;
-    fn of(mask: u64) -> u32 {
+    fn from_bits(mask: u64) -> u32 {
         mask as u32
     }
     #[inline]
@@ -80,7 +80,7 @@ impl Mask for u32 {
 
 impl Mask for u64 {
     const ALL: u64 = u64::MAX;
-    fn of(mask: u64) -> u64 {
+    fn from_bits(mask: u64) -> u64 {
         mask
     }
     #[inline]
@@ -145,7 +145,7 @@ impl Quick {
             });
             let rank = self.thresholds[node.input as usize].partition_point(|other| *other < threshold) as u32;
             match is_narrow {
-                true => self.narrow.push(Ruling { column, rank, mask: Mask::of(!ruled_out) }),
+                true => self.narrow.push(Ruling { column, rank, mask: Mask::from_bits(!ruled_out) }),
                 false => self.wide.push(Ruling { column, rank, mask: !ruled_out }),
             }
         }
@@ -218,7 +218,7 @@ impl Quick {
             let node = &trees.nodes[*number as usize];
             for (at, left) in left.iter_mut().take(sums.len()).enumerate() {
                 if !trees.goes_first(node, rows[at * width + node.input as usize]) {
-                    *left = *left & M::of(*mask);
+                    *left = *left & M::from_bits(*mask);
                 }
             }
         }

@@ -4,7 +4,7 @@
 //! (an indicator) if it is not 0. NaN goes `missing`. The value is the sum of the leaves; the dump has neither base score
 //! nor objective: an expression adds or applies them. XGBoost computes in float32, and so is it done here. Features are
 //! called as in the dump (`f0` …): each is a ranking expression.
-use brooklet_document::json::{Kind, Lexer};
+use brooklet_document::json::{JsonKind, Lexer};
 use brooklet_task::Rejection;
 
 use super::grown::{Grown, Missing, Room, Split, Test, check_inputs, open};
@@ -18,7 +18,7 @@ pub(super) fn read(text: &[u8]) -> Reads<Model> {
     let mut names: Vec<String> = Vec::new();
     let mut room = Room::default();
     let mut trees = Trees::new(Arithmetic::Single, 0.0);
-    if json.kind()? == Kind::Object {
+    if json.kind()? == JsonKind::Object {
         let message =
             "an XGBoost model must be dumped with dump_model and dump_format=\"json\", which writes a list of trees";
         return Err(json.error_at(json.offset(), message));
@@ -78,7 +78,7 @@ fn node(json: &mut Lexer<'_>, names: &mut Vec<String>, room: &mut Room) -> Reads
 }
 
 fn condition(json: &mut Lexer<'_>) -> Reads<Test> {
-    if json.kind()? != Kind::Array {
+    if json.kind()? != JsonKind::Array {
         return Ok(Test::Below(f64::from(json.double()? as f32)));
     }
     let mut categories = Vec::new();

@@ -121,7 +121,7 @@ impl<'a> Ids<'a> {
     pub fn find(&self, id: &str, index: u32, payload: &[u8], near: &mut u32) -> Result<Option<u32>, Rejection> {
         let Some(rest) = id.as_bytes().strip_prefix(self.prefix) else { return Ok(None) };
         let (first, count) = self.part.span_of(index);
-        let rows = BlockRows::of(payload)?;
+        let rows = BlockRows::new(payload)?;
         let (mut low, mut high) = (first, first + count);
         // From the middle, unless the id before `near` is less: then what is asked for is not before `near` either.
         let (mut probe, mut step) = ((low + high) / 2, count);
@@ -152,7 +152,7 @@ impl<'a> Ids<'a> {
     /// # Errors
     /// If the block is not one of ids.
     pub fn after(&self, id: &str, index: u32, payload: &[u8]) -> Result<u32, Rejection> {
-        let rows = BlockRows::of(payload)?;
+        let rows = BlockRows::new(payload)?;
         let (first, count) = self.part.span_of(index);
         let (mut low, mut high) = (first, first + count);
         while low < high {

@@ -29,7 +29,7 @@ pub(super) struct Occurrence {
 
 impl ByWord {
     /// Sorts `words`, which are numbers below `distinct`; those of each document end at one of `word_ends`.
-    pub(super) fn of(words: &[u32], word_ends: &[u32], distinct: usize) -> ByWord {
+    pub(super) fn new(words: &[u32], word_ends: &[u32], distinct: usize) -> ByWord {
         let mut ends = vec![0u32; distinct];
         words.iter().for_each(|word| ends[*word as usize] += 1);
         let mut before = 0;

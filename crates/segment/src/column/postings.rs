@@ -17,7 +17,7 @@ pub fn read_postings(
     mut each: impl FnMut(&[Posting]),
 ) -> Result<(), Rejection> {
     let mut group = [[0; 2]; GROUP];
-    let mut rest = PostingBytes::of(payload, entry, rows)?;
+    let mut rest = PostingBytes::new(payload, entry, rows)?;
     while rest.left > 0 {
         while let Some(pairs) = rest.group()
             && short_postings(pairs, rest.next.wrapping_sub(1), &mut group)
@@ -40,7 +40,7 @@ pub fn read_postings(
 pub fn read_counts(payload: &[u8], entry: Entry, rows: u32) -> Result<Option<Vec<u8>>, Rejection> {
     // With room for what a group of damaged ones reaches over the end.
     let mut counts = vec![0; rows as usize + SCATTERED];
-    let mut rest = PostingBytes::of(payload, entry, rows)?;
+    let mut rest = PostingBytes::new(payload, entry, rows)?;
     let mut fits = true;
     while rest.left > 0 {
         while let (Some(pairs), Some(window)) = (rest.group(), counts[rest.next as usize..].first_chunk_mut())
@@ -68,7 +68,7 @@ struct PostingBytes<'a> {
 }
 
 impl<'a> PostingBytes<'a> {
-    fn of(payload: &'a [u8], entry: Entry, rows: u32) -> Result<PostingBytes<'a>, Rejection> {
+    fn new(payload: &'a [u8], entry: Entry, rows: u32) -> Result<PostingBytes<'a>, Rejection> {
         let bytes = payload
             .get(entry.offset as usize..entry.offset as usize + entry.length as usize)
             .ok_or_else(|| Rejection::corrupt("postings reach over their block"))?;

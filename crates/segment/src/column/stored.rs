@@ -122,7 +122,7 @@ impl<'a> BlockRows<'a> {
     ///
     /// # Errors
     /// If it is not a block of whole rows.
-    pub fn of(payload: &'a [u8]) -> Result<BlockRows<'a>, Rejection> {
+    pub fn new(payload: &'a [u8]) -> Result<BlockRows<'a>, Rejection> {
         let count = read_array::<u32>(payload, 0, 1)?[0] as usize;
         let whole = || Rejection::corrupt("a block without whole rows");
         let rows = count.checked_add(1).filter(|_| count > 0).ok_or_else(whole)?;

@@ -173,7 +173,7 @@ impl TextWriter {
         }
         self.words.iter_mut().for_each(|word| *word = final_number[*word as usize]);
 
-        let by_word = ByWord::of(&self.words, &self.word_ends, sorted.len());
+        let by_word = ByWord::new(&self.words, &self.word_ends, sorted.len());
         let (entries, postings) = write_postings(&by_word, sink);
         let words: Vec<&[u8]> = sorted.iter().map(|(word, _)| word.as_ref()).collect();
         let dictionary = dictionary::write(&words, &entries, sink);

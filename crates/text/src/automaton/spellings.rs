@@ -104,7 +104,7 @@ impl Automaton for Spellings {
         let firsts = self.at(state.firsts).map(|(_, own)| own.first);
         let seconds = self.at(state.seconds).flat_map(|(_, own)| own.seconds.iter().copied());
         let letters = firsts.chain(seconds);
-        let accented = letters.flat_map(|letter| accents().of(letter).iter().copied().chain([letter]));
+        let accented = letters.flat_map(|letter| accents().accented(letter).iter().copied().chain([letter]));
         let mark = (from <= MARKS[1]).then(|| from.max(MARKS[0]));
         accented.filter(|letter| *letter >= from).chain(mark).min()
     }

@@ -12,7 +12,7 @@ const LAST: u32 = char::MAX as u32;
 
 impl Class {
     /// The characters of ranges, first and last.
-    pub(super) fn of(mut ranges: Vec<(u32, u32)>) -> Class {
+    pub(super) fn new(mut ranges: Vec<(u32, u32)>) -> Class {
         ranges.sort_unstable();
         let mut class = Class::default();
         for (first, last) in ranges {
@@ -58,7 +58,7 @@ impl Class {
     pub(super) fn add(&mut self, other: &Class) {
         let ranges = self.beyond.iter().chain(&other.beyond).copied().collect();
         let ascii = [self.ascii[0] | other.ascii[0], self.ascii[1] | other.ascii[1]];
-        *self = Class { ascii, ..Class::of(ranges) };
+        *self = Class { ascii, ..Class::new(ranges) };
     }
 
     #[inline]
@@ -82,9 +82,9 @@ mod tests {
     fn sets_hold_what_they_were_made_of() {
         let ranges = [('é', 'ü'), ('a', 'f'), ('Y', 'b'), ('ü', 'ÿ'), ('~', '\u{85}'), ('\u{10fff0}', char::MAX)];
         let is_in = |c: char| ranges.iter().any(|(first, last)| (*first..=*last).contains(&c));
-        let class = Class::of(ranges.iter().map(|(first, last)| (u32::from(*first), u32::from(*last))).collect());
+        let class = Class::new(ranges.iter().map(|(first, last)| (u32::from(*first), u32::from(*last))).collect());
         let (negated, folded) = (class.negated(), class.clone().in_both_cases());
-        let mut both = Class::of(vec![(48, 57), (0x4e00, 0x4e02)]);
+        let mut both = Class::new(vec![(48, 57), (0x4e00, 0x4e02)]);
         both.add(&class);
         for c in ('\0'..=char::MAX).filter(|c| u32::from(*c) < 0x5000 || u32::from(*c) > 0x10_0000) {
             assert_eq!(class.contains(c), is_in(c), "{c:?}");

@@ -18,7 +18,7 @@ const NESTING: u32 = 120;
 
 /// What is done at a place of a value.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
+pub(super) enum Instruction {
     /// The next character must be in the class.
     Class { class: u32, next: u32 },
     /// Either way may be right.
@@ -77,7 +77,7 @@ impl Look {
 /// A compiled expression.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<Instruction>,
     pub(super) classes: Vec<Class>,
     pub(super) start: u32,
     /// The characters that what is found can begin with; nothing if it can be empty.
@@ -106,7 +106,7 @@ impl Program {
         let ast = parsed.map_err(|error| Fault::at(error.span(), error.kind().to_string()))?;
         let mut reader = Reader { folds: !cased, ..Reader::default() };
         let node = reader.node(&ast)?;
-        let mut writer = Writer { steps: vec![Step::Match], parts: 0 };
+        let mut writer = Writer { steps: vec![Instruction::Match], parts: 0 };
         let too_large = |TooLarge| Fault { reason: "it is too large when compiled".to_owned(), at: None };
         let start = writer.write(&node, 0).map_err(too_large)?;
         let classes = reader.classes();
@@ -150,10 +150,10 @@ impl Reader {
             }
             Ast::Literal(literal) => {
                 let code = u32::from(literal.c);
-                self.class(Class::of(vec![(code, code)]), false)
+                self.class(Class::new(vec![(code, code)]), false)
             }
             Ast::Dot(_) => {
-                let line_end = Class::of(if self.dot_is_any { Vec::new() } else { vec![(10, 10)] });
+                let line_end = Class::new(if self.dot_is_any { Vec::new() } else { vec![(10, 10)] });
                 self.number(line_end.negated())
             }
             Ast::Assertion(assertion) => Node::Look(self.look(&assertion.kind)),
@@ -249,7 +249,8 @@ fn items(item: &ClassSetItem, set: &mut Class) -> Result<(), Fault> {
             ClassSetItem::Literal(literal) => ranges.push((u32::from(literal.c), u32::from(literal.c))),
             ClassSetItem::Range(range) => ranges.push((u32::from(range.start.c), u32::from(range.end.c))),
             ClassSetItem::Ascii(class) => {
-                let named = Class::of(ascii(&class.kind).iter().map(|(a, b)| (u32::from(*a), u32::from(*b))).collect());
+                let named =
+                    Class::new(ascii(&class.kind).iter().map(|(a, b)| (u32::from(*a), u32::from(*b))).collect());
                 set.add(&if class.negated { named.negated() } else { named });
             }
             ClassSetItem::Perl(class) => {
@@ -263,7 +264,7 @@ fn items(item: &ClassSetItem, set: &mut Class) -> Result<(), Fault> {
             ClassSetItem::Union(union) => rest.extend(&union.items),
         }
     }
-    set.add(&Class::of(ranges));
+    set.add(&Class::new(ranges));
     Ok(())
 }
 
@@ -273,7 +274,7 @@ fn perl(kind: &ClassPerlKind) -> Class {
         ClassPerlKind::Space => ClassAsciiKind::Space,
         ClassPerlKind::Word => ClassAsciiKind::Word,
     };
-    Class::of(ascii(&kind).iter().map(|(a, b)| (u32::from(*a), u32::from(*b))).collect())
+    Class::new(ascii(&kind).iter().map(|(a, b)| (u32::from(*a), u32::from(*b))).collect())
 }
 
 fn ascii(kind: &ClassAsciiKind) -> &'static [(char, char)] {
@@ -299,12 +300,12 @@ struct TooLarge;
 
 /// Writes steps, the last first: each knows where it goes on.
 struct Writer {
-    steps: Vec<Step>,
+    steps: Vec<Instruction>,
     parts: usize,
 }
 
 impl Writer {
-    fn push(&mut self, step: Step) -> Result<u32, TooLarge> {
+    fn push(&mut self, step: Instruction) -> Result<u32, TooLarge> {
         self.steps.push(step);
         if self.steps.len() > STEPS_MAX { Err(TooLarge) } else { Ok(self.steps.len() as u32 - 1) }
     }
@@ -316,15 +317,15 @@ impl Writer {
             return Err(TooLarge);
         }
         match node {
-            Node::Class(class) => self.push(Step::Class { class: *class, next }),
-            Node::Look(look) => self.push(Step::Look { look: *look, next }),
+            Node::Class(class) => self.push(Instruction::Class { class: *class, next }),
+            Node::Look(look) => self.push(Instruction::Look { look: *look, next }),
             Node::All(nodes) => nodes.iter().rev().try_fold(next, |next, node| self.write(node, next)),
             Node::Any(nodes) => {
                 let mut entry = None;
                 for node in nodes.iter().rev() {
                     let own = self.write(node, next)?;
                     entry = Some(match entry {
-                        Some(others) => self.push(Step::Split(own, others))?,
+                        Some(others) => self.push(Instruction::Split(own, others))?,
                         None => own,
                     });
                 }
@@ -338,15 +339,15 @@ impl Writer {
         let mut entry = next;
         match most {
             None => {
-                let again = self.push(Step::Split(next, next))?;
+                let again = self.push(Instruction::Split(next, next))?;
                 let body = self.write(of, again)?;
-                self.steps[again as usize] = Step::Split(body, next);
+                self.steps[again as usize] = Instruction::Split(body, next);
                 entry = if least == 0 { again } else { body };
             }
             Some(most) => {
                 for _ in least..most {
                     let body = self.write(of, entry)?;
-                    entry = self.push(Step::Split(body, next))?;
+                    entry = self.push(Instruction::Split(body, next))?;
                 }
             }
         }
@@ -359,14 +360,14 @@ impl Writer {
 }
 
 /// Whether a character or the end is reached from a step through conditions of which `may_hold` says so.
-fn passes(steps: &[Step], start: u32, may_hold: impl Fn(Look) -> bool) -> bool {
+fn passes(steps: &[Instruction], start: u32, may_hold: impl Fn(Look) -> bool) -> bool {
     let mut passes = false;
     reach(steps, start, may_hold, |_| passes = true);
     passes
 }
 
 /// The characters that a way from `start` can begin with; nothing if one can end without any.
-fn firsts(steps: &[Step], classes: &[Class], start: u32) -> Option<Class> {
+fn firsts(steps: &[Instruction], classes: &[Class], start: u32) -> Option<Class> {
     let (mut numbers, mut ends) = (vec![false; classes.len()], false);
     reach(
         steps,
@@ -384,18 +385,18 @@ fn firsts(steps: &[Step], classes: &[Class], start: u32) -> Option<Class> {
 }
 
 /// Tells `each` the classes that are reached without a character, and nothing where the end is.
-fn reach(steps: &[Step], start: u32, may_hold: impl Fn(Look) -> bool, mut each: impl FnMut(Option<u32>)) {
+fn reach(steps: &[Instruction], start: u32, may_hold: impl Fn(Look) -> bool, mut each: impl FnMut(Option<u32>)) {
     let (mut seen, mut rest) = (vec![false; steps.len()], vec![start]);
     while let Some(step) = rest.pop() {
         if std::mem::replace(&mut seen[step as usize], true) {
             continue;
         }
         match steps[step as usize] {
-            Step::Class { class, .. } => each(Some(class)),
-            Step::Split(one, other) => rest.extend([one, other]),
-            Step::Look { look, next } if may_hold(look) => rest.push(next),
-            Step::Look { .. } => {}
-            Step::Match => each(None),
+            Instruction::Class { class, .. } => each(Some(class)),
+            Instruction::Split(one, other) => rest.extend([one, other]),
+            Instruction::Look { look, next } if may_hold(look) => rest.push(next),
+            Instruction::Look { .. } => {}
+            Instruction::Match => each(None),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Runs a program over a value, all ways at once: its time is linear in the value, and it can rest after every character.
-use super::program::{Program, Step};
+use super::program::{Instruction, Program};
 
 /// How far a search got in a value.
 #[derive(Debug, Default)]
@@ -84,7 +84,7 @@ impl Progress {
         self.threads.clear();
         *work = work.saturating_sub(1 + threads.len());
         let passes = |thread: &u32| match program.steps[*thread as usize] {
-            Step::Class { class, next } if program.classes[class as usize].contains(character) => Some(next),
+            Instruction::Class { class, next } if program.classes[class as usize].contains(character) => Some(next),
             _ => None,
         };
         let found =
@@ -111,11 +111,11 @@ impl Progress {
             self.reached[step as usize] = self.place;
             *work = work.saturating_sub(1);
             match program.steps[step as usize] {
-                Step::Class { .. } => self.threads.push(step),
-                Step::Split(one, other) => self.rest.extend([other, one]),
-                Step::Look { look, next } if look.holds(before, after) => self.rest.push(next),
-                Step::Look { .. } => {}
-                Step::Match => return true,
+                Instruction::Class { .. } => self.threads.push(step),
+                Instruction::Split(one, other) => self.rest.extend([other, one]),
+                Instruction::Look { look, next } if look.holds(before, after) => self.rest.push(next),
+                Instruction::Look { .. } => {}
+                Instruction::Match => return true,
             }
         }
         false

@@ -3,7 +3,7 @@ use brooklet_task::{Code, Rejection};
 
 use super::refusal::{broken, check_key, refused};
 use crate::OperationKind;
-use crate::json::{Kind, Lexer, UniqueNames};
+use crate::json::{JsonKind, Lexer, UniqueNames};
 
 /// What the body of an operation has beside its fields.
 pub(crate) struct Members {
@@ -21,7 +21,7 @@ pub(crate) fn start(body: &[u8]) -> Result<Lexer<'_>, Rejection> {
         return Err(refused("Could not read document, no document?"));
     }
     let kind = json.kind().map_err(broken)?;
-    if kind != Kind::Object {
+    if kind != JsonKind::Object {
         return Err(refused(&format!("expected start of root object, got {}", kind.noun())));
     }
     Ok(json)
@@ -40,7 +40,7 @@ pub(crate) fn read_members(
         match &*key {
             "fields" => {
                 let kind = json.kind()?;
-                if kind != Kind::Object {
+                if kind != JsonKind::Object {
                     return Err(refused(&format!("expected start of JSON object, but got {}", kind.noun())));
                 }
                 members.has_fields = true;
@@ -63,8 +63,8 @@ pub(crate) fn read_members(
 /// If it is neither a string nor null.
 pub(crate) fn read_condition(json: &mut Lexer) -> Result<Option<String>, Rejection> {
     match json.kind()? {
-        Kind::String => Ok(Some(json.string()?.into_owned())),
-        Kind::Null => json.null().map(|()| None),
+        JsonKind::String => Ok(Some(json.string()?.into_owned())),
+        JsonKind::Null => json.null().map(|()| None),
         other => Err(refused(&format!("Expected 'condition' to be a string, but got {}", other.noun()))),
     }
 }
@@ -75,7 +75,7 @@ pub(crate) fn read_condition(json: &mut Lexer) -> Result<Option<String>, Rejecti
 /// If it is not a boolean.
 pub(crate) fn read_create(json: &mut Lexer) -> Result<bool, Rejection> {
     match json.kind()? {
-        Kind::Bool => json.boolean(),
+        JsonKind::Bool => json.boolean(),
         other => Err(refused(&format!("Expected 'create' to be a boolean, but got {}", other.noun()))),
     }
 }

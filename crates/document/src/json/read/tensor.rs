@@ -8,7 +8,7 @@ use brooklet_task::limits::{QUERY_TENSOR_CELLS, TENSOR_CELLS};
 use brooklet_task::{Code, Rejection};
 
 use super::refusal::{check_key, refused};
-use crate::json::{Kind, Lexer, UniqueNames};
+use crate::json::{JsonKind, Lexer, UniqueNames};
 use crate::tensor::{GivenCell, Labels, parse_hex};
 use crate::{Tensor, TensorBuilder, TensorType, parse_cell, parse_literal};
 
@@ -86,7 +86,7 @@ pub(super) fn read_given_cells(tensor_type: &Arc<TensorType>, form: &str, json: 
 /// If there is something else, or a dimension that is not mapped.
 pub(super) fn read_addresses(tensor_type: &Arc<TensorType>, json: &mut Lexer) -> Reads<Vec<Vec<Option<String>>>> {
     let reader = TensorReader::of_document(tensor_type)?;
-    expect(Kind::Object, "an object with 'addresses'", json)?;
+    expect(JsonKind::Object, "an object with 'addresses'", json)?;
     json.begin_object()?;
     let mut addresses = Vec::new();
     let mut seen = UniqueNames::default();
@@ -95,7 +95,7 @@ pub(super) fn read_addresses(tensor_type: &Arc<TensorType>, json: &mut Lexer) ->
         if &*key != "addresses" {
             return Err(refused(&format!("Unknown JSON string '{}' in a remove update", Rejection::quote(&key))));
         }
-        expect(Kind::Array, "'addresses' to contain an array", json)?;
+        expect(JsonKind::Array, "'addresses' to contain an array", json)?;
         json.begin_array()?;
         while json.next_element()? {
             if addresses.len() == TENSOR_CELLS {
@@ -154,11 +154,11 @@ impl TensorReader {
 
     fn tensor(&mut self, json: &mut Lexer) -> Reads<()> {
         match json.kind()? {
-            Kind::Object => self.object(json),
-            Kind::Array if has_objects(json)? => self.cells(json),
-            Kind::Array if self.has_mapped && self.has_indexed => self.blocks(json),
-            Kind::Array if self.has_mapped => self.cells(json),
-            Kind::Array | Kind::String if !self.has_mapped => self.values(json),
+            JsonKind::Object => self.object(json),
+            JsonKind::Array if has_objects(json)? => self.cells(json),
+            JsonKind::Array if self.has_mapped && self.has_indexed => self.blocks(json),
+            JsonKind::Array if self.has_mapped => self.cells(json),
+            JsonKind::Array | JsonKind::String if !self.has_mapped => self.values(json),
             other => Err(refused(&format!("Expected an object or an array, but got {}", other.noun()))),
         }
     }
@@ -169,7 +169,7 @@ impl TensorReader {
         let mut form = None;
         while let Some(key) = json.next_key()? {
             let here = match &*key {
-                "type" if json.kind()? == Kind::String => {
+                "type" if json.kind()? == JsonKind::String => {
                     check_key(&mut seen, &key)?;
                     json.string()?;
                     continue;
@@ -200,7 +200,7 @@ impl TensorReader {
 
     /// `[{"address":…,"value":…},…]` or `{"a":1,…}`
     fn cells(&mut self, json: &mut Lexer) -> Reads<()> {
-        if json.kind()? == Kind::Object {
+        if json.kind()? == JsonKind::Object {
             json.begin_object()?;
             while let Some(label) = json.next_key()? {
                 let address = self.single_label(label.into_owned())?;
@@ -209,10 +209,10 @@ impl TensorReader {
             }
             return Ok(());
         }
-        expect(Kind::Array, "'cells' to contain an array or an object", json)?;
+        expect(JsonKind::Array, "'cells' to contain an array or an object", json)?;
         json.begin_array()?;
         while json.next_element()? {
-            expect(Kind::Object, "the cells of a tensor to be objects", json)?;
+            expect(JsonKind::Object, "the cells of a tensor to be objects", json)?;
             let (address, value) = self.addressed("value", json, |reader, json| reader.number(json))?;
             let missing = |field| format!("Expected an object in a tensor 'cells' array to contain {field} field");
             let address = address.ok_or_else(|| refused(&missing("an 'address'")))?;
@@ -230,17 +230,17 @@ impl TensorReader {
                  Use an array of cell values instead.",
             ));
         }
-        if json.kind()? == Kind::Object {
+        if json.kind()? == JsonKind::Object {
             json.begin_object()?;
             while let Some(label) = json.next_key()? {
                 self.labelled(label.into_owned(), json)?;
             }
             return Ok(());
         }
-        expect(Kind::Array, "'blocks' to contain an array or an object", json)?;
+        expect(JsonKind::Array, "'blocks' to contain an array or an object", json)?;
         json.begin_array()?;
         while json.next_element()? {
-            expect(Kind::Object, "an item in a blocks array to be an object", json)?;
+            expect(JsonKind::Object, "an item in a blocks array to be an object", json)?;
             let (address, cells) = self.addressed("values", json, |reader, json| reader.dense(json))?;
             let missing = |field| format!("Expected a block of a tensor to contain {field} field");
             let address = address.ok_or_else(|| refused(&missing("an 'address'")))?;
@@ -304,7 +304,7 @@ impl TensorReader {
     }
 
     fn address(&self, json: &mut Lexer) -> Reads<Labels> {
-        expect(Kind::Object, "an 'address' object", json)?;
+        expect(JsonKind::Object, "an 'address' object", json)?;
         let tensor_type = self.builder.tensor_type();
         let mut labels: Labels = vec![None; tensor_type.dimensions.len()];
         json.begin_object()?;
@@ -315,7 +315,7 @@ impl TensorReader {
             let place = place.ok_or_else(unknown)?;
             let kind = json.kind()?;
             // Of a document every scalar is read by its text, also `true` and `null`.
-            if !(kind == Kind::String || (kind.is_scalar() && self.source == TensorSource::Document)) {
+            if !(kind == JsonKind::String || (kind.is_scalar() && self.source == TensorSource::Document)) {
                 return Err(refused(&format!(
                     "Expected a label of dimension '{name}' to be a string, not {}",
                     kind.noun()
@@ -352,8 +352,8 @@ impl TensorReader {
     /// The cells of one dense subspace: an array, nested or not, or hexadecimal digits.
     fn dense(&self, json: &mut Lexer) -> Reads<Vec<f64>> {
         match json.kind()? {
-            Kind::String => parse_hex(&json.string()?, &self.builder),
-            Kind::Array => {
+            JsonKind::String => parse_hex(&json.string()?, &self.builder),
+            JsonKind::Array => {
                 let mut cells = Vec::with_capacity(self.builder.dense_size());
                 self.nested(json, &mut cells)?;
                 if cells.is_empty() {
@@ -373,8 +373,8 @@ impl TensorReader {
                 break;
             }
             match json.kind()? {
-                Kind::Number => cells.push(json.double()?),
-                Kind::Array => self.nested(json, cells)?,
+                JsonKind::Number => cells.push(json.double()?),
+                JsonKind::Array => self.nested(json, cells)?,
                 _ => cells.push(self.number(json)?),
             }
             if cells.len() > self.builder.dense_size() {
@@ -389,18 +389,18 @@ impl TensorReader {
     /// One cell: a number, or a string with one.
     fn number(&self, json: &mut Lexer) -> Reads<f64> {
         match json.kind()? {
-            Kind::Number => json.double(),
-            Kind::String => {
+            JsonKind::Number => json.double(),
+            JsonKind::String => {
                 let text = json.string()?;
                 parse_cell(&text).ok_or_else(|| refused(&format!("For input string: \"{}\"", Rejection::quote(&text))))
             }
-            Kind::Null if self.source == TensorSource::Query => json.null().map(|()| f64::NAN),
+            JsonKind::Null if self.source == TensorSource::Query => json.null().map(|()| f64::NAN),
             other => Err(refused(&format!("Expected a number but got {}", other.noun()))),
         }
     }
 }
 
-fn expect(kind: Kind, what: &str, json: &mut Lexer) -> Reads<()> {
+fn expect(kind: JsonKind, what: &str, json: &mut Lexer) -> Reads<()> {
     match json.kind()? {
         found if found == kind => Ok(()),
         found => Err(refused(&format!("Expected {what}, not {}", found.noun()))),
@@ -411,17 +411,17 @@ fn expect(kind: Kind, what: &str, json: &mut Lexer) -> Reads<()> {
 fn has_objects(json: &Lexer) -> Reads<bool> {
     let mut ahead = json.clone();
     ahead.begin_array()?;
-    Ok(ahead.next_element()? && ahead.kind()? == Kind::Object)
+    Ok(ahead.next_element()? && ahead.kind()? == JsonKind::Object)
 }
 
 /// Whether the value ahead is a cell or begins with one: then `cells` is a label, not the form of that name.
 fn is_primitive(json: &Lexer) -> Reads<bool> {
     let mut ahead = json.clone();
     match ahead.kind()? {
-        Kind::Number | Kind::String => Ok(true),
-        Kind::Array => {
+        JsonKind::Number | JsonKind::String => Ok(true),
+        JsonKind::Array => {
             ahead.begin_array()?;
-            Ok(ahead.next_element()? && matches!(ahead.kind()?, Kind::Number | Kind::String))
+            Ok(ahead.next_element()? && matches!(ahead.kind()?, JsonKind::Number | JsonKind::String))
         }
         _ => Ok(false),
     }

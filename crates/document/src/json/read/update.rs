@@ -11,7 +11,7 @@ use super::value::{ValueReader, read_weight, value_from_text};
 use crate::document_types::FieldTypes;
 use crate::field_path::{FieldPath, WrittenStep};
 use crate::json::number::parse_double;
-use crate::json::{Kind, Lexer, TensorSource, UniqueNames, read_tensor};
+use crate::json::{JsonKind, Lexer, TensorSource, UniqueNames, read_tensor};
 use crate::update::{
     Calculation, ElementChange, FieldChange, FieldUpdate, MatchElement, PathChange, PathUpdate, TensorModify,
     TensorOperation, Update, is_changeable, within,
@@ -85,7 +85,7 @@ impl<'a> UpdateReader<'a> {
                 return Err(refused(&format!("An update has more fields than the limit of {FIELDS}")));
             }
             let kind = json.kind()?;
-            if kind != Kind::Object {
+            if kind != JsonKind::Object {
                 return Err(within(
                     &name,
                     refused(&format!(
@@ -126,7 +126,7 @@ impl<'a> UpdateReader<'a> {
         while let Some(name) = json.next_key()? {
             check_key(&mut seen, &name)?;
             changes.push(match &*name {
-                "assign" if json.kind()? == Kind::Null => {
+                "assign" if json.kind()? == JsonKind::Null => {
                     json.null()?;
                     FieldChange::Assign(None)
                 }
@@ -156,7 +156,7 @@ impl<'a> UpdateReader<'a> {
             DataType::Tensor(of) => {
                 demand_mapped("An add", data_type)?;
                 let kind = json.kind()?;
-                if kind != Kind::Object {
+                if kind != JsonKind::Object {
                     return Err(refused(&format!("Expected start of JSON object, got {}", kind.noun())));
                 }
                 let tensor = read_tensor(of, json, TensorSource::Document)?;
@@ -177,7 +177,7 @@ impl<'a> UpdateReader<'a> {
             },
             DataType::WeightedSet { element, .. } => {
                 let kind = json.kind()?;
-                if kind != Kind::Object {
+                if kind != JsonKind::Object {
                     return Err(refused(&format!("Expected an object of keys, got {}", kind.noun())));
                 }
                 let mut keys = Vec::new();
@@ -208,7 +208,7 @@ impl<'a> UpdateReader<'a> {
     /// `{"element":…,"increment":…}`, in any order.
     fn matched(&mut self, field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<(MatchElement, ElementChange)> {
         let kind = json.kind()?;
-        if kind != Kind::Object {
+        if kind != JsonKind::Object {
             return Err(refused(&format!("Expected start of JSON object, got {}", kind.noun())));
         }
         let inner = match data_type {
@@ -226,7 +226,7 @@ impl<'a> UpdateReader<'a> {
                 continue;
             }
             let found = match &*name {
-                "assign" if json.kind()? == Kind::Null => {
+                "assign" if json.kind()? == JsonKind::Null => {
                     json.skip_value()?;
                     ElementChange::Remove
                 }
@@ -301,7 +301,7 @@ fn modified(field: &str, data_type: &DataType, json: &mut Lexer) -> Reads<Tensor
         return Err(refused(&format!("A modify update can only be applied to tensor fields, not to type {data_type}")));
     };
     let kind = json.kind()?;
-    if kind != Kind::Object {
+    if kind != JsonKind::Object {
         return Err(refused(&format!("Expected start of JSON object, got {}", kind.noun())));
     }
     let (mut operation, mut create, mut cells) = (None, false, None);

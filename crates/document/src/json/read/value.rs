@@ -14,7 +14,7 @@ use super::tensor::{TensorSource, read_tensor};
 use crate::encode::encode_value;
 use crate::json::base64::decode_base64;
 use crate::json::number::{parse_double, parse_float};
-use crate::json::{Kind, Lexer, UniqueNames, nearest_name};
+use crate::json::{JsonKind, Lexer, UniqueNames, nearest_name};
 use crate::legal_text::first_illegal;
 use crate::{DataType, DocumentId, StructType, Value};
 
@@ -30,9 +30,9 @@ pub(in crate::json) struct ValueReader {
 
 /// Where in `fields` the reader is: names and indexes, made into text only when needed.
 #[derive(Default)]
-struct Path(Vec<Step>);
+struct Path(Vec<ValueStep>);
 
-enum Step {
+enum ValueStep {
     Name(String),
     Index(usize),
 }
@@ -41,9 +41,9 @@ impl std::fmt::Display for Path {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (i, step) in self.0.iter().enumerate() {
             match step {
-                Step::Name(name) if i == 0 => f.write_str(&Rejection::quote(name))?,
-                Step::Name(name) => write!(f, ".{}", Rejection::quote(name))?,
-                Step::Index(index) => write!(f, "[{index}]")?,
+                ValueStep::Name(name) if i == 0 => f.write_str(&Rejection::quote(name))?,
+                ValueStep::Name(name) => write!(f, ".{}", Rejection::quote(name))?,
+                ValueStep::Index(index) => write!(f, "[{index}]")?,
             }
         }
         Ok(())
@@ -61,7 +61,7 @@ impl ValueReader {
     /// If it does not fit the type: `Could not parse field 'f' of type int: …`, with the path if it lies deeper.
     pub(in crate::json) fn field(&mut self, name: &str, data_type: &DataType, json: &mut Lexer) -> Reads<Value> {
         self.path.0.clear();
-        self.path.0.push(Step::Name(name.to_owned()));
+        self.path.0.push(ValueStep::Name(name.to_owned()));
         self.value(data_type, json).map_err(|mut error| {
             if error.span.is_none() {
                 error = error.within(&format!("Could not parse field '{name}' of type {data_type}"));
@@ -76,7 +76,7 @@ impl ValueReader {
     /// Reads a value of an update of the named field; only its path is told with what is wrong with it.
     pub(super) fn bare(&mut self, name: &str, data_type: &DataType, json: &mut Lexer) -> Reads<Value> {
         self.path.0.clear();
-        self.path.0.push(Step::Name(name.to_owned()));
+        self.path.0.push(ValueStep::Name(name.to_owned()));
         self.value(data_type, json).map_err(|mut error| {
             if error.span.is_none() && self.path.0.len() > 1 {
                 error.message.push_str(&format!(" (at fields.{})", self.path));
@@ -92,7 +92,7 @@ impl ValueReader {
             DataType::Map(key, value) => self.map(key, value, json),
             DataType::Struct(of) => self.structure(of, json),
             DataType::Tensor(of) => read_tensor(of, json, TensorSource::Document).map(Value::Tensor),
-            DataType::Position if json.kind()? == Kind::Object => read_position_object(json),
+            DataType::Position if json.kind()? == JsonKind::Object => read_position_object(json),
             single => self.single(single, json),
         }
     }
@@ -105,7 +105,7 @@ impl ValueReader {
         if self.options.strict {
             check_kind(data_type, kind, json)?;
         }
-        if kind == Kind::Number && *data_type == DataType::Double {
+        if kind == JsonKind::Number && *data_type == DataType::Double {
             let start = json.clone();
             let number = json.double()?;
             return if number.is_finite() { Ok(Value::Double(number)) } else { Err(too_large(start)) };
@@ -114,14 +114,14 @@ impl ValueReader {
     }
 
     fn array(&mut self, element: &DataType, json: &mut Lexer) -> Reads<Value> {
-        expect(Kind::Array, "an array", json)?;
+        expect(JsonKind::Array, "an array", json)?;
         json.begin_array()?;
         let mut elements = Vec::new();
-        self.path.0.push(Step::Index(0));
+        self.path.0.push(ValueStep::Index(0));
         while json.next_element()? {
             self.at_index(elements.len());
             check_count(elements.len())?;
-            if json.kind()? == Kind::Null {
+            if json.kind()? == JsonKind::Null {
                 return Err(refused("Illegal null value for array entry"));
             }
             elements.push(self.value(element, json)?);
@@ -131,14 +131,14 @@ impl ValueReader {
     }
 
     fn weighted_set(&mut self, element: &DataType, json: &mut Lexer) -> Reads<Value> {
-        expect(Kind::Object, "an object of keys with weights", json)?;
+        expect(JsonKind::Object, "an object of keys with weights", json)?;
         let mut entries = Entries::default();
         json.begin_object()?;
         while let Some(key) = json.next_key()? {
-            self.path.0.push(Step::Name(key.clone().into_owned()));
+            self.path.0.push(ValueStep::Name(key.clone().into_owned()));
             check_count(entries.values.len())?;
             if self.options.strict {
-                expect(Kind::Number, "a weight", json)?;
+                expect(JsonKind::Number, "a weight", json)?;
             }
             let weight = read_weight(json)?;
             entries.add_text(key, element, weight)?;
@@ -150,19 +150,19 @@ impl ValueReader {
     fn map(&mut self, key_type: &DataType, value_type: &DataType, json: &mut Lexer) -> Reads<Value> {
         let mut entries = Entries::default();
         match json.kind()? {
-            Kind::Object => {
+            JsonKind::Object => {
                 json.begin_object()?;
                 while let Some(key) = json.next_key()? {
-                    self.path.0.push(Step::Name(key.clone().into_owned()));
+                    self.path.0.push(ValueStep::Name(key.clone().into_owned()));
                     check_count(entries.values.len())?;
                     let value = self.value(value_type, json)?;
                     entries.add_text(key, key_type, value)?;
                     self.path.0.pop();
                 }
             }
-            Kind::Array => {
+            JsonKind::Array => {
                 json.begin_array()?;
-                self.path.0.push(Step::Index(0));
+                self.path.0.push(ValueStep::Index(0));
                 for index in 0.. {
                     if !json.next_element()? {
                         break;
@@ -185,7 +185,7 @@ impl ValueReader {
 
     /// `{"key":…,"value":…}`
     fn map_entry(&mut self, key_type: &DataType, value_type: &DataType, json: &mut Lexer) -> Reads<(Value, Value)> {
-        expect(Kind::Object, "an object with 'key' and 'value'", json)?;
+        expect(JsonKind::Object, "an object with 'key' and 'value'", json)?;
         json.begin_object()?;
         let mut seen = UniqueNames::default();
         let (mut key, mut value) = (None, None);
@@ -194,7 +194,7 @@ impl ValueReader {
             match &*member {
                 "key" => key = Some(self.single(key_type, json)?),
                 "value" => {
-                    self.path.0.push(Step::Name("value".to_owned()));
+                    self.path.0.push(ValueStep::Name("value".to_owned()));
                     value = Some(self.value(value_type, json)?);
                     self.path.0.pop();
                 }
@@ -208,21 +208,23 @@ impl ValueReader {
 
     fn structure(&mut self, of: &StructType, json: &mut Lexer) -> Reads<Value> {
         // The reference implementation takes an empty array for an empty struct.
-        if json.kind()? == Kind::Array && json.clone().skip_value()?.bytes().all(|byte| b"[] \t\r\n".contains(&byte)) {
+        if json.kind()? == JsonKind::Array
+            && json.clone().skip_value()?.bytes().all(|byte| b"[] \t\r\n".contains(&byte))
+        {
             json.begin_array()?;
             if !json.next_element()? {
                 return Ok(Value::Struct(Vec::new()));
             }
         }
-        expect(Kind::Object, "an object", json)?;
+        expect(JsonKind::Object, "an object", json)?;
         json.begin_object()?;
         let mut members = Vec::new();
         let mut seen = UniqueNames::default();
         while let Some(name) = json.next_key()? {
-            self.path.0.push(Step::Name(name.clone().into_owned()));
+            self.path.0.push(ValueStep::Name(name.clone().into_owned()));
             check_key(&mut seen, &name)?;
             match of.field(&name) {
-                Some(_) if json.kind()? == Kind::Null => json.null()?,
+                Some(_) if json.kind()? == JsonKind::Null => json.null()?,
                 Some(field) => {
                     let value = self.value(&field.data_type, json);
                     let wrap = |error: Rejection| match error.span {
@@ -244,7 +246,7 @@ impl ValueReader {
 
     fn at_index(&mut self, index: usize) {
         if let Some(step) = self.path.0.last_mut() {
-            *step = Step::Index(index);
+            *step = ValueStep::Index(index);
         }
     }
 }
@@ -349,18 +351,18 @@ pub(super) fn read_weight(json: &mut Lexer) -> Reads<i32> {
 }
 
 /// With strict reading, only a value's own JSON type is taken.
-fn check_kind(data_type: &DataType, kind: Kind, json: &Lexer) -> Reads<()> {
+fn check_kind(data_type: &DataType, kind: JsonKind, json: &Lexer) -> Reads<()> {
     let allowed = match data_type {
-        DataType::Int | DataType::Long | DataType::Byte => kind == Kind::Number,
+        DataType::Int | DataType::Long | DataType::Byte => kind == JsonKind::Number,
         DataType::Float | DataType::Double | DataType::Float16 => {
             let word = || json.clone().string().is_ok_and(|word| ["NaN", "Infinity", "-Infinity"].contains(&&*word));
-            kind == Kind::Number || (kind == Kind::String && word())
+            kind == JsonKind::Number || (kind == JsonKind::String && word())
         }
         DataType::Bool => {
             let word = || json.clone().string().is_ok_and(|word| word == "true");
-            kind == Kind::Bool || (kind == Kind::String && word())
+            kind == JsonKind::Bool || (kind == JsonKind::String && word())
         }
-        _ => kind == Kind::String,
+        _ => kind == JsonKind::String,
     };
     let message = || format!("Expected a value of type {data_type} but got {} (strict)", kind.noun());
     if allowed { Ok(()) } else { Err(refused(&message())) }
@@ -370,7 +372,7 @@ fn too_large(mut json: Lexer) -> Rejection {
     refused(&format!("For input string: \"{}\" (out of range)", json.number().unwrap_or_default()))
 }
 
-fn expect(kind: Kind, what: &str, json: &mut Lexer) -> Reads<()> {
+fn expect(kind: JsonKind, what: &str, json: &mut Lexer) -> Reads<()> {
     match json.kind()? {
         found if found == kind => Ok(()),
         found => Err(refused(&format!("Expected {what} but got {}", found.noun()))),

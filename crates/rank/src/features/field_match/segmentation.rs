@@ -9,7 +9,7 @@
 
 use super::metrics::Metrics;
 use super::places::Places;
-use crate::features::field_match::setup::{Setup, Step, share};
+use crate::features::field_match::setup::{Setup, WordPair, share};
 
 /// Counts, and where the segments began.
 #[derive(Clone, Debug)]
@@ -153,7 +153,7 @@ impl Segmentation {
                         return true;
                     }
                     if let Some(nearest) = found {
-                        let step = Step { from: walk.at, to: nearest.at };
+                        let step = WordPair { from: walk.at, to: nearest.at };
                         self.step(setup, index, index == previous + 1, step);
                     }
                 }
@@ -179,7 +179,7 @@ impl Segmentation {
     }
 
     /// Counts a step to word `index` inside the segment.
-    fn step(&mut self, setup: &Setup, index: usize, is_next_word: bool, step: Step) {
+    fn step(&mut self, setup: &Setup, index: usize, is_next_word: bool, step: WordPair) {
         let counts = &mut self.current.counts;
         if let Some(pair) = setup.pair(&setup.words[index], step) {
             counts.add_pair(pair);

@@ -65,7 +65,7 @@ pub(crate) fn share(part: f64, whole: f64) -> f64 {
 
 /// One step from a word to the next in the same segment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
+pub(crate) struct WordPair {
     /// Position of the earlier word.
     pub(crate) from: usize,
     /// Position of the later word.
@@ -74,7 +74,7 @@ pub(crate) struct Step {
 
 impl Setup {
     /// How near the step's ends are, as the proximity table has it; `None` beyond the limit.
-    pub(crate) fn pair(&self, word: &Word, step: Step) -> Option<PairMetrics> {
+    pub(crate) fn pair(&self, word: &Word, step: WordPair) -> Option<PairMetrics> {
         // Neighbours are at distance 0; the same position and the position before share -1 and below.
         let distance = step.to as i64 - step.from as i64 - 1;
         let distance = if distance < 0 { distance + 1 } else { distance };
