@@ -110,8 +110,10 @@ for (const clients of CLIENTS) {
 }
 console.table(table);
 for (const mode of MODES) {
-  const { lanes, wideBatches, narrowBatches, jobs } = embedders[mode].statistics();
+  const { runners, wideBatches, narrowBatches, jobs } = embedders[mode].statistics();
   const batches = wideBatches + narrowBatches;
-  console.log(`${mode}: ${lanes} sessions, ${(jobs / batches).toFixed(2)} texts a batch, ${wideBatches} wide batches`);
+  console.log(
+    `${mode}: ${runners} sessions, ${(jobs / batches).toFixed(2)} texts a batch, ${wideBatches} wide batches`,
+  );
   await embedders[mode].close();
 }

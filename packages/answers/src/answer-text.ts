@@ -7,8 +7,8 @@
  * and copied but leads nowhere.
  */
 
-/** A piece of text that is settled. */
-export interface Settled {
+/** A piece of an answer that nothing that follows can change. */
+export interface AnswerPiece {
   readonly text: string;
   /** Numbers cited in it, in their order. */
   readonly cited: readonly number[];
@@ -35,19 +35,19 @@ export class AnswerText {
     this.#isPassage = isPassage;
   }
 
-  /** Takes a piece; gives what is settled by it. */
-  async push(piece: string): Promise<Settled> {
+  /** Takes a piece of the model's text; gives what nothing can change any more. */
+  async push(piece: string): Promise<AnswerPiece> {
     this.#held += piece;
-    return this.#settle(false);
+    return this.#take(false);
   }
 
   /** The rest. */
-  async finish(): Promise<Settled> {
-    return this.#settle(true);
+  async finish(): Promise<AnswerPiece> {
+    return this.#take(true);
   }
 
-  async #settle(isLast: boolean): Promise<Settled> {
-    const end = isLast ? this.#held.length : settledLength(this.#held);
+  async #take(isLast: boolean): Promise<AnswerPiece> {
+    const end = isLast ? this.#held.length : closedLength(this.#held);
     const ready = this.#held.slice(0, end);
     this.#held = this.#held.slice(end);
     const writer = new Writer(this.#isPassage);
@@ -57,7 +57,7 @@ export class AnswerText {
 }
 
 /** How much of a text cannot be changed by what follows it: up to a space before a word, and not within a construct. */
-function settledLength(text: string): number {
+function closedLength(text: string): number {
   const constructs: { readonly start: number; readonly end: number }[] = [];
   let open = text.length;
   for (let at = nextMark(text, 0); at >= 0; ) {
@@ -128,7 +128,7 @@ function closing(text: string, at: number, open: string, close: string): number 
 }
 
 /** Writes text that is complete. */
-class Writer implements Settled {
+class Writer implements AnswerPiece {
   text = "";
   readonly cited: number[] = [];
   readonly removed: string[] = [];

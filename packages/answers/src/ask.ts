@@ -2,7 +2,7 @@
  * Asking: a prompt of passages, a language model, and its answer as events. What the model says is checked as it comes:
  * it may cite the passages it was given and nothing else, and it can neither call tools nor make a reader fetch anything.
  */
-import { AnswerText, type Settled } from "./answer-text.ts";
+import { type AnswerPiece, AnswerText } from "./answer-text.ts";
 import { type ChatEndpoint, ChatError, chat } from "./chat.ts";
 import type { Passage } from "./passage.ts";
 import { type ChatMessage, promptMessages } from "./prompt.ts";
@@ -107,7 +107,7 @@ function storedPassages(
 }
 
 function* parts(
-  { text, cited, removed: gone }: Settled,
+  { text, cited, removed: gone }: AnswerPiece,
   passages: readonly Passage[],
   all: number[],
 ): Generator<AnswerPart> {

@@ -1,5 +1,5 @@
 /** From hits to passages to answers. Nothing here knows a platform: what is needed of it is `fetch` and timers. */
-export { AnswerText, type Settled } from "./answer-text.ts";
+export { type AnswerPiece, AnswerText } from "./answer-text.ts";
 export {
   type AnswerOptions,
   type AnswerPart,

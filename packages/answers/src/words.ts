@@ -16,7 +16,7 @@ export function wordsOf(text: string): string[] {
  * collection. Words are compared by their first six letters at most, so that inflected ones meet.
  */
 export function wordScores(question: string, texts: readonly string[]): number[] {
-  const asked = new Asked(question);
+  const asked = new QuestionWords(question);
   const counted = texts.map((text) => asked.countIn(text));
   const averageLength = counted.reduce((sum, { length }) => sum + length, 0) / Math.max(1, texts.length);
   const rarity = Array.from({ length: asked.count }, (_, place) => {
@@ -65,7 +65,7 @@ export function eachAsciiWord(lower: string, visit: (start: number, end: number)
 }
 
 /** The words of a question, each by its place. */
-class Asked {
+class QuestionWords {
   readonly #places: ReadonlyMap<string, number>;
   /** 1 for the codes that any of them begins with: a word that begins otherwise is passed over. */
   readonly #beginnings = new Uint8Array(ASCII_CODES);

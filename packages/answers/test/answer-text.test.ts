@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { AnswerText, type Settled } from "../src/answer-text.ts";
+import { type AnswerPiece, AnswerText } from "../src/answer-text.ts";
 
 const PASSAGES = 3;
 
-async function read(pieces: readonly string[]): Promise<Settled> {
+async function read(pieces: readonly string[]): Promise<AnswerPiece> {
   const text = new AnswerText((number) => number >= 1 && number <= PASSAGES);
-  const settled: Settled[] = [];
-  for (const piece of pieces) settled.push(await text.push(piece));
-  settled.push(await text.finish());
+  const shown: AnswerPiece[] = [];
+  for (const piece of pieces) shown.push(await text.push(piece));
+  shown.push(await text.finish());
   return {
-    text: settled.map((it) => it.text).join(""),
-    cited: settled.flatMap(({ cited }) => cited),
-    removed: settled.flatMap(({ removed }) => removed),
+    text: shown.map((it) => it.text).join(""),
+    cited: shown.flatMap(({ cited }) => cited),
+    removed: shown.flatMap(({ removed }) => removed),
   };
 }
 

@@ -4,7 +4,7 @@ import { type AnySchema, BrookletError, refuseUnknown } from "@brooklet/client";
 /** What an option has to be, as the end of "give …", if this value is not that. */
 export type Check = (value: unknown) => string | undefined;
 
-type Kind = "text" | "flag" | "listener" | "work" | "settings" | "count" | "port" | "texts" | "schemas";
+type OptionKind = "text" | "flag" | "listener" | "work" | "settings" | "count" | "port" | "texts" | "schemas";
 
 const PORT_MAX = 65_535;
 
@@ -21,7 +21,7 @@ const isFunction = (value: unknown): boolean => typeof value === "function";
 const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
 
 /** Checks of the kinds of options there are. */
-export const CHECKS: Readonly<Record<Kind, Check>> = {
+export const CHECKS: Readonly<Record<OptionKind, Check>> = {
   text: unless(isText, "a text that is not empty"),
   flag: unless((value) => typeof value === "boolean", "true or false"),
   listener: unless(isFunction, "a function"),

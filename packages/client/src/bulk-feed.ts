@@ -110,7 +110,7 @@ export class BulkSender {
     return this.#pending.splice(0, count);
   }
 
-  /** Sends a batch, and settles each operation of it or sends it again. Never rejects. */
+  /** Sends a batch, and answers each operation of it or sends it again. Never rejects. */
   async #send(batch: readonly Waiting[]): Promise<void> {
     const untold = new Set(batch);
     const again: Waiting[] = [];

@@ -27,13 +27,13 @@ function* puts(count: number, taken?: { count: number }): Generator<Operation> {
   }
 }
 
-const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2));
+const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2));
 
 describe("a feed", () => {
   test("sends nothing before it is awaited, and then everything", async () => {
     const server = fakeServer(() => [200, {}]);
     const feeding = connect({ url, fetch: server.fetch }).group("a").feed(note, puts(100), { concurrency: 7 });
-    await settle();
+    await turn();
     expect(server.asked).toHaveLength(0);
     expect(await feeding).toEqual({ applied: 100 });
     expect(server.asked).toHaveLength(100);
@@ -63,7 +63,7 @@ describe("a feed", () => {
     const feeding = connect({ url, fetch: server.fetch }).group("a").feed(note, puts(20, taken), { concurrency: 4 });
     const done = Promise.resolve(feeding);
     while (server.asked.length < 20 || waiting.length > 0) {
-      await settle();
+      await turn();
       expect(taken.count).toBeLessThanOrEqual(server.asked.length);
       waiting.shift()?.();
     }
@@ -79,7 +79,7 @@ describe("a feed", () => {
     for await (const outcome of feeding) {
       expect(outcome.ok).toBe(true);
       outcomes += 1;
-      await settle();
+      await turn();
       expect(taken.count).toBeLessThanOrEqual(outcomes + 5);
     }
     expect(outcomes).toBe(50);
@@ -95,7 +95,7 @@ describe("a feed", () => {
     }
     const outcomes = connect({ url, fetch: server.fetch }).group("a").feed(note, source())[Symbol.asyncIterator]();
     expect(await outcomes.next()).toEqual({ done: false, value: { id: "1", ok: true } });
-    await settle();
+    await turn();
     goOn?.();
     expect(await outcomes.next()).toEqual({ done: false, value: { id: "2", ok: true } });
     expect(await outcomes.next()).toEqual({ done: true, value: undefined });
@@ -108,7 +108,7 @@ describe("a feed", () => {
     const server = fakeServer(async ({ url: target, body }) => {
       expect(running.has(target)).toBe(false);
       running.add(target);
-      await settle();
+      await turn();
       bodies.push((body as { fields: { body: string } }).fields.body);
       running.delete(target);
       return [200, {}] as const;

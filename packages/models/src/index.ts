@@ -10,5 +10,5 @@ export {
 export { HashEmbedder } from "./hash-embedder.ts";
 export { HttpEmbedder, type HttpEmbedderOptions } from "./http-embedder.ts";
 export { AdaptivePool, type PoolStatistics } from "./pool/adaptive-pool.ts";
-export type { Lane, PoolMode, PoolOptions } from "./pool/lane.ts";
+export type { BatchRunner, PoolMode, PoolOptions } from "./pool/batch-runner.ts";
 export { Embedders } from "./registry.ts";

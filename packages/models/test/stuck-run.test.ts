@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { deadlineIn } from "../src/embedder.ts";
 import type { ModelJob, TensorOutput } from "../src/onnx/model-job.ts";
-import { SessionLane } from "../src/onnx/session-lane.ts";
+import { SessionRunner } from "../src/onnx/session-runner.ts";
 import { AdaptivePool } from "../src/pool/adaptive-pool.ts";
-import type { GivenUpRun } from "../src/pool/lane.ts";
+import type { GivenUpRun } from "../src/pool/batch-runner.ts";
 import { bytes, constant, FLOAT, file, INT64, node, number, text, value } from "./onnx-file.ts";
 
 const BOOL = 9;
@@ -58,18 +58,18 @@ const sumOf = (outputs: readonly TensorOutput[]): number | undefined =>
 test("is given up, and replaced by another session until it returns", async () => {
   writeFileSync(path, counting());
   const givenUp: GivenUpRun[] = [];
-  const lanes: SessionLane<ModelJob, readonly TensorOutput[]>[] = [];
+  const runners: SessionRunner<ModelJob, readonly TensorOutput[]>[] = [];
   const open = async () => {
     const threads = { intraOp: 1, interOp: 1, executionMode: "sequential" } as const;
-    const lane = await SessionLane.open<ModelJob, readonly TensorOutput[]>({ kind: "model", path, threads });
-    lanes.push(lane);
-    return lane;
+    const runner = await SessionRunner.open<ModelJob, readonly TensorOutput[]>({ kind: "model", path, threads });
+    runners.push(runner);
+    return runner;
   };
   const pool = new AdaptivePool<ModelJob, readonly TensorOutput[]>({
     mode: "narrow",
     openWide: open,
     openNarrow: open,
-    narrowLanes: 1,
+    narrowRunners: 1,
     weigh: () => 1,
     batchJobs: 1,
     batchWeight: 1,
@@ -82,11 +82,11 @@ test("is given up, and replaced by another session until it returns", async () =
   await expect.poll(() => givenUp, { timeout: 30_000, interval: 1 }).toMatchObject([{ givenUp: 1, isLast: false }]);
   // Nobody stops the runtime: the first session is still at it while the second one answers.
   expect(sumOf(await pool.run(job(4, 0.5), deadlineIn(30_000)))).toBe(4.5);
-  expect(pool.statistics()).toMatchObject({ givenUp: 1, lanes: 2 });
-  expect(lanes).toHaveLength(2);
+  expect(pool.statistics()).toMatchObject({ givenUp: 1, runners: 2 });
+  expect(runners).toHaveLength(2);
   await expect.poll(() => pool.statistics().givenUp, { timeout: 120_000, interval: 20 }).toBe(0);
-  expect(pool.statistics().lanes).toBe(1);
+  expect(pool.statistics().runners).toBe(1);
   expect(sumOf(await pool.run(job(5, 0.5), deadlineIn(30_000)))).toBe(5.5);
-  expect(lanes).toHaveLength(2);
+  expect(runners).toHaveLength(2);
   await pool.close();
 }, 180_000);

@@ -18,8 +18,8 @@ export interface BucketOptions extends BucketIdentity {
   readonly schedule: (work: () => void) => void;
 }
 
-/** What a queued write is about. */
-export interface About {
+/** The document of a queued write, and what it depends on. */
+export interface WriteContext {
   /** The document. */
   readonly id: string;
   /** Whether the write was decided on what is queued before it: it cannot stand if that fails. */
@@ -108,20 +108,20 @@ export class Bucket {
   }
 
   /** Appends an operation to the tail of `key`. Settles after the commit that holds it is on stable storage, or failed. */
-  write(key: string, bytes: Uint8Array, about: About = { id: "", decided: false }): Promise<void> {
-    const run = this.#runOf(about.run);
+  write(key: string, bytes: Uint8Array, context: WriteContext = { id: "", decided: false }): Promise<void> {
+    const run = this.#runOf(context.run);
     if (run?.failure !== undefined) return Promise.reject(run.failure.error);
-    const place = placeOf(key, about.id);
+    const place = placeOf(key, context.id);
     let done!: () => void;
     let failed!: (error: unknown) => void;
     const committed = new Promise<void>((resolve, reject) => {
       [done, failed] = [resolve, reject];
     });
-    const base = about.decided ? this.#newest.get(place) : undefined;
+    const base = context.decided ? this.#newest.get(place) : undefined;
     const watchers = run === undefined ? [] : [run];
     const waiting: Waiting = { key, bytes, place, base, run, watchers, committed, done, failed };
     this.#queue.push(waiting);
-    if (about.id !== "") this.#newest.set(place, waiting);
+    if (context.id !== "") this.#newest.set(place, waiting);
     this.#schedule();
     return committed;
   }

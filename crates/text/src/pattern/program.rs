@@ -223,7 +223,7 @@ impl Reader {
         }
     }
 
-    /// A class as it is written: case is settled before it is negated.
+    /// A class as it is written: both cases are in it before it is negated.
     fn class(&mut self, class: Class, negated: bool) -> Node {
         let class = if self.folds { class.in_both_cases() } else { class };
         self.number(if negated { class.negated() } else { class })

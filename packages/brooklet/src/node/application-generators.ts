@@ -5,7 +5,7 @@
  */
 import { type ChatEndpoint, ChatError, chat, configuredModel, secretNameOf, structuredOutput } from "@brooklet/answers";
 import { generationOf } from "@brooklet/core";
-import { AdaptivePool, type Deadline, type Lane } from "@brooklet/models";
+import { AdaptivePool, type BatchRunner, type Deadline } from "@brooklet/models";
 import type { DeployReport } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 
@@ -62,15 +62,15 @@ export class ApplicationGenerators {
     const name = JSON.stringify(model);
     const known = this.#pools.get(name);
     if (known !== undefined) return known;
-    const lane: Lane<Question, string> = {
+    const runner: BatchRunner<Question, string> = {
       run: (batch) => Promise.all(batch.map((question) => this.#ask(new Map(model.settings), question))),
       close: () => Promise.resolve(),
     };
     const pool = new AdaptivePool<Question, string>({
       mode: "narrow",
-      openWide: () => Promise.resolve({ ...lane }),
-      openNarrow: () => Promise.resolve({ ...lane }),
-      narrowLanes: QUESTIONS,
+      openWide: () => Promise.resolve({ ...runner }),
+      openNarrow: () => Promise.resolve({ ...runner }),
+      narrowRunners: QUESTIONS,
       weigh: () => 1,
       batchJobs: 1,
       batchWeight: 1,

@@ -1,6 +1,6 @@
 /** What the operator is told of a run that does not return. */
 import process from "node:process";
-import type { GivenUpRun } from "../pool/lane.ts";
+import type { GivenUpRun } from "../pool/batch-runner.ts";
 
 /** The option of a pool that tells it, about `model`. */
 export function tellingGivenUp(

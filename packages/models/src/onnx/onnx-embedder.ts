@@ -2,10 +2,10 @@
 import { availableParallelism } from "node:os";
 import { deadlineIn, type Embedder, type Embedding, type EmbedRequest } from "../embedder.ts";
 import { AdaptivePool, type PoolStatistics } from "../pool/adaptive-pool.ts";
-import type { PoolMode } from "../pool/lane.ts";
+import type { PoolMode } from "../pool/batch-runner.ts";
 import { tellingGivenUp } from "./given-up.ts";
 import type { Recipe, SessionThreads, TextJob } from "./recipe.ts";
-import { SessionLane } from "./session-lane.ts";
+import { SessionRunner } from "./session-runner.ts";
 
 /** Texts that one run of a model takes at most. */
 const BATCH_TEXTS = 16;
@@ -44,13 +44,13 @@ export class OnnxEmbedder implements Embedder {
     const one: SessionThreads = { intraOp: 1, interOp: 1, executionMode: "sequential" };
     this.id = options.id;
     this.shape = recipe.reduction.kind === "pool" ? "vector" : recipe.reduction.kind;
-    const open = (of: SessionThreads): Promise<SessionLane<TextJob, Embedding>> =>
-      SessionLane.open({ kind: "transformer", recipe, threads: of });
+    const open = (of: SessionThreads): Promise<SessionRunner<TextJob, Embedding>> =>
+      SessionRunner.open({ kind: "transformer", recipe, threads: of });
     this.#pool = new AdaptivePool({
       mode: options.mode ?? (threads === undefined ? "adaptive" : "narrow"),
       openWide: () => open(threads ?? { ...one, intraOp: cores }),
       openNarrow: () => open(threads ?? one),
-      narrowLanes: Math.max(1, Math.floor(cores / Math.max(1, threads?.intraOp ?? 1))),
+      narrowRunners: Math.max(1, Math.floor(cores / Math.max(1, threads?.intraOp ?? 1))),
       weigh: (job) => Math.min(recipe.tokensMax, 2 + Math.ceil(job.text.length / TOKEN_CHARACTERS)),
       // Somebody waits for what a query finds; a document has time.
       isUrgent: (job) => job.purpose === "query",

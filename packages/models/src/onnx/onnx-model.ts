@@ -5,7 +5,7 @@ import { AdaptivePool, type PoolStatistics } from "../pool/adaptive-pool.ts";
 import { tellingGivenUp } from "./given-up.ts";
 import type { ModelJob, TensorOutput } from "./model-job.ts";
 import type { SessionThreads } from "./recipe.ts";
-import { SessionLane } from "./session-lane.ts";
+import { SessionRunner } from "./session-runner.ts";
 
 /** Runs that are one run of the runtime at most. */
 const BATCH_RUNS = 16;
@@ -32,13 +32,13 @@ export class OnnxModel {
 
   constructor({ path, threads, cores = availableParallelism(), onNotice }: OnnxModelOptions) {
     const one: SessionThreads = { intraOp: 1, interOp: 1, executionMode: "sequential" };
-    const open = (of: SessionThreads): Promise<SessionLane<ModelJob, readonly TensorOutput[]>> =>
-      SessionLane.open({ kind: "model", path, threads: of });
+    const open = (of: SessionThreads): Promise<SessionRunner<ModelJob, readonly TensorOutput[]>> =>
+      SessionRunner.open({ kind: "model", path, threads: of });
     this.#pool = new AdaptivePool({
       mode: threads === undefined ? "adaptive" : "narrow",
       openWide: () => open(threads ?? { ...one, intraOp: cores }),
       openNarrow: () => open(threads ?? one),
-      narrowLanes: Math.max(1, Math.floor(cores / Math.max(1, threads?.intraOp ?? 1))),
+      narrowRunners: Math.max(1, Math.floor(cores / Math.max(1, threads?.intraOp ?? 1))),
       weigh: (job) => Math.max(1, ...job.inputs.map(({ sizes }) => sizes.reduce((product, size) => product * size, 1))),
       batchJobs: BATCH_RUNS,
       batchWeight: BATCH_ELEMENTS,

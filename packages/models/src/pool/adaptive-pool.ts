@@ -1,9 +1,9 @@
 /**
- * Lanes that adapt: a job that comes alone may use every core; jobs that overlap run on one core each and form batches
+ * Runners that adapt: a job that comes alone may use every core; jobs that overlap run on one core each and form batches
  * while they wait. What would come too late is refused before it waits, and what is late is told so, whether it waits or
  * runs.
  *
- * Urgent jobs (queries) go before all others, and what is not urgent runs in batches that end soon: a lane cannot be taken
+ * Urgent jobs (queries) go before all others, and what is not urgent runs in batches that end soon: a runner cannot be taken
  * from what it runs, so this is how long a query waits while a feed is embedded.
  *
  * A batch on every core ends sooner, but less is done in all, for what is spent on sharing the work out. So the pool is
@@ -12,10 +12,10 @@
  */
 import { ServiceError } from "@brooklet/wire";
 import type { Deadline } from "../embedder.ts";
-import type { Lane, LaneKind, PoolOptions } from "./lane.ts";
-import { GIVEN_UP_MAX, Lanes } from "./lanes.ts";
+import type { BatchRunner, PoolOptions, RunnerKind } from "./batch-runner.ts";
 import { LoneSpeed } from "./lone-speed.ts";
 import { type Outcome, Queue, type Waiting } from "./queue.ts";
+import { GIVEN_UP_MAX, Runners } from "./runners.ts";
 
 /** Jobs in a row that must have found the pool idle before it is wide again. */
 const CALM_JOBS = 3;
@@ -37,14 +37,14 @@ export interface PoolStatistics {
   readonly jobs: number;
   readonly refused: number;
   /** Sessions in memory, those that do not return among them. */
-  readonly lanes: number;
+  readonly runners: number;
   /** Sessions whose run does not return. */
   readonly givenUp: number;
 }
 
 /** A batch under way. */
 interface Run<Job, Result> {
-  readonly kind: LaneKind;
+  readonly kind: RunnerKind;
   readonly batch: readonly Waiting<Job, Result>[];
   /** Whether it is one job that came alone. */
   readonly isLone: boolean;
@@ -55,10 +55,10 @@ export class AdaptivePool<Job, Result> {
   readonly #options: PoolOptions<Job, Result>;
   readonly #nowMs: () => number;
   readonly #queue: Queue<Job, Result> = new Queue();
-  readonly #lanes: Lanes<Job, Result>;
+  readonly #runners: Runners<Job, Result>;
   readonly #lone: LoneSpeed = new LoneSpeed();
-  readonly #running: Record<LaneKind, number> = { wide: 0, narrow: 0 };
-  readonly #batches: Record<LaneKind, number> = { wide: 0, narrow: 0 };
+  readonly #running: Record<RunnerKind, number> = { wide: 0, narrow: 0 };
+  readonly #batches: Record<RunnerKind, number> = { wide: 0, narrow: 0 };
   #calm = CALM_JOBS;
   #msPerWeight = 0;
   #jobs = 0;
@@ -69,10 +69,10 @@ export class AdaptivePool<Job, Result> {
   constructor(options: PoolOptions<Job, Result>) {
     this.#options = options;
     this.#nowMs = options.nowMs ?? (() => performance.now());
-    this.#lanes = new Lanes(options);
+    this.#runners = new Runners(options);
   }
 
-  /** Runs a job when a lane is free. */
+  /** Runs a job when a runner is free. */
   run(job: Job, deadline: Deadline): Promise<Result> {
     return new Promise((resolve, reject) => {
       const refusal = this.#refusal(job, deadline);
@@ -88,7 +88,7 @@ export class AdaptivePool<Job, Result> {
         weight: this.#options.weigh(job),
         isUrgent: this.#isUrgent(job),
         deadline,
-        settle: (outcome) => {
+        finish: (outcome) => {
           clearTimeout(timer);
           signal?.removeEventListener("abort", onAbort);
           if ("error" in outcome) reject(outcome.error);
@@ -98,7 +98,7 @@ export class AdaptivePool<Job, Result> {
       // The runtime cannot be stopped: a run that is under way ends by itself, and nobody waits for it.
       const leave = (error: unknown): void => {
         this.#queue.remove(entry);
-        entry.settle({ error });
+        entry.finish({ error });
       };
       const onAbort = (): void => leave(signal?.reason);
       const timer = setTimeout(() => leave(late()), Math.min(deadline.leftMs(), TIMER_MAX_MS));
@@ -118,12 +118,12 @@ export class AdaptivePool<Job, Result> {
       narrowBatches: this.#batches.narrow,
       jobs: this.#jobs,
       refused: this.#refused,
-      lanes: this.#lanes.count,
-      givenUp: this.#lanes.givenUp,
+      runners: this.#runners.count,
+      givenUp: this.#runners.givenUp,
     };
   }
 
-  /** Refuses what waits, lets what runs end, and frees the lanes. */
+  /** Refuses what waits, lets what runs end, and frees the runners. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -136,11 +136,11 @@ export class AdaptivePool<Job, Result> {
         this.#idle = resolve;
       });
     }
-    await this.#lanes.close();
+    await this.#runners.close();
   }
 
   #refuseWaiting(error: ServiceError): void {
-    for (const entry of this.#queue.drain()) entry.settle({ error });
+    for (const entry of this.#queue.drain()) entry.finish({ error });
   }
 
   #runningCount(): number {
@@ -156,12 +156,12 @@ export class AdaptivePool<Job, Result> {
     if (deadline.signal?.aborted === true) return deadline.signal.reason;
     const leftMs = deadline.leftMs();
     if (leftMs <= 0) return late();
-    if (this.#lanes.givenUp >= GIVEN_UP_MAX) return stuck(this.#lanes.givenUp);
+    if (this.#runners.givenUp >= GIVEN_UP_MAX) return stuck(this.#runners.givenUp);
     const ahead = this.#queue.ahead(this.#isUrgent(job));
     if (ahead.jobs >= this.#options.queueJobs) {
       return new ServiceError("OVERLOADED", `The model has ${ahead.jobs} texts waiting; more are refused`);
     }
-    const weight = ahead.weight / Math.max(1, this.#laneCount()) + this.#options.weigh(job);
+    const weight = ahead.weight / Math.max(1, this.#runnerCount()) + this.#options.weigh(job);
     const expectedMs = weight * this.#msPerWeight;
     if (ahead.jobs > 0 && expectedMs > leftMs) {
       const text = `The model would need about ${Math.ceil(expectedMs)} ms, and ${Math.floor(leftMs)} ms are left`;
@@ -174,8 +174,8 @@ export class AdaptivePool<Job, Result> {
     return this.#options.isUrgent?.(job) ?? true;
   }
 
-  #laneCount(): number {
-    return this.#options.mode === "wide" ? 1 : this.#options.narrowLanes;
+  #runnerCount(): number {
+    return this.#options.mode === "wide" ? 1 : this.#options.narrowRunners;
   }
 
   /** Whether there is one job only, and has been for a while. */
@@ -187,22 +187,22 @@ export class AdaptivePool<Job, Result> {
     while (this.#queue.length > 0 && this.#running.wide === 0 && this.#closing === undefined) {
       const isLone = this.#isLone();
       const kind = this.#kind(isLone);
-      const free = kind === "wide" ? 1 : this.#options.narrowLanes - this.#running.narrow;
+      const free = kind === "wide" ? 1 : this.#options.narrowRunners - this.#running.narrow;
       if (free <= 0) return;
       const batch = this.#take(free);
       if (batch.length > 0) void this.#run({ kind, batch, isLone });
     }
   }
 
-  #kind(isLone: boolean): LaneKind {
+  #kind(isLone: boolean): RunnerKind {
     const { mode } = this.#options;
     if (mode !== "adaptive") return mode;
     if (!isLone) return "narrow";
     const isWide = this.#lone.prefersWide(this.#queue.nextWeight, this.#nowMs());
-    const [wanted, other]: readonly [LaneKind, LaneKind] = isWide ? ["wide", "narrow"] : ["narrow", "wide"];
-    if (this.#lanes.isFree(wanted) || !this.#lanes.isFree(other)) return wanted;
+    const [wanted, other]: readonly [RunnerKind, RunnerKind] = isWide ? ["wide", "narrow"] : ["narrow", "wide"];
+    if (this.#runners.isFree(wanted) || !this.#runners.isFree(other)) return wanted;
     // A job that comes alone does not wait for a session to be made while another one can serve it.
-    this.#lanes.prepare(wanted);
+    this.#runners.prepare(wanted);
     return other;
   }
 
@@ -213,11 +213,11 @@ export class AdaptivePool<Job, Result> {
     const limits = { jobs: batchJobs, urgentWeight: batchWeight, patientWeight: Math.min(batchWeight, soonWeight) };
     const batch = this.#queue.takeBatch(limits, share);
     const inTime = batch.filter((entry) => entry.deadline.leftMs() > 0);
-    for (const entry of batch) if (!inTime.includes(entry)) entry.settle({ error: late() });
+    for (const entry of batch) if (!inTime.includes(entry)) entry.finish({ error: late() });
     return inTime;
   }
 
-  /** Runs a batch; the lane is free again before anybody hears of it, since who hears may ask for more at once. */
+  /** Runs a batch; the runner is free again before anybody hears of it, since who hears may ask for more at once. */
   async #run(run: Run<Job, Result>): Promise<void> {
     const { kind, batch } = run;
     this.#running[kind] += 1;
@@ -225,9 +225,9 @@ export class AdaptivePool<Job, Result> {
     this.#jobs += batch.length;
     let outcomes: readonly Outcome<Result>[];
     try {
-      const lane = await this.#lanes.take(kind);
-      const results = await this.#watched(run, lane);
-      // It was given up: all that waited for it are gone, and another lane may run in its place.
+      const runner = await this.#runners.take(kind);
+      const results = await this.#watched(run, runner);
+      // It was given up: all that waited for it are gone, and another runner may run in its place.
       if (results === undefined) return;
       outcomes = results.map((result) => ({ result }));
     } catch (error) {
@@ -236,43 +236,43 @@ export class AdaptivePool<Job, Result> {
     this.#running[kind] -= 1;
     batch.forEach((entry, index) => {
       const outcome = outcomes[index];
-      if (outcome !== undefined) entry.settle(outcome);
+      if (outcome !== undefined) entry.finish(outcome);
     });
     this.#goOn();
   }
 
-  /** What a lane makes of a batch; nothing if it was given up before that. */
-  async #watched(run: Run<Job, Result>, lane: Lane<Job, Result>): Promise<readonly Result[] | undefined> {
+  /** What a runner makes of a batch; nothing if it was given up before that. */
+  async #watched(run: Run<Job, Result>, runner: BatchRunner<Job, Result>): Promise<readonly Result[] | undefined> {
     const { kind, batch } = run;
     const { givenUpAfterMs = GIVEN_UP_AFTER_MS } = this.#options;
     const waitedForMs = Math.max(givenUpAfterMs, ...batch.map(({ deadline }) => deadline.leftMs()));
     let isGivenUp = false;
     const giveUp = (): void => {
       isGivenUp = true;
-      this.#giveUp(kind, lane, waitedForMs);
+      this.#giveUp(kind, runner, waitedForMs);
     };
     const timer = setTimeout(giveUp, Math.min(waitedForMs, TIMER_MAX_MS));
     const began = this.#nowMs();
     try {
-      const results = await lane.run(batch.map((entry) => entry.job));
+      const results = await runner.run(batch.map((entry) => entry.job));
       if (isGivenUp) return undefined;
       if (results.length !== batch.length) throw new Error(`${results.length} results for ${batch.length} jobs`);
-      this.#measure(run, this.#nowMs() - began, this.#lanes.isWarm(lane));
+      this.#measure(run, this.#nowMs() - began, this.#runners.isWarm(runner));
       return results;
     } catch (error) {
       if (isGivenUp) return undefined;
       throw error;
     } finally {
       clearTimeout(timer);
-      if (isGivenUp) this.#lanes.returned(lane);
-      else this.#lanes.give(kind, lane);
+      if (isGivenUp) this.#runners.returned(runner);
+      else this.#runners.give(kind, runner);
     }
   }
 
-  #giveUp(kind: LaneKind, lane: Lane<Job, Result>, afterMs: number): void {
+  #giveUp(kind: RunnerKind, runner: BatchRunner<Job, Result>, afterMs: number): void {
     this.#running[kind] -= 1;
-    this.#lanes.giveUp(lane);
-    const { givenUp } = this.#lanes;
+    this.#runners.giveUp(runner);
+    const { givenUp } = this.#runners;
     this.#options.onGivenUp?.({ afterMs, givenUp, isLast: givenUp >= GIVEN_UP_MAX });
     if (givenUp >= GIVEN_UP_MAX) this.#refuseWaiting(stuck(givenUp));
     this.#goOn();
@@ -286,11 +286,11 @@ export class AdaptivePool<Job, Result> {
   /** Learns what a unit of cost takes on one core, and how fast a job is alone. */
   #measure({ kind, batch, isLone }: Run<Job, Result>, ms: number, isWarm: boolean): void {
     const weight = batch.reduce((sum, entry) => sum + entry.weight, 0);
-    const cores = kind === "wide" ? this.#laneCount() : 1;
+    const cores = kind === "wide" ? this.#runnerCount() : 1;
     const seen = (ms * cores) / Math.max(1, weight);
     this.#msPerWeight = this.#msPerWeight === 0 ? seen : this.#msPerWeight + (seen - this.#msPerWeight) * SPEED_SHARE;
     // A job that others joined while it ran was not alone, and neither was one beside which a session was made.
-    const wasAlone = isLone && this.#calm >= CALM_JOBS && !this.#lanes.isPreparing;
+    const wasAlone = isLone && this.#calm >= CALM_JOBS && !this.#runners.isPreparing;
     if (wasAlone && isWarm) this.#lone.measured(kind === "wide", weight, ms, this.#nowMs());
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Jobs that wait for a lane, and how batches are made of them: urgent ones first, of each kind the oldest. A batch is of one
+ * Jobs that wait for a runner, and how batches are made of them: urgent ones first, of each kind the oldest. A batch is of one
  * kind, so that no urgent job waits for the end of a long batch of others that it happens to be in.
  */
 import type { Deadline } from "../embedder.ts";
@@ -13,7 +13,7 @@ export interface Waiting<Job, Result> {
   readonly weight: number;
   readonly isUrgent: boolean;
   readonly deadline: Deadline;
-  readonly settle: (outcome: Outcome<Result>) => void;
+  readonly finish: (outcome: Outcome<Result>) => void;
 }
 
 /** A job is put into a batch only if padding it to the length of the dearest wastes at most this part. */
@@ -87,7 +87,7 @@ export class Queue<Job, Result> {
 
   /**
    * Takes a batch: the oldest job, so that none waits for ever among its kind, and with it those of about its size, in
-   * order of age. It takes at most a fair share of what waits, so that other free lanes get theirs.
+   * order of age. It takes at most a fair share of what waits, so that other free runners get theirs.
    */
   takeBatch({ jobs, urgentWeight, patientWeight }: BatchLimits, share: number): readonly Waiting<Job, Result>[] {
     const line = this.#next();

@@ -4,7 +4,7 @@ import { ServiceError } from "@brooklet/wire";
 import { openCluster } from "../../node/threads.ts";
 import { deployDirectory } from "../../serve.ts";
 import { type Surroundings, UsageError } from "../surroundings.ts";
-import { FEED_PATH, type Told } from "./feed-server.ts";
+import { FEED_PATH, type FedBatches } from "./feed-server.ts";
 
 const TIMEOUT_MS = 180_000;
 /** Much is held at a time, so that segments become large: nobody else is served meanwhile. */
@@ -15,7 +15,7 @@ export async function* feedDirectory(
   command: { readonly data: string; readonly app?: string; readonly threads?: number },
   input: AsyncIterable<Uint8Array>,
   surroundings: Surroundings,
-): Told {
+): FedBatches {
   const onProblem = (problem: unknown): void =>
     surroundings.warn(problem instanceof Error ? (problem.stack ?? problem.message) : String(problem));
   const { data, threads } = command;

@@ -57,7 +57,7 @@ function readDone(path: string): number {
     const { operations } = JSON.parse(readFileSync(path, "utf8")) as { readonly operations?: unknown };
     if (typeof operations === "number" && Number.isInteger(operations) && operations >= 0) return operations;
   } catch {
-    // Told below.
+    // FedBatches below.
   }
   throw new UsageError(`${path} is no checkpoint of a feed: give the one of an earlier run, or a new name`);
 }

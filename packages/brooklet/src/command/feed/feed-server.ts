@@ -24,7 +24,7 @@ const LINE_END: Uint8Array = new TextEncoder().encode("\n");
 const WAITS: Waits = { firstWaitMs: 100, longestWaitMs: 5_000 };
 
 /** What came of operations, as it is told. */
-export type Told = AsyncGenerator<readonly FedOperation[], void, undefined>;
+export type FedBatches = AsyncGenerator<readonly FedOperation[], void, undefined>;
 
 /** An operation that is to be sent. */
 interface Pending {
@@ -39,13 +39,13 @@ interface Pending {
 interface Sent {
   readonly pending: Pending;
   /** Its document, once it is known what came of it for good. */
-  settled?: string;
+  answered?: string;
   /** Why it was refused for the moment, by the server that did nothing of it. */
   refusal?: Outcome;
 }
 
 /** Feeds a server; what comes of each operation, in no order. */
-export async function* feedServer(url: string, input: AsyncIterable<Uint8Array>, waits: Waits = WAITS): Told {
+export async function* feedServer(url: string, input: AsyncIterable<Uint8Array>, waits: Waits = WAITS): FedBatches {
   const queue = new Queue(input);
   for (let silent = 0; ; ) {
     const stream = new FeedStream(url, queue);
@@ -161,7 +161,7 @@ class FeedStream {
   }
 
   /** Sends what is queued; what comes of it for good. Throws what sending again does not mend. */
-  async *told(): Told {
+  async *told(): FedBatches {
     const session = connect(this.#url, { settings: { initialWindowSize: WINDOW_BYTES } });
     const stream = this.#open(session);
     const sending = this.#send(stream).catch((error: unknown) => this.#fail(error));
@@ -182,17 +182,17 @@ class FeedStream {
     }
   }
 
-  /** What was sent and is not settled: what is sent again, and what fails as that would not be safe. */
+  /** What was sent and is not answered: what is sent again, and what fails as that would not be safe. */
   left(): { readonly resent: readonly Pending[]; readonly failed: readonly FedOperation[] } {
-    const settledLast = new Map<string, number>();
-    for (const [at, { settled }] of this.#sent) if (settled !== undefined) settledLast.set(settled, at);
+    const answeredLast = new Map<string, number>();
+    for (const [at, { answered }] of this.#sent) if (answered !== undefined) answeredLast.set(answered, at);
     const resent: Pending[] = [];
     const failed: FedOperation[] = [];
-    for (const [at, { pending, settled, refusal = this.#refusal }] of this.#sent) {
-      if (settled !== undefined) continue;
+    for (const [at, { pending, answered, refusal = this.#refusal }] of this.#sent) {
+      if (answered !== undefined) continue;
       const id = nameOf(pending.bytes);
       // What came after it on its document is done: it cannot come after that.
-      const isLate = (settledLast.get(id) ?? -1) > at;
+      const isLate = (answeredLast.get(id) ?? -1) > at;
       const isSafe = !isLate && (refusal !== undefined || isRepeatable(pending.bytes));
       if (isSafe) resent.push(pending);
       else failed.push({ number: pending.number, id, outcome: refusal ?? unknownOutcome(this.#url, this.fault) });
@@ -270,7 +270,7 @@ class FeedStream {
       return [];
     }
     const sent = this.#sent.get(line.operation ?? -1);
-    if (sent === undefined || sent.settled !== undefined) return [];
+    if (sent === undefined || sent.answered !== undefined) return [];
     const { pending } = sent;
     const told = fedOperation(pending.number, line);
     const { status, outcome } = told.outcome;
@@ -282,9 +282,9 @@ class FeedStream {
       this.#stop();
       return [];
     }
-    sent.settled = told.id;
+    sent.answered = told.id;
     this.hasTold = true;
-    while (this.#sent.get(this.#first)?.settled !== undefined) {
+    while (this.#sent.get(this.#first)?.answered !== undefined) {
       this.#sent.delete(this.#first);
       this.#first += 1;
     }

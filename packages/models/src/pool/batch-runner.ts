@@ -1,23 +1,23 @@
 /** What runs batches: one thread with a model in it. */
 
-/** A lane runs one batch at a time. One that failed can be asked again: it sees to its own recovery. */
-export interface Lane<Job, Result> {
+/** A runner runs one batch at a time. One that failed can be asked again: it sees to its own recovery. */
+export interface BatchRunner<Job, Result> {
   /** A result for each job, in order. Rejects when the batch as a whole failed. */
   run(batch: readonly Job[]): Promise<readonly Result[]>;
-  /** Nobody waits for the batch under way any longer: the lane keeps no process alive. */
+  /** Nobody waits for the batch under way any longer: the runner keeps no process alive. */
   abandon?(): void;
-  /** Frees the lane after the batch under way. */
+  /** Frees the runner after the batch under way. */
   close(): Promise<void>;
 }
 
-/** A lane with every core, or with one. */
-export type LaneKind = "wide" | "narrow";
+/** A runner with every core, or with one. */
+export type RunnerKind = "wide" | "narrow";
 
 /**
- * How lanes are used. `wide`: one lane with every core. `narrow`: as many lanes as cores, each on one core. `adaptive`:
+ * How runners are used. `wide`: one runner with every core. `narrow`: as many runners as cores, each on one core. `adaptive`:
  * wide for a request that comes alone to an idle pool, narrow while requests overlap.
  */
-export type PoolMode = "adaptive" | LaneKind;
+export type PoolMode = "adaptive" | RunnerKind;
 
 /** A run that nobody waits for any longer, and that does not return. */
 export interface GivenUpRun {
@@ -31,17 +31,17 @@ export interface GivenUpRun {
 /** What a pool needs. */
 export interface PoolOptions<Job, Result> {
   readonly mode: PoolMode;
-  /** Makes the lane that may use every core. Made when it is first needed. */
-  readonly openWide: () => Promise<Lane<Job, Result>>;
-  /** Makes a lane that uses one core. */
-  readonly openNarrow: () => Promise<Lane<Job, Result>>;
-  /** How many narrow lanes at most. */
-  readonly narrowLanes: number;
+  /** Makes the runner that may use every core. Made when it is first needed. */
+  readonly openWide: () => Promise<BatchRunner<Job, Result>>;
+  /** Makes a runner that uses one core. */
+  readonly openNarrow: () => Promise<BatchRunner<Job, Result>>;
+  /** How many narrow runners at most. */
+  readonly narrowRunners: number;
   /** What a job costs, in any unit that time is proportional to (tokens). */
   readonly weigh: (job: Job) => number;
   /** Whether somebody waits for the answer to a job at a screen, so that it goes before those that are not; all of them unless given. */
   readonly isUrgent?: (job: Job) => boolean;
-  /** How long a batch of jobs that are not urgent may take, milliseconds: so long an urgent one may wait for a lane. 50 unless given. */
+  /** How long a batch of jobs that are not urgent may take, milliseconds: so long an urgent one may wait for a runner. 50 unless given. */
   readonly patientRunMs?: number;
   /** Jobs in a batch at most. */
   readonly batchJobs: number;

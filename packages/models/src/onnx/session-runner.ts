@@ -1,7 +1,7 @@
-/** A lane of a pool that is a thread with a session. A thread that ended is started again when it is next asked. */
+/** A runner of a pool that is a thread with a session. A thread that ended is started again when it is next asked. */
 import { Worker } from "node:worker_threads";
 import { ServiceError } from "@brooklet/wire";
-import type { Lane } from "../pool/lane.ts";
+import type { BatchRunner } from "../pool/batch-runner.ts";
 import type { SessionData, ThreadReply, ThreadRequest } from "./recipe.ts";
 
 interface Caller {
@@ -9,8 +9,8 @@ interface Caller {
   reject(error: unknown): void;
 }
 
-/** The lane. What jobs and results are follows from what the session is of. */
-export class SessionLane<Job, Result> implements Lane<Job, Result> {
+/** The runner. What jobs and results are follows from what the session is of. */
+export class SessionRunner<Job, Result> implements BatchRunner<Job, Result> {
   readonly #data: SessionData;
   readonly #callers: Map<number, Caller> = new Map();
   #worker: Worker | undefined;
@@ -22,11 +22,11 @@ export class SessionLane<Job, Result> implements Lane<Job, Result> {
     this.#data = data;
   }
 
-  /** A lane with its model read. */
-  static async open<Job, Result>(data: SessionData): Promise<SessionLane<Job, Result>> {
-    const lane = new SessionLane<Job, Result>(data);
-    await lane.#start();
-    return lane;
+  /** A runner with its model read. */
+  static async open<Job, Result>(data: SessionData): Promise<SessionRunner<Job, Result>> {
+    const runner = new SessionRunner<Job, Result>(data);
+    await runner.#start();
+    return runner;
   }
 
   async run(batch: readonly Job[]): Promise<readonly Result[]> {
@@ -64,7 +64,7 @@ export class SessionLane<Job, Result> implements Lane<Job, Result> {
           this.openedMs = reply.openedMs;
           resolve(worker);
         } else if (reply.kind === "refused") reject(refused(this.#data, reply.message));
-        else this.#settle(reply);
+        else this.#answer(reply);
       });
       worker.on("error", (error) => {
         failure = error;
@@ -79,7 +79,7 @@ export class SessionLane<Job, Result> implements Lane<Job, Result> {
     });
   }
 
-  #settle(reply: Extract<ThreadReply, { kind: "done" | "failed" }>): void {
+  #answer(reply: Extract<ThreadReply, { kind: "done" | "failed" }>): void {
     const caller = this.#callers.get(reply.call);
     this.#callers.delete(reply.call);
     if (reply.kind === "done") caller?.resolve(reply.results);
