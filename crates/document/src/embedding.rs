@@ -13,7 +13,7 @@ use crate::{CellType, Tensor, TensorBuilder, TensorType};
 pub struct EmbeddingWanted {
     /// The component that embeds; empty if the only one there is is meant.
     pub embedder: String,
-    /// For a query; otherwise for a document.
+    /// Whether it is the text of a query, and not of a document.
     pub is_query: bool,
     /// Values of each vector; 0 if weights of labels are wanted.
     pub values: u32,

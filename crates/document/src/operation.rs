@@ -16,9 +16,9 @@ use crate::{DocumentId, Value};
 /// One operation of a feed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operation {
-    /// What it does.
+    /// The kind of operation.
     pub kind: OperationKind,
-    /// To which document.
+    /// The document.
     pub id: DocumentId,
     /// The fields of a put, in the order they were given.
     pub fields: Vec<(String, Value)>,

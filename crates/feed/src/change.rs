@@ -10,9 +10,9 @@ use crate::Reason;
 /// When the segments of one tier are merged.
 #[derive(Clone, Copy)]
 struct Fan {
-    /// With the new one there are so many.
+    /// The number of segments, the new one included.
     segments: usize,
-    /// Together they have so many bytes of source.
+    /// The bytes of source they have together.
     source_bytes: usize,
 }
 

@@ -157,7 +157,7 @@ pub fn embeddings_wanted(
     Ok(made_so_far(schema, &id, &body.fields, request.embeddings)?.wanted)
 }
 
-/// How strictly the application reads documents.
+/// The strictness with which the application reads documents.
 pub(crate) fn options(application: &Application) -> ReadOptions {
     ReadOptions { ignore_undefined_fields: application.ignore_undefined_fields, ..ReadOptions::default() }
 }

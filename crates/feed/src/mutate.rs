@@ -56,7 +56,7 @@ pub(crate) struct Target {
 
 enum Change {
     Put(Vec<(String, Value)>),
-    /// With the embeddings that are known.
+    /// An update, with the embeddings that are known.
     Update(Update, Embeddings),
     Remove,
 }

@@ -78,7 +78,7 @@ impl Default for Annotations {
 pub struct Connectivity {
     /// The other item's [`Annotations::id`].
     pub id: i64,
-    /// How strongly they belong together, 0 to 1.
+    /// The strength of their connection, 0 to 1.
     pub weight: f64,
 }
 

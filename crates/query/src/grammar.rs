@@ -1,6 +1,6 @@
 //! The kinds of the simple query language (`model.type`, the annotation `grammar`).
 
-/// How a text of the simple language is read.
+/// A dialect of the simple language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Grammar {
     /// What the terms are collected in.

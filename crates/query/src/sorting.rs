@@ -36,14 +36,14 @@ pub enum Direction {
     Descending,
 }
 
-/// How texts compare.
+/// The order of texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SortFunction {
-    /// By their bytes.
+    /// The order of their bytes.
     Raw,
-    /// By their lower case.
+    /// The order of their lower case.
     Lowercase,
-    /// By the Unicode collation of a language.
+    /// The Unicode collation of a language.
     Uca {
         /// The language, as a tag; `None` for the attribute's or the query's.
         locale: Option<String>,
@@ -70,9 +70,9 @@ pub enum Strength {
 /// Where documents without a value go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {
-    /// Before all others.
+    /// They come before all others.
     First,
-    /// After all others.
+    /// They come after all others.
     Last,
     /// Where this value would be.
     As(String),

@@ -15,7 +15,7 @@ pub struct Query {
     pub order_by: Vec<SortKey>,
     /// How many hits: the statement's limit without its offset, never negative.
     pub hits: Option<u32>,
-    /// How many hits to leave out before the first.
+    /// Number of hits to leave out before the first.
     pub offset: Option<u32>,
     /// The time budget, milliseconds.
     pub timeout_ms: Option<u32>,

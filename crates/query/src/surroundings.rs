@@ -28,7 +28,7 @@ pub trait Indexes {
 /// What a parser must know of a field or field set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Index {
-    /// How its texts are cut.
+    /// The tokens its texts are cut into.
     pub matching: Matching,
     /// What values it has.
     pub values: ValueKind,
@@ -45,9 +45,9 @@ impl Index {
 /// How a query's texts are cut into terms for a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Matching {
-    /// Into words.
+    /// Words.
     Text,
-    /// Into words, which the field holds as n-grams; the words stay whole here.
+    /// Words, which the field holds as n-grams; the words stay whole here.
     Gram,
     /// Not at all: a literal is one value (`match: word`, string attributes; numbers and all else that is no text).
     Word,

@@ -25,7 +25,7 @@ pub struct Place {
 /// One node of the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// What it does.
+    /// Its operator, with the children or values of that.
     pub operator: Operator,
     /// What was said about it.
     pub annotations: Annotations,
@@ -130,11 +130,11 @@ pub struct Term {
     pub field: String,
     /// The text, not folded; for prefixes and the like without the asterisks.
     pub text: String,
-    /// How the text compares.
+    /// The comparison of the text.
     pub kind: TermKind,
 }
 
-/// How the text of a [`Term`] compares.
+/// The comparison of the text of a [`Term`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TermKind {
     /// Equals a token of a text. A text that is no token equals none (grammar `raw`, a literal without letters).
@@ -301,9 +301,9 @@ pub struct In {
 /// The list of an [`In`]: sorted, each value once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Values {
-    /// For integer fields.
+    /// Values of an integer field.
     Integers(Vec<i64>),
-    /// For string fields.
+    /// Values of a string field.
     Texts(Vec<String>),
 }
 

@@ -90,7 +90,7 @@ pub(crate) struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    /// For a block of so many documents.
+    /// The evaluation of a block of so many documents.
     pub(crate) fn begin(
         program: &'a Program,
         source: &'a mut dyn BlockSource,

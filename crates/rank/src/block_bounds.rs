@@ -25,7 +25,7 @@ impl Known {
         matches!(self, Known::Exactly(_))
     }
 
-    /// From bounds that are values if `is_exact`.
+    /// Bounds, which are values if `is_exact`.
     fn from_bounds(bounds: Vec<Interval>, is_exact: bool) -> Known {
         match is_exact {
             true => Known::Exactly(bounds.iter().map(|of| if of.may_be_nan { f64::NAN } else { of.lo }).collect()),

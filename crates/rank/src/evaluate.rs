@@ -6,13 +6,15 @@ use brooklet_document::{CellType, Tensor, TensorType};
 use brooklet_task::{Code, Rejection};
 
 use crate::node::{
-    CellFunction, ForestNode, ModelNode, Node, NumberNode, PairFunction, PlaceNode, ProductNode, SliceNode,
+    CellFunction, CoordinateNode, ForestNode, ModelNode, Node, NumberNode, PairFunction, ProductNode, SliceNode,
     SubspacesNode, SwitchNode, TensorKind, TensorNode, TokenSequence, TokensNode,
 };
 use crate::operation::{Binary, truth};
 use crate::program::{FeatureSource, Program, Scratch, Value};
 use crate::tensor::sum::sum_of;
-use crate::tensor::{Accumulator, Aggregator, JoinPlan, MergePlan, Place, SubspacesPlan, cell_order, map, subspace};
+use crate::tensor::{
+    Accumulator, Aggregator, Coordinate, JoinPlan, MergePlan, SubspacesPlan, cell_order, map, subspace,
+};
 
 /// One evaluation.
 pub(crate) struct Run<'a> {
@@ -406,12 +408,12 @@ impl<'a> Run<'a> {
 
     fn slice(&mut self, node: &SliceNode) -> Result<Tensor, Rejection> {
         let tensor = self.tensor(&node.child)?;
-        let places: Vec<Place> = node
+        let places: Vec<Coordinate> = node
             .places
             .iter()
             .map(|place| match place {
-                PlaceNode::Label(label) => Place::Label(label.clone()),
-                PlaceNode::Computed(number) => Place::Number(self.number(number)),
+                CoordinateNode::Label(label) => Coordinate::Label(label.clone()),
+                CoordinateNode::Computed(number) => Coordinate::Number(self.number(number)),
             })
             .collect();
         node.plan.run(&tensor, &places, &self.scratch.budget)

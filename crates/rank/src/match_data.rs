@@ -21,7 +21,7 @@ pub enum FieldKind {
     Attribute,
 }
 
-/// How many values a field holds.
+/// The number of values a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collection {
     /// One value.
@@ -156,7 +156,7 @@ impl QueryTerms {
         &self.terms
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.slots as usize
@@ -376,7 +376,7 @@ pub trait Statistics {
         None
     }
 
-    /// How many documents there are.
+    /// The number of documents.
     fn documents(&self) -> Option<f64> {
         None
     }

@@ -14,7 +14,7 @@ use brooklet_task::Rejection;
 pub struct ModelCall {
     /// The model's file in the application package.
     pub file: String,
-    /// How the runtime is to run it.
+    /// Its settings for the runtime.
     pub settings: Vec<(String, String)>,
     /// Its inputs and outputs.
     pub signature: Arc<OnnxSignature>,
@@ -29,7 +29,7 @@ pub struct ModelCall {
 pub struct ModelOutput {
     /// The model's file in the application package.
     pub file: String,
-    /// How the runtime is to run it.
+    /// Its settings for the runtime.
     pub settings: Vec<(String, String)>,
     /// What it is given.
     pub inputs: Vec<ModelInput>,

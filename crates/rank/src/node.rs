@@ -145,7 +145,7 @@ pub(crate) struct TokensNode {
     pub(crate) texts: Vec<TensorNode>,
 }
 
-/// What stands at the places of a sequence.
+/// The tokens of a sequence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum TokenSequence {
     /// The tokens.
@@ -176,7 +176,7 @@ pub(crate) struct MaxSimNode {
     pub(crate) size: usize,
     /// Whether products are doubles.
     pub(crate) is_double: bool,
-    /// Which sum counts.
+    /// The aggregator of the sums: the one of them that counts.
     pub(crate) extreme: Binary,
     /// Nothing if one of all rows counts; else one of the rows of each label.
     pub(crate) labels: Option<LabelsPlan>,
@@ -247,7 +247,7 @@ pub(crate) enum TensorKind {
 pub(crate) enum CellFunction {
     Unary(Unary),
     In(Box<[f64]>),
-    /// Of the local variable.
+    /// A lambda of the local variable.
     Lambda(usize, Box<NumberNode>),
 }
 
@@ -255,7 +255,7 @@ pub(crate) enum CellFunction {
 #[derive(Clone, Debug)]
 pub(crate) enum PairFunction {
     Binary(Binary),
-    /// Of two local variables.
+    /// A lambda of two local variables.
     Lambda([usize; 2], Box<NumberNode>),
 }
 
@@ -274,12 +274,12 @@ impl PairFunction {
 pub(crate) struct SliceNode {
     pub(crate) child: TensorNode,
     pub(crate) plan: SlicePlan,
-    pub(crate) places: Box<[PlaceNode]>,
+    pub(crate) places: Box<[CoordinateNode]>,
 }
 
-/// Where along a dimension.
+/// A coordinate along a dimension.
 #[derive(Clone, Debug)]
-pub(crate) enum PlaceNode {
+pub(crate) enum CoordinateNode {
     Label(String),
     Computed(NumberNode),
 }

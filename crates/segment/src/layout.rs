@@ -7,10 +7,10 @@ use brooklet_schema::{Field, MatchKind, Normalizing, Schema};
 use brooklet_task::Rejection;
 use brooklet_task::bytes::{Reader, Writer};
 
-/// How many values a document can have in a column.
+/// The number of values a document can have in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Collection {
-    /// At most one.
+    /// A single value, or none.
     Single,
     /// Any number, in order.
     Array,
@@ -38,7 +38,7 @@ impl Collection {
     }
 }
 
-/// How a number is stored.
+/// The stored form of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NumberKind {
     /// bool: 0 or 1.
@@ -98,7 +98,7 @@ pub enum ColumnKind {
     },
     /// A numeric attribute.
     Numbers {
-        /// How a value is stored.
+        /// The stored form of a value.
         number: NumberKind,
         /// Values of a document.
         collection: Collection,

@@ -7,7 +7,7 @@ use brooklet_schema::{Schema, is_of_removed};
 
 use crate::layout::{ColumnSpec, columns, fingerprint, removed_columns};
 
-/// What segments are written by.
+/// A schema as its segments are written by.
 #[derive(Clone, Debug)]
 pub struct StoredSchema {
     /// The name that its operations and segments have.
@@ -20,7 +20,7 @@ pub struct StoredSchema {
 }
 
 impl StoredSchema {
-    /// That of a schema.
+    /// The stored form of a schema.
     #[must_use]
     pub fn of(schema: &Schema) -> StoredSchema {
         let columns = columns(schema);

@@ -32,7 +32,7 @@ pub fn slips_forgiven(word: &str) -> usize {
 }
 
 impl Typo {
-    /// Of a folded word.
+    /// The slips of a folded word.
     #[must_use]
     pub fn new(word: &str, slips_max: usize) -> Typo {
         Typo { word: word.chars().collect(), letters: letters_of(word.chars()), slips_max }

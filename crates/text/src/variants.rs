@@ -27,12 +27,12 @@ pub struct Variants {
     stems: Stems,
     spelling: Option<Spelling>,
     typo: Option<Typo>,
-    /// For each stem.
+    /// The slips of each stem.
     stem_typos: Vec<Option<Typo>>,
 }
 
 impl Variants {
-    /// Of a word as it was written.
+    /// The variants of a word as it was written.
     #[must_use]
     pub fn of(written: &str, variety: Variety) -> Variants {
         let mut folded = String::new();

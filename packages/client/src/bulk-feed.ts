@@ -14,7 +14,7 @@ export interface BulkOperation {
 }
 
 interface Waiting extends BulkOperation {
-  /** How often it was sent. */
+  /** The number of times it was sent. */
   attempts: number;
   readonly done: () => void;
   readonly failed: (error: unknown) => void;

@@ -6,7 +6,7 @@ export interface Occurrence {
   readonly element: number;
   /** Which word of the element. */
   readonly position: number;
-  /** How many words the element has. */
+  /** The number of words of the element. */
   readonly elementLength: number;
   readonly elementWeight: number;
 }
@@ -17,7 +17,7 @@ export interface ExplainedField {
   /** What is looked for, in words. */
   readonly asks: string;
   readonly matched: boolean;
-  /** How often it was found. */
+  /** The number of times it was found. */
   readonly count: number;
   /** The first places. */
   readonly occurrences: readonly Occurrence[];
@@ -47,7 +47,7 @@ export interface ExplainedExpression {
   readonly children?: readonly ExplainedExpression[];
 }
 
-/** How query and ranking see a document. */
+/** A document as query and ranking see it. */
 export interface Explanation {
   readonly query: ExplainedOperator;
   readonly ranking: {
@@ -72,8 +72,8 @@ export interface DocumentExplanation extends Partial<Explanation> {
   /** Why it is not a hit; empty if it is one. */
   readonly reasons: readonly string[];
   readonly relevance?: number;
-  /** How many hits come before it. */
+  /** The number of hits before it. */
   readonly position?: number;
-  /** How many others have the same rank. */
+  /** The number of others of the same rank. */
   readonly tied?: number;
 }

@@ -42,7 +42,7 @@ export type FeedOutcome =
   | { readonly id: string; readonly ok: true }
   | { readonly id: string; readonly ok: false; readonly error: BrookletError };
 
-/** How to feed. */
+/** Options of a feed. */
 export interface FeedOptions {
   /** Operations in flight; by default 1,024 where the server takes many in one request, and 32 where it does not. */
   readonly concurrency?: number;
@@ -51,7 +51,7 @@ export interface FeedOptions {
 
 /** What came of a feed as a whole. */
 export interface FeedSummary {
-  /** How many operations were applied. */
+  /** The number of operations that were applied. */
   readonly applied: number;
 }
 

@@ -27,7 +27,7 @@ export interface SearchTiming {
 /** What a search found. */
 export interface SearchResult<Fields, Features = HitFeatures> {
   readonly hits: readonly Hit<Fields, Features>[];
-  /** How many documents match, returned or not. */
+  /** The number of documents that match, returned or not. */
   readonly totalCount: number;
   readonly coverage?: Coverage;
   /** What there is to say about what was asked: a text without a word finds nothing. */

@@ -38,7 +38,7 @@ export interface SelectedOptions {
 
 /** What came of an operation on all documents of a selection. */
 export interface SelectedSummary {
-  /** How many documents were selected. */
+  /** The number of documents that were selected. */
   readonly selected: number;
 }
 

@@ -39,7 +39,7 @@ impl UniqueNames {
         true
     }
 
-    /// How many different keys were seen.
+    /// The number of different keys that were seen.
     #[must_use]
     pub fn count(&self) -> usize {
         self.count

@@ -45,9 +45,9 @@ pub enum FieldChange {
 /// Which element a match changes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MatchElement {
-    /// Of an array.
+    /// The index of an element of an array.
     Index(usize),
-    /// Of a weighted set.
+    /// The key of a weighted set.
     Key(Value),
 }
 

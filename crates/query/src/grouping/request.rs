@@ -70,7 +70,7 @@ pub enum What {
 pub struct HitList {
     /// Its name.
     pub label: String,
-    /// How many are shown; nothing for all.
+    /// Number of those that are shown; nothing for all.
     pub max: Option<u32>,
     /// The summary class; nothing for the request's.
     pub summary: Option<String>,
@@ -87,7 +87,7 @@ pub struct GroupList {
     pub by: Expression,
     /// What documents or elements must fulfil to be in a group.
     pub filter: Option<Filter>,
-    /// How many are shown; nothing for all.
+    /// Number of those that are shown; nothing for all.
     pub max: Option<u32>,
     /// The order of the groups; ties by rank, then by id.
     pub order: Vec<Order>,

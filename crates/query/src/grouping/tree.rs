@@ -89,9 +89,9 @@ pub enum MapKey {
 /// A number as written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// Digits only.
+    /// A number of digits only.
     Long(i64),
-    /// With a dot.
+    /// A number with a dot.
     Double(f64),
 }
 

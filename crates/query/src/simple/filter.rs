@@ -80,7 +80,7 @@ fn with_required(mut root: Item, item: Item) -> Item {
     }
 }
 
-/// Into what a ranked query matches by.
+/// Puts an item into what a ranked query matches by.
 fn with_required_inside(mut first: Item, item: Item) -> Item {
     match &mut first.operator {
         Operator::AndNot(not) => {

@@ -423,7 +423,7 @@ fn single(field: &str, mut word: Word, quoted: bool, (before, after): (bool, boo
     (word_item(field, &text, kind), false)
 }
 
-/// How words of a field compare.
+/// The comparison of words of a field.
 pub(super) fn word_kind(field: &str, element_of: Option<&str>, around: &Surroundings<'_>) -> TermKind {
     let expanded = element_of.map_or_else(|| field.to_owned(), |element| format!("{element}.{field}"));
     around.indexes.index(index_of(&expanded)).map_or(TermKind::Word, |index| index.matching.term_kind())

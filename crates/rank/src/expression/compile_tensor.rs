@@ -10,7 +10,7 @@ use super::compile_max_sim::max_sim;
 use super::compiler::{Binding, Compiler, Made, NO_LOCAL, Scope};
 use super::syntax_tree::{Lambda, Slice, SliceLabel, TensorFunction, Tree};
 use crate::node::{
-    CellFunction, Node, NumberNode, PairFunction, PlaceNode, ProductNode, SliceNode, SubspacesNode, TensorKind,
+    CellFunction, CoordinateNode, Node, NumberNode, PairFunction, ProductNode, SliceNode, SubspacesNode, TensorKind,
     TensorNode,
 };
 use crate::operation::{Binary, Unary};
@@ -281,18 +281,18 @@ impl Compiler<'_> {
         let (names, places) = match slice {
             Slice::Label(label) => {
                 let name = only(true).ok_or_else(|| self.refuse(missing("mapped"), offset))?;
-                (vec![name], vec![PlaceNode::Label(label.clone())])
+                (vec![name], vec![CoordinateNode::Label(label.clone())])
             }
             Slice::Index(index) => {
                 let name = only(false).ok_or_else(|| self.refuse(missing("indexed"), offset))?;
-                (vec![name], vec![PlaceNode::Computed(self.number(index, "an index")?)])
+                (vec![name], vec![CoordinateNode::Computed(self.number(index, "an index")?)])
             }
             Slice::Dimensions(labels) => self.places(labels)?,
         };
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let plan = SlicePlan::new(&child.tensor_type, &names).map_err(|rejection| self.place(rejection, offset))?;
         for (position, place) in places.iter().enumerate() {
-            if let PlaceNode::Label(label) = place
+            if let CoordinateNode::Label(label) = place
                 && !plan.accepts(position, label)
             {
                 let message = format!("'{}' is no index of '{}'", Rejection::quote(label), names[position]);
@@ -308,12 +308,12 @@ impl Compiler<'_> {
         })
     }
 
-    fn places(&mut self, labels: &[(String, SliceLabel)]) -> Made<(Vec<String>, Vec<PlaceNode>)> {
+    fn places(&mut self, labels: &[(String, SliceLabel)]) -> Made<(Vec<String>, Vec<CoordinateNode>)> {
         let mut places = Vec::with_capacity(labels.len());
         for (_, label) in labels {
             places.push(match label {
-                SliceLabel::Verbatim(label) => PlaceNode::Label(label.clone()),
-                SliceLabel::Computed(tree) => PlaceNode::Computed(self.number(tree, "a label")?),
+                SliceLabel::Verbatim(label) => CoordinateNode::Label(label.clone()),
+                SliceLabel::Computed(tree) => CoordinateNode::Computed(self.number(tree, "a label")?),
             });
         }
         Ok((labels.iter().map(|(name, _)| name.clone()).collect(), places))

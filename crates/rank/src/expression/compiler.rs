@@ -123,7 +123,7 @@ pub(crate) struct Thunk {
     pub(crate) tree: Rc<Tree>,
     pub(crate) text: Rc<str>,
     pub(crate) scope: usize,
-    /// How many functions were being compiled.
+    /// The number of functions that were being compiled.
     pub(crate) calling: usize,
     /// Its canonical text, if it is the same wherever it stands; it can be part of a feature's name then.
     pub(crate) name: Option<String>,

@@ -58,7 +58,7 @@ pub trait Environment {
     /// The function of this name, if the profile has one.
     fn function(&self, name: &str) -> Option<Function>;
 
-    /// How the body of this function is read.
+    /// The dialect in which the body of this function is read.
     fn dialect_of(&self, function: &str) -> Dialect {
         let _ = function;
         Dialect::Content

@@ -15,7 +15,7 @@ pub(super) enum TokenKind {
     Text,
     /// An operator or punctuation.
     Symbol(&'static str),
-    /// After the last token.
+    /// The end, after the last token.
     End,
 }
 

@@ -19,7 +19,7 @@ pub fn age(now_seconds: i64, time_seconds: Option<i64>) -> f64 {
     (i128::from(now_seconds) - i128::from(time)).max(0) as f64
 }
 
-/// How `freshness(field)` falls with age.
+/// The curve by which `freshness(field)` falls with age.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Freshness {
     max_age: f64,

@@ -33,7 +33,7 @@ struct Computed {
     /// By entry: whether its values stand in `values`.
     entries: Vec<bool>,
     values: Vec<f64>,
-    /// By entry.
+    /// The tensor of each entry.
     tensors: Vec<Option<Rc<Tensor>>>,
 }
 
@@ -41,7 +41,7 @@ struct Computed {
 #[derive(Debug, Default)]
 pub struct FeatureSet {
     entries: Vec<Entry>,
-    /// How many values the entries have.
+    /// The number of values of all entries.
     width: usize,
     /// By place: several documents can be asked about in turn.
     computed: Vec<Computed>,

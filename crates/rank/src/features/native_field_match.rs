@@ -17,7 +17,7 @@ use brooklet_task::Rejection;
 
 const NAME: &str = "nativeFieldMatch";
 
-/// How one field counts.
+/// The tables and the weight of one field.
 struct Field {
     first_occurrence: Table,
     occurrence_count: Table,

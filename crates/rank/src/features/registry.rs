@@ -130,7 +130,7 @@ pub fn prepare(name: &str, parameters: &[String], environment: &FeatureEnvironme
     Call { name, parameters: &parameters, environment }.prepared(*prepare)
 }
 
-/// Why [`prepare`] does not know `name`.
+/// The rejection of a `name` that [`prepare`] does not know.
 fn not_a_match_feature(name: &str) -> Rejection {
     let quoted = Rejection::quote(name);
     match home(name) {

@@ -52,7 +52,7 @@ pub struct Term {
     pub(crate) idf: f64,
 }
 
-/// How occurrences and length make a score.
+/// The score of occurrences and a length.
 #[derive(Clone, Copy)]
 pub struct Scale {
     k1: f64,

@@ -44,14 +44,14 @@ struct Ruling<Mask> {
     mask: Mask,
 }
 
-/// How a tree is evaluated.
+/// The evaluation of a tree.
 #[derive(Clone, Copy, Debug)]
 enum Tree {
     /// Up to 32 leaves: its rulings, and those of its categories.
     Narrow { rulings: (u32, u32), categories: (u32, u32), first_leaf: u32 },
     /// Up to 64 leaves.
     Wide { rulings: (u32, u32), categories: (u32, u32), first_leaf: u32 },
-    /// By walking.
+    /// A walk.
     Walked,
 }
 

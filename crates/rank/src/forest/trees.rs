@@ -221,7 +221,7 @@ impl Trees {
         (first, second)
     }
 
-    /// How many inputs a row needs at least.
+    /// The number of inputs a row needs at least.
     pub(super) fn width(&self) -> usize {
         self.nodes.iter().map(|node| node.input as usize + 1).max().unwrap_or(0)
     }

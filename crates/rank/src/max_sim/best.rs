@@ -11,7 +11,7 @@ use crate::operation::Binary;
 use crate::program::StoredRows;
 use crate::tensor::budget::Budget;
 
-/// How the cells of stored rows are to be read.
+/// The form of the cells of stored rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reading {
     /// As they are.
@@ -29,15 +29,15 @@ pub(crate) struct MaxSim {
     size: usize,
     row: Vec<f32>,
     sums: Vec<f64>,
-    /// For each group a cell for each row that stays.
+    /// A cell for each row that stays, group after group.
     pub(crate) best: Vec<f64>,
-    /// For each group whether a row came in.
+    /// Whether a row came in, of each group.
     begun: Vec<bool>,
     /// Rows that came in.
     rows: usize,
 }
 
-/// Which rows belong together.
+/// The groups of rows that belong together.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     /// By address of the tensor; all of the first group, if there is nothing.

@@ -13,7 +13,7 @@ use crate::tensor::budget::Budget;
 pub struct Scratch {
     /// Counts evaluations: a memo is valid if it was made in the present one.
     pub(crate) evaluation: u64,
-    /// For each memo, when it was made.
+    /// The evaluation in which each memo was made.
     pub(crate) made: Vec<u64>,
     pub(crate) memo_numbers: Vec<f64>,
     pub(crate) memo_tensors: Vec<Option<Rc<Tensor>>>,

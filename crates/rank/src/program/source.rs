@@ -36,7 +36,7 @@ pub trait FeatureSource {
         Rc::new(Tensor::empty(output.result.clone()))
     }
 
-    /// How many outputs were asked for that are not known.
+    /// The number of outputs that were asked for and are not known.
     fn unknown_outputs(&self) -> usize {
         0
     }

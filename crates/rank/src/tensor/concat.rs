@@ -9,7 +9,7 @@ use super::layout::stride;
 use crate::tensor::budget::Budget;
 use crate::tensor::result_type::{decayed_together, mismatch, result_type};
 
-/// How to concatenate tensors of two types.
+/// The plan of a concatenation of tensors of two types.
 #[derive(Clone, Debug)]
 pub(crate) struct ConcatPlan {
     pub(crate) result: Arc<TensorType>,

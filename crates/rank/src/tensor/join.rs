@@ -10,7 +10,7 @@ use super::layout::{Walk, mapped_positions, pick};
 use crate::tensor::budget::Budget;
 use crate::tensor::result_type::{decayed_together, mismatch, result_type};
 
-/// How to join tensors of two types.
+/// The plan of a join of tensors of two types.
 #[derive(Clone, Debug)]
 pub(crate) struct JoinPlan {
     pub(crate) result: Arc<TensorType>,
@@ -20,7 +20,7 @@ pub(crate) struct JoinPlan {
     mapped: Mapped,
 }
 
-/// How the subspaces of two operands pair.
+/// The pairing of the subspaces of two operands.
 #[derive(Clone, Debug)]
 struct Mapped {
     /// For each mapped dimension of the result: whether the left operand has it, and its position there or right.

@@ -8,7 +8,7 @@ use brooklet_task::Rejection;
 use crate::tensor::budget::Budget;
 use crate::tensor::result_type::{decayed_together, mismatch, result_type};
 
-/// How to merge tensors of two types.
+/// The plan of a merge of tensors of two types.
 #[derive(Clone, Debug)]
 pub(crate) struct MergePlan {
     pub(crate) result: Arc<TensorType>,

@@ -20,7 +20,7 @@ pub(crate) use join::JoinPlan;
 pub(crate) use merge::MergePlan;
 pub(crate) use reduce::{Accumulator, ReducePlan};
 pub(crate) use rename::RenamePlan;
-pub(crate) use slice::{Place, SlicePlan};
+pub(crate) use slice::{Coordinate, SlicePlan};
 pub(crate) use subspaces::{SubspacesPlan, subspace};
 
 pub use reduce::Aggregator;

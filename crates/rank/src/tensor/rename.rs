@@ -8,7 +8,7 @@ use super::layout::{Walk, pick};
 use crate::tensor::budget::Budget;
 use crate::tensor::result_type::mismatch;
 
-/// How to rename dimensions of tensors of a type.
+/// The plan of renaming dimensions of tensors of a type.
 #[derive(Clone, Debug)]
 pub(crate) struct RenamePlan {
     pub(crate) result: Arc<TensorType>,

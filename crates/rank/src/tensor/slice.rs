@@ -8,16 +8,16 @@ use super::layout::{Walk, mapped_positions, pick, stride};
 use crate::tensor::budget::Budget;
 use crate::tensor::result_type::mismatch;
 
-/// A place along a dimension, known only when a slice is taken.
+/// A coordinate along a dimension, known only when a slice is taken.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Place {
+pub(crate) enum Coordinate {
     /// A label; an index if the dimension is indexed.
     Label(String),
     /// A number: an index, or the label that is written so.
     Number(f64),
 }
 
-/// How to take slices of tensors of a type.
+/// The plan of slices of tensors of a type.
 #[derive(Clone, Debug)]
 pub(crate) struct SlicePlan {
     pub(crate) result: Arc<TensorType>,
@@ -71,7 +71,7 @@ impl SlicePlan {
     }
 
     /// The slice at these places, one for each dimension given.
-    pub(crate) fn run(&self, tensor: &Tensor, places: &[Place], budget: &Budget) -> Result<Tensor, Rejection> {
+    pub(crate) fn run(&self, tensor: &Tensor, places: &[Coordinate], budget: &Budget) -> Result<Tensor, Rejection> {
         let mut sliced = Tensor::empty(self.result.clone());
         let Some(offset) = self.offset(places) else { return Ok(sliced) };
         let labels = self.at.iter().zip(places).filter_map(|(at, place)| match at {
@@ -97,13 +97,13 @@ impl SlicePlan {
     }
 
     /// Where the slice starts in a dense subspace; nothing if an index is out of range.
-    fn offset(&self, places: &[Place]) -> Option<usize> {
+    fn offset(&self, places: &[Coordinate]) -> Option<usize> {
         let mut offset = 0;
         for (at, place) in self.at.iter().zip(places) {
             let At::Indexed(size, step) = at else { continue };
             let index = match place {
-                Place::Label(label) => label.parse::<i64>().ok()?,
-                Place::Number(number) => *number as i64,
+                Coordinate::Label(label) => label.parse::<i64>().ok()?,
+                Coordinate::Number(number) => *number as i64,
             };
             offset += usize::try_from(index).ok().filter(|index| index < size)? * step;
         }
@@ -112,9 +112,9 @@ impl SlicePlan {
 }
 
 /// The label of a place; of a number its whole part.
-fn label(place: &Place) -> String {
+fn label(place: &Coordinate) -> String {
     match place {
-        Place::Label(label) => label.clone(),
-        Place::Number(number) => (*number as i64).to_string(),
+        Coordinate::Label(label) => label.clone(),
+        Coordinate::Number(number) => (*number as i64).to_string(),
     }
 }

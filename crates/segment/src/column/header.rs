@@ -5,6 +5,14 @@ use brooklet_task::bytes::{Reader, Writer};
 use crate::layout::ColumnSpec;
 
 /// A run of consecutive blocks that hold rows `0..rows` of something, in order.
+///
+/// ```text
+/// block              17        18       19
+/// cut by number      0 1 2 3 | 4 5 6 7 | 8 9     rows_per_block 4
+/// cut by size        0 1 2 3 | 4 5     | 6 7     rows_per_block 0, firsts [0, 4, 6]
+/// row 4 over two     0 1 2 3 | 4…      | …4      rows_per_block 0, firsts [0, 4, 4]
+/// keys of a sorted   "ann"     "kim"     "tom"   one that is not below "kim" and below "tom" is in block 18
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
     /// Number of the first block.

@@ -24,7 +24,7 @@ impl IdsWriter {
         self.ends.push(self.text.len());
     }
 
-    /// How many there are.
+    /// The number of ids.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()

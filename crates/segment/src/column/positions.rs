@@ -5,6 +5,16 @@
 //! among the words of all documents, ascending (the kernel's `distances.rs` has the bytes). Places count from the
 //! segment's first word, as bounds do: where documents end does not matter to most places, so a list is read in one go,
 //! without the word's postings.
+//!
+//! ```text
+//! document       0             1         2
+//! words          the cat the   cat sat   the cat
+//! places         0   1   2     3   4     5   6
+//!
+//! row 0 (cat)        1         3             6
+//! row 1 (sat)                      4
+//! row 2 (the)    0       2               5
+//! ```
 use brooklet_kernel::Bitmap;
 use brooklet_task::Rejection;
 

@@ -1,5 +1,10 @@
 //! Postings of a word as they are stored: for each document the distance from the previous ordinal (the first from -1,
 //! minus one) and the number of occurrences, both varints.
+//!
+//! ```text
+//! ordinal × occurrences    2×1     5×3     6×1
+//! distance, occurrences    02 01   02 03   00 01
+//! ```
 use brooklet_kernel::{POSTINGS as GROUP, Posting, SCATTERED, scatter_short, short_postings};
 use brooklet_task::Rejection;
 use brooklet_task::bytes::Reader;
@@ -61,7 +66,7 @@ pub fn read_counts(payload: &[u8], entry: Entry, rows: u32) -> Result<Option<Vec
 struct PostingBytes<'a> {
     bytes: &'a [u8],
     rows: u32,
-    /// How many they are.
+    /// The number of postings left.
     left: usize,
     /// The first ordinal that the next one can have.
     next: u32,

@@ -394,7 +394,7 @@ impl LengthPart {
     }
 }
 
-/// How many words each document of a block has.
+/// The number of words of each document of a block.
 #[derive(Clone, Copy)]
 pub enum Lengths<'a> {
     /// A byte each.

@@ -40,7 +40,7 @@ enum State {
 }
 
 impl Path {
-    /// Of an automaton that took nothing yet.
+    /// The path of an automaton that took nothing yet.
     pub(crate) fn new(automaton: impl Automaton + 'static) -> Path {
         Path { automaton: Box::new(automaton), letters: Vec::new(), bound: String::new(), state: State::NotAsked }
     }

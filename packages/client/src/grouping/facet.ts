@@ -7,7 +7,7 @@ import type { AnySchema } from "../schema/schema.ts";
 import { type GroupValueOf, listOf, readerOf, readValue, type WireGroup } from "./grouping.ts";
 import { buckets, identifier, readNumber } from "./grouping-expression.ts";
 
-/** How an aggregation is computed. */
+/** The aggregation of a facet. */
 export type FacetAggregate = "sum" | "avg" | "min" | "max";
 
 /** Fields of which each value of a facet tells a sum or mean, if they are numbers, or the least or largest value. */

@@ -283,18 +283,18 @@ const CALENDAR = [
 ] as const;
 const ARITHMETIC = ["add", "sub", "mul", "div", "mod", "neg", "and", "or", "strlen", "size"] as const;
 
-/** How `uca` tells texts apart. */
+/** The differences of texts that `uca` sees. */
 export type CollationStrength = "PRIMARY" | "SECONDARY" | "TERTIARY" | "QUATERNARY" | "IDENTICAL";
 
 /** Aggregations: what is computed of all documents of a group. */
 const aggregations = {
-  /** How many documents. */
+  /** The number of documents. */
   count: (): Aggregation<number> => new Aggregation("count()", readNumber),
   sum: (of: GroupingArgument): Aggregation<number> => aggregation("sum", of),
   avg: (of: GroupingArgument): Aggregation<number> => aggregation("avg", of),
   /** The exclusive or of 64 bits; beyond 2^53 a number does not hold it exactly. */
   xor: (of: GroupingArgument): Aggregation<number> => aggregation("xor", of),
-  /** Of the whole population. */
+  /** The deviation of the whole population. */
   stddev: (of: GroupingArgument): Aggregation<number> => aggregation("stddev", of),
   /** The least value. */
   min: <Value>(of: GroupingExpression<Value>): Aggregation<Value> => aggregation("min", of, of.read),

@@ -57,9 +57,9 @@ export type GroupListMap = Readonly<Record<string, GroupList>>;
 
 /** What is said of a list of groups. */
 export interface GroupListOptions<Outputs extends OutputMap, Groups extends GroupListMap, Hits extends boolean> {
-  /** How many groups at most; 10 by default. */
+  /** The most groups; 10 by default. */
   readonly max?: number;
-  /** How many are kept before the last cut. */
+  /** The groups that are kept before the last cut. */
   readonly precision?: number;
   /** Which come first: by aggregations, the least first unless `descending()`; without it by relevance. */
   readonly order?: GroupingExpression | readonly GroupingExpression[];

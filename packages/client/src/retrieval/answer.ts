@@ -15,7 +15,7 @@ import type { AnySchema } from "../schema/schema.ts";
 import { failureOfModel } from "./model-failure.ts";
 import type { RetrieveOptions } from "./retrieval.ts";
 
-/** How to answer a question. */
+/** Options of an answer. */
 export interface AskOptions<S extends AnySchema = AnySchema> extends RetrieveOptions<S> {
   /** The language model; the one that the client was made with unless it is said. */
   readonly model?: ChatEndpoint;

@@ -85,7 +85,7 @@ export function structsOf(type: DataType, fieldName: string): { readonly struct:
   }
 }
 
-/** How far two vectors are apart. */
+/** The distance of two vectors. */
 export type DistanceMetric =
   | "euclidean"
   | "angular"

@@ -17,7 +17,7 @@ import type { Position } from "./codec.ts";
 import type { DataType } from "./data-type.ts";
 import { type Comparison, hasWholeSeconds, secondsOf, wholeBound } from "./point-in-time.ts";
 
-/** How far apart words may be. */
+/** The distance that words may have. */
 export interface NearOptions {
   /** Largest difference between the positions of the first and the last word; 2 by default. */
   readonly distance?: number;
@@ -27,7 +27,7 @@ export interface NearOptions {
   readonly exclusionDistance?: number;
 }
 
-/** How much a value may differ. */
+/** The difference that a value may have. */
 export interface FuzzyOptions {
   /** Insertions, deletions and replacements of characters; 2 by default. */
   readonly maxEditDistance?: number;
@@ -153,7 +153,7 @@ export interface PositionConditions {
 
 /** What may be said of a search near a vector. */
 export interface NearestOptions {
-  /** How many of the nearest to find at least. */
+  /** The number of the nearest to find at least. */
   readonly targetHits?: number;
   readonly totalTargetHits?: number;
   readonly minTargetHits?: number;
@@ -161,7 +161,7 @@ export interface NearestOptions {
   readonly input?: string;
   /** How far away they may be, in the field's metric. */
   readonly distanceThreshold?: number;
-  /** Of no effect: every search here is exact. */
+  /** Without effect: every search here is exact. */
   readonly approximate?: boolean;
   readonly label?: string;
 }

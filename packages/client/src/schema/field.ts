@@ -43,7 +43,7 @@ export interface FieldDefinition {
   readonly stemming?: Stemming;
   /** Whether it is matched by n-grams. */
   readonly hasGrams?: boolean;
-  /** How far two of its vectors are apart. */
+  /** The distance of two of its vectors. */
   readonly metric?: DistanceMetric;
   /** How the server makes the value of other fields; documents have no such field. */
   readonly made?: {
@@ -101,7 +101,7 @@ export function makeField<F extends Field>(definition: FieldDefinition, codec: C
   return field as F;
 }
 
-/** How a searched text is read. */
+/** The reading of a searched text. */
 export interface TextOptions {
   /**
    * Which part of a word a word of the query has to be; the whole word by default. With `gram` all pieces of a word of
@@ -221,7 +221,7 @@ export function bool(): Plain<"sortable", boolean, BoolConditions> {
   return attribute("bool", BOOL);
 }
 
-/** How a point in time is stored. */
+/** The stored form of a point in time. */
 export interface TimestampOptions {
   /** `seconds`: whole seconds in a `long`, as schemas of a Vespa often have them. Dates with milliseconds are refused. */
   readonly unit?: "seconds";

@@ -11,7 +11,7 @@ const MS_PER_SECOND = 1000;
 /** A `Date` goes no farther from the epoch. */
 const DATE_MAX_MS = 8.64e15;
 
-/** How a value is compared with a bound. */
+/** The comparison of a value with a bound. */
 export type Comparison = "=" | "<" | "<=" | ">" | ">=";
 
 /** Seconds since the epoch, with their fraction. */

@@ -1,6 +1,6 @@
-//! How strictly documents are read.
+//! The strictness of reading documents.
 
-/// How strictly to read.
+/// The strictness of reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
     /// Pass over fields that the document type does not have, instead of refusing them.

@@ -1,7 +1,7 @@
-//! In which forms values are rendered.
+//! The forms in which values are rendered.
 use crate::Value;
 
-/// How maps and weighted sets are written.
+/// The form of maps and weighted sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MapFormat {
     /// `{"a":1}`
@@ -11,7 +11,7 @@ pub enum MapFormat {
     Array,
 }
 
-/// How values are written.
+/// The forms in which values are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Render {
     /// The form of tensors.

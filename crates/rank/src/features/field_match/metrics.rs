@@ -1,11 +1,11 @@
-//! What is counted while words are laid onto a field.
+//! Counts while words are laid onto a field.
 
 /// Proximity of one pair of words.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairMetrics {
-    /// As the table has it.
+    /// The proximity as the table has it.
     pub unweighted: f64,
-    /// By the connectedness of the words.
+    /// The proximity, weighted by the connectedness of the words.
     pub weighted: f64,
 }
 

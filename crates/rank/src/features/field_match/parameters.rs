@@ -18,13 +18,13 @@ const PROXIMITY_TABLE: [f32; 21] = [
 pub struct Parameters {
     /// A jump of so many positions ends a segment.
     pub proximity_limit: usize,
-    /// How often a segment start may be tried again.
+    /// The number of times a segment start may be tried again.
     pub alternatives_max: u32,
     /// Occurrences of a word beyond these are not counted.
     pub occurrences_max: u32,
     /// Weight of proximity and completeness together.
     pub proximity_completeness_importance: f64,
-    /// How much of it depends on the number of segments.
+    /// The part of it that depends on the number of segments.
     pub relatedness_importance: f64,
     /// Weight of earliness.
     pub earliness_importance: f64,
@@ -32,7 +32,7 @@ pub struct Parameters {
     pub segment_proximity_importance: f64,
     /// Weight of the occurrences.
     pub occurrence_importance: f64,
-    /// How much of completeness is the field's.
+    /// The field's part of completeness.
     pub field_completeness_importance: f64,
     /// Proximity by distance, from −limit to limit.
     pub proximity_table: Vec<f64>,

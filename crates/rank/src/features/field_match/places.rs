@@ -6,7 +6,7 @@
 use crate::features::field_match::setup::Word;
 use crate::match_data::MatchData;
 
-/// How one word matched.
+/// The match of one word.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Match {
     #[default]

@@ -81,7 +81,7 @@ pub struct Segmentation {
 }
 
 impl Segmentation {
-    /// For a query of so many words.
+    /// The state for a query of so many words.
     pub fn new(words: usize) -> Segmentation {
         Segmentation { starts: vec![Start::new(); words + 1], current: History::new(), alternatives: 0 }
     }
@@ -199,7 +199,7 @@ impl Segmentation {
     }
 }
 
-/// Where laying out a segment has come to.
+/// The state of laying out a segment.
 #[derive(Clone, Copy)]
 struct Walk {
     /// Position of the last word found.

@@ -11,7 +11,7 @@ use crate::match_data::{FieldId, Slot};
 /// A word of the query that searches the field.
 #[derive(Clone, Debug)]
 pub(crate) struct Word {
-    /// Of its term, which is a phrase if `offset` is not 0.
+    /// The number of its term, which is a phrase if `offset` is not 0.
     pub(crate) slot: Slot,
     /// Place in the phrase.
     pub(crate) offset: u32,
@@ -20,7 +20,7 @@ pub(crate) struct Word {
     pub(crate) connectedness: f64,
 }
 
-/// What stays the same for all documents.
+/// The setup of the feature: all that is the same for all documents.
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     pub(crate) parameters: Parameters,
