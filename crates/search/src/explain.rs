@@ -4,8 +4,9 @@
 //! [`formula`] is about ranking, [`query`] about matching. Both look at one document, and only at documents that are
 //! asked about.
 mod about;
-pub(crate) mod explainer;
+mod explainer;
 mod formula;
 mod query;
 
 pub(crate) use about::About;
+pub(crate) use explainer::Explainer;

@@ -1,75 +1,41 @@
-//! Reading: the tasks that get a document, visit many, and answer a query.
+//! Reading: the tasks that get a document, visit many, and answer a query. From the ground up:
 //!
-//! A query is [compiled](compile) against the deployed schemas into a plan, and the plan is run over the views of a
-//! partition: [matching] term at a time, [nearest] neighbours with bounds, [ranking] document at a time, then the
-//! hits are ordered, summarised and [rendered](render).
+//! * [`deployed`]: a deployed application, its rank profiles compiled.
+//! * [`asked`]: the parameters of a request by their full names, and what they say before a plan is made of them.
+//! * [`resident`]: partitions and blocks in memory, how they come there, and how tasks read them.
+//! * [`plan`]: a query compiled against the deployed schemas.
+//! * [`matching`]: which documents of a segment match, a term at a time.
+//! * [`nearest`]: nearest neighbours among the documents that match, exactly.
+//! * [`ranking`]: the scores and features of documents that match.
+//! * [`grouping`]: what is counted and summed over the documents that match.
+//! * [`found`]: hits, what decides about them, and the partial results they travel in.
+//! * [`summary`]: what a hit shows of its document.
+//! * [`explain`]: why a document is a hit, and why another is not.
+//! * [`render`]: the answer as it is sent.
+//! * [`tasks`]: a query that is open, its searches and merges, and the reading of documents.
 #![forbid(unsafe_code)]
 
-mod analysis;
-mod answer;
-mod bind;
-mod collapse;
-mod collation;
-mod compile;
-mod condition;
+mod asked;
 mod deployed;
-mod deployment;
-mod embed_call;
-mod embedded_inputs;
-mod environment;
 mod explain;
-mod field_set;
-mod geodesy;
-mod get;
-mod global_phase;
-mod global_scoring;
-mod grouped;
+mod found;
 mod grouping;
-mod hit;
-mod inputs;
-mod known_parameters;
-mod lane;
-mod late;
-mod listing;
-mod loading;
-mod lookup;
 mod matching;
-mod merge;
-mod model_runs;
 mod nearest;
-mod onnx_call;
-mod parse;
-mod partial;
-mod partition;
-mod period;
-mod phase_settings;
-mod phases;
-mod places;
 mod plan;
-mod profile_values;
-mod properties;
-mod query;
-mod query_profile;
 mod ranking;
-mod reads;
 mod render;
-mod request;
-mod residency;
-mod run;
-mod scope;
-mod search;
-mod selecting;
-mod sorting;
+mod resident;
 mod summary;
-mod visit;
+mod tasks;
 
 pub use deployed::{Deployed, DeployedProfile, DeployedSchema};
-pub use get::Get;
-pub use merge::Merge;
 #[doc(hidden)]
-pub use model_runs::read_outputs;
-pub use partition::ResidentPartition;
-pub use query::Query;
-pub use residency::{Residency, ResidencyStatistics};
-pub use search::Search;
-pub use visit::Visit;
+pub use found::model_runs::read_outputs;
+pub use resident::partition::ResidentPartition;
+pub use resident::residency::{Residency, ResidencyStatistics};
+pub use tasks::get::Get;
+pub use tasks::merge::Merge;
+pub use tasks::query::Query;
+pub use tasks::search::Search;
+pub use tasks::visit::Visit;

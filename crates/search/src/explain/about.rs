@@ -5,12 +5,12 @@ use brooklet_segment::{Halt, find_id};
 
 use super::explainer::Explainer;
 use super::query::failures;
-use crate::hit::{Found, Ranked};
+use crate::found::hit::{Found, Ranked};
 use crate::plan::Plan;
 use crate::ranking::spot::Spot;
-use crate::reads::Reads;
 use crate::render::Tree;
-use crate::run::Run;
+use crate::resident::reads::Reads;
+use crate::tasks::run::Run;
 
 /// The document that is asked about, as far as it is known.
 #[derive(Default)]

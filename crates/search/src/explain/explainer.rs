@@ -6,13 +6,13 @@ use brooklet_task::Rejection;
 
 use super::formula::Formula;
 use super::{formula, query};
-use crate::deployment::with_features;
-use crate::model_runs::WantedRuns;
+use crate::deployed::compile::with_features;
+use crate::found::model_runs::WantedRuns;
 use crate::plan::SchemaPlan;
 use crate::ranking::Ranker;
 use crate::ranking::spot::Spot;
-use crate::reads::Reads;
 use crate::render::Tree;
+use crate::resident::reads::Reads;
 
 /// What explains documents of one schema.
 pub(crate) struct Explainer {

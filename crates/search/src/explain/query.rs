@@ -3,13 +3,13 @@ use brooklet_rank::match_data::Occurrence;
 use brooklet_segment::Halt;
 use brooklet_text::Variety;
 
-use crate::condition::{How, Node, NumberTest, Target, Test, ValueTest, WordTest};
+use crate::found::places::places_of;
 use crate::nearest::exact_distance;
-use crate::places::places_of;
 use crate::plan::SchemaPlan;
+use crate::plan::condition::{How, Node, NumberTest, Target, Test, ValueTest, WordTest};
 use crate::ranking::spot::Spot;
-use crate::reads::Reads;
 use crate::render::Tree;
+use crate::resident::reads::Reads;
 
 /// Occurrences of a term in a field that are told; `count` is that of all.
 const OCCURRENCES_MAX: usize = 64;

@@ -14,8 +14,9 @@ use super::program::{Node, Program, operator};
 use super::spec::{From, InputSpec, Step, Type};
 use super::template::{ListTemplate, Template};
 use super::walk::{Walk, type_of, width_of};
-use crate::collation::{self, Collation, Strength};
 use crate::deployed::DeployedSchema;
+use crate::plan::collation;
+use crate::plan::collation::{Collation, Strength};
 
 /// Why a request cannot be bound.
 pub(crate) enum Fault {

@@ -10,8 +10,8 @@ use super::groups::{First, Groups};
 use super::inputs::{Inputs, at_once};
 use super::known::Known;
 use super::planned::PlannedGrouping;
-use crate::partition::View;
-use crate::reads::Reads;
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 
 /// Documents of a batch, between looks at the deadline.
 const BATCH: usize = 4_096;

@@ -10,8 +10,8 @@ use brooklet_segment::{BlockSource, Halt, Part};
 use brooklet_task::Rejection;
 
 use super::datum::Datum;
-use crate::partition::View;
-use crate::reads::Reads;
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 
 /// The number of no word.
 pub(super) const NO_WORD: u32 = u32::MAX;

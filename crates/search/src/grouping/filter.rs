@@ -1,4 +1,4 @@
-//! Filters of groupings: bound to a schema, and what they are asked that they cannot answer.
+//! Filters of groupings are bound to a schema.
 use std::rc::Rc;
 
 use brooklet_query::grouping::tree::{Expression, Filter, Number};

@@ -8,8 +8,8 @@ use super::columns::{Column, Texts, elements_of};
 use super::datum::Datum;
 use super::numeric::curve;
 use super::spec::{From, InputSpec, Step, Type};
-use crate::partition::View;
-use crate::reads::Reads;
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 
 /// Documents of a batch when they are read themselves.
 const SOURCE_BATCH: usize = 128;

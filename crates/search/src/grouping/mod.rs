@@ -1,6 +1,7 @@
 //! Grouping: what is counted and summed over the documents that match.
 //!
-//! A request becomes [`template`]s, tables of groups; [`bind`] finds their fields in a schema; [`collect`] takes documents
+//! A request becomes [`template`]s, tables of groups; [`bind`] finds their fields in a schema, and what it makes of them is
+//! [`bound`], with what is asked of documents ([`spec`]), and [`planned`] for all schemas; [`collect`] takes documents
 //! view by view and in batches, reads [`columns`] and other [`inputs`], and adds a batch to all groups ([`descent`]), level
 //! by level and column by column, evaluating expressions ([`program`]); [`groups`] holds what was added up ([`totals`]) and
 //! carries it as bytes that are merged ([`partial`], [`firsts`]); [`page`] sorts and cuts it, [`result`] shows it.

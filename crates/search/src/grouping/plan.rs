@@ -11,8 +11,8 @@ use super::planned::PlannedGrouping;
 use super::program::{Node, Program};
 use super::template::{Template, most, templates};
 use super::zone::{Clock, Zone, zone_of};
+use crate::asked::properties::Properties;
 use crate::deployed::DeployedSchema;
-use crate::properties::Properties;
 
 /// A request as it was parsed, with the continuations it was given.
 struct Parsed {

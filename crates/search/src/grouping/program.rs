@@ -9,7 +9,7 @@ use super::inputs::{Inputs, Selection};
 use super::numeric::Operator;
 use super::spec::Type;
 use super::{numeric, time};
-use crate::collation::Collation;
+use crate::plan::collation::Collation;
 
 /// A bound expression with its type.
 #[derive(Clone, Debug)]

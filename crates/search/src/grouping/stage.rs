@@ -13,8 +13,8 @@ use super::page::{Page, window};
 use super::planned::PlannedGrouping;
 use super::result::{Writing, settle_hits};
 use super::template::classes;
-use crate::partition::View;
-use crate::reads::Reads;
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 
 /// Hits whose ids and fields are read between looks at the deadline.
 const HITS_BATCH: usize = 128;

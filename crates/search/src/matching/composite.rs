@@ -9,10 +9,10 @@ use brooklet_segment::{Halt, read_document};
 use super::found::{Found, Kept, LeafMatch, Settled};
 use super::near::{Rule, is_inside};
 use super::occurrences::{FieldHits, leaf_hits};
-use crate::condition::{Leaf, Near, Node, SameElement};
-use crate::partition::View;
 use crate::plan::SchemaPlan;
-use crate::reads::Reads;
+use crate::plan::condition::{Leaf, Near, Node, SameElement};
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 
 /// Missing blocks after which no more are looked for.
 const MISSING_MAX: usize = 64;

@@ -9,8 +9,8 @@ use brooklet_kernel::Bitmap;
 
 use super::found::Counted;
 use super::tree::{Known, evaluate};
-use crate::condition::Node;
 use crate::plan::SchemaPlan;
+use crate::plan::condition::Node;
 
 impl Counted {
     /// Whether parts of a plan may count in fewer documents than it matches.

@@ -3,9 +3,9 @@ use brooklet_segment::{ColumnHeader, Halt};
 
 use super::found::{Found, Kept};
 use super::occurrences::occurrences;
-use crate::condition::Target;
-use crate::partition::View;
-use crate::reads::Reads;
+use crate::plan::condition::Target;
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 
 /// Elements that were chosen by the query.
 pub(super) enum Chosen {

@@ -2,7 +2,7 @@
 use std::rc::Rc;
 
 use super::postings::Postings;
-use crate::partition::ResidentSegment;
+use crate::resident::partition::ResidentSegment;
 
 /// Postings, and of which words of a segment they are.
 pub(crate) struct LastPostings {

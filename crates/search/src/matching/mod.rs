@@ -26,9 +26,9 @@ pub(crate) mod words;
 use brooklet_kernel::Bitmap;
 use brooklet_segment::{ColumnHeader, Halt};
 
-use crate::condition::{KeyTest, Leaf, Target, Test, Within};
-use crate::partition::View;
-use crate::reads::Reads;
+use crate::plan::condition::{KeyTest, Leaf, Target, Test, Within};
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 use found::{Found, LeafMatch};
 use walk::Walk;
 

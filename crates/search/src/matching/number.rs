@@ -5,9 +5,9 @@ use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part};
 use brooklet_task::Rejection;
 
 use super::found::Found;
-use crate::condition::{NumberTest, PositionTest};
-use crate::partition::View;
-use crate::reads::Reads;
+use crate::plan::condition::{NumberTest, PositionTest};
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 
 /// Documents with a value for which the test holds.
 pub(crate) fn match_numbers(

@@ -6,9 +6,9 @@ use brooklet_segment::{ColumnHeader, Halt};
 use super::found::{Found, LeafMatch};
 use super::weighted;
 use super::words::WordReader;
-use crate::condition::Leaf;
-use crate::partition::View;
-use crate::reads::Reads;
+use crate::plan::condition::Leaf;
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 
 /// Puts the occurrences of a target in a document into `out`, sorted, and says how long the field is; nothing if it did
 /// not match.

@@ -14,9 +14,9 @@ use super::found::{Found, Word};
 use super::positions::starts_by_positions;
 use super::text::{find_all, postings_of};
 use super::words::{StoredWords, WordReader};
-use crate::condition::PhraseTest;
-use crate::partition::View;
-use crate::reads::Reads;
+use crate::plan::condition::PhraseTest;
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 
 /// Documents with the words one after the other in one element, with the place of each first word.
 pub(crate) fn match_phrase(

@@ -12,8 +12,8 @@ use brooklet_task::{Block, Rejection};
 
 use super::found::Word;
 use super::words::WordReader;
-use crate::partition::View;
-use crate::reads::Reads;
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 
 /// A byte of a list is read and added up; of the words of a document most are only read.
 const LIST_BYTE_COST: u64 = 3;

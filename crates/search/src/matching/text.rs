@@ -2,7 +2,8 @@
 use std::rc::Rc;
 
 use brooklet_segment::column::dictionary::{DictionaryBlock, key_of};
-use brooklet_segment::column::text::{self, Text};
+use brooklet_segment::column::text;
+use brooklet_segment::column::text::Text;
 use brooklet_segment::{BlockSource, ColumnHeader, Halt};
 use brooklet_text::Variants;
 
@@ -11,9 +12,9 @@ use super::last_postings::LastPostings;
 use super::postings::Postings;
 use super::variants::find_variants;
 use super::walk::Walk;
-use crate::condition::{How, WordTest};
-use crate::partition::View;
-use crate::reads::Reads;
+use crate::plan::condition::{How, WordTest};
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 
 /// Documents with one of the words.
 pub(crate) fn match_words(

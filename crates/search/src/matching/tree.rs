@@ -5,9 +5,9 @@ use std::rc::Rc;
 use brooklet_kernel::Bitmap;
 
 use super::found::ViewMatch;
-use crate::condition::Node;
 use crate::nearest::Resolved;
 use crate::plan::SchemaPlan;
+use crate::plan::condition::Node;
 
 /// What is known of a view.
 pub(crate) struct Known<'a> {

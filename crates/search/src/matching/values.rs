@@ -6,7 +6,8 @@
 use brooklet_rank::match_data::Occurrence;
 use brooklet_schema::Normalizing;
 use brooklet_segment::column::dictionary::{DictionaryBlock, WORD_BYTES};
-use brooklet_segment::column::text::{self, Text, cut};
+use brooklet_segment::column::text;
+use brooklet_segment::column::text::{Text, cut};
 use brooklet_segment::layout::{ColumnKind, NumberKind};
 use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part, ValuePlace, each_value, read_document};
 use brooklet_task::Rejection;
@@ -16,9 +17,9 @@ use super::found::Found;
 use super::number;
 use super::walk::{Inside, Walk};
 use super::words::WordReader;
-use crate::condition::{NumberTest, PhraseTest, ValueTest, WordTest};
-use crate::partition::View;
-use crate::reads::Reads;
+use crate::plan::condition::{NumberTest, PhraseTest, ValueTest, WordTest};
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 
 /// Missing blocks of source that are asked for at once.
 const SOURCES_AHEAD: usize = 256;

@@ -1,12 +1,13 @@
 //! Variants of a word in a dictionary.
 use brooklet_segment::column::dictionary::DictionaryBlock;
-use brooklet_segment::column::text::{self, Text};
+use brooklet_segment::column::text;
+use brooklet_segment::column::text::Text;
 use brooklet_segment::{BlockSource, Halt};
 use brooklet_text::{Cursor, Variants};
 
 use super::found::Word;
-use crate::partition::View;
-use crate::reads::Reads;
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 
 /// Adds the words that are variants of a word. Dictionary and cursor are walked together: blocks that cannot hold a
 /// variant are not read, and of the others few words are looked at.

@@ -13,9 +13,9 @@ use super::found::{Found, WeightedHit};
 use super::walk::Walk;
 use super::words::WordReader;
 use super::{number, text};
-use crate::condition::{How, Scoring, WeightedKeys, WeightedTest, WordTest};
-use crate::partition::View;
-use crate::reads::Reads;
+use crate::plan::condition::{How, Scoring, WeightedKeys, WeightedTest, WordTest};
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 
 /// The tokens of documents that have one, those of each document from the heaviest on.
 pub(crate) fn match_weighted(

@@ -1,11 +1,12 @@
 //! The words of one document in a text column, with their elements: read only where positions matter.
 use brooklet_rank::match_data::Occurrence;
-use brooklet_segment::column::text::{self, Element, Text};
+use brooklet_segment::column::text;
+use brooklet_segment::column::text::{Element, Text};
 use brooklet_segment::{BlockSource, Halt, Part, read_array};
 use brooklet_task::Block;
 
-use crate::partition::ResidentSegment;
-use crate::reads::Reads;
+use crate::resident::partition::ResidentSegment;
+use crate::resident::reads::Reads;
 
 /// Reads documents' words, one document after the other. Blocks in use are kept at hand.
 pub(crate) struct WordReader<'a> {

@@ -18,13 +18,14 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use brooklet_kernel::{Bitmap, Codes, TopK, scan_bounds};
-use brooklet_segment::column::vector::{self, Vectors};
+use brooklet_segment::column::vector;
+use brooklet_segment::column::vector::Vectors;
 use brooklet_segment::{BlockSource, Halt, read_id};
 use brooklet_task::{Rejection, Want, limits};
 
-use crate::partition::View;
 use crate::plan::SchemaPlan;
-use crate::reads::Reads;
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 use point::{code_metric, column_of, least, nearness};
 use resolved::Measured;
 

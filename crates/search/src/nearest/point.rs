@@ -6,13 +6,14 @@ use std::rc::Rc;
 use brooklet_document::{CellType, cells_from_bytes};
 use brooklet_kernel::{Cells, CodeQuery, Codes, Metric, Query, scan_bounds, score_key};
 use brooklet_rank::distance::{DistanceMetric, DistanceScale, haversine};
-use brooklet_segment::column::vector::{self, Vectors};
+use brooklet_segment::column::vector;
+use brooklet_segment::column::vector::Vectors;
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{BlockSource, Halt, vector_rows};
 use brooklet_task::Rejection;
 
-use crate::partition::View;
-use crate::reads::Reads;
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 
 /// The query's vector, prepared for a field and its metric.
 #[derive(Debug)]

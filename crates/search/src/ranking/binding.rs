@@ -8,8 +8,8 @@ use brooklet_task::Rejection;
 use super::bound::{Bound, KeyOutput, Kind, RawScores, Which};
 use super::number_column::NumberColumn;
 use super::{document, stored};
-use crate::condition::Test;
 use crate::plan::SchemaPlan;
+use crate::plan::condition::Test;
 
 /// Finds out where the features of programs come from.
 pub(super) struct Binder<'p> {

@@ -9,7 +9,7 @@ use super::number_column::NumberColumn;
 use super::source::Source;
 use super::spot::Spot;
 use super::{CELL_WORK, Ranker};
-use crate::reads::Reads;
+use crate::resident::reads::Reads;
 
 /// Answers a program about the documents of a block.
 struct Block<'a> {

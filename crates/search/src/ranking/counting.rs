@@ -7,7 +7,7 @@ use brooklet_task::Block;
 
 use super::spot::Spot;
 use crate::matching::postings::Postings;
-use crate::reads::Reads;
+use crate::resident::reads::Reads;
 
 /// Where a target of a leaf was found last.
 #[derive(Clone, Debug, Default)]

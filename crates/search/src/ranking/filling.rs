@@ -6,11 +6,11 @@ use brooklet_segment::layout::ColumnKind;
 use super::spot::Spot;
 use super::values::value_weights;
 use super::{Ranker, SOMEWHERE};
-use crate::condition::{Leaf, Scoring, Test};
 use crate::matching::found::{Found, LeafMatch};
 use crate::matching::occurrences::{leaf_hits, occurrences};
 use crate::matching::weighted::{ranked_occurrences, raw_score};
-use crate::reads::Reads;
+use crate::plan::condition::{Leaf, Scoring, Test};
+use crate::resident::reads::Reads;
 
 impl Ranker {
     /// Tells the features which terms matched the document, and where.

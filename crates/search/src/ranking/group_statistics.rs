@@ -12,9 +12,9 @@ use brooklet_segment::{BlockSource, Halt};
 use brooklet_task::{Code, Rejection};
 
 use crate::matching::found::ViewMatch;
-use crate::partition::View;
 use crate::plan::SchemaPlan;
-use crate::reads::Reads;
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 
 /// The rank property that asks for them.
 const PROPERTY: &str = "brooklet.statistics";

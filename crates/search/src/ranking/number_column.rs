@@ -8,7 +8,7 @@ use brooklet_segment::{BlockSource, Halt};
 use brooklet_task::{Block, Rejection};
 
 use super::spot::Spot;
-use crate::reads::Reads;
+use crate::resident::reads::Reads;
 
 /// A column, and where it was read last.
 pub(super) struct NumberColumn {

@@ -19,13 +19,13 @@ use super::number_column::NumberColumn;
 use super::spot::Spot;
 use super::term_scores::TermScores;
 use super::values::{Item, items, mapped_tensor, show_labels, show_rows, single_string, value_weights, vector_tensor};
-use crate::condition::{Node, Test};
+use crate::found::model_runs::Models;
 use crate::matching::found::Found;
 use crate::matching::weighted;
-use crate::model_runs::Models;
 use crate::nearest::{distance_bounds, exact_distance};
 use crate::plan::SchemaPlan;
-use crate::reads::Reads;
+use crate::plan::condition::{Node, Test};
+use crate::resident::reads::Reads;
 
 /// Answers a program about one document. What cannot be read is remembered as a halt, and the answer is thrown away.
 pub(super) struct Source<'a> {

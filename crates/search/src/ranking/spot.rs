@@ -1,7 +1,7 @@
 //! The document that is looked at.
 use crate::matching::found::ViewMatch;
 use crate::nearest::Resolved;
-use crate::partition::View;
+use crate::resident::partition::View;
 
 /// The document looked at.
 #[derive(Clone, Copy)]

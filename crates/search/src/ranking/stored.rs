@@ -10,7 +10,7 @@ use super::bound::{Asked, KeyOutput, Kind, Stored};
 use super::spot::Spot;
 use super::values::{Item, items};
 use crate::plan::SchemaPlan;
-use crate::reads::Reads;
+use crate::resident::reads::Reads;
 
 /// Where the value of `attribute(field…)` comes from.
 pub(super) fn bind(name: &FeatureName, plan: &SchemaPlan) -> Kind {

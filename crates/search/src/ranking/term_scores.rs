@@ -13,13 +13,13 @@ use brooklet_segment::{ColumnHeader, Halt};
 use brooklet_task::Block;
 
 use super::bound::{Bound, Kind};
-use crate::condition::Leaf;
 use crate::matching::found::{Found, ViewMatch};
 use crate::matching::postings::Postings;
 use crate::matching::values::blocks_of;
-use crate::partition::View;
 use crate::plan::SchemaPlan;
-use crate::reads::Reads;
+use crate::plan::condition::Leaf;
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
 
 /// Postings walked for a document that is ranked, up to which this is cheaper than to look the document up.
 const POSTINGS_PER_DOCUMENT_MAX: usize = 16;

@@ -13,7 +13,7 @@ use brooklet_task::Rejection;
 use brooklet_task::bytes::Reader;
 
 use super::spot::Spot;
-use crate::reads::Reads;
+use crate::resident::reads::Reads;
 
 /// The single number a column holds for a document; NaN if none, and for the smallest long, which stands for none.
 pub(crate) fn single_number(column: &ColumnHeader, spot: Spot<'_>, reads: &mut Reads) -> Result<f64, Halt> {

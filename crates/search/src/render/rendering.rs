@@ -2,7 +2,7 @@
 use brooklet_document::Format;
 use brooklet_task::{Code, Issue, Rejection};
 
-use crate::properties::Properties;
+use crate::asked::properties::Properties;
 
 /// The formats of answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use brooklet_segment::{BlockSource, ColumnHeader, Halt};
 use crate::deployed::DeployedSchema;
 use crate::ranking::spot::Spot;
 use crate::ranking::{vector_tensor, word_of};
-use crate::reads::Reads;
+use crate::resident::reads::Reads;
 
 /// The column a field's value can be put together from again, if there is one.
 pub(super) fn column_of<'a>(schema: &'a DeployedSchema, field: &str) -> Option<&'a ColumnSpec> {

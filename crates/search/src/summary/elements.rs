@@ -5,11 +5,11 @@ use brooklet_document::Value;
 use brooklet_rank::Value as Feature;
 use brooklet_segment::Halt;
 
-use crate::condition::Test;
-use crate::places::{places_of, positive_leaves};
+use crate::found::places::{places_of, positive_leaves};
 use crate::plan::SchemaPlan;
+use crate::plan::condition::Test;
 use crate::ranking::spot::Spot;
-use crate::reads::Reads;
+use crate::resident::reads::Reads;
 
 /// The elements of a field, by their number, that the query matched: in the field itself or in a part of it. What is
 /// asked for not to match does not count.

@@ -21,13 +21,13 @@ use brooklet_task::{Code, Issues, Rejection};
 use brooklet_text::Variety;
 
 use crate::deployed::DeployedSchema;
-use crate::listing::listing;
-use crate::model_runs::WantedRuns;
+use crate::found::model_runs::WantedRuns;
+use crate::plan::listing::listing;
 use crate::plan::{Plan, Presentation, SchemaPlan};
 use crate::ranking::Ranker;
 use crate::ranking::document::query_places;
 use crate::ranking::spot::Spot;
-use crate::reads::Reads;
+use crate::resident::reads::Reads;
 use attributes::Told;
 use class_fields::shown_fields;
 use elements::{only, selected};

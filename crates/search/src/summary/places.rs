@@ -3,7 +3,7 @@
 use brooklet_document::{DataType, Value};
 use brooklet_schema::Schema;
 
-use crate::ranking::document::microdegrees_between;
+use crate::ranking::geodesy::microdegrees_between;
 
 /// A part of a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

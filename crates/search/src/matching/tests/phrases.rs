@@ -7,7 +7,7 @@ use brooklet_segment::column::text::Text;
 use super::super::phrase::match_phrase;
 use super::random::Random;
 use super::*;
-use crate::condition::{How, PhraseTest, WordTest};
+use crate::plan::condition::{How, PhraseTest, WordTest};
 
 const PHRASES_OF_DOCUMENTS: usize = 20;
 

@@ -7,7 +7,7 @@ use brooklet_task::{Code, Rejection};
 
 use crate::plan::SchemaPlan;
 use crate::ranking::spot::Spot;
-use crate::reads::Reads;
+use crate::resident::reads::Reads;
 
 /// The document looked at.
 pub(crate) struct Document<'a> {

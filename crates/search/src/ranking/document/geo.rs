@@ -18,9 +18,9 @@ use brooklet_segment::{BlockSource, Halt};
 use brooklet_task::Rejection;
 
 use super::feature::{Document, DocumentFeature, refuse};
-use crate::condition::{PositionTest, Test};
-use crate::geodesy::{Nearest, nearest};
 use crate::plan::SchemaPlan;
+use crate::plan::condition::{PositionTest, Test};
+use crate::ranking::geodesy::{Nearest, nearest};
 
 const DISTANCES: [&str; 5] = ["out", "index", "latitude", "longitude", "km"];
 const CLOSENESSES: [&str; 2] = ["out", "logscale"];
@@ -163,7 +163,7 @@ pub(crate) fn positions(spec: &ColumnSpec, document: &mut Document<'_>) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geodesy::NOWHERE;
+    use crate::ranking::geodesy::NOWHERE;
 
     const OSLO: (f64, f64) = (59.913_869, 10.752_245);
 

@@ -16,7 +16,6 @@ use brooklet_task::Rejection;
 use crate::plan::SchemaPlan;
 use feature::DocumentFeature;
 
-pub(crate) use crate::geodesy::microdegrees_between;
 pub(crate) use geo::feature_type as position_feature_type;
 pub(crate) use geo::places as query_places;
 

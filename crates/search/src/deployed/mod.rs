@@ -1,0 +1,163 @@
+//! A deployed application, ready to be queried: columns laid out, rank profiles compiled.
+pub(crate) mod analysis;
+pub(crate) mod compile;
+pub(crate) mod environment;
+pub(crate) mod global_phase;
+pub(crate) mod onnx_call;
+pub(crate) mod values;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use brooklet_document::settle::{is_unread, written_name};
+use brooklet_document::{Document, DocumentId};
+use brooklet_rank::Program;
+use brooklet_rank::distance::DistanceMetric;
+use brooklet_rank::match_data::{FieldId, FieldInfo, RankProperties};
+use brooklet_schema::{Application, Field, OnnxSignature, RankProfile, Schema};
+use brooklet_segment::layout::{ColumnKind, ColumnSpec};
+use brooklet_segment::{BlockSource, Halt, Header, StoredSchema, read_document, removed_of};
+use brooklet_task::Rejection;
+
+use global_phase::GlobalPhase;
+
+/// Files of models.
+pub(crate) struct ModelFiles {
+    /// Decision trees, by their path below `models/`.
+    pub(crate) trees: BTreeMap<String, Arc<[u8]>>,
+    /// ONNX files, by their path.
+    pub(crate) onnx: BTreeMap<String, Result<Arc<OnnxSignature>, String>>,
+}
+
+/// An application with everything compiled that does not depend on a query.
+pub struct Deployed {
+    /// The application.
+    pub application: Application,
+    /// Its schemas, in its order.
+    pub schemas: Vec<Rc<DeployedSchema>>,
+    /// The host's key, that continuations are sealed with.
+    pub seal_key: [u8; 16],
+}
+
+/// A schema, its columns and its profiles.
+pub struct DeployedSchema {
+    /// The schema.
+    pub schema: Arc<Schema>,
+    /// Name of the content cluster that has it.
+    pub cluster: String,
+    /// How its documents are stored.
+    pub stored: StoredSchema,
+    /// Its rank profiles, compiled.
+    pub profiles: Vec<Rc<DeployedProfile>>,
+    /// Why the others are not: those of a package that an earlier release took.
+    pub(crate) uncompiled: BTreeMap<String, String>,
+    /// Why these document-summaries cannot be shown, in such a package.
+    pub(crate) unserved: BTreeMap<String, String>,
+}
+
+/// A rank profile, compiled.
+pub struct DeployedProfile {
+    /// The profile.
+    pub profile: RankProfile,
+    /// The schema's fields as the profile ranks them; a field's number is its index.
+    pub fields: Vec<FieldInfo>,
+    /// The score of a hit.
+    pub score: Program,
+    /// The score of the first phase, if `score` is that of the second.
+    pub(crate) first: Option<Program>,
+    pub(crate) global: Option<GlobalPhase>,
+    /// Features shown with hits: text and program.
+    pub match_features: Vec<(String, Program)>,
+    /// Features shown in summaries.
+    pub summary_features: Vec<(String, Program)>,
+    /// The profile's rank properties.
+    pub properties: RankProperties,
+    /// The application's models.
+    pub(crate) models: Rc<ModelFiles>,
+}
+
+impl Deployed {
+    /// The schema of that name.
+    #[must_use]
+    pub fn schema(&self, name: &str) -> Option<&Rc<DeployedSchema>> {
+        self.schemas.iter().find(|schema| schema.schema.name == name)
+    }
+
+    /// The schema whose documents have this name where they are stored.
+    pub(crate) fn stored_as(&self, name: &str) -> Option<&Rc<DeployedSchema>> {
+        self.schemas.iter().find(|schema| schema.stored.name == name)
+    }
+
+    /// Whether a removed document was one of a deployed schema for whose name `includes` holds, by the name of its segment:
+    /// not of an earlier life of that.
+    pub(crate) fn knew(
+        &self,
+        segment_schema: &str,
+        id: &str,
+        includes: impl Fn(&str) -> bool,
+    ) -> Result<bool, Rejection> {
+        let id = DocumentId::parse(id)?;
+        let of = self.schema(id.document_type());
+        Ok(of.is_some_and(|of| removed_of(&of.stored.name) == segment_schema && includes(&of.schema.name)))
+    }
+}
+
+impl DeployedProfile {
+    /// Whether it asks for `bm25`, in which an exact word counts for more than its variants.
+    pub(crate) fn ranks_words(&self) -> bool {
+        let shown = self.match_features.iter().chain(&self.summary_features).map(|(_, program)| program);
+        let asked = self.global.iter().flat_map(|global| &global.inputs).map(|(_, program)| program);
+        let programs = std::iter::once(&self.score).chain(&self.first).chain(shown).chain(asked);
+        programs.flat_map(Program::features).any(|(feature, _)| feature.name.contains("bm25"))
+    }
+}
+
+impl DeployedSchema {
+    /// The profile of that name.
+    #[must_use]
+    pub fn profile(&self, name: &str) -> Option<&Rc<DeployedProfile>> {
+        self.profiles.iter().find(|profile| profile.profile.name == name)
+    }
+
+    /// The number of a field, or of a part of one, in ranking.
+    pub(crate) fn field_id(&self, name: &str) -> Option<FieldId> {
+        ranked_fields(&self.schema).position(|field| field.name == name).map(|place| FieldId(place as u32))
+    }
+
+    /// As [`read_document`], of a segment that may have been written by an earlier deployment: values that were written for
+    /// another type of their field are not read.
+    ///
+    /// # Errors
+    /// If a block is missing or damaged.
+    pub(crate) fn read(
+        &self,
+        header: &Header,
+        ordinal: u32,
+        keep: &dyn Fn(&str) -> bool,
+        blocks: &mut dyn BlockSource,
+    ) -> Result<Document, Halt> {
+        if header.fingerprint == self.stored.fingerprint || header.is_of_removed() {
+            return read_document(header, ordinal, keep, blocks);
+        }
+        let mut document = read_document(header, ordinal, &|name| keep(written_name(name)), blocks)?;
+        self.stored.settle(&mut document.fields);
+        document.fields.retain(|(name, _)| !is_unread(name));
+        Ok(document)
+    }
+
+    /// The column of a field for which `kind` holds.
+    pub(crate) fn column(&self, field: &str, kind: impl Fn(&ColumnKind) -> bool) -> Option<&ColumnSpec> {
+        self.stored.columns.iter().find(|spec| spec.field == field && kind(&spec.kind))
+    }
+}
+
+/// The fields ranking knows, numbered by their place: those of the schema, then the parts of all of them.
+pub(crate) fn ranked_fields(schema: &Schema) -> impl Iterator<Item = &Field> {
+    schema.fields.iter().chain(schema.fields.iter().flat_map(|field| &field.parts))
+}
+
+/// The metric of a tensor field.
+pub(crate) fn metric_of(field: &Field) -> DistanceMetric {
+    DistanceMetric::from_name(field.distance_metric.name()).unwrap_or(DistanceMetric::Euclidean)
+}

@@ -1,0 +1,8 @@
+//! What was found: hits, what decides about them, and the partial results they travel in.
+pub(crate) mod global_scoring;
+pub(crate) mod hit;
+pub(crate) mod lane;
+pub(crate) mod model_runs;
+pub(crate) mod partial;
+pub(crate) mod phases;
+pub(crate) mod places;

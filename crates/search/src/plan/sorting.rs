@@ -1,0 +1,386 @@
+//! Orders other than relevance: the keys of a document, and how keys compare.
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+use brooklet_document::{DataType, Value};
+use brooklet_query::sorting::{Direction, Missing, SortBy, SortFunction, SortKey};
+use brooklet_schema::{SortFunction as DeclaredFunction, SortOrder};
+use brooklet_segment::column::number::SeveralBlock;
+use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
+use brooklet_segment::{BlockSource, ColumnHeader, Halt, read_document};
+use brooklet_task::{Code, Issues, Rejection};
+
+use super::collation;
+use super::collation::Collation;
+use crate::deployed::DeployedSchema;
+use crate::ranking::spot::Spot;
+use crate::ranking::{single_number, single_string, word_of};
+use crate::resident::reads::Reads;
+
+/// The locale of a collation that is asked for by name, where nothing says another.
+const LOCALE: &str = "en_US";
+
+/// What a document is ordered by in one key. Directions are applied when keys are compared.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SortValue {
+    /// Before all others, whatever the direction.
+    First,
+    Number(f64),
+    Integer(i64),
+    Text(Vec<u8>),
+    /// After all others, whatever the direction.
+    Last,
+}
+
+/// A key bound to a schema.
+#[derive(Clone, Debug)]
+pub(crate) struct BoundKey {
+    by: BoundBy,
+    pub(crate) descending: bool,
+    missing: Missing,
+}
+
+#[derive(Clone, Debug)]
+enum BoundBy {
+    Relevance,
+    DocumentId,
+    Source,
+    /// Nothing: the schema has no such attribute, but another searched one has.
+    Absent,
+    Numbers(ColumnSpec),
+    Texts(ColumnSpec, TextOrder),
+    /// The value of a field as the document has it, as text.
+    Stored(String),
+}
+
+#[derive(Clone, Debug)]
+enum TextOrder {
+    Raw,
+    Lowercase,
+    Collated(Collation),
+}
+
+/// The keys of a query, bound to each searched schema: the same number of keys for all, with the same directions, so
+/// that documents of different schemas can be compared.
+#[derive(Default)]
+pub(crate) struct BoundOrder {
+    /// For each schema its keys.
+    pub(crate) keys: Vec<Vec<BoundKey>>,
+    /// For each key whether it descends.
+    pub(crate) descending: Vec<bool>,
+}
+
+/// Binds the keys of a query. What a schema cannot be sorted by is told; where no schema can, the key is left out.
+pub(crate) fn bind_order(
+    keys: &[SortKey],
+    schemas: &[Rc<DeployedSchema>],
+    language: Option<&str>,
+    issues: &mut Issues,
+) -> Result<BoundOrder, Rejection> {
+    let mut order = BoundOrder { keys: vec![Vec::new(); schemas.len()], descending: Vec::new() };
+    for key in keys {
+        let mut common = None;
+        let mut bound = Vec::with_capacity(schemas.len());
+        for schema in schemas {
+            let of_schema = bind_key(key, schema, common, language, issues)?;
+            common = common.or(of_schema.as_ref().map(|key| key.descending));
+            bound.push(of_schema);
+        }
+        let Some(descending) = common else { continue };
+        let absent = || BoundKey { by: BoundBy::Absent, descending, missing: Missing::Last };
+        order.descending.push(descending);
+        order.keys.iter_mut().zip(bound).for_each(|(keys, key)| keys.push(key.unwrap_or_else(absent)));
+    }
+    // What is ordered by relevance alone, best first, is ordered as without any key.
+    let usual = |keys: &Vec<BoundKey>| matches!(&keys[..], [BoundKey { by: BoundBy::Relevance, descending: true, .. }]);
+    if order.keys.iter().all(usual) {
+        order = BoundOrder { keys: vec![Vec::new(); schemas.len()], descending: Vec::new() };
+    }
+    Ok(order)
+}
+
+/// Binds a key to a schema; `common` is the direction it has for another one.
+fn bind_key(
+    key: &SortKey,
+    schema: &DeployedSchema,
+    common: Option<bool>,
+    language: Option<&str>,
+    issues: &mut Issues,
+) -> Result<Option<BoundKey>, Rejection> {
+    let by = match &key.by {
+        SortBy::Relevance => BoundBy::Relevance,
+        SortBy::DocumentId => BoundBy::DocumentId,
+        SortBy::Source => BoundBy::Source,
+        SortBy::Attribute(name) => return bind_attribute((key, name), schema, common, language, issues),
+    };
+    let descending = match key.direction {
+        Some(direction) => direction == Direction::Descending,
+        None => matches!(by, BoundBy::Relevance),
+    };
+    Ok(Some(BoundKey { by, descending, missing: Missing::Last }))
+}
+
+fn bind_attribute(
+    (key, name): (&SortKey, &str),
+    schema: &DeployedSchema,
+    common: Option<bool>,
+    language: Option<&str>,
+    issues: &mut Issues,
+) -> Result<Option<BoundKey>, Rejection> {
+    let Some(field) = schema.schema.query_field(name) else {
+        issues.report(Code::ErrorInReply, format!("Cannot locate field '{name}' in field name registry"));
+        return Ok(None);
+    };
+    if matches!(field.data_type, DataType::Tensor(_)) {
+        let message = format!("Cannot sort by '{name}': it is a tensor");
+        return Err(Rejection::new(Code::InvalidQueryParameter, message));
+    }
+    let spec =
+        schema.column(&field.name, |kind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. }));
+    let Some(spec) = spec.filter(|_| field.indexing.attribute).cloned() else {
+        issues.report(Code::ErrorInReply, format!("Attribute '{name}' is not valid"));
+        return Ok(None);
+    };
+    let descending = match key.direction {
+        Some(direction) => direction == Direction::Descending,
+        None => common.unwrap_or(field.sorting.order == SortOrder::Descending),
+    };
+    let single = matches!(field.data_type.element(), element if *element == field.data_type);
+    let usual = if single && !descending { Missing::First } else { Missing::Last };
+    let by = match spec.kind {
+        ColumnKind::Strings { .. } => BoundBy::Texts(spec, text_order(key, field, language)?),
+        _ => BoundBy::Numbers(spec),
+    };
+    Ok(Some(BoundKey { by, descending, missing: key.missing.clone().unwrap_or(usual) }))
+}
+
+/// How texts compare. A locale comes from the query, the field or the request's language, in this order. Without any, a
+/// key that does not name the Unicode collation falls back to lowercase, and one that does to `en_US` (yql, order by).
+fn text_order(key: &SortKey, field: &brooklet_schema::Field, language: Option<&str>) -> Result<TextOrder, Rejection> {
+    let (asked, strength) = match (&key.function, field.sorting.function) {
+        (Some(SortFunction::Raw), _) | (None, Some(DeclaredFunction::Raw)) => return Ok(TextOrder::Raw),
+        (Some(SortFunction::Lowercase), _) | (None, Some(DeclaredFunction::Lowercase)) => {
+            return Ok(TextOrder::Lowercase);
+        }
+        (Some(SortFunction::Uca { locale, strength }), _) => (locale.as_deref(), strength.map(collation::asked)),
+        (None, _) => (None, None),
+    };
+    let known = asked.or(field.sorting.locale.as_deref()).or(language);
+    let Some(locale) = known.or_else(|| key.function.is_some().then_some(LOCALE)) else {
+        return Ok(TextOrder::Lowercase);
+    };
+    let strength = strength.unwrap_or_else(|| collation::declared(field.sorting.strength));
+    Collation::new(locale, strength).map(TextOrder::Collated)
+}
+
+impl BoundKey {
+    /// The value of a field, whatever its type, to be told apart from others: of its column if it has one with single
+    /// values, else of the document.
+    pub(crate) fn of_field(name: &str, schema: &DeployedSchema) -> BoundKey {
+        let is_single = |kind: &ColumnKind| {
+            matches!(
+                kind,
+                ColumnKind::Numbers { collection: Collection::Single, .. }
+                    | ColumnKind::Strings { collection: Collection::Single }
+            )
+        };
+        let field = schema.schema.field(name);
+        let column = schema.column(name, is_single).filter(|_| field.is_some_and(|field| field.indexing.attribute));
+        let by = match (field, column.cloned()) {
+            (None, _) => BoundBy::Absent,
+            (_, Some(spec)) if matches!(spec.kind, ColumnKind::Strings { .. }) => BoundBy::Texts(spec, TextOrder::Raw),
+            (_, Some(spec)) => BoundBy::Numbers(spec),
+            (_, None) => BoundBy::Stored(name.to_owned()),
+        };
+        BoundKey { by, descending: false, missing: Missing::Last }
+    }
+
+    /// Whether the key is the document id: then it is read anyway.
+    pub(crate) fn value(
+        &self,
+        spot: Spot<'_>,
+        schema: &DeployedSchema,
+        score: f64,
+        id: &str,
+        reads: &mut Reads,
+    ) -> Result<SortValue, Halt> {
+        let column = |spec: &ColumnSpec| spot.views[spot.view].segment.header.column(spec);
+        let value = match &self.by {
+            BoundBy::Relevance => Some(SortValue::Number(score)),
+            BoundBy::DocumentId => Some(SortValue::Text(id.as_bytes().to_vec())),
+            BoundBy::Source => Some(SortValue::Text(schema.cluster.as_bytes().to_vec())),
+            BoundBy::Absent => None,
+            BoundBy::Stored(name) => {
+                let segment = &spot.views[spot.view].segment;
+                let wanted = |field: &str| field == name;
+                let document = read_document(&segment.header, spot.ordinal, &wanted, &mut reads.of(segment))?;
+                document.field(name).map(|value| SortValue::Text(told(value).into_bytes()))
+            }
+            BoundBy::Numbers(spec) => match column(spec) {
+                Some(column) => self.number(column, spot, reads)?,
+                None => None,
+            },
+            BoundBy::Texts(spec, order) => match column(spec) {
+                Some(column) => self.text(column, order, spot, reads)?,
+                None => None,
+            },
+        };
+        Ok(value.unwrap_or_else(|| self.instead()))
+    }
+
+    fn instead(&self) -> SortValue {
+        match (&self.missing, &self.by) {
+            (Missing::First, _) => SortValue::First,
+            (Missing::Last, _) => SortValue::Last,
+            (Missing::As(text), BoundBy::Texts(_, order)) => SortValue::Text(ordered(text, order)),
+            (Missing::As(text), _) => text.trim().parse().map_or(SortValue::Last, SortValue::Number),
+        }
+    }
+
+    fn number(&self, column: &ColumnHeader, spot: Spot<'_>, reads: &mut Reads) -> Result<Option<SortValue>, Halt> {
+        let ColumnKind::Numbers { number, collection } = &column.spec.kind else { return Ok(None) };
+        if *collection == Collection::Single && *number != NumberKind::Int64 {
+            let number = single_number(column, spot, reads)?;
+            return Ok((!number.is_nan()).then_some(SortValue::Number(number)));
+        }
+        let several = *collection != Collection::Single;
+        let values = integers_or_floats(column, *number, several, spot, reads)?;
+        Ok(self.extreme(values))
+    }
+
+    fn text(
+        &self,
+        column: &ColumnHeader,
+        order: &TextOrder,
+        spot: Spot<'_>,
+        reads: &mut Reads,
+    ) -> Result<Option<SortValue>, Halt> {
+        let ColumnKind::Strings { collection } = column.spec.kind else { return Ok(None) };
+        if collection == Collection::Single {
+            let text = single_string(column, spot, reads)?;
+            return Ok(text.map(|text| SortValue::Text(ordered(&text, order))));
+        }
+        let [dictionary, part] = &column.parts[..] else { return Ok(None) };
+        let index = part.index_of(spot.ordinal);
+        let (first, rows) = part.span_of(index);
+        let block = reads.of(&spot.views[spot.view].segment).block(part.first_block + index)?;
+        let block = SeveralBlock::read(block.bytes(), rows, NumberKind::Int32, collection)?;
+        let mut values = Vec::new();
+        for at in block.range((spot.ordinal - first) as usize) {
+            let text = word_of(dictionary, block.values.integer(at) as u32, spot, reads)?;
+            values.push(SortValue::Text(ordered(&text, order)));
+        }
+        Ok(self.extreme(values))
+    }
+
+    /// Of several values the lowest if they ascend, the highest if they descend.
+    fn extreme(&self, values: Vec<SortValue>) -> Option<SortValue> {
+        let compare = |a: &SortValue, b: &SortValue| compare_values(a, b);
+        if self.descending { values.into_iter().max_by(compare) } else { values.into_iter().min_by(compare) }
+    }
+}
+
+fn integers_or_floats(
+    column: &ColumnHeader,
+    number: NumberKind,
+    several: bool,
+    spot: Spot<'_>,
+    reads: &mut Reads,
+) -> Result<Vec<SortValue>, Halt> {
+    use brooklet_segment::column::number::SingleBlock;
+    let (ColumnKind::Numbers { collection, .. }, Some(part)) = (&column.spec.kind, column.parts.first()) else {
+        return Ok(Vec::new());
+    };
+    let index = part.index_of(spot.ordinal);
+    let (first, rows) = part.span_of(index);
+    let block = reads.of(&spot.views[spot.view].segment).block(part.first_block + index)?;
+    let at = (spot.ordinal - first) as usize;
+    let (values, range) = if several {
+        let block = SeveralBlock::read(block.bytes(), rows, number, *collection)?;
+        (block.values, block.range(at))
+    } else {
+        let block = SingleBlock::read(block.bytes(), rows, number)?;
+        (block.values, at..at + usize::from(block.has(at)))
+    };
+    let value = |at: usize| {
+        if number.is_integer() { SortValue::Integer(values.integer(at)) } else { SortValue::Number(values.float(at)) }
+    };
+    Ok(range.map(value).collect())
+}
+
+/// A text as it is compared: lowercased and without accents, letter by letter; what folds to several letters is only
+/// lowercased.
+fn ordered(text: &str, order: &TextOrder) -> Vec<u8> {
+    match order {
+        TextOrder::Raw => return text.as_bytes().to_vec(),
+        TextOrder::Collated(collation) => return collation.key(text),
+        TextOrder::Lowercase => {}
+    }
+    let mut out = String::with_capacity(text.len());
+    let (mut letter, mut folded) = ([0; 4], String::new());
+    for c in text.chars() {
+        folded.clear();
+        brooklet_text::fold(c.encode_utf8(&mut letter), &mut folded);
+        if folded.chars().nth(1).is_none() { out.push_str(&folded) } else { out.extend(c.to_lowercase()) }
+    }
+    out.into_bytes()
+}
+
+/// Values of one key compare by their kind first: where schemas give a name to different types, there is still one order.
+fn compare_values(a: &SortValue, b: &SortValue) -> Ordering {
+    let place = |value: &SortValue| match value {
+        SortValue::First => 0,
+        SortValue::Number(_) | SortValue::Integer(_) => 1,
+        SortValue::Text(_) => 2,
+        SortValue::Last => 3,
+    };
+    match (a, b) {
+        (SortValue::Number(a), SortValue::Number(b)) => a.total_cmp(b),
+        (SortValue::Integer(a), SortValue::Integer(b)) => a.cmp(b),
+        (SortValue::Integer(a), SortValue::Number(b)) => compare_mixed(*a, *b),
+        (SortValue::Number(a), SortValue::Integer(b)) => compare_mixed(*b, *a).reverse(),
+        (SortValue::Text(a), SortValue::Text(b)) => a.cmp(b),
+        _ => place(a).cmp(&place(b)),
+    }
+}
+
+/// An integer and a float, compared exactly: rounded to a float, neighbours of a large integer would all equal it.
+fn compare_mixed(integer: i64, float: f64) -> Ordering {
+    const BOUND: f64 = 9_223_372_036_854_775_808.0;
+    let whole = float.trunc();
+    // No range contains NaN.
+    if !(-BOUND..BOUND).contains(&float) {
+        return if float.is_sign_negative() { Ordering::Greater } else { Ordering::Less };
+    }
+    // Nothing is between a number and its whole part but the fraction; -0.0 comes before 0, as among floats.
+    let fraction = 0.0f64.total_cmp(&(float - whole));
+    let negative_zero = if float == 0.0 && float.is_sign_negative() { Ordering::Greater } else { Ordering::Equal };
+    integer.cmp(&(whole as i64)).then(if float == whole { negative_zero } else { fraction })
+}
+
+/// A value as text that no other value of the field has.
+fn told(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Byte(number) => number.to_string(),
+        Value::Int(number) => number.to_string(),
+        Value::Long(number) => number.to_string(),
+        Value::Float(number) => number.to_string(),
+        Value::Double(number) => number.to_string(),
+        Value::Bool(flag) => flag.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// The order of two documents by their keys.
+pub(crate) fn compare(a: &[SortValue], b: &[SortValue], descending: &[bool]) -> Ordering {
+    for ((a, b), descending) in a.iter().zip(b).zip(descending) {
+        let placed = matches!(a, SortValue::First | SortValue::Last) || matches!(b, SortValue::First | SortValue::Last);
+        let order = compare_values(a, b);
+        let order = if *descending && !placed { order.reverse() } else { order };
+        if order != Ordering::Equal {
+            return order;
+        }
+    }
+    Ordering::Equal
+}

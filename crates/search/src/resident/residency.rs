@@ -1,0 +1,299 @@
+//! What stays in memory between requests: blocks, and the partitions they belong to. Both under one budget, least
+//! recently used first out. Nothing here can be stale: segments never change, and a partition has a layout number.
+use std::rc::Rc;
+
+use brooklet_task::Block;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::partition::ResidentPartition;
+
+/// Place of a block in all memory: the resident number of its partition, its segment, its number.
+pub(crate) type BlockKey = (u32, u32, u32);
+
+const NONE: u32 = u32::MAX;
+/// Share of the budget that partitions may take for headers and tails.
+const PARTITIONS_SHARE: usize = 4;
+/// What partitions may take at least, so that a small budget does not make every query read its tail anew.
+const PARTITIONS_BYTES_MIN: usize = 16 << 20;
+/// Keys remembered of blocks that were read once and not kept.
+const SEEN_ONCE: usize = 1 << 16;
+
+struct Slot {
+    key: BlockKey,
+    block: Block,
+    newer: u32,
+    older: u32,
+}
+
+/// Numbers for the operator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ResidencyStatistics {
+    /// Bytes of resident blocks.
+    pub block_bytes: usize,
+    /// Resident blocks.
+    pub blocks: usize,
+    /// Budget of blocks, bytes.
+    pub budget_bytes: usize,
+    /// Resident partitions.
+    pub partitions: usize,
+    /// Bytes of their headers and tails, about.
+    pub partition_bytes: usize,
+    /// Blocks found.
+    pub hits: u64,
+    /// Blocks not found.
+    pub misses: u64,
+    /// Queries compiled.
+    pub compiled: u64,
+    /// Schemas whose documents were matched with a query, each partition by itself.
+    pub matched: u64,
+}
+
+/// The blocks and partitions in memory.
+pub struct Residency {
+    budget_bytes: usize,
+    bytes: usize,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    places: FxHashMap<BlockKey, u32>,
+    newest: u32,
+    oldest: u32,
+    seen: FxHashSet<BlockKey>,
+    partitions: FxHashMap<String, (Rc<ResidentPartition>, u64)>,
+    partition_bytes: usize,
+    clock: u64,
+    next_partition: u32,
+    hits: u64,
+    misses: u64,
+    compiled: u64,
+    matched: u64,
+}
+
+impl Residency {
+    /// Nothing resident yet; blocks may take `budget_bytes`.
+    #[must_use]
+    pub fn new(budget_bytes: usize) -> Residency {
+        Residency {
+            budget_bytes,
+            bytes: 0,
+            slots: Vec::new(),
+            free: Vec::new(),
+            places: FxHashMap::default(),
+            newest: NONE,
+            oldest: NONE,
+            seen: FxHashSet::default(),
+            partitions: FxHashMap::default(),
+            partition_bytes: 0,
+            clock: 0,
+            next_partition: 1,
+            hits: 0,
+            misses: 0,
+            compiled: 0,
+            matched: 0,
+        }
+    }
+
+    /// Numbers for the operator.
+    #[must_use]
+    pub fn statistics(&self) -> ResidencyStatistics {
+        ResidencyStatistics {
+            block_bytes: self.bytes,
+            blocks: self.places.len(),
+            budget_bytes: self.budget_bytes,
+            partitions: self.partitions.len(),
+            partition_bytes: self.partition_bytes,
+            hits: self.hits,
+            misses: self.misses,
+            compiled: self.compiled,
+            matched: self.matched,
+        }
+    }
+
+    /// Counts a query that is compiled.
+    pub(crate) fn count_compiled(&mut self) {
+        self.compiled += 1;
+    }
+
+    /// Counts a run whose matching is done.
+    pub(crate) fn count_matched(&mut self) {
+        self.matched += 1;
+    }
+
+    pub(crate) fn block(&mut self, key: BlockKey) -> Option<Block> {
+        match self.places.get(&key).copied() {
+            Some(slot) => {
+                self.hits += 1;
+                self.unlink(slot);
+                self.link(slot);
+                Some(self.slots[slot as usize].block.clone())
+            }
+            None => {
+                self.misses += 1;
+                None
+            }
+        }
+    }
+
+    /// Offers a block that was read. It is kept if there is room, or if it was read before: one pass over much more
+    /// than the budget must not drive out what is used again and again.
+    pub(crate) fn offer(&mut self, key: BlockKey, block: &Block) {
+        if self.places.contains_key(&key) || block.len() > self.budget_bytes {
+            return;
+        }
+        if self.bytes + block.len() > self.budget_bytes && self.seen.insert(key) {
+            if self.seen.len() > SEEN_ONCE {
+                self.seen.clear();
+            }
+            return;
+        }
+        self.seen.remove(&key);
+        self.bytes += block.len();
+        while self.bytes > self.budget_bytes && self.oldest != NONE {
+            self.evict(self.oldest);
+        }
+        let entry = Slot { key, block: block.clone(), newer: NONE, older: NONE };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = entry;
+                slot
+            }
+            None => {
+                self.slots.push(entry);
+                self.slots.len() as u32 - 1
+            }
+        };
+        self.places.insert(key, slot);
+        self.link(slot);
+    }
+
+    fn evict(&mut self, slot: u32) {
+        self.unlink(slot);
+        let entry = &mut self.slots[slot as usize];
+        self.bytes -= entry.block.len();
+        self.places.remove(&entry.key);
+        entry.block = Block::zeroed(0);
+        self.free.push(slot);
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let (newer, older) = (self.slots[slot as usize].newer, self.slots[slot as usize].older);
+        match newer {
+            NONE => self.newest = older,
+            _ => self.slots[newer as usize].older = older,
+        }
+        match older {
+            NONE => self.oldest = newer,
+            _ => self.slots[older as usize].newer = newer,
+        }
+    }
+
+    fn link(&mut self, slot: u32) {
+        self.slots[slot as usize].newer = NONE;
+        self.slots[slot as usize].older = self.newest;
+        match self.newest {
+            NONE => self.oldest = slot,
+            newest => self.slots[newest as usize].newer = slot,
+        }
+        self.newest = slot;
+    }
+
+    /// A number for a partition that becomes resident: its blocks are kept under it.
+    pub(crate) fn number_for(&mut self, key: &str) -> u32 {
+        if let Some((partition, _)) = self.partitions.get(key) {
+            return partition.number;
+        }
+        self.next_partition += 1;
+        self.next_partition - 1
+    }
+
+    pub(crate) fn partition(&mut self, key: &str) -> Option<Rc<ResidentPartition>> {
+        self.clock += 1;
+        let (partition, used) = self.partitions.get_mut(key)?;
+        *used = self.clock;
+        Some(partition.clone())
+    }
+
+    pub(crate) fn keep_partition(&mut self, partition: &Rc<ResidentPartition>) {
+        self.clock += 1;
+        self.partition_bytes += partition.bytes;
+        if let Some((old, _)) = self.partitions.insert(partition.key.clone(), (partition.clone(), self.clock)) {
+            self.partition_bytes -= old.bytes;
+        }
+        let limit = (self.budget_bytes / PARTITIONS_SHARE).max(PARTITIONS_BYTES_MIN);
+        if self.partition_bytes > limit {
+            self.drop_partitions(limit / 2);
+        }
+    }
+
+    /// Lets go of the least recently used partitions. Half at once, so that finding them is paid for rarely. The one used
+    /// last stays whatever it takes: its query had it in memory, and the next one would only read its tail anew.
+    fn drop_partitions(&mut self, target_bytes: usize) {
+        let mut by_use: Vec<(u64, String, usize)> =
+            self.partitions.iter().map(|(key, (partition, used))| (*used, key.clone(), partition.bytes)).collect();
+        by_use.sort_unstable();
+        by_use.pop();
+        for (_, key, bytes) in by_use {
+            if self.partition_bytes <= target_bytes {
+                break;
+            }
+            self.partitions.remove(&key);
+            self.partition_bytes -= bytes;
+        }
+    }
+
+    /// Forgets all partitions: another application was deployed, tails are encoded anew.
+    pub fn forget_partitions(&mut self) {
+        self.partitions.clear();
+        self.partition_bytes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(bytes: usize) -> Block {
+        Block::zeroed(bytes)
+    }
+
+    #[test]
+    fn the_budget_holds_and_the_least_recently_used_go_first() {
+        let mut residency = Residency::new(300);
+        for number in 0..3 {
+            residency.offer((1, 1, number), &block(100));
+        }
+        assert!(residency.block((1, 1, 0)).is_some());
+        residency.offer((1, 1, 3), &block(100));
+        assert!(residency.block((1, 1, 3)).is_none(), "the first touch of a block that needs room is not kept");
+        residency.offer((1, 1, 3), &block(100));
+        assert!(residency.block((1, 1, 3)).is_some(), "the second is");
+        assert!(residency.block((1, 1, 1)).is_none(), "and the oldest went");
+        assert!(residency.block((1, 1, 0)).is_some());
+        assert_eq!(residency.statistics().block_bytes, 300);
+    }
+
+    #[test]
+    fn the_partition_used_last_stays_and_the_others_make_room() {
+        let mut residency = Residency::new(0);
+        let of = |key: &str, bytes: usize| Rc::new(ResidentPartition::of_size(key, bytes));
+        let budget = PARTITIONS_BYTES_MIN;
+        residency.keep_partition(&of("small", 1_000));
+        residency.keep_partition(&of("large", 3 * budget));
+        assert!(residency.partition("large").is_some(), "larger than the budget, but in use");
+        assert!(residency.partition("small").is_none());
+        residency.keep_partition(&of("other", budget / 4));
+        assert!(residency.partition("large").is_none() && residency.partition("other").is_some());
+        for number in 0..8 {
+            residency.keep_partition(&of(&number.to_string(), budget / 4));
+            assert!(residency.statistics().partition_bytes <= budget);
+            assert!(residency.partition(&number.to_string()).is_some());
+        }
+    }
+
+    #[test]
+    fn a_block_larger_than_the_budget_is_never_kept() {
+        let mut residency = Residency::new(0);
+        residency.offer((1, 1, 1), &block(1));
+        residency.offer((1, 1, 1), &block(1));
+        assert_eq!(residency.statistics().blocks, 0);
+    }
+}

@@ -1,0 +1,205 @@
+//! Getting one document by its id.
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
+use brooklet_document::{DocumentId, unknown_type};
+use brooklet_segment::{Halt, Outlines, Place, find_id};
+use brooklet_task::bytes::{Reader, Writer};
+use brooklet_task::{Block, Code, Rejection, Task, Want};
+
+use crate::asked::field_set::{FieldChoice, FieldSet};
+use crate::deployed::{Deployed, DeployedSchema};
+use crate::resident::loading::Loading;
+use crate::resident::lookup::{Lookup, Standing};
+use crate::resident::partition::ResidentPartition;
+use crate::resident::reads::Reads;
+use crate::resident::residency::Residency;
+
+/// The task: the answer is JSON with a status.
+pub struct Get {
+    path: String,
+    id: String,
+    asked: Result<Asked, Rejection>,
+    tensors: TensorFormat,
+    reads: Reads,
+    answer: Option<(u16, String)>,
+}
+
+/// What is asked for, and by which way it is looked for.
+struct Asked {
+    schema: Rc<DeployedSchema>,
+    fields: FieldChoice,
+    way: Way,
+}
+
+enum Way {
+    /// The partition is in memory as it is now.
+    Resident(Rc<ResidentPartition>),
+    Lookup(Lookup),
+}
+
+impl Get {
+    /// Reads the request (docs/abi.md, get).
+    ///
+    /// # Errors
+    /// If it is malformed.
+    pub fn open(
+        deployed: &Deployed,
+        residency: Rc<RefCell<Residency>>,
+        outlines: Rc<RefCell<Outlines>>,
+        request: &[u8],
+    ) -> Result<Get, Rejection> {
+        let mut reader = Reader::new(request);
+        let place = Place::read(&mut reader)?;
+        let path = reader.text()?.to_owned();
+        let id = reader.text()?.to_owned();
+        let field_set = reader.text()?.to_owned();
+        // An unknown format is the short one here, never an error (document-v1, query parameters).
+        let tensors = TensorFormat::from_name(reader.text()?).unwrap_or(TensorFormat::Short);
+        let mut reads = Reads::new(residency);
+        let asked = asked_for(deployed, &place, &id, &field_set).map(|(schema, fields)| {
+            let way = match Loading::begin(&place, &mut reads).done() {
+                Some(partition) => Way::Resident(partition.clone()),
+                None => Way::Lookup(Lookup::begin(&place, &id, schema.clone(), outlines)),
+            };
+            Asked { schema, fields, way }
+        });
+        Ok(Get { path, id, asked, tensors, reads, answer: None })
+    }
+
+    /// Works until something is missing or the document was read.
+    fn look_up(&mut self) -> Result<Want, Halt> {
+        let Ok(Asked { schema, fields, way }) = &mut self.asked else { return Ok(Want::Nothing) };
+        let standing = match way {
+            Way::Resident(partition) => find(partition, &schema.stored.name, &self.id, &mut self.reads)?,
+            Way::Lookup(lookup) => {
+                let want = lookup.step(&mut self.reads)?;
+                let Some(standing) = lookup.done() else { return Ok(want) };
+                standing.cloned()
+            }
+        };
+        let document = match &standing {
+            None => None,
+            Some((segment, ordinal)) => {
+                let mut blocks = self.reads.of(segment);
+                Some(schema.read(&segment.header, *ordinal, &|name| fields.has(name), &mut blocks)?)
+            }
+        };
+        let status = if document.is_some() { 200 } else { 404 };
+        self.answer = Some((status, self.render(document.as_ref().map(|document| document.fields.as_slice()))));
+        Ok(Want::Nothing)
+    }
+
+    fn render(&self, fields: Option<&[(String, brooklet_document::Value)]>) -> String {
+        let mut json = JsonWriter::new();
+        json.begin_object();
+        json.key("pathId");
+        json.string(&self.path);
+        json.key("id");
+        json.string(&self.id);
+        if let Some(fields) = fields {
+            json.key("fields");
+            render_fields(fields, &Render::document(self.tensors), &mut json);
+        }
+        json.end_object();
+        json.finish()
+    }
+}
+
+/// Where a document of a resident partition stands. All missing blocks are noted before it halts.
+fn find(partition: &ResidentPartition, schema: &str, id: &str, reads: &mut Reads) -> Result<Option<Standing>, Halt> {
+    let mut missing = false;
+    for view in partition.views.iter().filter(|view| view.segment.header.schema == schema) {
+        match find_id(&view.segment.header, id, &mut reads.of(&view.segment)) {
+            Ok(Some(ordinal)) if view.alive.get(ordinal as usize) => return Ok(Some((view.segment.clone(), ordinal))),
+            Ok(_) => {}
+            Err(Halt::Missing) => missing = true,
+            Err(halt) => return Err(halt),
+        }
+    }
+    if missing { Err(Halt::Missing) } else { Ok(None) }
+}
+
+fn asked_for(
+    deployed: &Deployed,
+    place: &Place,
+    id: &str,
+    field_set: &str,
+) -> Result<(Rc<DeployedSchema>, FieldChoice), Rejection> {
+    let invalid = |message: String| Rejection::new(Code::InvalidDocument, message);
+    let id = DocumentId::parse(id)?;
+    if id.partition_key() != place.key {
+        return Err(invalid(format!("Document '{}' is not in partition '{}'", id.as_str(), place.key)));
+    }
+    let name = id.document_type();
+    let schema = deployed
+        .schema(name)
+        .ok_or_else(|| unknown_type(name, deployed.schemas.iter().map(|schema| schema.schema.name.as_str())))?;
+    let fields = match FieldSet::parse(field_set)? {
+        // The type before the whole document is not looked at.
+        FieldSet::OfType(_, None) => FieldSet::Document.of(schema),
+        FieldSet::OfType(of, _) if of != name => {
+            return Err(invalid(format!("Field set '{field_set}' is of type '{of}', not of '{name}'")));
+        }
+        asked => {
+            asked.check(deployed)?;
+            asked.of(schema)
+        }
+    };
+    Ok((schema.clone(), fields))
+}
+
+impl Task for Get {
+    fn wants(&mut self) -> Result<Want, Rejection> {
+        if self.answer.is_some() || self.asked.is_err() {
+            return Ok(Want::Nothing);
+        }
+        match self.look_up() {
+            Ok(want) => Ok(want),
+            Err(Halt::Missing) => Ok(Want::Blocks(self.reads.take_missing())),
+            Err(Halt::Rejected(rejection)) => Err(rejection),
+        }
+    }
+
+    fn give(&mut self, answer: Block) -> Result<(), Rejection> {
+        if let Ok(Asked { way: Way::Lookup(lookup), .. }) = &mut self.asked {
+            return lookup.give(answer, &mut self.reads);
+        }
+        self.reads.give(answer)
+    }
+
+    fn finish(self: Box<Self>) -> Result<Vec<u8>, Rejection> {
+        let (status, body) = match (&self.answer, &self.asked) {
+            (Some((status, body)), _) => (*status, body.clone()),
+            (None, Err(rejection)) => (rejection.code.status(), refusal(&self.path, rejection)),
+            (None, Ok(_)) => {
+                let late = Rejection::new(Code::TimedOut, format!("Timeout while getting '{}'", self.id));
+                (504, refusal(&self.path, &late))
+            }
+        };
+        let mut writer = Writer::new();
+        writer.u16(status);
+        writer.bytes(body.as_bytes());
+        Ok(writer.finish())
+    }
+}
+
+/// A refusal in the shape of /document/v1: flat, scalars only.
+fn refusal(path: &str, rejection: &Rejection) -> String {
+    let mut json = JsonWriter::new();
+    json.begin_object();
+    // A read changes nothing, whatever became of it.
+    let members = [
+        ("pathId", path),
+        ("message", rejection.message.as_str()),
+        ("outcome", "not_applied"),
+        ("code", rejection.code.name()),
+    ];
+    for (key, value) in members {
+        json.key(key);
+        json.string(value);
+    }
+    json.end_object();
+    json.finish()
+}

@@ -1,0 +1,11 @@
+//! The tasks: a query that is open, its searches and merges, and the reading of documents.
+pub(crate) mod answer;
+pub(crate) mod get;
+pub(crate) mod grouped;
+pub(crate) mod late;
+pub(crate) mod merge;
+pub(crate) mod query;
+pub(crate) mod run;
+pub(crate) mod search;
+pub(crate) mod selecting;
+pub(crate) mod visit;

@@ -1,0 +1,242 @@
+//! The runs of a search, a schema each, with what shows their hits.
+use std::rc::Rc;
+
+use brooklet_document::Format;
+use brooklet_segment::{Halt, read_id};
+use brooklet_task::{Code, Rejection};
+
+use crate::explain::{About, Explainer};
+use crate::found::hit::{Found, Later, Ranked};
+use crate::found::lane::Floor;
+use crate::found::model_runs::WantedRuns;
+use crate::found::partial::Filled;
+use crate::plan::Plan;
+use crate::ranking::spot::Spot;
+use crate::render::Tree;
+use crate::resident::partition::{ResidentPartition, View};
+use crate::resident::reads::Reads;
+use crate::summary::Summarizer;
+use crate::tasks::query::Query;
+use crate::tasks::run::Run;
+use crate::tasks::selecting::Selecting;
+
+/// The runs over the schemas of a plan, in its order, as far as they are begun.
+pub(crate) struct Running {
+    partition: Rc<ResidentPartition>,
+    /// Of the schema whose run is begun next.
+    selecting: Option<Selecting>,
+    pub(super) runs: Vec<Run>,
+    /// By schema.
+    pub(super) summarizers: Vec<Summarizer>,
+    /// By schema; none if nothing is explained.
+    explainers: Vec<Explainer>,
+    pub(super) about: About,
+}
+
+impl Running {
+    /// None of the runs over a partition is begun.
+    pub(super) fn new(partition: Rc<ResidentPartition>) -> Running {
+        let about = About::default();
+        Running { partition, selecting: None, runs: Vec::new(), summarizers: Vec::new(), explainers: Vec::new(), about }
+    }
+
+    /// The views of a schema's documents.
+    fn views(&self, plan: &Plan, schema: usize) -> Result<Vec<View>, Rejection> {
+        let of = &plan.schemas[schema].schema;
+        let (name, stored_as) = (&of.schema.name, &of.stored.name);
+        let views = self.partition.views.iter().filter(|view| view.segment.header.schema == *stored_as);
+        let views: Vec<View> = views.cloned().collect();
+        // The host rewrites such segments before it searches; answering from them could miss matches.
+        if views.iter().any(|view| view.segment.header.fingerprint != of.stored.fingerprint) {
+            let message = format!("Segments of schema '{name}' are of another deployment and must be rewritten first");
+            return Err(Rejection::new(Code::Internal, message));
+        }
+        Ok(views)
+    }
+
+    /// Begins the run of the next schema, in the partition of this key. Whether it is begun; if not, time passes until all of
+    /// its documents were looked at.
+    pub(super) fn select(
+        &mut self,
+        plan: &Plan,
+        query: &Query,
+        (key, floor): (&str, &Floor),
+        reads: &mut Reads,
+    ) -> Result<bool, Halt> {
+        let schema = self.runs.len();
+        let selection = query.scope.as_ref().ok().and_then(|scope| scope.selection.as_ref());
+        let views = match self.selecting.take() {
+            None if selection.is_none() && plan.period.is_always() => self.views(plan, schema)?,
+            begun => {
+                let mut selecting = match begun {
+                    Some(selecting) => selecting,
+                    None => {
+                        let (name, views) = (&plan.schemas[schema].schema.schema.name, self.views(plan, schema)?);
+                        Selecting::new(selection, plan.period, key, name, views, query.now)
+                    }
+                };
+                let stepped = selecting.step(reads);
+                if !matches!(stepped, Ok(true)) {
+                    self.selecting = Some(selecting);
+                    return stepped;
+                }
+                selecting.into_views()
+            }
+        };
+        self.begin(plan, views, query.now, floor)?;
+        Ok(true)
+    }
+
+    /// Begins the run of the next schema over these views.
+    fn begin(&mut self, plan: &Plan, views: Vec<View>, now: i64, floor: &Floor) -> Result<(), Rejection> {
+        let schema = self.runs.len();
+        let of = &plan.schemas[schema];
+        self.runs.push(Run::new(plan, schema, views, now, floor)?);
+        self.summarizers.push(Summarizer::new(plan, of, now)?);
+        if plan.presentation.explain || plan.presentation.explain_id.is_some() {
+            self.explainers.push(Explainer::new(of, now)?);
+        }
+        Ok(())
+    }
+
+    /// What is shown of hits is told what matching found out: which words were looked for with slips, and the numbers of the
+    /// group.
+    pub(super) fn learn(&mut self, schema: usize, plan: &Plan, now: i64) -> Result<(), Rejection> {
+        let run = &self.runs[schema];
+        let forgave = !run.plan.forgiven.is_empty();
+        if forgave {
+            self.summarizers[schema] = Summarizer::new(plan, &run.plan, now)?;
+        }
+        if let Some(explainer) = self.explainers.get_mut(schema) {
+            if forgave {
+                *explainer = Explainer::new(&run.plan, now)?;
+            }
+            explainer.learn_from(&run.ranker)?;
+        }
+        Ok(())
+    }
+
+    /// Makes anew what computes features, by what is known now that was not before. What matched stays.
+    pub(crate) fn renew(&mut self, plan: &Plan, now: i64) -> Result<(), Rejection> {
+        for (schema, run) in self.runs.iter_mut().enumerate() {
+            run.renew_ranker(now)?;
+            self.summarizers[schema] = Summarizer::new(plan, &run.plan, now)?;
+            if let Some(explainer) = self.explainers.get_mut(schema) {
+                *explainer = Explainer::new(&run.plan, now)?;
+                explainer.learn_from(&run.ranker)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the runs of models that were lacking until now.
+    ///
+    /// # Errors
+    /// If an output was not what the model promised.
+    pub(super) fn take_wanted(&mut self, wanted: &mut WantedRuns) -> Result<(), Rejection> {
+        let of_runs = self.runs.iter_mut().map(|run| run.ranker.take_wanted());
+        let of_explainers = self.explainers.iter_mut().map(Explainer::take_wanted);
+        let of_summarizers = self.summarizers.iter_mut().map(Summarizer::take_wanted);
+        let mut all = of_runs.chain(of_explainers).chain(of_summarizers);
+        all.try_for_each(|taken| taken.map(|taken| wanted.merge(taken)))
+    }
+
+    /// The candidates of all runs.
+    pub(super) fn take_candidates(&mut self) -> Hits {
+        let mut hits = Vec::new();
+        for (schema, run) in self.runs.iter_mut().enumerate() {
+            for candidate in std::mem::take(&mut run.candidates) {
+                let content = Found { view: candidate.view, ordinal: candidate.ordinal };
+                let (keys, score, later) = (candidate.keys, candidate.score, Later::default());
+                hits.push(Ranked { schema, keys, score, id: None, later, content });
+            }
+        }
+        hits
+    }
+
+    /// Reads the ids of hits that have none yet.
+    pub(super) fn read_ids(&self, hits: &mut Hits, reads: &mut Reads) -> Result<(), Halt> {
+        let mut missing = false;
+        for hit in hits.iter_mut().filter(|hit| hit.id.is_none()) {
+            let segment = &self.runs[hit.schema].views[hit.content.view].segment;
+            match read_id(&segment.header, hit.content.ordinal, &mut reads.of(segment)) {
+                Ok(id) => hit.id = Some(id),
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
+        }
+        if missing { Err(Halt::Missing) } else { Ok(()) }
+    }
+
+    /// Reads what later phases want to know of hits.
+    pub(super) fn read_later(&mut self, hits: &mut Hits, reads: &mut Reads) -> Result<(), Halt> {
+        let mut missing = false;
+        for hit in hits.iter_mut() {
+            let run = &mut self.runs[hit.schema];
+            if run.plan.phases.is_empty() {
+                continue;
+            }
+            let Found { view, ordinal } = hit.content;
+            let spot = Spot { views: &run.views, matches: &run.matches, resolved: &run.resolved, view, ordinal };
+            match run.ranker.later(spot, reads) {
+                Ok(later) => hit.later = later,
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
+        }
+        if missing { Err(Halt::Missing) } else { Ok(()) }
+    }
+
+    /// The hits with what they show, and with explanations if they are asked for.
+    pub(super) fn summaries(
+        &mut self,
+        hits: &Hits,
+        explains: bool,
+        format: Format,
+        reads: &mut Reads,
+    ) -> Result<Vec<Ranked<Filled>>, Halt> {
+        let mut shown = Vec::with_capacity(hits.len());
+        let mut missing = false;
+        for hit in hits {
+            match self.filled(hit, explains, format, reads) {
+                Ok(content) => {
+                    let Ranked { schema, keys, score, id, later, .. } = hit.clone();
+                    shown.push(Ranked { schema, keys, score, id, later, content });
+                }
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
+        }
+        if missing { Err(Halt::Missing) } else { Ok(shown) }
+    }
+
+    fn filled(
+        &mut self,
+        hit: &Ranked<Found>,
+        explains: bool,
+        format: Format,
+        reads: &mut Reads,
+    ) -> Result<Filled, Halt> {
+        let run = &mut self.runs[hit.schema];
+        let of = run.plan.clone();
+        let Found { view, ordinal } = hit.content;
+        let spot = Spot { views: &run.views, matches: &run.matches, resolved: &run.resolved, view, ordinal };
+        let id = hit.id.as_deref().unwrap_or_default();
+        // Both note what they miss before one of them halts.
+        let explanation = match self.explainers.get_mut(hit.schema).filter(|_| explains) {
+            Some(explainer) => explainer.explain(spot, reads).map(Some),
+            None => Ok(None),
+        };
+        let fields = self.summarizers[hit.schema].fields(format, &of, id, spot, &mut run.ranker, reads)?;
+        let explanation = explanation?.map(|of_hit| format.written(|out| Tree::object(of_hit).write(out)));
+        Ok(Filled { fields, explanation })
+    }
+
+    /// What is told of the document that is asked about.
+    pub(super) fn explanation(&mut self, plan: &Plan, hits: &Hits, reads: &mut Reads) -> Result<Tree, Halt> {
+        self.about.explanation(plan, hits, &self.runs, &mut self.explainers, reads)
+    }
+}
+
+/// Hits that are not shown yet.
+pub(crate) type Hits = Vec<Ranked<Found>>;

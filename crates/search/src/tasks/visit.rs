@@ -1,0 +1,396 @@
+//! Visiting: a page of a partition's documents, in the order of their ids.
+//!
+//! The order is one that folding, compaction and a restart keep, so the id of the last document that was looked at says
+//! where the next page begins, and a document nobody touches is seen exactly once however much is written meanwhile.
+//! Which partitions a visit goes through, and how pages become an answer, is the host's affair.
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::rc::Rc;
+
+use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
+use brooklet_document::selection::{Selection, Subject};
+use brooklet_document::{DocumentId, Value};
+use brooklet_segment::{Halt, Place, ordinal_after, read_document, read_id, read_time};
+use brooklet_task::bytes::{Reader, Writer};
+use brooklet_task::{Block, Code, Rejection, Task, Want};
+
+use crate::asked::field_set::{FieldChoice, FieldSet};
+use crate::asked::period::Period;
+use crate::deployed::{Deployed, DeployedSchema};
+use crate::resident::loading::Loading;
+use crate::resident::partition::View;
+use crate::resident::reads::Reads;
+use crate::resident::residency::Residency;
+
+/// Documents looked at before the host is asked to look at its deadline.
+const STEP_DOCUMENTS: usize = 64;
+
+/// How the documents of a page are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PageFormat {
+    /// `{"id":…,"fields":{…}}`, with commas in between.
+    Json,
+    /// `{"put":…,"fields":{…}}`, a line each.
+    JsonLines,
+    /// The ids alone, as `text` each.
+    Ids,
+}
+
+/// What a visit asks of one partition (docs/abi.md, visit).
+struct Request {
+    after: String,
+    types: Vec<String>,
+    namespace: String,
+    /// Nothing: all are selected.
+    selection: Option<Selection>,
+    now_seconds: i64,
+    field_set: FieldSet,
+    render: Render,
+    format: PageFormat,
+    documents_max: u32,
+    bytes_max: usize,
+    /// When documents were last written.
+    period: Period,
+    /// Whether removed documents are shown too.
+    includes_removes: bool,
+}
+
+impl Request {
+    fn read(reader: &mut Reader<'_>, deployed: &Deployed) -> Result<Request, Rejection> {
+        let now_seconds = i64::try_from(reader.u64()?).unwrap_or(i64::MAX);
+        let after = reader.text()?.to_owned();
+        let mut types = Vec::new();
+        for _ in 0..reader.count(1)? {
+            types.push(reader.text()?.to_owned());
+        }
+        let namespace = reader.text()?.to_owned();
+        let selection = read_selection(reader.text()?, deployed)?;
+        let field_set = FieldSet::parse(reader.text()?)?;
+        // An unknown format is the short one here, never an error (document-v1, query parameters).
+        let tensors = TensorFormat::from_name(reader.text()?).unwrap_or(TensorFormat::Short);
+        let format = match reader.u8()? {
+            0 => PageFormat::Json,
+            1 => PageFormat::JsonLines,
+            2 => PageFormat::Ids,
+            other => return Err(Rejection::new(Code::BadRequest, format!("Unknown format {other} of a visit"))),
+        };
+        let (documents_max, bytes_max) = (reader.u32()?, reader.u32()? as usize);
+        let period = Period { from: reader.u64()?, to: reader.u64()? };
+        let includes_removes = reader.u8()? == 1;
+        let render = Render::document(tensors);
+        Ok(Request {
+            after,
+            types,
+            namespace,
+            selection,
+            now_seconds,
+            field_set,
+            render,
+            format,
+            documents_max,
+            bytes_max,
+            period,
+            includes_removes,
+        })
+    }
+
+    /// Whether nothing of a partition can be selected.
+    fn excludes_partition(&self, key: &str) -> bool {
+        let locations = self.selection.as_ref().and_then(|selection| selection.scope().locations.as_ref());
+        locations.is_some_and(|locations| !locations.iter().any(|location| location.partition_key() == key))
+    }
+
+    /// Whether documents of a type are visited.
+    fn includes_type(&self, name: &str) -> bool {
+        let types = self.selection.as_ref().and_then(|selection| selection.scope().types.as_ref());
+        self.types.iter().any(|of| of == name) && types.is_none_or(|types| types.contains(name))
+    }
+
+    /// Whether the selection looks at the field of that name.
+    fn selects_by(&self, name: &str) -> bool {
+        self.selection.as_ref().is_some_and(|selection| selection.fields().contains(name))
+    }
+
+    /// Whether a document is selected.
+    fn selects(&self, id: &str, fields: &[(String, Value)]) -> Result<bool, Rejection> {
+        let Some(selection) = &self.selection else { return Ok(true) };
+        let id = DocumentId::parse(id)?;
+        selection.selects(&Subject { id: &id, fields, now: self.now_seconds })
+    }
+
+    /// Whether a document needs no more than its id to be selected and shown.
+    fn needs_only_id(&self, fields: &FieldChoice) -> bool {
+        let selected = self.selection.as_ref().is_none_or(|selection| selection.fields().is_empty());
+        selected && (self.format == PageFormat::Ids || matches!(fields, FieldChoice::None))
+    }
+}
+
+fn read_selection(text: &str, deployed: &Deployed) -> Result<Option<Selection>, Rejection> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    Selection::parse(text, &deployed.application, Code::BadRequest).map(Some)
+}
+
+/// A place in one view: the next document of it that is alive.
+struct Cursor {
+    view: View,
+    /// Nothing of removed documents.
+    schema: Option<Rc<DeployedSchema>>,
+    fields: FieldChoice,
+    ordinal: u32,
+}
+
+/// What was found so far.
+struct Page {
+    text: JsonWriter,
+    ids: Writer,
+    documents: u32,
+    /// The id of the last document looked at.
+    last: String,
+    /// Nothing comes after it.
+    complete: bool,
+}
+
+/// The task: the answer is a page and where the next one begins.
+pub struct Visit {
+    deployed: Rc<Deployed>,
+    request: Request,
+    loading: Loading,
+    reads: Reads,
+    /// Views whose first document is not known yet; then every view with its next document in `heap`.
+    cursors: Option<Vec<Cursor>>,
+    opened: usize,
+    heap: BinaryHeap<Reverse<(String, usize)>>,
+    page: Page,
+}
+
+impl Visit {
+    /// Reads the request (docs/abi.md, visit).
+    ///
+    /// # Errors
+    /// If it is malformed, or its field set names what there is not.
+    pub fn open(deployed: Rc<Deployed>, residency: Rc<RefCell<Residency>>, request: &[u8]) -> Result<Visit, Rejection> {
+        let mut reader = Reader::new(request);
+        let place = Place::read(&mut reader)?;
+        let request = Request::read(&mut reader, &deployed)?;
+        reader.end()?;
+        request.field_set.check(&deployed)?;
+        let mut reads = Reads::new(residency);
+        let loading = Loading::begin(&place, &mut reads);
+        let page = Page {
+            text: JsonWriter::new(),
+            ids: Writer::new(),
+            documents: 0,
+            last: request.after.clone(),
+            // Then not even the manifest is looked at.
+            complete: request.excludes_partition(&place.key),
+        };
+        Ok(Visit { deployed, request, loading, reads, cursors: None, opened: 0, heap: BinaryHeap::new(), page })
+    }
+
+    /// The views of the types that are visited, not opened yet.
+    fn cursors(&self) -> Result<Vec<Cursor>, Halt> {
+        let partition = self.loading.done().ok_or(Halt::Missing)?;
+        let mut cursors = Vec::new();
+        for view in &partition.views {
+            // A type that is not deployed any more has no documents to show, and neither has an earlier life of one.
+            let Some(schema) = self.deployed.stored_as(&view.segment.header.schema) else { continue };
+            if !self.request.includes_type(&schema.schema.name) {
+                continue;
+            }
+            let fields = self.request.field_set.of(schema);
+            cursors.push(Cursor { view: view.clone(), schema: Some(schema.clone()), fields, ordinal: 0 });
+        }
+        if self.request.includes_removes {
+            let removed = partition.removed.iter().cloned();
+            cursors.extend(removed.map(|view| Cursor { view, schema: None, fields: FieldChoice::None, ordinal: 0 }));
+        }
+        Ok(cursors)
+    }
+
+    /// Finds the first document of each view. All missing blocks are noted before it halts.
+    fn open_cursors(&mut self) -> Result<(), Halt> {
+        let mut cursors = match self.cursors.take() {
+            Some(cursors) => cursors,
+            None => self.cursors()?,
+        };
+        let mut missing = false;
+        // Those that lack a block stay behind those that are open.
+        let mut at = self.opened;
+        while at < cursors.len() {
+            match self.open_cursor(&mut cursors[at]) {
+                Ok(first) => {
+                    cursors.swap(at, self.opened);
+                    self.heap.extend(first.map(|id| Reverse((id, self.opened))));
+                    self.opened += 1;
+                }
+                Err(Halt::Missing) => missing = true,
+                Err(halt) => return Err(halt),
+            }
+            at += 1;
+        }
+        self.cursors = Some(cursors);
+        if missing { Err(Halt::Missing) } else { Ok(()) }
+    }
+
+    /// Moves a cursor behind the request's start; the id of the document it stands at.
+    fn open_cursor(&mut self, cursor: &mut Cursor) -> Result<Option<String>, Halt> {
+        let segment = &cursor.view.segment;
+        let mut blocks = self.reads.of(segment);
+        if !self.request.after.is_empty() {
+            cursor.ordinal = ordinal_after(&segment.header, &self.request.after, &mut blocks)?;
+        }
+        match cursor.view.alive.next_set(cursor.ordinal as usize) {
+            None => Ok(None),
+            Some(ordinal) => {
+                cursor.ordinal = ordinal as u32;
+                read_id(&segment.header, cursor.ordinal, &mut blocks).map(Some)
+            }
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        let bytes = self.page.text.len() + self.page.ids.len();
+        self.page.documents >= self.request.documents_max || bytes >= self.request.bytes_max
+    }
+
+    /// Looks at one document after the other, until the page is full or enough was done in a row.
+    fn turn_pages(&mut self) -> Result<Want, Halt> {
+        if self.opened < self.cursors.as_ref().map_or(usize::MAX, Vec::len) {
+            self.open_cursors()?;
+        }
+        for _ in 0..STEP_DOCUMENTS {
+            if self.is_full() {
+                return Ok(Want::Nothing);
+            }
+            let Some(Reverse((id, at))) = self.heap.pop() else {
+                self.page.complete = true;
+                return Ok(Want::Nothing);
+            };
+            if let Err(halt) = self.visit(&id, at) {
+                self.heap.push(Reverse((id, at)));
+                return Err(halt);
+            }
+            self.page.last = id;
+        }
+        self.reads.relax();
+        Ok(Want::Pause)
+    }
+
+    /// Shows one document if it is selected, and moves its cursor on. Nothing is changed if a block is missing.
+    fn visit(&mut self, id: &str, at: usize) -> Result<(), Halt> {
+        let cursors = self.cursors.as_mut().ok_or(Halt::Missing)?;
+        let Cursor { view, schema, fields, ordinal } = &mut cursors[at];
+        let header = &view.segment.header;
+        let mut blocks = self.reads.of(&view.segment);
+        let request = &self.request;
+        let removed = header.is_of_removed();
+        let mut shown = request.namespace.is_empty() || namespace_of(id) == request.namespace;
+        shown &= !removed || self.deployed.knew(&header.schema, id, |name| request.includes_type(name))?;
+        let time = (shown && !request.period.is_always()).then(|| read_time(header, *ordinal, &mut blocks));
+        let needed = shown && !request.needs_only_id(fields);
+        let keep = |name: &str| fields.has(name) || request.selects_by(name);
+        let document = needed.then(|| match schema {
+            Some(schema) => schema.read(header, *ordinal, &keep, &mut blocks),
+            None => read_document(header, *ordinal, &keep, &mut blocks),
+        });
+        let next = view.alive.next_set(*ordinal as usize + 1).map(|ordinal| ordinal as u32);
+        let following = next.map(|next| read_id(header, next, &mut blocks));
+        // All were asked for before any may halt, so that all blocks come at once.
+        let (time, document, following) = (time.transpose()?, document.transpose()?, following.transpose()?);
+        shown &= time.is_none_or(|time| request.period.includes(time));
+        let mut read = document.map_or_else(Vec::new, |document| document.fields);
+        if shown && request.selects(id, &read)? {
+            read.retain(|(name, _)| fields.has(name));
+            if removed { self.page.show_remove(id, request) } else { self.page.show(id, &read, request) }
+        }
+        if let (Some(next), Some(following)) = (next, following) {
+            *ordinal = next;
+            self.heap.push(Reverse((following, at)));
+        }
+        Ok(())
+    }
+}
+
+impl Page {
+    fn show(&mut self, id: &str, fields: &[(String, Value)], request: &Request) {
+        self.documents += 1;
+        let key = match request.format {
+            PageFormat::Json => "id",
+            PageFormat::JsonLines => "put",
+            PageFormat::Ids => return self.ids.text(id),
+        };
+        self.text.begin_object();
+        self.text.key(key);
+        self.text.string(id);
+        self.text.key("fields");
+        render_fields(fields, &request.render, &mut self.text);
+        self.text.end_object();
+        if request.format == PageFormat::JsonLines {
+            self.text.end_line();
+        }
+    }
+
+    /// Says that a document was removed.
+    fn show_remove(&mut self, id: &str, request: &Request) {
+        self.documents += 1;
+        if request.format == PageFormat::Ids {
+            return self.ids.text(id);
+        }
+        self.text.begin_object();
+        self.text.key("remove");
+        self.text.string(id);
+        self.text.end_object();
+        if request.format == PageFormat::JsonLines {
+            self.text.end_line();
+        }
+    }
+}
+
+/// The namespace of a stored id, which is known to be well formed.
+fn namespace_of(id: &str) -> &str {
+    id.split(':').nth(1).unwrap_or_default()
+}
+
+impl Task for Visit {
+    fn wants(&mut self) -> Result<Want, Rejection> {
+        if self.page.complete {
+            return Ok(Want::Nothing);
+        }
+        if self.loading.done().is_none() {
+            let want = self.loading.step(&self.deployed, &mut self.reads)?;
+            if want != Want::Nothing {
+                return Ok(want);
+            }
+        }
+        match self.turn_pages() {
+            Ok(want) => Ok(want),
+            Err(Halt::Missing) => Ok(Want::Blocks(self.reads.take_missing())),
+            Err(Halt::Rejected(rejection)) => Err(rejection),
+        }
+    }
+
+    fn give(&mut self, answer: Block) -> Result<(), Rejection> {
+        if self.loading.wants_manifest() {
+            return self.loading.give(&self.deployed, answer.bytes());
+        }
+        self.reads.give(answer)
+    }
+
+    /// Called early, the page ends earlier.
+    fn finish(self: Box<Self>) -> Result<Vec<u8>, Rejection> {
+        let page = self.page;
+        let mut writer = Writer::new();
+        writer.u8(u8::from(page.complete));
+        writer.text(&page.last);
+        writer.u32(page.documents);
+        writer.u64(self.reads.bytes_read);
+        match self.request.format {
+            PageFormat::Ids => writer.bytes(&page.ids.finish()),
+            _ => writer.bytes(page.text.finish().as_bytes()),
+        }
+        Ok(writer.finish())
+    }
+}
