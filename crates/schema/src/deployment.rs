@@ -69,7 +69,7 @@ impl Application {
         let query_profiles = query_profiles::read(&package.query_profiles, &package.query_profile_types, &mut remarks)?;
         let mut schemas = served(&resolved, &services.clusters, &mut remarks)?;
         for schema in &schemas {
-            model_files::check(schema, &onnx_files)?;
+            remarks.objections.extend(model_files::check(schema, &onnx_files));
             remarks.warnings.extend(check_embedders(schema, &services.embedders)?);
         }
         let generators =
@@ -119,8 +119,14 @@ impl Application {
                     .map_err(|error| place.reject(format!("document type '{}': {}", config.name, error.message)))?;
             }
             let Some((of_all, place)) = cluster.selection.as_deref().zip(places.first()) else { continue };
-            let of_all = Selection::parse(of_all, self, Code::InvalidApplication)
-                .map_err(|error| place.reject(format!("content cluster '{}': {}", cluster.name, error.message)))?;
+            // It stands alone too, whatever it gives together with others.
+            let of_all = match Selection::parse(of_all, self, Code::InvalidApplication) {
+                Ok(of_all) => of_all,
+                Err(error) => {
+                    objections.push(place.reject(format!("content cluster '{}': {}", cluster.name, error.message)));
+                    continue;
+                }
+            };
             if let Some(name) = of_all.types().first() {
                 objections.push(place.reject(format!(
                     "Document type references are not allowed in global <documents> tag selection attribute, but references {name}"

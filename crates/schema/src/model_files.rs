@@ -69,16 +69,19 @@ pub(crate) fn read(package: &Package<'_>, outlines: &[(String, Vec<u8>)]) -> (BT
     (trees.collect(), onnx.collect())
 }
 
-/// Every model that is defined must be one, also where no expression calls it.
-pub(crate) fn check(schema: &Schema, files: &Signatures) -> Result<(), Rejection> {
+/// Every model that is defined must be one, also where no expression calls it. What calls one that is none does not compile, so
+/// these are objections.
+pub(crate) fn check(schema: &Schema, files: &Signatures) -> Vec<Rejection> {
+    let mut objections = Vec::new();
     for model in schema.rank_profiles.iter().flat_map(|profile| &profile.onnx_models) {
         let path = Rejection::quote(&model.file);
         if !model.is_address && !model.file.ends_with(".onnx") {
-            return Err(model.place.reject(format!("the file of an onnx-model ends with .onnx: {path}")));
+            objections.push(model.place.reject(format!("the file of an onnx-model ends with .onnx: {path}")));
+            continue;
         }
         match files.get(&model.file) {
             Some(Ok(_)) => {}
-            Some(Err(why)) => return Err(model.place.reject(format!("{path} cannot be used: {why}"))),
+            Some(Err(why)) => objections.push(model.place.reject(format!("{path} cannot be used: {why}"))),
             None if model.is_address => {
                 // The whole of it: it is to be copied.
                 let command = format!("brooklet model pull {}", model.file);
@@ -87,10 +90,10 @@ pub(crate) fn check(schema: &Schema, files: &Signatures) -> Result<(), Rejection
                      (with the --model-cache of the server) and deploy again",
                     model.name
                 );
-                return Err(model.place.reject(message));
+                objections.push(model.place.reject(message));
             }
-            None => return Err(model.place.reject(format!("Unable to find ONNX model '{path}'"))),
+            None => objections.push(model.place.reject(format!("Unable to find ONNX model '{path}'"))),
         }
     }
-    Ok(())
+    objections
 }

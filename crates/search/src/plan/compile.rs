@@ -225,8 +225,10 @@ fn searched(deployed: &Deployed, query: &Query, properties: &Properties) -> Resu
         let names = properties.value(name).unwrap_or("").split(',').map(str::trim);
         names.filter(|name| !name.is_empty() && *name != "*").map(str::to_owned).collect::<Vec<_>>()
     };
-    let searchable = deployed.schemas.iter().filter(|schema| !schema.schema.document_only);
-    let mut schemas: Vec<Rc<DeployedSchema>> = searchable.cloned().collect();
+    // What is only stored is no source.
+    let all = deployed.schemas.iter().filter(|schema| !schema.schema.document_only);
+    let all: Vec<Rc<DeployedSchema>> = all.cloned().collect();
+    let mut schemas = all.clone();
     // A name that is both means the schema: clusters are often called as their main schema.
     let known = |schema: &DeployedSchema, name: &str| {
         schema.schema.name == name || (schema.cluster == name && deployed.schema(name).is_none())
@@ -237,8 +239,8 @@ fn searched(deployed: &Deployed, query: &Query, properties: &Properties) -> Resu
         let known = |schema: &DeployedSchema, name: &str| {
             if or_cluster { known(schema, name) } else { schema.schema.name == name }
         };
-        if let Some(name) = names.iter().find(|name| !deployed.schemas.iter().any(|schema| known(schema, name))) {
-            let valid: Vec<&str> = deployed.schemas.iter().map(|schema| schema.schema.name.as_str()).collect();
+        if let Some(name) = names.iter().find(|name| !all.iter().any(|schema| known(schema, name))) {
+            let valid: Vec<&str> = all.iter().map(|schema| schema.schema.name.as_str()).collect();
             let message = format!(
                 "Could not resolve source ref '{}'. Valid source refs are {}.",
                 Rejection::quote(name),
