@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { Writer } from "@brooklet/core";
 import type { Embedder } from "@brooklet/models";
-import type { Cluster } from "@brooklet/partition";
+import type { Cluster, DeployReport } from "@brooklet/partition";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { ApplicationEmbedders } from "../src/node/application-embedders.ts";
 import { openCluster } from "../src/node/threads.ts";
@@ -18,6 +18,9 @@ function applicationPackage(components = ""): Uint8Array {
     field v type tensor<float>(x[2]) { indexing: input a | embed e | attribute } }`;
   return new Writer().varint(2).text("services.xml").text(services).text("schemas/t.sd").text(schema).finish();
 }
+
+/** An application without schemas. */
+const NOTHING: DeployReport = { schemas: [], clusters: [], fingerprint: "0", warnings: [] };
 
 /** An embedder that is asked for nothing but to get ready. */
 function counted(warm: () => Promise<void>): Embedder {
@@ -51,7 +54,7 @@ test("nothing is downloaded for it", async () => {
     ["transformer-model@url", "https://models.invalid/model.onnx"],
     ["tokenizer-model@path", "tokenizer.json"],
   ] as const;
-  await embedders.warm({ warnings: [], embedders: [{ id: "e", type: "hugging-face-embedder", settings }] });
+  await embedders.warm({ ...NOTHING, embedders: [{ id: "e", type: "hugging-face-embedder", settings }] });
   expect(fetched).not.toHaveBeenCalled();
   await embedders.close();
 });
@@ -59,7 +62,7 @@ test("nothing is downloaded for it", async () => {
 test("what is closed meanwhile is not opened again", async () => {
   const warm = vi.fn(async () => {});
   const embedders = new ApplicationEmbedders({ embedders: [counted(warm)] });
-  const warming = embedders.warm({ warnings: [] });
+  const warming = embedders.warm(NOTHING);
   await embedders.close();
   await warming;
   expect(warm).not.toHaveBeenCalled();
