@@ -15,20 +15,20 @@ import { ResidentQuery } from "./query.ts";
 import type { ResultRoom } from "./result-room.ts";
 import type { ServiceError } from "./service-error.ts";
 import type {
+  Answer,
   CompactBounds,
   CompactReason,
-  DocumentRequest,
   EncodedOperation,
-  EncodeRequest,
   Engine,
+  GetRequest,
   Mutation,
+  OperationRequest,
   PageBounds,
   PartitionPage,
   Place,
   Query,
-  Rendered,
   Task,
-  VisitRequest,
+  Visit,
 } from "./task.ts";
 
 const KIND = {
@@ -81,7 +81,7 @@ export interface SearchChainConfig {
 }
 
 /** What is deployed, as the core reports it. */
-export interface ApplicationReport {
+export interface DeployReport {
   readonly schemas: readonly {
     readonly name: string;
     readonly cluster: string;
@@ -174,20 +174,20 @@ export class Core implements Engine {
    * Validates and activates a package; the one before stays if this one is refused. With `facts` it is a deployment that is
    * going to be stored, with what `history()` then says.
    */
-  deploy(applicationPackage: PackageBytes, facts?: DeploymentFacts): ApplicationReport {
+  deploy(applicationPackage: PackageBytes, facts?: DeploymentFacts): DeployReport {
     const instance = this.#live();
     const given = facts === undefined ? applicationPackage : withFacts(applicationPackage, facts);
     const report = instance.call(() => instance.core.deploy(given));
     this.#package = applicationPackage.slice() as PackageBytes;
     this.#deployment += 1;
-    return JSON.parse(report) as ApplicationReport;
+    return JSON.parse(report) as DeployReport;
   }
 
   /**
    * Activates a package that was deployed and stored before, by whichever release: what this one would refuse for its form
    * is told in `objections` of the report.
    */
-  restore(applicationPackage: PackageBytes): ApplicationReport {
+  restore(applicationPackage: PackageBytes): DeployReport {
     return this.deploy(asStored(applicationPackage));
   }
 
@@ -204,10 +204,10 @@ export class Core implements Engine {
   }
 
   /** What is deployed. */
-  application(): ApplicationReport | undefined {
+  application(): DeployReport | undefined {
     const instance = this.#live();
     const report = instance.call(() => instance.core.application());
-    return report === "" ? undefined : (JSON.parse(report) as ApplicationReport);
+    return report === "" ? undefined : (JSON.parse(report) as DeployReport);
   }
 
   /** Cache and limits, as the core reports them, and the memory of the instance. */
@@ -217,7 +217,7 @@ export class Core implements Engine {
     return { ...statistics, memoryBytes: instance.memoryBytes };
   }
 
-  encode(request: EncodeRequest, nowMicros: number): Task<EncodedOperation> {
+  encode(request: OperationRequest, nowMicros: number): Task<EncodedOperation> {
     return this.#open(KIND.encode, writeOperation(new Writer().u64(nowMicros), request), (result) => {
       const reader = new Reader(result);
       return { schema: reader.text(), operation: asOperation(reader.bytes()) };
@@ -225,7 +225,7 @@ export class Core implements Engine {
   }
 
   /** The texts that must be embedded before an operation is encoded. */
-  embeddings(request: EncodeRequest): Task<readonly EmbeddingWanted[]> {
+  embeddings(request: OperationRequest): Task<readonly EmbeddingWanted[]> {
     return this.#open(KIND.embeddings, writeOperation(new Writer(), request), decodeWanted);
   }
 
@@ -233,7 +233,12 @@ export class Core implements Engine {
     return new ResidentQuery(bytes, () => ({ instance: this.#live(), deployment: this.#deployment }));
   }
 
-  mutate(place: Place, nowMicros: number, queued: OperationBytes | undefined, request: EncodeRequest): Task<Mutation> {
+  mutate(
+    place: Place,
+    nowMicros: number,
+    queued: OperationBytes | undefined,
+    request: OperationRequest,
+  ): Task<Mutation> {
     const writer = writePlace(place)
       .u64(nowMicros)
       .bytes(queued ?? NOTHING);
@@ -259,7 +264,7 @@ export class Core implements Engine {
     return this.#open(KIND.load, writer, decodeLoad, { input: load.operations, room });
   }
 
-  get(place: Place, request: DocumentRequest): Task<Rendered> {
+  get(place: Place, request: GetRequest): Task<Answer> {
     const writer = writePlace(place).text(request.rawPath).text(request.id);
     writer.text(request.fieldSet).text(request.tensorFormat);
     return this.#open(KIND.get, writer, (result) => {
@@ -269,7 +274,7 @@ export class Core implements Engine {
     });
   }
 
-  visit(place: Place, nowSeconds: number, request: VisitRequest, bounds: PageBounds): Task<PartitionPage> {
+  visit(place: Place, nowSeconds: number, request: Visit, bounds: PageBounds): Task<PartitionPage> {
     const writer = writePlace(place).u64(nowSeconds).text(bounds.after).varint(request.types.length);
     for (const name of request.types) writer.text(name);
     writer.text(request.namespace).text(request.selection).text(request.fieldSet).text(request.tensorFormat);
@@ -314,7 +319,7 @@ export class Core implements Engine {
   }
 }
 
-function writeOperation(writer: Writer, request: EncodeRequest): Writer {
+function writeOperation(writer: Writer, request: OperationRequest): Writer {
   return writer
     .u8(OPERATION[request.kind])
     .text(request.rawPath)

@@ -10,9 +10,9 @@ export {
   type QueryBytes,
 } from "./bytes.ts";
 export {
-  type ApplicationReport,
   Core,
   type CoreOptions,
+  type DeployReport,
   type EmbedderConfig,
   type GeneratorConfig,
   type LanguageModelConfig,
@@ -63,25 +63,25 @@ export { encodeQuery } from "./query.ts";
 export { ResultRoom } from "./result-room.ts";
 export { internalError, isServiceError, ServiceError, type ServiceErrorFields } from "./service-error.ts";
 export {
+  type Answer,
   type BlockRef,
   type CompactBounds,
   type CompactReason,
-  type DocumentRequest,
   type EncodedOperation,
-  type EncodeRequest,
   type Engine,
   encodeZoneOffset,
+  type GetRequest,
   type Merged,
   type Mutation,
+  type OperationRequest,
   type PageBounds,
   type PageFormat,
   type PartitionPage,
   type Place,
   type Query,
-  type QueryRequest,
   type QueryScope,
-  type Rendered,
+  type SearchRequest,
   type Task,
-  type VisitRequest,
+  type Visit,
   type Want,
 } from "./task.ts";

@@ -9,14 +9,14 @@ import { decodeWanted, type EmbeddingWanted } from "./embedding.ts";
 import { Reader, Writer } from "./frame.ts";
 import type { Instance, RawQuery } from "./instance.ts";
 import { writePlace } from "./place.ts";
-import type { Merged, Place, Query, QueryRequest, QueryScope, Rendered, Task } from "./task.ts";
+import type { Answer, Merged, Place, Query, QueryScope, SearchRequest, Task } from "./task.ts";
 
 const KIND = { search: 2, merge: 8, part: 10 } as const;
 const REFUSED = 0;
 const ALL = 2;
 
 /** A request as the core opens it. `nowSeconds` is its time, the same wherever it is opened. */
-export function encodeQuery(request: QueryRequest, nowSeconds: number): QueryBytes {
+export function encodeQuery(request: SearchRequest, nowSeconds: number): QueryBytes {
   const writer = new Writer().u64(nowSeconds).varint(request.properties.length);
   for (const [name, value] of request.properties) writer.text(name).text(value);
   // The writer's memory is not used again: it belongs to these bytes.
@@ -27,7 +27,7 @@ export function encodeQuery(request: QueryRequest, nowSeconds: number): QueryByt
 }
 
 /** Reads an answer. */
-export function readRendered(result: Uint8Array): Rendered {
+export function readRendered(result: Uint8Array): Answer {
   const reader = new Reader(result);
   const [status, contentType, bytesRead, bytesScanned] = [reader.u16(), reader.text(), reader.u64(), reader.u64()];
   return { status, contentType, bytesRead, bytesScanned, body: reader.bytes() };
@@ -73,7 +73,7 @@ export class ResidentQuery implements Query {
     return instance.call(() => raw.timeout());
   }
 
-  refusal(): Rendered | undefined {
+  refusal(): Answer | undefined {
     const { instance, raw } = this.#current();
     const answer = instance.call(() => raw.refusal());
     return answer === undefined ? undefined : readRendered(answer);
@@ -96,7 +96,7 @@ export class ResidentQuery implements Query {
     this.#outputs.push(outputs);
   }
 
-  search(place: Place): Task<Rendered> {
+  search(place: Place): Task<Answer> {
     return this.#task(KIND.search, writePlace(place), readRendered);
   }
 
@@ -113,7 +113,7 @@ export class ResidentQuery implements Query {
     });
   }
 
-  answer(partials: readonly PartialBytes[]): Task<Rendered> {
+  answer(partials: readonly PartialBytes[]): Task<Answer> {
     return this.#task(KIND.merge, writeMerge(true, NO_FLOOR, partials).u32(0), readRendered);
   }
 

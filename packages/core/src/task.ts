@@ -63,17 +63,19 @@ export interface Place {
   readonly operation: number;
 }
 
-/** One write as it came over the wire. */
-export interface EncodeRequest {
+/** One write as it came over the wire. `id` is the whole document id; `rawPath` is echoed in answers. */
+export interface OperationRequest {
   readonly kind: "put" | "update" | "remove";
   readonly rawPath: string;
   readonly id: string;
-  /** What the request says beside its body; `undefined`: nothing. */
+  /** What the request says beside its body, whose own word counts if it is `undefined`. */
   readonly create: boolean | undefined;
   readonly condition: string;
   readonly body: Uint8Array;
-  /** The embeddings of the texts that were wanted; nothing if none were. */
+  /** The embeddings of the texts that were wanted for it (docs/abi.md, embeddings); nothing if none were. */
   readonly embeddings?: Uint8Array;
+  /** For the host: it is decided and not written, as only what it lacks, or why it is refused, is wanted. */
+  readonly trial?: boolean;
 }
 
 /** A write, checked and in the form the tail stores. */
@@ -94,16 +96,18 @@ export interface Mutation {
   readonly wanted: Uint8Array | undefined;
 }
 
-/** A query as it came over the wire. */
-export interface QueryRequest {
+/** One query: the parameters of the URL or form in their order, and the JSON body (empty: none). */
+export interface SearchRequest {
   readonly properties: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array;
   /** The `Accept` header: which format the answer may have. None: JSON. */
   readonly accept?: string;
+  /** For the host: how long the caller has waited for it by now, in queues, which counts as time it took. */
+  readonly waitedMs?: number;
 }
 
 /** A read of one document. */
-export interface DocumentRequest {
+export interface GetRequest {
   readonly rawPath: string;
   readonly id: string;
   readonly fieldSet: string;
@@ -114,7 +118,7 @@ export interface DocumentRequest {
 export type PageFormat = "json" | "jsonl" | "ids";
 
 /** What is visited of a partition, and how it is shown. */
-export interface VisitRequest {
+export interface Visit {
   /** Document types that are visited. */
   readonly types: readonly string[];
   /** Namespace of the ids; empty: any. */
@@ -153,17 +157,19 @@ export interface PartitionPage {
 }
 
 /** A rendered answer. */
-export interface Rendered {
+export interface Answer {
   readonly status: number;
   readonly contentType: string;
   readonly body: Uint8Array;
+  /** Bytes read from the store for it. */
   readonly bytesRead: number;
+  /** Bytes looked at, resident ones included. */
   readonly bytesScanned: number;
 }
 
 /** Which partitions a query addresses: an answer if it is refused, else their keys; no keys mean all there are. */
 export type QueryScope =
-  | { readonly kind: "refused"; readonly answer: Rendered }
+  | { readonly kind: "refused"; readonly answer: Answer }
   | { readonly kind: "keys"; readonly keys: readonly string[] }
   | { readonly kind: "all" };
 
@@ -180,7 +186,7 @@ export interface Query {
   /** What it allows itself, milliseconds; without bound if it is refused. */
   readonly timeoutMs: number;
   /** Its answer, if it is refused whatever is stored. */
-  refusal(): Rendered | undefined;
+  refusal(): Answer | undefined;
   /** The value of a parameter, by any of its names; those of its query profile count. */
   parameter(name: string): string | undefined;
   /** Takes the embeddings of the texts that were wanted (`encodeEmbeddings`). */
@@ -188,13 +194,13 @@ export interface Query {
   /** Takes outputs of models (`encodeModelResults`), beside those it has. */
   giveOutputs(outputs: Uint8Array): void;
   /** The answer of the only partition that is addressed. */
-  search(place: Place): Task<Rendered>;
+  search(place: Place): Task<Answer>;
   /** What one of the partitions that are addressed finds that comes before the floor. */
   part(place: Place, floor: FloorBytes): Task<PartialBytes>;
   /** `damaged`: how many partitions more could not be searched, as what is stored of them is damaged. */
   merge(floor: FloorBytes, partials: readonly PartialBytes[], damaged?: number): Task<Merged>;
   /** The answer, once everything was found. */
-  answer(partials: readonly PartialBytes[]): Task<Rendered>;
+  answer(partials: readonly PartialBytes[]): Task<Answer>;
   [Symbol.dispose](): void;
 }
 
@@ -220,12 +226,17 @@ export interface CompactBounds {
 /** What a partition asks of the core. */
 export interface Engine {
   /** The texts that must be embedded before an operation is encoded. */
-  embeddings(request: EncodeRequest): Task<readonly EmbeddingWanted[]>;
+  embeddings(request: OperationRequest): Task<readonly EmbeddingWanted[]>;
   /** Opens a query (`encodeQuery`). */
   query(bytes: QueryBytes): Query;
-  encode(request: EncodeRequest, nowMicros: number): Task<EncodedOperation>;
+  encode(request: OperationRequest, nowMicros: number): Task<EncodedOperation>;
   /** `queued`: the newest operation on the document that is not committed yet. */
-  mutate(place: Place, nowMicros: number, queued: OperationBytes | undefined, request: EncodeRequest): Task<Mutation>;
+  mutate(
+    place: Place,
+    nowMicros: number,
+    queued: OperationBytes | undefined,
+    request: OperationRequest,
+  ): Task<Mutation>;
   /** The operations that stand whole in a chunk of a feed. */
   split(chunk: Uint8Array): Task<SplitChunk>;
   /**
@@ -233,7 +244,7 @@ export interface Engine {
    * stands, until the next that stands there.
    */
   load(place: Place, nowMicros: number, firstFreeSegment: number, load: Load, room?: ResultRoom): Task<LoadResult>;
-  get(place: Place, request: DocumentRequest): Task<Rendered>;
-  visit(place: Place, nowSeconds: number, request: VisitRequest, bounds: PageBounds): Task<PartitionPage>;
+  get(place: Place, request: GetRequest): Task<Answer>;
+  visit(place: Place, nowSeconds: number, request: Visit, bounds: PageBounds): Task<PartitionPage>;
   compact(place: Place, reason: CompactReason, bounds: CompactBounds, room?: ResultRoom): Task<Change | undefined>;
 }

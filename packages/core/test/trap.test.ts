@@ -9,7 +9,7 @@ import { Writer } from "../src/frame.ts";
 import type { RawInstance } from "../src/instance.ts";
 import { instantiate } from "../src/node.ts";
 import type { ServiceError } from "../src/service-error.ts";
-import type { EncodeRequest } from "../src/task.ts";
+import type { OperationRequest } from "../src/task.ts";
 
 const REFERENCE = /^Internal error, reference [0-9a-f]{6}-\d+$/;
 const CACHE_BYTES = 1 << 20;
@@ -41,12 +41,12 @@ function trapping(): { core: Core; memories: readonly WebAssembly.Memory[]; trap
   return { core, memories, traps };
 }
 
-function put(title: string): EncodeRequest {
+function put(title: string): OperationRequest {
   const body = encoder.encode(JSON.stringify({ fields: { title } }));
   return { kind: "put", rawPath: "", id: "id:test:note:g=alice:1", create: false, condition: "", body };
 }
 
-function encode(core: Core, request: EncodeRequest): string {
+function encode(core: Core, request: OperationRequest): string {
   const task = core.encode(request, 0);
   try {
     return task.finish().schema;

@@ -3,8 +3,8 @@
  * they are stored, is decided by who makes this.
  */
 import type {
-  ApplicationReport,
   DeploymentFacts,
+  DeployReport,
   Engine,
   Merged,
   ModelAddresses,
@@ -27,9 +27,9 @@ import { ownTime, type Waiting } from "./query/query-models.ts";
 /** An engine that can be given an application. */
 export interface DeployableEngine extends Engine {
   models(applicationPackage: PackageBytes): ModelAddresses;
-  deploy(applicationPackage: PackageBytes, facts?: DeploymentFacts): ApplicationReport;
+  deploy(applicationPackage: PackageBytes, facts?: DeploymentFacts): DeployReport;
   /** Activates a package that was stored: its form may be one that is refused by now. */
-  restore(applicationPackage: PackageBytes): ApplicationReport;
+  restore(applicationPackage: PackageBytes): DeployReport;
   /** What has to be kept of the deployed application beside its package; nothing or empty: nothing. */
   history?(): Uint8Array;
 }
@@ -108,7 +108,7 @@ export class BucketHost {
   }
 
   /** Activates an application that was validated and stored. */
-  deploy(application: StoredApplication): ApplicationReport {
+  deploy(application: StoredApplication): DeployReport {
     if (this.#isClosed) throw closed();
     // What was decided by the application before is committed before there is another.
     for (const bucket of this.#open.values()) bucket.flush();

@@ -5,52 +5,23 @@
  * Everything that means something (documents, queries, answers) passes as the bytes it came in, or leaves as.
  */
 import type {
-  EmbedderConfig,
+  Answer,
+  DeployReport,
   FloorBytes,
-  GeneratorConfig,
-  LanguageModelConfig,
+  GetRequest,
   LaterOperation,
-  RefeedAction,
-  SearchChainConfig,
+  OperationRequest,
+  SearchRequest,
+  Visit,
 } from "@brooklet/core";
+
+export type { Answer, DeployReport, GetRequest, OperationRequest, SearchRequest, Visit };
 
 /**
  * The key of a partition: the `g=` group or the `n=` number of its documents, exactly as in the id. All documents
  * without either are in one partition, `d:`, which no search of a group can name.
  */
 export type PartitionKey = `g:${string}` | `n:${string}` | "d:";
-
-/** One write. `id` is the whole document id; `rawPath` is echoed in answers. */
-export interface OperationRequest {
-  readonly kind: "put" | "update" | "remove";
-  readonly rawPath: string;
-  readonly id: string;
-  /** What is said beside the body, whose own word counts if it is `undefined`. */
-  readonly create: boolean | undefined;
-  readonly condition: string;
-  readonly body: Uint8Array;
-  /** The embeddings of the texts that were wanted for it (docs/abi.md, embeddings); nothing if none were. */
-  readonly embeddings?: Uint8Array;
-  /** It is decided and not written: only what it lacks, or why it is refused, is wanted. */
-  readonly trial?: boolean;
-}
-
-/** One read of a document. */
-export interface GetRequest {
-  readonly rawPath: string;
-  readonly id: string;
-  readonly fieldSet: string;
-  readonly tensorFormat: string;
-}
-
-/** One query: the parameters of the URL or form in their order, the JSON body (empty: none), the `Accept` header. */
-export interface SearchRequest {
-  readonly properties: readonly (readonly [name: string, value: string])[];
-  readonly body: Uint8Array;
-  readonly accept?: string;
-  /** How long the caller has waited for it by now, in queues and for what had to be had before: it counts as time it took. */
-  readonly waitedMs?: number;
-}
 
 /** The partitions a query addresses; no keys: all there are. */
 export interface SearchScope {
@@ -64,23 +35,6 @@ export interface SearchStep {
   readonly keys?: readonly PartitionKey[];
   /** Hits below it are not wanted. */
   readonly floor: FloorBytes;
-}
-
-/** What is visited, and how it is shown (docs/abi.md, visit). */
-export interface Visit {
-  readonly types: readonly string[];
-  readonly namespace: string;
-  readonly selection: string;
-  readonly fieldSet: string;
-  readonly tensorFormat: string;
-  /** JSON with commas between documents, or JSON lines. */
-  readonly format: "json" | "jsonl";
-  /** Documents last written from here on, µs since the epoch. */
-  readonly fromMicros?: number;
-  /** And before here; nothing or 0: until now. */
-  readonly toMicros?: number;
-  /** Whether removed documents are shown too. */
-  readonly includeRemoves?: boolean;
 }
 
 /** Where a visit of a bucket stands: partitions come in the order of their numbers, documents in that of their ids. */
@@ -180,17 +134,6 @@ export interface FeedOptions {
   readonly gone?: AbortSignal;
 }
 
-/** A rendered answer. */
-export interface Answer {
-  readonly status: number;
-  readonly contentType: string;
-  readonly body: Uint8Array;
-  /** Bytes read from the store for it. */
-  readonly bytesRead: number;
-  /** Bytes looked at, resident ones included. */
-  readonly bytesScanned: number;
-}
-
 /** Who waits for an answer. It is asked only where what is waited for takes long. */
 export interface Caller {
   /** Aborted when nobody waits any more. */
@@ -219,47 +162,6 @@ export interface QueryHandle {
    */
   search(timeoutMs: number, gone?: AbortSignal): Promise<Answer>;
   [Symbol.dispose](): void;
-}
-
-/** What is deployed, as the core reports it (docs/abi.md). */
-export interface DeployReport {
-  readonly schemas: readonly {
-    readonly name: string;
-    readonly cluster: string;
-    readonly fields: readonly {
-      readonly name: string;
-      readonly type: string;
-      /** Hits show a teaser of it, tokens, or the elements that matched. */
-      readonly abridged?: boolean;
-      /** It is searched by its words. */
-      readonly words?: boolean;
-      /** How far apart its vectors are. */
-      readonly metric?: string;
-      /** The server makes it of other fields. */
-      readonly made?: boolean;
-      /** What makes it a vector; empty: the only embedder there is. */
-      readonly embedder?: string;
-      /** What is cut into its pieces, and how: the same for fields of the same pieces. */
-      readonly pieces?: string;
-    }[];
-    /** The documents of it that are removed by and by, and how often it is looked for them. */
-    readonly garbageCollection?: { readonly selection: string; readonly intervalSeconds: number };
-    readonly rankProfiles?: readonly string[];
-    /** Whether putting a document of it takes embeddings. */
-    readonly embeds?: boolean;
-  }[];
-  readonly clusters: readonly { readonly name: string; readonly types: readonly string[] }[];
-  /** The embedders of services.xml, with the settings that were given, in order. */
-  readonly embedders?: readonly EmbedderConfig[];
-  /** The language models and search chains of services.xml. */
-  readonly languageModels?: readonly LanguageModelConfig[];
-  readonly searchChains?: readonly SearchChainConfig[];
-  /** The field generators of services.xml, each with the language model that it asks. */
-  readonly generators?: readonly GeneratorConfig[];
-  readonly warnings: readonly string[];
-  /** What has to be fed again after this change of the application. */
-  readonly refeed?: readonly RefeedAction[];
-  readonly fingerprint: string;
 }
 
 /** All partitions of an application. */

@@ -3,8 +3,8 @@
  * between, leaves the one before.
  */
 import {
-  type ApplicationReport,
   asPackage,
+  type DeployReport,
   type PackageBytes,
   ServiceError,
   type UnlessStored,
@@ -20,7 +20,7 @@ import type { ModelRunner } from "./query/query-models.ts";
 /** A package that was validated and stored, and what the core says about it. */
 export interface Deployment {
   readonly application: StoredApplication;
-  readonly report: ApplicationReport;
+  readonly report: DeployReport;
 }
 
 /**
@@ -73,7 +73,7 @@ export async function prepareDeployment(
 }
 
 /** What the operator is told of a stored package that this release would not take; nothing if it would. */
-export function objectionsTo({ objections = [] }: ApplicationReport): Error | undefined {
+export function objectionsTo({ objections = [] }: DeployReport): Error | undefined {
   if (objections.length === 0) return undefined;
   const sentence = "The stored application is served as before, but would be refused if it were deployed again:";
   return new Error([sentence, ...objections].join("\n  "));

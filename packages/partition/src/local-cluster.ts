@@ -1,5 +1,5 @@
 /** A cluster in this thread: all buckets, one core. What `open()` of the SDK and small servers use. */
-import { type ApplicationReport, encodeQuery, type Query } from "@brooklet/core";
+import { encodeQuery, type Query } from "@brooklet/core";
 import { bucketOf } from "@brooklet/store";
 import { BucketHost, type DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
@@ -45,7 +45,7 @@ export class LocalCluster implements Cluster {
   readonly #host: BucketHost;
   readonly #expiry: Expiry;
   readonly #models: ModelSurroundings;
-  #report: ApplicationReport | undefined;
+  #report: DeployReport | undefined;
   #closing: Promise<void> | undefined;
   #deploying: Promise<unknown> = Promise.resolve();
 

@@ -2,7 +2,7 @@
  * What both kinds of cluster have around their partitions: texts are embedded before a partition sees them, and
  * queries have their models run.
  */
-import { type ApplicationReport, type Engine, fileOfPackage } from "@brooklet/core";
+import { type Engine, fileOfPackage } from "@brooklet/core";
 import type { Storage } from "@brooklet/store";
 import type { DeployReport, PartitionHandle } from "./cluster.ts";
 import { type EmbeddingHandle, type EmbeddingSetting, embedding, embedsTexts, type TextEmbedder } from "./embedding.ts";
@@ -19,9 +19,9 @@ export interface ModelSurroundingsOptions {
 
 /** A report that also warns of models that are not here. */
 export async function withMissingModels(
-  report: ApplicationReport,
+  report: DeployReport,
   embedder: TextEmbedder | undefined,
-): Promise<ApplicationReport> {
+): Promise<DeployReport> {
   const missing = (await embedder?.missing?.(report)) ?? [];
   return missing.length === 0 ? report : { ...report, warnings: [...report.warnings, ...missing] };
 }
@@ -30,14 +30,14 @@ export async function withMissingModels(
 export class ModelSurroundings {
   readonly #options: ModelSurroundingsOptions;
   readonly #engine: Engine;
-  readonly #report: () => ApplicationReport | undefined;
+  readonly #report: () => DeployReport | undefined;
   /** The last application that was looked at, and whether its schemas embed. */
   #asked: { readonly application: DeployReport | undefined; readonly embeds: boolean } = {
     application: undefined,
     embeds: false,
   };
 
-  constructor(options: ModelSurroundingsOptions, engine: Engine, report: () => ApplicationReport | undefined) {
+  constructor(options: ModelSurroundingsOptions, engine: Engine, report: () => DeployReport | undefined) {
     this.#options = options;
     this.#engine = engine;
     this.#report = report;

@@ -2,7 +2,7 @@
  * A cluster over threads: a bucket belongs to one thread, and every group to one bucket. Threads are never terminated:
  * they are asked to close and end by themselves. One that ends otherwise is started again.
  */
-import { type ApplicationReport, asPackage, encodeQuery, type Load, type QueryBytes } from "@brooklet/core";
+import { asPackage, encodeQuery, type Load, type QueryBytes } from "@brooklet/core";
 import { bucketOf, type StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
@@ -60,7 +60,7 @@ export class ThreadCluster implements Cluster {
   readonly #threads: readonly Correspondent[];
   readonly #expiry: Expiry;
   readonly #models: ModelSurroundings;
-  #report: ApplicationReport | undefined;
+  #report: DeployReport | undefined;
   #deploying = false;
   #queries = 0;
   #closing: Promise<void> | undefined;

@@ -3,13 +3,13 @@
  * as long as the partition's segments do.
  */
 /// <reference lib="esnext.disposable" preserve="true" />
-import type { Place, Query, Rendered, Task } from "@brooklet/core";
+import type { Answer, Place, Query, Task } from "@brooklet/core";
 import type { Deadline } from "../deadline.ts";
 import { advance, type Source } from "../drive.ts";
 
 /** How far a search came: its answer, or the runs of models that it waits for (`decodeModelRuns`). */
 export type SearchStage =
-  | { readonly kind: "answer"; readonly answer: Rendered }
+  | { readonly kind: "answer"; readonly answer: Answer }
   | { readonly kind: "models"; readonly runs: Uint8Array };
 
 /** Where a search looks, and until when. */
@@ -30,7 +30,7 @@ export interface SearchedPartition {
 export class OpenSearch {
   readonly #query: Query;
   readonly #partition: SearchedPartition;
-  #task: Task<Rendered> | undefined;
+  #task: Task<Answer> | undefined;
   #layout = 0;
 
   constructor(query: Query, partition: SearchedPartition) {
