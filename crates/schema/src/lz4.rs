@@ -1,5 +1,5 @@
 //! Reads LZ4 frames (the `.lz4` of constant files): magic 0x184D2204, a descriptor, blocks, an end mark. Checksums are
-//! not looked at; what a frame yields is checked by who reads it.
+//! not looked at; what a frame yields is checked by who reads it. Why it is no crate's: docs/decisions/0049.
 
 /// Why a frame cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,11 @@
 //! the requests they were made by, so that nobody makes one up or takes one elsewhere, and say nothing of documents.
 use std::collections::BTreeMap;
 
+use brooklet_document::json::{decode_base64url, encode_base64url};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Code, Rejection};
+use siphasher::sip::SipHasher24;
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const FORM: u8 = 1;
 const TAG_BYTES: usize = 8;
 /// Offsets and steps a continuation may have; text of one, bytes.
@@ -89,7 +90,7 @@ fn write(request: usize, moves: bool, offsets: &BTreeMap<ListPath, u32>, seal: &
     }
     let payload = writer.finish();
     let tag = seal.tag(&payload);
-    letters(&[&tag[..], &payload].concat())
+    encode_base64url(&[&tag[..], &payload].concat())
 }
 
 type Named = Vec<(ListPath, u32)>;
@@ -123,84 +124,14 @@ impl Seal {
         let mut sealed = (self.about.len() as u64).to_le_bytes().to_vec();
         sealed.extend_from_slice(&self.about);
         sealed.extend_from_slice(payload);
-        siphash(self.key, &sealed).to_le_bytes()
+        // SipHash-2-4: who does not have the key cannot make the hash of a text.
+        SipHasher24::new_with_key(&self.key).hash(&sealed).to_le_bytes()
     }
 }
 
-/// SipHash-2-4 (Aumasson and Bernstein, 2012): who does not have the key cannot make the hash of a text.
-fn siphash(key: [u8; 16], bytes: &[u8]) -> u64 {
-    let half = |at: usize| {
-        let mut word = [0; 8];
-        word.copy_from_slice(&key[at..at + 8]);
-        u64::from_le_bytes(word)
-    };
-    let (k0, k1) = (half(0), half(8));
-    let mut v = [
-        k0 ^ 0x736f_6d65_7073_6575,
-        k1 ^ 0x646f_7261_6e64_6f6d,
-        k0 ^ 0x6c79_6765_6e65_7261,
-        k1 ^ 0x7465_6462_7974_6573,
-    ];
-    for chunk in bytes.chunks(8).chain(bytes.len().is_multiple_of(8).then_some(&[][..])) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        if chunk.len() < 8 {
-            word[7] = bytes.len() as u8;
-        }
-        let word = u64::from_le_bytes(word);
-        v[3] ^= word;
-        (0..2).for_each(|_| round(&mut v));
-        v[0] ^= word;
-    }
-    v[2] ^= 0xff;
-    (0..4).for_each(|_| round(&mut v));
-    v[0] ^ v[1] ^ v[2] ^ v[3]
-}
-
-fn round(v: &mut [u64; 4]) {
-    v[0] = v[0].wrapping_add(v[1]);
-    v[1] = v[1].rotate_left(13) ^ v[0];
-    v[0] = v[0].rotate_left(32);
-    v[2] = v[2].wrapping_add(v[3]);
-    v[3] = v[3].rotate_left(16) ^ v[2];
-    v[0] = v[0].wrapping_add(v[3]);
-    v[3] = v[3].rotate_left(21) ^ v[0];
-    v[2] = v[2].wrapping_add(v[1]);
-    v[1] = v[1].rotate_left(17) ^ v[2];
-    v[2] = v[2].rotate_left(32);
-}
-
-/// Six bits a letter, of an alphabet that needs no escapes in a URL.
-fn letters(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len() * 4 / 3 + 2);
-    for chunk in bytes.chunks(3) {
-        let bits = chunk.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
-        for index in 0..=chunk.len() {
-            out.push(char::from(ALPHABET[(bits >> (18 - 6 * index) & 63) as usize]));
-        }
-    }
-    out
-}
-
+/// Continuations that are longer are none.
 fn bytes(text: &str) -> Option<Vec<u8>> {
-    if text.len() > TEXT_BYTES || text.len() % 4 == 1 {
-        return None;
-    }
-    let mut out = Vec::with_capacity(text.len() * 3 / 4);
-    for chunk in text.as_bytes().chunks(4) {
-        let mut bits = 0u32;
-        for letter in chunk {
-            bits = bits << 6 | ALPHABET.iter().position(|known| known == letter)? as u32;
-        }
-        bits <<= 6 * (4 - chunk.len());
-        // Bits that belong to no byte are none: one text for one continuation.
-        let whole = bits.to_be_bytes();
-        if whole[chunk.len()..].iter().any(|byte| *byte != 0) {
-            return None;
-        }
-        out.extend_from_slice(&whole[1..chunk.len()]);
-    }
-    Some(out)
+    if text.len() > TEXT_BYTES { None } else { decode_base64url(text) }
 }
 
 #[cfg(test)]
@@ -212,9 +143,12 @@ mod tests {
     fn hashes_as_published() {
         let key: [u8; 16] = std::array::from_fn(|index| index as u8);
         let text: Vec<u8> = (0..15).collect();
-        assert_eq!(siphash(key, &[]), 0x726f_db47_dd0e_0e31);
-        assert_eq!(siphash(key, &text), 0xa129_ca61_49be_45e5);
+        let hash = |text: &[u8]| SipHasher24::new_with_key(&key).hash(text);
+        assert_eq!(hash(&[]), 0x726f_db47_dd0e_0e31);
+        assert_eq!(hash(&text), 0xa129_ca61_49be_45e5);
     }
+
+    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
     #[test]
     fn every_changed_letter_is_noticed() {
