@@ -46,10 +46,10 @@ export interface GenerationParameters {
   readonly source: string;
 }
 
-type Kind = "number" | "whole" | "text";
+type ValueType = "number" | "whole" | "text";
 
 /** Request property, member of the endpoint's request, and what its value is. */
-const MODEL_PROPERTIES: readonly (readonly [property: string, member: string, kind: Kind])[] = [
+const MODEL_PROPERTIES: readonly (readonly [property: string, member: string, type: ValueType])[] = [
   ["model", "model", "text"],
   ["temperature", "temperature", "number"],
   ["topp", "top_p", "number"],
@@ -126,15 +126,15 @@ function invalid(name: string, value: string, what: string): ServiceError {
   return new ServiceError("INVALID_QUERY_PARAMETER", `'${echo(name)}' must be ${what}, not '${echo(value)}'`);
 }
 
-interface About {
+interface ModelChoice {
   readonly prefix: string;
   readonly call: Call;
   readonly context: GatewayContext;
 }
 
 /** The endpoint of the chain's model, with what the request says of it. Where it is only services.xml can say. */
-function modelOf(settings: Settings, said: (name: string) => string | undefined, about: About): ChatEndpoint {
-  const { prefix, call, context } = about;
+function modelOf(settings: Settings, said: (name: string) => string | undefined, choice: ModelChoice): ChatEndpoint {
+  const { prefix, call, context } = choice;
   const { languageModels = [] } = demandApplication(context.cluster);
   const provider = settings.get("providerId") ?? "";
   const config = languageModels.find(({ id }) => provider === "" || id === provider);
@@ -165,20 +165,20 @@ function modelParameters(
   prefix: string,
 ): Readonly<Record<string, unknown>> {
   const parameters: Record<string, unknown> = {};
-  for (const [property, member, kind] of MODEL_PROPERTIES) {
+  for (const [property, member, type] of MODEL_PROPERTIES) {
     const value = said(property);
     if (value !== undefined)
-      parameters[member] = kind === "text" ? value : numeric(`${prefix}.${property}`, value, kind);
+      parameters[member] = type === "text" ? value : numeric(`${prefix}.${property}`, value, type);
   }
   const schema = said("json_schema") ?? said("jsonSchema");
   if (schema !== undefined) parameters["response_format"] = responseFormat(schema);
   return parameters;
 }
 
-function numeric(name: string, value: string, kind: Kind): number {
+function numeric(name: string, value: string, type: ValueType): number {
   const number = value.trim() === "" ? Number.NaN : Number(value);
-  if (kind === "whole" ? Number.isSafeInteger(number) : Number.isFinite(number)) return number;
-  throw invalid(name, value, kind === "whole" ? "a whole number" : "a number");
+  if (type === "whole" ? Number.isSafeInteger(number) : Number.isFinite(number)) return number;
+  throw invalid(name, value, type === "whole" ? "a whole number" : "a number");
 }
 
 function responseFormat(text: string): unknown {

@@ -37,53 +37,53 @@ export interface SessionPage {
   readonly damage: string | undefined;
 }
 
-interface Lane {
+interface BucketVisit {
   position: BucketProgress;
-  pending: Promise<{ readonly lane: Lane; readonly page: VisitPage }> | undefined;
+  pending: Promise<{ readonly bucketVisit: BucketVisit; readonly page: VisitPage }> | undefined;
 }
 
 /** A visit under way. */
 export class VisitSession {
   readonly #access: Access;
   readonly #plan: VisitPlan;
-  readonly #lanes: Lane[];
+  readonly #visits: BucketVisit[];
   #nextBucket: number;
 
   constructor(access: Access, plan: VisitPlan, from: VisitProgress | undefined) {
     this.#access = access;
     this.#plan = plan;
     this.#nextBucket = from?.nextBucket ?? 0;
-    this.#lanes = (from?.open ?? []).map((position) => ({ position, pending: undefined }));
+    this.#visits = (from?.open ?? []).map((position) => ({ position, pending: undefined }));
   }
 
   /** How far it is; nothing: it is complete. */
   get progress(): VisitProgress | undefined {
-    if (this.#lanes.length === 0 && this.#upcoming() === undefined) return undefined;
-    const open = this.#lanes.map(({ position }) => position).sort((left, right) => left.bucket - right.bucket);
+    if (this.#visits.length === 0 && this.#upcoming() === undefined) return undefined;
+    const open = this.#visits.map(({ position }) => position).sort((left, right) => left.bucket - right.bucket);
     return { open, nextBucket: this.#nextBucket };
   }
 
   /** The page that is there first. Call it while there is progress. `ahead` begins the one after it at once. */
   async next(limits: PageLimits, ahead: boolean): Promise<SessionPage> {
-    this.#openLanes();
-    for (const lane of this.#lanes) lane.pending ??= this.#begin(lane, limits);
-    const { lane, page } = await Promise.race(this.#lanes.flatMap(({ pending }) => pending ?? []));
-    lane.pending = undefined;
-    if (page.next === undefined) this.#lanes.splice(this.#lanes.indexOf(lane), 1);
+    this.#openVisits();
+    for (const bucketVisit of this.#visits) bucketVisit.pending ??= this.#begin(bucketVisit, limits);
+    const { bucketVisit, page } = await Promise.race(this.#visits.flatMap(({ pending }) => pending ?? []));
+    bucketVisit.pending = undefined;
+    if (page.next === undefined) this.#visits.splice(this.#visits.indexOf(bucketVisit), 1);
     else {
-      lane.position = { bucket: lane.position.bucket, ...page.next };
-      if (ahead) lane.pending = this.#begin(lane, limits);
+      bucketVisit.position = { bucket: bucketVisit.position.bucket, ...page.next };
+      if (ahead) bucketVisit.pending = this.#begin(bucketVisit, limits);
     }
     const { documents, body, damage } = page;
     return { documents, body, damage, progress: this.progress, percentFinished: this.#percentFinished() };
   }
 
-  #openLanes(): void {
-    while (this.#lanes.length < this.#plan.concurrency) {
+  #openVisits(): void {
+    while (this.#visits.length < this.#plan.concurrency) {
       const bucket = this.#upcoming();
       if (bucket === undefined) return;
       this.#nextBucket = bucket + 1;
-      this.#lanes.push({ position: { bucket, partition: 0, after: "" }, pending: undefined });
+      this.#visits.push({ position: { bucket, partition: 0, after: "" }, pending: undefined });
     }
   }
 
@@ -91,11 +91,14 @@ export class VisitSession {
     return this.#plan.buckets.find((bucket) => bucket >= this.#nextBucket);
   }
 
-  #begin(lane: Lane, { documentsMax, bytesMax, timeoutMs }: PageLimits): NonNullable<Lane["pending"]> {
+  #begin(
+    bucketVisit: BucketVisit,
+    { documentsMax, bytesMax, timeoutMs }: PageLimits,
+  ): NonNullable<BucketVisit["pending"]> {
     const { visit, key } = this.#plan;
-    const { bucket, ...from } = lane.position;
+    const { bucket, ...from } = bucketVisit.position;
     const step = { bucket, from, documentsMax, bytesMax, ...(key === undefined ? {} : { key }) };
-    const pending = this.#access.visit(visit, step, timeoutMs).then((page) => ({ lane, page }));
+    const pending = this.#access.visit(visit, step, timeoutMs).then((page) => ({ bucketVisit, page }));
     // It may never be asked for: then its failure is nobody's.
     pending.catch(() => undefined);
     return pending;
@@ -103,7 +106,7 @@ export class VisitSession {
 
   #percentFinished(): number {
     const { buckets } = this.#plan;
-    const done = buckets.filter((bucket) => bucket < this.#nextBucket).length - this.#lanes.length;
+    const done = buckets.filter((bucket) => bucket < this.#nextBucket).length - this.#visits.length;
     return buckets.length === 0 ? 100 : (100 * done) / buckets.length;
   }
 }

@@ -25,7 +25,7 @@ import { Deadline } from "./deadline.ts";
 import { drive, NOWHERE } from "./drive.ts";
 import { failedOutcome, serviceError } from "./failure.ts";
 import { FeedBuffer } from "./feed-buffer.ts";
-import { type Lane, Lanes, type Taken } from "./feed-lanes.ts";
+import { type Batch, type FeedQueue, FeedQueues } from "./feed-queues.ts";
 import * as limits from "./limits.ts";
 
 /** What a feed needs of a cluster. */
@@ -82,7 +82,7 @@ class FeedRun {
   readonly #options: Required<Omit<FeedOptions, "gone">>;
   /** Whether anybody listens. */
   readonly #listener: AbortController = new AbortController();
-  readonly #lanes = new Lanes();
+  readonly #queues = new FeedQueues();
   readonly #buffer = new FeedBuffer();
   /** How many there must be before they are looked at again. */
   #enough: number = limits.SPLIT_BYTES;
@@ -149,7 +149,7 @@ class FeedRun {
     if (this.#isStopped || this.#fault !== undefined) iterator.return?.()?.catch(() => undefined);
     clearTimeout(this.#alarm?.timer);
     this.#hasEnded = true;
-    for (const lane of this.#lanes) this.#load(lane);
+    for (const queue of this.#queues) this.#load(queue);
     this.#ring();
   }
 
@@ -186,7 +186,7 @@ class FeedRun {
     } catch (reason) {
       this.#fault ??= { reason };
     }
-    for (const lane of this.#lanes) this.#load(lane);
+    for (const queue of this.#queues) this.#load(queue);
   }
 
   #endInput(): void {
@@ -203,10 +203,10 @@ class FeedRun {
     const { consumed, partitions, refused } = this.#place.split(chunk);
     let count = refused.length;
     for (const operations of partitions) {
-      const lane = this.#lanes.of(operations.key as PartitionKey);
-      this.#held += lane.add(this.#operations, chunk, operations);
+      const queue = this.#queues.of(operations.key as PartitionKey);
+      this.#held += queue.add(this.#operations, chunk, operations);
       count += operations.numbers.length / SPLIT_NUMBERS;
-      if (lane.bytes >= limits.LOAD_BYTES || lane.count >= limits.LOAD_OPERATIONS) this.#load(lane);
+      if (queue.bytes >= limits.LOAD_BYTES || queue.count >= limits.LOAD_OPERATIONS) this.#load(queue);
     }
     for (const { number, status, code, message } of refused) {
       this.#told.push({
@@ -223,33 +223,33 @@ class FeedRun {
     return consumed;
   }
 
-  /** Whether reading has to wait. Then the longest lanes are loaded: few at a time, so that the others grow long too. */
+  /** Whether reading has to wait. Then the longest queues are loaded: few at a time, so that the others grow long too. */
   #isFull(): boolean {
     const { heldBytes } = this.#options;
-    if (this.#held >= heldBytes) for (const lane of this.#lanes.longest(heldBytes * WAITING)) this.#load(lane);
+    if (this.#held >= heldBytes) for (const queue of this.#queues.longest(heldBytes * WAITING)) this.#load(queue);
     return this.#held >= heldBytes || this.#told.length >= limits.FEED_TOLD;
   }
 
-  /** Loads what waits in a lane, now or after what is under way. */
-  #load(lane: Lane): void {
-    if (lane.isLoading) lane.isDue = true;
-    if (lane.isLoading || lane.count === 0 || this.#isStopped) return;
-    lane.isLoading = true;
+  /** Loads what waits in a queue, now or after what is under way. */
+  #load(queue: FeedQueue): void {
+    if (queue.isLoading) queue.isDue = true;
+    if (queue.isLoading || queue.count === 0 || this.#isStopped) return;
+    queue.isLoading = true;
     this.#loading += 1;
-    const taken = lane.take();
-    const told = this.#loadNow(lane.key, taken).catch((error: unknown) => this.#tellAll(taken, failedOutcome(error)));
+    const batch = queue.take();
+    const told = this.#loadNow(queue.key, batch).catch((error: unknown) => this.#tellAll(batch, failedOutcome(error)));
     void told.then(() => {
-      this.#held -= taken.bytes;
-      this.#lanes.giveBack(taken);
+      this.#held -= batch.bytes;
+      this.#queues.giveBack(batch);
       this.#loading -= 1;
-      lane.isLoading = false;
-      if (lane.isDue || this.#hasEnded) this.#load(lane);
-      if (lane.count === 0 && !lane.isLoading) this.#lanes.delete(lane);
+      queue.isLoading = false;
+      if (queue.isDue || this.#hasEnded) this.#load(queue);
+      if (queue.count === 0 && !queue.isLoading) this.#queues.delete(queue);
       this.#ring();
     });
   }
 
-  async #loadNow(key: PartitionKey, { load, numbers, ids }: Taken): Promise<void> {
+  async #loadNow(key: PartitionKey, { load, numbers, ids }: Batch): Promise<void> {
     const outcomes = new Map<number, LoadOutcome>();
     for (const outcome of await this.#place.load(key, load, this.#options.timeoutMs)) {
       outcomes.set(outcome.index, outcome);
@@ -289,7 +289,7 @@ class FeedRun {
     await Promise.all(Array.from({ length: Math.min(limits.FEED_APART, byDocument.size) }, applyNext));
   }
 
-  #tellAll({ numbers, ids }: Taken, outcome: Outcome): void {
+  #tellAll({ numbers, ids }: Batch, outcome: Outcome): void {
     numbers.forEach((number, index) => {
       this.#told.push({ number, id: ids[index] ?? "", outcome });
     });

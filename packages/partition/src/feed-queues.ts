@@ -4,7 +4,7 @@ import type { PartitionKey } from "./cluster.ts";
 import { FEED_OPERATION_BYTES } from "./limits.ts";
 
 /** Operations that are loaded together. */
-export interface Taken {
+export interface Batch {
   readonly load: Load & { readonly operations: Uint8Array<ArrayBuffer> };
   readonly numbers: readonly number[];
   readonly ids: readonly string[];
@@ -18,7 +18,7 @@ const LENGTH_BYTES = 6;
 const FIRST_BYTES = 16 << 10;
 
 /** The operations of one partition. */
-export class Lane {
+export class FeedQueue {
   readonly key: PartitionKey;
   /** Some of them are under way. */
   isLoading = false;
@@ -63,13 +63,13 @@ export class Lane {
   }
 
   /** All that waits; nothing does afterwards. */
-  take(): Taken {
+  take(): Batch {
     const load = { count: this.count, operations: this.#buffer.subarray(0, this.#length) };
-    const taken = { load, numbers: this.#numbers, ids: this.#ids, bytes: this.bytes };
+    const batch = { load, numbers: this.#numbers, ids: this.#ids, bytes: this.bytes };
     this.#firstBytes = Math.max(Math.ceil(this.#length * 1.25), FIRST_BYTES);
     [this.#numbers, this.#ids, this.#buffer, this.#length] = [[], [], NOTHING, 0];
     this.isDue = false;
-    return taken;
+    return batch;
   }
 
   #append(object: Uint8Array): void {
@@ -91,7 +91,7 @@ export class Lane {
   }
 }
 
-/** A length for a buffer: one of few, so that one lane can use what another one did. */
+/** A length for a buffer: one of few, so that one queue can use what another one did. */
 function rounded(bytes: number): number {
   const step = Math.max(2 ** Math.floor(Math.log2(bytes)) / 4, 1);
   return Math.ceil(bytes / step) * step;
@@ -118,44 +118,44 @@ class Spare {
   }
 }
 
-/** All lanes that hold something. */
-export class Lanes {
-  readonly #lanes = new Map<PartitionKey, Lane>();
+/** All queues that hold something. */
+export class FeedQueues {
+  readonly #queues = new Map<PartitionKey, FeedQueue>();
   readonly #spare = new Spare();
 
-  /** The lane of a partition. */
-  of(key: PartitionKey): Lane {
-    const known = this.#lanes.get(key);
+  /** The queue of a partition. */
+  of(key: PartitionKey): FeedQueue {
+    const known = this.#queues.get(key);
     if (known !== undefined) return known;
-    const lane = new Lane(key, this.#spare);
-    this.#lanes.set(key, lane);
-    return lane;
+    const queue = new FeedQueue(key, this.#spare);
+    this.#queues.set(key, queue);
+    return queue;
   }
 
-  /** What was taken is loaded: its memory is used for what comes. */
-  giveBack({ load }: Taken): void {
+  /** What was batch is loaded: its memory is used for what comes. */
+  giveBack({ load }: Batch): void {
     this.#spare.give(load.operations);
   }
 
-  delete(lane: Lane): void {
-    this.#lanes.delete(lane.key);
+  delete(queue: FeedQueue): void {
+    this.#queues.delete(queue.key);
   }
 
   /** The longest that may be loaded now, as many as must be for the others to take at most `bytes`. */
-  longest(bytes: number): Lane[] {
-    const sorted = [...this.#lanes.values()].sort((left, right) => right.bytes - left.bytes);
-    let waiting = sorted.reduce((sum, lane) => sum + lane.bytes, 0);
-    const chosen: Lane[] = [];
-    for (const lane of sorted) {
+  longest(bytes: number): FeedQueue[] {
+    const sorted = [...this.#queues.values()].sort((left, right) => right.bytes - left.bytes);
+    let waiting = sorted.reduce((sum, queue) => sum + queue.bytes, 0);
+    const chosen: FeedQueue[] = [];
+    for (const queue of sorted) {
       if (waiting <= bytes) break;
-      if (lane.isLoading) continue;
-      waiting -= lane.bytes;
-      chosen.push(lane);
+      if (queue.isLoading) continue;
+      waiting -= queue.bytes;
+      chosen.push(queue);
     }
     return chosen;
   }
 
-  [Symbol.iterator](): IterableIterator<Lane> {
-    return [...this.#lanes.values()][Symbol.iterator]();
+  [Symbol.iterator](): IterableIterator<FeedQueue> {
+    return [...this.#queues.values()][Symbol.iterator]();
   }
 }
