@@ -1,9 +1,10 @@
 //! Tasks of the repository that cargo alone cannot do. `cargo run -p xtask -- wasm [--dev]` builds the core for
-//! WebAssembly, writes its JavaScript face with the wasm-bindgen generator, and refuses a module that imports anything
+//! WebAssembly, writes its JavaScript face with the wasm-bindgen generator and the numbers of its tasks, and refuses a module that imports anything
 //! else or may take more memory than declared. What turbo, npm and CI do with the result is their business.
 #![forbid(unsafe_code)]
 
 mod glue;
+mod kinds;
 mod module;
 
 use std::error::Error;
@@ -36,7 +37,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Crate `wasm` → `packages/core/wasm/{core.js, core.d.ts, core_bg.wasm}`.
+/// Crate `wasm` → `packages/core/wasm/{core.js, core.d.ts, core_bg.wasm, task-kind.js, task-kind.d.ts}`.
 fn build_core(profile: &str) -> Outcome<()> {
     // As cargo says it when it runs this: a folder that was copied or moved with what it had built is still its own.
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("xtask is run by cargo: cargo run -p xtask")?;
@@ -55,6 +56,8 @@ fn build_core(profile: &str) -> Outcome<()> {
     fs::create_dir_all(&folder)?;
     fs::write(folder.join("core.js"), glue::script(&fs::read_to_string(generated.join("core.js"))?)?)?;
     fs::write(folder.join("core.d.ts"), glue::declarations(&fs::read_to_string(generated.join("core.d.ts"))?)?)?;
+    fs::write(folder.join("task-kind.js"), kinds::script())?;
+    fs::write(folder.join("task-kind.d.ts"), kinds::declarations())?;
     fs::write(folder.join("core_bg.wasm"), &bytes)?;
     println!(
         "core_bg.wasm: {} bytes, {} imports, memory up to {} MiB",

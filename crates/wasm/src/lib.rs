@@ -11,7 +11,7 @@ use brooklet_feed::{Compact, Load, Mutate, OperationRequest, Outlines, embedding
 use brooklet_schema::{Application, Change, History};
 use brooklet_search::{Deployed, Get, Query as CoreQuery, Residency, Visit};
 use brooklet_task::bytes::{Reader, Writer};
-use brooklet_task::{Block, Code, Rejection, Task as CoreTask, Want, limits};
+use brooklet_task::{Block, Code, Rejection, Task as CoreTask, TaskKind, Want, limits};
 use wasm_bindgen::prelude::*;
 
 /// One instance of the core: a deployed application and what is resident.
@@ -153,6 +153,11 @@ fn reserve(cache_bytes: usize) {
     std::hint::black_box(&room);
 }
 
+/// What is said of a number that is no kind of task here.
+fn unknown(kind: u32) -> Rejection {
+    Rejection::new(Code::BadRequest, format!("Unknown kind of task {kind}"))
+}
+
 /// Texts with bytes: the files of a package by path, outlines of models by address.
 fn named_contents(reader: &mut Reader) -> Result<Vec<(String, Vec<u8>)>, Rejection> {
     let count = reader.count(2)?;
@@ -210,29 +215,31 @@ impl Core {
     }
 
     fn try_open(&self, kind: u32, request: &[u8], input: Vec<u8>) -> Result<Task, Rejection> {
-        if kind == 13 {
-            // Nothing of the application is asked for it.
-            let inner = Inner::Done(split(&input)?);
-            return Ok(Task::new(inner));
-        }
-        let (deployed, residency) = (self.deployed()?, self.residency.clone());
+        let kind = TaskKind::from_number(kind).ok_or_else(|| unknown(kind))?;
+        let (deployed, residency) = (self.deployed(), self.residency.clone());
         let inner = match kind {
-            1 => {
-                let mut reader = Reader::new(request);
+            // Nothing of the application is asked for it.
+            TaskKind::Split => Inner::Done(split(&input)?),
+            TaskKind::Encode => {
+                let (deployed, mut reader) = (deployed?, Reader::new(request));
                 let time = reader.u64()?;
                 let request = OperationRequest::read(reader.raw(reader.remaining())?)?;
                 Inner::Done(encode(&deployed.application, &request, time)?.to_bytes())
             }
-            11 => {
-                let request = OperationRequest::read(request)?;
+            TaskKind::Embeddings => {
+                let (deployed, request) = (deployed?, OperationRequest::read(request)?);
                 Inner::Done(write_wanted(&embeddings_wanted(&deployed.application, &request)?))
             }
-            3 => Inner::Running(Box::new(Get::open(&deployed, residency, self.outlines.clone(), request)?)),
-            4 => Inner::Running(Box::new(Compact::open(&deployed.application, request)?)),
-            5 => Inner::Running(Box::new(Mutate::open(&deployed.application, self.outlines.clone(), request)?)),
-            6 => Inner::Running(Box::new(Visit::open(deployed, residency, request)?)),
-            14 => Inner::Running(Box::new(Load::open(&deployed.application, request, input)?)),
-            other => return Err(Rejection::new(Code::BadRequest, format!("Unknown kind of task {other}"))),
+            TaskKind::Get => {
+                Inner::Running(Box::new(Get::open(&*deployed?, residency, self.outlines.clone(), request)?))
+            }
+            TaskKind::Compact => Inner::Running(Box::new(Compact::open(&deployed?.application, request)?)),
+            TaskKind::Mutate => {
+                Inner::Running(Box::new(Mutate::open(&deployed?.application, self.outlines.clone(), request)?))
+            }
+            TaskKind::Visit => Inner::Running(Box::new(Visit::open(deployed?, residency, request)?)),
+            TaskKind::Load => Inner::Running(Box::new(Load::open(&deployed?.application, request, input)?)),
+            TaskKind::Search | TaskKind::Merge | TaskKind::Part => return Err(unknown(kind.number())),
         };
         Ok(Task::new(inner))
     }
@@ -285,11 +292,11 @@ impl Query {
     /// # Errors
     /// A rejection as JSON.
     pub fn open(&self, kind: u32, request: &[u8]) -> Result<Task, JsValue> {
-        let task: Result<Box<dyn CoreTask>, Rejection> = match kind {
-            2 => self.0.search(request).map(|search| Box::new(search) as Box<dyn CoreTask>),
-            8 => self.0.merge(request).map(|merge| Box::new(merge) as Box<dyn CoreTask>),
-            10 => self.0.part(request).map(|part| Box::new(part) as Box<dyn CoreTask>),
-            other => Err(Rejection::new(Code::BadRequest, format!("Unknown kind of task {other}"))),
+        let task: Result<Box<dyn CoreTask>, Rejection> = match TaskKind::from_number(kind) {
+            Some(TaskKind::Search) => self.0.search(request).map(|search| Box::new(search) as Box<dyn CoreTask>),
+            Some(TaskKind::Merge) => self.0.merge(request).map(|merge| Box::new(merge) as Box<dyn CoreTask>),
+            Some(TaskKind::Part) => self.0.part(request).map(|part| Box::new(part) as Box<dyn CoreTask>),
+            _ => Err(unknown(kind)),
         };
         task.map(|task| Task::new(Inner::Running(task))).map_err(|rejection| thrown(&rejection))
     }

@@ -2,6 +2,7 @@
  * The core as typed calls over opaque bytes. A trap costs the request that met it and the cache; the next request finds
  * a fresh instance with the last deployed package.
  */
+import { TASK_KIND } from "../wasm/task-kind.js";
 import { asOperation, type OperationBytes, type PackageBytes, type QueryBytes } from "./bytes.ts";
 import { CoreTask } from "./core-task.ts";
 import { decodeWanted, type EmbeddingWanted } from "./embedding.ts";
@@ -31,16 +32,6 @@ import type {
   Visit,
 } from "./task.ts";
 
-const KIND = {
-  encode: 1,
-  get: 3,
-  compact: 4,
-  mutate: 5,
-  visit: 6,
-  embeddings: 11,
-  split: 13,
-  load: 14,
-} as const;
 const PAGE_FORMAT = { json: 0, jsonl: 1, ids: 2 } as const;
 const OPERATION = { put: 1, update: 2, remove: 3 } as const;
 const REASON = { fold: 1, schema: 2, settle: 3 } as const;
@@ -218,7 +209,7 @@ export class Core implements Engine {
   }
 
   encode(request: OperationRequest, nowMicros: number): Task<EncodedOperation> {
-    return this.#open(KIND.encode, writeOperation(new Writer().u64(nowMicros), request), (result) => {
+    return this.#open(TASK_KIND.encode, writeOperation(new Writer().u64(nowMicros), request), (result) => {
       const reader = new Reader(result);
       return { schema: reader.text(), operation: asOperation(reader.bytes()) };
     });
@@ -226,7 +217,7 @@ export class Core implements Engine {
 
   /** The texts that must be embedded before an operation is encoded. */
   embeddings(request: OperationRequest): Task<readonly EmbeddingWanted[]> {
-    return this.#open(KIND.embeddings, writeOperation(new Writer(), request), decodeWanted);
+    return this.#open(TASK_KIND.embeddings, writeOperation(new Writer(), request), decodeWanted);
   }
 
   query(bytes: QueryBytes): Query {
@@ -242,7 +233,7 @@ export class Core implements Engine {
     const writer = writePlace(place)
       .u64(nowMicros)
       .bytes(queued ?? NOTHING);
-    return this.#open(KIND.mutate, writeOperation(writer, request), (result) => {
+    return this.#open(TASK_KIND.mutate, writeOperation(writer, request), (result) => {
       const reader = new Reader(result);
       const [flags, bytes] = [reader.u8(), reader.bytes()];
       const wants = (flags & FLAG_WANTS_EMBEDDINGS) !== 0;
@@ -256,18 +247,18 @@ export class Core implements Engine {
   }
 
   split(chunk: Uint8Array): Task<SplitChunk> {
-    return this.#open(KIND.split, new Writer(), decodeSplit, { input: chunk });
+    return this.#open(TASK_KIND.split, new Writer(), decodeSplit, { input: chunk });
   }
 
   load(place: Place, nowMicros: number, firstFreeSegment: number, load: Load, room?: ResultRoom): Task<LoadResult> {
     const writer = writePlace(place).u64(nowMicros).u32(firstFreeSegment).varint(load.count);
-    return this.#open(KIND.load, writer, decodeLoad, { input: load.operations, room });
+    return this.#open(TASK_KIND.load, writer, decodeLoad, { input: load.operations, room });
   }
 
   get(place: Place, request: GetRequest): Task<Answer> {
     const writer = writePlace(place).text(request.rawPath).text(request.id);
     writer.text(request.fieldSet).text(request.tensorFormat);
-    return this.#open(KIND.get, writer, (result) => {
+    return this.#open(TASK_KIND.get, writer, (result) => {
       const reader = new Reader(result);
       const contentType = "application/json; charset=UTF-8";
       return { status: reader.u16(), contentType, bytesRead: 0, bytesScanned: 0, body: reader.bytes() };
@@ -283,7 +274,7 @@ export class Core implements Engine {
       .u64(request.fromMicros ?? 0)
       .u64(request.toMicros ?? 0)
       .u8(request.includeRemoves === true ? 1 : 0);
-    return this.#open(KIND.visit, writer, (result) => {
+    return this.#open(TASK_KIND.visit, writer, (result) => {
       const reader = new Reader(result);
       const [complete, last, documents, bytesRead] = [reader.u8() === 1, reader.text(), reader.u32(), reader.u64()];
       return { complete, last, documents, bytesRead, body: reader.bytes() };
@@ -292,7 +283,7 @@ export class Core implements Engine {
 
   compact(place: Place, reason: CompactReason, bounds: CompactBounds, room?: ResultRoom): Task<Change | undefined> {
     const writer = writePlace(place).u8(REASON[reason]).u32(bounds.firstFreeSegment).u64(bounds.forgetBeforeMicros);
-    return this.#open(KIND.compact, writer, decodeChange, { room });
+    return this.#open(TASK_KIND.compact, writer, decodeChange, { room });
   }
 
   #open<Output>(

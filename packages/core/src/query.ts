@@ -3,6 +3,7 @@
  * them with what was deployed before: they are opened again with what they were given.
  */
 /// <reference lib="esnext.disposable" preserve="true" />
+import { TASK_KIND } from "../wasm/task-kind.js";
 import { type FloorBytes, NO_FLOOR, type PartialBytes, type QueryBytes } from "./bytes.ts";
 import { CoreTask } from "./core-task.ts";
 import { decodeWanted, type EmbeddingWanted } from "./embedding.ts";
@@ -11,7 +12,6 @@ import type { Instance, RawQuery } from "./instance.ts";
 import { writePlace } from "./place.ts";
 import type { Answer, Merged, Place, Query, QueryScope, SearchRequest, Task } from "./task.ts";
 
-const KIND = { search: 2, merge: 8, part: 10 } as const;
 const REFUSED = 0;
 const ALL = 2;
 
@@ -97,16 +97,16 @@ export class ResidentQuery implements Query {
   }
 
   search(place: Place): Task<Answer> {
-    return this.#task(KIND.search, writePlace(place), readRendered);
+    return this.#task(TASK_KIND.search, writePlace(place), readRendered);
   }
 
   part(place: Place, floor: FloorBytes): Task<PartialBytes> {
     const writer = writePlace(place, new Writer().bytes(floor));
-    return this.#task(KIND.part, writer, (result) => result as PartialBytes);
+    return this.#task(TASK_KIND.part, writer, (result) => result as PartialBytes);
   }
 
   merge(floor: FloorBytes, partials: readonly PartialBytes[], damaged = 0): Task<Merged> {
-    return this.#task(KIND.merge, writeMerge(false, floor, partials).u32(damaged), (result) => {
+    return this.#task(TASK_KIND.merge, writeMerge(false, floor, partials).u32(damaged), (result) => {
       const reader = new Reader(result);
       const [over, above, partial] = [reader.u8() === 1, reader.bytes(), reader.bytes()];
       return { over, floor: above as FloorBytes, partial: partial as PartialBytes };
@@ -114,7 +114,7 @@ export class ResidentQuery implements Query {
   }
 
   answer(partials: readonly PartialBytes[]): Task<Answer> {
-    return this.#task(KIND.merge, writeMerge(true, NO_FLOOR, partials).u32(0), readRendered);
+    return this.#task(TASK_KIND.merge, writeMerge(true, NO_FLOOR, partials).u32(0), readRendered);
   }
 
   [Symbol.dispose](): void {
