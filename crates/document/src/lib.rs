@@ -20,7 +20,7 @@ pub mod field_path;
 pub mod json;
 pub mod legal_text;
 pub mod selection;
-pub mod settle;
+pub mod unread;
 pub mod update;
 
 pub use data_type::{DataType, StructField, StructType};

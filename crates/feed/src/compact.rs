@@ -12,8 +12,8 @@ use brooklet_document::Document;
 use brooklet_kernel::Bitmap;
 use brooklet_schema::Application;
 use brooklet_segment::{
-    Change, Gaps, Halt, Manifest, NewSegment, Operation, Place, SegmentBuilder, StoredOperation, StoredSchema,
-    StoredSegment, is_of_removed, write_liveness,
+    Change, Gaps, Halt, Manifest, NewSegment, Operation, PartitionVersion, SegmentBuilder, StoredOperation,
+    StoredSchema, StoredSegment, is_of_removed, write_liveness,
 };
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, BlockRef, Rejection, Task, Want, limits};
@@ -29,7 +29,7 @@ const STEP_BYTES: usize = 256 << 10;
 
 /// The task.
 pub struct Compact {
-    place: Place,
+    place: PartitionVersion,
     reason: Reason,
     next_segment: u32,
     /// Operations that are not in the tail and come after all that is.
@@ -84,7 +84,7 @@ impl Compact {
     /// If it is malformed.
     pub fn open(application: &Application, request: &[u8]) -> Result<Compact, Rejection> {
         let mut reader = Reader::new(request);
-        let place = Place::read(&mut reader)?;
+        let place = PartitionVersion::read(&mut reader)?;
         let reason = match reader.u8()? {
             1 => Reason::Fold,
             2 => Reason::Rewrite,
@@ -98,7 +98,7 @@ impl Compact {
 
     /// Folds the tail together with operations that were never in it and come after it, in their order.
     pub(crate) fn with_operations(
-        place: Place,
+        place: PartitionVersion,
         next_segment: u32,
         schemas: Vec<StoredSchema>,
         given: Vec<StoredOperation>,
@@ -107,7 +107,7 @@ impl Compact {
     }
 
     fn new(
-        place: Place,
+        place: PartitionVersion,
         reason: Reason,
         next_segment: u32,
         schemas: Vec<StoredSchema>,
@@ -211,7 +211,7 @@ impl Compact {
             if running.exhausted() {
                 merging.current = None;
             } else {
-                running.builder = SegmentBuilder::of(&running.stored);
+                running.builder = SegmentBuilder::from_schema(&running.stored);
                 running.finishing = false;
             }
         }
@@ -240,7 +240,7 @@ fn id_of(held: &Option<Dated>) -> Option<&str> {
 pub(crate) fn stored_schemas(application: &Application) -> Vec<StoredSchema> {
     let removed = application.stored_names().into_iter().filter(|name| is_of_removed(name));
     let removed = removed.map(|name| StoredSchema::of_removed(&name));
-    application.schemas.iter().map(|schema| StoredSchema::of(schema)).chain(removed).collect()
+    application.schemas.iter().map(|schema| StoredSchema::new(schema)).chain(removed).collect()
 }
 
 fn begin(
@@ -265,7 +265,7 @@ fn begin(
         puts: puts.collect(),
         from: if is_of_removed(&merge.schema) { forget_before } else { 0 },
         cursors: merge.inputs.into_iter().map(|segment| (Cursor::new(segment), None)).collect(),
-        builder: SegmentBuilder::of(&stored),
+        builder: SegmentBuilder::from_schema(&stored),
         stored,
         finishing: false,
     })
@@ -284,7 +284,7 @@ impl Running {
             if time < self.from {
                 continue;
             }
-            self.stored.settle(&mut document.fields);
+            self.stored.mark_unread(&mut document.fields);
             self.builder.add(&document, time);
             let full = self.builder.documents() >= limits::SEGMENT_DOCUMENTS
                 || self.builder.source_bytes() >= limits::SEGMENT_SOURCE_BYTES;

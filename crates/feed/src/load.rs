@@ -12,7 +12,7 @@ use brooklet_document::{
     Document, DocumentId, OperationKind, Value, operation_target, read_feed_put, read_feed_remove, unknown_type,
 };
 use brooklet_schema::Application;
-use brooklet_segment::{Operation, Place, StoredOperation, StoredSchema};
+use brooklet_segment::{Operation, PartitionVersion, StoredOperation, StoredSchema};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
@@ -27,7 +27,7 @@ const STEP_BYTES: usize = 256 << 10;
 
 /// The task.
 pub struct Load {
-    place: Place,
+    place: PartitionVersion,
     /// µs since the epoch.
     now: u64,
     /// The first segment number that is free, if segments are to be written.
@@ -75,7 +75,7 @@ impl Load {
     /// If it is malformed.
     pub fn open(application: &Application, request: &[u8], operations: Vec<u8>) -> Result<Load, Rejection> {
         let mut reader = Reader::new(request);
-        let place = Place::read(&mut reader)?;
+        let place = PartitionVersion::read(&mut reader)?;
         let now = reader.u64()?;
         let first_segment = Some(reader.u32()?).filter(|number| *number > 0);
         let left = reader.varint()?;

@@ -13,12 +13,12 @@ use std::sync::Arc;
 use brooklet_document::embedding::{EmbeddingWanted, Embeddings, write_wanted};
 use brooklet_document::json::{ReadOptions, read_fields, read_update};
 use brooklet_document::selection::{Outcome, Selection, Subject};
-use brooklet_document::settle::settle_fields;
+use brooklet_document::unread::mark_unread;
 use brooklet_document::update::Update;
 use brooklet_document::{Document, DocumentId, Value};
 use brooklet_schema::{Application, Schema};
 use brooklet_segment::{
-    Gaps, Halt, Manifest, Operation, Outline, Outlines, Place, StoredOperation, StoredSegment, read_document,
+    Gaps, Halt, Manifest, Operation, Outline, Outlines, PartitionVersion, StoredOperation, StoredSegment, read_document,
 };
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, BlockRef, Code, Rejection, Task, Want, limits};
@@ -95,7 +95,7 @@ impl Mutate {
         request: &[u8],
     ) -> Result<Mutate, Rejection> {
         let mut reader = Reader::new(request);
-        let place = Place::read(&mut reader)?;
+        let place = PartitionVersion::read(&mut reader)?;
         let now = reader.u64()?;
         let pending = reader.bytes()?;
         let request = OperationRequest::read(reader.raw(reader.remaining())?)?;
@@ -138,7 +138,7 @@ impl Mutate {
     }
 
     /// Goes on with what is known of the partition, or learns what is new of it before.
-    fn begin(&mut self, place: &Place) {
+    fn begin(&mut self, place: &PartitionVersion) {
         let outline = self.outlines.borrow_mut().take(&self.key);
         if outline.is_of(place) {
             self.look_up(outline);
@@ -191,7 +191,7 @@ impl Mutate {
                 let mut used = Vec::new();
                 let mut blocks = Of { fetched: &mut self.fetched, segment: segment.number, used: &mut used };
                 let mut document = read_document(&segment.header, *ordinal, &|_| true, &mut blocks)?;
-                self.target.settle(&mut document);
+                self.target.mark_unread(&mut document);
                 self.state = State::Found(Some(document));
             }
             State::Found(_) => {
@@ -356,15 +356,15 @@ impl Target {
     }
 
     /// Values that were written for another type of their field are not read, but kept.
-    fn settle(&self, document: &mut Document) {
-        settle_fields(&mut document.fields, &|name| self.schema.field(name).map(|field| &field.data_type));
+    fn mark_unread(&self, document: &mut Document) {
+        mark_unread(&mut document.fields, &|name| self.schema.field(name).map(|field| &field.data_type));
     }
 
     /// The document that an operation leaves; there is none of an earlier life of the schema.
     fn document_of(&self, operation: StoredOperation) -> Option<Document> {
         match operation.operation {
             Operation::Put(mut document) if *operation.schema == *self.schema.stored_as() => {
-                self.settle(&mut document);
+                self.mark_unread(&mut document);
                 Some(document)
             }
             Operation::Put(_) | Operation::Remove(_) => None,

@@ -2,7 +2,7 @@
 use brooklet_task::limits::{QUERY_BYTES, QUERY_DEPTH, QUERY_ENTRIES, QUERY_TERMS};
 use brooklet_task::{Code, Rejection};
 
-use crate::tree::{Item, Operator, Place, Values};
+use crate::tree::{Item, Operator, TextRange, Values};
 
 /// Refuses texts that are longer than a query may be.
 pub(crate) fn check_length(what: &str, text: &str) -> Result<(), Rejection> {
@@ -31,18 +31,18 @@ pub(crate) fn too_many_entries(what: &str) -> String {
 /// Why a tree is larger than a query may be, and where that stands which is too much.
 pub(crate) struct TooLarge {
     pub(crate) message: String,
-    pub(crate) place: Place,
+    pub(crate) place: TextRange,
 }
 
 /// Refuses a tree that is larger than a query may be.
 pub(crate) fn check_tree(item: &Item) -> Result<(), TooLarge> {
     let mut terms = 0;
-    check_item(item, Place::default(), QUERY_DEPTH, &mut terms)
+    check_item(item, TextRange::default(), QUERY_DEPTH, &mut terms)
 }
 
 /// `within`: where the item stands if it does not say so itself.
-fn check_item(item: &Item, within: Place, depth: usize, terms: &mut usize) -> Result<(), TooLarge> {
-    let place = if item.place == Place::default() { within } else { item.place };
+fn check_item(item: &Item, within: TextRange, depth: usize, terms: &mut usize) -> Result<(), TooLarge> {
+    let place = if item.place == TextRange::default() { within } else { item.place };
     let too_large = |message| TooLarge { message, place };
     let depth = depth.checked_sub(1).ok_or_else(|| too_large(too_deep()))?;
     let children = item.children();

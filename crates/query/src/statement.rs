@@ -1,6 +1,6 @@
 //! A whole query: what must match, and what is said beside that.
 use crate::sorting::SortKey;
-use crate::tree::{Item, Place};
+use crate::tree::{Item, TextRange};
 
 /// A whole statement.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub struct Query {
 impl Query {
     /// A query for `item` with nothing else said.
     #[must_use]
-    pub fn of(item: Item) -> Query {
+    pub fn new(item: Item) -> Query {
         Query {
             item,
             sources: Vec::new(),
@@ -48,5 +48,5 @@ pub struct RawGrouping {
     /// The values of its `continuations` annotation.
     pub continuations: Vec<String>,
     /// Where it stands.
-    pub place: Place,
+    pub place: TextRange,
 }

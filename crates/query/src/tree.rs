@@ -15,7 +15,7 @@ pub fn index_of(field: &str) -> &str {
 
 /// A range of bytes of the text that was parsed. Parts that come from a parameter have the place of the call naming it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct TextRange {
     /// Offset of the first byte.
     pub start: usize,
     /// Offset after the last byte.
@@ -30,12 +30,12 @@ pub struct Item {
     /// What was said about it.
     pub annotations: Annotations,
     /// Where it stands.
-    pub place: Place,
+    pub place: TextRange,
 }
 
 impl From<Operator> for Item {
     fn from(operator: Operator) -> Item {
-        Item { operator, annotations: Annotations::default(), place: Place::default() }
+        Item { operator, annotations: Annotations::default(), place: TextRange::default() }
     }
 }
 

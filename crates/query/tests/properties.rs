@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use brooklet_query::annotations::Typed;
 use brooklet_query::simple::Grammar;
 use brooklet_query::surroundings::UserQuery;
-use brooklet_query::tree::{Item, Operator, Place};
+use brooklet_query::tree::{Item, Operator, TextRange};
 use brooklet_query::{Form, flatten, parse_sorting, parse_yql, simple, tree_text, yql_text};
 use proptest::prelude::*;
 
@@ -48,7 +48,7 @@ fn given() -> RequestParameters {
 /// The item without what differs between texts of one tree: places, and whether the default index was named.
 fn placeless(mut item: Item) -> Item {
     fn clear(item: &mut Item, in_element: bool) {
-        item.place = Place::default();
+        item.place = TextRange::default();
         let field = match &mut item.operator {
             Operator::Term(term) => Some(&mut term.field),
             Operator::Number(number) => Some(&mut number.field),

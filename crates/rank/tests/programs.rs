@@ -34,10 +34,13 @@ fn dimension(name: &str, size: Option<usize>) -> Dimension {
 impl Environment for Profile {
     fn feature_type(&self, feature: &FeatureName) -> Result<FeatureType, Rejection> {
         Ok(match feature.to_string().as_str() {
-            "attribute(v)" => FeatureType::of(TensorType::new(CellType::Float, vec![dimension("x", Some(3))])),
-            "attribute(m)" => {
-                FeatureType::of(TensorType::new(CellType::Double, vec![dimension("k", None), dimension("x", Some(2))]))
+            "attribute(v)" => {
+                FeatureType::from_tensor_type(TensorType::new(CellType::Float, vec![dimension("x", Some(3))]))
             }
+            "attribute(m)" => FeatureType::from_tensor_type(TensorType::new(
+                CellType::Double,
+                vec![dimension("k", None), dimension("x", Some(2))],
+            )),
             "missing" => return Err(Rejection::new(Code::InvalidApplication, "unknown feature 'missing'")),
             _ => FeatureType::Number,
         })

@@ -15,7 +15,7 @@ struct Profile;
 
 impl Environment for Profile {
     fn feature_type(&self, _: &FeatureName) -> Result<FeatureType, Rejection> {
-        Ok(FeatureType::of(ids_type()))
+        Ok(FeatureType::from_tensor_type(ids_type()))
     }
 
     fn function(&self, _: &str) -> Option<Function> {

@@ -99,7 +99,7 @@ fn scan(documents: &BTreeMap<String, Vec<String>>, typed: &[String], settings: &
     for (number, word) in typed.iter().enumerate() {
         let is_last = number + 1 == typed.len();
         let forgiven = if settings.typos { slips_forgiven(&folded(word)) as u8 } else { 0 };
-        let mut tries = (0..=forgiven).map(|slips| Variants::of(word, settings.variety(is_last, slips)));
+        let mut tries = (0..=forgiven).map(|slips| Variants::new(word, settings.variety(is_last, slips)));
         let Some(variants) = tries.find(any) else { continue };
         for (id, words) in documents {
             let often = counts(&variants, words);

@@ -66,12 +66,12 @@ impl SegmentBuilder {
     /// A segment of documents of `schema`, in these columns.
     #[must_use]
     pub fn new(schema: &str, specs: &[ColumnSpec]) -> SegmentBuilder {
-        SegmentBuilder::of(&StoredSchema::of_columns(schema, specs.to_vec()))
+        SegmentBuilder::from_schema(&StoredSchema::of_columns(schema, specs.to_vec()))
     }
 
-    /// A segment of documents of a schema. What is added is settled already ([`StoredSchema::settle`]).
+    /// A segment of documents of a schema. Values that are not read are marked already ([`StoredSchema::mark_unread`]).
     #[must_use]
-    pub fn of(schema: &StoredSchema) -> SegmentBuilder {
+    pub fn from_schema(schema: &StoredSchema) -> SegmentBuilder {
         let StoredSchema { name, columns: specs, fingerprint, .. } = schema;
         SegmentBuilder {
             schema: name.clone(),

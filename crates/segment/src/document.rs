@@ -29,7 +29,7 @@ pub trait BlockSource {
 /// # Errors
 /// If a block is missing or damaged.
 pub fn read_id(header: &Header, ordinal: u32, blocks: &mut dyn BlockSource) -> Result<String, Halt> {
-    let ids = Ids::of(column(header, &ColumnSpec::ids())?)?;
+    let ids = Ids::from_column(column(header, &ColumnSpec::ids())?)?;
     let part = ids.part();
     let block = blocks.block(part.first_block + part.index_of(ordinal))?;
     Ok(ids.id(ordinal, block.bytes())?)
@@ -40,7 +40,7 @@ pub fn read_id(header: &Header, ordinal: u32, blocks: &mut dyn BlockSource) -> R
 /// # Errors
 /// If a block is missing or damaged.
 pub fn find_id(header: &Header, id: &str, blocks: &mut dyn BlockSource) -> Result<Option<u32>, Halt> {
-    let ids = Ids::of(column(header, &ColumnSpec::ids())?)?;
+    let ids = Ids::from_column(column(header, &ColumnSpec::ids())?)?;
     let Some(index) = ids.block_of_id(id) else { return Ok(None) };
     let block = blocks.block(ids.part().first_block + index)?;
     let mut anywhere = u32::MAX;
@@ -57,7 +57,7 @@ pub fn find_ids<'a>(
     wanted: impl Iterator<Item = &'a str>,
     blocks: &mut dyn BlockSource,
 ) -> Result<Vec<u32>, Halt> {
-    let ids = Ids::of(column(header, &ColumnSpec::ids())?)?;
+    let ids = Ids::from_column(column(header, &ColumnSpec::ids())?)?;
     let (mut found, mut near, mut gaps) = (Vec::new(), 0, Gaps::default());
     let mut current: Option<(u32, Option<Block>)> = None;
     for id in wanted {
@@ -88,7 +88,7 @@ pub fn find_ids<'a>(
 /// # Errors
 /// If a block is missing or damaged.
 pub fn ordinal_after(header: &Header, id: &str, blocks: &mut dyn BlockSource) -> Result<u32, Halt> {
-    let ids = Ids::of(column(header, &ColumnSpec::ids())?)?;
+    let ids = Ids::from_column(column(header, &ColumnSpec::ids())?)?;
     // Before the first block everything is greater.
     let Some(index) = ids.block_of_id(id) else { return Ok(0) };
     let block = blocks.block(ids.part().first_block + index)?;
@@ -101,7 +101,7 @@ pub fn ordinal_after(header: &Header, id: &str, blocks: &mut dyn BlockSource) ->
 /// If a block is missing or damaged.
 pub fn read_time(header: &Header, ordinal: u32, blocks: &mut dyn BlockSource) -> Result<u64, Halt> {
     let Some(column) = header.column(&ColumnSpec::times()) else { return Ok(0) };
-    let times = Times::of(column)?;
+    let times = Times::from_column(column)?;
     let block = blocks.block(times.part().first_block + times.index_of(ordinal))?;
     Ok(times.time(ordinal, block.bytes())?)
 }
@@ -156,7 +156,7 @@ fn read_source(
 
 /// The tensor of a column without mapped dimensions.
 fn read_vector(column: &ColumnHeader, ordinal: u32, blocks: &mut dyn BlockSource) -> Result<Option<Tensor>, Halt> {
-    let vectors = Vectors::of(column)?;
+    let vectors = Vectors::from_column(column)?;
     let rows = vector_rows(&vectors, ordinal, blocks)?;
     if rows.is_empty() {
         return Ok(None);

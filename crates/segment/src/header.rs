@@ -44,7 +44,7 @@ impl Header {
     /// When the document that was not written for the longest time was written; 0 if that is not known.
     #[must_use]
     pub fn earliest(&self) -> u64 {
-        let times = self.column(&ColumnSpec::times()).and_then(|column| Times::of(column).ok());
+        let times = self.column(&ColumnSpec::times()).and_then(|column| Times::from_column(column).ok());
         times.map_or(0, |times| times.earliest)
     }
 

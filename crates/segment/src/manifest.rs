@@ -8,7 +8,7 @@ use crate::header::Header;
 
 /// Which partition a task is about, and how far the host has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct PartitionVersion {
     /// Its number in its bucket; 0 if it does not exist yet.
     pub partition: u32,
     /// Its key: `g:alice` or `n:17`.
@@ -19,13 +19,13 @@ pub struct Place {
     pub operation: u64,
 }
 
-impl Place {
+impl PartitionVersion {
     /// Reads the start of a request.
     ///
     /// # Errors
     /// If it is cut short.
-    pub fn read(reader: &mut Reader<'_>) -> Result<Place, Rejection> {
-        Ok(Place {
+    pub fn read(reader: &mut Reader<'_>) -> Result<PartitionVersion, Rejection> {
+        Ok(PartitionVersion {
             partition: reader.u32()?,
             key: reader.text()?.to_owned(),
             layout: reader.u32()?,

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use brooklet_task::Rejection;
 use rustc_hash::FxHashMap;
 
-use crate::manifest::{Manifest, Place, StoredSegment};
+use crate::manifest::{Manifest, PartitionVersion, StoredSegment};
 use crate::operation::StoredOperation;
 
 /// What all outlines together may take: about a hundred tails at their limit, or the short ones of some thousand groups.
@@ -54,7 +54,7 @@ impl Outline {
 
     /// Whether it is of the partition as it is at this place.
     #[must_use]
-    pub fn is_of(&self, place: &Place) -> bool {
+    pub fn is_of(&self, place: &PartitionVersion) -> bool {
         self.layout == place.layout && self.operation == place.operation
     }
 
@@ -160,7 +160,7 @@ mod tests {
         outline.take(KEY, manifest(3, false, &[(9, "z"), (11, "y")])).expect("a manifest");
         assert_eq!((outline.newest("id:n:t:g=a:z"), outline.newest("id:n:t:g=a:y")), (Some(9), Some(11)));
         assert_eq!(outline.newest("id:n:t:g=a:x"), Some(8));
-        let place = |layout, operation| Place { partition: 1, key: KEY.to_owned(), layout, operation };
+        let place = |layout, operation| PartitionVersion { partition: 1, key: KEY.to_owned(), layout, operation };
         assert!(outline.is_of(&place(3, 11)) && !outline.is_of(&place(3, 12)) && !outline.is_of(&place(4, 11)));
         outline.take(KEY, manifest(4, true, &[(11, "y")])).expect("a manifest");
         assert_eq!(outline.newest("id:n:t:g=a:x"), None, "folded meanwhile");

@@ -1,7 +1,7 @@
 //! A schema as its documents are stored: the name its segments have, their columns, and which values are read.
 use std::collections::HashMap;
 
-use brooklet_document::settle::settle_fields;
+use brooklet_document::unread::mark_unread;
 use brooklet_document::{DataType, Value};
 use brooklet_schema::{Schema, is_of_removed};
 
@@ -22,7 +22,7 @@ pub struct StoredSchema {
 impl StoredSchema {
     /// The stored form of a schema.
     #[must_use]
-    pub fn of(schema: &Schema) -> StoredSchema {
+    pub fn new(schema: &Schema) -> StoredSchema {
         let columns = columns(schema);
         let fingerprint = match schema.retyped {
             0 => fingerprint(&columns),
@@ -48,9 +48,9 @@ impl StoredSchema {
 
     /// Gives the values of a document the names under which they are read, or not: some may have been written for another
     /// type of their field.
-    pub fn settle(&self, fields: &mut Vec<(String, Value)>) {
+    pub fn mark_unread(&self, fields: &mut Vec<(String, Value)>) {
         if !is_of_removed(&self.name) {
-            settle_fields(fields, &|name| self.types.get(name));
+            mark_unread(fields, &|name| self.types.get(name));
         }
     }
 }

@@ -127,7 +127,7 @@ fn words_of(column: &ColumnHeader, document: &Document) -> Vec<(Vec<Vec<u8>>, i3
 }
 
 fn check_text(reading: &mut Reading, column: &ColumnHeader, documents: &[Document]) {
-    let text = Text::of(column).expect("a text column");
+    let text = Text::from_column(column).expect("a text column");
     let mut dictionary = Vec::new();
     let mut entries = Vec::new();
     let part = text.part(text::DICTIONARY);
@@ -168,7 +168,7 @@ fn check_text(reading: &mut Reading, column: &ColumnHeader, documents: &[Documen
         let lengths = text.lengths();
         let (_, _, of_lengths) = reading.block(&lengths.part, ordinal as u32);
         let read = lengths.read(lengths.part.index_of(ordinal as u32), of_lengths.bytes()).expect("lengths");
-        assert_eq!(read.of(at), numbers.len() as u32);
+        assert_eq!(read.length(at), numbers.len() as u32);
         let read: Vec<Vec<u8>> = numbers.iter().map(|number| dictionary[*number as usize].clone()).collect();
         assert_eq!(read, expected.iter().flat_map(|(words, _)| words.clone()).collect::<Vec<_>>());
         for (place, number) in (words[at]..).zip(&numbers) {
@@ -282,7 +282,7 @@ fn check_numbers(
 }
 
 fn check_vectors(reading: &mut Reading, column: &ColumnHeader, documents: &[Document]) {
-    let vectors = Vectors::of(column).expect("a vector column");
+    let vectors = Vectors::from_column(column).expect("a vector column");
     let mut rows = 0;
     for (ordinal, document) in documents.iter().enumerate() {
         let own = vector_rows(&vectors, ordinal as u32, &mut reading.blocks).expect("rows");
@@ -375,7 +375,7 @@ fn a_list_over_several_blocks_comes_back() {
     let mut reading = Reading::new(&segment);
     let columns = reading.header.columns.clone();
     let column = columns.iter().find(|column| column.spec.field == "text" && column.parts.len() == 6);
-    let text = Text::of(column.expect("a column of words")).expect("a text column");
+    let text = Text::from_column(column.expect("a column of words")).expect("a text column");
     let lists = text.positions.expect("lists of positions");
     assert!(stored::blocks_of(lists, 2).len() == 3, "the list of m in {:?}", lists.firsts);
     let places = [(0, 2), (2_300_004, 2_700_004), (2, 2_300_003), (2_300_003, 2_300_004)];

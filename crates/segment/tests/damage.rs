@@ -11,8 +11,8 @@ use brooklet_segment::column::text::{self, Text};
 use brooklet_segment::column::vector::{self, Vectors};
 use brooklet_segment::layout::{Collection, ColumnKind, NumberKind};
 use brooklet_segment::{
-    BlockSource, ColumnHeader, Header, Manifest, Place, StoredOperation, find_id, read_document, read_id, seal,
-    vector_rows,
+    BlockSource, ColumnHeader, Header, Manifest, PartitionVersion, StoredOperation, find_id, read_document, read_id,
+    seal, vector_rows,
 };
 use brooklet_task::Block;
 use brooklet_task::bytes::Reader;
@@ -40,7 +40,7 @@ fn read_column(column: &ColumnHeader, documents: u32, blocks: &mut Payloads) -> 
     let mut seen = 0;
     match &column.spec.kind {
         ColumnKind::Text { .. } => {
-            let text = Text::of(column).ok()?;
+            let text = Text::from_column(column).ok()?;
             let part = text.part(text::DICTIONARY);
             for index in 0..part.blocks().min(ROWS_MAX) {
                 let block = blocks.block(part.first_block + index).ok()?;
@@ -61,7 +61,7 @@ fn read_column(column: &ColumnHeader, documents: u32, blocks: &mut Payloads) -> 
             for index in 0..lengths.part.blocks().min(ROWS_MAX) {
                 let block = blocks.block(lengths.part.first_block + index).ok()?;
                 let Ok(read) = lengths.read(index, block.bytes()) else { continue };
-                seen += (0..ROWS_MAX as usize).map(|row| read.of(row) as usize).sum::<usize>();
+                seen += (0..ROWS_MAX as usize).map(|row| read.length(row) as usize).sum::<usize>();
             }
             let part = text.part(text::WORDS);
             for index in 0..part.blocks().min(ROWS_MAX) {
@@ -84,7 +84,7 @@ fn read_column(column: &ColumnHeader, documents: u32, blocks: &mut Payloads) -> 
             seen += read_numbers(column.parts.first()?, NumberKind::Int64, *collection, blocks)?;
         }
         ColumnKind::Vectors { .. } => {
-            let vectors = Vectors::of(column).ok()?;
+            let vectors = Vectors::from_column(column).ok()?;
             for ordinal in 0..documents {
                 for row in vector_rows(&vectors, ordinal, blocks).unwrap_or_default().take(ROWS_MAX as usize) {
                     let part = vectors.part(vector::EXACT);
@@ -202,7 +202,7 @@ proptest! {
         let bytes = block.bytes();
         let _ = Header::decode(bytes);
         let _ = Manifest::read("g:u", bytes);
-        let _ = Place::read(&mut Reader::new(bytes));
+        let _ = PartitionVersion::read(&mut Reader::new(bytes));
         let _ = StoredOperation::decode("g:u", bytes);
         let _ = StoredOperation::decode("g:u", &seal("g:u", u32::MAX, u32::MAX, bytes.to_vec()));
         let _ = DictionaryBlock::read(bytes).map(|words| (0..words.len()).map(|at| words.word(at).len()).sum::<usize>());

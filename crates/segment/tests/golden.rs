@@ -91,7 +91,7 @@ fn positions_are_there_since_version_4() {
     for version in 1..=4 {
         let columns = read(version).header.columns;
         let texts = columns.iter().filter(|column| matches!(column.spec.kind, ColumnKind::Text { .. }));
-        let texts: Vec<Text<'_>> = texts.map(|column| Text::of(column).expect("a column of text")).collect();
+        let texts: Vec<Text<'_>> = texts.map(|column| Text::from_column(column).expect("a column of text")).collect();
         assert!(texts.iter().any(|text| !text.whole));
         assert!(texts.iter().all(|text| text.positions.is_some() == (version == 4 && !text.whole)));
     }
@@ -106,11 +106,11 @@ fn documents_have_the_same_lengths_in_every_version() {
         let text = columns.iter().filter(|column| matches!(column.spec.kind, ColumnKind::Text { .. }));
         let mut all = Vec::new();
         for column in text {
-            let lengths = Text::of(column).expect("a column of text").lengths();
+            let lengths = Text::from_column(column).expect("a column of text").lengths();
             for index in 0..lengths.part.blocks() {
                 let block = file.block(lengths.part.first_block + index).expect("a block");
                 let read = lengths.read(index, block.bytes()).expect("lengths");
-                all.extend((0..lengths.part.span_of(index).1 as usize).map(|row| read.of(row)));
+                all.extend((0..lengths.part.span_of(index).1 as usize).map(|row| read.length(row)));
             }
         }
         all

@@ -34,7 +34,7 @@ pub struct Variants {
 impl Variants {
     /// The variants of a word as it was written.
     #[must_use]
-    pub fn of(written: &str, variety: Variety) -> Variants {
+    pub fn new(written: &str, variety: Variety) -> Variants {
         let mut folded = String::new();
         fold(written, &mut folded);
         let stems = Stems::new(&folded, variety.languages);
@@ -122,7 +122,7 @@ mod tests {
 
     fn variants(written: &str, languages: &str, slips: u8) -> Variants {
         let languages = Languages::named(languages).unwrap();
-        Variants::of(written, Variety { languages, spellings: true, beginnings: false, slips })
+        Variants::new(written, Variety { languages, spellings: true, beginnings: false, slips })
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_letter_for_two_may_stand_where_a_beginning_ends() {
-        let of = Variants::of("lo", Variety { spellings: true, beginnings: true, ..Variety::default() });
+        let of = Variants::new("lo", Variety { spellings: true, beginnings: true, ..Variety::default() });
         let words = sorted(["lœz", "loz", "ło", "la", "łœ"].map(str::to_owned));
         assert_eq!(found(&of, &words).0, ["loz", "lœz", "ło", "łœ"]);
         assert_eq!(scanned(&of, &words).len(), 4);
@@ -193,7 +193,7 @@ mod tests {
         {
             for (slips, beginnings) in [(0, false), (0, true), (1, false), (2, true)] {
                 let languages = Languages::named("en").unwrap();
-                let of = Variants::of(written, Variety { languages, spellings: true, beginnings, slips });
+                let of = Variants::new(written, Variety { languages, spellings: true, beginnings, slips });
                 assert_eq!(found(&of, &words).0, scanned(&of, &words), "{written:?} {slips} {beginnings}");
             }
         }
@@ -235,7 +235,7 @@ mod tests {
         for (stem, words) in &of_stem {
             let written = words.iter().max_by_key(|word| word.len()).expect("a form");
             let languages = Languages::named("en").unwrap();
-            let of = Variants::of(written, Variety { languages, ..Variety::default() });
+            let of = Variants::new(written, Variety { languages, ..Variety::default() });
             assert_eq!(found(&of, words).0, *words, "{stem}");
             forms += words.len();
         }
@@ -253,7 +253,7 @@ mod tests {
             (spellings, beginnings, slips) in (any::<bool>(), any::<bool>(), 0u8..3),
         ) {
             let languages = Languages::named(languages).unwrap();
-            let of = Variants::of(&written, Variety { languages, spellings, beginnings, slips });
+            let of = Variants::new(&written, Variety { languages, spellings, beginnings, slips });
             let words = sorted(stored.iter().chain([&written]).map(|stored| {
                 let mut word = String::new();
                 fold(stored, &mut word);

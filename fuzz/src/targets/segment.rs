@@ -127,12 +127,12 @@ fn read_numbers(payload: &[u8]) {
 fn read_column(column: &ColumnHeader, payload: &[u8]) {
     match column.spec.kind {
         ColumnKind::Text { .. } => {
-            let text = Text::of(column).expect("a column of a built segment");
+            let text = Text::from_column(column).expect("a column of a built segment");
             if let Ok(bounds) = text.bounds(8, payload) {
                 black_box(bounds.words.last());
             }
             if let Ok(lengths) = text.lengths().read(0, payload) {
-                black_box((lengths.of(0), lengths.of(usize::MAX)));
+                black_box((lengths.length(0), lengths.length(usize::MAX)));
             }
             let _ = black_box(text.read_words(payload, 1..9, &mut Vec::new()));
             let _ = black_box(read_positions(payload, text.words, |place| assert!(place < text.words)));
@@ -144,13 +144,13 @@ fn read_column(column: &ColumnHeader, payload: &[u8]) {
             }
         }
         ColumnKind::Vectors { .. } => {
-            let vectors = Vectors::of(column).expect("a column of a built segment");
+            let vectors = Vectors::from_column(column).expect("a column of a built segment");
             let _ = black_box(vectors.first_rows(8, payload));
             let _ = black_box(vectors.codes(8, payload).is_ok());
             let _ = black_box(vectors.exact(7, payload));
         }
         ColumnKind::Times => {
-            let times = Times::of(column).expect("a column of a built segment");
+            let times = Times::from_column(column).expect("a column of a built segment");
             let _ = black_box(times.time(7, payload));
         }
         _ => {}

@@ -1,6 +1,6 @@
 //! Renders values, for `/document/v1` and query results alike, as JSON or CBOR.
 use super::{JsonWriter, encode_base64};
-use crate::settle::is_unread;
+use crate::unread::is_unread;
 use crate::{Value, ValueWriter};
 
 mod spec;

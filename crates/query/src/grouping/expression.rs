@@ -4,8 +4,8 @@ use brooklet_task::limits::GROUPING_NESTING;
 use super::bucket::{Buckets, End};
 use super::lex::Token;
 use super::parse::{Parsed, Parser, float, measure, whole};
-use super::tree::{Aggregator, Bound, Expression, FUNCTIONS, Function, Kind, MapKey, Number, Path};
-use crate::tree::Place;
+use super::tree::{Aggregator, Bound, Expression, ExpressionKind, FUNCTIONS, Function, MapKey, Number, Path};
+use crate::tree::TextRange;
 
 /// Infix operators, the loosest first. Each binds looser than all after it; equal ones join from the left.
 const INFIX: [(char, Function); 5] =
@@ -19,7 +19,7 @@ const STRENGTHS: [&str; 5] = ["PRIMARY", "SECONDARY", "TERTIARY", "QUATERNARY", 
 impl Expression {
     /// An expression without a name.
     #[must_use]
-    pub fn new(kind: Kind, place: Place) -> Expression {
+    pub fn new(kind: ExpressionKind, place: TextRange) -> Expression {
         Expression { kind, label: None, place }
     }
 
@@ -27,18 +27,18 @@ impl Expression {
     #[must_use]
     pub fn children(&self) -> Vec<&Expression> {
         match &self.kind {
-            Kind::Call(_, arguments) => arguments.iter().collect(),
-            Kind::FixedWidth(of, _)
-            | Kind::Predefined(of, _)
-            | Kind::Md5(of, _)
-            | Kind::XorBit(of, _)
-            | Kind::Uca(of, _, _)
-            | Kind::ArrayAt(_, of)
-            | Kind::InterpolatedLookup(_, of)
-            | Kind::DebugWait(of, _, _)
-            | Kind::Aggregate(_, of)
-            | Kind::Quantiles(_, of) => vec![of],
-            Kind::GeoDistance(_, point, _) => point.iter().collect(),
+            ExpressionKind::Call(_, arguments) => arguments.iter().collect(),
+            ExpressionKind::FixedWidth(of, _)
+            | ExpressionKind::Predefined(of, _)
+            | ExpressionKind::Md5(of, _)
+            | ExpressionKind::XorBit(of, _)
+            | ExpressionKind::Uca(of, _, _)
+            | ExpressionKind::ArrayAt(_, of)
+            | ExpressionKind::InterpolatedLookup(_, of)
+            | ExpressionKind::DebugWait(of, _, _)
+            | ExpressionKind::Aggregate(_, of)
+            | ExpressionKind::Quantiles(_, of) => vec![of],
+            ExpressionKind::GeoDistance(_, point, _) => point.iter().collect(),
             _ => Vec::new(),
         }
     }
@@ -54,7 +54,7 @@ impl<'a> Parser<'a> {
         }
         let mut expression = self.nested(Parser::aliased)?;
         if negative {
-            expression = negated(expression, Place { start, end: self.end() });
+            expression = negated(expression, TextRange { start, end: self.end() });
         }
         if self.open("as") {
             expression.label = Some(self.text()?);
@@ -102,19 +102,19 @@ impl<'a> Parser<'a> {
             return Ok(inner);
         }
         let kind = match self.peek() {
-            Token::Number(_) => Kind::Number(self.number()?),
-            Token::Text(_) => Kind::Text(self.text()?),
+            Token::Number(_) => ExpressionKind::Number(self.number()?),
+            Token::Text(_) => ExpressionKind::Text(self.text()?),
             Token::Name(_) => match self.function(place)? {
                 Some(kind) => kind,
-                None => Kind::Field(self.path()?, false),
+                None => ExpressionKind::Field(self.path()?, false),
             },
             _ => return Err(self.unexpected("an expression")),
         };
-        Ok(Expression::new(kind, Place { start: place.start, end: self.end() }))
+        Ok(Expression::new(kind, TextRange { start: place.start, end: self.end() }))
     }
 
     /// A call, if one is next.
-    fn function(&mut self, place: Place) -> Parsed<Option<Kind>> {
+    fn function(&mut self, place: TextRange) -> Parsed<Option<ExpressionKind>> {
         let Token::Name(name) = *self.peek() else { return Ok(None) };
         let dot = self.ahead(1);
         let dotted = dot.token == Token::Mark('.') && !dot.spaced && !self.ahead(2).spaced;
@@ -128,7 +128,7 @@ impl<'a> Parser<'a> {
         self.advance();
         let kind = self.call(name, place)?;
         self.expect(')')?;
-        if let Kind::GeoDistance(path, point, _) = kind {
+        if let ExpressionKind::GeoDistance(path, point, _) = kind {
             self.expect('.')?;
             let miles = match self.peek() {
                 Token::Name("km") => false,
@@ -136,13 +136,13 @@ impl<'a> Parser<'a> {
                 _ => return Err(self.unexpected("km or miles")),
             };
             self.advance();
-            return Ok(Some(Kind::GeoDistance(path, point, miles)));
+            return Ok(Some(ExpressionKind::GeoDistance(path, point, miles)));
         }
         Ok(Some(kind))
     }
 
     /// `math.…(…)` and its like. A field of such a name has other parts.
-    fn dotted(&mut self, room: &str) -> Parsed<Option<Kind>> {
+    fn dotted(&mut self, room: &str) -> Parsed<Option<ExpressionKind>> {
         let part = match self.ahead(2).token {
             Token::Name(part) => part.to_owned(),
             _ => String::new(),
@@ -170,14 +170,20 @@ impl<'a> Parser<'a> {
             None => {
                 let path = self.path()?;
                 self.expect(',')?;
-                Kind::ArrayAt(path, Box::new(self.expression()?))
+                ExpressionKind::ArrayAt(path, Box::new(self.expression()?))
             }
         };
         self.expect(')')?;
         Ok(Some(kind))
     }
 
-    fn arguments(&mut self, function: Function, first: Expression, least: usize, most: usize) -> Parsed<Kind> {
+    fn arguments(
+        &mut self,
+        function: Function,
+        first: Expression,
+        least: usize,
+        most: usize,
+    ) -> Parsed<ExpressionKind> {
         let mut arguments = vec![first];
         while arguments.len() < least {
             self.expect(',')?;
@@ -191,25 +197,25 @@ impl<'a> Parser<'a> {
             let place = of.place;
             return Ok(negated(of, place).kind);
         }
-        Ok(Kind::Call(function, arguments))
+        Ok(ExpressionKind::Call(function, arguments))
     }
 
     /// What stands in the parentheses of a call.
-    fn call(&mut self, name: &str, place: Place) -> Parsed<Kind> {
+    fn call(&mut self, name: &str, place: TextRange) -> Parsed<ExpressionKind> {
         match name {
-            "count" => return Ok(Kind::Count),
-            "now" => return Ok(Kind::Now),
-            "relevance" => return Ok(Kind::Relevance),
-            "docidnsspecific" => return Ok(Kind::DocumentIdSpecific),
-            "summary" if *self.peek() == Token::Mark(')') => return Ok(Kind::Summary(None)),
-            "summary" => return Ok(Kind::Summary(Some(self.text()?))),
-            "attribute" => return Ok(Kind::Field(self.path()?, true)),
+            "count" => return Ok(ExpressionKind::Count),
+            "now" => return Ok(ExpressionKind::Now),
+            "relevance" => return Ok(ExpressionKind::Relevance),
+            "docidnsspecific" => return Ok(ExpressionKind::DocumentIdSpecific),
+            "summary" if *self.peek() == Token::Mark(')') => return Ok(ExpressionKind::Summary(None)),
+            "summary" => return Ok(ExpressionKind::Summary(Some(self.text()?))),
+            "attribute" => return Ok(ExpressionKind::Field(self.path()?, true)),
             "quantiles" => return self.quantiles(),
             "geo_distance" => return self.geo_distance(),
             "interpolatedlookup" => {
                 let path = self.path()?;
                 self.expect(',')?;
-                return Ok(Kind::InterpolatedLookup(path, Box::new(self.expression()?)));
+                return Ok(ExpressionKind::InterpolatedLookup(path, Box::new(self.expression()?)));
             }
             _ => {}
         }
@@ -227,7 +233,7 @@ impl<'a> Parser<'a> {
         }
         match (function, aggregator) {
             (None | Some(_), Some(aggregator)) if function.is_none() || *self.peek() != Token::Mark(',') => {
-                Ok(Kind::Aggregate(*aggregator, Box::new(first)))
+                Ok(ExpressionKind::Aggregate(*aggregator, Box::new(first)))
             }
             (Some((function, _, least, most)), _) => self.arguments(*function, first, *least, *most),
             _ => Err(self.unexpected("')'")),
@@ -235,11 +241,11 @@ impl<'a> Parser<'a> {
     }
 
     /// Functions whose later arguments are constants.
-    fn special(&mut self, name: &str, first: Box<Expression>) -> Parsed<Kind> {
+    fn special(&mut self, name: &str, first: Box<Expression>) -> Parsed<ExpressionKind> {
         Ok(match name {
-            "fixedwidth" => Kind::FixedWidth(first, self.number()?),
-            "md5" => Kind::Md5(first, whole(self.number()?)),
-            "xorbit" => Kind::XorBit(first, whole(self.number()?)),
+            "fixedwidth" => ExpressionKind::FixedWidth(first, self.number()?),
+            "md5" => ExpressionKind::Md5(first, whole(self.number()?)),
+            "xorbit" => ExpressionKind::XorBit(first, whole(self.number()?)),
             "predefined" => self.predefined(first)?,
             "uca" => {
                 let locale = self.text()?;
@@ -253,17 +259,17 @@ impl<'a> Parser<'a> {
                     }
                     strength = Some(name);
                 }
-                Kind::Uca(first, locale, strength)
+                ExpressionKind::Uca(first, locale, strength)
             }
             _ => {
                 let seconds = float(self.number()?);
                 self.expect(',')?;
-                Kind::DebugWait(first, seconds, self.boolean()?)
+                ExpressionKind::DebugWait(first, seconds, self.boolean()?)
             }
         })
     }
 
-    fn quantiles(&mut self) -> Parsed<Kind> {
+    fn quantiles(&mut self) -> Parsed<ExpressionKind> {
         self.expect('[')?;
         let mut quantiles = Vec::new();
         loop {
@@ -279,10 +285,10 @@ impl<'a> Parser<'a> {
         }
         self.expect(']')?;
         self.expect(',')?;
-        Ok(Kind::Quantiles(quantiles, Box::new(self.expression()?)))
+        Ok(ExpressionKind::Quantiles(quantiles, Box::new(self.expression()?)))
     }
 
-    fn geo_distance(&mut self) -> Parsed<Kind> {
+    fn geo_distance(&mut self) -> Parsed<ExpressionKind> {
         if !self.open("attribute") {
             return Err(self.unexpected("attribute(…)"));
         }
@@ -291,7 +297,7 @@ impl<'a> Parser<'a> {
         self.expect(',')?;
         let latitude = self.expression()?;
         self.expect(',')?;
-        Ok(Kind::GeoDistance(path, Box::new([latitude, self.expression()?]), false))
+        Ok(ExpressionKind::GeoDistance(path, Box::new([latitude, self.expression()?]), false))
     }
 
     /// `name.name{key}.name`
@@ -325,7 +331,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn predefined(&mut self, of: Box<Expression>) -> Parsed<Kind> {
+    fn predefined(&mut self, of: Box<Expression>) -> Parsed<ExpressionKind> {
         // A list in parentheses means the same.
         let wrapped = self.skip('(');
         let mut buckets = Buckets::default();
@@ -338,7 +344,7 @@ impl<'a> Parser<'a> {
         if wrapped {
             self.expect(')')?;
         }
-        Ok(Kind::Predefined(of, buckets.list))
+        Ok(ExpressionKind::Predefined(of, buckets.list))
     }
 
     fn bucket(&mut self, buckets: &mut Buckets) -> Parsed<()> {
@@ -410,10 +416,12 @@ impl<'a> Parser<'a> {
 }
 
 /// `-e`. The digits of the smallest whole number are one too many without it.
-fn negated(of: Expression, place: Place) -> Expression {
+fn negated(of: Expression, place: TextRange) -> Expression {
     let kind = match of.kind {
-        Kind::Number(Number::Double(value)) if value.is_nan() => Kind::Number(Number::Long(i64::MIN)),
-        kind => Kind::Call(Function::Neg, vec![Expression::new(kind, of.place)]),
+        ExpressionKind::Number(Number::Double(value)) if value.is_nan() => {
+            ExpressionKind::Number(Number::Long(i64::MIN))
+        }
+        kind => ExpressionKind::Call(Function::Neg, vec![Expression::new(kind, of.place)]),
     };
     Expression { kind, label: of.label, place }
 }
@@ -427,8 +435,8 @@ fn joined(operators: &[usize], values: &mut dyn Iterator<Item = Expression>, lev
     let mut left = joined(parts.next().unwrap_or_default(), values, level + 1);
     for part in parts {
         let right = joined(part, values, level + 1);
-        let place = Place { start: left.place.start, end: right.place.end };
-        left = Expression::new(Kind::Call(INFIX[level].1, vec![left, right]), place);
+        let place = TextRange { start: left.place.start, end: right.place.end };
+        left = Expression::new(ExpressionKind::Call(INFIX[level].1, vec![left, right]), place);
     }
     left
 }

@@ -1,5 +1,5 @@
 //! Tokens of the grouping language. Whether a blank stands before a token matters: `sum (a)` is not a call.
-use crate::tree::Place;
+use crate::tree::TextRange;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token<'a> {
@@ -15,7 +15,7 @@ pub(super) enum Token<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Lexeme<'a> {
     pub token: Token<'a>,
-    pub place: Place,
+    pub place: TextRange,
     /// Whether a blank stands before it; comments are none.
     pub spaced: bool,
 }
@@ -36,10 +36,10 @@ pub(super) fn lex(text: &str) -> Vec<Lexeme<'_>> {
             continue;
         }
         let (token, length) = token(rest, first);
-        lexemes.push(Lexeme { token, place: Place { start: at, end: at + length }, spaced });
+        lexemes.push(Lexeme { token, place: TextRange { start: at, end: at + length }, spaced });
         (at, spaced) = (at + length, false);
     }
-    lexemes.push(Lexeme { token: Token::End, place: Place { start: at, end: at }, spaced });
+    lexemes.push(Lexeme { token: Token::End, place: TextRange { start: at, end: at }, spaced });
     lexemes
 }
 

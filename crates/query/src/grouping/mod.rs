@@ -16,7 +16,7 @@ pub mod tree;
 use brooklet_task::Rejection;
 
 pub use json::json_grouping;
-pub use request::{Defaults, Group, GroupList, HitList, Order, Output, Request, What};
+pub use request::{Defaults, Group, GroupList, GroupValue, HitList, Order, Output, Request};
 pub use resolve::resolve;
 pub use tree::Operation;
 

@@ -3,8 +3,8 @@ use brooklet_task::limits::{GROUPING_BYTES, GROUPING_NESTING, GROUPING_NODES};
 use brooklet_task::{Code, Rejection};
 
 use super::lex::{Lexeme, Token, lex};
-use super::tree::{Expression, Filter, Kind, Number, Operation, UNLIMITED};
-use crate::tree::Place;
+use super::tree::{Expression, ExpressionKind, Filter, Number, Operation, UNLIMITED};
+use crate::tree::TextRange;
 
 /// A name for an expression, with its size and depth.
 pub(super) struct Alias {
@@ -58,7 +58,7 @@ impl<'a> Parser<'a> {
         &self.lexemes[(self.at + by).min(self.lexemes.len() - 1)]
     }
 
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> TextRange {
         self.lexemes[self.at].place
     }
 
@@ -71,7 +71,7 @@ impl<'a> Parser<'a> {
         self.lexemes[self.at.saturating_sub(1)].place.end
     }
 
-    pub fn refuse_at(&self, place: Place, message: impl Into<String>) -> Rejection {
+    pub fn refuse_at(&self, place: TextRange, message: impl Into<String>) -> Rejection {
         Rejection::at(Code::InvalidQueryParameter, message, self.text, place.start)
     }
 
@@ -203,7 +203,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The expression of that name, of the innermost operation that has it.
-    pub fn alias(&mut self, name: &str, place: Place) -> Parsed<Expression> {
+    pub fn alias(&mut self, name: &str, place: TextRange) -> Parsed<Expression> {
         let known = self.scopes.iter().rev().flat_map(|scope| scope.iter()).find(|alias| alias.name == name);
         let Some(alias) = known else {
             return Err(self.refuse_at(place, format!("No alias '{}' is known here.", Rejection::quote(name))));
@@ -235,7 +235,7 @@ impl<'a> Parser<'a> {
         }
         self.advance();
         self.advance();
-        let mut operation = Operation::new(each, Place::default());
+        let mut operation = Operation::new(each, TextRange::default());
         self.scopes.push(Vec::new());
         self.count_nodes(1)?;
         let body = self.nested(|parser| parser.body(&mut operation));
@@ -246,7 +246,7 @@ impl<'a> Parser<'a> {
             operation.label = Some(self.text()?);
             self.expect(')')?;
         }
-        operation.place = Place { start, end: self.end() };
+        operation.place = TextRange { start, end: self.end() };
         Ok(operation)
     }
 
@@ -405,6 +405,6 @@ pub(super) fn measure(expression: &Expression) -> (usize, usize) {
         let (size, depth) = measure(child);
         of_children = (of_children.0 + size, of_children.1.max(depth));
     }
-    let buckets = if let Kind::Predefined(_, buckets) = &expression.kind { buckets.len() } else { 0 };
+    let buckets = if let ExpressionKind::Predefined(_, buckets) = &expression.kind { buckets.len() } else { 0 };
     (of_children.0 + buckets + 1, of_children.1 + 1)
 }

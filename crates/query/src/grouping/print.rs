@@ -1,7 +1,7 @@
 //! The canonical text of the grouping language: what labels are made of, and what is shown of a request.
 use std::fmt::{Display, Formatter, Result};
 
-use super::tree::{Bound, Bucket, Expression, Filter, Kind, MapKey, Number, Operation, Path};
+use super::tree::{Bound, Bucket, Expression, ExpressionKind, Filter, MapKey, Number, Operation, Path};
 use crate::number::display_float;
 
 impl Display for Operation {
@@ -37,42 +37,44 @@ impl Display for Operation {
 impl Display for Expression {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match &self.kind {
-            Kind::Number(number) => number.fmt(f),
-            Kind::Text(text) => quoted(text, f),
-            Kind::Field(path, false) => path.fmt(f),
-            Kind::Field(path, true) => write!(f, "attribute({path})"),
-            Kind::Call(function, arguments) => {
+            ExpressionKind::Number(number) => number.fmt(f),
+            ExpressionKind::Text(text) => quoted(text, f),
+            ExpressionKind::Field(path, false) => path.fmt(f),
+            ExpressionKind::Field(path, true) => write!(f, "attribute({path})"),
+            ExpressionKind::Call(function, arguments) => {
                 write!(f, "{}(", function.name())?;
                 joined(arguments, ", ", f)?;
                 f.write_str(")")
             }
-            Kind::FixedWidth(of, width) => write!(f, "fixedwidth({of}, {width})"),
-            Kind::Predefined(of, buckets) => {
+            ExpressionKind::FixedWidth(of, width) => write!(f, "fixedwidth({of}, {width})"),
+            ExpressionKind::Predefined(of, buckets) => {
                 write!(f, "predefined({of}, ")?;
                 joined(buckets, ", ", f)?;
                 f.write_str(")")
             }
-            Kind::Md5(of, bits) => write!(f, "md5({of}, {bits})"),
-            Kind::XorBit(of, bits) => write!(f, "xorbit({of}, {bits})"),
-            Kind::Uca(of, locale, None) => write!(f, "uca({of}, \"{locale}\")"),
-            Kind::Uca(of, locale, Some(strength)) => write!(f, "uca({of}, \"{locale}\", \"{strength}\")"),
-            Kind::ArrayAt(path, index) => write!(f, "array.at({path}, {index})"),
-            Kind::InterpolatedLookup(path, of) => write!(f, "interpolatedlookup({path}, {of})"),
-            Kind::GeoDistance(path, point, miles) => {
+            ExpressionKind::Md5(of, bits) => write!(f, "md5({of}, {bits})"),
+            ExpressionKind::XorBit(of, bits) => write!(f, "xorbit({of}, {bits})"),
+            ExpressionKind::Uca(of, locale, None) => write!(f, "uca({of}, \"{locale}\")"),
+            ExpressionKind::Uca(of, locale, Some(strength)) => write!(f, "uca({of}, \"{locale}\", \"{strength}\")"),
+            ExpressionKind::ArrayAt(path, index) => write!(f, "array.at({path}, {index})"),
+            ExpressionKind::InterpolatedLookup(path, of) => write!(f, "interpolatedlookup({path}, {of})"),
+            ExpressionKind::GeoDistance(path, point, miles) => {
                 let unit = if *miles { "miles" } else { "km" };
                 write!(f, "geo_distance(attribute({path}), {}, {}).{unit}", point[0], point[1])
             }
-            Kind::DebugWait(of, seconds, busy) => write!(f, "debugwait({of}, {}, {busy})", display_float(*seconds)),
-            Kind::Relevance => f.write_str("relevance()"),
-            Kind::Now => f.write_str("now()"),
-            Kind::DocumentIdSpecific => f.write_str("docidnsspecific()"),
-            Kind::Count => f.write_str("count()"),
-            Kind::Aggregate(aggregator, of) => write!(f, "{}({of})", aggregator.name()),
-            Kind::Quantiles(quantiles, of) => {
+            ExpressionKind::DebugWait(of, seconds, busy) => {
+                write!(f, "debugwait({of}, {}, {busy})", display_float(*seconds))
+            }
+            ExpressionKind::Relevance => f.write_str("relevance()"),
+            ExpressionKind::Now => f.write_str("now()"),
+            ExpressionKind::DocumentIdSpecific => f.write_str("docidnsspecific()"),
+            ExpressionKind::Count => f.write_str("count()"),
+            ExpressionKind::Aggregate(aggregator, of) => write!(f, "{}({of})", aggregator.name()),
+            ExpressionKind::Quantiles(quantiles, of) => {
                 let texts: Vec<String> = quantiles.iter().map(|quantile| display_float(*quantile)).collect();
                 write!(f, "quantiles([{}],{of})", texts.join(","))
             }
-            Kind::Summary(class) => write!(f, "summary({})", class.as_deref().unwrap_or_default()),
+            ExpressionKind::Summary(class) => write!(f, "summary({})", class.as_deref().unwrap_or_default()),
         }
     }
 }

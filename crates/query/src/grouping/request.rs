@@ -47,14 +47,14 @@ pub struct Output {
     /// Its name.
     pub label: String,
     /// What it is.
-    pub what: What,
+    pub what: GroupValue,
     /// Only the first so many documents count.
     pub top: Option<u32>,
 }
 
 /// What a value of a group is made of.
 #[derive(Clone, Debug, PartialEq)]
-pub enum What {
+pub enum GroupValue {
     /// Number of documents.
     Count,
     /// Number of groups of the list at this index.

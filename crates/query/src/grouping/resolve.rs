@@ -3,8 +3,8 @@
 use brooklet_task::limits::GROUPING_LEVELS;
 use brooklet_task::{Code, Rejection};
 
-use super::request::{Defaults, Group, GroupList, HitList, Order, Output, Request, What};
-use super::tree::{Expression, Filter, Function, Kind, Operation, UNLIMITED};
+use super::request::{Defaults, Group, GroupList, GroupValue, HitList, Order, Output, Request};
+use super::tree::{Expression, ExpressionKind, Filter, Function, Operation, UNLIMITED};
 
 type Resolved<T> = Result<T, Rejection>;
 
@@ -182,16 +182,20 @@ impl Resolver<'_> {
     fn outputs(&self, operation: &Operation, state: &State<'_>, target: &mut Group) -> Resolved<()> {
         for output in &operation.outputs {
             match (&output.kind, state.level) {
-                (Kind::Summary(class), _) => self.hits(operation, output, class.as_deref(), state, target)?,
+                (ExpressionKind::Summary(class), _) => self.hits(operation, output, class.as_deref(), state, target)?,
                 (kind, level) => {
                     let what = match (kind, level) {
-                        (Kind::Count, 2) => What::CountGroups(hidden_list(state, target)),
-                        (Kind::Aggregate(..) | Kind::Quantiles(..), 2) => {
+                        (ExpressionKind::Count, 2) => GroupValue::CountGroups(hidden_list(state, target)),
+                        (ExpressionKind::Aggregate(..) | ExpressionKind::Quantiles(..), 2) => {
                             return Err(self.refuse(operation, "Can not aggregate on list of groups.".to_owned()));
                         }
-                        (Kind::Count, _) => What::Count,
-                        (Kind::Aggregate(aggregator, of), _) => What::Aggregate(*aggregator, (**of).clone()),
-                        (Kind::Quantiles(quantiles, of), _) => What::Quantiles(quantiles.clone(), (**of).clone()),
+                        (ExpressionKind::Count, _) => GroupValue::Count,
+                        (ExpressionKind::Aggregate(aggregator, of), _) => {
+                            GroupValue::Aggregate(*aggregator, (**of).clone())
+                        }
+                        (ExpressionKind::Quantiles(quantiles, of), _) => {
+                            GroupValue::Quantiles(quantiles.clone(), (**of).clone())
+                        }
                         _ => {
                             let message = format!("Can not convert '{output}' to an aggregator.");
                             return Err(self.refuse(operation, message));
@@ -238,11 +242,24 @@ impl Resolver<'_> {
             refuse(format!("Expression '{name}' not applicable for {}.", description(level)))
         };
         match &expression.kind {
-            Kind::Field(..) | Kind::Relevance | Kind::DocumentIdSpecific | Kind::Summary(_) if level != 0 => not_here(),
-            Kind::ArrayAt(..) | Kind::InterpolatedLookup(..) | Kind::GeoDistance(..) if level != 0 => not_here(),
-            Kind::Count if level == 0 => not_here(),
-            Kind::Aggregate(_, of) | Kind::Quantiles(_, of) if level > 0 => self.expression(of, level - 1),
-            Kind::Aggregate(..) | Kind::Quantiles(..) => not_here(),
+            ExpressionKind::Field(..)
+            | ExpressionKind::Relevance
+            | ExpressionKind::DocumentIdSpecific
+            | ExpressionKind::Summary(_)
+                if level != 0 =>
+            {
+                not_here()
+            }
+            ExpressionKind::ArrayAt(..) | ExpressionKind::InterpolatedLookup(..) | ExpressionKind::GeoDistance(..)
+                if level != 0 =>
+            {
+                not_here()
+            }
+            ExpressionKind::Count if level == 0 => not_here(),
+            ExpressionKind::Aggregate(_, of) | ExpressionKind::Quantiles(_, of) if level > 0 => {
+                self.expression(of, level - 1)
+            }
+            ExpressionKind::Aggregate(..) | ExpressionKind::Quantiles(..) => not_here(),
             _ => expression.children().into_iter().try_for_each(|child| self.expression(child, level)),
         }
     }
@@ -277,7 +294,7 @@ fn total(group: &Group, times: u64) -> Result<u64, &'static str> {
     }
     for list in group.lists.iter().filter(|list| list.label.is_some()) {
         let mut max = list.max.map(u64::from);
-        if let Kind::Predefined(_, buckets) = &list.by.kind {
+        if let ExpressionKind::Predefined(_, buckets) = &list.by.kind {
             let buckets = buckets.len() as u64 + 1;
             max = Some(max.map_or(buckets, |max| max.min(buckets)));
         }
@@ -320,12 +337,12 @@ fn hidden_list(state: &State<'_>, target: &mut Group) -> usize {
 }
 
 fn holds_summary(expression: &Expression) -> bool {
-    matches!(expression.kind, Kind::Summary(_)) || expression.children().into_iter().any(holds_summary)
+    matches!(expression.kind, ExpressionKind::Summary(_)) || expression.children().into_iter().any(holds_summary)
 }
 
 fn order(by: &Expression) -> Order {
     match &by.kind {
-        Kind::Call(Function::Neg, of) if of.len() == 1 => Order { by: of[0].clone(), descending: true },
+        ExpressionKind::Call(Function::Neg, of) if of.len() == 1 => Order { by: of[0].clone(), descending: true },
         _ => Order { by: by.clone(), descending: false },
     }
 }

@@ -1,6 +1,6 @@
 //! The grouping language as it was written: operations, expressions, filters and buckets. Nothing is checked against
 //! levels or schemas yet; `Display` (in `print`) writes the canonical text.
-use crate::tree::Place;
+use crate::tree::TextRange;
 
 /// `all(…)` or `each(…)`.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +28,7 @@ pub struct Operation {
     /// Operations inside.
     pub children: Vec<Operation>,
     /// Where it stands.
-    pub place: Place,
+    pub place: TextRange,
 }
 
 /// The `max` that means no limit.
@@ -37,7 +37,7 @@ pub const UNLIMITED: i32 = i32::MAX;
 impl Operation {
     /// An operation that says nothing.
     #[must_use]
-    pub fn new(each: bool, place: Place) -> Operation {
+    pub fn new(each: bool, place: TextRange) -> Operation {
         Operation {
             each,
             group_by: None,
@@ -59,11 +59,11 @@ impl Operation {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
     /// What it is.
-    pub kind: Kind,
+    pub kind: ExpressionKind,
     /// What `as(…)` says.
     pub label: Option<String>,
     /// Where it stands.
-    pub place: Place,
+    pub place: TextRange,
 }
 
 /// A field, or a part of one, as written.
@@ -97,7 +97,7 @@ pub enum Number {
 
 /// What an expression is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Kind {
+pub enum ExpressionKind {
     /// A number.
     Number(Number),
     /// A text.

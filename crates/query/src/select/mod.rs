@@ -10,7 +10,7 @@ use crate::grouping::json_grouping;
 use crate::limited::check_length;
 use crate::statement::{Query, RawGrouping};
 use crate::surroundings::Surroundings;
-use crate::tree::Place;
+use crate::tree::TextRange;
 use crate::yql::syntax::NodeKind;
 use crate::yql::{Words, build_tree};
 
@@ -41,7 +41,7 @@ pub fn parse_select(select: &Select<'_>, around: &Surroundings<'_>) -> Result<Qu
         let message = format!("Illegal JSON query: {place} {}", fault.message);
         Rejection { code: Code::BadRequest, message, span: Some(span) }
     })?;
-    let mut query = Query::of(item);
+    let mut query = Query::new(item);
     query.grouping = select.grouping.map_or(Ok(Vec::new()), grouping_of)?;
     query.fields = select.fields.map_or(Ok(Vec::new()), select_fields)?;
     Ok(query)
@@ -76,7 +76,7 @@ fn grouping_of(text: &str) -> Result<Vec<RawGrouping>, Rejection> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
-    let place = Place { start: 0, end: text.len() };
+    let place = TextRange { start: 0, end: text.len() };
     let statement = |text| RawGrouping { text, continuations: Vec::new(), place };
     Ok(json_grouping(text)?.into_iter().map(statement).collect())
 }

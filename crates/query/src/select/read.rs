@@ -2,7 +2,7 @@
 use brooklet_task::{Code, Rejection};
 
 use crate::json::{Read, Reader};
-use crate::tree::Place;
+use crate::tree::TextRange;
 use crate::yql::syntax::{Node, NodeKind};
 
 /// Reads a whole text, which `what` names in rejections.
@@ -31,7 +31,7 @@ fn value(reader: &mut Reader<'_>) -> Read<Node> {
             word => NodeKind::Boolean(word == "true"),
         },
     };
-    Ok(Node::new(kind, Place { start, end: reader.at }))
+    Ok(Node::new(kind, TextRange { start, end: reader.at }))
 }
 
 fn number(reader: &mut Reader<'_>) -> Read<NodeKind> {

@@ -3,7 +3,7 @@
 use brooklet_task::Rejection;
 
 use crate::suggestion::did_you_mean;
-use crate::tree::Place;
+use crate::tree::TextRange;
 use crate::yql::scope::{Built, Fault, fault};
 use crate::yql::syntax::{Comparison, Node, NodeKind};
 
@@ -39,7 +39,7 @@ const OPERATORS: [&str; 21] = [
 struct Arguments<'a> {
     children: &'a [Node],
     attributes: &'a [(String, Node)],
-    place: Place,
+    place: TextRange,
 }
 
 /// The expression a condition is.
@@ -96,7 +96,7 @@ fn operator(name: &str, value: &Node, json: &Node) -> Built<Node> {
 }
 
 /// `{"title": "music"}`: the field contains the text.
-fn shorthand(name: &str, value: &Node, place: Place) -> Built<Node> {
+fn shorthand(name: &str, value: &Node, place: TextRange) -> Built<Node> {
     let NodeKind::Text(_) = value.kind else {
         let known = OPERATORS.join(", ");
         let quoted = Rejection::quote(name);
@@ -178,7 +178,7 @@ fn text(node: &Node) -> Built<&Node> {
     }
 }
 
-fn weak_and(value: &Node, place: Place) -> Built<Node> {
+fn weak_and(value: &Node, place: TextRange) -> Built<Node> {
     let arguments = Arguments::from_value("weakAnd", value)?;
     let mut node = Node::new(NodeKind::Call("weakAnd".to_owned(), conditions(arguments.children)?), place);
     let own = arguments.attributes.iter().filter(|(name, _)| WEAK_AND_ATTRIBUTES.contains(&name.as_str()));
@@ -186,7 +186,7 @@ fn weak_and(value: &Node, place: Place) -> Built<Node> {
     Ok(node)
 }
 
-fn and_not(value: &Node, place: Place) -> Built<Node> {
+fn and_not(value: &Node, place: TextRange) -> Built<Node> {
     let arguments = Arguments::from_value("and_not", value)?;
     let mut children = conditions(arguments.children)?;
     match children.len() {
@@ -197,7 +197,7 @@ fn and_not(value: &Node, place: Place) -> Built<Node> {
 }
 
 /// One condition, in an array or not.
-fn non_empty(value: &Node, place: Place) -> Built<Node> {
+fn non_empty(value: &Node, place: TextRange) -> Built<Node> {
     let children = match &value.kind {
         NodeKind::Array(_) => conditions(Arguments::from_value("nonEmpty", value)?.children)?,
         NodeKind::Map(members) if members.iter().any(|(name, _)| name == "children") => {
@@ -209,7 +209,7 @@ fn non_empty(value: &Node, place: Place) -> Built<Node> {
 }
 
 /// `"words"`, `["words"]`, `{"query": "words", "attributes": {…}}`, or with `children`.
-fn input(name: &str, value: &Node, place: Place) -> Built<Node> {
+fn input(name: &str, value: &Node, place: TextRange) -> Built<Node> {
     let call = |argument: &Node, attributes: &[(String, Node)]| {
         let empty = matches!(&text(argument)?.kind, NodeKind::Text(text) if text.is_empty());
         let allowed = |(name, value): &(String, Node)| name == "allowEmpty" && value.kind == NodeKind::Boolean(true);
@@ -254,7 +254,7 @@ fn input(name: &str, value: &Node, place: Place) -> Built<Node> {
     }
 }
 
-fn contains(value: &Node, place: Place) -> Built<Node> {
+fn contains(value: &Node, place: TextRange) -> Built<Node> {
     let arguments = Arguments::from_value("contains", value)?;
     let (field, operand) = arguments.pair("contains")?;
     let operand = match &operand.kind {
@@ -269,7 +269,7 @@ fn contains(value: &Node, place: Place) -> Built<Node> {
 }
 
 /// A function that stands for a word.
-fn leaf(name: &str, value: &Node, place: Place) -> Built<Node> {
+fn leaf(name: &str, value: &Node, place: TextRange) -> Built<Node> {
     if name == "text" {
         return input(name, value, place);
     }
@@ -343,7 +343,7 @@ fn same_element(children: &[Node]) -> Built<Vec<Node>> {
     Ok(conditions)
 }
 
-fn matches(value: &Node, place: Place) -> Built<Node> {
+fn matches(value: &Node, place: TextRange) -> Built<Node> {
     let arguments = Arguments::from_value("matches", value)?;
     let (field, pattern) = arguments.pair("matches")?;
     let pattern = arguments.annotate(text(pattern)?.clone());
@@ -351,7 +351,7 @@ fn matches(value: &Node, place: Place) -> Built<Node> {
 }
 
 /// `[field, value]`, or `{"field": …, "value": …, "index": …}`.
-fn equals(value: &Node, place: Place) -> Built<Node> {
+fn equals(value: &Node, place: TextRange) -> Built<Node> {
     let (mut name, mut index, mut operand) = (None, None, None);
     match &value.kind {
         NodeKind::Array(elements) => match elements.as_slice() {
@@ -401,7 +401,7 @@ fn equals(value: &Node, place: Place) -> Built<Node> {
 }
 
 /// A field and its bounds, in either order.
-fn range(value: &Node, place: Place) -> Built<Node> {
+fn range(value: &Node, place: TextRange) -> Built<Node> {
     let arguments = Arguments::from_value("range", value)?;
     let [first, second] = arguments.children else {
         return Err(fault(value, format!("Expected 2 arguments of 'range', got {}.", arguments.children.len())));
@@ -462,7 +462,7 @@ fn range(value: &Node, place: Place) -> Built<Node> {
 }
 
 /// `[field, value, …]`, or `{"field": …, "value": […]}`.
-fn membership(value: &Node, place: Place) -> Built<Node> {
+fn membership(value: &Node, place: TextRange) -> Built<Node> {
     let listed = |name: &Node, values: &[Node], attributes: &[(String, Node)]| {
         let mut node = Node::new(NodeKind::In(Box::new(field(name)?), values.to_vec()), place);
         node.annotations.extend(attributes.iter().cloned());

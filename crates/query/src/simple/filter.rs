@@ -4,7 +4,7 @@ use super::term::Reader;
 use super::token::tokenize;
 use crate::grammar::{Composite, Syntax};
 use crate::surroundings::Surroundings;
-use crate::tree::{AndNot, Item, Operator, Place};
+use crate::tree::{AndNot, Item, Operator, TextRange};
 
 /// Adds the terms of a filter to a query: `+term` must match, `-term` must not, others only rank. They have no places,
 /// which would be in another text than the query's.
@@ -61,7 +61,7 @@ fn filtering(mut item: Item) -> Item {
 fn mark_as_filter(item: &mut Item) {
     let leaf = item.children().is_empty() || matches!(item.operator, Operator::Phrase(_));
     item.annotations.filter |= leaf;
-    item.place = Place::default();
+    item.place = TextRange::default();
     item.children_mut().into_iter().for_each(mark_as_filter);
 }
 

@@ -2,7 +2,7 @@
 use super::token::{Lexeme, Token};
 use crate::number::{Range, parse_expression};
 use crate::surroundings::{Matching, Surroundings};
-use crate::tree::{Item, Operator, Phrase, Place, SameElement, Term, TermKind, Uri, index_of};
+use crate::tree::{Item, Operator, Phrase, SameElement, Term, TermKind, TextRange, Uri, index_of};
 
 /// The weight of `!`, and what every further `!` adds.
 const MARKED_WEIGHT: i32 = 150;
@@ -48,12 +48,12 @@ impl<'a> Reader<'a> {
     // Positions.
 
     /// Where the term stands that was read from the token `from` on: what is in front of it is not part of it.
-    fn place_from(&self, from: usize) -> Place {
+    fn place_from(&self, from: usize) -> TextRange {
         let is_blank = |token: &Token| matches!(token, Token::Space | Token::Noise);
         let blanks = self.tokens[from..self.at.max(from)].iter().take_while(|token| is_blank(token)).count();
         let start = self.starts.get(from + blanks).copied().unwrap_or(0);
         let end = self.starts.get(self.at).copied().unwrap_or(start);
-        Place { start, end: end.max(start) }
+        TextRange { start, end: end.max(start) }
     }
 
     pub fn peek(&self) -> Option<&Token> {

@@ -8,7 +8,7 @@ use crate::number::{Range, parse_expression, parse_number};
 use crate::suggestion::did_you_mean;
 use crate::surroundings::{Index, Matching, Surroundings, ValueKind};
 use crate::tree::{
-    AndNot, BooleanTerm, Bound, DEFAULT_INDEX, In, Item, Number, NumberTerm, Operator, Place, Regex, Values,
+    AndNot, BooleanTerm, Bound, DEFAULT_INDEX, In, Item, Number, NumberTerm, Operator, Regex, TextRange, Values,
 };
 
 /// Functions that stand for themselves, for messages.
@@ -45,7 +45,7 @@ pub(super) struct Builder<'a> {
     pub words: Words,
     /// Ids of items, and what was said to be connected to which.
     ids: Vec<i64>,
-    connections: Vec<(i64, Place)>,
+    connections: Vec<(i64, TextRange)>,
     /// Bytes of all texts parsed by the simple language for this statement.
     pub text_bytes: usize,
 }

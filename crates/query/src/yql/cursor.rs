@@ -4,7 +4,7 @@ use brooklet_task::{Code, Rejection, Span};
 use super::lex::{Lexeme, Token};
 use super::syntax::{Node, NodeKind};
 use crate::suggestion::did_you_mean;
-use crate::tree::Place;
+use crate::tree::TextRange;
 
 pub(super) type Parsed<T> = Result<T, Rejection>;
 
@@ -105,7 +105,7 @@ impl Parser<'_> {
 
     pub fn node(&self, kind: NodeKind, start: usize) -> Node {
         let end = self.at.checked_sub(1).map_or(start, |last| self.lexemes[last].place.end);
-        Node::new(kind, Place { start, end })
+        Node::new(kind, TextRange { start, end })
     }
 
     // Rejections.

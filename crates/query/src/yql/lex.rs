@@ -1,11 +1,11 @@
 //! YQL's tokens. Nothing is refused here: what is no token becomes [`Token::Broken`], for the parser to meet in its turn.
-use crate::tree::Place;
+use crate::tree::TextRange;
 
 /// A token and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Lexeme {
     pub token: Token,
-    pub place: Place,
+    pub place: TextRange,
 }
 
 /// What the parser sees.
@@ -40,7 +40,7 @@ pub(crate) fn lex(text: &str) -> Vec<Lexeme> {
         let start = lexer.at;
         let token = lexer.token();
         let end = token == Token::End;
-        lexemes.push(Lexeme { token, place: Place { start, end: lexer.at } });
+        lexemes.push(Lexeme { token, place: TextRange { start, end: lexer.at } });
         if end {
             return lexemes;
         }

@@ -6,7 +6,7 @@ use super::cursor::{Parsed, Parser, refuse};
 use super::lex::{Token, lex};
 use super::syntax::{Comparison, Node, NodeKind};
 use crate::limited::too_deep;
-use crate::tree::Place;
+use crate::tree::TextRange;
 
 /// A statement as the grammar sees it.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Statement {
     pub limit: Option<Node>,
     pub offset: Option<Node>,
     pub timeout: Option<Node>,
-    pub grouping: Vec<(Vec<(String, Node)>, Place)>,
+    pub grouping: Vec<(Vec<(String, Node)>, TextRange)>,
 }
 
 /// Names that continue an expression.
@@ -153,7 +153,7 @@ impl Parser<'_> {
         }
     }
 
-    fn grouping(&mut self) -> Parsed<(Vec<(String, Node)>, Place)> {
+    fn grouping(&mut self) -> Parsed<(Vec<(String, Node)>, TextRange)> {
         let mut annotations = Vec::new();
         if matches!(self.peek(), Token::Mark("{" | "[")) {
             let constant = self.constant()?;

@@ -2,13 +2,13 @@
 //! everything below it that has no such annotation of its own.
 use super::syntax::{Node, NodeKind};
 use crate::annotations::{Annotations, Connectivity, DocumentFrequency, Origin};
-use crate::tree::Place;
+use crate::tree::TextRange;
 
 /// Why a statement cannot be a query, and where.
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub message: String,
-    pub place: Option<Place>,
+    pub place: Option<TextRange>,
 }
 
 pub(crate) type Built<T> = Result<T, Fault>;
@@ -21,7 +21,7 @@ impl From<String> for Fault {
 
 impl Fault {
     /// The fault with a place, unless a narrower one is known.
-    pub fn at(mut self, place: Place) -> Fault {
+    pub fn at(mut self, place: TextRange) -> Fault {
         self.place.get_or_insert(place);
         self
     }

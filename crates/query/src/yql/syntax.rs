@@ -1,5 +1,5 @@
 //! A YQL expression as the grammar sees it, before names have a meaning.
-use crate::tree::Place;
+use crate::tree::TextRange;
 
 /// One expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -7,7 +7,7 @@ pub(crate) struct Node {
     pub kind: NodeKind,
     /// Annotations in front of it; of two with one name the later counts.
     pub annotations: Vec<(String, Node)>,
-    pub place: Place,
+    pub place: TextRange,
 }
 
 /// What an expression is.
@@ -47,7 +47,7 @@ pub(crate) enum Comparison {
 }
 
 impl Node {
-    pub fn new(kind: NodeKind, place: Place) -> Node {
+    pub fn new(kind: NodeKind, place: TextRange) -> Node {
         Node { kind, annotations: Vec::new(), place }
     }
 

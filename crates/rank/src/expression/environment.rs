@@ -21,7 +21,7 @@ pub enum FeatureType {
 impl FeatureType {
     /// The feature type of a tensor type: one without dimensions is a number.
     #[must_use]
-    pub fn of(tensor_type: TensorType) -> FeatureType {
+    pub fn from_tensor_type(tensor_type: TensorType) -> FeatureType {
         if tensor_type.dimensions.is_empty() { FeatureType::Number } else { FeatureType::Tensor(Arc::new(tensor_type)) }
     }
 

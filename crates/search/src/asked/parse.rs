@@ -4,7 +4,7 @@ use brooklet_query::simple::{Grammar, parse_recall, parse_user_query};
 use brooklet_query::surroundings::{
     CharacterClass, Index, Indexes, Linguistics, Matching, Surroundings, UserQuery, ValueKind,
 };
-use brooklet_query::tree::{Item, Operator, Place};
+use brooklet_query::tree::{Item, Operator, TextRange};
 use brooklet_query::{Query, RawGrouping, Select, parse_select, parse_yql, select_fields, wand_beside};
 use brooklet_schema::{Field, MatchKind};
 use brooklet_task::{Code, Rejection};
@@ -44,8 +44,8 @@ pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Quer
         (None, _, Some(select)) => parse_select(&select, &around)?,
         (Some(yql), _, _) => parse_yql(yql, &around)?,
         (None, Some(query), None) if is_yql => parse_yql(query.text, &around)?,
-        (None, Some(query), None) => Query::of(parse_user_query(&query, &around)?),
-        (None, None, None) if wand.is_some() => Query::of(wand.take().unwrap_or(Item::from(Operator::True))),
+        (None, Some(query), None) => Query::new(parse_user_query(&query, &around)?),
+        (None, None, None) if wand.is_some() => Query::new(wand.take().unwrap_or(Item::from(Operator::True))),
         (None, None, None) => {
             let message = "Null query: the request has no 'yql', no 'query' and no 'select.where'";
             return Err(Rejection::new(Code::NullQuery, message));
@@ -65,7 +65,7 @@ pub(crate) fn parse(deployed: &Deployed, properties: &Properties) -> Result<Quer
         query.fields = select_fields(fields)?;
     }
     if let Some(text) = properties.value("select").filter(|text| !text.trim().is_empty()) {
-        let place = Place { start: 0, end: text.len() };
+        let place = TextRange { start: 0, end: text.len() };
         query.grouping.push(RawGrouping { text: text.to_owned(), continuations: Vec::new(), place });
     }
     Ok(query)

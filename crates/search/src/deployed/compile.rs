@@ -44,7 +44,7 @@ impl Deployed {
             let mut deployed = DeployedSchema {
                 schema: schema.clone(),
                 cluster,
-                stored: StoredSchema::of(schema),
+                stored: StoredSchema::new(schema),
                 profiles: Vec::new(),
                 uncompiled: BTreeMap::new(),
                 unserved: BTreeMap::new(),

@@ -39,7 +39,7 @@ impl ProfileEnvironment<'_> {
             return Err(self.refuse(format!("'{feature}' names no field of schema '{}'", self.schema.name)));
         };
         match &field.data_type {
-            DataType::Tensor(of) => Ok(FeatureType::of((**of).clone())),
+            DataType::Tensor(of) => Ok(FeatureType::from_tensor_type((**of).clone())),
             _ => Ok(FeatureType::Number),
         }
     }

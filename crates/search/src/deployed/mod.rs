@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use brooklet_document::settle::{is_unread, written_name};
+use brooklet_document::unread::{is_unread, written_name};
 use brooklet_document::{Document, DocumentId};
 use brooklet_rank::Program;
 use brooklet_rank::distance::DistanceMetric;
@@ -141,7 +141,7 @@ impl DeployedSchema {
             return read_document(header, ordinal, keep, blocks);
         }
         let mut document = read_document(header, ordinal, &|name| keep(written_name(name)), blocks)?;
-        self.stored.settle(&mut document.fields);
+        self.stored.mark_unread(&mut document.fields);
         document.fields.retain(|(name, _)| !is_unread(name));
         Ok(document)
     }

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use brooklet_document::DataType;
-use brooklet_query::grouping::What;
-use brooklet_query::grouping::tree::{Expression, Function, Kind, MapKey, Number, Path};
+use brooklet_query::grouping::GroupValue;
+use brooklet_query::grouping::tree::{Expression, ExpressionKind, Function, MapKey, Number, Path};
 use brooklet_segment::layout::ColumnKind;
 use brooklet_task::{Code, Rejection, Span, limits};
 
@@ -33,9 +33,9 @@ pub(crate) fn bind(templates: &[Template], schema: &DeployedSchema, text: &str, 
     let mut binder = Binder { leaves: Leaves::Schema(schema), text, now, bound: BoundGrouping::default() };
     for template in templates {
         let totals = template.totals.iter().map(|total| match &total.what {
-            What::Count | What::CountGroups(_) => Ok(None),
-            What::Aggregate(_, of) => binder.program(of).map(Some),
-            What::Quantiles(_, of) => {
+            GroupValue::Count | GroupValue::CountGroups(_) => Ok(None),
+            GroupValue::Aggregate(_, of) => binder.program(of).map(Some),
+            GroupValue::Quantiles(_, of) => {
                 let program = binder.program(of)?;
                 binder.numbers(std::slice::from_ref(&program), of)?;
                 Ok(Some(program))
@@ -138,7 +138,7 @@ impl Binder<'_> {
 
     fn classifier(&mut self, by: &Expression) -> Bind<Classifier> {
         match &by.kind {
-            Kind::FixedWidth(of, width) => {
+            ExpressionKind::FixedWidth(of, width) => {
                 let program = self.program(of)?;
                 match program.of {
                     Type::Long => {
@@ -158,7 +158,7 @@ impl Binder<'_> {
                     _ => Err(self.unfit(of, &format!("fixedwidth takes a number, which '{of}' is not"))),
                 }
             }
-            Kind::Predefined(of, buckets) => Ok(Classifier::Buckets(self.program(of)?, buckets.clone())),
+            ExpressionKind::Predefined(of, buckets) => Ok(Classifier::Buckets(self.program(of)?, buckets.clone())),
             _ => Ok(Classifier::Value(self.program(by)?)),
         }
     }
@@ -174,21 +174,23 @@ impl Binder<'_> {
     pub(super) fn program(&mut self, of: &Expression) -> Bind<Program> {
         let single = |node: Node, of: Type| Program { node, of, several: false };
         Ok(match &of.kind {
-            Kind::Number(Number::Long(value)) => single(Node::Constant(Datum::Long(*value)), Type::Long),
-            Kind::Number(Number::Double(value)) => single(Node::Constant(Datum::Double(*value)), Type::Double),
-            Kind::Text(text) => single(Node::Constant(Datum::text(text)), Type::Text),
-            Kind::Now => single(Node::Constant(Datum::Long(self.now)), Type::Long),
-            Kind::Relevance => single(Node::Relevance, Type::Double),
-            Kind::DocumentIdSpecific => single(Node::DocumentId, Type::Text),
-            Kind::Field(path, _) => self.field(path, of)?,
-            Kind::Call(function, arguments) => self.call(*function, arguments, of)?,
-            Kind::DebugWait(inner, ..) => self.program(inner)?,
-            Kind::Md5(inner, bits) => {
+            ExpressionKind::Number(Number::Long(value)) => single(Node::Constant(Datum::Long(*value)), Type::Long),
+            ExpressionKind::Number(Number::Double(value)) => {
+                single(Node::Constant(Datum::Double(*value)), Type::Double)
+            }
+            ExpressionKind::Text(text) => single(Node::Constant(Datum::text(text)), Type::Text),
+            ExpressionKind::Now => single(Node::Constant(Datum::Long(self.now)), Type::Long),
+            ExpressionKind::Relevance => single(Node::Relevance, Type::Double),
+            ExpressionKind::DocumentIdSpecific => single(Node::DocumentId, Type::Text),
+            ExpressionKind::Field(path, _) => self.field(path, of)?,
+            ExpressionKind::Call(function, arguments) => self.call(*function, arguments, of)?,
+            ExpressionKind::DebugWait(inner, ..) => self.program(inner)?,
+            ExpressionKind::Md5(inner, bits) => {
                 let bytes = (bits.clamp(&0, &128).unsigned_abs() as usize).div_ceil(8);
                 let inner = self.binary(inner)?;
                 single(Node::Md5(bytes, Box::new(inner.node)), Type::Raw)
             }
-            Kind::XorBit(inner, bits) => {
+            ExpressionKind::XorBit(inner, bits) => {
                 let bytes = bits.unsigned_abs() as usize / 8 + usize::from(bits % 8 != 0);
                 if *bits < 1 || bytes > limits::GROUPING_BYTES {
                     let message = format!("xorbit takes 1 to {} bits, not {bits}", 8 * limits::GROUPING_BYTES);
@@ -197,31 +199,34 @@ impl Binder<'_> {
                 let inner = self.binary(inner)?;
                 single(Node::XorBits(bytes, Box::new(inner.node)), Type::Raw)
             }
-            Kind::ArrayAt(path, index) => {
+            ExpressionKind::ArrayAt(path, index) => {
                 let (values, index) = (self.field(path, of)?, self.program(index)?);
                 single(Node::At(Box::new(values.node), Box::new(index.node)), values.of)
             }
-            Kind::InterpolatedLookup(path, at) => {
+            ExpressionKind::InterpolatedLookup(path, at) => {
                 let (values, at) = (self.field(path, of)?, self.program(at)?);
                 let several = at.several;
                 Program { node: Node::Lookup(Box::new(values.node), Box::new(at.node)), of: Type::Double, several }
             }
-            Kind::GeoDistance(path, point, miles) => {
+            ExpressionKind::GeoDistance(path, point, miles) => {
                 let places = self.places(path, of)?;
                 let point = Box::new([self.program(&point[0])?.node, self.program(&point[1])?.node]);
                 single(Node::Distance(Box::new(places), point, *miles), Type::Double)
             }
-            Kind::Uca(inner, locale, strength) => {
+            ExpressionKind::Uca(inner, locale, strength) => {
                 let strength = strength.as_deref().map_or(Strength::Primary, collation::named);
                 let collation = Collation::new(locale, strength)
                     .map_err(|rejection| self.refuse(of, rejection.code, rejection.message))?;
                 self.unary(inner, Some(Type::Raw), |node| Node::Collate(collation, node))?
             }
-            Kind::FixedWidth(..) | Kind::Predefined(..) => {
+            ExpressionKind::FixedWidth(..) | ExpressionKind::Predefined(..) => {
                 let message = format!("'{of}' can only be what group(…) groups by");
                 return Err(self.refuse(of, Code::BadRequest, message));
             }
-            Kind::Count | Kind::Aggregate(..) | Kind::Quantiles(..) | Kind::Summary(_) => self.total(of)?,
+            ExpressionKind::Count
+            | ExpressionKind::Aggregate(..)
+            | ExpressionKind::Quantiles(..)
+            | ExpressionKind::Summary(_) => self.total(of)?,
         })
     }
 

@@ -2,7 +2,7 @@
 use std::rc::Rc;
 
 use brooklet_kernel::score_key;
-use brooklet_query::grouping::What;
+use brooklet_query::grouping::GroupValue;
 use brooklet_task::{Code, Rejection, limits};
 
 use super::datum::{Datum, Key};
@@ -181,7 +181,7 @@ impl Groups {
     pub(crate) fn count_groups(&mut self) {
         for table in 0..self.tables.len() {
             for total in 0..self.templates[table].totals.len() {
-                let What::CountGroups(list) = self.templates[table].totals[total].what else { continue };
+                let GroupValue::CountGroups(list) = self.templates[table].totals[total].what else { continue };
                 let of = self.templates[table].lists[list].table;
                 let mut counts = vec![0u64; self.tables[table].keys.len()];
                 self.tables[of].parents.iter().for_each(|parent| counts[*parent as usize] += 1);

@@ -2,7 +2,7 @@
 use brooklet_document::ValueWriter;
 use brooklet_document::json::{encode_base64, print_double};
 use brooklet_kernel::score_key;
-use brooklet_query::grouping::What;
+use brooklet_query::grouping::GroupValue;
 
 use super::continuation::{ListPath, Offsets, Seal};
 use super::datum::{Datum, End, Key};
@@ -283,7 +283,7 @@ fn upper(to: &End<std::rc::Rc<[u8]>>, print: &dyn Fn(&[u8], &mut String), out: &
 }
 
 /// A value of a group as it is shown.
-fn output(value: &Datum, what: &What, out: &mut dyn ValueWriter) {
+fn output(value: &Datum, what: &GroupValue, out: &mut dyn ValueWriter) {
     match value {
         Datum::Nothing => out.null(),
         Datum::Bool(flag) => out.boolean(*flag),
@@ -294,7 +294,7 @@ fn output(value: &Datum, what: &What, out: &mut dyn ValueWriter) {
         Datum::Several(values) => {
             out.begin_array();
             match what {
-                What::Quantiles(quantiles, _) => {
+                GroupValue::Quantiles(quantiles, _) => {
                     let known = |(_, value): &(&f64, &Datum)| !matches!(value, Datum::Nothing);
                     for (quantile, value) in quantiles.iter().zip(values.iter()).filter(known) {
                         out.begin_object();

@@ -1,7 +1,7 @@
 //! A request as tables: one for the root and one for every list of groups, parents first. A table holds all groups of its
 //! list, whichever group they are in.
-use brooklet_query::grouping::tree::{Expression, Filter, Kind};
-use brooklet_query::grouping::{Group, HitList, Order, Request, What};
+use brooklet_query::grouping::tree::{Expression, ExpressionKind, Filter};
+use brooklet_query::grouping::{Group, GroupValue, HitList, Order, Request};
 
 /// What is made of every group of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,7 +17,7 @@ pub(crate) struct Template {
 /// Something added up.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Total {
-    pub(crate) what: What,
+    pub(crate) what: GroupValue,
     /// Only the first so many documents count.
     pub(crate) top: Option<u32>,
 }
@@ -69,7 +69,7 @@ fn add(group: &Group, order: &[Order], tables: &mut Vec<Template>) -> usize {
 
 impl Template {
     /// The index of a total, which is added if there is none like it.
-    fn total(&mut self, what: &What, top: Option<u32>) -> usize {
+    fn total(&mut self, what: &GroupValue, top: Option<u32>) -> usize {
         let total = Total { what: what.clone(), top };
         self.totals.iter().position(|known| same(known, &total)).unwrap_or_else(|| {
             self.totals.push(total);
@@ -94,15 +94,15 @@ impl Template {
 
 /// Whether two totals are one: where they were written does not matter.
 fn same(a: &Total, b: &Total) -> bool {
-    let text = |what: &What| match what {
-        What::Aggregate(_, of) | What::Quantiles(_, of) => of.to_string(),
+    let text = |what: &GroupValue| match what {
+        GroupValue::Aggregate(_, of) | GroupValue::Quantiles(_, of) => of.to_string(),
         _ => String::new(),
     };
     let kind = match (&a.what, &b.what) {
-        (What::Count, What::Count) => true,
-        (What::CountGroups(a), What::CountGroups(b)) => a == b,
-        (What::Aggregate(a, _), What::Aggregate(b, _)) => a == b,
-        (What::Quantiles(a, _), What::Quantiles(b, _)) => a == b,
+        (GroupValue::Count, GroupValue::Count) => true,
+        (GroupValue::CountGroups(a), GroupValue::CountGroups(b)) => a == b,
+        (GroupValue::Aggregate(a, _), GroupValue::Aggregate(b, _)) => a == b,
+        (GroupValue::Quantiles(a, _), GroupValue::Quantiles(b, _)) => a == b,
         _ => false,
     };
     kind && a.top == b.top && text(&a.what) == text(&b.what)
@@ -117,11 +117,11 @@ fn add_aggregates(expression: &Expression, template: &mut Template) {
     }
 }
 
-fn what_of(expression: &Expression) -> Option<What> {
+fn what_of(expression: &Expression) -> Option<GroupValue> {
     Some(match &expression.kind {
-        Kind::Count => What::Count,
-        Kind::Aggregate(aggregator, of) => What::Aggregate(*aggregator, (**of).clone()),
-        Kind::Quantiles(quantiles, of) => What::Quantiles(quantiles.clone(), (**of).clone()),
+        ExpressionKind::Count => GroupValue::Count,
+        ExpressionKind::Aggregate(aggregator, of) => GroupValue::Aggregate(*aggregator, (**of).clone()),
+        ExpressionKind::Quantiles(quantiles, of) => GroupValue::Quantiles(quantiles.clone(), (**of).clone()),
         _ => return None,
     })
 }

@@ -1,7 +1,7 @@
 //! What is added up in a group. Adding and merging in any order yields the same bits.
 use std::cmp::Ordering;
 
-use brooklet_query::grouping::What;
+use brooklet_query::grouping::GroupValue;
 use brooklet_task::Rejection;
 use brooklet_task::bytes::{Reader, Writer};
 
@@ -115,7 +115,7 @@ impl State {
     }
 
     /// What is shown, and ordered by.
-    pub(crate) fn result(&self, what: &What) -> Datum {
+    pub(crate) fn result(&self, what: &GroupValue) -> Datum {
         match self {
             State::Longs(sum) | State::Xor(sum) => Datum::Long(*sum),
             State::Doubles(sum) => Datum::Double(sum.value()),
@@ -129,7 +129,7 @@ impl State {
             State::Least(value) | State::Greatest(value) => value.clone(),
             State::Deviation(of) => Datum::Double(of.result()),
             State::Values(values) => match what {
-                What::Quantiles(quantiles, _) => Datum::several(of_values(quantiles, values)),
+                GroupValue::Quantiles(quantiles, _) => Datum::several(of_values(quantiles, values)),
                 _ => Datum::Nothing,
             },
         }

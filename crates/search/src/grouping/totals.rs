@@ -1,6 +1,6 @@
 //! One total of all groups of a table, as a column: counts and sums of whole numbers are plain numbers, all else a state
 //! for each group.
-use brooklet_query::grouping::What;
+use brooklet_query::grouping::GroupValue;
 use brooklet_query::grouping::tree::Aggregator;
 use brooklet_task::Rejection;
 use brooklet_task::bytes::{Reader, Writer};
@@ -20,12 +20,12 @@ pub(crate) enum Totals {
 
 impl Totals {
     /// No groups yet.
-    pub(crate) fn new(what: &What) -> Totals {
+    pub(crate) fn new(what: &GroupValue) -> Totals {
         let states = |fresh| Totals::States(fresh, Vec::new());
         match what {
-            What::Count | What::CountGroups(_) => Totals::Counts(Vec::new()),
-            What::Quantiles(..) => states(State::Values(Vec::new())),
-            What::Aggregate(aggregator, _) => match aggregator {
+            GroupValue::Count | GroupValue::CountGroups(_) => Totals::Counts(Vec::new()),
+            GroupValue::Quantiles(..) => states(State::Values(Vec::new())),
+            GroupValue::Aggregate(aggregator, _) => match aggregator {
                 Aggregator::Sum => Totals::Sums(Vec::new()),
                 Aggregator::Avg => states(State::Mean { longs: 0, doubles: None, count: 0 }),
                 Aggregator::Min => states(State::Least(Datum::Nothing)),
@@ -97,7 +97,7 @@ impl Totals {
     }
 
     /// What is shown of a group, and ordered by.
-    pub(crate) fn result(&self, group: usize, what: &What) -> Datum {
+    pub(crate) fn result(&self, group: usize, what: &GroupValue) -> Datum {
         match self {
             Totals::Counts(counts) => Datum::Long(counts[group] as i64),
             Totals::Sums(sums) => Datum::Long(sums[group]),

@@ -56,7 +56,7 @@ pub(crate) fn occurrences(
             if postings.find(ordinal, 0).is_none() {
                 return Ok(None);
             }
-            let mut reader = WordReader::new(Text::of(column)?, &view.segment);
+            let mut reader = WordReader::new(Text::from_column(column)?, &view.segment);
             word_occurrences(&mut reader, ordinal, numbers, reads, out)?
         }
         Found::Places(all) => {
@@ -67,7 +67,7 @@ pub(crate) fn occurrences(
             if places.is_empty() {
                 return Ok(None);
             }
-            let mut reader = WordReader::new(Text::of(column)?, &view.segment);
+            let mut reader = WordReader::new(Text::from_column(column)?, &view.segment);
             let extent = reader.extent(ordinal, reads)?;
             reader.occurrences(extent, &places, reads, out)?;
             extent.words()

@@ -25,7 +25,7 @@ pub(crate) fn match_phrase(
     view: &View,
     reads: &mut Reads,
 ) -> Result<Found, Halt> {
-    let text = Text::of(column)?;
+    let text = Text::from_column(column)?;
     match text.positions {
         Some(lists) if !phrase.words.is_empty() => by_positions(text, lists, phrase, view, reads),
         _ => by_words(text, phrase, view, reads),
@@ -130,7 +130,7 @@ fn first_words(text: &Text<'_>, view: &View, reads: &mut Reads) -> Result<Vec<u3
             Ok(block) => {
                 let of_block = lengths.read(index, block.bytes())?;
                 firsts.extend((0..lengths.part.span_of(index).1 as usize).map(|row| {
-                    next = next.saturating_add(of_block.of(row));
+                    next = next.saturating_add(of_block.length(row));
                     next
                 }));
             }

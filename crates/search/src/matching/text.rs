@@ -24,7 +24,7 @@ pub(crate) fn match_words(
     reads: &mut Reads,
     walk: &mut Walk,
 ) -> Result<Found, Halt> {
-    let text = Text::of(column)?;
+    let text = Text::from_column(column)?;
     let words = match walk.all_words.take() {
         Some(words) => words,
         None => find_all(&text, tests, view, reads)?,
@@ -43,7 +43,7 @@ pub(super) fn match_words_where(
     walk: &mut Walk,
     (work, mut accept): (usize, impl FnMut(&[u8]) -> bool),
 ) -> Result<Found, Halt> {
-    let text = Text::of(column)?;
+    let text = Text::from_column(column)?;
     let part = text.part(text::DICTIONARY);
     let mut missing = false;
     for index in walk.words_block..part.blocks() {
@@ -111,7 +111,7 @@ fn find_words(
             first..(beyond as u32).max(first)
         }
         How::Variant(variety) => {
-            return find_variants(text, &Variants::of(&test.text, variety), view, reads, words);
+            return find_variants(text, &Variants::new(&test.text, variety), view, reads, words);
         }
         How::Suffix | How::Substring | How::TokenSuffix | How::ValueSubstring | How::Segment { .. } => 0..part.blocks(),
     };

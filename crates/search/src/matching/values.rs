@@ -32,7 +32,7 @@ pub(crate) fn match_values(
     reads: &mut Reads,
     walk: &mut Walk,
 ) -> Result<Found, Halt> {
-    let text = Text::of(column)?;
+    let text = Text::from_column(column)?;
     if let (ValueTest::Fuzzy { fuzzy, .. }, true) = (test, text.whole) {
         let mut fuzzy = fuzzy.clone();
         // Words of such a column are whole values, in lower case unless it is cased: as fuzzy comparison has them.
@@ -91,7 +91,7 @@ fn candidates(
     walk: &mut Walk,
 ) -> Result<Vec<u32>, Halt> {
     match test {
-        ValueTest::Fuzzy { words_max, .. } => short_documents(&Text::of(column)?, *words_max, view, reads),
+        ValueTest::Fuzzy { words_max, .. } => short_documents(&Text::from_column(column)?, *words_max, view, reads),
         ValueTest::Pattern(pattern) => match &pattern.literal {
             Some(literal) if pattern.cased == is_cased(column) => documents_with(column, literal, view, reads, walk),
             _ => Ok(view.alive.ones().map(|ordinal| ordinal as u32).collect()),

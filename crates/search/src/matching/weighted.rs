@@ -73,7 +73,7 @@ fn word_hits(
     view: &View,
     reads: &mut Reads,
 ) -> Result<Vec<WeightedHit>, Halt> {
-    let text = Text::of(column)?;
+    let text = Text::from_column(column)?;
     let mut weights = FxHashMap::default();
     let (mut hits, mut candidates) = (Vec::new(), Vec::new());
     let mut missing = false;

@@ -88,7 +88,7 @@ pub(super) fn least(a: f64, b: f64) -> f64 {
 }
 
 pub(super) fn column_of<'a>(view: &'a View, spec: &ColumnSpec) -> Result<Option<Vectors<'a>>, Rejection> {
-    view.segment.header.column(spec).map(Vectors::of).transpose()
+    view.segment.header.column(spec).map(Vectors::from_column).transpose()
 }
 
 /// The internal distance of a document's nearest row; nothing if it has none.

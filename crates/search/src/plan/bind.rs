@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use brooklet_query::annotations::{Annotations, Typed};
 use brooklet_query::tree;
-use brooklet_query::tree::{Item, NearestNeighbor, Operator, Place};
+use brooklet_query::tree::{Item, NearestNeighbor, Operator, TextRange};
 use brooklet_rank::match_data::{DocumentFrequency, FieldId, QueryTerm, QueryTerms};
 use brooklet_schema::{Normalizing, SignificanceModel};
 use brooklet_segment::column::text::normalise;
@@ -60,7 +60,7 @@ pub(crate) fn bind(
         significance,
         issues,
         scope: None,
-        at: Place::default(),
+        at: TextRange::default(),
         leaves: Vec::new(),
         nearest: Vec::new(),
         near: Vec::new(),

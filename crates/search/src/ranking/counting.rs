@@ -33,7 +33,7 @@ impl Counting {
         if self.view != Some(spot.view) {
             *self = Counting { view: Some(spot.view), ..Counting::default() };
             if let Some(column) = view.segment.header.column(spec) {
-                self.lengths = Text::of(column)?.lengths();
+                self.lengths = Text::from_column(column)?.lengths();
             }
         }
         if self.lengths.part.rows == 0 {
@@ -49,6 +49,6 @@ impl Counting {
         }
         let Some((_, block)) = &self.held else { return Ok(None) };
         let row = (ordinal - part.span_of(index).0) as usize;
-        Ok(Some((count, self.lengths.read(index, block.bytes())?.of(row))))
+        Ok(Some((count, self.lengths.read(index, block.bytes())?.length(row))))
     }
 }

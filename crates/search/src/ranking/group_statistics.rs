@@ -119,7 +119,7 @@ fn mean_length(plan: &SchemaPlan, field: FieldId, views: &[View], reads: &mut Re
     let mut missing = false;
     for view in views {
         let Some(column) = view.segment.header.column(spec) else { continue };
-        let lengths = Text::of(column)?.lengths();
+        let lengths = Text::from_column(column)?.lengths();
         let part = &lengths.part;
         for index in 0..part.blocks() {
             let (first, rows) = part.span_of(index);
@@ -133,7 +133,7 @@ fn mean_length(plan: &SchemaPlan, field: FieldId, views: &[View], reads: &mut Re
             };
             let lengths = lengths.read(index, block.bytes())?;
             for row in 0..rows as usize {
-                let length = lengths.of(row);
+                let length = lengths.length(row);
                 if length > 0 && view.alive.get(first as usize + row) {
                     words += u64::from(length);
                     documents += 1;

@@ -256,7 +256,7 @@ struct Lengths {
 
 impl Lengths {
     fn of(column: &ColumnHeader, view: &View, reads: &mut Reads) -> Result<Lengths, Halt> {
-        let of = Text::of(column)?.lengths();
+        let of = Text::from_column(column)?.lengths();
         let blocks = blocks_of(&of.part, view, reads)?;
         Ok(Lengths { of, blocks, dampings: OnceCell::new() })
     }
@@ -281,7 +281,7 @@ impl Lengths {
             let lengths = self.of.read(index as u32, block.bytes())?;
             let (here, rest) = postings.split_at(postings.partition_point(|[ordinal, _]| *ordinal < first + rows));
             for [ordinal, count] in here {
-                each(*ordinal, *count, lengths.of((ordinal - first) as usize));
+                each(*ordinal, *count, lengths.length((ordinal - first) as usize));
             }
             postings = rest;
         }
@@ -291,6 +291,6 @@ impl Lengths {
     fn of_document(&self, ordinal: u32) -> Result<u32, Halt> {
         let index = self.of.part.index_of(ordinal);
         let row = (ordinal - self.of.part.span_of(index).0) as usize;
-        Ok(self.of.read(index, self.blocks[index as usize].bytes())?.of(row))
+        Ok(self.of.read(index, self.blocks[index as usize].bytes())?.length(row))
     }
 }

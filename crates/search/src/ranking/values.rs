@@ -163,7 +163,7 @@ pub(super) fn mapped_rows(
     reads: &mut Reads,
 ) -> Result<Vec<MappedRow>, Halt> {
     let Some(column) = spot.at().segment.header.column(spec) else { return Ok(Vec::new()) };
-    let vectors = Vectors::of(column)?;
+    let vectors = Vectors::from_column(column)?;
     let mut blocks = reads.of(&spot.at().segment);
     let rows = vector_rows(&vectors, spot.ordinal, &mut blocks)?;
     if rows.is_empty() {
@@ -202,7 +202,7 @@ pub(super) fn show_rows(
     show: &mut dyn FnMut(StoredRows<'_>),
 ) -> Result<(), Halt> {
     let Some(column) = spot.at().segment.header.column(spec) else { return Ok(()) };
-    let vectors = Vectors::of(column)?;
+    let vectors = Vectors::from_column(column)?;
     let mut blocks = reads.of(&spot.at().segment);
     let rows = vector_rows(&vectors, spot.ordinal, &mut blocks)?;
     let (part, size) = (vectors.part(vector::EXACT), vectors.size as usize);
@@ -260,7 +260,7 @@ pub(super) fn show_labels(
     show: &mut dyn FnMut(&[&str]),
 ) -> Result<(), Halt> {
     let Some(column) = spot.at().segment.header.column(spec) else { return Ok(()) };
-    let vectors = Vectors::of(column)?;
+    let vectors = Vectors::from_column(column)?;
     let mut blocks = reads.of(&spot.at().segment);
     let rows = vector_rows(&vectors, spot.ordinal, &mut blocks)?;
     if rows.is_empty() || labels == 0 {
@@ -303,7 +303,7 @@ pub(crate) fn vector_tensor(
     reads: &mut Reads,
 ) -> Result<Option<Tensor>, Halt> {
     let Some(column) = spot.at().segment.header.column(spec) else { return Ok(None) };
-    let vectors = Vectors::of(column)?;
+    let vectors = Vectors::from_column(column)?;
     let rows = vector_rows(&vectors, spot.ordinal, &mut reads.of(&spot.at().segment))?;
     if rows.is_empty() {
         return Ok(None);

@@ -4,7 +4,8 @@ use std::rc::Rc;
 use brooklet_document::Document;
 use brooklet_kernel::Bitmap;
 use brooklet_segment::{
-    Halt, Manifest, Operation, Place, SegmentBuilder, StoredOperation, StoredSchema, StoredSegment, find_id, removed_of,
+    Halt, Manifest, Operation, PartitionVersion, SegmentBuilder, StoredOperation, StoredSchema, StoredSegment, find_id,
+    removed_of,
 };
 use brooklet_task::{Block, Rejection, Want, limits};
 
@@ -14,7 +15,7 @@ use crate::deployed::Deployed;
 
 /// Bringing a partition into memory: manifest, then the ids that hide stored documents.
 pub(crate) struct Loading {
-    place: Place,
+    place: PartitionVersion,
     known: Option<Rc<ResidentPartition>>,
     number: u32,
     stage: Stage,
@@ -28,7 +29,7 @@ pub(crate) enum Stage {
 
 impl Loading {
     /// Begins; done at once if the partition is resident as it is now, or does not exist.
-    pub(crate) fn begin(place: &Place, reads: &mut Reads) -> Loading {
+    pub(crate) fn begin(place: &PartitionVersion, reads: &mut Reads) -> Loading {
         let known = reads.residency().partition(&place.key);
         let number = reads.residency().number_for(&place.key);
         reads.set_partition(&place.key, number);
@@ -138,7 +139,7 @@ impl Batch {
             let of_schema = operations.iter_mut().filter(|operation| *operation.schema == *schema.stored.name);
             let puts = of_schema.filter_map(|operation| match &mut operation.operation {
                 Operation::Put(document) => {
-                    schema.stored.settle(&mut document.fields);
+                    schema.stored.mark_unread(&mut document.fields);
                     Some((&*document, operation.time))
                 }
                 Operation::Remove(_) => None,
@@ -172,7 +173,7 @@ pub(crate) fn in_memory(
     schema: &StoredSchema,
     documents: &[(&Document, u64)],
 ) -> (Rc<ResidentSegment>, Vec<String>, Bitmap) {
-    let mut builder = SegmentBuilder::of(schema);
+    let mut builder = SegmentBuilder::from_schema(schema);
     documents.iter().for_each(|(document, time)| builder.add(document, *time));
     let built = builder.finish();
     let memory = built.payloads.iter().map(|payload| Block::copy_of(payload)).collect();

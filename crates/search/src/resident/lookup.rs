@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use brooklet_kernel::Bitmap;
-use brooklet_segment::{Halt, Manifest, Operation, Outline, Outlines, Place, StoredOperation, find_id};
+use brooklet_segment::{Halt, Manifest, Operation, Outline, Outlines, PartitionVersion, StoredOperation, find_id};
 use brooklet_task::{Rejection, Want};
 
 use super::loading::{in_memory, stored};
@@ -37,7 +37,7 @@ enum Stage {
 impl Lookup {
     /// Goes on with what is known of the partition.
     pub(crate) fn begin(
-        place: &Place,
+        place: &PartitionVersion,
         id: &str,
         schema: Rc<DeployedSchema>,
         outlines: Rc<RefCell<Outlines>>,
@@ -131,7 +131,7 @@ impl Lookup {
             return None;
         }
         let mut document = document.clone();
-        schema.stored.settle(&mut document.fields);
+        schema.stored.mark_unread(&mut document.fields);
         let (segment, ..) = in_memory(&schema.stored, &[(&document, operation.time)]);
         Some((segment, 0))
     }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
 use brooklet_document::{DocumentId, unknown_type};
-use brooklet_segment::{Halt, Outlines, Place, find_id};
+use brooklet_segment::{Halt, Outlines, PartitionVersion, find_id};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
@@ -51,7 +51,7 @@ impl Get {
         request: &[u8],
     ) -> Result<Get, Rejection> {
         let mut reader = Reader::new(request);
-        let place = Place::read(&mut reader)?;
+        let place = PartitionVersion::read(&mut reader)?;
         let path = reader.text()?.to_owned();
         let id = reader.text()?.to_owned();
         let field_set = reader.text()?.to_owned();
@@ -123,7 +123,7 @@ fn find(partition: &ResidentPartition, schema: &str, id: &str, reads: &mut Reads
 
 fn asked_for(
     deployed: &Deployed,
-    place: &Place,
+    place: &PartitionVersion,
     id: &str,
     field_set: &str,
 ) -> Result<(Rc<DeployedSchema>, FieldChoice), Rejection> {

@@ -8,7 +8,7 @@ mod timing;
 
 use std::rc::Rc;
 
-use brooklet_segment::{Halt, Place};
+use brooklet_segment::{Halt, PartitionVersion};
 use brooklet_task::bytes::Reader;
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
@@ -70,7 +70,7 @@ pub struct Search {
 
 impl Search {
     /// Begins the search of a partition. What is wrong with the query becomes the answer.
-    pub(crate) fn open(query: &Rc<Query>, place: &Place, outcome: Outcome, floor: Floor) -> Search {
+    pub(crate) fn open(query: &Rc<Query>, place: &PartitionVersion, outcome: Outcome, floor: Floor) -> Search {
         let mut reads = Reads::new(query.residency.clone());
         let plan = Search::check(query, place, outcome);
         let application = query.deployed.application.fingerprint();
@@ -89,7 +89,7 @@ impl Search {
     }
 
     /// The plan, if the query may be answered from this partition.
-    fn check(query: &Query, place: &Place, outcome: Outcome) -> Result<Rc<Plan>, Rejection> {
+    fn check(query: &Query, place: &PartitionVersion, outcome: Outcome) -> Result<Rc<Plan>, Rejection> {
         let scope = query.scope.as_ref().map_err(Rejection::clone)?;
         match outcome {
             Outcome::Answer => scope.check_whole(&place.key)?,
@@ -393,7 +393,7 @@ impl Query {
     /// If the bytes are cut short; what is wrong with the query itself becomes the answer.
     pub fn search(self: &Rc<Self>, request: &[u8]) -> Result<Search, Rejection> {
         let mut reader = Reader::new(request);
-        let place = Place::read(&mut reader)?;
+        let place = PartitionVersion::read(&mut reader)?;
         reader.end()?;
         Ok(Search::open(self, &place, Outcome::Answer, Floor::default()))
     }
@@ -405,7 +405,7 @@ impl Query {
     pub fn part(self: &Rc<Self>, request: &[u8]) -> Result<Search, Rejection> {
         let mut reader = Reader::new(request);
         let floor = Floor::read_optional(reader.bytes()?)?;
-        let place = Place::read(&mut reader)?;
+        let place = PartitionVersion::read(&mut reader)?;
         reader.end()?;
         Ok(Search::open(self, &place, Outcome::Partial, floor))
     }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
 use brooklet_document::selection::{Selection, Subject};
 use brooklet_document::{DocumentId, Value};
-use brooklet_segment::{Halt, Place, ordinal_after, read_document, read_id, read_time};
+use brooklet_segment::{Halt, PartitionVersion, ordinal_after, read_document, read_id, read_time};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
@@ -173,7 +173,7 @@ impl Visit {
     /// If it is malformed, or its field set names what there is not.
     pub fn open(deployed: Rc<Deployed>, residency: Rc<RefCell<Residency>>, request: &[u8]) -> Result<Visit, Rejection> {
         let mut reader = Reader::new(request);
-        let place = Place::read(&mut reader)?;
+        let place = PartitionVersion::read(&mut reader)?;
         let request = Request::read(&mut reader, &deployed)?;
         reader.end()?;
         request.field_set.check(&deployed)?;

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use brooklet_feed::{Compact, Mutate, Outlines};
 use brooklet_schema::Application;
 use brooklet_search::{Deployed, Get, Query, Residency, Search, Visit};
-use brooklet_segment::Place;
+use brooklet_segment::PartitionVersion;
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Rejection, Task, Want};
 use serde_json::Value;
@@ -252,9 +252,9 @@ impl Host {
         Ok(())
     }
 
-    fn place(&self, key: &str) -> Place {
+    fn place(&self, key: &str) -> PartitionVersion {
         let partition = self.partitions.get(key);
-        Place {
+        PartitionVersion {
             partition: u32::from(partition.is_some()),
             key: key.to_owned(),
             layout: partition.map_or(0, |partition| partition.layout),

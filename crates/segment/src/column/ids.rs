@@ -77,7 +77,7 @@ impl<'a> Ids<'a> {
     ///
     /// # Errors
     /// If the header has none.
-    pub fn of(column: &'a ColumnHeader) -> Result<Ids<'a>, Rejection> {
+    pub fn from_column(column: &'a ColumnHeader) -> Result<Ids<'a>, Rejection> {
         let missing = || Rejection::corrupt("a segment without ids");
         let part = column.parts.first().ok_or_else(missing)?;
         let length = *column.parameters.first().ok_or_else(missing)? as usize;

@@ -302,7 +302,7 @@ impl<'a> Text<'a> {
     ///
     /// # Errors
     /// If parts are missing.
-    pub fn of(column: &'a ColumnHeader) -> Result<Text<'a>, Rejection> {
+    pub fn from_column(column: &'a ColumnHeader) -> Result<Text<'a>, Rejection> {
         let ColumnKind::Text { collection, whole, .. } = column.spec.kind else {
             return Err(Rejection::corrupt("a column that is not of text"));
         };
@@ -422,7 +422,7 @@ impl Lengths<'_> {
     /// The length of the block's document at `row`; 0 if there is none.
     #[inline]
     #[must_use]
-    pub fn of(&self, row: usize) -> u32 {
+    pub fn length(&self, row: usize) -> u32 {
         match self {
             Lengths::Narrow(lengths) => lengths.get(row).copied().map_or(0, u32::from),
             Lengths::Middle(lengths) => lengths.get(row).copied().map_or(0, u32::from),

@@ -42,7 +42,7 @@ impl<'a> Times<'a> {
     ///
     /// # Errors
     /// If the header's column is not one of times.
-    pub fn of(column: &'a ColumnHeader) -> Result<Times<'a>, Rejection> {
+    pub fn from_column(column: &'a ColumnHeader) -> Result<Times<'a>, Rejection> {
         match (&column.parts[..], &column.parameters[..]) {
             ([part], [low, high, width @ 0..=8]) => {
                 let earliest = u64::from(*high) << 32 | u64::from(*low);

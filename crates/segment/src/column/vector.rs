@@ -229,7 +229,7 @@ impl<'a> Vectors<'a> {
     ///
     /// # Errors
     /// If it is of another kind, or parts are missing.
-    pub fn of(column: &'a ColumnHeader) -> Result<Vectors<'a>, Rejection> {
+    pub fn from_column(column: &'a ColumnHeader) -> Result<Vectors<'a>, Rejection> {
         match (&column.spec.kind, &column.parameters[..], column.parts.len()) {
             (ColumnKind::Vectors { cell, size, mapped, .. }, [rows], parts) if parts == if *mapped { 4 } else { 3 } => {
                 Ok(Vectors { column, cell: *cell, size: *size, mapped: *mapped, rows: *rows })

@@ -90,7 +90,7 @@ fn without_positions(view: &View) -> View {
     let mut header = segment.header.clone();
     let several = |text: &Text<'_>| 5 + usize::from(text.several);
     for column in &mut header.columns {
-        let parts = Text::of(column).ok().filter(|text| text.positions.is_some()).map(|text| several(&text));
+        let parts = Text::from_column(column).ok().filter(|text| text.positions.is_some()).map(|text| several(&text));
         column.parts.truncate(parts.unwrap_or(usize::MAX));
     }
     let segment = ResidentSegment { number: None, header, memory: segment.memory.clone() };
@@ -122,11 +122,13 @@ fn lists_and_words_say_the_same() {
         let older = without_positions(&view);
         let places = |view: &View, phrase: &PhraseTest| {
             let columns = &view.segment.header.columns;
-            let of_field = |column: &&ColumnHeader| column.spec.field == field && Text::of(column).is_ok();
+            let of_field = |column: &&ColumnHeader| column.spec.field == field && Text::from_column(column).is_ok();
             let column = columns.iter().find(of_field).expect("a column of text");
             let mut reads = Reads::new(Rc::new(RefCell::new(Residency::new(0))));
             match match_phrase(column, phrase, view, &mut reads) {
-                Ok(Found::Places(places)) => (places, Text::of(column).is_ok_and(|text| text.positions.is_some())),
+                Ok(Found::Places(places)) => {
+                    (places, Text::from_column(column).is_ok_and(|text| text.positions.is_some()))
+                }
                 other => panic!("{other:?}"),
             }
         };

@@ -1,5 +1,5 @@
 //! What is known while a query is bound to a schema, and what was made of it until now.
-use brooklet_query::tree::Place;
+use brooklet_query::tree::TextRange;
 use brooklet_rank::match_data::QueryTerm;
 use brooklet_schema::{Schema, SignificanceModel};
 use brooklet_task::Issues;
@@ -33,7 +33,7 @@ pub(crate) struct Binder<'a> {
     /// The field whose elements are looked at: names are those of its parts.
     pub(crate) scope: Option<String>,
     /// Where the item stands that is bound.
-    pub(crate) at: Place,
+    pub(crate) at: TextRange,
     pub(crate) leaves: Vec<Leaf>,
     pub(crate) nearest: Vec<Nearest>,
     pub(crate) near: Vec<Near>,

@@ -278,7 +278,7 @@ impl Pattern {
                 let Some(Written { word, stems, typed }) = &self.terms[*number].written else { continue };
                 match variety(word, *stems, *typed) {
                     none if none == Variety::default() => {}
-                    variety => self.variants.push((Variants::of(word, variety), *number)),
+                    variety => self.variants.push((Variants::new(word, variety), *number)),
                 }
             }
         }

@@ -18,10 +18,10 @@ pub fn written_name(name: &str) -> &str {
 }
 
 /// Gives every value the name under which it is read, or not, by the types that the fields have now.
-pub fn settle_fields<'a>(fields: &mut Vec<(String, Value)>, type_of: &dyn Fn(&str) -> Option<&'a DataType>) {
+pub fn mark_unread<'a>(fields: &mut Vec<(String, Value)>, type_of: &dyn Fn(&str) -> Option<&'a DataType>) {
     let mut renamed = false;
     for (name, value) in fields.iter_mut() {
-        let fits = type_of(written_name(name)).is_some_and(|of| settle(of, value));
+        let fits = type_of(written_name(name)).is_some_and(|of| fits(of, value));
         if fits == is_unread(name) {
             *name = if fits { written_name(name).to_owned() } else { format!("{UNREAD}{name}") };
             renamed = true;
@@ -38,8 +38,8 @@ pub fn settle_fields<'a>(fields: &mut Vec<(String, Value)>, type_of: &dyn Fn(&st
     }
 }
 
-/// Whether a value is of a type; the members of its structs are settled.
-fn settle(of: &DataType, value: &mut Value) -> bool {
+/// Whether a value is of a type; the members of its structs that are not are marked.
+fn fits(of: &DataType, value: &mut Value) -> bool {
     match (of, value) {
         (DataType::String | DataType::Uri | DataType::Predicate | DataType::Reference(_), Value::String(_))
         | (DataType::Int, Value::Int(_))
@@ -50,15 +50,15 @@ fn settle(of: &DataType, value: &mut Value) -> bool {
         | (DataType::Double, Value::Double(_))
         | (DataType::Raw, Value::Raw(_))
         | (DataType::Position, Value::Position { .. }) => true,
-        (DataType::Array(element), Value::Array(elements)) => elements.iter_mut().all(|value| settle(element, value)),
+        (DataType::Array(element), Value::Array(elements)) => elements.iter_mut().all(|value| fits(element, value)),
         (DataType::WeightedSet { element, .. }, Value::WeightedSet(entries)) => {
-            entries.iter_mut().all(|(key, _)| settle(element, key))
+            entries.iter_mut().all(|(key, _)| fits(element, key))
         }
         (DataType::Map(key_type, value_type), Value::Map(entries)) => {
-            entries.iter_mut().all(|(key, value)| settle(key_type, key) && settle(value_type, value))
+            entries.iter_mut().all(|(key, value)| fits(key_type, key) && fits(value_type, value))
         }
         (DataType::Struct(of), Value::Struct(members)) => {
-            settle_fields(members, &|name| of.field(name).map(|field| &field.data_type));
+            mark_unread(members, &|name| of.field(name).map(|field| &field.data_type));
             true
         }
         (DataType::Tensor(of), Value::Tensor(tensor)) => tensor.tensor_type == *of,
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     fn settled(mut fields: Vec<(String, Value)>, types: &[(&str, DataType)]) -> Vec<(String, Value)> {
-        settle_fields(&mut fields, &|name| types.iter().find(|(of, _)| *of == name).map(|(_, of)| of));
+        mark_unread(&mut fields, &|name| types.iter().find(|(of, _)| *of == name).map(|(_, of)| of));
         fields
     }
 
