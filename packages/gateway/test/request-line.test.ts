@@ -114,6 +114,48 @@ describe("over HTTP/1.1", () => {
     expect(searched(cluster)).toEqual(["one", "two", "años"]);
   });
 
+  test("after others on a connection that is kept, in several packets", async () => {
+    const { port, cluster } = await start();
+    const target = Buffer.from(request("GET /document/v1/ns/mail/group/ñu/日"));
+    const put = `{"fields":{"a":"no line ends here"}}`;
+    const befores: readonly (readonly string[])[] = [
+      [request("GET /document/v1/ns/mail/group/u1/1")],
+      // Bodies that end without a line, as texts, as a method, as a request that is none.
+      ...[put, `${put}GET`, "GET /x", "a GET "].map((body) => [
+        request("POST /document/v1/ns/mail/group/u1/1", `Content-Length: ${body.length}`),
+        body,
+      ]),
+    ];
+    for (const before of befores) {
+      for (const cut of [1, 4, target.indexOf("ñ"), target.indexOf("ñ") + 1]) {
+        for (const isPipelined of [false, true]) {
+          const client = new Client(port);
+          const [first, ...rest] = [target.subarray(0, cut), target.subarray(cut, -1), target.subarray(-1)];
+          if (isPipelined)
+            await client.send(...before.slice(0, -1), Buffer.concat([Buffer.from(before.at(-1) ?? ""), first]));
+          else {
+            await client.send(...before);
+            await client.answers(1);
+            await client.send(first);
+          }
+          await client.send(...rest);
+          const about = `${before.at(-1)} ${cut} ${isPipelined}`;
+          expect([about, (await client.all()).length, client.received]).toEqual([
+            about,
+            2,
+            expect.not.stringContaining("valid HTTP"),
+          ]);
+          const asked = cluster.asked.at(-1);
+          expect([about, asked?.partition, asked?.request]).toMatchObject([
+            about,
+            "g:ñu",
+            { id: "id:ns:mail:g=ñu:日" },
+          ]);
+        }
+      }
+    }
+  });
+
   const body = `{"fields":{"a":"ñ\\n","b":"GET /ñ HTTP/1.1"}}`;
   const chunked = `5\r\n${body.slice(0, 5)}\r\n${(Buffer.byteLength(body) - 5).toString(16)}\r\n${body.slice(5)}\r\n0\r\n\r\n`;
 

@@ -19,6 +19,7 @@ import {
   mayBeRequestLine,
   ReplayedConnection,
   refusedRequest,
+  UnfinishedLine,
 } from "./request-line.ts";
 import { SendClock } from "./sending.ts";
 
@@ -59,6 +60,7 @@ export class Listener implements Surroundings {
   readonly #http1: http.Server;
   readonly #http2: http2.Http2Server;
   readonly #undecided = new Set<Socket>();
+  readonly #lines = new WeakMap<Duplex, UnfinishedLine>();
   readonly #sessions = new Set<http2.ServerHttp2Session>();
   readonly #byAddress = new Map<string, number>();
   /** What the line and the headers of a request may be together. */
@@ -130,8 +132,15 @@ export class Listener implements Surroundings {
     const [serveHttp1] = server.listeners("connection") as ((this: http.Server, socket: Socket) => void)[];
     server.removeAllListeners("connection");
     server.on("connection", (socket: Socket) => {
-      if (socket instanceof ReplayedConnection) serveHttp1?.call(server, socket);
-      else if (this.#admit(socket)) this.#tellApart(socket, () => serveHttp1?.call(server, socket));
+      if (socket instanceof ReplayedConnection) {
+        serveHttp1?.call(server, socket);
+        return;
+      }
+      if (!this.#admit(socket)) return;
+      this.#tellApart(socket, () => {
+        serveHttp1?.call(server, socket);
+        this.#lines.set(socket, new UnfinishedLine(socket, this.#headBytes));
+      });
     });
     return server;
   }
@@ -217,7 +226,7 @@ export class Listener implements Surroundings {
   /** Takes up again what was refused for bytes that only have to be encoded; answers the rest. */
   #refused(server: http.Server, error: NodeJS.ErrnoException, socket: Duplex): void {
     // Once: what is refused again is not refused for that.
-    const request = socket.destroyed ? undefined : refusedRequest(error);
+    const request = socket.destroyed ? undefined : refusedRequest(error, this.#lines.get(socket)?.bytes);
     if (request === undefined || !(socket instanceof Socket)) {
       answerClientError(error, socket);
       return;

@@ -1,16 +1,23 @@
 /**
  * Bytes beyond ASCII in a request line: curl as it is typed, Ruby and older clients send the UTF-8 of a query without
  * encoding it. Node's parser refuses them whatever it is told to be lenient about, so they are percent-encoded before it
- * sees them, which means the same. It is done to lines alone: nothing here knows where a body begins or ends. Such a request is the
- * last of its connection, so that the next one begins another, of which the first line is always seen whole.
+ * sees them, which means the same. Nothing here reads a body or knows where one ends: the first line of a connection is seen
+ * whole before the parser has it, and of later ones the parser says that it met such a byte within a target, which began
+ * behind the last method before it. What may be such a beginning is kept from packet to packet, for the parser gives
+ * nothing back. Such a request is the last of its connection.
  */
+import { METHODS } from "node:http";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 
 const LINE_END = 0x0a;
+const SPACE = 0x20;
 const BEYOND_ASCII = 0x80;
 /** A method, a target, and a version of HTTP/1. A part of a line that was cut is none. */
 const REQUEST_LINE = /^\r?\n?[A-Z]{2,32} [^ ]+ HTTP\/1\.[01]\r?\n$/;
+/** The longest first: a method that ends like another is that. */
+const METHOD = new RegExp(`(?:${[...METHODS].sort((a, b) => b.length - a.length).join("|")})$`);
+const METHOD_BYTES_MAX = Math.max(...METHODS.map((method) => method.length));
 const LAST = Buffer.from("Connection: close\r\n");
 
 /** Whether bytes may be the beginning of a request line; those of TLS are not. */
@@ -45,16 +52,44 @@ interface ParserError extends Error {
   readonly rawPacket?: Buffer;
 }
 
+/** Where the request begins of whose target the bytes are the last; nothing if they end elsewhere. */
+function beginOfRequest(bytes: Buffer): number | undefined {
+  const space = bytes.lastIndexOf(SPACE);
+  if (space < 0 || bytes.indexOf(LINE_END, space) >= 0) return undefined;
+  const [method] = METHOD.exec(bytes.toString("latin1", Math.max(0, space - METHOD_BYTES_MAX), space)) ?? [];
+  return method === undefined ? undefined : space - method.length;
+}
+
+/** The end of what a parser was given, as far as a request line may begin there that goes on in the next packet. */
+export class UnfinishedLine {
+  /** That end; a copy, for the packets are large. */
+  bytes: Buffer = Buffer.alloc(0);
+
+  /** Follows a socket that Node reads for its parser. `bytesMax`: what a line may be before the parser refuses it. */
+  constructor(socket: Socket, bytesMax: number) {
+    // Behind the listener of the parser: of a packet that is refused, this has what came before it.
+    socket.on("data", (packet: Buffer) => {
+      const joined = packet.lastIndexOf(SPACE) < METHOD_BYTES_MAX ? Buffer.concat([this.bytes, packet]) : packet;
+      const begin = beginOfRequest(joined);
+      const isKept = begin !== undefined && joined.length - begin <= bytesMax;
+      this.bytes = Buffer.from(joined.subarray(isKept ? begin : -METHOD_BYTES_MAX));
+    });
+  }
+}
+
 /**
- * What came of a request whose line was refused for a byte beyond ASCII, from its line on; nothing if that is not why, or if
- * the line began in a packet before, which only the parser has.
+ * What came of a request whose line was refused for a byte beyond ASCII, from its line on; nothing if that is not why.
+ * `before`: what stood before the packet that was refused.
  */
-export function refusedRequest({ code, bytesParsed, rawPacket }: ParserError): Buffer | undefined {
+export function refusedRequest(
+  { code, bytesParsed, rawPacket }: ParserError,
+  before: Buffer = Buffer.alloc(0),
+): Buffer | undefined {
   if (code !== "HPE_INVALID_URL" || rawPacket === undefined || bytesParsed === undefined) return undefined;
   if ((rawPacket[bytesParsed] ?? 0) < BEYOND_ASCII) return undefined;
-  const begin = bytesParsed === 0 ? 0 : rawPacket.lastIndexOf(LINE_END, bytesParsed - 1) + 1;
-  const request = rawPacket.subarray(begin);
-  return /^[A-Z]{2,32} \S*$/.test(rawPacket.toString("latin1", begin, bytesParsed)) ? Buffer.from(request) : undefined;
+  const bytes = Buffer.concat([before, rawPacket]);
+  const begin = beginOfRequest(bytes.subarray(0, before.length + bytesParsed));
+  return begin === undefined ? undefined : bytes.subarray(begin);
 }
 
 /**
