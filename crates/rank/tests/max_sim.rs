@@ -146,6 +146,21 @@ fn number() -> impl Strategy<Value = f64> {
     ]
 }
 
+/// Asserts that the reduced sums of products are the same in one node and one by one, and that the rows are read as they
+/// are stored where they can be. `reduced`: by what, and over which dimensions.
+fn one_by_one_alike(pair: &Pair, product: &str, reduced: &str) -> Result<(), TestCaseError> {
+    let (fused, shown) = value(pair, &format!("reduce(sum({product}, x), {reduced})"));
+    let (plain, none) = value(pair, &format!("reduce(map(sum({product}, x), f(v)(v * 1)), {reduced})"));
+    prop_assert_eq!(bits(&fused), bits(&plain));
+    if let (Value::Tensor(fused), Value::Tensor(plain)) = (&fused, &plain) {
+        prop_assert_eq!(&fused.addresses, &plain.addresses);
+        prop_assert_eq!(&fused.tensor_type, &plain.tensor_type);
+    }
+    let is_double = pair.tensors.iter().any(|tensor| tensor.tensor_type.cell == CellType::Double);
+    prop_assert_eq!((shown, none), (usize::from(pair.are_stored && !is_double), 0));
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
@@ -168,15 +183,7 @@ proptest! {
         let dense = tensor(cells.0, &[("q", Some(3)), ("x", Some(size))], 1, &a);
         for query in [query, single, dense] {
             let pair = Pair { tensors: [query, rows.clone()], are_stored };
-            let (fused, shown) = value(&pair, &format!("reduce(sum({product}, x), {aggregator}, t)"));
-            let (plain, none) = value(&pair, &format!("reduce(map(sum({product}, x), f(v)(v * 1)), {aggregator}, t)"));
-            prop_assert_eq!(bits(&fused), bits(&plain));
-            if let (Value::Tensor(fused), Value::Tensor(plain)) = (&fused, &plain) {
-                prop_assert_eq!(&fused.addresses, &plain.addresses);
-                prop_assert_eq!(&fused.tensor_type, &plain.tensor_type);
-            }
-            let is_double = [cells.0, cells.1].contains(&CellType::Double);
-            prop_assert_eq!((shown, none), (usize::from(are_stored && !is_double), 0));
+            one_by_one_alike(&pair, product, &format!("{aggregator}, t"))?;
         }
     }
 
@@ -197,10 +204,6 @@ proptest! {
         prop_assert_eq!(bits(&fused), bits(&plain));
         prop_assert_eq!(shown, 1);
     }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
     #[test]
     fn labels_that_stay_have_the_bits_of_the_functions_one_by_one(
@@ -228,16 +231,7 @@ proptest! {
         let rows = labelled(cells.1, (stays, "t"), is_deep, &addresses, (size, &b));
         for query in [query, single, dense, both] {
             let pair = Pair { tensors: [query, rows.clone()], are_stored };
-            let (fused, shown) = value(&pair, &format!("reduce(sum({product}, x), {aggregator}, {reduced})"));
-            let plain = format!("reduce(map(sum({product}, x), f(v)(v * 1)), {aggregator}, {reduced})");
-            let (plain, none) = value(&pair, &plain);
-            prop_assert_eq!(bits(&fused), bits(&plain));
-            if let (Value::Tensor(fused), Value::Tensor(plain)) = (&fused, &plain) {
-                prop_assert_eq!(&fused.addresses, &plain.addresses);
-                prop_assert_eq!(&fused.tensor_type, &plain.tensor_type);
-            }
-            let is_double = [cells.0, cells.1].contains(&CellType::Double);
-            prop_assert_eq!((shown, none), (usize::from(are_stored && !is_double), 0));
+            one_by_one_alike(&pair, product, &format!("{aggregator}, {reduced}"))?;
         }
     }
 
