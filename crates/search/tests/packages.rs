@@ -35,6 +35,12 @@ fn restored(files: &Files) -> (Host, Vec<String>) {
     (host, objections)
 }
 
+/// What the first error of an answer says.
+fn message_of(answer: &str) -> String {
+    let body: Value = serde_json::from_str(answer).expect("JSON");
+    body["root"]["errors"][0]["message"].as_str().expect("a message").to_owned()
+}
+
 const ALL: (&str, &str) = ("yql", "select * from note where true");
 
 #[test]
@@ -58,8 +64,7 @@ fn a_stored_profile_that_does_not_compile_is_refused_by_name() {
         }
         let refused = host.search("g:alice", &[ALL, ("ranking", "unsound")]);
         assert_eq!(refused.status, 400, "{}", refused.body);
-        let body: Value = serde_json::from_str(&refused.body).expect("JSON");
-        let message = body["root"]["errors"][0]["message"].as_str().expect("a message");
+        let message = message_of(&refused.body);
         assert!(
             message.contains("rank profile 'unsound' of schema 'note' cannot be used by this release"),
             "{message}"
@@ -78,6 +83,16 @@ fn a_stored_summary_that_cannot_be_shown_is_refused_by_name() {
     let refused = host.search("g:alice", &[ALL, ("summary", "odd")]);
     assert_eq!(refused.status, 400, "{}", refused.body);
     assert!(refused.body.contains("document-summary 'odd' of schema 'note' cannot be used"), "{}", refused.body);
+    // Hits in groups ask for it as well, some of several lists too.
+    for lists in ["each(output(summary(odd)))", "each(output(summary())) as(a) each(output(summary(odd))) as(b)"] {
+        let yql = format!("select * from note where true limit 0 | all(group(n) each({lists}))");
+        let grouped = host.search("g:alice", &[("yql", &yql)]);
+        assert_eq!(grouped.status, 400, "{}", grouped.body);
+        assert_eq!(message_of(&grouped.body), message_of(&refused.body));
+        let shown = host.search("g:alice", &[("yql", &yql.replace("(odd)", "(default)"))]);
+        assert_eq!(shown.status, 200, "{}", shown.body);
+        assert!(shown.body.contains(r#""n":4"#), "{}", shown.body);
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ use brooklet_rank::match_data::{FieldId, FieldInfo, RankProperties};
 use brooklet_schema::{Application, Field, OnnxSignature, RankProfile, Schema};
 use brooklet_segment::layout::{ColumnKind, ColumnSpec};
 use brooklet_segment::{BlockSource, Halt, Header, StoredSchema, read_document, removed_of};
-use brooklet_task::Rejection;
+use brooklet_task::{Code, Rejection};
 
 use global_phase::GlobalPhase;
 
@@ -118,6 +118,18 @@ impl DeployedSchema {
     #[must_use]
     pub fn profile(&self, name: &str) -> Option<&Rc<DeployedProfile>> {
         self.profiles.iter().find(|profile| profile.profile.name == name)
+    }
+
+    /// Refuses a document-summary of a stored package that this release cannot show.
+    pub(crate) fn check_served(&self, summary: &str) -> Result<(), Rejection> {
+        self.unserved.get(summary).map_or(Ok(()), |why| Err(self.unusable("document-summary", summary, why)))
+    }
+
+    /// The refusal of a part of a stored package that an earlier release took.
+    pub(crate) fn unusable(&self, what: &str, name: &str, why: &str) -> Rejection {
+        let (name, schema) = (Rejection::quote(name), &self.schema.name);
+        let message = format!("{what} '{name}' of schema '{schema}' cannot be used by this release: {why}");
+        Rejection::new(Code::InvalidQueryParameter, message)
     }
 
     /// The number of a field, or of a part of one, in ranking.

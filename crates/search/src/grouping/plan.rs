@@ -170,7 +170,7 @@ fn defaults(properties: &Properties) -> Result<Defaults, Rejection> {
     Ok(defaults)
 }
 
-/// Refuses a summary class that no schema has.
+/// Refuses a summary class that no schema has, or that one has and cannot show.
 fn check_classes(templates: &[Template], schemas: &[Rc<DeployedSchema>]) -> Result<(), Rejection> {
     let named = templates.iter().flat_map(|template| &template.hits).filter_map(|list| list.summary.as_deref());
     for name in named {
@@ -178,6 +178,7 @@ fn check_classes(templates: &[Template], schemas: &[Rc<DeployedSchema>]) -> Resu
             let message = format!("Summary '{}' does not exist", Rejection::quote(name));
             return Err(Rejection::new(Code::IllegalQuery, message));
         }
+        schemas.iter().try_for_each(|schema| schema.check_served(name))?;
     }
     Ok(())
 }

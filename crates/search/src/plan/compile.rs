@@ -261,7 +261,7 @@ fn requested_profile<'s>(schema: &'s DeployedSchema, name: &str) -> Result<&'s R
         return Ok(profile);
     }
     if let Some(why) = schema.uncompiled.get(name) {
-        return Err(unusable(schema, "rank profile", name, why));
+        return Err(schema.unusable("rank profile", name, why));
     }
     let names: Vec<&str> = schema.profiles.iter().map(|profile| profile.profile.name.as_str()).collect();
     let message = format!(
@@ -285,14 +285,7 @@ fn check_summary(schema: &DeployedSchema, name: &str) -> Result<(), Rejection> {
         );
         return Err(Rejection::new(Code::IllegalQuery, message));
     }
-    schema.unserved.get(name).map_or(Ok(()), |why| Err(unusable(schema, "document-summary", name, why)))
-}
-
-/// The refusal of a part of a stored package that an earlier release took.
-fn unusable(schema: &DeployedSchema, what: &str, name: &str, why: &str) -> Rejection {
-    let (name, schema) = (Rejection::quote(name), &schema.schema.name);
-    let message = format!("{what} '{name}' of schema '{schema}' cannot be used by this release: {why}");
-    Rejection::new(Code::InvalidQueryParameter, message)
+    schema.check_served(name)
 }
 
 fn for_schema(
