@@ -1,7 +1,7 @@
 //! `explain.id`: what became of one document, hit or not.
 use std::cmp::Ordering;
 
-use brooklet_segment::{Halt, find_id};
+use brooklet_segment::{Gaps, Halt, find_id};
 
 use super::explainer::Explainer;
 use super::query::failures;
@@ -25,20 +25,16 @@ impl About {
     /// Looks for the document among those that are searched.
     pub(crate) fn seek(&mut self, plan: &Plan, runs: &[Run], reads: &mut Reads) -> Result<(), Halt> {
         let Some(id) = &plan.presentation.explain_id else { return Ok(()) };
-        let mut missing = false;
+        let mut gaps = Gaps::default();
         for (schema, run) in runs.iter().enumerate() {
             for (index, view) in run.views.iter().enumerate() {
-                match find_id(&view.segment.header, id, &mut reads.of(&view.segment)) {
-                    Ok(Some(ordinal)) if view.alive.get(ordinal as usize) => {
-                        self.place = Some((schema, index, ordinal));
-                    }
-                    Ok(_) => {}
-                    Err(Halt::Missing) => missing = true,
-                    Err(halt) => return Err(halt),
+                let found = gaps.note(find_id(&view.segment.header, id, &mut reads.of(&view.segment)))?.flatten();
+                if let Some(ordinal) = found.filter(|ordinal| view.alive.get(*ordinal as usize)) {
+                    self.place = Some((schema, index, ordinal));
                 }
             }
         }
-        if missing { Err(Halt::Missing) } else { Ok(()) }
+        gaps.check()
     }
 
     /// Takes note of the document's rank among all hits.

@@ -1,7 +1,7 @@
 //! Adds the documents of a partition to the groups of every request, view by view, in batches.
 use std::rc::Rc;
 
-use brooklet_segment::{Halt, read_id};
+use brooklet_segment::{Halt, gather, read_id};
 use brooklet_task::{Rejection, Want};
 
 use super::bound::BoundGrouping;
@@ -177,19 +177,11 @@ impl Collector<'_> {
     /// Reads ids of all documents to find their places in the order of ids, a batch at a time.
     fn find_places(&self, progress: &mut Progress, reads: &mut Reads) -> Result<(), Halt> {
         let first = progress.ids.len();
-        let mut read = Vec::new();
-        let mut missing = false;
-        for (index, (view, ordinal)) in self.kept.documents.iter().enumerate().skip(first).take(BATCH) {
+        let batch = self.kept.documents.iter().enumerate().skip(first).take(BATCH);
+        let read = gather(batch, |(index, (view, ordinal))| {
             let segment = &self.views[*view as usize].segment;
-            match read_id(&segment.header, *ordinal, &mut reads.of(segment)) {
-                Ok(id) => read.push((id, index as u32)),
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
-            }
-        }
-        if missing {
-            return Err(Halt::Missing);
-        }
+            Ok((read_id(&segment.header, *ordinal, &mut reads.of(segment))?, index as u32))
+        })?;
         progress.ids.extend(read);
         if progress.ids.len() == self.kept.documents.len() {
             let mut ids = std::mem::take(&mut progress.ids);

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use brooklet_segment::column::dictionary::DictionaryBlock;
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock, Values};
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
-use brooklet_segment::{BlockSource, Halt, Part};
+use brooklet_segment::{BlockSource, Gaps, Halt, Part};
 use brooklet_task::Rejection;
 
 use super::datum::Datum;
@@ -195,21 +195,19 @@ fn by_block(
     reads: &mut Reads,
     mut each: impl FnMut(&[u8], u32, u32, &[u32]) -> Result<(), Rejection>,
 ) -> Result<(), Halt> {
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     let mut rest = ordinals;
     while let Some(ordinal) = rest.first() {
         let index = part.index_of(*ordinal);
         let (first, rows) = part.span_of(index);
         let end = rest.partition_point(|ordinal| *ordinal < first + rows).max(1);
-        match reads.of(&view.segment).block(part.first_block + index) {
-            Ok(block) if !missing => each(block.bytes(), first, rows, &rest[..end])?,
-            Ok(_) => {}
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+        let block = gaps.note(reads.of(&view.segment).block(part.first_block + index))?;
+        if let Some(block) = block.filter(|_| !gaps.are_there()) {
+            each(block.bytes(), first, rows, &rest[..end])?;
         }
         rest = &rest[end..];
     }
-    if missing { Err(Halt::Missing) } else { Ok(()) }
+    gaps.check()
 }
 
 /// Appends the whole numbers at some rows of a block.

@@ -2,7 +2,7 @@
 use std::rc::Rc;
 
 use brooklet_document::Value;
-use brooklet_segment::{Halt, read_document, read_id};
+use brooklet_segment::{Gaps, Halt, read_document, read_id};
 
 use super::columns::{Column, Texts, elements_of};
 use super::datum::Datum;
@@ -121,19 +121,17 @@ impl Inputs {
         }
         self.columns.clear();
         self.ids.clear();
-        let mut missing = false;
+        let mut gaps = Gaps::default();
         let mut sources: Vec<(usize, &InputSpec, &[Step])> = Vec::new();
         for (index, spec) in specs.iter().enumerate() {
             let column = match &spec.from {
-                From::Column(column) => match Column::load(column, view, ordinals, &mut self.texts[index], reads) {
-                    Ok(Some(column)) => column,
-                    Ok(None) => Column::Values(vec![default(spec); ordinals.len()]),
-                    Err(Halt::Missing) => {
-                        missing = true;
-                        Column::Values(Vec::new())
+                From::Column(column) => {
+                    match gaps.note(Column::load(column, view, ordinals, &mut self.texts[index], reads))? {
+                        Some(Some(column)) => column,
+                        Some(None) => Column::Values(vec![default(spec); ordinals.len()]),
+                        None => Column::Values(Vec::new()),
                     }
-                    Err(halt) => return Err(halt),
-                },
+                }
                 From::Source(steps) => {
                     sources.push((index, spec, steps));
                     Column::Values(Vec::with_capacity(ordinals.len()))
@@ -141,11 +139,11 @@ impl Inputs {
             };
             self.columns.push(column);
         }
-        missing |= self.read_documents(&sources, with_ids, view, ordinals, reads)?;
-        if missing { Err(Halt::Missing) } else { Ok(()) }
+        gaps.note(self.read_documents(&sources, with_ids, view, ordinals, reads))?;
+        gaps.check()
     }
 
-    /// Reads what is in no column. Says whether a block is missing.
+    /// Reads what is in no column. All missing blocks are noted before it halts.
     fn read_documents(
         &mut self,
         sources: &[(usize, &InputSpec, &[Step])],
@@ -153,34 +151,26 @@ impl Inputs {
         view: &View,
         ordinals: &[u32],
         reads: &mut Reads,
-    ) -> Result<bool, Halt> {
-        let mut missing = false;
+    ) -> Result<(), Halt> {
+        let mut gaps = Gaps::default();
         let header = &view.segment.header;
         for ordinal in ordinals.iter().filter(|_| with_ids || !sources.is_empty()) {
             if with_ids {
-                match read_id(header, *ordinal, &mut reads.of(&view.segment)) {
-                    Ok(id) => self.ids.push(id),
-                    Err(Halt::Missing) => missing = true,
-                    Err(halt) => return Err(halt),
-                }
+                self.ids.extend(gaps.note(read_id(header, *ordinal, &mut reads.of(&view.segment)))?);
             }
             if sources.is_empty() {
                 continue;
             }
             let wanted = |name: &str| sources.iter().any(|(_, spec, _)| spec.field == name);
-            match read_document(header, *ordinal, &wanted, &mut reads.of(&view.segment)) {
-                Ok(document) => {
-                    for (index, spec, steps) in sources {
-                        if let Column::Values(values) = &mut self.columns[*index] {
-                            values.push(extract(document.field(&spec.field), steps, spec));
-                        }
+            if let Some(document) = gaps.note(read_document(header, *ordinal, &wanted, &mut reads.of(&view.segment)))? {
+                for (index, spec, steps) in sources {
+                    if let Column::Values(values) = &mut self.columns[*index] {
+                        values.push(extract(document.field(&spec.field), steps, spec));
                     }
                 }
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
             }
         }
-        Ok(missing)
+        gaps.check()
     }
 }
 

@@ -2,7 +2,7 @@
 //! they show, and the answer is written.
 use std::rc::Rc;
 
-use brooklet_segment::{Halt, read_id};
+use brooklet_segment::{Gaps, Halt, read_id};
 use brooklet_task::{Rejection, Want};
 
 use super::Seal;
@@ -181,21 +181,17 @@ impl Grouping {
         let Step::Ids { request, lists, next } = &mut self.step else { return Ok(()) };
         let groups = &mut self.groups[*request];
         let end = (*next + HITS_BATCH).min(lists.len());
-        let mut missing = false;
+        let mut gaps = Gaps::default();
         for of in &lists[*next..end] {
             let hits = &mut groups.tables[of.table].hits[of.list][of.group as usize].hits;
             for hit in hits.iter_mut().filter(|hit| hit.id.is_none()) {
                 let segment = &found.views(hit.schema as usize)[hit.view as usize].segment;
-                match read_id(&segment.header, hit.ordinal, &mut reads.of(segment)) {
-                    Ok(id) => hit.id = Some(Rc::from(id)),
-                    Err(Halt::Missing) => missing = true,
-                    Err(halt) => return Err(halt),
+                if let Some(id) = gaps.note(read_id(&segment.header, hit.ordinal, &mut reads.of(segment)))? {
+                    hit.id = Some(Rc::from(id));
                 }
             }
         }
-        if missing {
-            return Err(Halt::Missing);
-        }
+        gaps.check()?;
         *next = end;
         if end < lists.len() {
             return Ok(());
@@ -223,7 +219,7 @@ impl Grouping {
         let Step::Fill { request, hits, next } = &mut self.step else { return Ok(()) };
         let groups = &mut self.groups[*request];
         let end = (*next + HITS_BATCH).min(hits.len());
-        let (mut missing, mut more) = (false, 0);
+        let (mut gaps, mut more) = (Gaps::default(), 0);
         for HitAt { table, list, group, at } in &hits[*next..end] {
             let class = planned[*request].templates[*table].hits[*list].summary.as_deref();
             let hit = &mut groups.tables[*table].hits[*list][*group as usize].hits[*at];
@@ -231,19 +227,13 @@ impl Grouping {
                 continue;
             }
             let place = (hit.view as usize, hit.ordinal, hit.id.as_deref().unwrap_or_default());
-            match found.fields(hit.schema as usize, place, class, reads) {
-                Ok(fields) => {
-                    more += fields.as_ref().map_or(0, Vec::len);
-                    hit.fields = Some(fields.map(Rc::from));
-                }
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
+            if let Some(fields) = gaps.note(found.fields(hit.schema as usize, place, class, reads))? {
+                more += fields.as_ref().map_or(0, Vec::len);
+                hit.fields = Some(fields.map(Rc::from));
             }
         }
         groups.take(more)?;
-        if missing {
-            return Err(Halt::Missing);
-        }
+        gaps.check()?;
         *next = end;
         if end == hits.len() {
             self.step = Step::Firsts { request: *request, next: 0 };
@@ -257,16 +247,13 @@ impl Grouping {
         let groups = &mut self.groups[*request];
         let classes = classes(&groups.templates);
         let end = if classes.is_empty() { groups.firsts.len() } else { (*next + HITS_BATCH).min(groups.firsts.len()) };
-        let (mut missing, mut more) = (false, 0);
+        let (mut gaps, mut more) = (Gaps::default(), 0);
         for first in groups.firsts[*next..end].iter_mut().filter(|first| first.fields.len() < classes.len()) {
             let (schema, (view, ordinal)) = (first.schema as usize, first.place);
             let mut fields = Vec::with_capacity(classes.len());
             for class in &classes {
-                match found.fields(schema, (view as usize, ordinal, &first.id), class.as_deref(), reads) {
-                    Ok(of_class) => fields.push(of_class.map(Rc::from)),
-                    Err(Halt::Missing) => missing = true,
-                    Err(halt) => return Err(halt),
-                }
+                let of_class = found.fields(schema, (view as usize, ordinal, &first.id), class.as_deref(), reads);
+                fields.extend(gaps.note(of_class)?.map(|of_class| of_class.map(Rc::from)));
             }
             if fields.len() == classes.len() {
                 more += fields.iter().flatten().map(|fields: &Rc<[u8]>| fields.len()).sum::<usize>();
@@ -274,9 +261,7 @@ impl Grouping {
             }
         }
         groups.take(more)?;
-        if missing {
-            return Err(Halt::Missing);
-        }
+        gaps.check()?;
         *next = end;
         if end == groups.firsts.len() {
             self.step = collect(*request + 1, 0);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use brooklet_kernel::Bitmap;
 use brooklet_rank::match_data::Occurrence;
-use brooklet_segment::{Halt, read_document};
+use brooklet_segment::{Gaps, Halt, read_document};
 
 use super::found::{Found, Kept, LeafMatch, Settled};
 use super::near::{Rule, is_inside};
@@ -35,37 +35,30 @@ pub(crate) fn settle(
     let mut outer = Vec::new();
     outer_composites(&plan.root, plan, &mut outer);
     let mut kept = BTreeMap::new();
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     for composite in outer {
         let mut documents = possible.clone();
         documents.and(&settling.possible(&composite));
         for ordinal in documents.ones() {
-            match settling.document(&composite, ordinal as u32, reads) {
-                Ok(None) => {}
-                Ok(Some(hits)) => {
-                    match composite {
-                        Node::Near(index) => settled.near[index].set(ordinal),
-                        Node::SameElement(index) => settled.same_elements[index].set(ordinal),
-                        _ => {}
-                    }
-                    keep(&mut kept, hits, ordinal as u32);
+            if let Some(Some(hits)) = gaps.note(settling.document(&composite, ordinal as u32, reads))? {
+                match composite {
+                    Node::Near(index) => settled.near[index].set(ordinal),
+                    Node::SameElement(index) => settled.same_elements[index].set(ordinal),
+                    _ => {}
                 }
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
+                keep(&mut kept, hits, ordinal as u32);
             }
             if reads.missing() > MISSING_MAX {
                 return Err(Halt::Missing);
             }
         }
-        if !missing {
+        if !gaps.are_there() {
             inner_leaves(&composite, plan, &mut |leaf| {
                 kept.entry(leaf).or_insert_with(Vec::new);
             });
         }
     }
-    if missing {
-        return Err(Halt::Missing);
-    }
+    gaps.check()?;
     for (leaf, of_fields) in kept {
         let before = std::mem::take(&mut leaves[leaf].found);
         leaves[leaf] = replaced(&plan.leaves[leaf], before, of_fields, view);

@@ -1,5 +1,5 @@
 //! Confining what was found to some elements of the documents.
-use brooklet_segment::{ColumnHeader, Halt};
+use brooklet_segment::{ColumnHeader, Gaps, Halt};
 
 use super::found::{Found, Kept};
 use super::occurrences::occurrences;
@@ -55,17 +55,14 @@ pub(super) fn confine(
     found.for_each_document(|ordinal| documents.push(ordinal));
     documents.dedup();
     let mut kept = Kept::default();
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     for ordinal in documents.into_iter().filter(|ordinal| chosen.has_document(*ordinal)) {
         let mut own = Vec::new();
-        match occurrences(Some(column), &found, view, ordinal, reads, &mut own) {
-            Ok(length) => {
-                let own = own.into_iter().filter(|occurrence| chosen.has(ordinal, occurrence.element));
-                kept.push(ordinal, own, length.unwrap_or(0));
-            }
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+        if let Some(length) = gaps.note(occurrences(Some(column), &found, view, ordinal, reads, &mut own))? {
+            let own = own.into_iter().filter(|occurrence| chosen.has(ordinal, occurrence.element));
+            kept.push(ordinal, own, length.unwrap_or(0));
         }
     }
-    if missing { Err(Halt::Missing) } else { Ok(Found::Kept(kept)) }
+    gaps.check()?;
+    Ok(Found::Kept(kept))
 }

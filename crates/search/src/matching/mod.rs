@@ -24,7 +24,7 @@ pub(crate) mod weighted;
 pub(crate) mod words;
 
 use brooklet_kernel::Bitmap;
-use brooklet_segment::{ColumnHeader, Halt};
+use brooklet_segment::{ColumnHeader, Gaps, Halt};
 
 use crate::plan::condition::{KeyTest, Leaf, Target, Test, Within};
 use crate::resident::partition::View;
@@ -41,17 +41,13 @@ pub(crate) fn match_leaf(
     walks: &mut Vec<Walk>,
 ) -> Result<LeafMatch, Halt> {
     walks.resize_with(leaf.targets.len(), Walk::default);
-    let mut halted = false;
+    let mut gaps = Gaps::default();
     for (target, walk) in leaf.targets.iter().zip(walks.iter_mut()).filter(|(_, walk)| walk.found.is_none()) {
-        match match_target(target, view, reads, walk) {
-            Ok(found) => *walk = Walk { found: Some(found), ..Walk::default() },
-            Err(Halt::Missing) => halted = true,
-            Err(halt) => return Err(halt),
+        if let Some(found) = gaps.note(match_target(target, view, reads, walk))? {
+            *walk = Walk { found: Some(found), ..Walk::default() };
         }
     }
-    if halted {
-        return Err(Halt::Missing);
-    }
+    gaps.check()?;
     let found: Vec<Found> = std::mem::take(walks).into_iter().filter_map(|walk| walk.found).collect();
     let mut documents = Bitmap::none(view.segment.header.documents as usize);
     found.iter().for_each(|of_target| of_target.add_to(&mut documents));

@@ -1,7 +1,7 @@
 //! Ranges and lists of numbers against a numeric column, and places against a column of positions.
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock, Values};
 use brooklet_segment::layout::{Collection, ColumnKind, NumberKind, position_of_bits};
-use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part};
+use brooklet_segment::{BlockSource, ColumnHeader, Gaps, Halt, Part};
 use brooklet_task::Rejection;
 
 use super::found::Found;
@@ -111,17 +111,10 @@ pub(super) fn each_value(
     reads: &mut Reads,
     mut each: impl FnMut(u32, u32, i32, &Values<'_>, usize),
 ) -> Result<(), Halt> {
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     for index in 0..part.blocks() {
         let (first, rows) = part.span_of(index);
-        let block = match reads.of(&view.segment).block(part.first_block + index) {
-            Ok(block) => block,
-            Err(Halt::Missing) => {
-                missing = true;
-                continue;
-            }
-            Err(halt) => return Err(halt),
-        };
+        let Some(block) = gaps.note(reads.of(&view.segment).block(part.first_block + index))? else { continue };
         if collection == Collection::Single {
             let block = SingleBlock::read(block.bytes(), rows, number)?;
             for row in (0..rows).filter(|row| block.has(*row as usize)) {
@@ -138,5 +131,5 @@ pub(super) fn each_value(
             }
         }
     }
-    if missing { Err(Halt::Missing) } else { Ok(()) }
+    gaps.check()
 }

@@ -1,7 +1,7 @@
 //! Where a leaf stands in a document, for ranking and for operators that ask.
 use brooklet_rank::match_data::{FieldId, Occurrence};
 use brooklet_segment::column::text::Text;
-use brooklet_segment::{ColumnHeader, Halt};
+use brooklet_segment::{ColumnHeader, Gaps, Halt};
 
 use super::found::{Found, LeafMatch};
 use super::weighted;
@@ -125,23 +125,18 @@ pub(crate) fn leaf_hits(
     reads: &mut Reads,
 ) -> Result<Vec<FieldHits>, Halt> {
     let mut hits: Vec<FieldHits> = Vec::new();
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     for (target, found) in leaf.targets.iter().zip(&matched.found) {
         let column = view.segment.header.column(&target.spec);
         let mut occurrences = Vec::new();
-        match self::occurrences(column, found, view, ordinal, reads, &mut occurrences) {
-            Ok(None) => {}
-            Ok(Some(length)) => match hits.iter_mut().find(|other| other.field == target.field) {
-                Some(other) => join(other, length, &occurrences),
-                None => hits.push(FieldHits { field: target.field, length, occurrences }),
-            },
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+        let length = gaps.note(self::occurrences(column, found, view, ordinal, reads, &mut occurrences))?.flatten();
+        let Some(length) = length else { continue };
+        match hits.iter_mut().find(|other| other.field == target.field) {
+            Some(other) => join(other, length, &occurrences),
+            None => hits.push(FieldHits { field: target.field, length, occurrences }),
         }
     }
-    if missing {
-        return Err(Halt::Missing);
-    }
+    gaps.check()?;
     if leaf.shares_fields {
         hits.iter_mut().for_each(|hits| hits.occurrences.dedup_by_key(|occurrence| place(occurrence)));
     }

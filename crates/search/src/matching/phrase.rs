@@ -7,7 +7,7 @@
 //! documents that follow each other are looked through at once, from the first word of the first to the last of the last.
 use brooklet_kernel::{Bitmap, PairNumber, each_pair};
 use brooklet_segment::column::text::Text;
-use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part};
+use brooklet_segment::{BlockSource, ColumnHeader, Gaps, Halt, Part, gather};
 use brooklet_task::Rejection;
 
 use super::found::{Found, Word};
@@ -40,18 +40,7 @@ fn by_positions(
     view: &View,
     reads: &mut Reads,
 ) -> Result<Found, Halt> {
-    let mut sets = Vec::with_capacity(phrase.words.len());
-    let mut missing = false;
-    for tests in &phrase.words {
-        match find_all(&text, tests, view, reads) {
-            Ok(words) => sets.push(words),
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
-    }
-    if missing {
-        return Err(Halt::Missing);
-    }
+    let sets = gather(&phrase.words, |tests| find_all(&text, tests, view, reads))?;
     if sets.iter().any(Vec::is_empty) {
         return Ok(Found::Places(Vec::new()));
     }
@@ -72,34 +61,27 @@ fn by_positions(
 fn by_words(text: Text<'_>, phrase: &PhraseTest, view: &View, reads: &mut Reads) -> Result<Found, Halt> {
     let mut sets = Vec::with_capacity(phrase.words.len());
     let mut candidates = (*view.alive).clone();
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     for tests in &phrase.words {
         let found = find_all(&text, tests, view, reads).and_then(|words| {
             narrow(&text, &words, view, reads, &mut candidates)?;
             Ok(words)
         });
-        match found {
-            Ok(words) => sets.push(words.iter().map(|word| word.number).collect::<Vec<u32>>()),
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+        if let Some(words) = gaps.note(found)? {
+            sets.push(words.iter().map(|word| word.number).collect::<Vec<u32>>());
         }
     }
     // What is missing of both is noted before it halts.
     let firsts = first_words(&text, view, reads)?;
-    if missing {
-        return Err(Halt::Missing);
-    }
+    gaps.check()?;
     let reader = WordReader::new(text, &view.segment);
     let mut search = PhraseSearch { reader, phrase, length: sets.len() as u32, firsts };
     let mut places = Vec::new();
     for run in candidates.runs() {
-        match search.run((run.start as u32, run.end as u32), &sets, view, reads, &mut places) {
-            Ok(()) => {}
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
+        gaps.note(search.run((run.start as u32, run.end as u32), &sets, view, reads, &mut places))?;
     }
-    if missing { Err(Halt::Missing) } else { Ok(Found::Places(places)) }
+    gaps.check()?;
+    Ok(Found::Places(places))
 }
 
 /// Keeps of the candidates those with one of the words. A word that most documents have is not worth its postings.
@@ -123,22 +105,19 @@ fn narrow(
 /// The first word of each document, and the end of the last.
 fn first_words(text: &Text<'_>, view: &View, reads: &mut Reads) -> Result<Vec<u32>, Halt> {
     let lengths = text.lengths();
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     let (mut firsts, mut next) = (vec![0], 0u32);
     for index in 0..lengths.part.blocks() {
-        match reads.of(&view.segment).block(lengths.part.first_block + index) {
-            Ok(block) => {
-                let of_block = lengths.read(index, block.bytes())?;
-                firsts.extend((0..lengths.part.span_of(index).1 as usize).map(|row| {
-                    next = next.saturating_add(of_block.length(row));
-                    next
-                }));
-            }
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+        if let Some(block) = gaps.note(reads.of(&view.segment).block(lengths.part.first_block + index))? {
+            let of_block = lengths.read(index, block.bytes())?;
+            firsts.extend((0..lengths.part.span_of(index).1 as usize).map(|row| {
+                next = next.saturating_add(of_block.length(row));
+                next
+            }));
         }
     }
-    if missing { Err(Halt::Missing) } else { Ok(firsts) }
+    gaps.check()?;
+    Ok(firsts)
 }
 
 struct PhraseSearch<'a> {
@@ -181,7 +160,7 @@ impl PhraseSearch<'_> {
         reads: &mut Reads,
         places: &mut Vec<(u32, u32)>,
     ) -> Result<(), Halt> {
-        let (mut document, mut missing) = (0, false);
+        let (mut document, mut gaps) = (0, Gaps::default());
         while let Some(start) = starts.first() {
             // The last document that begins there or before: others that do have no words.
             document += self.firsts[document..].partition_point(|first| first <= start).saturating_sub(1);
@@ -194,51 +173,43 @@ impl PhraseSearch<'_> {
             let inside = own.iter().filter(|start| start.saturating_add(self.length) <= end);
             let own_starts = inside.map(|start| start - first);
             if self.asks_elements() {
-                match self.in_elements(document as u32, &own_starts.collect::<Vec<u32>>(), reads, places) {
-                    Ok(()) => {}
-                    Err(Halt::Missing) => missing = true,
-                    Err(halt) => return Err(halt),
-                }
+                gaps.note(self.in_elements(document as u32, &own_starts.collect::<Vec<u32>>(), reads, places))?;
             } else {
                 places.extend(own_starts.map(|start| (document as u32, start)));
             }
         }
-        if missing { Err(Halt::Missing) } else { Ok(()) }
+        gaps.check()
     }
 
     /// Where among the words from `from` on before `to` the phrase begins, whatever documents they are of. All blocks
     /// that are missing are noted before it halts.
     fn starts_between(&mut self, from: u32, to: u32, sets: &[Vec<u32>], reads: &mut Reads) -> Result<Vec<u32>, Halt> {
         let beyond_first = self.length.saturating_sub(1);
-        let (mut starts, mut at, mut missing) = (Vec::new(), from, false);
+        let (mut starts, mut at, mut gaps) = (Vec::new(), from, Gaps::default());
         while at < to {
             let next = self.reader.end_of_block(at).min(to);
-            match self.reader.stored_words(at, next, reads) {
-                Ok(_) if missing => {}
-                Ok(StoredWords::Narrow(words)) => phrase_starts(words, sets, at, &mut starts),
-                Ok(StoredWords::Wide(words)) => phrase_starts(words, sets, at, &mut starts),
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
+            match gaps.note(self.reader.stored_words(at, next, reads))? {
+                Some(_) if gaps.are_there() => {}
+                Some(StoredWords::Narrow(words)) => phrase_starts(words, sets, at, &mut starts),
+                Some(StoredWords::Wide(words)) => phrase_starts(words, sets, at, &mut starts),
+                None => {}
             }
             // What begins in this block and ends in another.
-            if !missing && next < to && beyond_first > 0 {
+            if !gaps.are_there() && next < to && beyond_first > 0 {
                 let first = next.saturating_sub(beyond_first).max(at);
                 let words = self.reader.words_between(first, next.saturating_add(beyond_first).min(to), reads);
-                match words {
-                    Ok(words) => {
-                        let before = starts.len();
-                        phrase_starts(words, sets, first, &mut starts);
-                        let across = |start: &u32| *start < next && *start + beyond_first >= next;
-                        let kept: Vec<u32> = starts.drain(before..).filter(across).collect();
-                        starts.extend(kept);
-                    }
-                    Err(Halt::Missing) => missing = true,
-                    Err(halt) => return Err(halt),
+                if let Some(words) = gaps.note(words)? {
+                    let before = starts.len();
+                    phrase_starts(words, sets, first, &mut starts);
+                    let across = |start: &u32| *start < next && *start + beyond_first >= next;
+                    let kept: Vec<u32> = starts.drain(before..).filter(across).collect();
+                    starts.extend(kept);
                 }
             }
             at = next;
         }
-        if missing { Err(Halt::Missing) } else { Ok(starts) }
+        gaps.check()?;
+        Ok(starts)
     }
 
     /// Keeps what stands in one element, at its start or its end if that is asked.

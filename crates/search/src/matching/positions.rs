@@ -7,7 +7,7 @@ use brooklet_kernel::Bitmap;
 use brooklet_segment::column::positions::{collect_positions, positions_among, read_positions};
 use brooklet_segment::column::text::Text;
 use brooklet_segment::column::{stored, text};
-use brooklet_segment::{BlockSource, Halt, Part};
+use brooklet_segment::{BlockSource, Halt, Part, gather};
 use brooklet_task::{Block, Rejection};
 
 use super::found::Word;
@@ -50,18 +50,8 @@ pub(super) fn starts_by_positions(
     let at_places = bytes_at_places(&text, rarest.occurrences);
     let is_listed = |slot: &&Slot<'_>| LIST_BYTE_COST * bytes_of_lists(lists, slot) <= at_places;
     let (listed, looked_at): (Vec<&Slot<'_>>, Vec<&Slot<'_>>) = others.iter().partition(is_listed);
-    let mut missing = false;
-    let mut found = Vec::with_capacity(1 + listed.len());
-    for slot in std::iter::once(rarest).chain(listed) {
-        match lists_of(lists, slot.words, view, reads) {
-            Ok(blocks) => found.push((slot, blocks)),
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
-    }
-    if missing {
-        return Err(Halt::Missing);
-    }
+    let slots = std::iter::once(rarest).chain(listed);
+    let found = gather(slots, |slot| Ok((slot, lists_of(lists, slot.words, view, reads)?)))?;
     let mut starts = None;
     for (slot, blocks) in &found {
         let lists = Lists { part: lists, slot, blocks, words: text.words };
@@ -97,20 +87,9 @@ fn bytes_of_lists(lists: &Part, slot: &Slot<'_>) -> u64 {
 
 /// The blocks that hold each word's list.
 fn lists_of(part: &Part, words: &[Word], view: &View, reads: &mut Reads) -> Result<Vec<Vec<Block>>, Halt> {
-    let mut missing = false;
-    let mut lists = Vec::with_capacity(words.len());
-    for word in words {
-        let mut blocks = Vec::new();
-        for index in stored::blocks_of(part, word.number) {
-            match reads.of(&view.segment).block(part.first_block + index) {
-                Ok(block) => blocks.push(block),
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
-            }
-        }
-        lists.push(blocks);
-    }
-    if missing { Err(Halt::Missing) } else { Ok(lists) }
+    gather(words, |word| {
+        gather(stored::blocks_of(part, word.number), |index| reads.of(&view.segment).block(part.first_block + index))
+    })
 }
 
 /// The lists of a slot.

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use brooklet_segment::column::dictionary::{DictionaryBlock, key_of};
 use brooklet_segment::column::text;
 use brooklet_segment::column::text::Text;
-use brooklet_segment::{BlockSource, ColumnHeader, Halt};
+use brooklet_segment::{BlockSource, ColumnHeader, Gaps, Halt, gather};
 use brooklet_text::Variants;
 
 use super::found::{Found, Word};
@@ -45,15 +45,15 @@ pub(super) fn match_words_where(
 ) -> Result<Found, Halt> {
     let text = Text::from_column(column)?;
     let part = text.part(text::DICTIONARY);
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     for index in walk.words_block..part.blocks() {
-        if !missing && reads.is_tired() {
+        if !gaps.are_there() && reads.is_tired() {
             return Err(Halt::Missing);
         }
-        match reads.of(&view.segment).block(part.first_block + index) {
+        match gaps.note(reads.of(&view.segment).block(part.first_block + index))? {
             // What follows a missing block is looked at when that is there.
-            Ok(_) if missing => {}
-            Ok(block) => {
+            Some(_) if gaps.are_there() => {}
+            Some(block) => {
                 let (dictionary, first) = (DictionaryBlock::read(block.bytes())?, part.span_of(index).0);
                 let accepted = (0..dictionary.len()).filter(|at| accept(dictionary.word(*at)));
                 let word = |at: usize| Word { number: first + at as u32, times: 1, entry: dictionary.entry(at) };
@@ -61,13 +61,10 @@ pub(super) fn match_words_where(
                 walk.words_block = index + 1;
                 reads.work(block.len().saturating_mul(work));
             }
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+            None => {}
         }
     }
-    if missing {
-        return Err(Halt::Missing);
-    }
+    gaps.check()?;
     let postings = postings_of(&text, &walk.words, view, reads)?;
     Ok(Found::Words { postings, numbers: walk.words.iter().map(|word| (word.number, word.times)).collect() })
 }
@@ -75,17 +72,11 @@ pub(super) fn match_words_where(
 /// The words any of the tests holds for, by number, each once.
 pub(super) fn find_all(text: &Text<'_>, tests: &[WordTest], view: &View, reads: &mut Reads) -> Result<Vec<Word>, Halt> {
     let mut words = Vec::new();
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     for test in tests {
-        match find_words(text, test, view, reads, &mut words) {
-            Ok(()) => {}
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
+        gaps.note(find_words(text, test, view, reads, &mut words))?;
     }
-    if missing {
-        return Err(Halt::Missing);
-    }
+    gaps.check()?;
     words.sort_unstable_by_key(|word: &Word| word.number);
     words.dedup_by_key(|word| word.number);
     Ok(words)
@@ -115,18 +106,14 @@ fn find_words(
         }
         How::Suffix | How::Substring | How::TokenSuffix | How::ValueSubstring | How::Segment { .. } => 0..part.blocks(),
     };
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     for index in blocks {
-        match reads.of(&view.segment).block(part.first_block + index) {
-            Ok(block) => {
-                let dictionary = DictionaryBlock::read(block.bytes())?;
-                search_block(&dictionary, part.span_of(index).0, test, &key, words);
-            }
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+        if let Some(block) = gaps.note(reads.of(&view.segment).block(part.first_block + index))? {
+            let dictionary = DictionaryBlock::read(block.bytes())?;
+            search_block(&dictionary, part.span_of(index).0, test, &key, words);
         }
     }
-    if missing { Err(Halt::Missing) } else { Ok(()) }
+    gaps.check()
 }
 
 fn search_block(block: &DictionaryBlock<'_>, first: u32, test: &WordTest, key: &[u8], words: &mut Vec<Word>) {
@@ -217,18 +204,10 @@ pub(super) fn postings_of(
     if let Some(postings) = known {
         return Ok(postings);
     }
-    let mut found = Vec::with_capacity(words.len());
-    let mut missing = false;
-    for word in words {
-        match reads.of(&view.segment).block(part.first_block + word.entry.block) {
-            Ok(block) => found.push((word.entry, word.times, block)),
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
-    }
-    if missing {
-        return Err(Halt::Missing);
-    }
+    let found = gather(words, |word| {
+        let block = reads.of(&view.segment).block(part.first_block + word.entry.block)?;
+        Ok((word.entry, word.times, block))
+    })?;
     let postings = Rc::new(Postings::read(&found, view.segment.header.documents)?);
     reads.last_postings = Some(LastPostings::new(&view.segment, part.first_block, of(), &postings));
     Ok(postings)

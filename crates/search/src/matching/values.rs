@@ -9,7 +9,7 @@ use brooklet_segment::column::dictionary::{DictionaryBlock, WORD_BYTES};
 use brooklet_segment::column::text;
 use brooklet_segment::column::text::{Text, cut};
 use brooklet_segment::layout::{ColumnKind, NumberKind};
-use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part, ValuePlace, each_value, read_document};
+use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part, ValuePlace, each_value, gather, read_document};
 use brooklet_task::Rejection;
 use brooklet_text::{Fuzzy, PatternSearch};
 
@@ -182,16 +182,7 @@ fn accept_strings(
 
 /// All blocks of a part; those that are missing are noted before it halts.
 pub(crate) fn blocks_of(part: &Part, view: &View, reads: &mut Reads) -> Result<Vec<brooklet_task::Block>, Halt> {
-    let mut blocks = Vec::new();
-    let mut missing = false;
-    for index in 0..part.blocks() {
-        match reads.of(&view.segment).block(part.first_block + index) {
-            Ok(block) => blocks.push(block),
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
-    }
-    if missing { Err(Halt::Missing) } else { Ok(blocks) }
+    gather(0..part.blocks(), |index| reads.of(&view.segment).block(part.first_block + index))
 }
 
 /// Documents with one of the strings that have these numbers.

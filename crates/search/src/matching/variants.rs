@@ -2,7 +2,7 @@
 use brooklet_segment::column::dictionary::DictionaryBlock;
 use brooklet_segment::column::text;
 use brooklet_segment::column::text::Text;
-use brooklet_segment::{BlockSource, Halt};
+use brooklet_segment::{BlockSource, Gaps, Halt};
 use brooklet_text::{Cursor, Variants};
 
 use super::found::Word;
@@ -20,7 +20,7 @@ pub(super) fn find_variants(
 ) -> Result<(), Halt> {
     let part = text.part(text::DICTIONARY);
     let mut cursor = variants.cursor();
-    let (mut index, mut missing) = (0, false);
+    let (mut index, mut gaps) = (0, Gaps::default());
     // No word of a block stands before its key.
     let mut key: &[u8] = &[];
     while let Some(bound) = cursor.bound(key) {
@@ -28,21 +28,17 @@ pub(super) fn find_variants(
         if index >= part.blocks() {
             break;
         }
-        match reads.of(&view.segment).block(part.first_block + index) {
-            Ok(block) => {
-                let dictionary = DictionaryBlock::read(block.bytes())?;
-                let number = part.span_of(index).0;
-                let word = |at: usize| Word { number: number + at as u32, times: 1, entry: dictionary.entry(at) };
-                each_variant(&dictionary, variants, &mut cursor, |at| words.push(word(at)));
-            }
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+        if let Some(block) = gaps.note(reads.of(&view.segment).block(part.first_block + index))? {
+            let dictionary = DictionaryBlock::read(block.bytes())?;
+            let number = part.span_of(index).0;
+            let word = |at: usize| Word { number: number + at as u32, times: 1, entry: dictionary.entry(at) };
+            each_variant(&dictionary, variants, &mut cursor, |at| words.push(word(at)));
         }
         index += 1;
         let Some(next) = part.keys.get(index as usize) else { break };
         key = next;
     }
-    if missing { Err(Halt::Missing) } else { Ok(()) }
+    gaps.check()
 }
 
 /// Calls `each` with where the variants of a block are.

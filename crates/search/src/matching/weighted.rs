@@ -5,7 +5,7 @@ use brooklet_rank::match_data::Occurrence;
 use brooklet_segment::column::number::Values;
 use brooklet_segment::column::text::Text;
 use brooklet_segment::layout::ColumnKind;
-use brooklet_segment::{ColumnHeader, Halt};
+use brooklet_segment::{ColumnHeader, Gaps, Halt};
 use brooklet_task::Rejection;
 use rustc_hash::FxHashMap;
 
@@ -76,36 +76,31 @@ fn word_hits(
     let text = Text::from_column(column)?;
     let mut weights = FxHashMap::default();
     let (mut hits, mut candidates) = (Vec::new(), Vec::new());
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     for (key, weight) in keys.iter().filter(|(key, _)| !key.is_empty()) {
         let test = WordTest { text: key.clone(), how: How::Equals };
-        match text::match_words(column, std::slice::from_ref(&test), view, reads, &mut Walk::default()) {
-            Ok(Found::Words { postings, numbers }) if text.several => {
+        match gaps.note(text::match_words(column, std::slice::from_ref(&test), view, reads, &mut Walk::default()))? {
+            Some(Found::Words { postings, numbers }) if text.several => {
                 weights.extend(numbers.iter().map(|(number, _)| (*number, *weight)));
                 postings.for_each(|ordinal, _| candidates.push(ordinal));
             }
-            Ok(Found::Words { postings, .. }) => {
+            Some(Found::Words { postings, .. }) => {
                 postings.for_each(|ordinal, count| {
                     let hit = WeightedHit { ordinal, element: 0, of_token: *weight, of_element: 1 };
                     hits.extend(std::iter::repeat_n(hit, count as usize));
                 });
             }
-            Ok(_) => {}
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+            _ => {}
         }
     }
     candidates.sort_unstable();
     candidates.dedup();
     let mut reader = WordReader::new(text, &view.segment);
     for ordinal in candidates {
-        match element_hits(&mut reader, ordinal, &weights, reads, &mut hits) {
-            Ok(()) => {}
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
+        gaps.note(element_hits(&mut reader, ordinal, &weights, reads, &mut hits))?;
     }
-    if missing { Err(Halt::Missing) } else { Ok(hits) }
+    gaps.check()?;
+    Ok(hits)
 }
 
 /// Hits of a document of several elements.

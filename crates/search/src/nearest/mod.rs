@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use brooklet_kernel::{Bitmap, Codes, TopK, scan_bounds};
 use brooklet_segment::column::vector;
 use brooklet_segment::column::vector::Vectors;
-use brooklet_segment::{BlockSource, Halt, read_id};
+use brooklet_segment::{BlockSource, Halt, gather, read_id};
 use brooklet_task::{Rejection, Want, limits};
 
 use crate::plan::SchemaPlan;
@@ -332,21 +332,10 @@ impl Resolving {
         let end = (self.next + RESCORE_BATCH).min(self.found.len());
         let batch = self.found[self.next..end].to_vec();
         let worst = self.nearest_measured.threshold().copied();
-        let mut distances = Vec::with_capacity(batch.len());
-        let mut missing = false;
-        for candidate in &batch {
-            if worst.is_some_and(|worst| nearness(candidate.low) < worst) {
-                break;
-            }
-            match exact_distance(&views[candidate.view as usize], &self.nearest, candidate.ordinal, reads) {
-                Ok(distance) => distances.push(distance),
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
-            }
-        }
-        if missing {
-            return Err(Halt::Missing);
-        }
+        let promising = |candidate: &&Candidate| worst.is_none_or(|worst| nearness(candidate.low) >= worst);
+        let distances = gather(batch.iter().take_while(promising), |candidate| {
+            exact_distance(&views[candidate.view as usize], &self.nearest, candidate.ordinal, reads)
+        })?;
         let exhausted = distances.len() < batch.len() || end == self.found.len();
         for (candidate, distance) in batch.iter().zip(distances) {
             let Some(distance) = distance else { continue };
@@ -380,19 +369,10 @@ impl Resolving {
         };
         let (mut sure, tied): (Vec<Measured>, Vec<Measured>) =
             self.measured.iter().partition(|measured| nearness(measured.distance) > worst);
-        let mut named = Vec::with_capacity(tied.len());
-        let mut missing = false;
-        for measured in tied {
+        let mut named = gather(tied, |measured| {
             let segment = &views[measured.view as usize].segment;
-            match read_id(&segment.header, measured.ordinal, &mut reads.of(segment)) {
-                Ok(id) => named.push((id, measured)),
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
-            }
-        }
-        if missing {
-            return Err(Halt::Missing);
-        }
+            Ok((read_id(&segment.header, measured.ordinal, &mut reads.of(segment))?, measured))
+        })?;
         named.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let places = self.nearest.target_hits.saturating_sub(sure.len());
         sure.extend(named.into_iter().take(places).map(|(_, measured)| measured));

@@ -9,7 +9,7 @@ use brooklet_rank::distance::{DistanceMetric, DistanceScale, haversine};
 use brooklet_segment::column::vector;
 use brooklet_segment::column::vector::Vectors;
 use brooklet_segment::layout::ColumnSpec;
-use brooklet_segment::{BlockSource, Halt, vector_rows};
+use brooklet_segment::{BlockSource, Gaps, Halt, vector_rows};
 use brooklet_task::Rejection;
 
 use crate::resident::partition::View;
@@ -102,20 +102,17 @@ pub(crate) fn exact_distance(
     let rows = vector_rows(&vectors, ordinal, &mut reads.of(&view.segment))?;
     let part = vectors.part(vector::EXACT);
     let mut distance = None;
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     for row in rows {
         let index = part.index_of(row);
-        match reads.of(&view.segment).block(part.first_block + index) {
-            Ok(block) => {
-                let cells = vectors.exact(row - part.span_of(index).0, block.bytes())?;
-                let measured = nearest.point.distance(vectors.cell, cells)?;
-                distance = Some(distance.map_or(measured, |least_so_far| least(least_so_far, measured)));
-            }
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+        if let Some(block) = gaps.note(reads.of(&view.segment).block(part.first_block + index))? {
+            let cells = vectors.exact(row - part.span_of(index).0, block.bytes())?;
+            let measured = nearest.point.distance(vectors.cell, cells)?;
+            distance = Some(distance.map_or(measured, |least_so_far| least(least_so_far, measured)));
         }
     }
-    if missing { Err(Halt::Missing) } else { Ok(distance) }
+    gaps.check()?;
+    Ok(distance)
 }
 
 /// An interval that holds the internal distance of a document, from codes alone; nothing if it has no row or no codes.

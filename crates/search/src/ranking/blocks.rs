@@ -2,7 +2,7 @@
 use brooklet_rank::features::age::age;
 use brooklet_rank::match_data::MatchData;
 use brooklet_rank::{BlockScratch, BlockSource, FeatureSource, Interval, Program, Value};
-use brooklet_segment::Halt;
+use brooklet_segment::{Gaps, Halt};
 
 use super::bound::Kind;
 use super::number_column::NumberColumn;
@@ -56,17 +56,14 @@ impl Ranker {
     fn ready_block(&mut self, spots: &[Spot<'_>], reads: &mut Reads) -> Result<bool, Halt> {
         let Some(first) = spots.first() else { return Ok(false) };
         let summed = self.is_summed(first.view);
-        let mut missing = false;
+        let mut gaps = Gaps::default();
         if !summed && self.score_uses_match_data {
             for (place, spot) in spots.iter().enumerate() {
-                match self.fill(place, *spot, reads) {
-                    Ok(()) => {}
-                    Err(Halt::Missing) => missing = true,
-                    Err(halt) => return Err(halt),
-                }
+                gaps.note(self.fill(place, *spot, reads))?;
             }
         }
-        if missing { Err(Halt::Missing) } else { Ok(summed) }
+        gaps.check()?;
+        Ok(summed)
     }
 
     fn block<'a>(

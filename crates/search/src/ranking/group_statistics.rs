@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use brooklet_rank::match_data::{DocumentFrequency, FieldId, RankProperties, Statistics};
 use brooklet_segment::column::text::Text;
 use brooklet_segment::layout::ColumnKind;
-use brooklet_segment::{BlockSource, Halt};
+use brooklet_segment::{BlockSource, Gaps, Halt};
 use brooklet_task::{Code, Rejection};
 
 use crate::matching::found::ViewMatch;
@@ -92,15 +92,14 @@ pub(crate) fn count(
             }
         }
     }
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     for field in searched(plan) {
-        match mean_length(plan, field, views, reads) {
-            Ok(length) => drop(length.map(|length| statistics.lengths.insert(field, length))),
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+        if let Some(length) = gaps.note(mean_length(plan, field, views, reads))? {
+            statistics.lengths.extend(length.map(|length| (field, length)));
         }
     }
-    if missing { Err(Halt::Missing) } else { Ok(statistics) }
+    gaps.check()?;
+    Ok(statistics)
 }
 
 /// The fields that terms search, each once.
@@ -116,21 +115,14 @@ fn mean_length(plan: &SchemaPlan, field: FieldId, views: &[View], reads: &mut Re
     let name = &plan.profile.fields[field.0 as usize].name;
     let Some(spec) = plan.schema.column(name, |kind| matches!(kind, ColumnKind::Text { .. })) else { return Ok(None) };
     let (mut words, mut documents) = (0u64, 0u64);
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     for view in views {
         let Some(column) = view.segment.header.column(spec) else { continue };
         let lengths = Text::from_column(column)?.lengths();
         let part = &lengths.part;
         for index in 0..part.blocks() {
             let (first, rows) = part.span_of(index);
-            let block = match reads.of(&view.segment).block(part.first_block + index) {
-                Ok(block) => block,
-                Err(Halt::Missing) => {
-                    missing = true;
-                    continue;
-                }
-                Err(halt) => return Err(halt),
-            };
+            let Some(block) = gaps.note(reads.of(&view.segment).block(part.first_block + index))? else { continue };
             let lengths = lengths.read(index, block.bytes())?;
             for row in 0..rows as usize {
                 let length = lengths.length(row);
@@ -141,8 +133,6 @@ fn mean_length(plan: &SchemaPlan, field: FieldId, views: &[View], reads: &mut Re
             }
         }
     }
-    if missing {
-        return Err(Halt::Missing);
-    }
+    gaps.check()?;
     Ok((documents > 0).then(|| words as f64 / documents as f64))
 }

@@ -23,7 +23,7 @@ use std::rc::Rc;
 use brooklet_rank::features::{FeatureEnvironment, FeatureRequest, FeatureSet};
 use brooklet_rank::match_data::{FieldId, MatchData, NoStatistics, Occurrence, Statistics};
 use brooklet_rank::{BlockScratch, FeatureName, Interval, Program, Value};
-use brooklet_segment::Halt;
+use brooklet_segment::{Halt, gather};
 use brooklet_task::Rejection;
 
 use crate::found::hit::Later;
@@ -352,9 +352,7 @@ impl Ranker {
             List::Summary => summary_features.iter_mut().collect(),
             List::Later => second.iter_mut().chain(inputs).collect(),
         };
-        let mut values = Vec::with_capacity(listed.len());
-        let mut missing = false;
-        for bound in listed {
+        gather(listed, |bound| {
             let mut source = Source {
                 plan,
                 now: *now,
@@ -371,11 +369,9 @@ impl Ranker {
             };
             let value = bound.which.of(&plan.profile).evaluate(&mut source, &mut bound.scratch);
             match source.halted {
-                None => values.push(value?),
-                Some(Halt::Missing) => missing = true,
-                Some(halt) => return Err(halt),
+                None => Ok(value?),
+                Some(halt) => Err(halt),
             }
-        }
-        if missing { Err(Halt::Missing) } else { Ok(values) }
+        })
     }
 }

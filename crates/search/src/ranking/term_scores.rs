@@ -9,7 +9,7 @@ use brooklet_rank::features::term_sum::{Bm25, Term};
 use brooklet_rank::match_data::FieldId;
 use brooklet_segment::column::text::{LengthPart, Text};
 use brooklet_segment::layout::ColumnSpec;
-use brooklet_segment::{ColumnHeader, Halt};
+use brooklet_segment::{ColumnHeader, Gaps, Halt};
 use brooklet_task::Block;
 
 use super::bound::{Bound, Kind};
@@ -62,18 +62,15 @@ impl TermScores {
         reads: &mut Reads,
     ) -> Result<(), Halt> {
         self.views.resize(views.len(), None);
-        let mut missing = false;
+        let mut gaps = Gaps::default();
         for (number, documents) in documents.iter().enumerate().filter(|(_, documents)| **documents > 0) {
             if self.views[number].is_some() {
                 continue;
             }
-            match self.sums_of((&views[number], &matches[number]), *documents, (plan, set), reads) {
-                Ok(sums) => self.views[number] = Some(sums),
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
-            }
+            let sums = self.sums_of((&views[number], &matches[number]), *documents, (plan, set), reads);
+            self.views[number] = gaps.note(sums)?;
         }
-        if missing { Err(Halt::Missing) } else { Ok(()) }
+        gaps.check()
     }
 
     /// The sums of a view; none if its documents are better looked at one at a time.
@@ -178,20 +175,19 @@ impl<'p> Columns<'p> {
         'p: 'a,
     {
         let mut columns = Columns { lengths: Vec::new(), filters: Vec::new() };
-        let mut missing = false;
+        let mut gaps = Gaps::default();
         for target in places.map(|place| &place.of.targets[place.target]) {
             if plan.profile.fields[target.field.0 as usize].is_filter {
                 columns.filters.push(target.field);
             }
             let known = columns.lengths.iter().any(|(spec, _)| **spec == target.spec);
             let Some(column) = view.segment.header.column(&target.spec).filter(|_| !known) else { continue };
-            match Lengths::of(column, view, reads) {
-                Ok(lengths) => columns.lengths.push((&target.spec, lengths)),
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
+            if let Some(lengths) = gaps.note(Lengths::of(column, view, reads))? {
+                columns.lengths.push((&target.spec, lengths));
             }
         }
-        if missing { Err(Halt::Missing) } else { Ok(columns) }
+        gaps.check()?;
+        Ok(columns)
     }
 }
 

@@ -8,7 +8,7 @@ use brooklet_segment::column::number::{SeveralBlock, SingleBlock};
 use brooklet_segment::column::vector::Vectors;
 use brooklet_segment::column::{stored, vector};
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
-use brooklet_segment::{BlockSource, ColumnHeader, Halt, vector_rows};
+use brooklet_segment::{BlockSource, ColumnHeader, Gaps, Halt, gather, vector_rows};
 use brooklet_task::Rejection;
 use brooklet_task::bytes::Reader;
 
@@ -140,16 +140,15 @@ pub(super) fn items(spec: &ColumnSpec, spot: Spot<'_>, reads: &mut Reads) -> Res
         found.extend(block.range(at).map(|at| (item(&block.values, at), weight(at))));
     }
     let Some(words) = words else { return Ok(found) };
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     for (item, _) in &mut found {
         let Item::Integer(word) = item else { continue };
-        match word_of(words, *word as u32, spot, reads) {
-            Ok(text) => *item = Item::Text(text),
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+        if let Some(text) = gaps.note(word_of(words, *word as u32, spot, reads))? {
+            *item = Item::Text(text);
         }
     }
-    if missing { Err(Halt::Missing) } else { Ok(found) }
+    gaps.check()?;
+    Ok(found)
 }
 
 /// A row of a mapped vector column: its labels, cell type and exact cells.
@@ -171,21 +170,17 @@ pub(super) fn mapped_rows(
     }
     // What is missing of both is noted before it halts.
     let written = written_labels(&vectors, spot.ordinal, &mut blocks);
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     let part = vectors.part(vector::EXACT);
     let mut cells = Vec::new();
     for row in rows {
         let index = part.index_of(row);
-        match blocks.block(part.first_block + index) {
-            Ok(block) => cells.push(vectors.exact(row - part.span_of(index).0, block.bytes())?.to_vec()),
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+        if let Some(block) = gaps.note(blocks.block(part.first_block + index))? {
+            cells.push(vectors.exact(row - part.span_of(index).0, block.bytes())?.to_vec());
         }
     }
     let written = written?;
-    if missing {
-        return Err(Halt::Missing);
-    }
+    gaps.check()?;
     let mut reader = Reader::new(&written);
     let row = |cells: Vec<u8>| {
         let address = (0..labels).map(|_| reader.text().map(str::to_owned)).collect::<Result<Vec<_>, _>>()?;
@@ -207,7 +202,7 @@ pub(super) fn show_rows(
     let rows = vector_rows(&vectors, spot.ordinal, &mut blocks)?;
     let (part, size) = (vectors.part(vector::EXACT), vectors.size as usize);
     let stride = vector::exact_stride(vectors.cell, vectors.size);
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     let mut next = rows.start;
     while next < rows.end {
         let index = part.index_of(next);
@@ -216,37 +211,22 @@ pub(super) fn show_rows(
         if end <= next {
             return Err(Rejection::corrupt("rows beyond a vector column").into());
         }
-        match blocks.block(part.first_block + index) {
-            Ok(block) => {
-                // Each row is asked for by its number: a damaged block is refused, not read beyond.
-                vectors.exact(end - 1 - first, block.bytes())?;
-                let bytes = &block.bytes()[(next - first) as usize * stride..];
-                let bytes = &bytes[..(end - 1 - next) as usize * stride + size * vectors.cell.bytes()];
-                show(StoredRows { cell: vectors.cell, size, stride, bytes });
-            }
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+        if let Some(block) = gaps.note(blocks.block(part.first_block + index))? {
+            // Each row is asked for by its number: a damaged block is refused, not read beyond.
+            vectors.exact(end - 1 - first, block.bytes())?;
+            let bytes = &block.bytes()[(next - first) as usize * stride..];
+            let bytes = &bytes[..(end - 1 - next) as usize * stride + size * vectors.cell.bytes()];
+            show(StoredRows { cell: vectors.cell, size, stride, bytes });
         }
         next = end;
     }
-    if missing { Err(Halt::Missing) } else { Ok(()) }
+    gaps.check()
 }
 
 /// The labels of the rows of a document, as they are written.
 fn written_labels(vectors: &Vectors<'_>, ordinal: u32, blocks: &mut impl BlockSource) -> Result<Vec<u8>, Halt> {
     let names = vectors.part(vector::LABELS);
-    let mut held = Vec::new();
-    let mut missing = false;
-    for index in stored::blocks_of(names, ordinal) {
-        match blocks.block(names.first_block + index) {
-            Ok(block) => held.push(block),
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
-        }
-    }
-    if missing {
-        return Err(Halt::Missing);
-    }
+    let held = gather(stored::blocks_of(names, ordinal), |index| blocks.block(names.first_block + index))?;
     let payloads: Vec<&[u8]> = held.iter().map(brooklet_task::Block::bytes).collect();
     Ok(stored::row(names, ordinal, &payloads)?.into())
 }

@@ -4,8 +4,8 @@ use std::rc::Rc;
 use brooklet_document::Document;
 use brooklet_kernel::Bitmap;
 use brooklet_segment::{
-    Halt, Manifest, Operation, PartitionVersion, SegmentBuilder, StoredOperation, StoredSchema, StoredSegment, find_id,
-    removed_of,
+    Gaps, Halt, Manifest, Operation, PartitionVersion, SegmentBuilder, StoredOperation, StoredSchema, StoredSegment,
+    find_id, removed_of,
 };
 use brooklet_task::{Block, Rejection, Want, limits};
 
@@ -185,16 +185,13 @@ pub(crate) fn in_memory(
 impl ResidentPartition {
     /// Hides the stored documents with this id. All missing blocks are noted before it halts.
     pub(crate) fn hide_stored(&mut self, id: &str, reads: &mut Reads) -> Result<(), Halt> {
-        let mut missing = false;
+        let mut gaps = Gaps::default();
         for (segment, alive) in &mut self.stored {
-            match find_id(&segment.header, id, &mut reads.of(segment)) {
-                Ok(Some(ordinal)) => alive.clear(ordinal as usize),
-                Ok(None) => {}
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
+            if let Some(Some(ordinal)) = gaps.note(find_id(&segment.header, id, &mut reads.of(segment)))? {
+                alive.clear(ordinal as usize);
             }
         }
-        if missing { Err(Halt::Missing) } else { Ok(()) }
+        gaps.check()
     }
 
     /// Adds a batch that is newer than all others.

@@ -3,7 +3,7 @@ use brooklet_document::{DataType, Value};
 use brooklet_segment::column::dictionary::WORD_BYTES;
 use brooklet_segment::column::number::{SeveralBlock, SingleBlock, Values};
 use brooklet_segment::layout::{Collection, ColumnKind, ColumnSpec, NumberKind};
-use brooklet_segment::{BlockSource, ColumnHeader, Halt};
+use brooklet_segment::{BlockSource, ColumnHeader, Gaps, Halt};
 
 use crate::deployed::DeployedSchema;
 use crate::ranking::spot::Spot;
@@ -117,18 +117,18 @@ fn strings(column: &ColumnHeader, collection: Collection, spot: Spot<'_>, reads:
     let [dictionary, part] = &column.parts[..] else { return Ok(Told::Value(None)) };
     let (numbers, weights) = numbers(part, NumberKind::Int32, collection, spot, reads)?;
     let mut values = Vec::with_capacity(numbers.len());
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     for number in numbers {
         let Stored::Integer(word) = number else { continue };
-        match word_of(dictionary, word as u32, spot, reads) {
+        match gaps.note(word_of(dictionary, word as u32, spot, reads))? {
             // A longer one was cut, at most by what a character is long.
-            Ok(text) if text.len() + 4 > WORD_BYTES => return Ok(Told::TooLong),
-            Ok(text) => values.push(Value::String(text)),
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+            Some(text) if text.len() + 4 > WORD_BYTES => return Ok(Told::TooLong),
+            Some(text) => values.push(Value::String(text)),
+            None => {}
         }
     }
-    if missing { Err(Halt::Missing) } else { Ok(Told::Value(collected(values, &weights, collection))) }
+    gaps.check()?;
+    Ok(Told::Value(collected(values, &weights, collection)))
 }
 
 fn collected(mut values: Vec<Value>, weights: &[i32], collection: Collection) -> Option<Value> {

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use brooklet_document::Value;
 use brooklet_rank::Value as Feature;
-use brooklet_segment::Halt;
+use brooklet_segment::{Gaps, Halt};
 
 use crate::found::places::{places_of, positive_leaves};
 use crate::plan::SchemaPlan;
@@ -22,7 +22,7 @@ pub(super) fn matched(
     let concerns =
         |name: &str| name.strip_prefix(field).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '{', '[']));
     let mut elements = BTreeSet::new();
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     for leaf in positive_leaves(plan) {
         for (index, target) in plan.leaves[leaf].targets.iter().enumerate() {
             // What stands for a whole sameElement has no column of its own.
@@ -33,14 +33,13 @@ pub(super) fn matched(
             if !concerns(searched) {
                 continue;
             }
-            match places_of(plan, leaf, index, spot, reads) {
-                Ok(places) => elements.extend(places.iter().map(|place| place.element)),
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
+            if let Some(places) = gaps.note(places_of(plan, leaf, index, spot, reads))? {
+                elements.extend(places.iter().map(|place| place.element));
             }
         }
     }
-    if missing { Err(Halt::Missing) } else { Ok(elements) }
+    gaps.check()?;
+    Ok(elements)
 }
 
 /// The elements that are labels of a tensor's first mapped dimension. Labels that are no numbers select nothing.

@@ -16,7 +16,7 @@ use brooklet_query::annotations::Typed;
 use brooklet_rank::{Program, Value as Feature};
 use brooklet_schema::{Field, MatchMode, Normalizing, SummaryField, SummaryTransform};
 use brooklet_segment::layout::ColumnSpec;
-use brooklet_segment::{Halt, read_document};
+use brooklet_segment::{Gaps, Halt, read_document};
 use brooklet_task::{Code, Issues, Rejection};
 use brooklet_text::Variety;
 
@@ -267,16 +267,16 @@ fn attribute_values(
     reads: &mut Reads,
 ) -> Result<Option<Vec<(String, Value)>>, Halt> {
     let mut fields = Vec::new();
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     for spec in columns {
-        match attributes::read(schema, spec, spot, reads) {
-            Ok(Told::Value(value)) => fields.extend(value.map(|value| (spec.field.clone(), value))),
-            Ok(Told::TooLong) => return Ok(None),
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+        match gaps.note(attributes::read(schema, spec, spot, reads))? {
+            Some(Told::Value(value)) => fields.extend(value.map(|value| (spec.field.clone(), value))),
+            Some(Told::TooLong) => return Ok(None),
+            None => {}
         }
     }
-    if missing { Err(Halt::Missing) } else { Ok(Some(fields)) }
+    gaps.check()?;
+    Ok(Some(fields))
 }
 
 impl ShownField {

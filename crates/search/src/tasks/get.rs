@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
 use brooklet_document::{DocumentId, unknown_type};
-use brooklet_segment::{Halt, Outlines, PartitionVersion, find_id};
+use brooklet_segment::{Gaps, Halt, Outlines, PartitionVersion, find_id};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
@@ -109,16 +109,15 @@ impl Get {
 
 /// Where a document of a resident partition stands. All missing blocks are noted before it halts.
 fn find(partition: &ResidentPartition, schema: &str, id: &str, reads: &mut Reads) -> Result<Option<Standing>, Halt> {
-    let mut missing = false;
+    let mut gaps = Gaps::default();
     for view in partition.views.iter().filter(|view| view.segment.header.schema == schema) {
-        match find_id(&view.segment.header, id, &mut reads.of(&view.segment)) {
-            Ok(Some(ordinal)) if view.alive.get(ordinal as usize) => return Ok(Some((view.segment.clone(), ordinal))),
-            Ok(_) => {}
-            Err(Halt::Missing) => missing = true,
-            Err(halt) => return Err(halt),
+        let found = gaps.note(find_id(&view.segment.header, id, &mut reads.of(&view.segment)))?.flatten();
+        if let Some(ordinal) = found.filter(|ordinal| view.alive.get(*ordinal as usize)) {
+            return Ok(Some((view.segment.clone(), ordinal)));
         }
     }
-    if missing { Err(Halt::Missing) } else { Ok(None) }
+    gaps.check()?;
+    Ok(None)
 }
 
 fn asked_for(

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use brooklet_kernel::{Bitmap, TopK, score_key};
-use brooklet_segment::Halt;
+use brooklet_segment::{Gaps, Halt, gather};
 use brooklet_task::{Rejection, Want, limits};
 
 use crate::found::lane::Floor;
@@ -168,7 +168,7 @@ impl Run {
     }
 
     fn match_leaves(&mut self, reads: &mut Reads) -> Result<(), Halt> {
-        let mut missing = false;
+        let mut gaps = Gaps::default();
         reads.begin_step();
         for ((view, found), walks) in self.views.iter().zip(&mut self.found).zip(&mut self.walks) {
             let leaves = self.plan.leaves.iter().zip(found).zip(walks);
@@ -176,14 +176,12 @@ impl Run {
                 if reads.is_tired() {
                     return Err(Halt::Missing);
                 }
-                match match_leaf(leaf, view, reads, walks) {
-                    Ok(matched) => *found = Some(matched),
-                    Err(Halt::Missing) => missing = true,
-                    Err(halt) => return Err(halt),
+                if let Some(matched) = gaps.note(match_leaf(leaf, view, reads, walks))? {
+                    *found = Some(matched);
                 }
                 reads.work(LEAF_WORK);
                 // What the first unfinished leaf was given must stay until it is finished.
-                if !missing {
+                if !gaps.are_there() {
                     reads.relax();
                 }
                 if reads.missing() > MATCH_AHEAD {
@@ -191,9 +189,7 @@ impl Run {
                 }
             }
         }
-        if missing {
-            return Err(Halt::Missing);
-        }
+        gaps.check()?;
         if self.matches.is_empty() && self.forgive() {
             return Ok(());
         }
@@ -356,18 +352,7 @@ impl Run {
             return Ok(());
         }
         // Nothing is admitted before all of the batch can be: a batch that halts is begun again.
-        let mut missing = false;
-        let mut sort_values = Vec::with_capacity(end - self.next);
-        for index in self.next..end {
-            match self.sort_values(index, reads) {
-                Ok(values) => sort_values.push(values),
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
-            }
-        }
-        if missing {
-            return Err(Halt::Missing);
-        }
+        let sort_values = gather(self.next..end, |index| self.sort_values(index, reads))?;
         for (index, values) in (self.next..end).zip(sort_values) {
             self.admit(index, values);
         }

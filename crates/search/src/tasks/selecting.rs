@@ -6,7 +6,7 @@ use std::rc::Rc;
 use brooklet_document::selection::{Selection, Subject};
 use brooklet_document::{DocumentId, Location};
 use brooklet_kernel::Bitmap;
-use brooklet_segment::{Halt, read_document, read_id, read_time};
+use brooklet_segment::{Gaps, Halt, read_document, read_id, read_time};
 
 use crate::asked::period::Period;
 use crate::resident::partition::View;
@@ -81,18 +81,13 @@ impl Selecting {
         let Some(view) = self.waiting.last() else { return Ok(true) };
         let batch: Vec<usize> = view.alive.ones().skip_while(|ordinal| *ordinal < self.next).take(BATCH).collect();
         let mut selected = self.selected.clone().unwrap_or_else(|| Bitmap::none(view.alive.len()));
-        let mut missing = false;
+        let mut gaps = Gaps::default();
         for ordinal in &batch {
-            match self.selects(view, *ordinal as u32, reads) {
-                Ok(true) => selected.set(*ordinal),
-                Ok(false) => {}
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
+            if gaps.note(self.selects(view, *ordinal as u32, reads))? == Some(true) {
+                selected.set(*ordinal);
             }
         }
-        if missing {
-            return Err(Halt::Missing);
-        }
+        gaps.check()?;
         reads.relax();
         if let [.., last] = batch[..] {
             (self.selected, self.next) = (Some(selected), last + 1);

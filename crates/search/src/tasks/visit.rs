@@ -11,7 +11,7 @@ use std::rc::Rc;
 use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
 use brooklet_document::selection::{Selection, Subject};
 use brooklet_document::{DocumentId, Value};
-use brooklet_segment::{Halt, PartitionVersion, ordinal_after, read_document, read_id, read_time};
+use brooklet_segment::{Gaps, Halt, PartitionVersion, ordinal_after, read_document, read_id, read_time};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
@@ -216,23 +216,19 @@ impl Visit {
             Some(cursors) => cursors,
             None => self.cursors()?,
         };
-        let mut missing = false;
+        let mut gaps = Gaps::default();
         // Those that lack a block stay behind those that are open.
         let mut at = self.opened;
         while at < cursors.len() {
-            match self.open_cursor(&mut cursors[at]) {
-                Ok(first) => {
-                    cursors.swap(at, self.opened);
-                    self.heap.extend(first.map(|id| Reverse((id, self.opened))));
-                    self.opened += 1;
-                }
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
+            if let Some(first) = gaps.note(self.open_cursor(&mut cursors[at]))? {
+                cursors.swap(at, self.opened);
+                self.heap.extend(first.map(|id| Reverse((id, self.opened))));
+                self.opened += 1;
             }
             at += 1;
         }
         self.cursors = Some(cursors);
-        if missing { Err(Halt::Missing) } else { Ok(()) }
+        gaps.check()
     }
 
     /// Moves a cursor behind the request's start; the id of the document it stands at.

@@ -1,7 +1,7 @@
 //! Documents in blocks, where their scores are better computed so.
 use brooklet_rank::Interval;
 use brooklet_rank::block::BLOCK;
-use brooklet_segment::Halt;
+use brooklet_segment::{Gaps, Halt};
 
 use super::Run;
 use crate::matching::found::ViewMatch;
@@ -14,7 +14,7 @@ impl Run {
     /// Scores the documents of a batch that have no score yet.
     pub(super) fn score_batch(&mut self, end: usize, reads: &mut Reads) -> Result<(), Halt> {
         let suits_blocks = self.ranker.suits_blocks();
-        let mut missing = false;
+        let mut gaps = Gaps::default();
         let mut index = self.next;
         reads.begin_step();
         while index < end {
@@ -32,14 +32,10 @@ impl Run {
             } else {
                 self.score(index, reads).map(|score| self.scores[index] = Some(score))
             };
-            match scored {
-                Ok(()) => {}
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
-            }
+            gaps.note(scored)?;
             index = after;
         }
-        if missing { Err(Halt::Missing) } else { Ok(()) }
+        gaps.check()
     }
 
     /// Where the block that begins with a document ends: it is of one view.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use brooklet_kernel::{TopK, score_key};
 use brooklet_rank::Interval;
-use brooklet_segment::Halt;
+use brooklet_segment::{Gaps, Halt};
 
 use super::{RANK_BATCH, Run, Stage};
 use crate::ranking::spot::Spot;
@@ -33,7 +33,7 @@ impl Run {
         self.ranker.sum_up(&self.views, &self.matches, reads)?;
         let end = (self.next + RANK_BATCH).min(self.documents.len());
         let mut bounds = Vec::with_capacity(end - self.next);
-        let mut missing = false;
+        let mut gaps = Gaps::default();
         let suits_blocks = self.ranker.suits_blocks();
         let mut index = self.next;
         while index < end {
@@ -43,16 +43,10 @@ impl Run {
             } else {
                 self.bounds_of(index, reads).map(|of_document| bounds.push(of_document))
             };
-            match bounded {
-                Ok(()) => {}
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
-            }
+            gaps.note(bounded)?;
             index = after;
         }
-        if missing {
-            return Err(Halt::Missing);
-        }
+        gaps.check()?;
         for (low, _) in &bounds {
             if self.drop_limit.is_none_or(|limit| *low > limit) {
                 self.threshold.push(score_key(*low));
@@ -146,23 +140,19 @@ impl Run {
     pub(super) fn rescore(&mut self, reads: &mut Reads) -> Result<(), Halt> {
         let end = (self.next + BOUNDED_MIN).min(self.order.len());
         let batch: Vec<usize> = self.order[self.next..end].iter().map(|index| *index as usize).collect();
-        let mut missing = false;
+        let mut gaps = Gaps::default();
         reads.begin_step();
         for index in &batch {
             if self.scores[*index].is_none() {
                 if reads.is_tired() {
                     return Err(Halt::Missing);
                 }
-                match self.score(*index, reads) {
-                    Ok(score) => self.scores[*index] = Some(score),
-                    Err(Halt::Missing) => missing = true,
-                    Err(halt) => return Err(halt),
+                if let Some(score) = gaps.note(self.score(*index, reads))? {
+                    self.scores[*index] = Some(score);
                 }
             }
         }
-        if missing {
-            return Err(Halt::Missing);
-        }
+        gaps.check()?;
         for index in batch {
             self.admit(index, Vec::new());
         }

@@ -2,7 +2,7 @@
 use std::rc::Rc;
 
 use brooklet_document::Format;
-use brooklet_segment::{Halt, read_id};
+use brooklet_segment::{Gaps, Halt, gather, read_id};
 use brooklet_task::{Code, Rejection};
 
 use crate::explain::{About, Explainer};
@@ -156,21 +156,19 @@ impl Running {
 
     /// Reads the ids of hits that have none yet.
     pub(super) fn read_ids(&self, hits: &mut Hits, reads: &mut Reads) -> Result<(), Halt> {
-        let mut missing = false;
+        let mut gaps = Gaps::default();
         for hit in hits.iter_mut().filter(|hit| hit.id.is_none()) {
             let segment = &self.runs[hit.schema].views[hit.content.view].segment;
-            match read_id(&segment.header, hit.content.ordinal, &mut reads.of(segment)) {
-                Ok(id) => hit.id = Some(id),
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
+            if let Some(id) = gaps.note(read_id(&segment.header, hit.content.ordinal, &mut reads.of(segment)))? {
+                hit.id = Some(id);
             }
         }
-        if missing { Err(Halt::Missing) } else { Ok(()) }
+        gaps.check()
     }
 
     /// Reads what later phases want to know of hits.
     pub(super) fn read_later(&mut self, hits: &mut Hits, reads: &mut Reads) -> Result<(), Halt> {
-        let mut missing = false;
+        let mut gaps = Gaps::default();
         for hit in hits.iter_mut() {
             let run = &mut self.runs[hit.schema];
             if run.plan.phases.is_empty() {
@@ -178,13 +176,11 @@ impl Running {
             }
             let Found { view, ordinal } = hit.content;
             let spot = Spot { views: &run.views, matches: &run.matches, resolved: &run.resolved, view, ordinal };
-            match run.ranker.later(spot, reads) {
-                Ok(later) => hit.later = later,
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
+            if let Some(later) = gaps.note(run.ranker.later(spot, reads))? {
+                hit.later = later;
             }
         }
-        if missing { Err(Halt::Missing) } else { Ok(()) }
+        gaps.check()
     }
 
     /// The hits with what they show, and with explanations if they are asked for.
@@ -195,19 +191,11 @@ impl Running {
         format: Format,
         reads: &mut Reads,
     ) -> Result<Vec<Ranked<Filled>>, Halt> {
-        let mut shown = Vec::with_capacity(hits.len());
-        let mut missing = false;
-        for hit in hits {
-            match self.filled(hit, explains, format, reads) {
-                Ok(content) => {
-                    let Ranked { schema, keys, score, id, later, .. } = hit.clone();
-                    shown.push(Ranked { schema, keys, score, id, later, content });
-                }
-                Err(Halt::Missing) => missing = true,
-                Err(halt) => return Err(halt),
-            }
-        }
-        if missing { Err(Halt::Missing) } else { Ok(shown) }
+        gather(hits, |hit| {
+            let content = self.filled(hit, explains, format, reads)?;
+            let Ranked { schema, keys, score, id, later, .. } = hit.clone();
+            Ok(Ranked { schema, keys, score, id, later, content })
+        })
     }
 
     fn filled(
