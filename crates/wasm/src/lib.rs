@@ -259,7 +259,7 @@ impl Query {
         self.0.refusal()
     }
 
-    /// Milliseconds it may take; 0 if it is refused.
+    /// Milliseconds it may take; as many as there are if it is refused.
     #[must_use]
     pub fn timeout(&self) -> u32 {
         self.0.timeout_ms()
