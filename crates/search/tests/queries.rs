@@ -116,7 +116,10 @@ fn a_query_that_is_refused_says_so_whatever_is_asked_of_it() {
     // No group, no query, no field: only the first is known before the query is read.
     assert_eq!(status(&[ODD]), (u32::MAX, 0));
     assert_eq!(status(&[("yql", "select * from note where"), ALICE]), (u32::MAX, 1));
-    assert_eq!(status(&[("yql", "select * from note where nosuch contains 'a'"), ALICE, ("timeout", "3s")]), (u32::MAX, 1));
+    assert_eq!(
+        status(&[("yql", "select * from note where nosuch contains 'a'"), ALICE, ("timeout", "3s")]),
+        (u32::MAX, 1)
+    );
 }
 
 /// A vector for each text.
