@@ -44,9 +44,9 @@ describe("the contract", () => {
 
 test("a warmed embedder has its session, which has run", async () => {
   const embedder = new OnnxEmbedder({ id: "tiny", recipe: recipe(), cores: 2 });
-  expect(embedder.statistics()).toMatchObject({ lanes: 0, jobs: 0 });
+  expect(embedder.statistics()).toMatchObject({ runners: 0, jobs: 0 });
   await embedder.warm();
-  expect(embedder.statistics()).toMatchObject({ lanes: 1, jobs: 1, waiting: 0, running: 0 });
+  expect(embedder.statistics()).toMatchObject({ runners: 1, jobs: 1, waiting: 0, running: 0 });
   await embedder.close();
 });
 
