@@ -77,7 +77,7 @@ pub(crate) fn choose(
         let of_schema: Vec<_> = segments.iter().filter(|segment| segment.header.schema == *schema).cloned().collect();
         let inputs = match reason {
             Reason::Rewrite => of_schema.into_iter().filter(|s| s.header.fingerprint != *fingerprint).collect(),
-            Reason::Settle => settled(of_schema, puts, forget_before),
+            Reason::Settle => compactable(of_schema, puts, forget_before),
             Reason::Fold => by_tiers(of_schema, puts, *fingerprint, FAN),
             Reason::Load => by_tiers(of_schema, puts, *fingerprint, FAN_OF_LOADS),
         };
@@ -125,7 +125,7 @@ fn is_full(segment: &StoredSegment) -> bool {
 }
 
 /// All segments that are not full or have dead documents (or removed ones to forget), if there is more than one or the one has dead documents.
-fn settled(segments: Vec<Rc<StoredSegment>>, puts: usize, forget_before: u64) -> Vec<Rc<StoredSegment>> {
+fn compactable(segments: Vec<Rc<StoredSegment>>, puts: usize, forget_before: u64) -> Vec<Rc<StoredSegment>> {
     let has_dead = |segment: &Rc<StoredSegment>| {
         let is_forgotten = segment.header.is_of_removed() && segment.header.earliest() < forget_before;
         is_forgotten || alive(segment) < segment.header.documents as usize

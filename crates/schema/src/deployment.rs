@@ -8,7 +8,7 @@ use brooklet_task::{Code, Rejection};
 use crate::application::Application;
 use crate::cluster::Mode;
 use crate::package::Package;
-use crate::place::Place;
+use crate::place::SourcePlace;
 use crate::query_profiles::QueryProfiles;
 use crate::rank_profile::{Input, InputType};
 use crate::remarks::Remarks;
@@ -110,7 +110,7 @@ impl Application {
 
     /// Every selection of services.xml must be one, and name what exists. One of all documents of a cluster that names
     /// document types is objected to.
-    fn check_selections(&self, places: &[Vec<Place>]) -> Result<Vec<Rejection>, Rejection> {
+    fn check_selections(&self, places: &[Vec<SourcePlace>]) -> Result<Vec<Rejection>, Rejection> {
         let mut objections = Vec::new();
         for (cluster, places) in self.clusters.iter().zip(places) {
             for (config, place) in cluster.types.iter().zip(places) {

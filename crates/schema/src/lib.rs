@@ -52,7 +52,7 @@ pub use match_settings::{
 pub use model_files::ModelAddresses;
 pub use onnx::{OnnxSignature, OnnxSize, OnnxValue};
 pub use overrides::Override;
-pub use place::{Place, SourceText};
+pub use place::{SourcePlace, SourceText};
 pub use query_profiles::{FieldType, ProfileType, ProfileValue, QueryProfile, QueryProfiles, TypedField};
 pub use rank_profile::{
     Constant, ElementGap, FieldRanking, Function, Input, InputType, InputValue, OnnxModel, Phase, RankProfile,

@@ -10,7 +10,7 @@ impl History {
     /// What is remembered after deployment `number`, which replaces `before` by `next`.
     #[must_use]
     pub fn after(before: Option<&Application>, next: &Application, number: u32) -> History {
-        let known = before.map(|before| before.history.clone().unwrap_or_else(|| History::of(before)));
+        let known = before.map(|before| before.history.clone().unwrap_or_else(|| History::without_memory(before)));
         let mut schemas = known.unwrap_or_default().schemas;
         for (name, of) in &mut schemas {
             if of.cluster.is_some() && next.schema(name).is_none() {
@@ -30,7 +30,7 @@ impl History {
     }
 
     /// Of an application that was deployed by a release that did not remember.
-    fn of(application: &Application) -> History {
+    fn without_memory(application: &Application) -> History {
         let schemas = application.schemas.iter().map(|schema| {
             let cluster = application.cluster_of(&schema.name).map(|cluster| cluster.name.clone());
             let mut of = SchemaHistory { cluster, ..SchemaHistory::default() };

@@ -54,14 +54,14 @@ impl OnnxSignature {
             return Err(refuse(format!("a model may have {ONNX_BYTES} bytes")));
         }
         let mut graph = None;
-        for field in Fields::of(file) {
+        for field in Fields::new(file) {
             if let (7, Content::Bytes(bytes)) = field? {
                 graph = Some(bytes);
             }
         }
         let graph = graph.ok_or_else(|| refuse("it has no graph".to_owned()))?;
         let (mut inputs, mut outputs, mut given) = (Vec::new(), Vec::new(), BTreeSet::new());
-        for field in Fields::of(graph) {
+        for field in Fields::new(graph) {
             match field? {
                 (1, Content::Bytes(node)) => check_node(node)?,
                 (5, Content::Bytes(tensor)) => {
@@ -87,7 +87,7 @@ impl OnnxSignature {
 /// Operators of an unknown domain need a library that nobody has.
 fn check_node(node: &[u8]) -> Result<(), Rejection> {
     let (mut operator, mut domain) = (String::new(), String::new());
-    for field in Fields::of(node) {
+    for field in Fields::new(node) {
         match field? {
             (4, Content::Bytes(bytes)) => operator = text(bytes)?,
             (7, Content::Bytes(bytes)) => domain = text(bytes)?,
@@ -104,7 +104,7 @@ fn check_node(node: &[u8]) -> Result<(), Rejection> {
 /// The name of a tensor with weights.
 fn weights(tensor: &[u8]) -> Result<String, Rejection> {
     let mut name = String::new();
-    for field in Fields::of(tensor) {
+    for field in Fields::new(tensor) {
         match field? {
             (8, Content::Bytes(bytes)) => name = text(bytes)?,
             (13, _) | (14, Content::Number(1)) => {
@@ -120,7 +120,7 @@ fn weights(tensor: &[u8]) -> Result<String, Rejection> {
 
 fn value(bytes: &[u8]) -> Result<OnnxValue, Rejection> {
     let mut value = OnnxValue { name: String::new(), element: 0, sizes: Vec::new() };
-    for field in Fields::of(bytes) {
+    for field in Fields::new(bytes) {
         match field? {
             (1, Content::Bytes(name)) => value.name = text(name)?,
             (2, Content::Bytes(of)) => tensor_type(of, &mut value)?,
@@ -131,9 +131,9 @@ fn value(bytes: &[u8]) -> Result<OnnxValue, Rejection> {
 }
 
 fn tensor_type(bytes: &[u8], value: &mut OnnxValue) -> Result<(), Rejection> {
-    for field in Fields::of(bytes) {
+    for field in Fields::new(bytes) {
         let (1, Content::Bytes(tensor)) = field? else { continue };
-        for field in Fields::of(tensor) {
+        for field in Fields::new(tensor) {
             match field? {
                 (1, Content::Number(element)) => value.element = u32::try_from(element).unwrap_or(0),
                 (2, Content::Bytes(shape)) => value.sizes = sizes(shape)?,
@@ -146,10 +146,10 @@ fn tensor_type(bytes: &[u8], value: &mut OnnxValue) -> Result<(), Rejection> {
 
 fn sizes(shape: &[u8]) -> Result<Vec<OnnxSize>, Rejection> {
     let mut sizes = Vec::new();
-    for field in Fields::of(shape) {
+    for field in Fields::new(shape) {
         let (1, Content::Bytes(dimension)) = field? else { continue };
         let mut size = OnnxSize::Unknown;
-        for field in Fields::of(dimension) {
+        for field in Fields::new(dimension) {
             match field? {
                 // Some exporters write -1 for a size that is not known.
                 (1, Content::Number(places)) if places >= 1 << 63 => {}
@@ -193,7 +193,7 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn of(bytes: &'a [u8]) -> Fields<'a> {
+    fn new(bytes: &'a [u8]) -> Fields<'a> {
         Fields { rest: bytes, failed: false }
     }
 

@@ -5,14 +5,14 @@ use brooklet_task::{Code, Rejection, Span};
 
 /// A place in a file of the package.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourcePlace {
     /// Path in the package.
     pub file: Arc<str>,
     /// Offset, line and column.
     pub span: Span,
 }
 
-impl Place {
+impl SourcePlace {
     /// A rejection of the package that names file, line and column.
     #[must_use]
     pub fn reject(&self, message: impl std::fmt::Display) -> Rejection {
@@ -30,7 +30,7 @@ impl Place {
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for SourcePlace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.span.line, self.span.column)
     }
@@ -42,7 +42,7 @@ pub struct SourceText {
     /// The text, without white space around it.
     pub text: Arc<str>,
     /// Where it begins; nothing for what is built in.
-    pub place: Option<Place>,
+    pub place: Option<SourcePlace>,
 }
 
 impl SourceText {
@@ -60,7 +60,7 @@ impl SourceText {
         let inner = rejection.span.unwrap_or(Span { offset: 0, line: 1, column: 1 });
         let column = if inner.line == 1 { place.span.column + inner.column - 1 } else { inner.column };
         let span = Span { offset: place.span.offset + inner.offset, line: place.span.line + inner.line - 1, column };
-        let place = Place { file: place.file.clone(), span };
+        let place = SourcePlace { file: place.file.clone(), span };
         Rejection { code: rejection.code, message: format!("{place}: {}", rejection.message), span: Some(span) }
     }
 }

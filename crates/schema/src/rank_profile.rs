@@ -4,7 +4,7 @@ use std::sync::Arc;
 use brooklet_document::{Tensor, TensorType};
 
 use crate::field::{Field, RankMode, RankType};
-use crate::place::{Place, SourceText};
+use crate::place::{SourcePlace, SourceText};
 use crate::tuning::Tuning;
 
 /// A rank profile, inheritance resolved.
@@ -96,7 +96,7 @@ pub struct OnnxModel {
     /// Its name.
     pub name: String,
     /// Where it is defined.
-    pub place: Place,
+    pub place: SourcePlace,
     /// Its file in the application package, or its address.
     pub file: String,
     /// Whether that is an address.

@@ -13,7 +13,7 @@ use brooklet_task::limits::SIGNIFICANCE_MODEL_BYTES;
 use brooklet_task::{Code, Rejection};
 
 use crate::package::Package;
-use crate::place::Place;
+use crate::place::SourcePlace;
 
 /// The tag of a language that is not known.
 const UNKNOWN: &str = "un";
@@ -48,7 +48,7 @@ impl SignificanceModels {
     ///
     /// # Errors
     /// If there is no such model.
-    pub fn of(&self, language: Option<&str>) -> Result<&Arc<SignificanceModel>, Rejection> {
+    pub fn model(&self, language: Option<&str>) -> Result<&Arc<SignificanceModel>, Rejection> {
         let missing =
             |what: String| Rejection::new(Code::IllegalQuery, format!("No significance model available for {what}"));
         let tag = language.map(tag_of);
@@ -74,7 +74,7 @@ fn tag_of(tag: &str) -> String {
 ///
 /// # Errors
 /// If a file is missing, packed, too long, or no model.
-pub(crate) fn read(named: &[(String, Place)], package: &Package<'_>) -> Result<SignificanceModels, Rejection> {
+pub(crate) fn read(named: &[(String, SourcePlace)], package: &Package<'_>) -> Result<SignificanceModels, Rejection> {
     let mut models = SignificanceModels::default();
     for (path, place) in named {
         let shown = Rejection::quote(path);
@@ -167,7 +167,7 @@ mod tests {
     fn read_model(content: &str) -> Result<SignificanceModels, Rejection> {
         let files = [("models/m.json".to_owned(), content.as_bytes().to_vec())];
         let package = Package::sort(&files).expect("a package");
-        let place = Place { file: "services.xml".into(), span: Span { offset: 0, line: 3, column: 5 } };
+        let place = SourcePlace { file: "services.xml".into(), span: Span { offset: 0, line: 3, column: 5 } };
         read(&[("models/m.json".to_owned(), place)], &package)
     }
 
@@ -178,12 +178,12 @@ mod tests {
     #[test]
     fn words_are_found_by_language() {
         let models = read_model(TWO).expect("two models");
-        let english = models.of(Some("en-GB")).expect("a model");
+        let english = models.model(Some("en-GB")).expect("a model");
         assert_eq!((english.documents, english.frequency("and"), english.frequency("dog")), (1000, 501, 1));
-        assert_eq!(models.of(Some("no")).expect("a model"), english);
-        assert_eq!(models.of(None).expect("a model"), english);
-        assert_eq!(models.of(Some("un")).expect("a model").documents, 7);
-        let refused = models.of(Some("de")).expect_err("no model");
+        assert_eq!(models.model(Some("no")).expect("a model"), english);
+        assert_eq!(models.model(None).expect("a model"), english);
+        assert_eq!(models.model(Some("un")).expect("a model").documents, 7);
+        let refused = models.model(Some("de")).expect_err("no model");
         assert_eq!(refused.message, "No significance model available for set language de");
     }
 
@@ -193,8 +193,12 @@ mod tests {
             let model = r#"{"document-count": 2, "document-frequencies": {"a": 2}}"#;
             read_model(&format!(r#"{{"languages": {{"{tag}": {model}}}}}"#)).expect("a model")
         };
-        assert!(only("un").of(None).is_ok() && only("en").of(Some("un")).is_ok() && only("un").of(Some("en")).is_err());
-        let refused = only("de").of(None).expect_err("no model");
+        assert!(
+            only("un").model(None).is_ok()
+                && only("en").model(Some("un")).is_ok()
+                && only("un").model(Some("en")).is_err()
+        );
+        let refused = only("de").model(None).expect_err("no model");
         assert_eq!(refused.message, "No significance model available for unknown or english language");
     }
 

@@ -14,7 +14,7 @@ use crate::resolve::ResolvedSchema;
 pub(crate) fn streaming(resolved: &ResolvedSchema, cluster: &str) -> Result<Vec<String>, Rejection> {
     let schema = &resolved.schema;
     let about = format!("For search cluster '{cluster}', streaming schema '{}'", schema.name);
-    let refused = |place: &crate::place::Place, attribute: &str, of: &str| {
+    let refused = |place: &crate::place::SourcePlace, attribute: &str, of: &str| {
         place.reject(format!(
             "{about}: Attribute '{attribute}' has type '{of}'. Document references and imported fields are not allowed in \
              streaming search."

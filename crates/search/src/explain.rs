@@ -8,5 +8,5 @@ mod explainer;
 mod formula;
 mod query;
 
-pub(crate) use about::About;
+pub(crate) use about::ExplainedDocument;
 pub(crate) use explainer::Explainer;

@@ -64,7 +64,7 @@ fn significance() -> Target {
     Target::new("significance-model", vec![model.to_vec()], move |content| {
         let Ok(application) = Application::deploy(&with(&files, "m.json", content)) else { return };
         for language in [None, Some("en-US"), Some("un"), Some("de")] {
-            let _ = black_box(application.significance.of(language).map(|model| model.frequency("cat")));
+            let _ = black_box(application.significance.model(language).map(|model| model.frequency("cat")));
         }
     })
     .costs(2)

@@ -5,7 +5,7 @@ use brooklet_task::Rejection;
 
 use super::{Condition, Expression, ExpressionKind, Output, Script, Statement};
 use crate::field::Roles;
-use crate::place::Place;
+use crate::place::SourcePlace;
 
 /// Functions without effect on values in streaming mode: they prepare terms for an index that does not exist.
 pub(super) const WITHOUT_EFFECT: &[&str] =
@@ -188,7 +188,7 @@ impl ScriptOwner<'_> {
         Ok(())
     }
 
-    fn unsupported(&self, place: &Place, what: &str) -> Rejection {
+    fn unsupported(&self, place: &SourcePlace, what: &str) -> Rejection {
         place.unsupported(format!("For schema '{}', field '{}': indexing expression '{what}'", self.schema, self.field))
     }
 

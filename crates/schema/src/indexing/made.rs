@@ -9,15 +9,15 @@ use super::analyze::WITHOUT_EFFECT;
 use super::{Argument, Condition, Constant, Expression, ExpressionKind, Script, Statement};
 use crate::field::Field;
 use crate::generator::can_be_generated;
-use crate::place::Place;
+use crate::place::SourcePlace;
 use crate::suggest::did_you_mean;
 
 /// Characters with a meaning in a regular expression: `split` takes a plain text only.
 const PATTERN_CHARACTERS: &[char] = &['\\', '^', '$', '.', '|', '?', '*', '+', '(', ')', '[', ']', '{', '}'];
 
 /// The type of a value in a script; nothing where there is none yet, or where it depends on the branch taken.
-type Kind = Option<DataType>;
-type Checked = Result<Kind, Rejection>;
+type MadeType = Option<DataType>;
+type Checked = Result<MadeType, Rejection>;
 
 /// A field outside the document, and the fields its script may read.
 pub(crate) struct MadeField<'a> {
@@ -35,11 +35,11 @@ impl MadeField<'_> {
         self.script(&self.field.script, &None)
     }
 
-    fn script(&self, script: &Script, value: &Kind) -> Result<(), Rejection> {
+    fn script(&self, script: &Script, value: &MadeType) -> Result<(), Rejection> {
         script.statements.iter().try_for_each(|statement| self.statement(statement, value.clone()).map(|_| ()))
     }
 
-    fn statement(&self, statement: &Statement, mut value: Kind) -> Checked {
+    fn statement(&self, statement: &Statement, mut value: MadeType) -> Checked {
         for (index, expression) in statement.expressions.iter().enumerate() {
             let rest = &statement.expressions[index + 1..];
             if let ExpressionKind::Function("generate", _) = expression.kind {
@@ -55,7 +55,7 @@ impl MadeField<'_> {
         Ok(value)
     }
 
-    fn expression(&self, expression: &Expression, value: Kind) -> Checked {
+    fn expression(&self, expression: &Expression, value: MadeType) -> Checked {
         let place = &expression.place;
         match &expression.kind {
             ExpressionKind::Output(_, to) => self.output(place, to, value),
@@ -100,7 +100,7 @@ impl MadeField<'_> {
         }
     }
 
-    fn function(&self, place: &Place, name: &str, arguments: &[Argument], value: Kind) -> Checked {
+    fn function(&self, place: &SourcePlace, name: &str, arguments: &[Argument], value: MadeType) -> Checked {
         let text = || self.expect(place, name, &value, &DataType::String);
         match name {
             _ if WITHOUT_EFFECT.contains(&name) => Ok(value),
@@ -141,7 +141,7 @@ impl MadeField<'_> {
     }
 
     /// The type a language model is asked for.
-    fn generate(&self, place: &Place, target: &DataType, value: &Kind) -> Result<DataType, Rejection> {
+    fn generate(&self, place: &SourcePlace, target: &DataType, value: &MadeType) -> Result<DataType, Rejection> {
         self.expect(place, "generate", value, &DataType::String)?;
         if !can_be_generated(target) {
             return Err(self.reject(place, &format!("a language model generates no value of type {target}")));
@@ -150,7 +150,7 @@ impl MadeField<'_> {
     }
 
     /// The type an embedder makes: that of the field, which must fit what it is given.
-    fn embed(&self, place: &Place, arguments: &[Argument], value: &Kind) -> Result<DataType, Rejection> {
+    fn embed(&self, place: &SourcePlace, arguments: &[Argument], value: &MadeType) -> Result<DataType, Rejection> {
         let DataType::Tensor(target) = &self.field.data_type else {
             return Err(self.reject(place, "embed makes a tensor, which the field's type is not"));
         };
@@ -180,7 +180,7 @@ impl MadeField<'_> {
         Ok(self.field.data_type.clone())
     }
 
-    fn chunk(&self, place: &Place, arguments: &[Argument]) -> Result<(), Rejection> {
+    fn chunk(&self, place: &SourcePlace, arguments: &[Argument]) -> Result<(), Rejection> {
         match arguments {
             [Argument::Name(name)] if name == "sentence" || name == "fixed-length" => Ok(()),
             [Argument::Name(name), Argument::Number(length)] if name == "fixed-length" => match length.parse::<u32>() {
@@ -191,7 +191,7 @@ impl MadeField<'_> {
         }
     }
 
-    fn condition(&self, condition: &Condition, value: Kind) -> Checked {
+    fn condition(&self, condition: &Condition, value: MadeType) -> Checked {
         self.expression(&condition.left, value.clone())?;
         self.expression(&condition.right, value.clone())?;
         self.script(&condition.then, &value)?;
@@ -199,8 +199,8 @@ impl MadeField<'_> {
         Ok(value)
     }
 
-    fn choice(&self, of: &[Expression], value: &Kind) -> Checked {
-        let mut made: Kind = None;
+    fn choice(&self, of: &[Expression], value: &MadeType) -> Checked {
+        let mut made: MadeType = None;
         for expression in of {
             let next = self.expression(expression, value.clone())?;
             match (&made, next) {
@@ -214,16 +214,16 @@ impl MadeField<'_> {
         Ok(made)
     }
 
-    fn concatenation(&self, of: &[Expression], value: &Kind) -> Checked {
+    fn concatenation(&self, of: &[Expression], value: &MadeType) -> Checked {
         let kinds = of.iter().map(|expression| self.expression(expression, value.clone()));
-        let kinds: Vec<Kind> = kinds.collect::<Result<_, _>>()?;
+        let kinds: Vec<MadeType> = kinds.collect::<Result<_, _>>()?;
         match &kinds[..] {
             [first @ Some(DataType::Array(_)), rest @ ..] if rest.iter().all(|kind| kind == first) => Ok(first.clone()),
             _ => Ok(Some(DataType::String)),
         }
     }
 
-    fn output(&self, place: &Place, to: &str, value: Kind) -> Checked {
+    fn output(&self, place: &SourcePlace, to: &str, value: MadeType) -> Checked {
         if to != self.field.name {
             return Err(self.unsupported(place, &format!("an output to field '{}'", Rejection::quote(to))));
         }
@@ -237,7 +237,7 @@ impl MadeField<'_> {
         }
     }
 
-    fn input(&self, place: &Place, path: &str) -> Result<DataType, Rejection> {
+    fn input(&self, place: &SourcePlace, path: &str) -> Result<DataType, Rejection> {
         let mut parts = path.split('.');
         let name = parts.next().unwrap_or_default();
         let Some(field) = self.document.iter().find(|field| field.name == name) else {
@@ -256,24 +256,24 @@ impl MadeField<'_> {
         Ok(found)
     }
 
-    fn expect(&self, place: &Place, what: &str, value: &Kind, wanted: &DataType) -> Result<(), Rejection> {
+    fn expect(&self, place: &SourcePlace, what: &str, value: &MadeType, wanted: &DataType) -> Result<(), Rejection> {
         if value.as_ref() == Some(wanted) {
             return Ok(());
         }
         Err(self.reject(place, &format!("{what} needs a value of type {wanted}, not {}", shown(value))))
     }
 
-    fn reject(&self, place: &Place, what: &str) -> Rejection {
+    fn reject(&self, place: &SourcePlace, what: &str) -> Rejection {
         place.reject(format!("For schema '{}', field '{}': {what}", self.schema, self.field.name))
     }
 
-    fn unsupported(&self, place: &Place, what: &str) -> Rejection {
+    fn unsupported(&self, place: &SourcePlace, what: &str) -> Rejection {
         let (schema, field) = (self.schema, &self.field.name);
         place.unsupported(format!("For schema '{schema}', field '{field}': indexing expression '{what}'"))
     }
 }
 
-fn shown(value: &Kind) -> String {
+fn shown(value: &MadeType) -> String {
     value.as_ref().map_or_else(|| "nothing".to_owned(), ToString::to_string)
 }
 
@@ -308,7 +308,7 @@ pub struct EmbedCall {
     /// The component that embeds; empty if the only one is meant.
     pub embedder: String,
     /// Where it was written.
-    pub place: Place,
+    pub place: SourcePlace,
 }
 
 /// A generating expression of a script: `generate [component]`.
@@ -319,7 +319,7 @@ pub struct GenerateCall {
     /// The type of the value it is to generate.
     pub target: DataType,
     /// Where it was written.
-    pub place: Place,
+    pub place: SourcePlace,
 }
 
 /// The type of the value that `generate` makes, given what follows it in its statement: that of the field if it is put

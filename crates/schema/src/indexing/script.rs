@@ -1,5 +1,5 @@
 //! The statement tree of a field's script.
-use crate::place::{Place, SourceText};
+use crate::place::{SourcePlace, SourceText};
 
 /// A field's indexing script, or a `{ … }` inside one.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,7 +23,7 @@ pub struct Expression {
     /// What it does.
     pub kind: ExpressionKind,
     /// Where it was written.
-    pub place: Place,
+    pub place: SourcePlace,
 }
 
 /// What an expression does with the value it is fed.

@@ -11,7 +11,7 @@ use super::profile::{
     version_of,
 };
 use super::types::text_of;
-use crate::place::Place;
+use crate::place::SourcePlace;
 use crate::remarks::Remarks;
 use crate::services::xml::{XmlFile, text};
 use crate::suggest::did_you_mean;
@@ -258,7 +258,7 @@ fn field_name<'n>(file: &XmlFile<'_>, node: Node<'n, '_>) -> Result<&'n str, Rej
 
 /// Where the fields of a profile stand, for what can be checked when everything is read.
 #[derive(Default)]
-struct Places(Vec<(ProfileField, Place)>);
+struct Places(Vec<(ProfileField, SourcePlace)>);
 
 impl Places {
     fn check(&self, all: &QueryProfiles, profile: &QueryProfile, remarks: &mut Remarks) -> Result<(), Rejection> {

@@ -11,7 +11,7 @@ use crate::field::{Field, Origin, Roles};
 use crate::indexing::Script;
 use crate::indexing::analyze::ScriptOwner;
 use crate::match_settings::MatchKind;
-use crate::place::Place;
+use crate::place::SourcePlace;
 use crate::remarks::Remarks;
 use crate::sd::tree::{DictionaryTree, FieldBody, FieldTree, MatchTree, Name, TransformTree};
 use crate::suggest::did_you_mean;
@@ -258,7 +258,13 @@ fn misused_dictionary(body: &FieldBody, about: &str, data_type: &DataType, roles
 }
 
 /// A dictionary has no effect, but one that contradicts the match is refused as elsewhere.
-fn check_dictionary(tree: &DictionaryTree, about: &str, place: &Place, is_text: bool, cased: bool) -> Resolved<()> {
+fn check_dictionary(
+    tree: &DictionaryTree,
+    about: &str,
+    place: &SourcePlace,
+    is_text: bool,
+    cased: bool,
+) -> Resolved<()> {
     if !is_text {
         return Ok(());
     }

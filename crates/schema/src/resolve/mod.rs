@@ -8,7 +8,7 @@ use brooklet_task::limits::FIELDS;
 
 use crate::field::{Field, Origin};
 use crate::indexing::made::MadeField;
-use crate::place::Place;
+use crate::place::SourcePlace;
 use crate::remarks::Remarks;
 use crate::schema::Schema;
 use crate::sd::settings::duplicate;
@@ -38,7 +38,7 @@ const PARTS_MAX: usize = 4_096;
 pub(crate) struct ResolvedSchema {
     pub(crate) schema: Arc<Schema>,
     /// Place of its name.
-    pub(crate) place: Place,
+    pub(crate) place: SourcePlace,
     /// What holds wherever it is served.
     pub(crate) remarks: Remarks,
     /// Fields with `index { hnsw }` or `index` on a tensor.

@@ -7,7 +7,7 @@ use brooklet_task::Rejection;
 use brooklet_task::limits::FIELDS;
 
 use super::outcome::Resolved;
-use crate::place::Place;
+use crate::place::SourcePlace;
 use crate::schema::Schema;
 use crate::sd::settings::unique;
 use crate::sd::tree::{Name, SchemaTree, StructTree, TypeKind, TypeTree};
@@ -123,7 +123,7 @@ impl<'t> Structs<'t> {
     }
 
     /// The struct of the last of the documents is meant then.
-    fn object_to_conflict(&mut self, name: &str, place: &Place) {
+    fn object_to_conflict(&mut self, name: &str, place: &SourcePlace) {
         if self.conflicts.remove(name) {
             let message = format!("conflicting values for struct {name} in document '{}'", self.schema);
             self.objections.push(place.reject(message));
@@ -193,7 +193,7 @@ impl<'t> Structs<'t> {
         })
     }
 
-    fn named_type(&mut self, name: &str, place: &Place) -> Resolved<DataType> {
+    fn named_type(&mut self, name: &str, place: &SourcePlace) -> Resolved<DataType> {
         if let Some((_, primitive)) = PRIMITIVES.iter().find(|(primitive, _)| *primitive == name) {
             return Ok(primitive.clone());
         }

@@ -5,7 +5,7 @@ use brooklet_document::parse_literal;
 use brooklet_task::{Code, Rejection};
 
 use super::outcome::Resolved;
-use crate::place::{Place, SourceText};
+use crate::place::{SourcePlace, SourceText};
 use crate::rank_profile::{Constant, Input, InputType, InputValue};
 use crate::sd::tree::{ConstantTree, InputTree, ValueType};
 
@@ -31,7 +31,7 @@ pub(super) fn constant(tree: &ConstantTree) -> Resolved<Constant> {
     Ok(Constant { name: tree.name.text.clone(), value: value(&tree.value, &tree.value_type, &tree.name.place)? })
 }
 
-fn value(source: &SourceText, value_type: &ValueType, name: &Place) -> Resolved<InputValue> {
+fn value(source: &SourceText, value_type: &ValueType, name: &SourcePlace) -> Resolved<InputValue> {
     let place = source.place.as_ref().unwrap_or(name);
     let text = without_comments(&source.text);
     match value_type {

@@ -5,7 +5,7 @@ use super::tree::{FieldBody, FieldTree, MatchTree, Name, SortingTree, StructFiel
 use crate::field::{DistanceMetric, RankMode, RankType};
 use crate::indexing::parse::IndexingParser;
 use crate::match_settings::{MatchKind, MatchMode, SortFunction, SortOrder, SortStrength};
-use crate::place::Place;
+use crate::place::SourcePlace;
 
 const FIELD_SETTINGS: &[&str] = &[
     "alias",
@@ -111,7 +111,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn indexing(&mut self, field: &Name, place: &Place, body: &mut FieldBody) -> Parsed<()> {
+    fn indexing(&mut self, field: &Name, place: &SourcePlace, body: &mut FieldBody) -> Parsed<()> {
         if body.indexing.is_some() {
             return Err(place.reject(format!("field '{}' error: already has indexing", field.text)));
         }
@@ -412,7 +412,7 @@ impl Parser<'_> {
     }
 
     /// `query-command`: `phrase-segmenting`; other commands to the query parser this server does not have.
-    pub(super) fn query_command(&mut self, place: &Place, phrase_segmenting: &mut bool) -> Parsed<()> {
+    pub(super) fn query_command(&mut self, place: &SourcePlace, phrase_segmenting: &mut bool) -> Parsed<()> {
         let command = self.text_value("a query command")?;
         if command.trim() == "phrase-segmenting" {
             *phrase_segmenting = true;
@@ -423,7 +423,7 @@ impl Parser<'_> {
     }
 
     /// `linguistics { … }`: profiles of linguistic components; the built-in one has none.
-    pub(super) fn linguistics(&mut self, place: &Place) -> Parsed<()> {
+    pub(super) fn linguistics(&mut self, place: &SourcePlace) -> Parsed<()> {
         self.raw_value()?;
         self.note(place, "linguistics profiles are ignored: there is only the built-in linguistics");
         Ok(())

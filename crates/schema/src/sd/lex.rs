@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use brooklet_task::{Rejection, Span};
 
-use crate::place::{Place, SourceText};
+use crate::place::{SourcePlace, SourceText};
 
 /// A file of the package and the places in it.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl SourceFile {
     }
 
     /// The place of a byte offset, which must be at a character.
-    pub(crate) fn place(&self, offset: usize) -> Place {
+    pub(crate) fn place(&self, offset: usize) -> SourcePlace {
         let from = Some(self.mark.get()).filter(|mark| mark.offset <= offset).unwrap_or(START);
         let mut span = Span { offset, ..from };
         for c in self.text[from.offset..offset].chars() {
@@ -40,7 +40,7 @@ impl SourceFile {
             }
         }
         self.mark.set(span);
-        Place { file: self.path.clone(), span }
+        SourcePlace { file: self.path.clone(), span }
     }
 
     /// The trimmed text between two offsets, with its place.

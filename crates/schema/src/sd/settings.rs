@@ -5,7 +5,7 @@ use brooklet_task::Rejection;
 
 use super::lex::{Lexer, SourceFile, Token};
 use super::tree::Name;
-use crate::place::{Place, SourceText};
+use crate::place::{SourcePlace, SourceText};
 use crate::remarks::Remarks;
 use crate::suggest::did_you_mean;
 
@@ -35,7 +35,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Place of the next token.
-    pub(super) fn place(&mut self) -> Place {
+    pub(super) fn place(&mut self) -> SourcePlace {
         self.lexer.skip_blanks();
         self.lexer.file().place(self.lexer.offset())
     }
@@ -241,7 +241,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A warning about what stands at `place`.
-    pub(super) fn note(&mut self, place: &Place, message: impl Into<String>) {
+    pub(super) fn note(&mut self, place: &SourcePlace, message: impl Into<String>) {
         let message: String = message.into();
         self.remarks.warn(format!("{place}: {message}"));
     }
@@ -266,7 +266,7 @@ pub(crate) fn unique<'t>(names: impl IntoIterator<Item = &'t Name>, what: &str) 
 }
 
 /// Refuses more than [`DEFINITIONS_MAX`] of something.
-pub(crate) fn limited(count: usize, place: &Place, what: &str) -> Parsed<()> {
+pub(crate) fn limited(count: usize, place: &SourcePlace, what: &str) -> Parsed<()> {
     if count <= DEFINITIONS_MAX {
         return Ok(());
     }

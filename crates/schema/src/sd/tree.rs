@@ -6,7 +6,7 @@ use brooklet_document::{Tensor, TensorType};
 use crate::field::{DistanceMetric, RankMode, RankType};
 use crate::indexing::Script;
 use crate::match_settings::{MatchKind, MatchMode, SortFunction, SortOrder, SortStrength};
-use crate::place::{Place, SourceText};
+use crate::place::{SourcePlace, SourceText};
 use crate::rank_profile::{ElementGap, OnnxModel};
 use crate::remarks::Remarks;
 use crate::tuning::Tuning;
@@ -15,7 +15,7 @@ use crate::tuning::Tuning;
 #[derive(Clone, Debug)]
 pub(crate) struct Name {
     pub(crate) text: String,
-    pub(crate) place: Place,
+    pub(crate) place: SourcePlace,
 }
 
 /// A whole file.
@@ -59,7 +59,7 @@ pub(crate) struct StructTree {
 /// A type as written.
 #[derive(Clone, Debug)]
 pub(crate) struct TypeTree {
-    pub(crate) place: Place,
+    pub(crate) place: SourcePlace,
     pub(crate) kind: TypeKind,
 }
 
@@ -92,7 +92,7 @@ pub(crate) struct FieldBody {
     pub(crate) rank: Option<RankMode>,
     pub(crate) rank_type: Option<RankType>,
     pub(crate) weight: Option<i32>,
-    pub(crate) distance_metric: Option<(DistanceMetric, Place)>,
+    pub(crate) distance_metric: Option<(DistanceMetric, SourcePlace)>,
     pub(crate) sorting: SortingTree,
     pub(crate) aliases: Vec<String>,
     pub(crate) phrase_segmenting: bool,
@@ -150,8 +150,8 @@ pub(crate) struct SortingTree {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DictionaryTree {
     /// Where one of its kinds was asked for.
-    pub(crate) kind: Option<Place>,
-    pub(crate) hash: Option<Place>,
+    pub(crate) kind: Option<SourcePlace>,
+    pub(crate) hash: Option<SourcePlace>,
     pub(crate) cased: Option<bool>,
 }
 
@@ -256,7 +256,7 @@ pub(crate) struct FunctionTree {
 
 #[derive(Clone, Debug)]
 pub(crate) struct PhaseTree {
-    pub(crate) place: Place,
+    pub(crate) place: SourcePlace,
     pub(crate) expression: Option<SourceText>,
     pub(crate) rank_score_drop_limit: Option<f64>,
     pub(crate) rerank_count: Option<i64>,

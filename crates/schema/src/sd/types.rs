@@ -5,7 +5,7 @@ use brooklet_task::Rejection;
 use super::lex::Token;
 use super::settings::{Parsed, Parser};
 use super::tree::{TypeKind, TypeTree, ValueType};
-use crate::place::Place;
+use crate::place::SourcePlace;
 
 impl Parser<'_> {
     /// `array<string>`, `tensor<float>(x[3])`, `person`.
@@ -37,7 +37,7 @@ impl Parser<'_> {
         Ok(TypeTree { place: tree.place.clone(), kind: TypeKind::Array(Box::new(tree)) })
     }
 
-    fn parametrised(&mut self, name: &str, place: &Place) -> Parsed<TypeKind> {
+    fn parametrised(&mut self, name: &str, place: &SourcePlace) -> Parsed<TypeKind> {
         Ok(match name {
             "array" => TypeKind::Array(Box::new(self.data_type()?)),
             "weightedset" => TypeKind::WeightedSet(Box::new(self.data_type()?)),
@@ -52,7 +52,7 @@ impl Parser<'_> {
     }
 
     /// A tensor type, if one is next. Its text has no blanks between its three parts.
-    pub(super) fn tensor_type(&mut self) -> Parsed<Option<(TensorType, Place)>> {
+    pub(super) fn tensor_type(&mut self) -> Parsed<Option<(TensorType, SourcePlace)>> {
         let place = self.place();
         let Some(rest) = self.lexer.rest().strip_prefix("tensor") else { return Ok(None) };
         let mut length = "tensor".len();

@@ -3,7 +3,7 @@
 use super::lex::Token;
 use super::settings::{Parsed, Parser};
 use super::tree::{ConstantTree, InputTree, Name, ProfileTree, ValueType};
-use crate::place::{Place, SourceText};
+use crate::place::{SourcePlace, SourceText};
 
 /// Types of query features, beside those of tensors.
 const VALUE_TYPES: &[&str] = &["double", "float", "long", "string"];
@@ -136,7 +136,7 @@ impl Parser<'_> {
     }
 
     /// Reads up to the bracket that closes one already read.
-    fn closing_bracket(&mut self, place: &Place) -> Parsed<()> {
+    fn closing_bracket(&mut self, place: &SourcePlace) -> Parsed<()> {
         let mut depth = 1usize;
         while depth > 0 {
             match self.next()? {

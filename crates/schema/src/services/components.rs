@@ -20,7 +20,7 @@ pub struct EmbedderConfig {
 
 /// What a setting may be.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum SettingType {
     Text,
     Whole,
     Number,
@@ -32,72 +32,72 @@ enum Kind {
     Batching,
 }
 
-type Setting = (&'static str, Kind);
+type Setting = (&'static str, SettingType);
 
 const ONNX: &[Setting] = &[
-    ("onnx-execution-mode", Kind::OneOf(&["sequential", "parallel"])),
-    ("onnx-interop-threads", Kind::Whole),
-    ("onnx-intraop-threads", Kind::Whole),
-    ("onnx-gpu-device", Kind::Whole),
-    ("batching", Kind::Batching),
-    ("concurrency", Kind::Text),
+    ("onnx-execution-mode", SettingType::OneOf(&["sequential", "parallel"])),
+    ("onnx-interop-threads", SettingType::Whole),
+    ("onnx-intraop-threads", SettingType::Whole),
+    ("onnx-gpu-device", SettingType::Whole),
+    ("batching", SettingType::Batching),
+    ("concurrency", SettingType::Text),
 ];
 
 const TRANSFORMER: &[Setting] = &[
-    ("transformer-model", Kind::Model),
-    ("tokenizer-model", Kind::Model),
-    ("max-tokens", Kind::Whole),
-    ("transformer-input-ids", Kind::Text),
-    ("transformer-attention-mask", Kind::Text),
-    ("transformer-token-type-ids", Kind::Text),
-    ("transformer-output", Kind::Text),
+    ("transformer-model", SettingType::Model),
+    ("tokenizer-model", SettingType::Model),
+    ("max-tokens", SettingType::Whole),
+    ("transformer-input-ids", SettingType::Text),
+    ("transformer-attention-mask", SettingType::Text),
+    ("transformer-token-type-ids", SettingType::Text),
+    ("transformer-output", SettingType::Text),
 ];
 
 const HUGGING_FACE: &[Setting] = &[
-    ("pooling-strategy", Kind::OneOf(&["mean", "cls", "none"])),
-    ("normalize", Kind::Truth),
-    ("prepend/query", Kind::Text),
-    ("prepend/document", Kind::Text),
+    ("pooling-strategy", SettingType::OneOf(&["mean", "cls", "none"])),
+    ("normalize", SettingType::Truth),
+    ("prepend/query", SettingType::Text),
+    ("prepend/document", SettingType::Text),
 ];
 
 const BERT: &[Setting] = &[
-    ("tokenizer-vocab", Kind::Model),
-    ("transformer-start-sequence-token", Kind::Whole),
-    ("transformer-end-sequence-token", Kind::Whole),
-    ("pooling-strategy", Kind::OneOf(&["mean", "cls"])),
+    ("tokenizer-vocab", SettingType::Model),
+    ("transformer-start-sequence-token", SettingType::Whole),
+    ("transformer-end-sequence-token", SettingType::Whole),
+    ("pooling-strategy", SettingType::OneOf(&["mean", "cls"])),
 ];
 
 const COLBERT: &[Setting] = &[
-    ("max-query-tokens", Kind::Whole),
-    ("max-document-tokens", Kind::Whole),
-    ("query-token-id", Kind::Whole),
-    ("document-token-id", Kind::Whole),
-    ("transformer-start-sequence-token", Kind::Whole),
-    ("transformer-end-sequence-token", Kind::Whole),
-    ("transformer-mask-token", Kind::Whole),
-    ("transformer-pad-token", Kind::Whole),
-    ("attend-to-expansion-tokens", Kind::Truth),
+    ("max-query-tokens", SettingType::Whole),
+    ("max-document-tokens", SettingType::Whole),
+    ("query-token-id", SettingType::Whole),
+    ("document-token-id", SettingType::Whole),
+    ("transformer-start-sequence-token", SettingType::Whole),
+    ("transformer-end-sequence-token", SettingType::Whole),
+    ("transformer-mask-token", SettingType::Whole),
+    ("transformer-pad-token", SettingType::Whole),
+    ("attend-to-expansion-tokens", SettingType::Truth),
 ];
 
-const SPLADE: &[Setting] = &[("term-score-threshold", Kind::Number)];
+const SPLADE: &[Setting] = &[("term-score-threshold", SettingType::Number)];
 
 /// A tokenizer embeds a text as the ids of its tokens.
 const TOKENIZER: &[Setting] = &[
-    ("model", Kind::Model),
-    ("special-tokens", Kind::Truth),
-    ("max-length", Kind::Whole),
-    ("truncation", Kind::Truth),
-    ("padding", Kind::Truth),
+    ("model", SettingType::Model),
+    ("special-tokens", SettingType::Truth),
+    ("max-length", SettingType::Whole),
+    ("truncation", SettingType::Truth),
+    ("padding", SettingType::Truth),
 ];
 
 const OPENAI: &[Setting] = &[
-    ("model", Kind::Text),
-    ("dimensions", Kind::Whole),
-    ("api-key-secret-ref", Kind::Text),
-    ("endpoint", Kind::Text),
-    ("batching", Kind::Batching),
-    ("prepend/query", Kind::Text),
-    ("prepend/document", Kind::Text),
+    ("model", SettingType::Text),
+    ("dimensions", SettingType::Whole),
+    ("api-key-secret-ref", SettingType::Text),
+    ("endpoint", SettingType::Text),
+    ("batching", SettingType::Batching),
+    ("prepend/query", SettingType::Text),
+    ("prepend/document", SettingType::Text),
 ];
 
 /// A kind of embedder: its name, its settings, and those without which it cannot be.
@@ -148,7 +148,7 @@ fn read_settings(
         let known = || tables.iter().flat_map(|table| table.iter());
         if let Some((_, kind)) = known().find(|(setting, _)| *setting == path) {
             match kind {
-                Kind::Batching => settings.extend(batching(file, child)?),
+                SettingType::Batching => settings.extend(batching(file, child)?),
                 _ => settings.push(setting(file, child, &path, *kind)?),
             }
         } else if known().any(|(setting, _)| setting.starts_with(&format!("{path}/"))) {
@@ -175,8 +175,13 @@ fn batching(file: &XmlFile<'_>, node: Node<'_, '_>) -> Result<Vec<(String, Strin
     }
 }
 
-fn setting(file: &XmlFile<'_>, node: Node<'_, '_>, path: &str, kind: Kind) -> Result<(String, String), Rejection> {
-    if kind == Kind::Model {
+fn setting(
+    file: &XmlFile<'_>,
+    node: Node<'_, '_>,
+    path: &str,
+    kind: SettingType,
+) -> Result<(String, String), Rejection> {
+    if kind == SettingType::Model {
         let where_ = ["url", "path"].into_iter().find_map(|attribute| Some((attribute, node.attribute(attribute)?)));
         return match where_ {
             Some((attribute, value)) => Ok((format!("{path}@{attribute}"), value.to_owned())),
@@ -194,11 +199,11 @@ fn setting(file: &XmlFile<'_>, node: Node<'_, '_>, path: &str, kind: Kind) -> Re
     // An instruction keeps its blanks: models were trained with them.
     let value = if path.starts_with("prepend/") { node.text().unwrap_or("") } else { text(node) };
     let (fits, what) = match kind {
-        Kind::Text | Kind::Model | Kind::Batching => (true, String::new()),
-        Kind::Whole => (value.parse::<i32>().is_ok(), "a whole number".to_owned()),
-        Kind::Number => (value.parse::<f64>().is_ok_and(f64::is_finite), "a number".to_owned()),
-        Kind::Truth => (value == "true" || value == "false", "true or false".to_owned()),
-        Kind::OneOf(words) => (words.contains(&value), words.join(", ")),
+        SettingType::Text | SettingType::Model | SettingType::Batching => (true, String::new()),
+        SettingType::Whole => (value.parse::<i32>().is_ok(), "a whole number".to_owned()),
+        SettingType::Number => (value.parse::<f64>().is_ok_and(f64::is_finite), "a number".to_owned()),
+        SettingType::Truth => (value == "true" || value == "false", "true or false".to_owned()),
+        SettingType::OneOf(words) => (words.contains(&value), words.join(", ")),
     };
     if fits {
         return Ok((path.to_owned(), value.to_owned()));

@@ -8,7 +8,7 @@ use brooklet_task::Rejection;
 
 use super::language::{GeneratorTree, LanguageModelConfig, provider, setting, template};
 use crate::generator::GeneratorConfig;
-use crate::place::Place;
+use crate::place::SourcePlace;
 use crate::schema::Schema;
 use crate::suggest::did_you_mean;
 
@@ -91,7 +91,12 @@ fn check(schema: &Schema, generators: &[Arc<GeneratorConfig>]) -> Result<bool, R
 }
 
 /// A setting that is one of some words, of which the first is meant where none is said.
-fn word<'w>(place: &Place, settings: &[(String, String)], name: &str, words: &[&'w str]) -> Result<&'w str, Rejection> {
+fn word<'w>(
+    place: &SourcePlace,
+    settings: &[(String, String)],
+    name: &str,
+    words: &[&'w str],
+) -> Result<&'w str, Rejection> {
     let value = setting(settings, name);
     match words.iter().find(|word| **word == value || value.is_empty()) {
         Some(word) => Ok(word),

@@ -6,7 +6,7 @@ use brooklet_task::Rejection;
 use roxmltree::Node;
 
 use super::xml::{XmlFile, name, text};
-use crate::place::Place;
+use crate::place::SourcePlace;
 use crate::suggest::did_you_mean;
 
 /// A language model of services.xml: an endpoint with the OpenAI interface.
@@ -36,14 +36,14 @@ pub(crate) struct ChainTree {
     id: String,
     inherits: Vec<String>,
     searcher: Option<SearcherTree>,
-    place: Place,
+    place: SourcePlace,
 }
 
 #[derive(Clone, Debug)]
 struct SearcherTree {
     kind: &'static str,
     settings: Vec<(String, String)>,
-    place: Place,
+    place: SourcePlace,
 }
 
 type Read<T> = Result<T, Rejection>;
@@ -62,48 +62,48 @@ pub(super) enum Component {
 pub(crate) struct GeneratorTree {
     pub(crate) id: String,
     pub(crate) settings: SettingPairs,
-    pub(crate) place: Place,
+    pub(crate) place: SourcePlace,
 }
 
 /// What a setting may be.
 #[derive(Clone, Copy)]
-enum Kind {
+enum SettingType {
     Text,
     Whole,
     Number,
     Truth,
 }
 
-type Settings = &'static [(&'static str, Kind)];
+type Settings = &'static [(&'static str, SettingType)];
 
 const CLIENT: &str = "ai.vespa.llm.clients.llm-client";
 const CLIENT_SETTINGS: Settings = &[
-    ("apiKeySecretRef", Kind::Text),
-    ("apiKeySecretName", Kind::Text),
-    ("endpoint", Kind::Text),
-    ("model", Kind::Text),
-    ("temperature", Kind::Number),
-    ("maxTokens", Kind::Whole),
-    ("reasoningEffort", Kind::Text),
+    ("apiKeySecretRef", SettingType::Text),
+    ("apiKeySecretName", SettingType::Text),
+    ("endpoint", SettingType::Text),
+    ("model", SettingType::Text),
+    ("temperature", SettingType::Number),
+    ("maxTokens", SettingType::Whole),
+    ("reasoningEffort", SettingType::Text),
 ];
 
 const SEARCHER: &str = "ai.vespa.search.llm.llm-searcher";
 const SEARCHER_SETTINGS: Settings = &[
-    ("providerId", Kind::Text),
-    ("propertyPrefix", Kind::Text),
-    ("stream", Kind::Truth),
-    ("prompt", Kind::Text),
-    ("promptTemplate", Kind::Text),
+    ("providerId", SettingType::Text),
+    ("propertyPrefix", SettingType::Text),
+    ("stream", SettingType::Truth),
+    ("prompt", SettingType::Text),
+    ("promptTemplate", SettingType::Text),
 ];
 
 const GENERATOR: &str = "ai.vespa.llm.generation.language-model-field-generator";
 const GENERATOR_SETTINGS: Settings = &[
-    ("providerId", Kind::Text),
-    ("promptTemplate", Kind::Text),
-    ("promptTemplateFile", Kind::Text),
-    ("responseFormatType", Kind::Text),
-    ("responseJsonSchema", Kind::Text),
-    ("invalidResponseFormatPolicy", Kind::Text),
+    ("providerId", SettingType::Text),
+    ("promptTemplate", SettingType::Text),
+    ("promptTemplateFile", SettingType::Text),
+    ("responseFormatType", SettingType::Text),
+    ("responseJsonSchema", SettingType::Text),
+    ("invalidResponseFormatPolicy", SettingType::Text),
 ];
 
 /// Chains that are always there.
@@ -234,13 +234,13 @@ fn settings(file: &XmlFile<'_>, node: Node<'_, '_>, config: &str, known: Setting
     Ok(found)
 }
 
-fn checked(file: &XmlFile<'_>, node: Node<'_, '_>, kind: Kind) -> Read<String> {
+fn checked(file: &XmlFile<'_>, node: Node<'_, '_>, kind: SettingType) -> Read<String> {
     let value = text(node);
     let (fits, what) = match kind {
-        Kind::Text => (true, ""),
-        Kind::Whole => (value.parse::<i32>().is_ok(), "a whole number"),
-        Kind::Number => (value.parse::<f64>().is_ok_and(f64::is_finite), "a number"),
-        Kind::Truth => (value == "true" || value == "false", "true or false"),
+        SettingType::Text => (true, ""),
+        SettingType::Whole => (value.parse::<i32>().is_ok(), "a whole number"),
+        SettingType::Number => (value.parse::<f64>().is_ok_and(f64::is_finite), "a number"),
+        SettingType::Truth => (value == "true" || value == "false", "true or false"),
     };
     if fits {
         return Ok(value.to_owned());
@@ -314,7 +314,11 @@ fn inherited<'c>(
 }
 
 /// The id of the model that settings name; of the first there is, if they name none.
-pub(super) fn provider(settings: &[(String, String)], models: &[LanguageModelConfig], place: &Place) -> Read<String> {
+pub(super) fn provider(
+    settings: &[(String, String)],
+    models: &[LanguageModelConfig],
+    place: &SourcePlace,
+) -> Read<String> {
     let wanted = setting(settings, "providerId");
     let Some(first) = models.first() else { return Err(place.reject("No language models were found")) };
     if wanted.is_empty() || models.iter().any(|model| model.id == wanted) {
@@ -345,7 +349,7 @@ fn with_template(searcher: &SearcherTree, files: &BTreeMap<&str, &[u8]>) -> Read
 }
 
 /// The text of a template's file.
-pub(super) fn template(path: &str, files: &BTreeMap<&str, &[u8]>, place: &Place) -> Result<String, Rejection> {
+pub(super) fn template(path: &str, files: &BTreeMap<&str, &[u8]>, place: &SourcePlace) -> Result<String, Rejection> {
     let Some(content) = files.get(path) else {
         let (shown, hint) = (Rejection::quote(path), did_you_mean(path, files.keys().copied()));
         return Err(place.reject(format!("the template '{shown}' is no file of the package{hint}")));

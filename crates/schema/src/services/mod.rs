@@ -6,7 +6,7 @@ use brooklet_task::Rejection;
 use roxmltree::Node;
 
 use crate::cluster::{ContentCluster, DocumentTypeConfig, Mode};
-use crate::place::Place;
+use crate::place::SourcePlace;
 use crate::remarks::Remarks;
 use crate::suggest::did_you_mean;
 
@@ -28,7 +28,7 @@ pub(crate) struct Services {
     pub(crate) ignore_undefined_fields: bool,
     pub(crate) embedders: Vec<EmbedderConfig>,
     /// Paths of significance models, in their order, and where they are named.
-    pub(crate) significance_models: Vec<(String, Place)>,
+    pub(crate) significance_models: Vec<(String, SourcePlace)>,
     pub(crate) language_models: Vec<LanguageModelConfig>,
     pub(crate) generators: Vec<language::GeneratorTree>,
     pub(crate) chains: Vec<language::ChainTree>,
@@ -40,7 +40,7 @@ pub(crate) struct Services {
 pub(crate) struct Cluster {
     pub(crate) config: ContentCluster,
     /// Places of `config.types`, in their order.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<SourcePlace>,
 }
 
 type Read<T> = Result<T, Rejection>;

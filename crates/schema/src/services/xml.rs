@@ -5,7 +5,7 @@ use brooklet_task::limits::{XML_BYTES, XML_DEPTH};
 use brooklet_task::{Code, Rejection, Span};
 use roxmltree::{Document, Error, Node, ParsingOptions};
 
-use crate::place::Place;
+use crate::place::SourcePlace;
 
 /// Elements, attributes, texts and comments of one file.
 const NODES_MAX: u32 = 100_000;
@@ -31,7 +31,7 @@ impl<'a> XmlFile<'a> {
     /// If it is not well-formed, has a DTD or an inclusion, or exceeds a limit.
     pub(crate) fn parse(path: &str, text: &'a str) -> Result<XmlFile<'a>, Rejection> {
         let path: Arc<str> = path.into();
-        let start = Place { file: path.clone(), span: Span { offset: 0, line: 1, column: 1 } };
+        let start = SourcePlace { file: path.clone(), span: Span { offset: 0, line: 1, column: 1 } };
         if text.len() > XML_BYTES {
             return Err(start.reject(format!("an XML file has at most {XML_BYTES} bytes")));
         }
@@ -74,10 +74,10 @@ impl<'a> XmlFile<'a> {
     }
 
     /// Where an element begins.
-    pub(crate) fn place(&self, node: Node<'_, '_>) -> Place {
+    pub(crate) fn place(&self, node: Node<'_, '_>) -> SourcePlace {
         let offset = node.range().start;
         let position = self.document.text_pos_at(offset);
-        Place { file: self.path.clone(), span: Span { offset, line: position.row, column: position.col } }
+        SourcePlace { file: self.path.clone(), span: Span { offset, line: position.row, column: position.col } }
     }
 
     /// The element's attribute.
@@ -112,6 +112,6 @@ fn refused(path: &Arc<str>, text: &str, error: &Error) -> Rejection {
         // The parser's sentence ends with the position, which stands in front already.
         other => other.to_string().rsplit_once(" at ").map_or_else(|| other.to_string(), |(cause, _)| cause.to_owned()),
     };
-    let place = Place { file: path.clone(), span };
+    let place = SourcePlace { file: path.clone(), span };
     Rejection { code: Code::InvalidApplication, message: format!("{place}: {message}"), span: Some(span) }
 }

@@ -67,7 +67,7 @@ impl FieldSet {
     }
 
     /// The fields of documents of `schema` that it shows.
-    pub(crate) fn of(&self, schema: &Rc<DeployedSchema>) -> FieldChoice {
+    pub(crate) fn choice(&self, schema: &Rc<DeployedSchema>) -> FieldChoice {
         match self {
             FieldSet::Document => FieldChoice::All(schema.clone()),
             FieldSet::Id => FieldChoice::None,

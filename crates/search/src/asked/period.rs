@@ -14,7 +14,7 @@ pub(crate) struct Period {
 
 impl Period {
     /// The period that a search is about: `streaming.fromtimestamp` and `streaming.totimestamp`.
-    pub(crate) fn of(properties: &Properties) -> Result<Period, Rejection> {
+    pub(crate) fn from_properties(properties: &Properties) -> Result<Period, Rejection> {
         let moment = |name: &str| -> Result<u64, Rejection> {
             let Some(text) = properties.value(name).filter(|text| !text.is_empty()) else { return Ok(0) };
             let invalid = || properties.refuse(name, &format!("'{}' is not a valid number", Rejection::quote(text)));

@@ -261,25 +261,26 @@ pub(crate) fn full_name(given: &str) -> String {
 mod tests {
     use super::*;
 
-    fn of(pairs: &[(&str, &str)]) -> Properties {
+    fn properties(pairs: &[(&str, &str)]) -> Properties {
         let pairs: Vec<_> = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         Properties::read(&pairs, b"").unwrap()
     }
 
     #[test]
     fn aliases_mean_their_full_names_in_any_case() {
-        let properties = of(&[("Count", "5"), ("ranking.features.query(q)", "1"), ("rankfeature.query(w)", "2")]);
+        let properties =
+            properties(&[("Count", "5"), ("ranking.features.query(q)", "1"), ("rankfeature.query(w)", "2")]);
         assert_eq!(properties.count("hits").unwrap(), Some(5));
         assert_eq!(properties.inputs().len(), 2);
     }
 
     #[test]
     fn timeouts_have_units_and_a_largest_value() {
-        assert_eq!(of(&[("timeout", "2")]).timeout_ms().unwrap(), Some(2_000));
-        assert_eq!(of(&[("timeout", "50 ms")]).timeout_ms().unwrap(), Some(50));
-        assert_eq!(of(&[("timeout", "1ks")]).timeout_ms().unwrap(), Some(limits::TIMEOUT_MAX_MS));
-        assert!(of(&[("timeout", "abc")]).timeout_ms().is_err());
-        assert!(of(&[("timeout", "5parsecs")]).timeout_ms().is_err());
+        assert_eq!(properties(&[("timeout", "2")]).timeout_ms().unwrap(), Some(2_000));
+        assert_eq!(properties(&[("timeout", "50 ms")]).timeout_ms().unwrap(), Some(50));
+        assert_eq!(properties(&[("timeout", "1ks")]).timeout_ms().unwrap(), Some(limits::TIMEOUT_MAX_MS));
+        assert!(properties(&[("timeout", "abc")]).timeout_ms().is_err());
+        assert!(properties(&[("timeout", "5parsecs")]).timeout_ms().is_err());
     }
 
     #[test]

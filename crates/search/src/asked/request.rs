@@ -44,7 +44,7 @@ impl Request {
         check_body(&self.properties)?;
         self.properties.apply(&deployed.application.query_profiles)?;
         check(&self.properties)?;
-        self.rendering = Rendering::of(&self.properties, accept)?;
+        self.rendering = Rendering::new(&self.properties, accept)?;
         Ok(())
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct Scope {
 
 impl Scope {
     /// The scope that the parameters name: exactly one of them must.
-    pub(crate) fn of(deployed: &Deployed, properties: &Properties) -> Result<Scope, Rejection> {
+    pub(crate) fn from_properties(deployed: &Deployed, properties: &Properties) -> Result<Scope, Rejection> {
         let illegal = |message: &str| Rejection::new(Code::IllegalQuery, message);
         let group = properties.value("streaming.groupname");
         let user = properties.value("streaming.userid");

@@ -41,7 +41,7 @@ struct Setting<T> {
 }
 
 impl<T: Copy> Setting<T> {
-    fn of(&self, field: &str) -> T {
+    fn value(&self, field: &str) -> T {
         self.of_fields.iter().find(|(name, _)| name == field).map_or(self.all, |(_, value)| *value)
     }
 
@@ -75,7 +75,7 @@ impl Analysis {
     ///
     /// # Errors
     /// If a value means nothing.
-    pub(crate) fn of(properties: &RankProperties) -> Result<Analysis, Rejection> {
+    pub(crate) fn from_properties(properties: &RankProperties) -> Result<Analysis, Rejection> {
         let languages = |value: &str| {
             Languages::named(value).map_err(|_| {
                 let known: Vec<&str> = Languages::all().collect();
@@ -105,26 +105,26 @@ impl Analysis {
             return Variety::default();
         }
         Variety {
-            languages: if stems { self.stemming.of(&field.name) } else { Languages::default() },
-            spellings: self.accents.of(&field.name),
-            beginnings: typed == Typed::Last && self.typing.of(&field.name),
+            languages: if stems { self.stemming.value(&field.name) } else { Languages::default() },
+            spellings: self.accents.value(&field.name),
+            beginnings: typed == Typed::Last && self.typing.value(&field.name),
             slips: 0,
         }
     }
 
     /// Whether slips are forgiven in a field, in words that a person typed.
     pub(crate) fn forgives(&self, field: &Field) -> bool {
-        is_of_words(field) && self.typos.of(&field.name)
+        is_of_words(field) && self.typos.value(&field.name)
     }
 
     /// Whether words of CJK are found inside of a field's runs of letters.
     pub(crate) fn segments(&self, field: &Field) -> bool {
-        is_of_words(field) && self.segmentation.of(&field.name)
+        is_of_words(field) && self.segmentation.value(&field.name)
     }
 
     /// The size of a field's n-grams, if it has them.
     pub(crate) fn gram_size(&self, field: &Field) -> Option<usize> {
-        let is_of_grams = field.matching.mode == MatchMode::Gram && self.grams.of(&field.name);
+        let is_of_grams = field.matching.mode == MatchMode::Gram && self.grams.value(&field.name);
         is_of_grams.then_some(field.matching.gram_size.max(1) as usize)
     }
 }
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     fn analysis(properties: &[(&str, &str)]) -> Result<Analysis, Rejection> {
-        Analysis::of(&properties.iter().copied().collect())
+        Analysis::from_properties(&properties.iter().copied().collect())
     }
 
     #[test]
@@ -152,8 +152,8 @@ mod tests {
             ("brooklet.segmentation(b)", "cjk"),
         ])
         .unwrap();
-        assert!(!of.stemming.of("a").is_empty() && of.stemming.of("b").is_empty());
-        assert!(!of.segmentation.of("a") && of.segmentation.of("b"));
+        assert!(!of.stemming.value("a").is_empty() && of.stemming.value("b").is_empty());
+        assert!(!of.segmentation.value("a") && of.segmentation.value("b"));
         for (name, value) in [
             ("brooklet.stemming", "klingon"),
             ("brooklet.stemming(a)", ""),

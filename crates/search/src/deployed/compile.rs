@@ -150,7 +150,7 @@ pub(crate) fn compile(
     let fields = fields_of(schema, profile);
     let properties: RankProperties = profile.properties.iter().map(|(name, value)| (name, value)).collect();
     crate::ranking::group_statistics::check(&properties)
-        .and_then(|()| Analysis::of(&properties).map(|_| ()))
+        .and_then(|()| Analysis::from_properties(&properties).map(|_| ()))
         .map_err(|rejection| rejection.within(&format!("rank profile '{}'", profile.name)))?;
     let environment = ProfileEnvironment { schema, profile, models, fields: &fields, properties: &properties };
     let default = SourceText::built_in(if profile.name == "unranked" { "0" } else { "nativeRank" });

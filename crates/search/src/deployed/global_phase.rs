@@ -38,11 +38,11 @@ pub(crate) enum From {
 /// Values of a formula over all hits, in relation to each other.
 pub(crate) struct Normalizer {
     pub(crate) formula: Formula,
-    pub(crate) kind: Kind,
+    pub(crate) kind: NormalizerKind,
 }
 
 #[derive(Clone, Copy)]
-pub(crate) enum Kind {
+pub(crate) enum NormalizerKind {
     Linear,
     Reciprocal { k: f64 },
 }
@@ -89,17 +89,21 @@ impl Builder<'_> {
         match (feature.name.as_str(), parameters) {
             ("relevanceScore", []) => Ok(From::Relevance),
             ("query", [name]) => Ok(From::Query(name.clone())),
-            ("normalize_linear", [value]) => Ok(From::Normalized(vec![self.normalizer(value, Kind::Linear)?])),
+            ("normalize_linear", [value]) => {
+                Ok(From::Normalized(vec![self.normalizer(value, NormalizerKind::Linear)?]))
+            }
             ("reciprocal_rank", [value]) => {
-                Ok(From::Normalized(vec![self.normalizer(value, Kind::Reciprocal { k: RECIPROCAL_K })?]))
+                Ok(From::Normalized(vec![self.normalizer(value, NormalizerKind::Reciprocal { k: RECIPROCAL_K })?]))
             }
             ("reciprocal_rank", [value, k]) => {
                 let valid = k.trim().parse().ok().filter(|k: &f64| k.is_finite() && *k > 0.0);
                 let message = || refuse(format!("the k of '{feature}' must be a positive number"));
-                Ok(From::Normalized(vec![self.normalizer(value, Kind::Reciprocal { k: valid.ok_or_else(message)? })?]))
+                Ok(From::Normalized(vec![
+                    self.normalizer(value, NormalizerKind::Reciprocal { k: valid.ok_or_else(message)? })?,
+                ]))
             }
             ("reciprocal_rank_fusion", [_, _, ..]) => {
-                let kind = Kind::Reciprocal { k: RECIPROCAL_K };
+                let kind = NormalizerKind::Reciprocal { k: RECIPROCAL_K };
                 let parts = parameters.iter().map(|value| self.normalizer(value, kind));
                 Ok(From::Normalized(parts.collect::<Result<_, _>>()?))
             }
@@ -111,7 +115,7 @@ impl Builder<'_> {
         }
     }
 
-    fn normalizer(&mut self, value: &str, kind: Kind) -> Result<usize, Rejection> {
+    fn normalizer(&mut self, value: &str, kind: NormalizerKind) -> Result<usize, Rejection> {
         // The place is one of the argument's text, which is nowhere to be seen.
         let unplaced = |rejection: Rejection| Rejection { span: None, ..rejection };
         let expression = Expression::parse_as(value, Dialect::Container).map_err(unplaced)?;

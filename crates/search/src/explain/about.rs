@@ -5,7 +5,7 @@ use brooklet_segment::{Gaps, Halt, find_id};
 
 use super::explainer::Explainer;
 use super::query::failures;
-use crate::found::hit::{Found, Ranked};
+use crate::found::hit::{HitLocation, Ranked};
 use crate::plan::Plan;
 use crate::ranking::spot::Spot;
 use crate::render::Tree;
@@ -14,21 +14,21 @@ use crate::tasks::run::Run;
 
 /// The document that is asked about, as far as it is known.
 #[derive(Default)]
-pub(crate) struct About {
+pub(crate) struct ExplainedDocument {
     /// Schema, view and ordinal.
     place: Option<(usize, usize, u32)>,
     /// Its score, how many hits come before it, and how many are tied with it: known when all are ordered, if it is one.
     rank: Option<(f64, u64, u64)>,
 }
 
-impl About {
+impl ExplainedDocument {
     /// Looks for the document among those that are searched.
     pub(crate) fn seek(&mut self, plan: &Plan, runs: &[Run], reads: &mut Reads) -> Result<(), Halt> {
         let Some(id) = &plan.presentation.explain_id else { return Ok(()) };
         let mut gaps = Gaps::default();
         for (schema, run) in runs.iter().enumerate() {
             for (index, view) in run.views.iter().enumerate() {
-                let found = gaps.note(find_id(&view.segment.header, id, &mut reads.of(&view.segment)))?.flatten();
+                let found = gaps.note(find_id(&view.segment.header, id, &mut reads.segment(&view.segment)))?.flatten();
                 if let Some(ordinal) = found.filter(|ordinal| view.alive.get(*ordinal as usize)) {
                     self.place = Some((schema, index, ordinal));
                 }
@@ -38,8 +38,9 @@ impl About {
     }
 
     /// Takes note of the document's rank among all hits.
-    pub(crate) fn settle(&mut self, plan: &Plan, hits: &[Ranked<Found>]) {
-        let is_it = |hit: &&Ranked<Found>| self.place == Some((hit.schema, hit.content.view, hit.content.ordinal));
+    pub(crate) fn note_rank(&mut self, plan: &Plan, hits: &[Ranked<HitLocation>]) {
+        let is_it =
+            |hit: &&Ranked<HitLocation>| self.place == Some((hit.schema, hit.content.view, hit.content.ordinal));
         let Some(own) = hits.iter().find(is_it) else { return };
         let (mut before, mut tied) = (0, 0);
         for hit in hits {
@@ -56,7 +57,7 @@ impl About {
     pub(crate) fn explanation(
         &self,
         plan: &Plan,
-        shown: &[Ranked<Found>],
+        shown: &[Ranked<HitLocation>],
         runs: &[Run],
         explainers: &mut [Explainer],
         reads: &mut Reads,

@@ -7,7 +7,7 @@ use brooklet_rank::{FeatureSource, FeatureType, ModelOutput, Scratch, Value};
 use brooklet_task::Rejection;
 
 use super::model_runs::Models;
-use crate::deployed::global_phase::{Formula, From, GlobalPhase, Kind};
+use crate::deployed::global_phase::{Formula, From, GlobalPhase, NormalizerKind};
 use crate::plan::inputs::Inputs;
 
 /// A hit as the phase sees it.
@@ -23,8 +23,8 @@ impl GlobalPhase {
         for normalizer in &self.normalizers {
             let values = normalizer.formula.values(hits, query, &[], models)?;
             normalized.push(match normalizer.kind {
-                Kind::Linear => linear(&values),
-                Kind::Reciprocal { k } => reciprocal(&values, k),
+                NormalizerKind::Linear => linear(&values),
+                NormalizerKind::Reciprocal { k } => reciprocal(&values, k),
             });
         }
         self.score.values(hits, query, &normalized, models)

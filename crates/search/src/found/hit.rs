@@ -15,14 +15,14 @@ pub(crate) struct Ranked<Content> {
     /// Its document, once it was read; it breaks the ties.
     pub(crate) id: Option<String>,
     /// What later phases know of it.
-    pub(crate) later: Later,
+    pub(crate) later: PhaseInputs,
     /// What else is known of it.
     pub(crate) content: Content,
 }
 
 /// What later phases know of a hit.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Later {
+pub(crate) struct PhaseInputs {
     /// Its score in the second phase, if that is limited to the best.
     pub(crate) second: f64,
     /// What the global phase asks about its document.
@@ -31,7 +31,7 @@ pub(crate) struct Later {
 
 /// Where a hit was found, in the run of its schema.
 #[derive(Clone)]
-pub(crate) struct Found {
+pub(crate) struct HitLocation {
     pub(crate) view: usize,
     pub(crate) ordinal: u32,
 }

@@ -152,11 +152,11 @@ impl WantedRuns {
 
 /// The outputs of models that a query was given, by run and name.
 #[derive(Debug, Default)]
-pub(crate) struct GivenOutputs(RefCell<BTreeMap<u128, BTreeMap<String, Rc<Given>>>>);
+pub(crate) struct GivenOutputs(RefCell<BTreeMap<u128, BTreeMap<String, Rc<OutputTensor>>>>);
 
 /// An output as the host gave it: elements of an ONNX type, little endian.
 #[derive(Debug)]
-struct Given {
+struct OutputTensor {
     element: u32,
     bytes: Vec<u8>,
 }
@@ -174,14 +174,14 @@ impl GivenOutputs {
             let outputs = all.entry(key).or_default();
             for _ in 0..reader.count(3)? {
                 let name = reader.text()?.to_owned();
-                let given = Given { element: u32::from(reader.u8()?), bytes: reader.bytes()?.to_vec() };
+                let given = OutputTensor { element: u32::from(reader.u8()?), bytes: reader.bytes()?.to_vec() };
                 outputs.insert(name, Rc::new(given));
             }
         }
         reader.end()
     }
 
-    fn get(&self, key: u128, output: &str) -> Option<Rc<Given>> {
+    fn get(&self, key: u128, output: &str) -> Option<Rc<OutputTensor>> {
         self.0.borrow().get(&key)?.get(output).cloned()
     }
 }
@@ -320,7 +320,7 @@ fn cells(element: u32, bytes: &[u8]) -> Option<Vec<f64>> {
 }
 
 /// A given output as a tensor of the type that was promised.
-fn tensor_of(output: &ModelOutput, given: &Given) -> Result<Tensor, Rejection> {
+fn tensor_of(output: &ModelOutput, given: &OutputTensor) -> Result<Tensor, Rejection> {
     let fail = |why: String| {
         let (name, file) = (Rejection::quote(&output.output), Rejection::quote(&output.file));
         Err(Rejection::new(Code::Internal, format!("MODEL_OUTPUT: the output '{name}' of the model {file} {why}")))

@@ -8,8 +8,8 @@ use brooklet_rank::Value;
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Code, Issues, Rejection, limits};
 
-use super::hit::{Later, Ranked};
-use super::lane::{read_ranked, write_ranked};
+use super::hit::{PhaseInputs, Ranked};
+use super::hit_list::{read_ranked, write_ranked};
 use super::model_runs::WantedRuns;
 use crate::grouping::{Clock, Groups};
 use crate::plan::Plan;
@@ -56,7 +56,7 @@ pub(crate) struct Partial {
     pub(crate) issues: Issues,
     /// Runs of models without which hits and groups are not right.
     pub(crate) wanted: WantedRuns,
-    /// The hits that can be shown, in order, by lane.
+    /// The hits that can be shown, in order, by list.
     pub(crate) hits: Vec<Ranked<Filled>>,
     /// For each grouping request of the query its groups.
     pub(crate) grouping: Vec<Groups>,
@@ -180,7 +180,7 @@ fn read_hit(reader: &mut Reader, plan: &Plan) -> Result<Ranked<Filled>, Rejectio
     }
     let mut rendered = || Ok(Some(reader.bytes()?).filter(|bytes| !bytes.is_empty()).map(<[u8]>::to_vec));
     let (fields, explanation) = (rendered()?, rendered()?);
-    let mut later = Later { second: reader.f64()?, inputs: Vec::new() };
+    let mut later = PhaseInputs { second: reader.f64()?, inputs: Vec::new() };
     for _ in 0..reader.count(1)? {
         later.inputs.push(read_value(reader)?);
     }

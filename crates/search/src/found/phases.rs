@@ -40,8 +40,8 @@ pub(crate) fn decide<Content>(
 
 /// Gives the first hits new scores, moves the others below them, drops, and sorts.
 fn rerank<Content>(hits: &mut Vec<Ranked<Content>>, scores: &[f64], drop_limit: Option<f64>) {
-    let old = Range::of(hits[..scores.len()].iter().map(|hit| hit.score));
-    let new = Range::of(scores.iter().copied());
+    let old = Range::from_scores(hits[..scores.len()].iter().map(|hit| hit.score));
+    let new = Range::from_scores(scores.iter().copied());
     for (hit, score) in hits.iter_mut().zip(scores) {
         hit.score = *score;
     }
@@ -66,7 +66,7 @@ struct Range {
 }
 
 impl Range {
-    fn of(scores: impl Iterator<Item = f64>) -> Range {
+    fn from_scores(scores: impl Iterator<Item = f64>) -> Range {
         let start = Range { low: f64::INFINITY, high: f64::NEG_INFINITY };
         scores
             .filter(|score| score.is_finite())

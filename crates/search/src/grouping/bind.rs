@@ -11,7 +11,7 @@ use brooklet_task::{Code, Rejection, Span, limits};
 use super::bound::{BoundGrouping, BoundList, BoundTable, Classifier, failures};
 use super::datum::Datum;
 use super::program::{Node, Program, operator};
-use super::spec::{From, InputSpec, Step, Type};
+use super::spec::{From, InputSpec, Type, ValueStep};
 use super::template::{ListTemplate, Template};
 use super::walk::{Walk, type_of, width_of};
 use crate::deployed::DeployedSchema;
@@ -349,7 +349,7 @@ impl Binder<'_> {
                 schema.schema.field(place).filter(|found| *found.data_type.element() == DataType::Position)
         {
             let several = found.data_type != DataType::Position;
-            let from = From::Source(vec![Step::Curve]);
+            let from = From::Source(vec![ValueStep::Curve]);
             return Ok(self.input(InputSpec { field: found.name.clone(), of: Type::Long, bytes: 8, several, from }));
         }
         let Some(found) = schema.schema.query_field(field) else { return Err(self.not_found(path, of)) };
@@ -387,7 +387,7 @@ impl Binder<'_> {
         let Some(found) = found else {
             return Err(self.unfit(of, &format!("there is no field '{name}' of positions")));
         };
-        let (field, from) = (found.name.clone(), From::Source(vec![Step::Place]));
+        let (field, from) = (found.name.clone(), From::Source(vec![ValueStep::Place]));
         Ok(self.input(InputSpec { field, of: Type::Double, bytes: 8, several: true, from }).node)
     }
 }

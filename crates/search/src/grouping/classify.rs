@@ -9,7 +9,7 @@ use super::datum::{Datum, End, Key, Sortable};
 /// The id of the group of a value.
 pub(super) fn key_of(by: &Classifier, value: &Datum) -> Option<Key> {
     match by {
-        Classifier::Value(_) => Key::of(value),
+        Classifier::Value(_) => Key::new(value),
         Classifier::LongWidth(_, width) => Some(long_bucket(value.long(), *width)),
         Classifier::DoubleWidth(_, width) => Some(double_bucket(value.double(), *width)),
         Classifier::Buckets(_, buckets) => Some(bucket_of(buckets, value)),

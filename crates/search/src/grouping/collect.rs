@@ -8,7 +8,7 @@ use super::bound::BoundGrouping;
 use super::descent::{Batch, Descent, Row};
 use super::groups::{First, Groups};
 use super::inputs::{Inputs, at_once};
-use super::known::Known;
+use super::known::GroupIndex;
 use super::planned::PlannedGrouping;
 use crate::resident::partition::View;
 use crate::resident::reads::Reads;
@@ -28,7 +28,7 @@ pub(crate) struct Kept {
 
 impl Kept {
     /// Those of some documents that were not dropped.
-    pub(crate) fn of(documents: &[(u32, u32)], score: impl Fn(usize) -> Option<f64>) -> Kept {
+    pub(crate) fn new(documents: &[(u32, u32)], score: impl Fn(usize) -> Option<f64>) -> Kept {
         let mut kept = Kept {
             documents: Vec::with_capacity(documents.len()),
             scores: Vec::with_capacity(documents.len()),
@@ -77,7 +77,7 @@ pub(crate) struct Progress {
     /// What was read of the documents of a batch.
     inputs: Inputs,
     /// For each table the groups that values led to.
-    known: Vec<Known>,
+    known: Vec<GroupIndex>,
     view: Option<u32>,
 }
 
@@ -121,9 +121,9 @@ impl Collector<'_> {
         let length = at_once(&bound.inputs, bound.with_ids, of_view, &ordinals);
         let ordinals = &ordinals[..length];
         progress.inputs.load(&bound.inputs, bound.with_ids, (*view, of_view), ordinals, reads)?;
-        progress.known.resize_with(self.planned.templates.len(), Known::default);
+        progress.known.resize_with(self.planned.templates.len(), GroupIndex::default);
         if progress.view.replace(*view) != Some(*view) {
-            progress.known.iter_mut().for_each(Known::forget_words);
+            progress.known.iter_mut().for_each(GroupIndex::forget_words);
         }
         if let Some(most) = self.planned.firsts.filter(|_| self.is_part) {
             self.keep_firsts((bound, most), progress, (*view, ordinals), groups)?;
@@ -180,7 +180,7 @@ impl Collector<'_> {
         let batch = self.kept.documents.iter().enumerate().skip(first).take(BATCH);
         let read = gather(batch, |(index, (view, ordinal))| {
             let segment = &self.views[*view as usize].segment;
-            Ok((read_id(&segment.header, *ordinal, &mut reads.of(segment))?, index as u32))
+            Ok((read_id(&segment.header, *ordinal, &mut reads.segment(segment))?, index as u32))
         })?;
         progress.ids.extend(read);
         if progress.ids.len() == self.kept.documents.len() {

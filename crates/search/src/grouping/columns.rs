@@ -61,7 +61,7 @@ impl Texts {
     }
 
     /// The text of a word; the empty one of no word.
-    pub(super) fn of(&self, word: u32) -> Datum {
+    pub(super) fn text(&self, word: u32) -> Datum {
         match self.words.get(word as usize) {
             Some(Word { known: Some(_), text }) => Datum::Text(text.get_or_init(|| Rc::from(self.bytes(word))).clone()),
             _ => Datum::text(""),
@@ -177,7 +177,7 @@ impl Elements {
     /// An element.
     pub(super) fn value(&self, at: usize, texts: &Texts) -> Datum {
         match self {
-            Elements::Words(words) => texts.of(words[at]),
+            Elements::Words(words) => texts.text(words[at]),
             Elements::Numbers(NumberKind::Bool, bits) => Datum::Bool(bits[at] != 0),
             Elements::Numbers(NumberKind::Float32 | NumberKind::Float64, bits) => {
                 Datum::Double(f64::from_bits(bits[at]))
@@ -201,7 +201,7 @@ fn by_block(
         let index = part.index_of(*ordinal);
         let (first, rows) = part.span_of(index);
         let end = rest.partition_point(|ordinal| *ordinal < first + rows).max(1);
-        let block = gaps.note(reads.of(&view.segment).block(part.first_block + index))?;
+        let block = gaps.note(reads.segment(&view.segment).block(part.first_block + index))?;
         if let Some(block) = block.filter(|_| !gaps.are_there()) {
             each(block.bytes(), first, rows, &rest[..end])?;
         }

@@ -31,7 +31,7 @@ pub(crate) struct Seal {
 
 impl Offsets {
     /// Where a list begins.
-    pub(crate) fn of(&self, path: &[u32]) -> usize {
+    pub(crate) fn start(&self, path: &[u32]) -> usize {
         self.0.get(path).map_or(0, |offset| *offset as usize)
     }
 
@@ -156,7 +156,7 @@ mod tests {
         let text = Offsets::moved(&[1, 4, 0], 20, 2, &seal);
         assert!(text.bytes().all(|byte| ALPHABET.contains(&byte)));
         let read = |text: &str, seal: &Seal| Offsets::read(&[text.to_owned()], 2, seal);
-        assert_eq!(read(&text, &seal).unwrap().of(&[1, 4, 0]), 20);
+        assert_eq!(read(&text, &seal).unwrap().start(&[1, 4, 0]), 20);
         for at in 0..text.len() {
             for letter in ALPHABET.iter().filter(|letter| **letter != text.as_bytes()[at]) {
                 let mut changed = text.clone().into_bytes();
@@ -179,12 +179,12 @@ mod tests {
             Offsets::moved(&[1], 7, 0, &seal),
         ];
         let offsets = Offsets::read(&texts, 0, &seal).unwrap();
-        assert_eq!((offsets.of(&[0]), offsets.of(&[0, 3, 1]), offsets.of(&[1])), (10, 5, 7));
+        assert_eq!((offsets.start(&[0]), offsets.start(&[0, 3, 1]), offsets.start(&[1])), (10, 5, 7));
         let this = offsets.this(0, &seal);
         assert_eq!(Offsets::read(std::slice::from_ref(&this), 0, &seal).unwrap(), offsets);
         let next = Offsets::moved(&[0], 20, 0, &seal);
         let moved = Offsets::read(&[this, next], 0, &seal).unwrap();
-        assert_eq!((moved.of(&[0]), moved.of(&[0, 3, 1]), moved.of(&[1]), moved.largest()), (20, 0, 7, 20));
+        assert_eq!((moved.start(&[0]), moved.start(&[0, 3, 1]), moved.start(&[1]), moved.largest()), (20, 0, 7, 20));
         assert_eq!(Offsets::default().this(0, &seal), "");
     }
 }

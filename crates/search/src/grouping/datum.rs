@@ -304,7 +304,7 @@ impl Sortable {
 
 impl Key {
     /// The id of the group of a value.
-    pub(crate) fn of(value: &Datum) -> Option<Key> {
+    pub(crate) fn new(value: &Datum) -> Option<Key> {
         Some(match value {
             Datum::Nothing | Datum::Several(_) => return None,
             Datum::Bool(flag) => Key::Bool(*flag),

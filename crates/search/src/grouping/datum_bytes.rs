@@ -30,7 +30,7 @@ pub(crate) fn write_datum(value: &Datum, writer: &mut Writer) {
             writer.u8(DOUBLE);
             writer.f64(*value);
         }
-        value => write_key(&Key::of(value).unwrap_or(Key::Null), writer),
+        value => write_key(&Key::new(value).unwrap_or(Key::Null), writer),
     }
 }
 

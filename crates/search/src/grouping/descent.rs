@@ -12,7 +12,7 @@ use super::columns::{Column, Elements, elements_of};
 use super::datum::Datum;
 use super::groups::{First, Groups, HeldHit};
 use super::inputs::{Inputs, Selection};
-use super::known::Known;
+use super::known::GroupIndex;
 use super::planned::PlannedGrouping;
 use super::program::{Document, Node, Program, matched_text};
 use super::template::classes;
@@ -55,7 +55,7 @@ pub(super) struct Descent<'a> {
     pub(super) bound: &'a BoundGrouping,
     pub(super) groups: &'a mut Groups,
     /// By table.
-    pub(super) known: &'a mut [Known],
+    pub(super) known: &'a mut [GroupIndex],
     pub(super) batch: Batch<'a>,
 }
 
@@ -203,7 +203,7 @@ impl Descent<'_> {
         match plain.map(|input| (input, self.batch.inputs.column(input))) {
             Some((input, Column::Words(words))) => self.by_word(table, input, words, &rows, &mut led)?,
             Some((input, Column::Several { ends, elements: Elements::Words(words) }))
-                if rows.iter().all(|row| Selection::of(row.selection, input).is_none()) =>
+                if rows.iter().all(|row| Selection::of_input(row.selection, input).is_none()) =>
             {
                 self.by_words(table, (input, ends, words), &rows, &mut led)?;
             }
@@ -363,7 +363,7 @@ impl Descent<'_> {
         led: &mut Led<'s>,
     ) -> Result<(), Rejection> {
         let along = list.along.as_ref();
-        let narrowed = along.and_then(|along| Selection::of(row.selection, *along.first()?));
+        let narrowed = along.and_then(|along| Selection::of_input(row.selection, *along.first()?));
         let element = |at: usize| narrowed.map_or(at as u32, |narrowed| narrowed.elements[at]);
         let select =
             |elements: Vec<u32>| along.map(|along| Selection { inputs: along.clone(), elements, outer: row.selection });

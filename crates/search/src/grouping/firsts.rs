@@ -11,7 +11,7 @@ use super::datum_bytes::{read_datum, write_datum};
 use super::descent::{Batch, Descent, Row};
 use super::groups::{First, Groups};
 use super::inputs::Inputs;
-use super::known::Known;
+use super::known::GroupIndex;
 use super::planned::PlannedGrouping;
 use super::template::{classes, most};
 
@@ -56,8 +56,8 @@ impl Groups {
                 view: 0,
             };
             let rows: Vec<Row<'_>> = places.iter().map(|at| Row { at: *at, group: 0, selection: None }).collect();
-            let mut known: Vec<Known> = Vec::new();
-            known.resize_with(planned.templates.len(), Known::default);
+            let mut known: Vec<GroupIndex> = Vec::new();
+            known.resize_with(planned.templates.len(), GroupIndex::default);
             Descent { planned, bound, groups: self, known: &mut known, batch }.enter(0, &rows)?;
         }
         Ok(())

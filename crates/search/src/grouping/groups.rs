@@ -123,7 +123,7 @@ impl Groups {
     }
 
     /// Leaves the first documents of each schema when those of another part were added.
-    pub(super) fn settle_firsts(&mut self) {
+    pub(super) fn trim_firsts(&mut self) {
         let bytes = |firsts: &[First]| firsts.iter().map(First::bytes).sum::<usize>();
         let before = bytes(&self.firsts);
         self.keep_firsts();

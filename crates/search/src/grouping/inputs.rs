@@ -7,7 +7,7 @@ use brooklet_segment::{Gaps, Halt, read_document, read_id};
 use super::columns::{Column, Texts, elements_of};
 use super::datum::Datum;
 use super::numeric::curve;
-use super::spec::{From, InputSpec, Step, Type};
+use super::spec::{From, InputSpec, Type, ValueStep};
 use crate::resident::partition::View;
 use crate::resident::reads::Reads;
 
@@ -26,7 +26,7 @@ pub(crate) struct Selection<'a> {
 
 impl<'a> Selection<'a> {
     /// The selection that holds for an input.
-    pub(crate) fn of(mut at: Option<&'a Selection<'a>>, input: usize) -> Option<&'a Selection<'a>> {
+    pub(crate) fn of_input(mut at: Option<&'a Selection<'a>>, input: usize) -> Option<&'a Selection<'a>> {
         while let Some(selection) = at {
             if selection.inputs.contains(&input) {
                 return at;
@@ -65,17 +65,17 @@ impl Inputs {
             Column::Bools(values) => Datum::Bool(values[at]),
             Column::Longs(values) => Datum::Long(values[at]),
             Column::Doubles(values) => Datum::Double(values[at]),
-            Column::Words(words) => texts.of(words[at]),
+            Column::Words(words) => texts.text(words[at]),
             Column::Several { ends, elements } => {
                 let places = elements_of(ends, at);
-                match Selection::of(selection, index) {
+                match Selection::of_input(selection, index) {
                     None => Datum::several(places.map(|at| elements.value(at, texts)).collect()),
                     Some(selection) => {
                         selection.of_elements(places.len(), |at| elements.value(places.start + at, texts))
                     }
                 }
             }
-            Column::Values(values) => match (&values[at], Selection::of(selection, index)) {
+            Column::Values(values) => match (&values[at], Selection::of_input(selection, index)) {
                 (Datum::Several(values), Some(selection)) => {
                     selection.of_elements(values.len(), |at| values[at].clone())
                 }
@@ -122,7 +122,7 @@ impl Inputs {
         self.columns.clear();
         self.ids.clear();
         let mut gaps = Gaps::default();
-        let mut sources: Vec<(usize, &InputSpec, &[Step])> = Vec::new();
+        let mut sources: Vec<(usize, &InputSpec, &[ValueStep])> = Vec::new();
         for (index, spec) in specs.iter().enumerate() {
             let column = match &spec.from {
                 From::Column(column) => {
@@ -146,7 +146,7 @@ impl Inputs {
     /// Reads what is in no column. All missing blocks are noted before it halts.
     fn read_documents(
         &mut self,
-        sources: &[(usize, &InputSpec, &[Step])],
+        sources: &[(usize, &InputSpec, &[ValueStep])],
         with_ids: bool,
         view: &View,
         ordinals: &[u32],
@@ -156,13 +156,15 @@ impl Inputs {
         let header = &view.segment.header;
         for ordinal in ordinals.iter().filter(|_| with_ids || !sources.is_empty()) {
             if with_ids {
-                self.ids.extend(gaps.note(read_id(header, *ordinal, &mut reads.of(&view.segment)))?);
+                self.ids.extend(gaps.note(read_id(header, *ordinal, &mut reads.segment(&view.segment)))?);
             }
             if sources.is_empty() {
                 continue;
             }
             let wanted = |name: &str| sources.iter().any(|(_, spec, _)| spec.field == name);
-            if let Some(document) = gaps.note(read_document(header, *ordinal, &wanted, &mut reads.of(&view.segment)))? {
+            if let Some(document) =
+                gaps.note(read_document(header, *ordinal, &wanted, &mut reads.segment(&view.segment)))?
+            {
                 for (index, spec, steps) in sources {
                     if let Column::Values(values) = &mut self.columns[*index] {
                         values.push(extract(document.field(&spec.field), steps, spec));
@@ -204,13 +206,13 @@ fn default_of(of: Type) -> Datum {
 }
 
 /// What the steps of a spec find in the value of a field.
-fn extract(value: Option<&Value>, steps: &[Step], spec: &InputSpec) -> Datum {
-    let keyed = steps.iter().any(|step| matches!(step, Step::Entry(_)));
+fn extract(value: Option<&Value>, steps: &[ValueStep], spec: &InputSpec) -> Datum {
+    let keyed = steps.iter().any(|step| matches!(step, ValueStep::Entry(_)));
     let mut found = Vec::new();
     if let Some(value) = value {
         collect(value, steps, spec.of, &mut found);
     }
-    if spec.several || steps.last() == Some(&Step::Place) {
+    if spec.several || steps.last() == Some(&ValueStep::Place) {
         return Datum::several(found);
     }
     // A key that a map does not have yields no value: as many as an empty array.
@@ -218,32 +220,32 @@ fn extract(value: Option<&Value>, steps: &[Step], spec: &InputSpec) -> Datum {
     found.into_iter().next().unwrap_or_else(instead)
 }
 
-fn collect(value: &Value, steps: &[Step], of: Type, found: &mut Vec<Datum>) {
+fn collect(value: &Value, steps: &[ValueStep], of: Type, found: &mut Vec<Datum>) {
     match (value, steps) {
         (Value::Array(elements), _) => elements.iter().for_each(|element| collect(element, steps, of, found)),
         (Value::WeightedSet(entries), _) => entries.iter().for_each(|(key, _)| collect(key, steps, of, found)),
-        (Value::Map(entries), [Step::Key, rest @ ..]) => {
+        (Value::Map(entries), [ValueStep::Key, rest @ ..]) => {
             entries.iter().for_each(|(key, _)| collect(key, rest, of, found));
         }
-        (Value::Map(entries), [Step::Value, rest @ ..]) => {
+        (Value::Map(entries), [ValueStep::Value, rest @ ..]) => {
             entries.iter().for_each(|(_, value)| collect(value, rest, of, found));
         }
-        (Value::Map(entries), [Step::Entry(wanted), rest @ ..]) => {
+        (Value::Map(entries), [ValueStep::Entry(wanted), rest @ ..]) => {
             let is_wanted = |key: &Value| *datum(key).bytes() == *wanted.as_bytes();
             entries.iter().filter(|(key, _)| is_wanted(key)).for_each(|(_, value)| collect(value, rest, of, found));
         }
-        (Value::Struct(fields), [Step::Field(name), rest @ ..]) => {
+        (Value::Struct(fields), [ValueStep::Field(name), rest @ ..]) => {
             match fields.iter().find(|(field, _)| field == name) {
                 Some((_, value)) => collect(value, rest, of, found),
                 // Every element has its place among the others, set or not.
                 None => found.push(default_of(of)),
             }
         }
-        (Value::Position { x, y }, [Step::Place]) => {
+        (Value::Position { x, y }, [ValueStep::Place]) => {
             found.extend([y, x].map(|degrees| Datum::Double(f64::from(*degrees) / 1e6)));
         }
-        (Value::Position { x, y }, [Step::Curve]) => found.push(Datum::Long(curve(*x, *y))),
-        (Value::Position { x, y }, [Step::Field(name)]) => {
+        (Value::Position { x, y }, [ValueStep::Curve]) => found.push(Datum::Long(curve(*x, *y))),
+        (Value::Position { x, y }, [ValueStep::Field(name)]) => {
             found.push(Datum::Long(i64::from(if name == "x" { *x } else { *y })));
         }
         (value, []) => found.push(datum(value)),

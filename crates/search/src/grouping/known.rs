@@ -11,7 +11,7 @@ const NO_GROUP: u32 = u32::MAX;
 
 /// The groups of one table.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct GroupIndex {
     /// By group around them and number of the word, one more for no word.
     by_word: Vec<u32>,
     /// Those beyond.
@@ -27,7 +27,7 @@ struct Slot {
     group: u32,
 }
 
-impl Known {
+impl GroupIndex {
     /// Words have other numbers in another view.
     pub(super) fn forget_words(&mut self) {
         self.by_word.clear();
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn groups_are_found_again() {
-        let mut known = Known::default();
+        let mut known = GroupIndex::default();
         for parent in [0, 3, 40_000] {
             for word in [0, 9, NO_WORD] {
                 assert_eq!(known.of_word(parent, word, 10), None);

@@ -42,5 +42,5 @@ pub(crate) use continuation::Seal;
 pub(crate) use groups::Groups;
 pub(crate) use plan::plan;
 pub(crate) use result::Writing;
-pub(crate) use stage::{Found, Grouping, answers};
+pub(crate) use stage::{Grouping, SearchedViews, answers};
 pub(crate) use zone::{Clock, unknown, zone_offset};

@@ -61,7 +61,7 @@ impl Page {
         for (index, list) in template.lists.iter().enumerate() {
             let Some(listed) = &lists[list.table] else { continue };
             path.push((template.hits.len() + index) as u32);
-            if let Some(shown) = listed.shown(group, list.max, planned.offsets.of(path)) {
+            if let Some(shown) = listed.shown(group, list.max, planned.offsets.start(path)) {
                 for (at, group) in shown.elements.iter().enumerate() {
                     path.push((shown.offset + at) as u32);
                     self.add(planned, groups, lists, (list.table, *group), path);

@@ -59,7 +59,7 @@ impl Groups {
             places.push(of_table);
         }
         self.read_firsts(schemas, &mut reader)?;
-        self.settle_firsts();
+        self.trim_firsts();
         reader.end()
     }
 

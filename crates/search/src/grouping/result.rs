@@ -11,7 +11,7 @@ use super::page::{Page, window};
 use super::planned::PlannedGrouping;
 
 /// Sorts the hits of a list, once their ids are known, and leaves those that are needed to show a window.
-pub(crate) fn settle_hits(hits: &mut Vec<HeldHit>, kept: Option<usize>) {
+pub(crate) fn sort_hits(hits: &mut Vec<HeldHit>, kept: Option<usize>) {
     hits.sort_by(|a, b| score_key(b.score).cmp(&score_key(a.score)).then_with(|| a.id.cmp(&b.id)));
     hits.truncate(kept.unwrap_or(usize::MAX));
 }
@@ -93,7 +93,7 @@ impl Walker<'_> {
         let groups = self.of.groups;
         let hits = &groups.tables[table].hits[list][group as usize].hits;
         let list = &groups.templates[table].hits[list];
-        let shown = window(hits.len(), list.max, self.of.planned.offsets.of(&self.path));
+        let shown = window(hits.len(), list.max, self.of.planned.offsets.start(&self.path));
         self.begin_list("hitlist", &list.label, list.max, (shown.start, hits.len()), out);
         if !shown.is_empty() {
             out.key("children");

@@ -17,12 +17,12 @@ pub(crate) struct InputSpec {
 pub(crate) enum From {
     Column(ColumnSpec),
     /// Of the document: steps into the field's value.
-    Source(Vec<Step>),
+    Source(Vec<ValueStep>),
 }
 
 /// A step into a value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Step {
+pub(crate) enum ValueStep {
     Field(String),
     Key,
     Value,

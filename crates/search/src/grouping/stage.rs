@@ -11,7 +11,7 @@ use super::continuation::ListPath;
 use super::groups::Groups;
 use super::page::{Page, window};
 use super::planned::PlannedGrouping;
-use super::result::{Writing, settle_hits};
+use super::result::{Writing, sort_hits};
 use super::template::classes;
 use crate::resident::partition::View;
 use crate::resident::reads::Reads;
@@ -20,7 +20,7 @@ use crate::resident::reads::Reads;
 const HITS_BATCH: usize = 128;
 
 /// What the stage needs of the search around it.
-pub(crate) trait Found {
+pub(crate) trait SearchedViews {
     /// The views of a schema.
     fn views(&self, schema: usize) -> &[View];
     /// The documents of a schema that matched.
@@ -35,7 +35,7 @@ pub(crate) trait Found {
     ) -> Result<Option<Vec<u8>>, Halt>;
 }
 
-enum Step {
+enum StageState {
     Collect {
         request: usize,
         schema: usize,
@@ -81,7 +81,7 @@ pub(crate) struct Grouping {
     groups: Vec<Groups>,
     /// Whether others add to the groups: then all of them are kept, with all hits they may show.
     is_part: bool,
-    step: Step,
+    step: StageState,
 }
 
 impl Grouping {
@@ -96,15 +96,15 @@ impl Grouping {
         &mut self,
         planned: &[PlannedGrouping],
         schemas: usize,
-        found: &mut dyn Found,
+        found: &mut dyn SearchedViews,
         reads: &mut Reads,
     ) -> Result<Want, Rejection> {
         let halted = match &mut self.step {
-            Step::Collect { .. } => return self.collect(planned, schemas, found, reads),
-            Step::Ids { .. } => self.read_ids(planned, found, reads),
-            Step::Fill { .. } => self.fill(planned, found, reads),
-            Step::Firsts { .. } => self.fill_firsts(found, reads),
-            Step::Done => return Ok(Want::Nothing),
+            StageState::Collect { .. } => return self.collect(planned, schemas, found, reads),
+            StageState::Ids { .. } => self.read_ids(planned, found, reads),
+            StageState::Fill { .. } => self.fill(planned, found, reads),
+            StageState::Firsts { .. } => self.fill_firsts(found, reads),
+            StageState::Done => return Ok(Want::Nothing),
         };
         match halted {
             Ok(()) => {
@@ -125,12 +125,12 @@ impl Grouping {
         &mut self,
         planned: &[PlannedGrouping],
         schemas: usize,
-        found: &mut dyn Found,
+        found: &mut dyn SearchedViews,
         reads: &mut Reads,
     ) -> Result<Want, Rejection> {
-        let Step::Collect { request, schema, progress, all } = &mut self.step else { return Ok(Want::Pause) };
+        let StageState::Collect { request, schema, progress, all } = &mut self.step else { return Ok(Want::Pause) };
         let Some(of) = planned.get(*request) else {
-            self.step = Step::Done;
+            self.step = StageState::Done;
             return Ok(Want::Pause);
         };
         if *schema == schemas {
@@ -172,13 +172,18 @@ impl Grouping {
         } else {
             Page::new(&planned[request], groups)?.walk(groups, &mut add);
         }
-        self.step = Step::Ids { request, lists, next: 0 };
+        self.step = StageState::Ids { request, lists, next: 0 };
         Ok(Want::Pause)
     }
 
     /// Reads the ids of hits, which break their ties, and leaves those that are shown.
-    fn read_ids(&mut self, planned: &[PlannedGrouping], found: &dyn Found, reads: &mut Reads) -> Result<(), Halt> {
-        let Step::Ids { request, lists, next } = &mut self.step else { return Ok(()) };
+    fn read_ids(
+        &mut self,
+        planned: &[PlannedGrouping],
+        found: &dyn SearchedViews,
+        reads: &mut Reads,
+    ) -> Result<(), Halt> {
+        let StageState::Ids { request, lists, next } = &mut self.step else { return Ok(()) };
         let groups = &mut self.groups[*request];
         let end = (*next + HITS_BATCH).min(lists.len());
         let mut gaps = Gaps::default();
@@ -186,7 +191,7 @@ impl Grouping {
             let hits = &mut groups.tables[of.table].hits[of.list][of.group as usize].hits;
             for hit in hits.iter_mut().filter(|hit| hit.id.is_none()) {
                 let segment = &found.views(hit.schema as usize)[hit.view as usize].segment;
-                if let Some(id) = gaps.note(read_id(&segment.header, hit.ordinal, &mut reads.of(segment)))? {
+                if let Some(id) = gaps.note(read_id(&segment.header, hit.ordinal, &mut reads.segment(segment)))? {
                     hit.id = Some(Rc::from(id));
                 }
             }
@@ -201,22 +206,27 @@ impl Grouping {
         for of in lists.iter() {
             let max = groups.templates[of.table].hits[of.list].max;
             let hits = &mut groups.tables[of.table].hits[of.list][of.group as usize].hits;
-            settle_hits(hits, planned.kept_hits(max));
+            sort_hits(hits, planned.kept_hits(max));
             let window = match self.is_part {
                 // Whatever others add, no hit comes nearer to the first.
                 true => 0..planned.shown_hits(max).map_or(hits.len(), |shown| shown.min(hits.len())),
-                false => window(hits.len(), max, planned.offsets.of(&of.path)),
+                false => window(hits.len(), max, planned.offsets.start(&of.path)),
             };
             let (table, list, group) = (of.table, of.list, of.group);
             shown.extend(window.map(|at| HitAt { table, list, group, at }));
         }
-        self.step = Step::Fill { request: *request, hits: shown, next: 0 };
+        self.step = StageState::Fill { request: *request, hits: shown, next: 0 };
         Ok(())
     }
 
     /// Reads what hits show.
-    fn fill(&mut self, planned: &[PlannedGrouping], found: &mut dyn Found, reads: &mut Reads) -> Result<(), Halt> {
-        let Step::Fill { request, hits, next } = &mut self.step else { return Ok(()) };
+    fn fill(
+        &mut self,
+        planned: &[PlannedGrouping],
+        found: &mut dyn SearchedViews,
+        reads: &mut Reads,
+    ) -> Result<(), Halt> {
+        let StageState::Fill { request, hits, next } = &mut self.step else { return Ok(()) };
         let groups = &mut self.groups[*request];
         let end = (*next + HITS_BATCH).min(hits.len());
         let (mut gaps, mut more) = (Gaps::default(), 0);
@@ -236,14 +246,14 @@ impl Grouping {
         gaps.check()?;
         *next = end;
         if end == hits.len() {
-            self.step = Step::Firsts { request: *request, next: 0 };
+            self.step = StageState::Firsts { request: *request, next: 0 };
         }
         Ok(())
     }
 
     /// Reads what the first documents may show.
-    fn fill_firsts(&mut self, found: &mut dyn Found, reads: &mut Reads) -> Result<(), Halt> {
-        let Step::Firsts { request, next } = &mut self.step else { return Ok(()) };
+    fn fill_firsts(&mut self, found: &mut dyn SearchedViews, reads: &mut Reads) -> Result<(), Halt> {
+        let StageState::Firsts { request, next } = &mut self.step else { return Ok(()) };
         let groups = &mut self.groups[*request];
         let classes = classes(&groups.templates);
         let end = if classes.is_empty() { groups.firsts.len() } else { (*next + HITS_BATCH).min(groups.firsts.len()) };
@@ -270,8 +280,8 @@ impl Grouping {
     }
 }
 
-fn collect(request: usize, schema: usize) -> Step {
-    Step::Collect { request, schema, progress: Box::default(), all: None }
+fn collect(request: usize, schema: usize) -> StageState {
+    StageState::Collect { request, schema, progress: Box::default(), all: None }
 }
 
 /// Every document of some views, without scores.
@@ -287,7 +297,7 @@ impl Groups {
     pub(crate) fn cut_hits(&mut self, planned: &PlannedGrouping) {
         for (template, table) in planned.templates.iter().zip(&mut self.tables) {
             for (list, of_groups) in template.hits.iter().zip(&mut table.hits) {
-                of_groups.iter_mut().for_each(|held| settle_hits(&mut held.hits, planned.kept_hits(list.max)));
+                of_groups.iter_mut().for_each(|held| sort_hits(&mut held.hits, planned.kept_hits(list.max)));
             }
         }
     }

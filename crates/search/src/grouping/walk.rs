@@ -1,12 +1,12 @@
 //! From the path of a field as it is written to the steps that lead to its values, and their type.
 use brooklet_document::DataType;
 
-use super::spec::{Step, Type};
+use super::spec::{Type, ValueStep};
 
 /// A walk through the type of a field.
 pub(super) struct Walk {
     pub(super) of: DataType,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ValueStep>,
     pub(super) several: bool,
 }
 
@@ -22,10 +22,10 @@ impl Walk {
     pub(super) fn step(&mut self, name: &str) -> Option<()> {
         self.elements();
         let (step, of) = match (&self.of, name) {
-            (DataType::Map(key, _), "key") => (Step::Key, (**key).clone()),
-            (DataType::Map(_, value), "value") => (Step::Value, (**value).clone()),
-            (DataType::Struct(of), _) => (Step::Field(name.to_owned()), of.field(name)?.data_type.clone()),
-            (DataType::Position, "x" | "y") => (Step::Field(name.to_owned()), DataType::Int),
+            (DataType::Map(key, _), "key") => (ValueStep::Key, (**key).clone()),
+            (DataType::Map(_, value), "value") => (ValueStep::Value, (**value).clone()),
+            (DataType::Struct(of), _) => (ValueStep::Field(name.to_owned()), of.field(name)?.data_type.clone()),
+            (DataType::Position, "x" | "y") => (ValueStep::Field(name.to_owned()), DataType::Int),
             _ => return None,
         };
         self.several |= matches!(self.of, DataType::Map(..));
@@ -38,7 +38,7 @@ impl Walk {
         self.elements();
         let DataType::Map(_, value) = &self.of else { return None };
         let value = (**value).clone();
-        self.steps.push(Step::Entry(key.to_owned()));
+        self.steps.push(ValueStep::Entry(key.to_owned()));
         self.of = value;
         Some(())
     }

@@ -1,4 +1,4 @@
-//! What depends on where terms stand: near, onear and sameElement. Settled document at a time, for the documents that
+//! What depends on where terms stand: near, onear and sameElement. CompositeMatches document at a time, for the documents that
 //! can still match; of the terms inside only what took part in a match is kept, so that ranking sees no more.
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use brooklet_kernel::Bitmap;
 use brooklet_rank::match_data::Occurrence;
 use brooklet_segment::{Gaps, Halt, read_document};
 
-use super::found::{Found, Kept, LeafMatch, Settled};
+use super::found::{CompositeMatches, Kept, LeafHits, LeafMatch};
 use super::near::{Rule, is_inside};
 use super::occurrences::{FieldHits, leaf_hits};
 use crate::plan::SchemaPlan;
@@ -17,16 +17,18 @@ use crate::resident::reads::Reads;
 /// Missing blocks after which no more are looked for.
 const MISSING_MAX: usize = 64;
 
-/// Settles a view, once its leaves are matched. `leaves` are changed when all is known, and only then.
-pub(crate) fn settle(
+/// The composites of a view, once its leaves are matched. `leaves` are changed when all is known, and only then.
+pub(crate) fn match_composites(
     plan: &SchemaPlan,
     view: &View,
     leaves: &mut [LeafMatch],
     reads: &mut Reads,
-) -> Result<Settled, Halt> {
+) -> Result<CompositeMatches, Halt> {
     let none = Bitmap::none(view.alive.len());
-    let mut settled =
-        Settled { near: vec![none.clone(); plan.near.len()], same_elements: vec![none; plan.same_elements.len()] };
+    let mut settled = CompositeMatches {
+        near: vec![none.clone(); plan.near.len()],
+        same_elements: vec![none; plan.same_elements.len()],
+    };
     if plan.near.is_empty() && plan.same_elements.is_empty() {
         return Ok(settled);
     }
@@ -82,7 +84,7 @@ fn keep(kept: &mut BTreeMap<usize, KeptOfFields>, hits: Hits, ordinal: u32) {
 }
 
 /// What a leaf found, when this is all that counts of it.
-fn replaced(leaf: &Leaf, before: Vec<Found>, mut of_fields: KeptOfFields, view: &View) -> LeafMatch {
+fn replaced(leaf: &Leaf, before: Vec<LeafHits>, mut of_fields: KeptOfFields, view: &View) -> LeafMatch {
     let mut documents = Bitmap::none(view.alive.len());
     let found = leaf.targets.iter().zip(before).map(|(target, before)| {
         // All targets of a field found what the first of them has now.
@@ -90,14 +92,14 @@ fn replaced(leaf: &Leaf, before: Vec<Found>, mut of_fields: KeptOfFields, view: 
         let kept = place.map(|place| of_fields.swap_remove(place).1).unwrap_or_default();
         match before {
             // Raw scores want the weights of the elements too.
-            Found::Weighted(mut hits) => {
+            LeafHits::Weighted(mut hits) => {
                 hits.retain(|hit| kept.has(hit.ordinal, hit.element));
-                Found::Weighted(hits)
+                LeafHits::Weighted(hits)
             }
-            _ => Found::Kept(kept),
+            _ => LeafHits::Kept(kept),
         }
     });
-    let found: Vec<Found> = found.collect();
+    let found: Vec<LeafHits> = found.collect();
     found.iter().for_each(|found| found.add_to(&mut documents));
     LeafMatch { found, documents }
 }
@@ -361,7 +363,7 @@ impl Settling<'_> {
     fn count_elements(&self, field: &str, ordinal: u32, reads: &mut Reads) -> Result<u32, Halt> {
         use brooklet_document::Value;
         let segment = &self.view.segment;
-        let document = read_document(&segment.header, ordinal, &|name| name == field, &mut reads.of(segment))?;
+        let document = read_document(&segment.header, ordinal, &|name| name == field, &mut reads.segment(segment))?;
         Ok(match document.field(field) {
             Some(Value::Array(elements)) => elements.len() as u32,
             Some(Value::WeightedSet(entries)) => entries.len() as u32,

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use brooklet_kernel::Bitmap;
 
 use super::found::Counted;
-use super::tree::{Known, evaluate};
+use super::tree::{MatchedView, evaluate};
 use crate::plan::SchemaPlan;
 use crate::plan::condition::Node;
 
@@ -19,7 +19,7 @@ impl Counted {
     }
 
     /// Where the parts of a plan count in a view; all its operators are resolved.
-    pub(crate) fn of(plan: &SchemaPlan, known: &Known<'_>) -> Counted {
+    pub(crate) fn new(plan: &SchemaPlan, known: &MatchedView<'_>) -> Counted {
         let mut counted = Counted {
             leaves: vec![None; plan.leaves.len()],
             nearest: vec![None; plan.nearest.len()],
@@ -46,7 +46,7 @@ fn may_fail(node: &Node, plan: &SchemaPlan, holds: bool) -> bool {
 
 struct Marking<'a> {
     plan: &'a SchemaPlan,
-    known: &'a Known<'a>,
+    known: &'a MatchedView<'a>,
     counted: &'a mut Counted,
 }
 

@@ -1,7 +1,7 @@
 //! Confining what was found to some elements of the documents.
 use brooklet_segment::{ColumnHeader, Gaps, Halt};
 
-use super::found::{Found, Kept};
+use super::found::{Kept, LeafHits};
 use super::occurrences::occurrences;
 use crate::plan::condition::Target;
 use crate::resident::partition::View;
@@ -38,18 +38,18 @@ impl Chosen {
 pub(super) fn confine(
     target: &Target,
     column: &ColumnHeader,
-    found: Found,
+    found: LeafHits,
     mut chosen: Chosen,
     view: &View,
     reads: &mut Reads,
-) -> Result<Found, Halt> {
+) -> Result<LeafHits, Halt> {
     if let Chosen::Listed(list) = &mut chosen {
         list.sort_unstable();
     }
     debug_assert!(target.spec == column.spec, "a target is confined in its own column");
-    if let Found::Weighted(mut hits) = found {
+    if let LeafHits::Weighted(mut hits) = found {
         hits.retain(|hit| chosen.has(hit.ordinal, hit.element));
-        return Ok(Found::Weighted(hits));
+        return Ok(LeafHits::Weighted(hits));
     }
     let mut documents = Vec::new();
     found.for_each_document(|ordinal| documents.push(ordinal));
@@ -64,5 +64,5 @@ pub(super) fn confine(
         }
     }
     gaps.check()?;
-    Ok(Found::Kept(kept))
+    Ok(LeafHits::Kept(kept))
 }

@@ -9,7 +9,7 @@ use super::postings::Postings;
 
 /// What a leaf found in one column of a segment.
 #[derive(Clone, Debug)]
-pub(crate) enum Found {
+pub(crate) enum LeafHits {
     /// Documents with the number of occurrences, by ordinal; and the numbers of the words that count, each with how
     /// often the term is in it.
     Words { postings: Rc<Postings>, numbers: Vec<(u32, u32)> },
@@ -49,10 +49,10 @@ impl Kept {
     }
 }
 
-impl Found {
+impl LeafHits {
     /// Puts the documents into a set.
     pub(crate) fn add_to(&self, documents: &mut Bitmap) {
-        if let Found::Words { postings, .. } = self {
+        if let LeafHits::Words { postings, .. } = self {
             return postings.add_to(documents);
         }
         let mut filler = documents.filler();
@@ -62,12 +62,12 @@ impl Found {
     /// The documents, ascending; one may come several times.
     pub(crate) fn for_each_document(&self, mut each: impl FnMut(u32)) {
         match self {
-            Found::Words { postings, .. } => postings.for_each(|ordinal, _| each(ordinal)),
-            Found::Places(places) => places.iter().for_each(|(ordinal, _)| each(*ordinal)),
-            Found::Documents(documents) => documents.iter().for_each(|ordinal| each(*ordinal)),
-            Found::Elements(elements) => elements.iter().for_each(|(ordinal, _, _)| each(*ordinal)),
-            Found::Kept(kept) => kept.lengths.iter().for_each(|(ordinal, _)| each(*ordinal)),
-            Found::Weighted(hits) => hits.iter().for_each(|hit| each(hit.ordinal)),
+            LeafHits::Words { postings, .. } => postings.for_each(|ordinal, _| each(ordinal)),
+            LeafHits::Places(places) => places.iter().for_each(|(ordinal, _)| each(*ordinal)),
+            LeafHits::Documents(documents) => documents.iter().for_each(|ordinal| each(*ordinal)),
+            LeafHits::Elements(elements) => elements.iter().for_each(|(ordinal, _, _)| each(*ordinal)),
+            LeafHits::Kept(kept) => kept.lengths.iter().for_each(|(ordinal, _)| each(*ordinal)),
+            LeafHits::Weighted(hits) => hits.iter().for_each(|hit| each(hit.ordinal)),
         }
     }
 }
@@ -75,13 +75,13 @@ impl Found {
 /// What a leaf found in a segment: for each of its targets.
 #[derive(Clone, Debug)]
 pub(crate) struct LeafMatch {
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Vec<LeafHits>,
     pub(crate) documents: Bitmap,
 }
 
 /// The documents of each [`Near`] and each [`SameElement`] of a plan.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Settled {
+pub(crate) struct CompositeMatches {
     pub(crate) near: Vec<Bitmap>,
     pub(crate) same_elements: Vec<Bitmap>,
 }
@@ -144,7 +144,7 @@ pub(crate) fn has(parts: &[Option<Rc<Bitmap>>], part: usize, ordinal: u32) -> bo
 /// What matching found out about a view.
 pub(crate) struct ViewMatch {
     pub(crate) leaves: Vec<LeafMatch>,
-    pub(crate) settled: Settled,
+    pub(crate) settled: CompositeMatches,
     /// Which of it counts for ranking.
     pub(crate) counted: Counted,
 }

@@ -24,7 +24,7 @@ impl LastPostings {
     }
 
     /// The postings, if they are of these words.
-    pub(super) fn of(
+    pub(super) fn get(
         &self,
         segment: &Rc<ResidentSegment>,
         first_block: u32,

@@ -29,7 +29,7 @@ use brooklet_segment::{ColumnHeader, Gaps, Halt};
 use crate::plan::condition::{KeyTest, Leaf, Target, Test, Within};
 use crate::resident::partition::View;
 use crate::resident::reads::Reads;
-use found::{Found, LeafMatch};
+use found::{LeafHits, LeafMatch};
 use walk::Walk;
 
 /// Matches a leaf against a segment, from where `walks` are. All blocks that are missing are noted before it halts; if
@@ -48,30 +48,30 @@ pub(crate) fn match_leaf(
         }
     }
     gaps.check()?;
-    let found: Vec<Found> = std::mem::take(walks).into_iter().filter_map(|walk| walk.found).collect();
+    let found: Vec<LeafHits> = std::mem::take(walks).into_iter().filter_map(|walk| walk.found).collect();
     let mut documents = Bitmap::none(view.segment.header.documents as usize);
     found.iter().for_each(|of_target| of_target.add_to(&mut documents));
     documents.and(&view.alive);
     Ok(LeafMatch { found, documents })
 }
 
-fn match_target(target: &Target, view: &View, reads: &mut Reads, walk: &mut Walk) -> Result<Found, Halt> {
+fn match_target(target: &Target, view: &View, reads: &mut Reads, walk: &mut Walk) -> Result<LeafHits, Halt> {
     Ok(match (find_target(target, view, reads, walk)?, &target.test) {
-        (Found::Weighted(hits), Test::Weighted(test)) => Found::Weighted(weighted::above_threshold(test, hits)),
+        (LeafHits::Weighted(hits), Test::Weighted(test)) => LeafHits::Weighted(weighted::above_threshold(test, hits)),
         (found, _) => found,
     })
 }
 
 /// What a target asks for, in the elements it is confined to.
-fn find_target(target: &Target, view: &View, reads: &mut Reads, walk: &mut Walk) -> Result<Found, Halt> {
-    let Some(column) = view.segment.header.column(&target.spec) else { return Ok(Found::Documents(Vec::new())) };
+fn find_target(target: &Target, view: &View, reads: &mut Reads, walk: &mut Walk) -> Result<LeafHits, Halt> {
+    let Some(column) = view.segment.header.column(&target.spec) else { return Ok(LeafHits::Documents(Vec::new())) };
     let Some(within) = &target.within else { return match_test(column, &target.test, view, reads, walk) };
     // What is missing of both is noted before it halts.
     let chosen = chosen_elements(within, view, reads);
     if walk.unconfined.is_none() {
         walk.unconfined = Some(match_test(column, &target.test, view, reads, walk)?);
     }
-    let found = walk.unconfined.clone().unwrap_or(Found::Documents(Vec::new()));
+    let found = walk.unconfined.clone().unwrap_or(LeafHits::Documents(Vec::new()));
     elements::confine(target, column, found, chosen?, view, reads)
 }
 
@@ -81,7 +81,7 @@ fn match_test(
     view: &View,
     reads: &mut Reads,
     walk: &mut Walk,
-) -> Result<Found, Halt> {
+) -> Result<LeafHits, Halt> {
     match test {
         Test::Words(words) => text::match_words(column, words, view, reads, walk),
         Test::Phrase(phrase) => phrase::match_phrase(column, phrase, view, reads),
@@ -90,7 +90,7 @@ fn match_test(
         Test::Value(test) => values::match_values(column, test, view, reads, walk),
         Test::Weighted(test) => weighted::match_weighted(column, test, view, reads),
         Test::Position(test) => number::match_positions(column, *test, view, reads),
-        Test::Elements => Ok(Found::Documents(Vec::new())),
+        Test::Elements => Ok(LeafHits::Documents(Vec::new())),
     }
 }
 
@@ -106,7 +106,7 @@ fn chosen_elements(within: &Within, view: &View, reads: &mut Reads) -> Result<el
         KeyTest::Number(test) => number::match_numbers(column, test, view, reads)?,
     };
     Ok(elements::Chosen::Listed(match found {
-        Found::Elements(elements) => elements.into_iter().map(|(ordinal, element, _)| (ordinal, element)).collect(),
+        LeafHits::Elements(elements) => elements.into_iter().map(|(ordinal, element, _)| (ordinal, element)).collect(),
         _ => Vec::new(),
     }))
 }

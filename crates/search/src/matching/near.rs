@@ -7,7 +7,7 @@
 use brooklet_rank::match_data::Occurrence;
 
 /// A place: element and position.
-type Place = (u32, u32);
+type ElementPosition = (u32, u32);
 
 /// What makes a window.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +25,8 @@ pub(crate) struct Rule {
 /// First and last place of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Window {
-    pub(crate) first: Place,
-    pub(crate) last: Place,
+    pub(crate) first: ElementPosition,
+    pub(crate) last: ElementPosition,
 }
 
 /// Whether a place is in one of the windows, which are sorted: both of their ends ascend.
@@ -36,13 +36,13 @@ pub(crate) fn is_inside(windows: &[Window], occurrence: &Occurrence) -> bool {
     windows[..after].last().is_some_and(|window| at <= window.last)
 }
 
-fn place(occurrence: &Occurrence) -> Place {
+fn place(occurrence: &Occurrence) -> ElementPosition {
     (occurrence.element, occurrence.position)
 }
 
 impl Rule {
     /// The last place within `distance` after an occurrence.
-    fn reach(&self, from: &Occurrence, distance: u32) -> Place {
+    fn reach(&self, from: &Occurrence, distance: u32) -> ElementPosition {
         let end = u64::from(from.position) + u64::from(distance);
         let clamp = |position: u64| u32::try_from(position).unwrap_or(u32::MAX);
         match self.element_gap {

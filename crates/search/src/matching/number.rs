@@ -4,7 +4,7 @@ use brooklet_segment::layout::{Collection, ColumnKind, NumberKind, position_of_b
 use brooklet_segment::{BlockSource, ColumnHeader, Gaps, Halt, Part};
 use brooklet_task::Rejection;
 
-use super::found::Found;
+use super::found::LeafHits;
 use crate::plan::condition::{NumberTest, PositionTest};
 use crate::resident::partition::View;
 use crate::resident::reads::Reads;
@@ -15,7 +15,7 @@ pub(crate) fn match_numbers(
     test: &NumberTest,
     view: &View,
     reads: &mut Reads,
-) -> Result<Found, Halt> {
+) -> Result<LeafHits, Halt> {
     let (ColumnKind::Numbers { number, collection }, Some(part)) = (&column.spec.kind, column.parts.first()) else {
         return Err(Rejection::corrupt("a number test on another column").into());
     };
@@ -37,11 +37,11 @@ pub(crate) fn match_positions(
     test: PositionTest,
     view: &View,
     reads: &mut Reads,
-) -> Result<Found, Halt> {
+) -> Result<LeafHits, Halt> {
     let (ColumnKind::Positions { collection }, Some(part)) = (&column.spec.kind, column.parts.first()) else {
         return Err(Rejection::corrupt("a position test on another column").into());
     };
-    let area = Area::of(test);
+    let area = Area::from_test(test);
     find(part, NumberKind::Int64, *collection, view, reads, |values, at| {
         let (longitude, latitude) = position_of_bits(values.integer(at));
         area.contains(longitude, latitude)
@@ -56,7 +56,7 @@ struct Area {
 }
 
 impl Area {
-    fn of(test: PositionTest) -> Area {
+    fn from_test(test: PositionTest) -> Area {
         let shortening = match test {
             PositionTest::Circle { latitude, .. } => {
                 let radians = f64::from(latitude) / 1e6 * std::f64::consts::PI / 180.0;
@@ -90,7 +90,7 @@ pub(super) fn find(
     view: &View,
     reads: &mut Reads,
     holds: impl Fn(&Values<'_>, usize) -> bool,
-) -> Result<Found, Halt> {
+) -> Result<LeafHits, Halt> {
     let (mut documents, mut elements) = (Vec::new(), Vec::new());
     let single = collection == Collection::Single;
     each_value(part, number, collection, view, reads, |ordinal, element, weight, values, at| {
@@ -98,7 +98,7 @@ pub(super) fn find(
             if single { documents.push(ordinal) } else { elements.push((ordinal, element, weight)) }
         }
     })?;
-    Ok(if single { Found::Documents(documents) } else { Found::Elements(elements) })
+    Ok(if single { LeafHits::Documents(documents) } else { LeafHits::Elements(elements) })
 }
 
 /// Every value of a column: ordinal, element, weight, and where it is. All blocks that are missing are noted before it
@@ -114,7 +114,7 @@ pub(super) fn each_value(
     let mut gaps = Gaps::default();
     for index in 0..part.blocks() {
         let (first, rows) = part.span_of(index);
-        let Some(block) = gaps.note(reads.of(&view.segment).block(part.first_block + index))? else { continue };
+        let Some(block) = gaps.note(reads.segment(&view.segment).block(part.first_block + index))? else { continue };
         if collection == Collection::Single {
             let block = SingleBlock::read(block.bytes(), rows, number)?;
             for row in (0..rows).filter(|row| block.has(*row as usize)) {

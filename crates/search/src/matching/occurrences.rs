@@ -3,7 +3,7 @@ use brooklet_rank::match_data::{FieldId, Occurrence};
 use brooklet_segment::column::text::Text;
 use brooklet_segment::{ColumnHeader, Gaps, Halt};
 
-use super::found::{Found, LeafMatch};
+use super::found::{LeafHits, LeafMatch};
 use super::weighted;
 use super::words::WordReader;
 use crate::plan::condition::Leaf;
@@ -14,7 +14,7 @@ use crate::resident::reads::Reads;
 /// not match.
 pub(crate) fn occurrences(
     column: Option<&ColumnHeader>,
-    found: &Found,
+    found: &LeafHits,
     view: &View,
     ordinal: u32,
     reads: &mut Reads,
@@ -22,14 +22,14 @@ pub(crate) fn occurrences(
 ) -> Result<Option<u32>, Halt> {
     let start = out.len();
     let length = match found {
-        Found::Documents(documents) => {
+        LeafHits::Documents(documents) => {
             if documents.binary_search(&ordinal).is_err() {
                 return Ok(None);
             }
             out.push(Occurrence { element: 0, position: 0, element_length: 1, element_weight: 1 });
             1
         }
-        Found::Elements(elements) => {
+        LeafHits::Elements(elements) => {
             let from = elements.partition_point(|(other, _, _)| *other < ordinal);
             let own = elements[from..].iter().take_while(|(other, _, _)| *other == ordinal);
             out.extend(own.map(|(_, element, weight)| Occurrence {
@@ -40,18 +40,18 @@ pub(crate) fn occurrences(
             }));
             1
         }
-        Found::Weighted(hits) => {
+        LeafHits::Weighted(hits) => {
             out.extend(weighted::occurrences(hits, ordinal));
             1
         }
-        Found::Kept(kept) => {
+        LeafHits::Kept(kept) => {
             let Ok(at) = kept.lengths.binary_search_by_key(&ordinal, |(other, _)| *other) else { return Ok(None) };
             let from = kept.occurrences.partition_point(|(other, _)| *other < ordinal);
             let own = kept.occurrences[from..].iter().take_while(|(other, _)| *other == ordinal);
             out.extend(own.map(|(_, occurrence)| *occurrence));
             kept.lengths[at].1
         }
-        Found::Words { postings, numbers } => {
+        LeafHits::Words { postings, numbers } => {
             let Some(column) = column else { return Ok(None) };
             if postings.find(ordinal, 0).is_none() {
                 return Ok(None);
@@ -59,7 +59,7 @@ pub(crate) fn occurrences(
             let mut reader = WordReader::new(Text::from_column(column)?, &view.segment);
             word_occurrences(&mut reader, ordinal, numbers, reads, out)?
         }
-        Found::Places(all) => {
+        LeafHits::Places(all) => {
             let Some(column) = column else { return Ok(None) };
             let from = all.partition_point(|(other, _)| *other < ordinal);
             let own = all[from..].iter().take_while(|(other, _)| *other == ordinal);

@@ -10,7 +10,7 @@ use brooklet_segment::column::text::Text;
 use brooklet_segment::{BlockSource, ColumnHeader, Gaps, Halt, Part, gather};
 use brooklet_task::Rejection;
 
-use super::found::{Found, Word};
+use super::found::{LeafHits, Word};
 use super::positions::starts_by_positions;
 use super::text::{find_all, postings_of};
 use super::words::{StoredWords, WordReader};
@@ -24,7 +24,7 @@ pub(crate) fn match_phrase(
     phrase: &PhraseTest,
     view: &View,
     reads: &mut Reads,
-) -> Result<Found, Halt> {
+) -> Result<LeafHits, Halt> {
     let text = Text::from_column(column)?;
     match text.positions {
         Some(lists) if !phrase.words.is_empty() => by_positions(text, lists, phrase, view, reads),
@@ -39,10 +39,10 @@ fn by_positions(
     phrase: &PhraseTest,
     view: &View,
     reads: &mut Reads,
-) -> Result<Found, Halt> {
+) -> Result<LeafHits, Halt> {
     let sets = gather(&phrase.words, |tests| find_all(&text, tests, view, reads))?;
     if sets.iter().any(Vec::is_empty) {
-        return Ok(Found::Places(Vec::new()));
+        return Ok(LeafHits::Places(Vec::new()));
     }
     // What is missing of all of it is noted before it halts.
     let firsts = first_words(&text, view, reads);
@@ -54,11 +54,11 @@ fn by_positions(
     bounds?;
     let mut places = Vec::new();
     search.keep(&starts, &view.alive, reads, &mut places)?;
-    Ok(Found::Places(places))
+    Ok(LeafHits::Places(places))
 }
 
 /// The same by the words of the documents that have all of them, in segments that do not tell where words stand.
-fn by_words(text: Text<'_>, phrase: &PhraseTest, view: &View, reads: &mut Reads) -> Result<Found, Halt> {
+fn by_words(text: Text<'_>, phrase: &PhraseTest, view: &View, reads: &mut Reads) -> Result<LeafHits, Halt> {
     let mut sets = Vec::with_capacity(phrase.words.len());
     let mut candidates = (*view.alive).clone();
     let mut gaps = Gaps::default();
@@ -81,7 +81,7 @@ fn by_words(text: Text<'_>, phrase: &PhraseTest, view: &View, reads: &mut Reads)
         gaps.note(search.run((run.start as u32, run.end as u32), &sets, view, reads, &mut places))?;
     }
     gaps.check()?;
-    Ok(Found::Places(places))
+    Ok(LeafHits::Places(places))
 }
 
 /// Keeps of the candidates those with one of the words. A word that most documents have is not worth its postings.
@@ -108,7 +108,7 @@ fn first_words(text: &Text<'_>, view: &View, reads: &mut Reads) -> Result<Vec<u3
     let mut gaps = Gaps::default();
     let (mut firsts, mut next) = (vec![0], 0u32);
     for index in 0..lengths.part.blocks() {
-        if let Some(block) = gaps.note(reads.of(&view.segment).block(lengths.part.first_block + index))? {
+        if let Some(block) = gaps.note(reads.segment(&view.segment).block(lengths.part.first_block + index))? {
             let of_block = lengths.read(index, block.bytes())?;
             firsts.extend((0..lengths.part.span_of(index).1 as usize).map(|row| {
                 next = next.saturating_add(of_block.length(row));

@@ -88,7 +88,9 @@ fn bytes_of_lists(lists: &Part, slot: &Slot<'_>) -> u64 {
 /// The blocks that hold each word's list.
 fn lists_of(part: &Part, words: &[Word], view: &View, reads: &mut Reads) -> Result<Vec<Vec<Block>>, Halt> {
     gather(words, |word| {
-        gather(stored::blocks_of(part, word.number), |index| reads.of(&view.segment).block(part.first_block + index))
+        gather(stored::blocks_of(part, word.number), |index| {
+            reads.segment(&view.segment).block(part.first_block + index)
+        })
     })
 }
 

@@ -17,10 +17,10 @@ use brooklet_schema::Application;
 use brooklet_segment::SegmentBuilder;
 use brooklet_task::Block;
 
-use super::composite::settle;
-use super::found::{Counted, Found, LeafMatch, ViewMatch};
+use super::composite::match_composites;
+use super::found::{Counted, LeafHits, LeafMatch, ViewMatch};
 use super::occurrences::leaf_hits;
-use super::tree::{Known, evaluate};
+use super::tree::{MatchedView, evaluate};
 use super::{match_leaf, weighted};
 use crate::asked::parse::parse;
 use crate::asked::properties::Properties;
@@ -71,10 +71,10 @@ fn run(plan: &SchemaPlan, view: &View, reads: &mut Reads) -> (Bitmap, ViewMatch)
     let matched =
         plan.leaves.iter().map(|leaf| match_leaf(leaf, view, reads, &mut Vec::new()).expect("all blocks are there"));
     let mut leaves: Vec<LeafMatch> = matched.collect();
-    let settled = settle(plan, view, &mut leaves, reads).expect("all blocks are there");
+    let settled = match_composites(plan, view, &mut leaves, reads).expect("all blocks are there");
     let matches = ViewMatch { leaves, settled, counted: Counted::default() };
     let unresolved = std::collections::VecDeque::new();
-    let known = Known { matches: &matches, unresolved: &unresolved, resolved: &[], view: 0, alive: &view.alive };
+    let known = MatchedView { matches: &matches, unresolved: &unresolved, resolved: &[], view: 0, alive: &view.alive };
     (evaluate(&plan.root, plan, &known), matches)
 }
 
@@ -95,7 +95,7 @@ fn places(plan: &SchemaPlan, leaf: &Leaf, matched: &LeafMatch, view: &View, ordi
 
 fn raw_score(leaf: &Leaf, matched: &LeafMatch, ordinal: u32) -> f64 {
     let scores = leaf.targets.iter().zip(&matched.found).filter_map(|(target, found)| match (&target.test, found) {
-        (Test::Weighted(test), Found::Weighted(hits)) => weighted::raw_score(test, hits, ordinal),
+        (Test::Weighted(test), LeafHits::Weighted(hits)) => weighted::raw_score(test, hits, ordinal),
         _ => None,
     });
     scores.sum()

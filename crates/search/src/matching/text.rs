@@ -7,7 +7,7 @@ use brooklet_segment::column::text::Text;
 use brooklet_segment::{BlockSource, ColumnHeader, Gaps, Halt, gather};
 use brooklet_text::Variants;
 
-use super::found::{Found, Word};
+use super::found::{LeafHits, Word};
 use super::last_postings::LastPostings;
 use super::postings::Postings;
 use super::variants::find_variants;
@@ -23,7 +23,7 @@ pub(crate) fn match_words(
     view: &View,
     reads: &mut Reads,
     walk: &mut Walk,
-) -> Result<Found, Halt> {
+) -> Result<LeafHits, Halt> {
     let text = Text::from_column(column)?;
     let words = match walk.all_words.take() {
         Some(words) => words,
@@ -32,7 +32,7 @@ pub(crate) fn match_words(
     // Where its postings are missing the dictionary is not searched again.
     let words = walk.all_words.insert(words);
     let postings = postings_of(&text, words, view, reads)?;
-    Ok(Found::Words { postings, numbers: words.iter().map(|word| (word.number, word.times)).collect() })
+    Ok(LeafHits::Words { postings, numbers: words.iter().map(|word| (word.number, word.times)).collect() })
 }
 
 /// Documents with a word for which `accept` holds. A byte of a word is so much work.
@@ -42,7 +42,7 @@ pub(super) fn match_words_where(
     reads: &mut Reads,
     walk: &mut Walk,
     (work, mut accept): (usize, impl FnMut(&[u8]) -> bool),
-) -> Result<Found, Halt> {
+) -> Result<LeafHits, Halt> {
     let text = Text::from_column(column)?;
     let part = text.part(text::DICTIONARY);
     let mut gaps = Gaps::default();
@@ -50,7 +50,7 @@ pub(super) fn match_words_where(
         if !gaps.are_there() && reads.is_tired() {
             return Err(Halt::Missing);
         }
-        match gaps.note(reads.of(&view.segment).block(part.first_block + index))? {
+        match gaps.note(reads.segment(&view.segment).block(part.first_block + index))? {
             // What follows a missing block is looked at when that is there.
             Some(_) if gaps.are_there() => {}
             Some(block) => {
@@ -66,7 +66,7 @@ pub(super) fn match_words_where(
     }
     gaps.check()?;
     let postings = postings_of(&text, &walk.words, view, reads)?;
-    Ok(Found::Words { postings, numbers: walk.words.iter().map(|word| (word.number, word.times)).collect() })
+    Ok(LeafHits::Words { postings, numbers: walk.words.iter().map(|word| (word.number, word.times)).collect() })
 }
 
 /// The words any of the tests holds for, by number, each once.
@@ -108,7 +108,7 @@ fn find_words(
     };
     let mut gaps = Gaps::default();
     for index in blocks {
-        if let Some(block) = gaps.note(reads.of(&view.segment).block(part.first_block + index))? {
+        if let Some(block) = gaps.note(reads.segment(&view.segment).block(part.first_block + index))? {
             let dictionary = DictionaryBlock::read(block.bytes())?;
             search_block(&dictionary, part.span_of(index).0, test, &key, words);
         }
@@ -200,12 +200,12 @@ pub(super) fn postings_of(
 ) -> Result<Rc<Postings>, Halt> {
     let part = text.part(text::POSTINGS);
     let of = || words.iter().map(|word| (word.number, word.times));
-    let known = reads.last_postings.as_ref().and_then(|last| last.of(&view.segment, part.first_block, of()));
+    let known = reads.last_postings.as_ref().and_then(|last| last.get(&view.segment, part.first_block, of()));
     if let Some(postings) = known {
         return Ok(postings);
     }
     let found = gather(words, |word| {
-        let block = reads.of(&view.segment).block(part.first_block + word.entry.block)?;
+        let block = reads.segment(&view.segment).block(part.first_block + word.entry.block)?;
         Ok((word.entry, word.times, block))
     })?;
     let postings = Rc::new(Postings::read(&found, view.segment.header.documents)?);

@@ -10,7 +10,7 @@ use crate::plan::SchemaPlan;
 use crate::plan::condition::Node;
 
 /// What is known of a view.
-pub(crate) struct Known<'a> {
+pub(crate) struct MatchedView<'a> {
     pub(crate) matches: &'a ViewMatch,
     /// Nearest-neighbour operators of which nothing is known: they hold for every document.
     pub(crate) unresolved: &'a VecDeque<usize>,
@@ -20,7 +20,7 @@ pub(crate) struct Known<'a> {
 }
 
 /// The documents a tree matches.
-pub(crate) fn evaluate(node: &Node, plan: &SchemaPlan, known: &Known<'_>) -> Bitmap {
+pub(crate) fn evaluate(node: &Node, plan: &SchemaPlan, known: &MatchedView<'_>) -> Bitmap {
     let all = |nodes: &[Node]| nodes.iter().map(|node| evaluate(node, plan, known)).collect::<Vec<_>>();
     match node {
         Node::True => (**known.alive).clone(),

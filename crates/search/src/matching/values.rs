@@ -13,7 +13,7 @@ use brooklet_segment::{BlockSource, ColumnHeader, Halt, Part, ValuePlace, each_v
 use brooklet_task::Rejection;
 use brooklet_text::{Fuzzy, PatternSearch};
 
-use super::found::Found;
+use super::found::LeafHits;
 use super::number;
 use super::walk::{Inside, Walk};
 use super::words::WordReader;
@@ -31,7 +31,7 @@ pub(crate) fn match_values(
     view: &View,
     reads: &mut Reads,
     walk: &mut Walk,
-) -> Result<Found, Halt> {
+) -> Result<LeafHits, Halt> {
     let text = Text::from_column(column)?;
     if let (ValueTest::Fuzzy { fuzzy, .. }, true) = (test, text.whole) {
         let mut fuzzy = fuzzy.clone();
@@ -39,9 +39,9 @@ pub(crate) fn match_values(
         let accept = |word: &[u8]| std::str::from_utf8(word).is_ok_and(|word| fuzzy.matches(word));
         return super::text::match_words_where(column, view, reads, walk, (1, accept));
     }
-    let mut asks = Asks::of(test, walk);
+    let mut asks = ValueMatcher::new(test, walk);
     let found = match_each(column, test, &mut asks, view, reads, walk);
-    if let Asks::Pattern(search) = asks {
+    if let ValueMatcher::Pattern(search) = asks {
         walk.search = Some(search);
     }
     found
@@ -50,11 +50,11 @@ pub(crate) fn match_values(
 fn match_each(
     column: &ColumnHeader,
     test: &ValueTest,
-    asks: &mut Asks,
+    asks: &mut ValueMatcher,
     view: &View,
     reads: &mut Reads,
     walk: &mut Walk,
-) -> Result<Found, Halt> {
+) -> Result<LeafHits, Halt> {
     let max_bytes = max_bytes(column);
     let strings =
         view.segment.header.columns.iter().find(|other| {
@@ -100,18 +100,18 @@ fn candidates(
 }
 
 /// A test with the memory it works in.
-enum Asks {
+enum ValueMatcher {
     Fuzzy(Box<Fuzzy>),
     Pattern(PatternSearch),
 }
 
-impl Asks {
+impl ValueMatcher {
     /// Goes on with a search that is in the middle of a value.
-    fn of(test: &ValueTest, walk: &mut Walk) -> Asks {
+    fn new(test: &ValueTest, walk: &mut Walk) -> ValueMatcher {
         match test {
-            ValueTest::Fuzzy { fuzzy, .. } => Asks::Fuzzy(Box::new(fuzzy.clone())),
+            ValueTest::Fuzzy { fuzzy, .. } => ValueMatcher::Fuzzy(Box::new(fuzzy.clone())),
             ValueTest::Pattern(pattern) => {
-                Asks::Pattern(walk.search.take().unwrap_or_else(|| PatternSearch::new(pattern.clone())))
+                ValueMatcher::Pattern(walk.search.take().unwrap_or_else(|| PatternSearch::new(pattern.clone())))
             }
         }
     }
@@ -119,11 +119,11 @@ impl Asks {
     /// Whether it holds for a value; nothing if the work of the step was not enough to know: it is to be asked again.
     fn about(&mut self, value: &str, reads: &mut Reads) -> Option<bool> {
         match self {
-            Asks::Fuzzy(fuzzy) => {
+            ValueMatcher::Fuzzy(fuzzy) => {
                 reads.work(value.len());
                 Some(fuzzy.matches(value))
             }
-            Asks::Pattern(search) => search.is_in(value, reads.work_left()),
+            ValueMatcher::Pattern(search) => search.is_in(value, reads.work_left()),
         }
     }
 }
@@ -137,11 +137,16 @@ fn max_bytes(column: &ColumnHeader) -> usize {
 }
 
 /// Documents with the value `key` in a column of strings, as it is written.
-pub(super) fn match_strings(column: &ColumnHeader, key: &str, view: &View, reads: &mut Reads) -> Result<Found, Halt> {
-    let Some(dictionary) = column.parts.first() else { return Ok(Found::Elements(Vec::new())) };
+pub(super) fn match_strings(
+    column: &ColumnHeader,
+    key: &str,
+    view: &View,
+    reads: &mut Reads,
+) -> Result<LeafHits, Halt> {
+    let Some(dictionary) = column.parts.first() else { return Ok(LeafHits::Elements(Vec::new())) };
     let key = cut(key, WORD_BYTES).as_bytes();
-    let Some(index) = dictionary.index_of_key(key) else { return Ok(Found::Elements(Vec::new())) };
-    let block = reads.of(&view.segment).block(dictionary.first_block + index)?;
+    let Some(index) = dictionary.index_of_key(key) else { return Ok(LeafHits::Elements(Vec::new())) };
+    let block = reads.segment(&view.segment).block(dictionary.first_block + index)?;
     let found = DictionaryBlock::read(block.bytes())?.find(key);
     let accepted = found.map(|at| i64::from(dictionary.span_of(index).0) + at as i64);
     strings_in(column, accepted.into_iter().collect(), view, reads)
@@ -182,16 +187,16 @@ fn accept_strings(
 
 /// All blocks of a part; those that are missing are noted before it halts.
 pub(crate) fn blocks_of(part: &Part, view: &View, reads: &mut Reads) -> Result<Vec<brooklet_task::Block>, Halt> {
-    gather(0..part.blocks(), |index| reads.of(&view.segment).block(part.first_block + index))
+    gather(0..part.blocks(), |index| reads.segment(&view.segment).block(part.first_block + index))
 }
 
 /// Documents with one of the strings that have these numbers.
-fn strings_in(column: &ColumnHeader, accepted: Vec<i64>, view: &View, reads: &mut Reads) -> Result<Found, Halt> {
+fn strings_in(column: &ColumnHeader, accepted: Vec<i64>, view: &View, reads: &mut Reads) -> Result<LeafHits, Halt> {
     let (ColumnKind::Strings { collection }, Some(part)) = (&column.spec.kind, column.parts.get(1)) else {
         return Err(Rejection::corrupt("a column of strings without them").into());
     };
     if accepted.is_empty() {
-        return Ok(Found::Documents(Vec::new()));
+        return Ok(LeafHits::Documents(Vec::new()));
     }
     let test = NumberTest::AnyOf(accepted);
     number::find(part, NumberKind::Int32, *collection, view, reads, |values, at| number::holds(&test, values, at))
@@ -243,7 +248,7 @@ pub(crate) fn match_text(
     view: &View,
     reads: &mut Reads,
     walk: &mut Walk,
-) -> Result<Found, Halt> {
+) -> Result<LeafHits, Halt> {
     if walk.candidates.is_none() {
         let mut ordinals: Vec<u32> = view.alive.ones().map(|ordinal| ordinal as u32).collect();
         if !words.is_empty() {
@@ -298,13 +303,13 @@ fn scan(
     view: &View,
     reads: &mut Reads,
     each: AskEach<'_>,
-) -> Result<Found, Halt> {
+) -> Result<LeafHits, Halt> {
     let path = &column.spec.field;
     let field = path.split('.').next().unwrap_or(path);
     let read = |ordinal: u32, reads: &mut Reads| {
-        read_document(&view.segment.header, ordinal, &|name| name == field, &mut reads.of(&view.segment))
+        read_document(&view.segment.header, ordinal, &|name| name == field, &mut reads.segment(&view.segment))
     };
-    let Some(candidates) = &walk.candidates else { return Ok(Found::Documents(Vec::new())) };
+    let Some(candidates) = &walk.candidates else { return Ok(LeafHits::Documents(Vec::new())) };
     while let Some(ordinal) = candidates.get(walk.next) {
         if reads.is_tired() {
             return Err(Halt::Missing);
@@ -334,7 +339,7 @@ fn scan(
         walk.next += 1;
     }
     if walk.next == candidates.len() {
-        return Ok(Found::Kept(std::mem::take(&mut walk.kept)));
+        return Ok(LeafHits::Kept(std::mem::take(&mut walk.kept)));
     }
     // What others will need is asked for at once.
     for ordinal in &candidates[walk.next + 1..] {

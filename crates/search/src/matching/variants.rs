@@ -28,7 +28,7 @@ pub(super) fn find_variants(
         if index >= part.blocks() {
             break;
         }
-        if let Some(block) = gaps.note(reads.of(&view.segment).block(part.first_block + index))? {
+        if let Some(block) = gaps.note(reads.segment(&view.segment).block(part.first_block + index))? {
             let dictionary = DictionaryBlock::read(block.bytes())?;
             let number = part.span_of(index).0;
             let word = |at: usize| Word { number: number + at as u32, times: 1, entry: dictionary.entry(at) };

@@ -3,15 +3,15 @@
 use brooklet_rank::match_data::Occurrence;
 use brooklet_text::PatternSearch;
 
-use super::found::{Found, Kept, Word};
+use super::found::{Kept, LeafHits, Word};
 
 /// The way of one target.
 #[derive(Default)]
 pub(crate) struct Walk {
     /// What it found, if it is at its end.
-    pub(super) found: Option<Found>,
+    pub(super) found: Option<LeafHits>,
     /// The same before it was confined to elements.
-    pub(super) unconfined: Option<Found>,
+    pub(super) unconfined: Option<LeafHits>,
     /// The words of the dictionary that are asked for, once all are found.
     pub(super) all_words: Option<Vec<Word>>,
     /// Words of the dictionary that were accepted, and the first block that was not looked at.

@@ -9,7 +9,7 @@ use brooklet_segment::{ColumnHeader, Gaps, Halt};
 use brooklet_task::Rejection;
 use rustc_hash::FxHashMap;
 
-use super::found::{Found, WeightedHit};
+use super::found::{LeafHits, WeightedHit};
 use super::walk::Walk;
 use super::words::WordReader;
 use super::{number, text};
@@ -23,7 +23,7 @@ pub(crate) fn match_weighted(
     test: &WeightedTest,
     view: &View,
     reads: &mut Reads,
-) -> Result<Found, Halt> {
+) -> Result<LeafHits, Halt> {
     let mut hits = match (&test.keys, &column.spec.kind) {
         (WeightedKeys::Words(keys), ColumnKind::Text { .. }) => word_hits(column, keys, view, reads)?,
         (keys, ColumnKind::Numbers { number, collection }) => {
@@ -40,7 +40,7 @@ pub(crate) fn match_weighted(
     // Ranking wants the heaviest tokens first.
     let heaviest = |hit: &WeightedHit| (hit.ordinal, Reverse(hit.of_token), Reverse(hit.of_element), hit.element);
     hits.sort_unstable_by_key(heaviest);
-    Ok(Found::Weighted(hits))
+    Ok(LeafHits::Weighted(hits))
 }
 
 /// Of a wand with a positive threshold the documents above it; of other operators all.
@@ -80,11 +80,11 @@ fn word_hits(
     for (key, weight) in keys.iter().filter(|(key, _)| !key.is_empty()) {
         let test = WordTest { text: key.clone(), how: How::Equals };
         match gaps.note(text::match_words(column, std::slice::from_ref(&test), view, reads, &mut Walk::default()))? {
-            Some(Found::Words { postings, numbers }) if text.several => {
+            Some(LeafHits::Words { postings, numbers }) if text.several => {
                 weights.extend(numbers.iter().map(|(number, _)| (*number, *weight)));
                 postings.for_each(|ordinal, _| candidates.push(ordinal));
             }
-            Some(Found::Words { postings, .. }) => {
+            Some(LeafHits::Words { postings, .. }) => {
                 postings.for_each(|ordinal, count| {
                     let hit = WeightedHit { ordinal, element: 0, of_token: *weight, of_element: 1 };
                     hits.extend(std::iter::repeat_n(hit, count as usize));

@@ -118,7 +118,7 @@ impl<'a> WordReader<'a> {
         for element in extent.first_element..extent.end_element {
             let index = part.index_of(element);
             let first = part.span_of(index).0;
-            let block = reads.of(self.segment).block(part.first_block + index)?;
+            let block = reads.segment(self.segment).block(part.first_block + index)?;
             self.elements.push(read_array::<Element>(block.bytes(), 8 * (element - first) as usize, 1)?[0]);
         }
         Ok(&self.elements)
@@ -162,7 +162,7 @@ fn hold<'b>(
     if held.as_ref().is_none_or(|held| !(held.first..held.end).contains(&row)) {
         let index = part.index_of(row);
         let (first, rows) = part.span_of(index);
-        let block = reads.of(segment).block(part.first_block + index)?;
+        let block = reads.segment(segment).block(part.first_block + index)?;
         *held = Some(Held { first, end: first + rows, block });
     }
     held.as_ref().ok_or(Halt::Missing)

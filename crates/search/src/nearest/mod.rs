@@ -206,7 +206,7 @@ impl Resolving {
                 .collect());
         }
         let part = vectors.part(vector::ROWS);
-        let block = reads.of(&view.segment).block(part.first_block)?;
+        let block = reads.segment(&view.segment).block(part.first_block)?;
         let first_rows = vectors.first_rows(part.rows, block.bytes())?;
         let mut ordinal = first_rows.partition_point(|first| *first <= rows.start).saturating_sub(1);
         let mut documents = Vec::new();
@@ -248,7 +248,7 @@ impl Resolving {
         if documents.is_empty() {
             return Ok(());
         }
-        let block = reads.of(&view.segment).block(part.first_block + index)?;
+        let block = reads.segment(&view.segment).block(part.first_block + index)?;
         let codes = vectors.codes(rows, block.bytes())?;
         self.bound(&codes, rows as usize);
         for document in documents {
@@ -299,7 +299,7 @@ impl Resolving {
         if documents.is_empty() {
             return Ok(());
         }
-        let block = reads.of(&view.segment).block(part.first_block + index)?;
+        let block = reads.segment(&view.segment).block(part.first_block + index)?;
         for document in documents {
             // From NaN, which any number replaces: a document whose distances are all NaN is at NaN, not at infinity.
             let mut distance = f64::NAN;
@@ -371,7 +371,7 @@ impl Resolving {
             self.measured.iter().partition(|measured| nearness(measured.distance) > worst);
         let mut named = gather(tied, |measured| {
             let segment = &views[measured.view as usize].segment;
-            Ok((read_id(&segment.header, measured.ordinal, &mut reads.of(segment))?, measured))
+            Ok((read_id(&segment.header, measured.ordinal, &mut reads.segment(segment))?, measured))
         })?;
         named.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let places = self.nearest.target_hits.saturating_sub(sure.len());
@@ -384,7 +384,7 @@ impl Resolving {
 /// Notes the next blocks as missing too, if they are.
 fn look_ahead(view: &View, part: &brooklet_segment::Part, block: u32, blocks: usize, reads: &mut Reads) {
     for next in block + 1..(block + blocks as u32).min(part.blocks()) {
-        if reads.of(&view.segment).block(part.first_block + next).is_ok() {
+        if reads.segment(&view.segment).block(part.first_block + next).is_ok() {
             reads.release(&view.segment, part.first_block + next);
         }
     }

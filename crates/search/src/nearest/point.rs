@@ -99,13 +99,13 @@ pub(crate) fn exact_distance(
     reads: &mut Reads,
 ) -> Result<Option<f64>, Halt> {
     let Some(vectors) = column_of(view, &nearest.spec)? else { return Ok(None) };
-    let rows = vector_rows(&vectors, ordinal, &mut reads.of(&view.segment))?;
+    let rows = vector_rows(&vectors, ordinal, &mut reads.segment(&view.segment))?;
     let part = vectors.part(vector::EXACT);
     let mut distance = None;
     let mut gaps = Gaps::default();
     for row in rows {
         let index = part.index_of(row);
-        if let Some(block) = gaps.note(reads.of(&view.segment).block(part.first_block + index))? {
+        if let Some(block) = gaps.note(reads.segment(&view.segment).block(part.first_block + index))? {
             let cells = vectors.exact(row - part.span_of(index).0, block.bytes())?;
             let measured = nearest.point.distance(vectors.cell, cells)?;
             distance = Some(distance.map_or(measured, |least_so_far| least(least_so_far, measured)));
@@ -125,14 +125,14 @@ pub(crate) fn distance_bounds(
     let Some(vectors) = column_of(view, &nearest.spec)? else { return Ok(None) };
     let metric = code_metric(nearest.point.scale.metric());
     let (true, Some(metric), Some(code)) = (vectors.coded(), metric, &nearest.point.code) else { return Ok(None) };
-    let rows = vector_rows(&vectors, ordinal, &mut reads.of(&view.segment))?;
+    let rows = vector_rows(&vectors, ordinal, &mut reads.segment(&view.segment))?;
     let part = vectors.part(vector::CODES);
     let stride = vector::code_stride(vectors.size);
     let mut bounds: Option<(f64, f64)> = None;
     for row in rows {
         let index = part.index_of(row);
         let (first, count) = part.span_of(index);
-        let block = reads.of(&view.segment).block(part.first_block + index)?;
+        let block = reads.segment(&view.segment).block(part.first_block + index)?;
         let codes = vectors.codes(count, block.bytes())?;
         let at = (row - first) as usize;
         let one = Codes {

@@ -11,7 +11,7 @@ pub(crate) struct Resolved {
 }
 
 impl Resolved {
-    pub(crate) fn of((measured, bounds): (Vec<Measured>, Vec<Vec<(f64, f64)>>), views: usize) -> Resolved {
+    pub(crate) fn new((measured, bounds): (Vec<Measured>, Vec<Vec<(f64, f64)>>), views: usize) -> Resolved {
         let mut resolved = Resolved { views: vec![Vec::new(); views], bounds };
         for document in measured {
             resolved.views[document.view as usize].push((document.ordinal, document.distance));

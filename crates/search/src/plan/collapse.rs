@@ -36,7 +36,7 @@ impl Collapse {
     ///
     /// # Errors
     /// If a size is no number above 0.
-    pub(crate) fn of(properties: &Properties) -> Result<Collapse, Rejection> {
+    pub(crate) fn from_properties(properties: &Properties) -> Result<Collapse, Rejection> {
         let size_of = |name: &str| match properties.count(name)? {
             Some(0) => Err(properties.refuse(name, &format!("'{name}' must be at least 1"))),
             size => Ok(size),

@@ -61,7 +61,7 @@ pub(crate) fn compile(deployed: &Deployed, asking: Asking<'_>) -> Result<Plan, R
     };
     let language = ["model.locale", "model.language"].into_iter().find_map(|name| properties.value(name));
     let mut order = bind_order(&sorting, &searched, language.filter(|language| !language.is_empty()), &mut issues)?;
-    let collapse = Collapse::of(properties)?;
+    let collapse = Collapse::from_properties(properties)?;
     collapse.check(searched.iter().map(|schema| &**schema))?;
     order.keys.iter_mut().zip(&searched).for_each(|(keys, schema)| keys.extend(collapse.keys(schema)));
     let grouping = grouping::plan(&query.grouping, properties, &searched, deployed.seal_key, now, &mut issues)?;
@@ -87,7 +87,7 @@ pub(crate) fn compile(deployed: &Deployed, asking: Asking<'_>) -> Result<Plan, R
         seal: grouping.seal,
         zone: grouping.zone,
         issues,
-        period: Period::of(properties)?,
+        period: Period::from_properties(properties)?,
         fields,
         rank_score_drop_limit: properties.number("ranking.rankScoreDropLimit")?,
         presentation,
@@ -305,7 +305,7 @@ fn for_schema(
     if let Some(time) = freshness(properties, now)? {
         rank_properties.replace(NOW, &time.to_string());
     }
-    let analysis = Analysis::of(&rank_properties)?;
+    let analysis = Analysis::from_properties(&rank_properties)?;
     let binding = (sole, profile.ranks_words());
     let item = within_place(query.item.clone(), properties, position_field(&schema.schema, properties))?;
     let bound = bind(&item, (schema, &analysis), binding, (&inputs, significance), statement(properties), issues)?;
@@ -318,7 +318,7 @@ fn for_schema(
         same_elements: bound.same_elements,
         labeled: bound.labeled,
         terms: bound.terms,
-        phases: Phases::of(&profile.profile, is_limited(&rank_properties), properties)?,
+        phases: Phases::new(&profile.profile, is_limited(&rank_properties), properties)?,
         profile: profile.clone(),
         fields: with_gaps(properties, profile)?,
         rank_properties,
@@ -387,7 +387,7 @@ fn significance_model<'d>(
         }
     };
     let language = properties.value("model.language").filter(|tag| !tag.is_empty());
-    wanted.then(|| deployed.application.significance.of(language).map(AsRef::as_ref)).transpose()
+    wanted.then(|| deployed.application.significance.model(language).map(AsRef::as_ref)).transpose()
 }
 
 /// The time `ranking.freshness` gives: seconds since 1970, `now`, or `now-N`.

@@ -26,7 +26,7 @@ pub(crate) struct Phases {
 
 impl Phases {
     /// The later phases of a profile, as the request wants them. `reranks`: the second one is limited.
-    pub(crate) fn of(profile: &RankProfile, reranks: bool, properties: &Properties) -> Result<Phases, Rejection> {
+    pub(crate) fn new(profile: &RankProfile, reranks: bool, properties: &Properties) -> Result<Phases, Rejection> {
         let phased = |phase: Option<&Phase>, name: &str| {
             let Some(phase) = phase.filter(|phase| phase.expression.is_some()) else { return Ok(None) };
             let declared = phase.rerank_count.map(|count| usize::try_from(count).unwrap_or(0));

@@ -213,7 +213,7 @@ impl BoundKey {
             BoundBy::Stored(name) => {
                 let segment = &spot.views[spot.view].segment;
                 let wanted = |field: &str| field == name;
-                let document = read_document(&segment.header, spot.ordinal, &wanted, &mut reads.of(segment))?;
+                let document = read_document(&segment.header, spot.ordinal, &wanted, &mut reads.segment(segment))?;
                 document.field(name).map(|value| SortValue::Text(told(value).into_bytes()))
             }
             BoundBy::Numbers(spec) => match column(spec) {
@@ -263,7 +263,7 @@ impl BoundKey {
         let [dictionary, part] = &column.parts[..] else { return Ok(None) };
         let index = part.index_of(spot.ordinal);
         let (first, rows) = part.span_of(index);
-        let block = reads.of(&spot.views[spot.view].segment).block(part.first_block + index)?;
+        let block = reads.segment(&spot.views[spot.view].segment).block(part.first_block + index)?;
         let block = SeveralBlock::read(block.bytes(), rows, NumberKind::Int32, collection)?;
         let mut values = Vec::new();
         for at in block.range((spot.ordinal - first) as usize) {
@@ -293,7 +293,7 @@ fn integers_or_floats(
     };
     let index = part.index_of(spot.ordinal);
     let (first, rows) = part.span_of(index);
-    let block = reads.of(&spot.views[spot.view].segment).block(part.first_block + index)?;
+    let block = reads.segment(&spot.views[spot.view].segment).block(part.first_block + index)?;
     let at = (spot.ordinal - first) as usize;
     let (values, range) = if several {
         let block = SeveralBlock::read(block.bytes(), rows, number, *collection)?;

@@ -5,7 +5,7 @@ use brooklet_rank::{FeatureName, FeatureType, Value};
 use brooklet_segment::layout::{Collection, ColumnKind};
 use brooklet_task::Rejection;
 
-use super::bound::{Bound, KeyOutput, Kind, RawScores, Which};
+use super::bound::{Bound, FeatureOrigin, KeyOutput, RawScores, Which};
 use super::number_column::NumberColumn;
 use super::{document, stored};
 use crate::plan::SchemaPlan;
@@ -15,7 +15,7 @@ use crate::plan::condition::Test;
 pub(super) struct Binder<'p> {
     pub(super) plan: &'p SchemaPlan,
     pub(super) now: i64,
-    pub(super) kinds: Vec<Kind>,
+    pub(super) kinds: Vec<FeatureOrigin>,
     pub(super) names: Vec<String>,
     pub(super) requests: Vec<FeatureName>,
 }
@@ -23,7 +23,7 @@ pub(super) struct Binder<'p> {
 impl Binder<'_> {
     pub(super) fn bind(&mut self, which: Which) -> Result<Bound, Rejection> {
         let plan = self.plan;
-        let program = which.of(&plan.profile);
+        let program = which.program(&plan.profile);
         let mut kinds = Vec::new();
         for (name, feature_type) in program.features() {
             let text = name.to_string();
@@ -41,19 +41,19 @@ impl Binder<'_> {
         Ok(Bound { which, kinds, scratch: program.scratch() })
     }
 
-    fn kind(&mut self, name: &FeatureName, feature_type: &FeatureType) -> Result<Kind, Rejection> {
+    fn kind(&mut self, name: &FeatureName, feature_type: &FeatureType) -> Result<FeatureOrigin, Rejection> {
         let parameter = name.parameters.first().map_or("", String::as_str);
-        let zero = Kind::Given(Value::Number(0.0));
+        let zero = FeatureOrigin::Given(Value::Number(0.0));
         if let Some(value) = self.plan.inputs.instead_of(name, feature_type)? {
-            return Ok(Kind::Given(value));
+            return Ok(FeatureOrigin::Given(value));
         }
         Ok(match name.name.as_str() {
             _ if home(&name.name) == Some(Home::MatchData) => {
                 let nearest = if name.name == "matches" { self.nearest_of("field", parameter) } else { Vec::new() };
                 self.requests.push(name.clone());
-                Kind::Match { request: self.requests.len() - 1, nearest }
+                FeatureOrigin::Match { request: self.requests.len() - 1, nearest }
             }
-            "query" => Kind::Given(self.plan.inputs.value(parameter).cloned().unwrap_or(Value::Number(0.0))),
+            "query" => FeatureOrigin::Given(self.plan.inputs.value(parameter).cloned().unwrap_or(Value::Number(0.0))),
             "attribute" => self.attribute(name, feature_type),
             "closeness" | "distance" => {
                 let (kind, target) = match &name.parameters[..] {
@@ -61,17 +61,18 @@ impl Binder<'_> {
                     _ => ("field", parameter),
                 };
                 if let Some(geo) = document::geo::bind(name, self.plan)? {
-                    return Ok(Kind::Document(Box::new(geo)));
+                    return Ok(FeatureOrigin::Document(Box::new(geo)));
                 }
-                Kind::Closeness { items: self.nearest_of(kind, target), as_distance: name.name == "distance" }
+                FeatureOrigin::Closeness { items: self.nearest_of(kind, target), as_distance: name.name == "distance" }
             }
-            "rawScore" => Kind::RawScore(self.raw_scores("field", parameter)),
-            "itemRawScore" => Kind::RawScore(self.raw_scores("label", parameter)),
-            "now" => Kind::Given(Value::Number(self.now as f64)),
-            "firstPhaseRank" => Kind::Given(Value::Number(f64::MAX)),
+            "rawScore" => FeatureOrigin::RawScore(self.raw_scores("field", parameter)),
+            "itemRawScore" => FeatureOrigin::RawScore(self.raw_scores("label", parameter)),
+            "now" => FeatureOrigin::Given(Value::Number(self.now as f64)),
+            "firstPhaseRank" => FeatureOrigin::Given(Value::Number(f64::MAX)),
             "age" => match self.number_column(parameter) {
-                Some(time) => Kind::Age(time),
-                None => stored::bind_age(parameter, self.plan, self.now).unwrap_or(Kind::Given(Value::Number(1e10))),
+                Some(time) => FeatureOrigin::Age(time),
+                None => stored::bind_age(parameter, self.plan, self.now)
+                    .unwrap_or(FeatureOrigin::Given(Value::Number(1e10))),
             },
             "freshness" => {
                 let profile = &self.plan.profile;
@@ -80,14 +81,14 @@ impl Binder<'_> {
                 let freshness = Freshness::from_properties(parameter, &environment)?;
                 let logscale = name.output.as_deref() == Some("logscale");
                 match self.number_column(parameter) {
-                    Some(time) => Kind::Freshness { time, freshness, logscale },
+                    Some(time) => FeatureOrigin::Freshness { time, freshness, logscale },
                     None => {
                         let asked = (freshness, logscale);
                         stored::bind_freshness(parameter, self.plan, self.now, asked).unwrap_or(zero)
                     }
                 }
             }
-            _ => document::bind(name, self.plan, self.now)?.map_or(zero, Kind::Document),
+            _ => document::bind(name, self.plan, self.now)?.map_or(zero, FeatureOrigin::Document),
         })
     }
 
@@ -96,13 +97,13 @@ impl Binder<'_> {
         self.plan.schema.column(field, single).cloned().map(NumberColumn::new)
     }
 
-    fn attribute(&self, name: &FeatureName, feature_type: &FeatureType) -> Kind {
+    fn attribute(&self, name: &FeatureName, feature_type: &FeatureType) -> FeatureOrigin {
         let field = name.parameters.first().map_or("", String::as_str);
         let schema = &self.plan.schema;
         if let FeatureType::Tensor(_) = feature_type {
             let vectors = |kind: &ColumnKind| matches!(kind, ColumnKind::Vectors { .. });
             let spec = schema.column(field, vectors).cloned();
-            return Kind::Tensor { field: field.to_owned(), spec };
+            return FeatureOrigin::Tensor { field: field.to_owned(), spec };
         }
         let values = |kind: &ColumnKind| matches!(kind, ColumnKind::Numbers { .. } | ColumnKind::Strings { .. });
         let Some(spec) = schema.column(field, values).cloned() else { return stored::bind(name, self.plan) };
@@ -113,17 +114,17 @@ impl Binder<'_> {
         let output = name.output.as_deref();
         match (output, name.parameters.get(1), &spec.kind, collection) {
             (_, Some(key), _, Collection::WeightedSet) if output != Some("count") => {
-                Kind::Key { spec, key: key.clone(), output: KeyOutput::named(output) }
+                FeatureOrigin::Key { spec, key: key.clone(), output: KeyOutput::named(output) }
             }
-            (Some("count"), None, _, Collection::Single) => Kind::Given(Value::Number(1.0)),
-            (Some("count"), None, ..) => Kind::Count(spec),
-            (Some(output), ..) if output != "value" => Kind::Given(Value::Number(0.0)),
+            (Some("count"), None, _, Collection::Single) => FeatureOrigin::Given(Value::Number(1.0)),
+            (Some("count"), None, ..) => FeatureOrigin::Count(spec),
+            (Some(output), ..) if output != "value" => FeatureOrigin::Given(Value::Number(0.0)),
             (_, Some(index), _, Collection::Array | Collection::Parts) => {
-                Kind::Element(spec, index.parse().unwrap_or(usize::MAX))
+                FeatureOrigin::Element(spec, index.parse().unwrap_or(usize::MAX))
             }
-            (_, None, ColumnKind::Numbers { .. }, Collection::Single) => Kind::Number(NumberColumn::new(spec)),
-            (_, None, ColumnKind::Strings { .. }, Collection::Single) => Kind::Text(spec),
-            _ => Kind::Given(Value::Number(0.0)),
+            (_, None, ColumnKind::Numbers { .. }, Collection::Single) => FeatureOrigin::Number(NumberColumn::new(spec)),
+            (_, None, ColumnKind::Strings { .. }, Collection::Single) => FeatureOrigin::Text(spec),
+            _ => FeatureOrigin::Given(Value::Number(0.0)),
         }
     }
 

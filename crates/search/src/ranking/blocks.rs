@@ -4,7 +4,7 @@ use brooklet_rank::match_data::MatchData;
 use brooklet_rank::{BlockScratch, BlockSource, FeatureSource, Interval, Program, Value};
 use brooklet_segment::{Gaps, Halt};
 
-use super::bound::Kind;
+use super::bound::FeatureOrigin;
 use super::number_column::NumberColumn;
 use super::source::Source;
 use super::spot::Spot;
@@ -23,7 +23,7 @@ struct Block<'a> {
 impl Ranker {
     /// Whether the score is better computed for blocks of documents.
     pub(crate) fn suits_blocks(&self) -> bool {
-        self.score.which.of(&self.plan.profile).suits_blocks() && !self.knows_sums()
+        self.score.which.program(&self.plan.profile).suits_blocks() && !self.knows_sums()
     }
 
     /// The scores of documents of one view, in their order and at most a block of them: NaN and infinities are −∞.
@@ -73,7 +73,7 @@ impl Ranker {
         reads: &'a mut Reads,
     ) -> (Block<'a>, &'a Program, &'a mut BlockScratch) {
         let Ranker { plan, now, kinds, score, set, data, models, term_scores, of_blocks, .. } = self;
-        let program = score.which.of(&plan.profile);
+        let program = score.which.program(&plan.profile);
         let source = Source {
             plan,
             now: *now,
@@ -120,16 +120,16 @@ impl Block<'_> {
         let (kinds, now) = (self.source.kinds, self.source.now);
         let seconds = |time: f64| age(now, (!time.is_nan()).then_some(time as i64));
         match &kinds[self.source.bound[feature]] {
-            Kind::Given(Value::Number(number)) => values.fill(*number),
-            Kind::Number(column) => self.of_column(column, places, values, |number| number)?,
-            Kind::Age(column) => self.of_column(column, places, values, seconds)?,
-            Kind::Freshness { time, freshness, logscale: false } => {
+            FeatureOrigin::Given(Value::Number(number)) => values.fill(*number),
+            FeatureOrigin::Number(column) => self.of_column(column, places, values, |number| number)?,
+            FeatureOrigin::Age(column) => self.of_column(column, places, values, seconds)?,
+            FeatureOrigin::Freshness { time, freshness, logscale: false } => {
                 self.of_column(time, places, values, |time| freshness.linear(seconds(time)))?;
             }
-            Kind::Freshness { time, freshness, logscale: true } => {
+            FeatureOrigin::Freshness { time, freshness, logscale: true } => {
                 self.of_column(time, places, values, |time| freshness.logscale(seconds(time)))?;
             }
-            Kind::Match { request, .. } if let Some(sums) = self.source.sums => {
+            FeatureOrigin::Match { request, .. } if let Some(sums) = self.source.sums => {
                 let sums = sums.of_view(*request, self.spots[0].view).unwrap_or_default();
                 for (place, value) in places.iter().zip(values) {
                     let ordinal = self.spots[*place as usize].ordinal as usize;
@@ -161,12 +161,12 @@ impl BlockSource for Block<'_> {
     }
 
     fn is_dear(&self, feature: usize) -> bool {
-        matches!(&self.source.kinds[self.source.bound[feature]], Kind::Closeness { items, .. } if !items.is_empty())
+        matches!(&self.source.kinds[self.source.bound[feature]], FeatureOrigin::Closeness { items, .. } if !items.is_empty())
     }
 
     fn bounds(&mut self, feature: usize, places: &[u32], bounds: &mut [Interval]) -> bool {
         let kinds = self.source.kinds;
-        let Kind::Closeness { items, as_distance } = &kinds[self.source.bound[feature]] else { return false };
+        let FeatureOrigin::Closeness { items, as_distance } = &kinds[self.source.bound[feature]] else { return false };
         for (place, of) in places.iter().zip(bounds) {
             self.turn_to(*place);
             match self.source.closeness_bounds(items, *as_distance) {

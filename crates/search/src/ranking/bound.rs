@@ -20,7 +20,7 @@ pub(crate) enum Which {
 }
 
 impl Which {
-    pub(crate) fn of(self, profile: &DeployedProfile) -> &Program {
+    pub(crate) fn program(self, profile: &DeployedProfile) -> &Program {
         match self {
             Which::Score => &profile.score,
             Which::First => profile.first.as_ref().unwrap_or(&profile.score),
@@ -39,7 +39,7 @@ pub(crate) struct Bound {
 }
 
 /// Where a feature's value comes from.
-pub(crate) enum Kind {
+pub(crate) enum FeatureOrigin {
     /// The feature set.
     Match { request: usize, nearest: Vec<usize> },
     /// The query.
@@ -102,10 +102,10 @@ impl KeyOutput {
 /// A field, and what is asked of it.
 pub(crate) struct Stored {
     pub(crate) field: String,
-    pub(crate) asked: Asked,
+    pub(crate) asked: AttributeFeature,
 }
 
-pub(crate) enum Asked {
+pub(crate) enum AttributeFeature {
     /// The number it is if it is not set.
     Value(f64),
     Count,

@@ -45,7 +45,7 @@ impl Counting {
         let part = &self.lengths.part;
         let index = part.index_of(ordinal);
         if self.held.as_ref().is_none_or(|(held, _)| *held != index) {
-            self.held = Some((index, reads.of(&view.segment).block(part.first_block + index)?));
+            self.held = Some((index, reads.segment(&view.segment).block(part.first_block + index)?));
         }
         let Some((_, block)) = &self.held else { return Ok(None) };
         let row = (ordinal - part.span_of(index).0) as usize;

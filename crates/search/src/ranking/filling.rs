@@ -6,7 +6,7 @@ use brooklet_segment::layout::ColumnKind;
 use super::spot::Spot;
 use super::values::value_weights;
 use super::{Ranker, SOMEWHERE};
-use crate::matching::found::{Found, LeafMatch};
+use crate::matching::found::{LeafHits, LeafMatch};
 use crate::matching::occurrences::{leaf_hits, occurrences};
 use crate::matching::weighted::{ranked_occurrences, raw_score};
 use crate::plan::condition::{Leaf, Scoring, Test};
@@ -61,7 +61,7 @@ impl Ranker {
         for (number, (target, found)) in leaf.targets.iter().zip(&matched.found).enumerate() {
             let Some(slot) = self.plan.terms.slot(leaf.term, target.field) else { continue };
             let blind = blind(target.field);
-            if let (true, Found::Words { postings, .. }) = (self.counts_only || blind, found) {
+            if let (true, LeafHits::Words { postings, .. }) = (self.counts_only || blind, found) {
                 let counting = &mut self.counting[first_target + number];
                 if let Some((count, length)) = counting.count(&target.spec, postings, spot, reads)? {
                     let shown = if blind { 0 } else { count as usize };
@@ -75,7 +75,7 @@ impl Ranker {
             let column = view.segment.header.column(&target.spec);
             self.occurrences.clear();
             let length = match found {
-                Found::Weighted(hits) => {
+                LeafHits::Weighted(hits) => {
                     self.occurrences.extend(ranked_occurrences(hits, ordinal));
                     (!self.occurrences.is_empty()).then_some(1)
                 }
@@ -89,7 +89,7 @@ impl Ranker {
             };
             let shown = if blind || !shows { &[][..] } else { &self.occurrences[..] };
             data.record(slot, shown, length);
-            if let (Test::Weighted(test), Found::Weighted(hits)) = (&target.test, found) {
+            if let (Test::Weighted(test), LeafHits::Weighted(hits)) = (&target.test, found) {
                 data.record_raw_score(slot, raw_score(test, hits, ordinal).unwrap_or(0.0));
             }
         }

@@ -122,7 +122,9 @@ fn mean_length(plan: &SchemaPlan, field: FieldId, views: &[View], reads: &mut Re
         let part = &lengths.part;
         for index in 0..part.blocks() {
             let (first, rows) = part.span_of(index);
-            let Some(block) = gaps.note(reads.of(&view.segment).block(part.first_block + index))? else { continue };
+            let Some(block) = gaps.note(reads.segment(&view.segment).block(part.first_block + index))? else {
+                continue;
+            };
             let lengths = lengths.read(index, block.bytes())?;
             for row in 0..rows as usize {
                 let length = lengths.length(row);

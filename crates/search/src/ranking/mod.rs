@@ -26,14 +26,14 @@ use brooklet_rank::{BlockScratch, FeatureName, Interval, Program, Value};
 use brooklet_segment::{Halt, gather};
 use brooklet_task::Rejection;
 
-use crate::found::hit::Later;
+use crate::found::hit::PhaseInputs;
 use crate::found::model_runs::{Models, WantedRuns};
 use crate::matching::found::ViewMatch;
 use crate::plan::SchemaPlan;
 use crate::resident::partition::View;
 use crate::resident::reads::Reads;
 use binding::Binder;
-use bound::{Bound, Kind, Which};
+use bound::{Bound, FeatureOrigin, Which};
 use counting::Counting;
 use source::Source;
 use spot::Spot;
@@ -59,14 +59,14 @@ const SOMEWHERE: Occurrence = Occurrence { element: 0, position: 0, element_leng
 enum List {
     Match,
     Summary,
-    Later,
+    PhaseInputs,
 }
 
 /// Ranks the documents of one schema for one query.
 pub(crate) struct Ranker {
     plan: Rc<SchemaPlan>,
     now: i64,
-    kinds: Vec<Kind>,
+    kinds: Vec<FeatureOrigin>,
     score: Bound,
     /// The score of the second phase, where that is a later one.
     second: Option<Bound>,
@@ -112,10 +112,10 @@ fn prepare(plan: &SchemaPlan, names: &[FeatureName], statistics: &dyn Statistics
 }
 
 /// The request of the feature set that a program's value is, if it is no more than that.
-fn sole_request(program: &Program, bound: &Bound, kinds: &[Kind]) -> Option<usize> {
+fn sole_request(program: &Program, bound: &Bound, kinds: &[FeatureOrigin]) -> Option<usize> {
     let first = bound.kinds.first().filter(|_| program.is_feature())?;
     match &kinds[*first] {
-        Kind::Match { request, nearest } if nearest.is_empty() => Some(*request),
+        FeatureOrigin::Match { request, nearest } if nearest.is_empty() => Some(*request),
         _ => None,
     }
 }
@@ -146,8 +146,8 @@ impl Ranker {
         let set = prepare(plan, &binder.requests, &NoStatistics)?;
         let counted: Vec<FieldId> = set.counted_attributes().collect();
         Ok(Ranker {
-            term_scores: TermScores::of(&binder.kinds, &score, &set),
-            sole_request: sole_request(score.which.of(profile), &score, &binder.kinds),
+            term_scores: TermScores::new(&binder.kinds, &score, &set),
+            sole_request: sole_request(score.which.program(profile), &score, &binder.kinds),
             expected: Vec::new(),
             uses_match_data: !binder.requests.is_empty(),
             statistics: None,
@@ -246,7 +246,7 @@ impl Ranker {
                 now: *now,
                 kinds,
                 bound: &score.kinds,
-                types: score.which.of(&plan.profile).features(),
+                types: score.which.program(&plan.profile).features(),
                 set,
                 data: &data[0],
                 models,
@@ -255,7 +255,7 @@ impl Ranker {
                 reads,
                 halted: None,
             };
-            (score.which.of(&plan.profile).score(&mut source, &mut score.scratch), source.halted)
+            (score.which.program(&plan.profile).score(&mut source, &mut score.scratch), source.halted)
         };
         reads.work(CELL_WORK * self.score.scratch.cells());
         if let Some(halt) = halted {
@@ -279,7 +279,7 @@ impl Ranker {
             now: *now,
             kinds,
             bound: &score.kinds,
-            types: score.which.of(&plan.profile).features(),
+            types: score.which.program(&plan.profile).features(),
             set,
             data: &data[0],
             models,
@@ -288,7 +288,7 @@ impl Ranker {
             reads,
             halted: None,
         };
-        let interval = score.which.of(&plan.profile).interval(&mut source, &mut score.scratch);
+        let interval = score.which.program(&plan.profile).interval(&mut source, &mut score.scratch);
         match source.halted {
             Some(halt) => Err(halt),
             None => Ok(interval),
@@ -305,7 +305,7 @@ impl Ranker {
         let kinds = self.score.kinds.iter().map(|kind| &self.kinds[*kind]);
         let mut items: Vec<usize> = kinds
             .flat_map(|kind| match kind {
-                Kind::Closeness { items, .. } => items.clone(),
+                FeatureOrigin::Closeness { items, .. } => items.clone(),
                 _ => Vec::new(),
             })
             .collect();
@@ -315,8 +315,8 @@ impl Ranker {
     }
 
     /// What later phases want to know of a hit.
-    pub(crate) fn later(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<Later, Halt> {
-        let mut inputs = self.listed(List::Later, spot, reads)?;
+    pub(crate) fn later(&mut self, spot: Spot<'_>, reads: &mut Reads) -> Result<PhaseInputs, Halt> {
+        let mut inputs = self.listed(List::PhaseInputs, spot, reads)?;
         let second = match self.second {
             None => 0.0,
             Some(_) => match inputs.remove(0) {
@@ -324,7 +324,7 @@ impl Ranker {
                 _ => f64::NEG_INFINITY,
             },
         };
-        Ok(Later { second, inputs })
+        Ok(PhaseInputs { second, inputs })
     }
 
     /// Texts of the profile's match-features.
@@ -350,7 +350,7 @@ impl Ranker {
         let listed: Vec<&mut Bound> = match list {
             List::Match => match_features.iter_mut().collect(),
             List::Summary => summary_features.iter_mut().collect(),
-            List::Later => second.iter_mut().chain(inputs).collect(),
+            List::PhaseInputs => second.iter_mut().chain(inputs).collect(),
         };
         gather(listed, |bound| {
             let mut source = Source {
@@ -358,7 +358,7 @@ impl Ranker {
                 now: *now,
                 kinds,
                 bound: &bound.kinds,
-                types: bound.which.of(&plan.profile).features(),
+                types: bound.which.program(&plan.profile).features(),
                 set,
                 data: &data[0],
                 models,
@@ -367,7 +367,7 @@ impl Ranker {
                 reads,
                 halted: None,
             };
-            let value = bound.which.of(&plan.profile).evaluate(&mut source, &mut bound.scratch);
+            let value = bound.which.program(&plan.profile).evaluate(&mut source, &mut bound.scratch);
             match source.halted {
                 None => Ok(value?),
                 Some(halt) => Err(halt),

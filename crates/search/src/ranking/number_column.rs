@@ -89,7 +89,7 @@ impl NumberColumn {
         };
         let index = part.index_of(spot.ordinal);
         let (first, rows) = part.span_of(index);
-        let block = reads.of(segment).block(part.first_block + index)?;
+        let block = reads.segment(segment).block(part.first_block + index)?;
         Ok(Held { view, first, rows, number: *number, block: Some(block) })
     }
 }

@@ -13,14 +13,14 @@ use brooklet_rank::{
 use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{Halt, read_document};
 
-use super::bound::{KeyOutput, Kind, RawScores};
+use super::bound::{FeatureOrigin, KeyOutput, RawScores};
 use super::document::feature::Document;
 use super::number_column::NumberColumn;
 use super::spot::Spot;
 use super::term_scores::TermScores;
 use super::values::{Item, items, mapped_tensor, show_labels, show_rows, single_string, value_weights, vector_tensor};
 use crate::found::model_runs::Models;
-use crate::matching::found::Found;
+use crate::matching::found::LeafHits;
 use crate::matching::weighted;
 use crate::nearest::{distance_bounds, exact_distance};
 use crate::plan::SchemaPlan;
@@ -31,7 +31,7 @@ use crate::resident::reads::Reads;
 pub(super) struct Source<'a> {
     pub(super) plan: &'a SchemaPlan,
     pub(super) now: i64,
-    pub(super) kinds: &'a [Kind],
+    pub(super) kinds: &'a [FeatureOrigin],
     pub(super) bound: &'a [usize],
     /// The features of the program, with their types.
     pub(super) types: &'a [(FeatureName, FeatureType)],
@@ -46,34 +46,34 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn try_number(&mut self, kind: &Kind) -> Result<f64, Halt> {
+    fn try_number(&mut self, kind: &FeatureOrigin) -> Result<f64, Halt> {
         Ok(match kind {
-            Kind::Match { request, .. } if let Some(sums) = self.sums => {
+            FeatureOrigin::Match { request, .. } if let Some(sums) = self.sums => {
                 sums.score(*request, self.spot.view, self.spot.ordinal)
             }
-            Kind::Match { request, nearest } => {
+            FeatureOrigin::Match { request, nearest } => {
                 let value = self.set.number(*request, self.data);
                 let hit = |item: &usize| self.internal_distance(*item).is_some();
                 if value == 0.0 && nearest.iter().any(hit) { 1.0 } else { value }
             }
-            Kind::Given(Value::Number(number)) => *number,
-            Kind::Given(Value::Tensor(_)) | Kind::Tensor { .. } => f64::NAN,
-            Kind::Document(feature) => {
+            FeatureOrigin::Given(Value::Number(number)) => *number,
+            FeatureOrigin::Given(Value::Tensor(_)) | FeatureOrigin::Tensor { .. } => f64::NAN,
+            FeatureOrigin::Document(feature) => {
                 feature.number(&mut Document { plan: self.plan, spot: self.spot, reads: self.reads })?
             }
-            Kind::Key { spec, key, output } => self.key(spec, key, *output)?,
-            Kind::Stored(stored) => stored.number(self.spot, self.reads)?,
-            Kind::Number(column) => column.number(self.spot, self.reads)?,
-            Kind::Count(spec) => match self.spot.at().segment.header.column(spec) {
+            FeatureOrigin::Key { spec, key, output } => self.key(spec, key, *output)?,
+            FeatureOrigin::Stored(stored) => stored.number(self.spot, self.reads)?,
+            FeatureOrigin::Number(column) => column.number(self.spot, self.reads)?,
+            FeatureOrigin::Count(spec) => match self.spot.at().segment.header.column(spec) {
                 Some(column) => f64::from(value_weights(column, self.spot, self.reads)?.0),
                 None => 0.0,
             },
-            Kind::Element(spec, index) => self.element(spec, *index)?,
-            Kind::Text(spec) => self.text_hash(spec)?,
-            Kind::Closeness { items, as_distance } => self.closeness(items, *as_distance)?,
-            Kind::RawScore(items) => self.raw_score(items),
-            Kind::Age(column) => age(self.now, self.time(column)?),
-            Kind::Freshness { time, freshness, logscale } => {
+            FeatureOrigin::Element(spec, index) => self.element(spec, *index)?,
+            FeatureOrigin::Text(spec) => self.text_hash(spec)?,
+            FeatureOrigin::Closeness { items, as_distance } => self.closeness(items, *as_distance)?,
+            FeatureOrigin::RawScore(items) => self.raw_score(items),
+            FeatureOrigin::Age(column) => age(self.now, self.time(column)?),
+            FeatureOrigin::Freshness { time, freshness, logscale } => {
                 let seconds = age(self.now, self.time(time)?);
                 if *logscale { freshness.logscale(seconds) } else { freshness.linear(seconds) }
             }
@@ -98,7 +98,7 @@ impl Source<'_> {
         let targets = items.targets.iter().filter(|(leaf, _)| counted.has_leaf(*leaf, spot.ordinal));
         let weighted = targets.filter_map(|(leaf, place)| {
             match (&plan.leaves[*leaf].targets[*place].test, &leaves[*leaf].found[*place]) {
-                (Test::Weighted(test), Found::Weighted(hits)) => weighted::raw_score(test, hits, spot.ordinal),
+                (Test::Weighted(test), LeafHits::Weighted(hits)) => weighted::raw_score(test, hits, spot.ordinal),
                 _ => None,
             }
         });
@@ -202,10 +202,10 @@ impl Source<'_> {
         Ok(Some(mapped))
     }
 
-    fn try_tensor(&mut self, kind: &Kind, tensor_type: &Arc<TensorType>) -> Result<Rc<Tensor>, Halt> {
+    fn try_tensor(&mut self, kind: &FeatureOrigin, tensor_type: &Arc<TensorType>) -> Result<Rc<Tensor>, Halt> {
         match kind {
-            Kind::Given(Value::Tensor(tensor)) => Ok(tensor.clone()),
-            Kind::Tensor { field, spec } => {
+            FeatureOrigin::Given(Value::Tensor(tensor)) => Ok(tensor.clone()),
+            FeatureOrigin::Tensor { field, spec } => {
                 let stored = match spec {
                     Some(spec) if tensor_type.mapped().next().is_some() => {
                         mapped_tensor(spec, tensor_type, self.spot, self.reads)?
@@ -215,8 +215,8 @@ impl Source<'_> {
                 };
                 Ok(Rc::new(stored.unwrap_or_else(|| Tensor::empty(tensor_type.clone()))))
             }
-            Kind::Match { request, .. } => Ok(self.set.tensor(*request, self.data)),
-            Kind::Document(feature) => {
+            FeatureOrigin::Match { request, .. } => Ok(self.set.tensor(*request, self.data)),
+            FeatureOrigin::Document(feature) => {
                 let made = feature.tensor(&mut Document { plan: self.plan, spot: self.spot, reads: self.reads })?;
                 Ok(Rc::new(made.unwrap_or_else(|| Tensor::empty(tensor_type.clone()))))
             }
@@ -226,7 +226,7 @@ impl Source<'_> {
 
     fn source_tensor(&mut self, field: &str) -> Result<Option<Tensor>, Halt> {
         let segment = &self.spot.at().segment;
-        let mut blocks = self.reads.of(segment);
+        let mut blocks = self.reads.segment(segment);
         let document = read_document(&segment.header, self.spot.ordinal, &|name| name == field, &mut blocks)?;
         Ok(match document.field(field) {
             Some(DocumentValue::Tensor(tensor)) => Some(tensor.clone()),
@@ -265,7 +265,7 @@ impl FeatureSource for Source<'_> {
 
     fn rows(&mut self, feature: usize, show: &mut dyn FnMut(StoredRows<'_>)) -> bool {
         let kinds = self.kinds;
-        let Kind::Tensor { spec: Some(spec), .. } = &kinds[self.bound[feature]] else { return false };
+        let FeatureOrigin::Tensor { spec: Some(spec), .. } = &kinds[self.bound[feature]] else { return false };
         if let Err(halt) = show_rows(spec, self.spot, self.reads, show) {
             self.note(halt);
         }
@@ -274,7 +274,7 @@ impl FeatureSource for Source<'_> {
 
     fn labels(&mut self, feature: usize, show: &mut dyn FnMut(&[&str])) -> bool {
         let kinds = self.kinds;
-        let Kind::Tensor { spec: Some(spec), .. } = &kinds[self.bound[feature]] else { return false };
+        let FeatureOrigin::Tensor { spec: Some(spec), .. } = &kinds[self.bound[feature]] else { return false };
         let FeatureType::Tensor(of) = &self.types[feature].1 else { return false };
         if let Err(halt) = show_labels(spec, of.mapped().count(), self.spot, self.reads, show) {
             self.note(halt);
@@ -300,8 +300,10 @@ impl IntervalSource for Source<'_> {
         let kinds = self.kinds;
         let kind = &kinds[self.bound[feature]];
         let bounds = match kind {
-            Kind::Closeness { items, as_distance } if !items.is_empty() => self.closeness_bounds(items, *as_distance),
-            Kind::Tensor { .. } | Kind::Given(Value::Tensor(_)) => Ok(None),
+            FeatureOrigin::Closeness { items, as_distance } if !items.is_empty() => {
+                self.closeness_bounds(items, *as_distance)
+            }
+            FeatureOrigin::Tensor { .. } | FeatureOrigin::Given(Value::Tensor(_)) => Ok(None),
             _ => self.try_number(kind).map(|number| Some(Interval::exactly(number))),
         };
         bounds.unwrap_or_else(|halt| {

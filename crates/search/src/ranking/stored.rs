@@ -6,37 +6,38 @@ use brooklet_rank::{FeatureName, Value, text_hash};
 use brooklet_segment::layout::{ColumnKind, ColumnSpec};
 use brooklet_segment::{Halt, read_document};
 
-use super::bound::{Asked, KeyOutput, Kind, Stored};
+use super::bound::{AttributeFeature, FeatureOrigin, KeyOutput, Stored};
 use super::spot::Spot;
 use super::values::{Item, items};
 use crate::plan::SchemaPlan;
 use crate::resident::reads::Reads;
 
 /// Where the value of `attribute(field…)` comes from.
-pub(super) fn bind(name: &FeatureName, plan: &SchemaPlan) -> Kind {
+pub(super) fn bind(name: &FeatureName, plan: &SchemaPlan) -> FeatureOrigin {
     let field = name.parameters.first().map_or("", String::as_str);
     let of = plan.schema.schema.field(field).map(|field| &field.data_type);
-    let given = |number: f64| Kind::Given(Value::Number(number));
+    let given = |number: f64| FeatureOrigin::Given(Value::Number(number));
     let (output, place) = (name.output.as_deref(), name.parameters.get(1));
     let asked = match (output, place, of) {
-        (Some("count"), None, Some(DataType::Array(_) | DataType::WeightedSet { .. })) => Asked::Count,
+        (Some("count"), None, Some(DataType::Array(_) | DataType::WeightedSet { .. })) => AttributeFeature::Count,
         (Some("count"), None, _) => return given(1.0),
         (_, Some(key), Some(DataType::WeightedSet { .. })) if output != Some("count") => {
-            Asked::Key(key.clone(), KeyOutput::named(output))
+            AttributeFeature::Key(key.clone(), KeyOutput::named(output))
         }
         (Some(output), ..) if output != "value" => return given(0.0),
-        (_, Some(index), Some(DataType::Array(_))) => Asked::Element(index.parse().unwrap_or(usize::MAX)),
+        (_, Some(index), Some(DataType::Array(_))) => AttributeFeature::Element(index.parse().unwrap_or(usize::MAX)),
         (_, Some(_), _) => return given(0.0),
         (_, None, Some(DataType::Array(_) | DataType::WeightedSet { .. } | DataType::Map(..))) => return given(0.0),
-        (_, None, Some(DataType::String | DataType::Uri)) => Asked::Value(text_hash("")),
-        (_, None, _) => Asked::Value(f64::NAN),
+        (_, None, Some(DataType::String | DataType::Uri)) => AttributeFeature::Value(text_hash("")),
+        (_, None, _) => AttributeFeature::Value(f64::NAN),
     };
-    Kind::Stored(Stored { field: field.to_owned(), asked })
+    FeatureOrigin::Stored(Stored { field: field.to_owned(), asked })
 }
 
 /// Where the age of a field's time comes from; nothing if it is no number.
-pub(super) fn bind_age(field: &str, plan: &SchemaPlan, now: i64) -> Option<Kind> {
-    is_number(field, plan).then(|| Kind::Stored(Stored { field: field.to_owned(), asked: Asked::Age { now } }))
+pub(super) fn bind_age(field: &str, plan: &SchemaPlan, now: i64) -> Option<FeatureOrigin> {
+    is_number(field, plan)
+        .then(|| FeatureOrigin::Stored(Stored { field: field.to_owned(), asked: AttributeFeature::Age { now } }))
 }
 
 /// Where the freshness of a field's time comes from; nothing if it is no number.
@@ -45,9 +46,9 @@ pub(super) fn bind_freshness(
     plan: &SchemaPlan,
     now: i64,
     (freshness, logscale): (Freshness, bool),
-) -> Option<Kind> {
-    let asked = Asked::Freshness { now, freshness, logscale };
-    is_number(field, plan).then(|| Kind::Stored(Stored { field: field.to_owned(), asked }))
+) -> Option<FeatureOrigin> {
+    let asked = AttributeFeature::Freshness { now, freshness, logscale };
+    is_number(field, plan).then(|| FeatureOrigin::Stored(Stored { field: field.to_owned(), asked }))
 }
 
 fn is_number(field: &str, plan: &SchemaPlan) -> bool {
@@ -64,7 +65,7 @@ pub(super) enum Values {
 
 impl Values {
     /// Those of a field.
-    pub(super) fn of(plan: &SchemaPlan, field: &str) -> Values {
+    pub(super) fn from_field(plan: &SchemaPlan, field: &str) -> Values {
         value_column(plan, field).map_or_else(|| Values::Stored(field.to_owned()), Values::Column)
     }
 
@@ -75,7 +76,8 @@ impl Values {
             Values::Stored(field) => field,
         };
         let segment = &spot.at().segment;
-        let document = read_document(&segment.header, spot.ordinal, &|name| name == field, &mut reads.of(segment))?;
+        let document =
+            read_document(&segment.header, spot.ordinal, &|name| name == field, &mut reads.segment(segment))?;
         Ok(match document.field(field) {
             Some(DocumentValue::Array(elements)) => {
                 elements.iter().filter_map(|element| Some((item(element)?, 1))).collect()
@@ -92,19 +94,21 @@ impl Stored {
     pub(super) fn number(&self, spot: Spot<'_>, reads: &mut Reads) -> Result<f64, Halt> {
         let segment = &spot.at().segment;
         let keep = |name: &str| name == self.field;
-        let document = read_document(&segment.header, spot.ordinal, &keep, &mut reads.of(segment))?;
+        let document = read_document(&segment.header, spot.ordinal, &keep, &mut reads.segment(segment))?;
         Ok(match (&self.asked, document.field(&self.field)) {
-            (Asked::Age { now }, value) => age(*now, time(value)),
-            (Asked::Freshness { now, freshness, logscale }, value) => {
+            (AttributeFeature::Age { now }, value) => age(*now, time(value)),
+            (AttributeFeature::Freshness { now, freshness, logscale }, value) => {
                 let seconds = age(*now, time(value));
                 if *logscale { freshness.logscale(seconds) } else { freshness.linear(seconds) }
             }
-            (Asked::Value(unset), None) => *unset,
-            (Asked::Value(_), Some(value)) => number(value),
-            (Asked::Count, Some(DocumentValue::Array(elements))) => elements.len() as f64,
-            (Asked::Count, Some(DocumentValue::WeightedSet(entries))) => entries.len() as f64,
-            (Asked::Element(index), Some(DocumentValue::Array(elements))) => elements.get(*index).map_or(0.0, number),
-            (Asked::Key(key, output), Some(DocumentValue::WeightedSet(entries))) => {
+            (AttributeFeature::Value(unset), None) => *unset,
+            (AttributeFeature::Value(_), Some(value)) => number(value),
+            (AttributeFeature::Count, Some(DocumentValue::Array(elements))) => elements.len() as f64,
+            (AttributeFeature::Count, Some(DocumentValue::WeightedSet(entries))) => entries.len() as f64,
+            (AttributeFeature::Element(index), Some(DocumentValue::Array(elements))) => {
+                elements.get(*index).map_or(0.0, number)
+            }
+            (AttributeFeature::Key(key, output), Some(DocumentValue::WeightedSet(entries))) => {
                 let found = entries.iter().find(|(known, _)| item(known).is_some_and(|known| known.label() == *key));
                 found.map_or(0.0, |(known, weight)| match output {
                     KeyOutput::Value => number(known),

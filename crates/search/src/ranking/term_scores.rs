@@ -12,8 +12,8 @@ use brooklet_segment::layout::ColumnSpec;
 use brooklet_segment::{ColumnHeader, Gaps, Halt};
 use brooklet_task::Block;
 
-use super::bound::{Bound, Kind};
-use crate::matching::found::{Found, ViewMatch};
+use super::bound::{Bound, FeatureOrigin};
+use crate::matching::found::{LeafHits, ViewMatch};
 use crate::matching::postings::Postings;
 use crate::matching::values::blocks_of;
 use crate::plan::SchemaPlan;
@@ -41,10 +41,10 @@ struct TermPlace<'p> {
 
 impl TermScores {
     /// For a program; nothing if it asks more of matching than bm25.
-    pub(super) fn of(kinds: &[Kind], score: &Bound, set: &FeatureSet) -> Option<TermScores> {
+    pub(super) fn new(kinds: &[FeatureOrigin], score: &Bound, set: &FeatureSet) -> Option<TermScores> {
         let mut requests = Vec::new();
         for kind in &score.kinds {
-            if let Kind::Match { request, .. } = &kinds[*kind] {
+            if let FeatureOrigin::Match { request, .. } = &kinds[*kind] {
                 set.bm25(*request)?;
                 requests.push(*request);
             }
@@ -145,9 +145,9 @@ fn places<'p>(
         });
         let (place, _) = of_term.find(|(_, slot)| *slot == Some(term.slot))?;
         let found = match &matched.leaves[place.leaf].found[place.target] {
-            Found::Words { postings, .. } => Some(postings.len()),
-            Found::Places(places) => Some(places.len()),
-            Found::Documents(documents) if documents.is_empty() => Some(0),
+            LeafHits::Words { postings, .. } => Some(postings.len()),
+            LeafHits::Places(places) => Some(places.len()),
+            LeafHits::Documents(documents) if documents.is_empty() => Some(0),
             _ => None,
         };
         let found = found.filter(|_| !place.of.shares_fields);
@@ -182,7 +182,7 @@ impl<'p> Columns<'p> {
             }
             let known = columns.lengths.iter().any(|(spec, _)| **spec == target.spec);
             let Some(column) = view.segment.header.column(&target.spec).filter(|_| !known) else { continue };
-            if let Some(lengths) = gaps.note(Lengths::of(column, view, reads))? {
+            if let Some(lengths) = gaps.note(Lengths::from_column(column, view, reads))? {
                 columns.lengths.push((&target.spec, lengths));
             }
         }
@@ -215,14 +215,14 @@ fn add_term(
     }
     let Some((_, lengths)) = columns.lengths.iter().find(|(spec, _)| **spec == target.spec) else { return Ok(()) };
     match found {
-        Found::Words { postings, .. } if counted.is_some() => {
+        LeafHits::Words { postings, .. } if counted.is_some() => {
             let mut kept = Vec::new();
             postings.for_each(|ordinal, count| kept.extend(counts(ordinal).then_some([ordinal, count])));
             lengths.each_with(&kept, |ordinal, count, length| {
                 sums[ordinal as usize] += bm25.counted(term, count, length);
             })?
         }
-        Found::Words { postings, .. } => match &**postings {
+        LeafHits::Words { postings, .. } => match &**postings {
             Postings::Counted { counts, .. } => {
                 bm25.saturation(term).add_all(counts, lengths.dampings(bm25, sums.len())?, sums);
             }
@@ -230,7 +230,7 @@ fn add_term(
                 sums[ordinal as usize] += bm25.counted(term, count, length);
             })?,
         },
-        Found::Places(places) => {
+        LeafHits::Places(places) => {
             let documents = places.chunk_by(|a, b| a.0 == b.0).filter(|of_document| counts(of_document[0].0));
             for of_document in documents {
                 let ordinal = of_document[0].0;
@@ -251,7 +251,7 @@ struct Lengths {
 }
 
 impl Lengths {
-    fn of(column: &ColumnHeader, view: &View, reads: &mut Reads) -> Result<Lengths, Halt> {
+    fn from_column(column: &ColumnHeader, view: &View, reads: &mut Reads) -> Result<Lengths, Halt> {
         let of = Text::from_column(column)?.lengths();
         let blocks = blocks_of(&of.part, view, reads)?;
         Ok(Lengths { of, blocks, dampings: OnceCell::new() })

@@ -22,7 +22,7 @@ pub(crate) fn single_number(column: &ColumnHeader, spot: Spot<'_>, reads: &mut R
     };
     let index = part.index_of(spot.ordinal);
     let (first, rows) = part.span_of(index);
-    let block = reads.of(&spot.at().segment).block(part.first_block + index)?;
+    let block = reads.segment(&spot.at().segment).block(part.first_block + index)?;
     let block = SingleBlock::read(block.bytes(), rows, *number)?;
     let at = (spot.ordinal - first) as usize;
     let unset = !block.has(at) || (*number == NumberKind::Int64 && block.values.integer(at) == i64::MIN);
@@ -34,7 +34,7 @@ pub(crate) fn single_string(column: &ColumnHeader, spot: Spot<'_>, reads: &mut R
     let [dictionary, part] = &column.parts[..] else { return Ok(None) };
     let index = part.index_of(spot.ordinal);
     let (first, rows) = part.span_of(index);
-    let block = reads.of(&spot.at().segment).block(part.first_block + index)?;
+    let block = reads.segment(&spot.at().segment).block(part.first_block + index)?;
     let block = SingleBlock::read(block.bytes(), rows, NumberKind::Int32)?;
     let at = (spot.ordinal - first) as usize;
     if !block.has(at) {
@@ -52,7 +52,7 @@ pub(crate) fn word_of(
     reads: &mut Reads,
 ) -> Result<String, Halt> {
     let index = dictionary.index_of(word);
-    let block = reads.of(&spot.at().segment).block(dictionary.first_block + index)?;
+    let block = reads.segment(&spot.at().segment).block(dictionary.first_block + index)?;
     let words = DictionaryBlock::read(block.bytes())?;
     let at = (word - dictionary.span_of(index).0) as usize;
     if at >= words.len() {
@@ -70,7 +70,7 @@ pub(super) fn value_weights(column: &ColumnHeader, spot: Spot<'_>, reads: &mut R
     };
     let index = part.index_of(spot.ordinal);
     let (first, rows) = part.span_of(index);
-    let block = reads.of(&spot.at().segment).block(part.first_block + index)?;
+    let block = reads.segment(&spot.at().segment).block(part.first_block + index)?;
     let at = (spot.ordinal - first) as usize;
     if collection == Collection::Single {
         let has = SingleBlock::read(block.bytes(), rows, number)?.has(at);
@@ -122,7 +122,7 @@ pub(super) fn items(spec: &ColumnSpec, spot: Spot<'_>, reads: &mut Reads) -> Res
     };
     let index = part.index_of(spot.ordinal);
     let (first, rows) = part.span_of(index);
-    let block = reads.of(&spot.at().segment).block(part.first_block + index)?;
+    let block = reads.segment(&spot.at().segment).block(part.first_block + index)?;
     let at = (spot.ordinal - first) as usize;
     let mut found: Vec<(Item, i32)> = Vec::new();
     let item = |values: &brooklet_segment::column::number::Values<'_>, at: usize| match number.is_integer() {
@@ -163,7 +163,7 @@ pub(super) fn mapped_rows(
 ) -> Result<Vec<MappedRow>, Halt> {
     let Some(column) = spot.at().segment.header.column(spec) else { return Ok(Vec::new()) };
     let vectors = Vectors::from_column(column)?;
-    let mut blocks = reads.of(&spot.at().segment);
+    let mut blocks = reads.segment(&spot.at().segment);
     let rows = vector_rows(&vectors, spot.ordinal, &mut blocks)?;
     if rows.is_empty() {
         return Ok(Vec::new());
@@ -198,7 +198,7 @@ pub(super) fn show_rows(
 ) -> Result<(), Halt> {
     let Some(column) = spot.at().segment.header.column(spec) else { return Ok(()) };
     let vectors = Vectors::from_column(column)?;
-    let mut blocks = reads.of(&spot.at().segment);
+    let mut blocks = reads.segment(&spot.at().segment);
     let rows = vector_rows(&vectors, spot.ordinal, &mut blocks)?;
     let (part, size) = (vectors.part(vector::EXACT), vectors.size as usize);
     let stride = vector::exact_stride(vectors.cell, vectors.size);
@@ -241,7 +241,7 @@ pub(super) fn show_labels(
 ) -> Result<(), Halt> {
     let Some(column) = spot.at().segment.header.column(spec) else { return Ok(()) };
     let vectors = Vectors::from_column(column)?;
-    let mut blocks = reads.of(&spot.at().segment);
+    let mut blocks = reads.segment(&spot.at().segment);
     let rows = vector_rows(&vectors, spot.ordinal, &mut blocks)?;
     if rows.is_empty() || labels == 0 {
         return Ok(());
@@ -284,13 +284,13 @@ pub(crate) fn vector_tensor(
 ) -> Result<Option<Tensor>, Halt> {
     let Some(column) = spot.at().segment.header.column(spec) else { return Ok(None) };
     let vectors = Vectors::from_column(column)?;
-    let rows = vector_rows(&vectors, spot.ordinal, &mut reads.of(&spot.at().segment))?;
+    let rows = vector_rows(&vectors, spot.ordinal, &mut reads.segment(&spot.at().segment))?;
     if rows.is_empty() {
         return Ok(None);
     }
     let part = vectors.part(vector::EXACT);
     let index = part.index_of(rows.start);
-    let block = reads.of(&spot.at().segment).block(part.first_block + index)?;
+    let block = reads.segment(&spot.at().segment).block(part.first_block + index)?;
     let cells = vectors.exact(rows.start - part.span_of(index).0, block.bytes())?;
     let cells = cells_from_bytes(vectors.cell, cells)?;
     Ok(Some(Tensor { tensor_type: tensor_type.clone(), addresses: vec![Vec::new()], cells }))

@@ -49,7 +49,7 @@ impl Rendering {
     ///
     /// # Errors
     /// If the request names a format there is not.
-    pub(crate) fn of(properties: &Properties, accept: &str) -> Result<Rendering, Rejection> {
+    pub(crate) fn new(properties: &Properties, accept: &str) -> Result<Rendering, Rejection> {
         let shape = match properties.value("presentation.format") {
             None => negotiated(accept),
             Some("") => {

@@ -113,7 +113,7 @@ impl Loading {
             partition.operation = *number;
             operations.push(StoredOperation::decode(&self.place.key, bytes)?);
         }
-        let batch = Batch::of(operations, deployed);
+        let batch = Batch::new(operations, deployed);
         let ids = batch.operations.iter().map(|operation| operation.id().to_owned()).collect();
         self.stage = Stage::Hide { partition: Box::new(partition), ids, batch };
         Ok(())
@@ -128,7 +128,7 @@ pub(crate) fn stored(segment: &StoredSegment) -> (Rc<ResidentSegment>, Bitmap) {
 
 impl Batch {
     /// The segments of some operations in their order; of several on one document only the last counts.
-    pub(crate) fn of(operations: Vec<StoredOperation>, deployed: &Deployed) -> Batch {
+    pub(crate) fn new(operations: Vec<StoredOperation>, deployed: &Deployed) -> Batch {
         let mut last = std::collections::BTreeMap::new();
         for operation in operations {
             last.insert(operation.id().to_owned(), operation);
@@ -187,7 +187,7 @@ impl ResidentPartition {
     pub(crate) fn hide_stored(&mut self, id: &str, reads: &mut Reads) -> Result<(), Halt> {
         let mut gaps = Gaps::default();
         for (segment, alive) in &mut self.stored {
-            if let Some(Some(ordinal)) = gaps.note(find_id(&segment.header, id, &mut reads.of(segment)))? {
+            if let Some(Some(ordinal)) = gaps.note(find_id(&segment.header, id, &mut reads.segment(segment)))? {
                 alive.clear(ordinal as usize);
             }
         }
@@ -220,9 +220,9 @@ impl ResidentPartition {
             }
             let operations = older.operations.iter().chain(&newer.operations).cloned().collect();
             self.batches.truncate(self.batches.len() - 2);
-            self.batches.push(Rc::new(Batch::of(operations, deployed)));
+            self.batches.push(Rc::new(Batch::new(operations, deployed)));
         }
-        self.settle_views();
+        self.rebuild_views();
         self
     }
 }

@@ -60,7 +60,7 @@ impl Lookup {
             Stage::Segments(segments) => {
                 let mut missing = false;
                 for (segment, alive) in segments {
-                    match find_id(&segment.header, &self.id, &mut reads.of(segment)) {
+                    match find_id(&segment.header, &self.id, &mut reads.segment(segment)) {
                         Ok(Some(ordinal)) if alive.get(ordinal as usize) => {
                             self.stage = Stage::Done(Some((segment.clone(), ordinal)));
                             return Ok(Want::Nothing);

@@ -78,7 +78,7 @@ impl ResidentPartition {
     }
 
     /// Makes the list of what queries see, and joins batches of like size.
-    pub(crate) fn settle_views(&mut self) {
+    pub(crate) fn rebuild_views(&mut self) {
         let views = self.stored.iter().map(|(segment, alive)| (segment.clone(), alive.clone()));
         let tail = self.batches.iter().flat_map(|batch| &batch.segments);
         let tail = tail.map(|(segment, _, alive)| (segment.clone(), alive.clone()));

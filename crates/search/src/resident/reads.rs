@@ -62,7 +62,7 @@ impl Reads {
     }
 
     /// The blocks of a segment.
-    pub(crate) fn of<'a>(&'a mut self, segment: &'a ResidentSegment) -> SegmentReads<'a> {
+    pub(crate) fn segment<'a>(&'a mut self, segment: &'a ResidentSegment) -> SegmentReads<'a> {
         SegmentReads { reads: self, segment }
     }
 

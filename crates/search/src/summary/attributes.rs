@@ -31,7 +31,7 @@ fn is_plain(of: &DataType) -> bool {
 }
 
 /// What a column tells of a document's value.
-pub(super) enum Told {
+pub(super) enum ColumnValue {
     /// The value; nothing if it is not set, or has no elements.
     Value(Option<Value>),
     /// It is too long for the column: only the source has the whole of it.
@@ -44,23 +44,23 @@ pub(super) fn read(
     spec: &ColumnSpec,
     spot: Spot<'_>,
     reads: &mut Reads,
-) -> Result<Told, Halt> {
+) -> Result<ColumnValue, Halt> {
     let field = schema.schema.field(&spec.field);
     let (Some(field), Some(column)) = (field, spot.at().segment.header.column(spec)) else {
-        return Ok(Told::Value(None));
+        return Ok(ColumnValue::Value(None));
     };
     match (&spec.kind, &field.data_type) {
         (ColumnKind::Vectors { .. }, DataType::Tensor(of)) => {
-            Ok(Told::Value(vector_tensor(spec, of, spot, reads)?.map(Value::Tensor)))
+            Ok(ColumnValue::Value(vector_tensor(spec, of, spot, reads)?.map(Value::Tensor)))
         }
         (ColumnKind::Numbers { number, collection }, of) => {
-            let Some(part) = column.parts.first() else { return Ok(Told::Value(None)) };
+            let Some(part) = column.parts.first() else { return Ok(ColumnValue::Value(None)) };
             let (numbers, weights) = numbers(part, *number, *collection, spot, reads)?;
             let values = numbers.into_iter().map(|number| number_of(number, of.element()));
-            Ok(Told::Value(collected(values.collect(), &weights, *collection)))
+            Ok(ColumnValue::Value(collected(values.collect(), &weights, *collection)))
         }
         (ColumnKind::Strings { collection }, _) => strings(column, *collection, spot, reads),
-        _ => Ok(Told::Value(None)),
+        _ => Ok(ColumnValue::Value(None)),
     }
 }
 
@@ -100,7 +100,7 @@ fn numbers(
 ) -> Result<(Vec<Stored>, Vec<i32>), Halt> {
     let index = part.index_of(spot.ordinal);
     let (first, rows) = part.span_of(index);
-    let block = reads.of(&spot.at().segment).block(part.first_block + index)?;
+    let block = reads.segment(&spot.at().segment).block(part.first_block + index)?;
     let at = (spot.ordinal - first) as usize;
     if collection == Collection::Single {
         let block = SingleBlock::read(block.bytes(), rows, number)?;
@@ -113,8 +113,13 @@ fn numbers(
     Ok((range.map(|index| stored(&block.values, index)).collect(), weights))
 }
 
-fn strings(column: &ColumnHeader, collection: Collection, spot: Spot<'_>, reads: &mut Reads) -> Result<Told, Halt> {
-    let [dictionary, part] = &column.parts[..] else { return Ok(Told::Value(None)) };
+fn strings(
+    column: &ColumnHeader,
+    collection: Collection,
+    spot: Spot<'_>,
+    reads: &mut Reads,
+) -> Result<ColumnValue, Halt> {
+    let [dictionary, part] = &column.parts[..] else { return Ok(ColumnValue::Value(None)) };
     let (numbers, weights) = numbers(part, NumberKind::Int32, collection, spot, reads)?;
     let mut values = Vec::with_capacity(numbers.len());
     let mut gaps = Gaps::default();
@@ -122,13 +127,13 @@ fn strings(column: &ColumnHeader, collection: Collection, spot: Spot<'_>, reads:
         let Stored::Integer(word) = number else { continue };
         match gaps.note(word_of(dictionary, word as u32, spot, reads))? {
             // A longer one was cut, at most by what a character is long.
-            Some(text) if text.len() + 4 > WORD_BYTES => return Ok(Told::TooLong),
+            Some(text) if text.len() + 4 > WORD_BYTES => return Ok(ColumnValue::TooLong),
             Some(text) => values.push(Value::String(text)),
             None => {}
         }
     }
     gaps.check()?;
-    Ok(Told::Value(collected(values, &weights, collection)))
+    Ok(ColumnValue::Value(collected(values, &weights, collection)))
 }
 
 fn collected(mut values: Vec<Value>, weights: &[i32], collection: Collection) -> Option<Value> {

@@ -28,7 +28,7 @@ use crate::ranking::Ranker;
 use crate::ranking::document::query_places;
 use crate::ranking::spot::Spot;
 use crate::resident::reads::Reads;
-use attributes::Told;
+use attributes::ColumnValue;
 use class_fields::shown_fields;
 use elements::{only, selected};
 use snippet::Highlighter;
@@ -255,7 +255,7 @@ impl Summarizer {
             return Ok(Document { id: id.to_owned(), fields });
         }
         let segment = &spot.at().segment;
-        read_document(&segment.header, spot.ordinal, &|name| sources.contains(&name), &mut reads.of(segment))
+        read_document(&segment.header, spot.ordinal, &|name| sources.contains(&name), &mut reads.segment(segment))
     }
 }
 
@@ -270,8 +270,8 @@ fn attribute_values(
     let mut gaps = Gaps::default();
     for spec in columns {
         match gaps.note(attributes::read(schema, spec, spot, reads))? {
-            Some(Told::Value(value)) => fields.extend(value.map(|value| (spec.field.clone(), value))),
-            Some(Told::TooLong) => return Ok(None),
+            Some(ColumnValue::Value(value)) => fields.extend(value.map(|value| (spec.field.clone(), value))),
+            Some(ColumnValue::TooLong) => return Ok(None),
             None => {}
         }
     }

@@ -19,7 +19,7 @@ use brooklet_schema::Normalizing;
 use brooklet_text::Variety;
 
 use markup::Markup;
-use matches::{Found, Purpose};
+use matches::{Purpose, SnippetMatches};
 use pattern::Pattern;
 
 /// What of a query is marked in a field's text.
@@ -58,7 +58,7 @@ impl Highlighter {
         let is_short = excerpt::is_short(text);
         let split = split::split(text, &pattern.pieces);
         let purpose = if is_short { Purpose::Marks { matches_wanted: matches::MATCHES } } else { Purpose::Excerpt };
-        let found = Found::new(&split, pattern, purpose);
+        let found = SnippetMatches::new(&split, pattern, purpose);
         if found.hits.is_empty() {
             return markup.opening(text);
         }
@@ -77,7 +77,7 @@ impl Highlighter {
         match &self.pattern {
             Some(pattern) if marks => {
                 let split = split::split(text, &pattern.pieces);
-                markup.whole(&split, &Found::new(&split, pattern, Purpose::Marks { matches_wanted: 1 }))
+                markup.whole(&split, &SnippetMatches::new(&split, pattern, Purpose::Marks { matches_wanted: 1 }))
             }
             _ => markup.plain(text),
         }

@@ -12,7 +12,7 @@ use crate::render::{Answer, Coverage, Rendered, Rendering, ShownHit, Timing, Tre
 use crate::{grouping, render};
 
 /// The hits that are shown.
-pub(crate) struct Settled<Content> {
+pub(crate) struct FinalHits<Content> {
     /// In the order of the answer.
     pub(crate) hits: Vec<Ranked<Content>>,
     /// How many a later phase dropped.
@@ -22,7 +22,7 @@ pub(crate) struct Settled<Content> {
 }
 
 /// Decides about the kept hits: later phases, then one order for all schemas, then the window.
-pub(crate) fn settle<Content>(plan: &Plan, kept: Vec<Ranked<Content>>) -> Result<Settled<Content>, Rejection> {
+pub(crate) fn final_hits<Content>(plan: &Plan, kept: Vec<Ranked<Content>>) -> Result<FinalHits<Content>, Rejection> {
     let mut dropped = 0;
     let mut models = Models::new(&plan.models);
     let mut hits = Vec::with_capacity(kept.len());
@@ -38,7 +38,7 @@ pub(crate) fn settle<Content>(plan: &Plan, kept: Vec<Ranked<Content>>) -> Result
     plan.collapse.leave(&mut hits, plan.order.descending.len(), |_| Some(0));
     hits.truncate(plan.hits + plan.offset);
     hits.drain(..plan.offset.min(hits.len()));
-    Ok(Settled { hits, dropped, wanted: models.take_wanted()? })
+    Ok(FinalHits { hits, dropped, wanted: models.take_wanted()? })
 }
 
 /// Renders an answer whose hits are settled.

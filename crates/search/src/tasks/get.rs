@@ -20,14 +20,14 @@ use crate::resident::residency::Residency;
 pub struct Get {
     path: String,
     id: String,
-    asked: Result<Asked, Rejection>,
+    asked: Result<DocumentRequest, Rejection>,
     tensors: TensorFormat,
     reads: Reads,
     answer: Option<(u16, String)>,
 }
 
 /// What is asked for, and by which way it is looked for.
-struct Asked {
+struct DocumentRequest {
     schema: Rc<DeployedSchema>,
     fields: FieldChoice,
     way: Way,
@@ -63,14 +63,14 @@ impl Get {
                 Some(partition) => Way::Resident(partition.clone()),
                 None => Way::Lookup(Lookup::begin(&place, &id, schema.clone(), outlines)),
             };
-            Asked { schema, fields, way }
+            DocumentRequest { schema, fields, way }
         });
         Ok(Get { path, id, asked, tensors, reads, answer: None })
     }
 
     /// Works until something is missing or the document was read.
     fn look_up(&mut self) -> Result<Want, Halt> {
-        let Ok(Asked { schema, fields, way }) = &mut self.asked else { return Ok(Want::Nothing) };
+        let Ok(DocumentRequest { schema, fields, way }) = &mut self.asked else { return Ok(Want::Nothing) };
         let standing = match way {
             Way::Resident(partition) => find(partition, &schema.stored.name, &self.id, &mut self.reads)?,
             Way::Lookup(lookup) => {
@@ -82,7 +82,7 @@ impl Get {
         let document = match &standing {
             None => None,
             Some((segment, ordinal)) => {
-                let mut blocks = self.reads.of(segment);
+                let mut blocks = self.reads.segment(segment);
                 Some(schema.read(&segment.header, *ordinal, &|name| fields.has(name), &mut blocks)?)
             }
         };
@@ -111,7 +111,7 @@ impl Get {
 fn find(partition: &ResidentPartition, schema: &str, id: &str, reads: &mut Reads) -> Result<Option<Standing>, Halt> {
     let mut gaps = Gaps::default();
     for view in partition.views.iter().filter(|view| view.segment.header.schema == schema) {
-        let found = gaps.note(find_id(&view.segment.header, id, &mut reads.of(&view.segment)))?.flatten();
+        let found = gaps.note(find_id(&view.segment.header, id, &mut reads.segment(&view.segment)))?.flatten();
         if let Some(ordinal) = found.filter(|ordinal| view.alive.get(*ordinal as usize)) {
             return Ok(Some((view.segment.clone(), ordinal)));
         }
@@ -137,13 +137,13 @@ fn asked_for(
         .ok_or_else(|| unknown_type(name, deployed.schemas.iter().map(|schema| schema.schema.name.as_str())))?;
     let fields = match FieldSet::parse(field_set)? {
         // The type before the whole document is not looked at.
-        FieldSet::OfType(_, None) => FieldSet::Document.of(schema),
+        FieldSet::OfType(_, None) => FieldSet::Document.choice(schema),
         FieldSet::OfType(of, _) if of != name => {
             return Err(invalid(format!("Field set '{field_set}' is of type '{of}', not of '{name}'")));
         }
         asked => {
             asked.check(deployed)?;
-            asked.of(schema)
+            asked.choice(schema)
         }
     };
     Ok((schema.clone(), fields))
@@ -162,7 +162,7 @@ impl Task for Get {
     }
 
     fn give(&mut self, answer: Block) -> Result<(), Rejection> {
-        if let Ok(Asked { way: Way::Lookup(lookup), .. }) = &mut self.asked {
+        if let Ok(DocumentRequest { way: Way::Lookup(lookup), .. }) = &mut self.asked {
             return lookup.give(answer, &mut self.reads);
         }
         self.reads.give(answer)

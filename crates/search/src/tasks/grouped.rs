@@ -5,7 +5,7 @@ use brooklet_document::Format;
 use brooklet_segment::Halt;
 
 use super::run::Run;
-use crate::grouping::{Found, Kept};
+use crate::grouping::{Kept, SearchedViews};
 use crate::plan::Plan;
 use crate::ranking::spot::Spot;
 use crate::resident::partition::View;
@@ -36,7 +36,7 @@ impl<'a> Grouped<'a> {
     }
 }
 
-impl Found for Grouped<'_> {
+impl SearchedViews for Grouped<'_> {
     fn views(&self, schema: usize) -> &[View] {
         &self.runs[schema].views
     }

@@ -8,11 +8,11 @@ use std::rc::Rc;
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
-use super::answer::{refuse, render, settle};
+use super::answer::{final_hits, refuse, render};
 use super::late;
 use super::late::Progress;
 use super::query::Query;
-use crate::found::lane::Floor;
+use crate::found::hit_list::Floor;
 use crate::found::model_runs::WantedRuns;
 use crate::found::partial::Partial;
 use crate::grouping::Grouping;
@@ -98,7 +98,7 @@ impl Merge {
     /// Later phases decide about the hits of all partitions. What they lack, if that is outputs of models.
     fn judge(&mut self, plan: &Plan) -> Result<Option<WantedRuns>, Rejection> {
         let undecided = if plan.has_global_phase() { self.merged.hits.clone() } else { Vec::new() };
-        let settled = settle(plan, std::mem::take(&mut self.merged.hits))?;
+        let settled = final_hits(plan, std::mem::take(&mut self.merged.hits))?;
         settled.wanted.check()?;
         if !settled.wanted.is_empty() {
             self.merged.hits = undecided;

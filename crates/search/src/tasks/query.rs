@@ -80,7 +80,7 @@ impl Query {
         let Request { properties, refusal, rendering } = Request::read(&deployed, &mut reader)?;
         reader.end()?;
         let readable = refusal.map_or(Ok(()), Err);
-        let scope = readable.clone().and_then(|()| Scope::of(&deployed, &properties));
+        let scope = readable.clone().and_then(|()| Scope::from_properties(&deployed, &properties));
         let wanted = readable.and_then(|()| embedded_inputs::wanted(&deployed, &properties));
         Ok(Query {
             deployed,

@@ -12,13 +12,13 @@ use brooklet_kernel::{Bitmap, TopK, score_key};
 use brooklet_segment::{Gaps, Halt, gather};
 use brooklet_task::{Rejection, Want, limits};
 
-use crate::found::lane::Floor;
+use crate::found::hit_list::Floor;
 use crate::grouping::Kept;
 use crate::grouping::planned::keeps;
-use crate::matching::composite::settle;
+use crate::matching::composite::match_composites;
 use crate::matching::found::{Counted, LeafMatch, ViewMatch};
 use crate::matching::match_leaf;
-use crate::matching::tree::{Known, evaluate, is_below_not};
+use crate::matching::tree::{MatchedView, evaluate, is_below_not};
 use crate::matching::walk::Walk;
 use crate::nearest::{Resolved, Resolving, order_of_resolving};
 use crate::plan::sorting::{BoundKey, SortValue};
@@ -105,8 +105,8 @@ impl Run {
     /// The run over the views of the schema with this number in the plan. A hit that comes after the floor is not wanted.
     pub(crate) fn new(plan: &Plan, schema: usize, views: Vec<View>, now: i64, floor: &Floor) -> Result<Run, Rejection> {
         let of = &plan.schemas[schema];
-        let lane = plan.lane(schema);
-        let wanted = plan.kept(lane);
+        let list = plan.list(schema);
+        let wanted = plan.kept(list);
         let first_phase = of.profile.profile.first_phase.as_ref();
         let profile_limit = first_phase.and_then(|phase| phase.rank_score_drop_limit);
         // Without hits nothing is ranked, and only the request's own limit drops (against a score of 0).
@@ -117,7 +117,7 @@ impl Run {
             plan: of.clone(),
             ranker: Ranker::new(of, now)?,
             keys: plan.order.keys[schema].clone(),
-            floor: floor.score(lane).map(score_key),
+            floor: floor.score(list).map(score_key),
             stage: Stage::Match,
             found: views.iter().map(|_| vec![None; of.leaves.len()]).collect(),
             walks: views.iter().map(|_| of.leaves.iter().map(|_| Vec::new()).collect()).collect(),
@@ -196,7 +196,7 @@ impl Run {
         // Views settled before another was found to miss something stay settled.
         for (view, found) in self.views.iter().zip(&mut self.found).skip(self.matches.len()) {
             let mut leaves: Vec<LeafMatch> = std::mem::take(found).into_iter().flatten().collect();
-            match settle(&self.plan, view, &mut leaves, reads) {
+            match match_composites(&self.plan, view, &mut leaves, reads) {
                 Ok(settled) => self.matches.push(ViewMatch { leaves, settled, counted: Counted::default() }),
                 Err(halt) => {
                     *found = leaves.into_iter().map(Some).collect();
@@ -241,8 +241,8 @@ impl Run {
         documents
     }
 
-    fn known(&self, view: usize) -> Known<'_> {
-        Known {
+    fn known(&self, view: usize) -> MatchedView<'_> {
+        MatchedView {
             unresolved: &self.unresolved,
             resolved: &self.resolved,
             matches: &self.matches[view],
@@ -274,7 +274,7 @@ impl Run {
         let want = resolving.step(&self.views, reads)?;
         if resolving.is_done() {
             if let (Some(resolving), Some(index)) = (self.resolving.take(), self.unresolved.pop_front()) {
-                self.resolved[index] = Resolved::of(resolving.result(), self.views.len());
+                self.resolved[index] = Resolved::new(resolving.result(), self.views.len());
             }
             reads.relax();
             self.begin_nearest();
@@ -286,7 +286,7 @@ impl Run {
         let matching: Vec<Bitmap> = (0..self.views.len()).map(|view| self.matching(view)).collect();
         self.ranker.expect(matching.iter().map(Bitmap::count).collect());
         if Counted::is_needed(&self.plan) {
-            let counted = (0..self.views.len()).map(|view| Counted::of(&self.plan, &self.known(view)));
+            let counted = (0..self.views.len()).map(|view| Counted::new(&self.plan, &self.known(view)));
             let counted: Vec<Counted> = counted.collect();
             self.matches.iter_mut().zip(counted).for_each(|(matches, counted)| matches.counted = counted);
         }
@@ -403,7 +403,7 @@ impl Run {
         let Some(score) = self.kept_score(index).filter(|_| !self.keys.is_empty()) else { return Ok(Vec::new()) };
         let spot = self.spot(index);
         let segment = &spot.views[spot.view].segment;
-        let id = brooklet_segment::read_id(&segment.header, spot.ordinal, &mut reads.of(segment))?;
+        let id = brooklet_segment::read_id(&segment.header, spot.ordinal, &mut reads.segment(segment))?;
         let schema = &self.plan.schema;
         self.keys.iter().map(|key| key.value(spot, schema, score, &id, reads)).collect()
     }
@@ -459,7 +459,7 @@ impl Run {
             }
         }
         if self.keeps.is_some() {
-            self.kept = Kept::of(&self.documents, |index| self.kept_score(index));
+            self.kept = Kept::new(&self.documents, |index| self.kept_score(index));
         }
         self.documents = Vec::new();
         self.scores = Vec::new();

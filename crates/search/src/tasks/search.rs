@@ -12,11 +12,11 @@ use brooklet_segment::{Halt, PartitionVersion};
 use brooklet_task::bytes::Reader;
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
-use super::answer::{refuse, render, settle};
+use super::answer::{final_hits, refuse, render};
 use super::grouped::Grouped;
 use super::query::Query;
 use super::run::Run;
-use crate::found::lane::Floor;
+use crate::found::hit_list::Floor;
 use crate::found::partial::Partial;
 use crate::grouping::{Clock, Grouping, Kept};
 use crate::plan::Plan;
@@ -182,7 +182,7 @@ impl Search {
         }
         let mut hits = running.take_candidates();
         hits.retain(|hit| self.floor.admits(plan, hit));
-        running.about.settle(plan, &hits);
+        running.about.note_rank(plan, &hits);
         plan.keep(&mut hits);
         if plan.grouping.is_empty() {
             return Stage::Order(running, hits);
@@ -241,7 +241,7 @@ impl Search {
         }
         // A global phase that lacks outputs of models decides once more about the same hits.
         let undecided = if plan.has_global_phase() { hits.clone() } else { Vec::new() };
-        let settled = settle(plan, hits).and_then(|settled| settled.wanted.check().map(|()| settled));
+        let settled = final_hits(plan, hits).and_then(|settled| settled.wanted.check().map(|()| settled));
         let settled = match settled {
             Ok(settled) => settled,
             // A phase failed: that is an answer, and no damage.

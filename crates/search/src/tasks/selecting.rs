@@ -104,7 +104,7 @@ impl Selecting {
 
     fn selects(&self, view: &View, ordinal: u32, reads: &mut Reads) -> Result<bool, Halt> {
         let header = &view.segment.header;
-        let blocks = &mut reads.of(&view.segment);
+        let blocks = &mut reads.segment(&view.segment);
         if !self.period.is_always() && !self.period.includes(read_time(header, ordinal, blocks)?) {
             return Ok(false);
         }

@@ -200,7 +200,7 @@ impl Visit {
             if !self.request.includes_type(&schema.schema.name) {
                 continue;
             }
-            let fields = self.request.field_set.of(schema);
+            let fields = self.request.field_set.choice(schema);
             cursors.push(Cursor { view: view.clone(), schema: Some(schema.clone()), fields, ordinal: 0 });
         }
         if self.request.includes_removes {
@@ -234,7 +234,7 @@ impl Visit {
     /// Moves a cursor behind the request's start; the id of the document it stands at.
     fn open_cursor(&mut self, cursor: &mut Cursor) -> Result<Option<String>, Halt> {
         let segment = &cursor.view.segment;
-        let mut blocks = self.reads.of(segment);
+        let mut blocks = self.reads.segment(segment);
         if !self.request.after.is_empty() {
             cursor.ordinal = ordinal_after(&segment.header, &self.request.after, &mut blocks)?;
         }
@@ -280,7 +280,7 @@ impl Visit {
         let cursors = self.cursors.as_mut().ok_or(Halt::Missing)?;
         let Cursor { view, schema, fields, ordinal } = &mut cursors[at];
         let header = &view.segment.header;
-        let mut blocks = self.reads.of(&view.segment);
+        let mut blocks = self.reads.segment(&view.segment);
         let request = &self.request;
         let removed = header.is_of_removed();
         let mut shown = request.namespace.is_empty() || namespace_of(id) == request.namespace;

@@ -14,14 +14,14 @@ pub(super) type Place = (u32, u32, u32, i32);
 pub(super) type Hits = BTreeMap<&'static str, Vec<Place>>;
 
 /// What a leaf found in a document, in the order of the query; nothing of leaves below a `not`.
-pub(super) struct Found {
+pub(super) struct NaiveHits {
     pub(super) hits: Option<Hits>,
     scored: Scored,
 }
 
-impl Found {
-    fn of(hits: Option<Hits>) -> Found {
-        Found { hits, scored: Scored::default() }
+impl NaiveHits {
+    fn new(hits: Option<Hits>) -> NaiveHits {
+        NaiveHits { hits, scored: Scored::default() }
     }
 
     pub(super) fn raw_score(&self) -> f64 {
@@ -358,13 +358,13 @@ pub(super) struct Naive<'a> {
 
 impl Naive<'_> {
     /// Whether the query matches, and what each leaf found of it.
-    pub(super) fn matches(&self, query: &Query, found: &mut Vec<Found>) -> bool {
+    pub(super) fn matches(&self, query: &Query, found: &mut Vec<NaiveHits>) -> bool {
         match query {
             Query::All(value) => *value,
             Query::Leaf(leaf) => {
                 let (hits, scored) = leaf_hits(leaf, self.document);
                 let matched = !hits.is_empty();
-                found.push(Found { hits: Some(hits), scored });
+                found.push(NaiveHits { hits: Some(hits), scored });
                 matched
             }
             Query::And(queries) => queries.iter().map(|query| self.matches(query, found)).fold(true, |a, b| a & b),
@@ -387,7 +387,7 @@ impl Naive<'_> {
     }
 
     /// Elements in which windows begin.
-    fn near(&self, near: &Query, found: &mut Vec<Found>) -> Vec<u32> {
+    fn near(&self, near: &Query, found: &mut Vec<NaiveHits>) -> Vec<u32> {
         let Query::Near { leaves, negatives, .. } = near else { panic!("not near") };
         let hits = |leaves: &[Leaf]| leaves.iter().map(|leaf| leaf_hits(leaf, self.document).0).collect::<Vec<_>>();
         let (positive, negative) = (hits(leaves), hits(negatives));
@@ -411,12 +411,12 @@ impl Naive<'_> {
             }
             elements.extend(windows.iter().map(|(first, _)| first.0));
         }
-        found.extend(kept.into_iter().map(|hits| Found::of(Some(hits))));
-        found.extend(negatives.iter().map(|_| Found::of(None)));
+        found.extend(kept.into_iter().map(|hits| NaiveHits::new(Some(hits))));
+        found.extend(negatives.iter().map(|_| NaiveHits::new(None)));
         elements
     }
 
-    fn same(&self, field: &'static str, condition: &Query, filter: &[u32], found: &mut Vec<Found>) -> bool {
+    fn same(&self, field: &'static str, condition: &Query, filter: &[u32], found: &mut Vec<NaiveHits>) -> bool {
         let count = match self.document.fields.iter().find(|(name, _)| name == field) {
             Some((_, Value::Array(list))) => list.len(),
             Some((_, Value::WeightedSet(list))) => list.len(),
@@ -428,7 +428,7 @@ impl Naive<'_> {
         let elements: Vec<u32> = (0..count as u32).filter(wanted).filter(holds).collect();
         let of_whole = elements.iter().map(|element| (*element, 0, 1, 1)).collect();
         let whole = if elements.is_empty() { Hits::new() } else { Hits::from([(field, of_whole)]) };
-        found.push(Found::of(Some(whole)));
+        found.push(NaiveHits::new(Some(whole)));
         let before = found.len();
         self.matches(condition, found);
         for found in &mut found[before..] {

@@ -55,7 +55,7 @@ struct Corpus {
 }
 
 impl Corpus {
-    fn of(random: &mut Random, seed: usize, deployed: &Deployed) -> Corpus {
+    fn new(random: &mut Random, seed: usize, deployed: &Deployed) -> Corpus {
         let field = random.one_of(&["text", "lines"]);
         let vocabulary = if seed.is_multiple_of(50) { 70_000 } else { random.one_of(&[2, 4, 30, 1_000]) };
         let texts = texts(random, field == "lines", vocabulary);
@@ -118,7 +118,7 @@ fn lists_and_words_say_the_same() {
     let mut found_places = 0;
     for seed in 0..cases / 100 + 1 {
         let mut random = Random::new(1_000_000 + seed as u64);
-        let Corpus { field, vocabulary, view, .. } = Corpus::of(&mut random, seed, &deployed);
+        let Corpus { field, vocabulary, view, .. } = Corpus::new(&mut random, seed, &deployed);
         let older = without_positions(&view);
         let places = |view: &View, phrase: &PhraseTest| {
             let columns = &view.segment.header.columns;
@@ -126,7 +126,7 @@ fn lists_and_words_say_the_same() {
             let column = columns.iter().find(of_field).expect("a column of text");
             let mut reads = Reads::new(Rc::new(RefCell::new(Residency::new(0))));
             match match_phrase(column, phrase, view, &mut reads) {
-                Ok(Found::Places(places)) => {
+                Ok(LeafHits::Places(places)) => {
                     (places, Text::from_column(column).is_ok_and(|text| text.positions.is_some()))
                 }
                 other => panic!("{other:?}"),
@@ -150,7 +150,7 @@ fn phrases_stand_where_a_naive_search_finds_them() {
     let mut found_places = 0;
     for seed in 0..cases / 100 + 1 {
         let mut random = Random::new(seed as u64);
-        let Corpus { field, vocabulary, texts, view } = Corpus::of(&mut random, seed, &deployed);
+        let Corpus { field, vocabulary, texts, view } = Corpus::new(&mut random, seed, &deployed);
         for _ in 0..PHRASES_OF_DOCUMENTS {
             let words = 2 + random.below(3);
             let phrase: Vec<u32> =
@@ -162,7 +162,7 @@ fn phrases_stand_where_a_naive_search_finds_them() {
             let matched = match_leaf(&plan.schemas[0].leaves[0], &view, &mut reads, &mut Vec::new());
             let matched = matched.expect("all blocks are there");
             let expected = naive(&texts, &view.alive, &phrase);
-            let [Found::Places(places)] = &matched.found[..] else { panic!("{:?}", matched.found) };
+            let [LeafHits::Places(places)] = &matched.found[..] else { panic!("{:?}", matched.found) };
             assert!(*places == expected, "seed {seed}, {yql}: {places:?} instead of {expected:?}");
             found_places += expected.len();
         }

@@ -292,7 +292,7 @@ impl Names {
     }
 
     /// The parts of a field, named as inside of its elements.
-    fn of(field: &str) -> Names {
+    fn new(field: &str) -> Names {
         let relative = |path: &str| {
             let rest = path.strip_prefix(field)?;
             if rest.is_empty() { Some(String::new()) } else { rest.strip_prefix('.').map(str::to_owned) }
@@ -407,7 +407,7 @@ impl Names {
 
 fn same_element(random: &mut Random) -> Query {
     let field = random.one_of(&["people", "people", "facts", "byyear", "staff", "lines", "names"]);
-    let names = Names::of(field);
+    let names = Names::new(field);
     let depth = if names.texts.first().is_some_and(|(name, _)| name.is_empty()) { 1 } else { 2 };
     let condition = Box::new(names.query(random, depth));
     Query::Same { field, condition, filter: if random.once_in(4) { vec![0, 2] } else { Vec::new() } }

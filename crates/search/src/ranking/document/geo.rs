@@ -149,7 +149,7 @@ pub(crate) fn positions(spec: &ColumnSpec, document: &mut Document<'_>) -> Resul
     let Some(part) = column.parts.first() else { return Ok(Vec::new()) };
     let index = part.index_of(spot.ordinal);
     let (first, rows) = part.span_of(index);
-    let block = document.reads.of(segment).block(part.first_block + index)?;
+    let block = document.reads.segment(segment).block(part.first_block + index)?;
     let at = (spot.ordinal - first) as usize;
     let position = |values: &Values<'_>, at: usize| position_of_bits(values.integer(at));
     if *collection == Collection::Single {

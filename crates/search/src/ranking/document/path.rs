@@ -52,7 +52,7 @@ impl DocumentFeature for DistanceToPath {
         }
         let segment = &document.spot.at().segment;
         let keep = |name: &str| name == self.field;
-        let read = read_document(&segment.header, document.spot.ordinal, &keep, &mut document.reads.of(segment))?;
+        let read = read_document(&segment.header, document.spot.ordinal, &keep, &mut document.reads.segment(segment))?;
         let mut positions = Vec::new();
         match read.field(&self.field) {
             Some(Value::Position { x, y }) => positions.push((f64::from(*x), f64::from(*y))),

@@ -73,7 +73,7 @@ pub(super) fn bind(feature: &FeatureName, plan: &SchemaPlan, now: i64) -> Result
 impl DocumentFeature for Random {
     fn number(&self, document: &mut Document<'_>) -> Result<f64, Halt> {
         let segment = &document.spot.at().segment;
-        let id = read_id(&segment.header, document.spot.ordinal, &mut document.reads.of(segment))?;
+        let id = read_id(&segment.header, document.spot.ordinal, &mut document.reads.segment(segment))?;
         let of_document = text_hash(&id).to_bits();
         let mut generator = Generator::new(self.seed.wrapping_add(of_document));
         Ok(match self.shape {

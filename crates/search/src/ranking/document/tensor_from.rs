@@ -113,7 +113,7 @@ pub(super) fn bind(feature: &FeatureName, plan: &SchemaPlan) -> Result<Box<dyn D
     let weighted = feature.name == "tensorFromWeightedSet";
     Ok(match made.source {
         Source::Attribute(field) => Box::new(FromValues {
-            values: Values::of(plan, &field),
+            values: Values::from_field(plan, &field),
             dimensions: made.dimensions,
             of: made.of,
             weighted,
@@ -124,7 +124,7 @@ pub(super) fn bind(feature: &FeatureName, plan: &SchemaPlan) -> Result<Box<dyn D
             let cells = written(text, weighted).into_iter().enumerate().map(|(index, (label, cell))| {
                 (if with_offset { vec![label, index.to_string()] } else { vec![label] }, cell)
             });
-            Box::new(Given(tensor(&made.of, &made.dimensions, cells.collect())))
+            Box::new(GivenTensor(tensor(&made.of, &made.dimensions, cells.collect())))
         }
     })
 }
@@ -153,9 +153,9 @@ fn tensor(of: &Arc<TensorType>, dimensions: &[String], cells: Vec<(Vec<String>, 
 }
 
 /// The tensor the request gave.
-struct Given(Tensor);
+struct GivenTensor(Tensor);
 
-impl DocumentFeature for Given {
+impl DocumentFeature for GivenTensor {
     fn tensor(&self, _document: &mut Document<'_>) -> Result<Option<Tensor>, Halt> {
         Ok(Some(self.0.clone()))
     }
@@ -191,7 +191,7 @@ impl DocumentFeature for FromStructs {
     fn tensor(&self, document: &mut Document<'_>) -> Result<Option<Tensor>, Halt> {
         let segment = &document.spot.at().segment;
         let keep = |name: &str| name == self.field;
-        let read = read_document(&segment.header, document.spot.ordinal, &keep, &mut document.reads.of(segment))?;
+        let read = read_document(&segment.header, document.spot.ordinal, &keep, &mut document.reads.segment(segment))?;
         let Some(Value::Array(elements)) = read.field(&self.field) else { return Ok(None) };
         let cells = elements.iter().filter_map(|element| {
             let Value::Struct(fields) = element else { return None };

@@ -76,7 +76,7 @@ pub(super) fn bind(feature: &FeatureName, plan: &SchemaPlan) -> AgainstVector {
         _ => (name.clone(), Operation::Largest),
     };
     let vector = properties.values(&key).first().map_or_else(BTreeMap::new, |text| read_vector(text));
-    AgainstVector { values: Values::of(plan, &field), operation, vector }
+    AgainstVector { values: Values::from_field(plan, &field), operation, vector }
 }
 
 /// The entries of a vector as written; a part that is none is passed over.

@@ -1,7 +1,7 @@
 //! Chooses which parts of a text are shown: the best matches that do not overlap, with some text around their hits.
 use std::ops::Range;
 
-use super::matches::{Candidate, Found, MATCHES};
+use super::matches::{Candidate, MATCHES, SnippetMatches};
 
 /// The length aimed at, bytes.
 pub(super) const LENGTH_BYTES: usize = 256;
@@ -33,7 +33,7 @@ pub(super) fn is_short(text: &str) -> bool {
 }
 
 /// Nothing if there is no match.
-pub(super) fn choose(text: &str, found: &Found) -> Option<Excerpt> {
+pub(super) fn choose(text: &str, found: &SnippetMatches) -> Option<Excerpt> {
     let choice = Choice::new(found);
     if choice.hits.is_empty() {
         return None;
@@ -55,7 +55,7 @@ struct Choice {
 }
 
 impl Choice {
-    fn new(found: &Found) -> Choice {
+    fn new(found: &SnippetMatches) -> Choice {
         let mut chosen: Vec<&Candidate> = Vec::new();
         let mut choice = Choice { hits: Vec::new(), end: 0, parts: 0, length: 0 };
         for candidate in &found.matches {
@@ -163,7 +163,7 @@ fn segments(hits: &[Range<usize>], context: usize, text_bytes: usize) -> Vec<Ran
 }
 
 /// Marks all hits within the segments, and takes in those that a segment cuts.
-fn collect(mut segments: Vec<Range<usize>>, found: &Found) -> Excerpt {
+fn collect(mut segments: Vec<Range<usize>>, found: &SnippetMatches) -> Excerpt {
     let mut marks: Vec<Range<usize>> = Vec::new();
     for segment in &mut segments {
         let first = found.hits.partition_point(|hit| hit.end <= segment.start);

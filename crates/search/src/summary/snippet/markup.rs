@@ -5,7 +5,7 @@ use std::ops::Range;
 use brooklet_text::{Tokens, is_word};
 
 use super::excerpt::{Excerpt, LENGTH_BYTES, joined};
-use super::matches::Found;
+use super::matches::SnippetMatches;
 use super::split::UNIT_SEPARATOR;
 
 const MARK_START: &str = "<hi>";
@@ -40,7 +40,7 @@ impl Markup {
     }
 
     /// A whole text with its hits.
-    pub(super) fn whole(self, text: &str, found: &Found) -> String {
+    pub(super) fn whole(self, text: &str, found: &SnippetMatches) -> String {
         let mut writer = Writer::new(self, text.len());
         let mut at = 0;
         for (_, hit) in found.hits.iter().enumerate().filter(|(number, _)| found.counts(*number)) {

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use super::pattern::{Bond, Group, Pattern, Place};
+use super::pattern::{Bond, Group, GroupPart, Pattern};
 use super::scan::{Hit, scan};
 
 /// How far apart the parts of a match may begin once enough matches are complete.
@@ -38,7 +38,7 @@ pub(super) enum Purpose {
 
 /// What of a query is in a text.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct SnippetMatches {
     /// From left to right.
     pub hits: Vec<Hit>,
     /// The best first.
@@ -47,15 +47,15 @@ pub(super) struct Found {
     in_match: Option<Vec<bool>>,
 }
 
-impl Found {
-    pub(super) fn new(text: &str, pattern: &Pattern, purpose: Purpose) -> Found {
+impl SnippetMatches {
+    pub(super) fn new(text: &str, pattern: &Pattern, purpose: Purpose) -> SnippetMatches {
         if !pattern.constrained && purpose != Purpose::Excerpt {
             let mut hits = Vec::new();
             scan(text, pattern, |hit, _| {
                 hits.push(hit);
                 false
             });
-            return Found { hits, matches: Vec::new(), in_match: None };
+            return SnippetMatches { hits, matches: Vec::new(), in_match: None };
         }
         let mut matcher = Matcher::new(pattern, purpose);
         scan(text, pattern, |hit, terms| matcher.add(hit, terms));
@@ -103,11 +103,11 @@ struct Part {
     extent: Extent,
     weight: i64,
     partial: bool,
-    what: What,
+    what: Member,
 }
 
 #[derive(Clone, Debug)]
-enum What {
+enum Member {
     /// A hit, by number.
     Hit(usize),
     /// An occurrence of a group; many candidates may hold the same.
@@ -186,8 +186,8 @@ impl Candidate {
     pub(super) fn each_hit(&self, tell: &mut impl FnMut(usize)) {
         for (_, part) in &self.parts {
             match &part.what {
-                What::Hit(hit) => tell(*hit),
-                What::Group(candidate) => candidate.each_hit(tell),
+                Member::Hit(hit) => tell(*hit),
+                Member::Group(candidate) => candidate.each_hit(tell),
             }
         }
     }
@@ -245,7 +245,7 @@ impl<'a> Matcher<'a> {
                 return false;
             }
             let term = &self.pattern.terms[*term];
-            let part = Part { extent, weight: term.weight, partial: false, what: What::Hit(number) };
+            let part = Part { extent, weight: term.weight, partial: false, what: Member::Hit(number) };
             self.drop_hopeless(term.place.group, hit.token);
             self.begin_with(&part, term.place);
         }
@@ -279,7 +279,7 @@ impl<'a> Matcher<'a> {
     }
 
     /// Begins a candidate with a part, and offers the part to older candidates of the group.
-    fn begin_with(&mut self, part: &Part, place: Place) {
+    fn begin_with(&mut self, part: &Part, place: GroupPart) {
         if self.work_left == 0 {
             return;
         }
@@ -323,7 +323,7 @@ impl<'a> Matcher<'a> {
             Some(place) => {
                 let (extent, weight) = (candidate.extent, candidate.weight);
                 let partial = !candidate.is_complete(group);
-                let part = Part { extent, weight, partial, what: What::Group(Rc::new(candidate)) };
+                let part = Part { extent, weight, partial, what: Member::Group(Rc::new(candidate)) };
                 self.begin_with(&part, place);
             }
             None => {
@@ -352,7 +352,7 @@ impl<'a> Matcher<'a> {
         });
     }
 
-    fn finish(mut self) -> Found {
+    fn finish(mut self) -> SnippetMatches {
         for group in 0..self.candidates.len() {
             for candidate in std::mem::take(&mut self.candidates[group]) {
                 self.give_up(candidate);
@@ -360,6 +360,6 @@ impl<'a> Matcher<'a> {
         }
         self.sort();
         let in_match = self.pattern.constrained.then_some(self.in_match);
-        Found { hits: self.hits, matches: self.matches, in_match }
+        SnippetMatches { hits: self.hits, matches: self.matches, in_match }
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct Term {
     /// How much a match gains by it.
     pub weight: i64,
     /// The group it belongs to.
-    pub place: Place,
+    pub place: GroupPart,
     characters: usize,
     /// The word as it was written, where variants of it may count.
     written: Option<Written>,
@@ -62,12 +62,12 @@ pub(super) struct Group {
     /// Whether all parts are terms.
     pub flat: bool,
     /// The group it is a part of.
-    pub place: Option<Place>,
+    pub place: Option<GroupPart>,
 }
 
 /// Which part of which group something is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Place {
+pub(super) struct GroupPart {
     pub group: usize,
     pub part: usize,
 }
@@ -244,10 +244,10 @@ impl Pattern {
         }
         let group = self.groups.len();
         for (part, number) in terms {
-            self.terms[number].place = Place { group, part };
+            self.terms[number].place = GroupPart { group, part };
         }
         for (part, number) in &groups {
-            self.groups[*number].place = Some(Place { group, part: *part });
+            self.groups[*number].place = Some(GroupPart { group, part: *part });
         }
         self.constrained |= bond != Bond::Loose;
         self.groups.push(Group { parts: count, bond, flat: groups.is_empty(), place: None });
@@ -263,7 +263,7 @@ impl Pattern {
         }
         let characters = text.chars().count();
         self.by_text.entry(text).or_default().push(number);
-        self.terms.push(Term { begins, weight, place: Place { group: 0, part: 0 }, characters, written: None });
+        self.terms.push(Term { begins, weight, place: GroupPart { group: 0, part: 0 }, characters, written: None });
         number
     }
 

@@ -5,9 +5,9 @@ use brooklet_document::Format;
 use brooklet_segment::{Gaps, Halt, gather, read_id};
 use brooklet_task::{Code, Rejection};
 
-use crate::explain::{About, Explainer};
-use crate::found::hit::{Found, Later, Ranked};
-use crate::found::lane::Floor;
+use crate::explain::{ExplainedDocument, Explainer};
+use crate::found::hit::{HitLocation, PhaseInputs, Ranked};
+use crate::found::hit_list::Floor;
 use crate::found::model_runs::WantedRuns;
 use crate::found::partial::Filled;
 use crate::plan::Plan;
@@ -30,13 +30,13 @@ pub(crate) struct Running {
     pub(super) summarizers: Vec<Summarizer>,
     /// By schema; none if nothing is explained.
     explainers: Vec<Explainer>,
-    pub(super) about: About,
+    pub(super) about: ExplainedDocument,
 }
 
 impl Running {
     /// None of the runs over a partition is begun.
     pub(super) fn new(partition: Rc<ResidentPartition>) -> Running {
-        let about = About::default();
+        let about = ExplainedDocument::default();
         Running { partition, selecting: None, runs: Vec::new(), summarizers: Vec::new(), explainers: Vec::new(), about }
     }
 
@@ -146,8 +146,8 @@ impl Running {
         let mut hits = Vec::new();
         for (schema, run) in self.runs.iter_mut().enumerate() {
             for candidate in std::mem::take(&mut run.candidates) {
-                let content = Found { view: candidate.view, ordinal: candidate.ordinal };
-                let (keys, score, later) = (candidate.keys, candidate.score, Later::default());
+                let content = HitLocation { view: candidate.view, ordinal: candidate.ordinal };
+                let (keys, score, later) = (candidate.keys, candidate.score, PhaseInputs::default());
                 hits.push(Ranked { schema, keys, score, id: None, later, content });
             }
         }
@@ -159,7 +159,7 @@ impl Running {
         let mut gaps = Gaps::default();
         for hit in hits.iter_mut().filter(|hit| hit.id.is_none()) {
             let segment = &self.runs[hit.schema].views[hit.content.view].segment;
-            if let Some(id) = gaps.note(read_id(&segment.header, hit.content.ordinal, &mut reads.of(segment)))? {
+            if let Some(id) = gaps.note(read_id(&segment.header, hit.content.ordinal, &mut reads.segment(segment)))? {
                 hit.id = Some(id);
             }
         }
@@ -174,7 +174,7 @@ impl Running {
             if run.plan.phases.is_empty() {
                 continue;
             }
-            let Found { view, ordinal } = hit.content;
+            let HitLocation { view, ordinal } = hit.content;
             let spot = Spot { views: &run.views, matches: &run.matches, resolved: &run.resolved, view, ordinal };
             if let Some(later) = gaps.note(run.ranker.later(spot, reads))? {
                 hit.later = later;
@@ -200,14 +200,14 @@ impl Running {
 
     fn filled(
         &mut self,
-        hit: &Ranked<Found>,
+        hit: &Ranked<HitLocation>,
         explains: bool,
         format: Format,
         reads: &mut Reads,
     ) -> Result<Filled, Halt> {
         let run = &mut self.runs[hit.schema];
         let of = run.plan.clone();
-        let Found { view, ordinal } = hit.content;
+        let HitLocation { view, ordinal } = hit.content;
         let spot = Spot { views: &run.views, matches: &run.matches, resolved: &run.resolved, view, ordinal };
         let id = hit.id.as_deref().unwrap_or_default();
         // Both note what they miss before one of them halts.
@@ -227,4 +227,4 @@ impl Running {
 }
 
 /// Hits that are not shown yet.
-pub(crate) type Hits = Vec<Ranked<Found>>;
+pub(crate) type Hits = Vec<Ranked<HitLocation>>;

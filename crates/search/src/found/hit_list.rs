@@ -1,7 +1,7 @@
 //! Which hits compete with which for a place in the answer, and which of them are kept until all were heard of.
 //!
 //! Hits of schemas whose profiles have no later phase compete with one another: any that is not among the first
-//! `offset + hits` of them is not shown. Hits of a schema with a later phase have a lane of their own, because the phase
+//! `offset + hits` of them is not shown. Hits of a schema with a later phase have a list of their own, because the phase
 //! decides anew among its first hits. A merge of partitions keeps the same hits whatever the order it hears of them in,
 //! which is why it is the same merge for one partition and for many.
 use std::cmp::Ordering;
@@ -10,20 +10,20 @@ use brooklet_kernel::score_key;
 use brooklet_task::Rejection;
 use brooklet_task::bytes::{Reader, Writer};
 
-use super::hit::{Later, Ranked};
+use super::hit::{PhaseInputs, Ranked};
 use crate::plan::Plan;
 use crate::plan::sorting::{SortValue, compare};
 
 impl Plan {
-    /// The lane of a schema's hits.
-    pub(crate) fn lane(&self, schema: usize) -> usize {
+    /// The list of a schema's hits.
+    pub(crate) fn list(&self, schema: usize) -> usize {
         if self.schemas[schema].phases.is_empty() { 0 } else { schema + 1 }
     }
 
-    /// How many hits of a lane are kept.
-    pub(crate) fn kept(&self, lane: usize) -> usize {
+    /// How many hits of a list are kept.
+    pub(crate) fn kept(&self, list: usize) -> usize {
         let wanted = self.hits + self.offset;
-        match lane.checked_sub(1) {
+        match list.checked_sub(1) {
             // Without hits there is nothing to decide about.
             Some(schema) if wanted > 0 => self.schemas[schema].phases.kept(wanted),
             _ => wanted,
@@ -39,12 +39,12 @@ impl Plan {
         compare(&a.keys, &b.keys, &self.order.descending).then_with(|| score_key(b.score).cmp(&score_key(a.score)))
     }
 
-    /// Sorts hits by lane and order, and keeps those that can be shown. Where ids are not known yet, hits tied with the
-    /// last of a lane are kept too, and if hits are collapsed all of them: which are the best of a value is not known.
+    /// Sorts hits by list and order, and keeps those that can be shown. Where ids are not known yet, hits tied with the
+    /// last of a list are kept too, and if hits are collapsed all of them: which are the best of a value is not known.
     pub(crate) fn keep<Content>(&self, hits: &mut Vec<Ranked<Content>>) {
-        hits.sort_by(|a, b| self.lane(a.schema).cmp(&self.lane(b.schema)).then_with(|| self.compare(a, b)));
+        hits.sort_by(|a, b| self.list(a.schema).cmp(&self.list(b.schema)).then_with(|| self.compare(a, b)));
         // Later phases change the order, so hits of theirs are collapsed in the end only.
-        let is_open = |hit: &Ranked<Content>| self.lane(hit.schema) == 0 && !self.collapse.is_empty();
+        let is_open = |hit: &Ranked<Content>| self.list(hit.schema) == 0 && !self.collapse.is_empty();
         if hits.iter().any(|hit| is_open(hit) && hit.id.is_none()) {
             return;
         }
@@ -52,13 +52,13 @@ impl Plan {
             self.collapse.leave(hits, self.order.descending.len(), |hit| is_open(hit).then_some(0));
         }
         let mut kept: Vec<Ranked<Content>> = Vec::with_capacity(hits.len().min(self.hits + self.offset));
-        let (mut lane, mut first) = (None, 0);
+        let (mut list, mut first) = (None, 0);
         for hit in hits.drain(..) {
-            if lane != Some(self.lane(hit.schema)) {
-                (lane, first) = (Some(self.lane(hit.schema)), kept.len());
+            if list != Some(self.list(hit.schema)) {
+                (list, first) = (Some(self.list(hit.schema)), kept.len());
             }
             let held = is_open(&hit) && !self.collapse.is_of_parts();
-            let full = !held && kept.len() - first >= self.kept(self.lane(hit.schema));
+            let full = !held && kept.len() - first >= self.kept(self.list(hit.schema));
             let tied = kept.last().is_some_and(|last| self.compare(last, &hit) == Ordering::Equal);
             if !full || (kept.len() > first && tied) {
                 kept.push(hit);
@@ -73,45 +73,45 @@ impl Plan {
         if !self.collapse.is_empty() && !self.collapse.is_of_parts() {
             return floor;
         }
-        for of_lane in kept.chunk_by(|a, b| self.lane(a.schema) == self.lane(b.schema)) {
-            let lane = self.lane(of_lane[0].schema);
-            if of_lane.len() >= self.kept(lane)
-                && let Some(last) = of_lane.last()
+        for of_list in kept.chunk_by(|a, b| self.list(a.schema) == self.list(b.schema)) {
+            let list = self.list(of_list[0].schema);
+            if of_list.len() >= self.kept(list)
+                && let Some(last) = of_list.last()
             {
                 let (schema, score) = (last.schema, last.score);
-                let (keys, id, later) = (last.keys.clone(), last.id.clone(), Later::default());
-                floor.0.push(Ranked { schema, keys, score, id, later, content: lane });
+                let (keys, id, later) = (last.keys.clone(), last.id.clone(), PhaseInputs::default());
+                floor.0.push(Ranked { schema, keys, score, id, later, content: list });
             }
         }
         floor
     }
 }
 
-/// For each lane that is full, the last of its hits.
+/// For each list that is full, the last of its hits.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Floor(Vec<Ranked<usize>>);
 
 impl Floor {
-    fn of(&self, lane: usize) -> Option<&Ranked<usize>> {
-        self.0.iter().find(|last| last.content == lane)
+    fn last(&self, list: usize) -> Option<&Ranked<usize>> {
+        self.0.iter().find(|last| last.content == list)
     }
 
-    /// The score below which a hit of a lane is not wanted; nothing if other keys decide.
-    pub(crate) fn score(&self, lane: usize) -> Option<f64> {
-        self.of(lane).filter(|last| last.keys.is_empty()).map(|last| last.score)
+    /// The score below which a hit of a list is not wanted; nothing if other keys decide.
+    pub(crate) fn score(&self, list: usize) -> Option<f64> {
+        self.last(list).filter(|last| last.keys.is_empty()).map(|last| last.score)
     }
 
     /// Whether a hit may be among those kept. One whose document is not known yet is, if it ties.
     pub(crate) fn admits<Content>(&self, plan: &Plan, hit: &Ranked<Content>) -> bool {
-        let Some(last) = self.of(plan.lane(hit.schema)) else { return true };
+        let Some(last) = self.last(plan.list(hit.schema)) else { return true };
         let order = plan.compare_scores(hit, last);
         let order = if hit.id.is_some() { order.then_with(|| hit.id.cmp(&last.id)) } else { order };
         order != Ordering::Greater
     }
 
-    /// This floor, and for lanes that it says nothing of the other one's: whatever was found above that is above it.
+    /// This floor, and for lists that it says nothing of the other one's: whatever was found above that is above it.
     pub(crate) fn or(mut self, other: &Floor) -> Floor {
-        let known = |last: &&Ranked<usize>| self.of(last.content).is_none();
+        let known = |last: &&Ranked<usize>| self.last(last.content).is_none();
         let more: Vec<Ranked<usize>> = other.0.iter().filter(known).cloned().collect();
         self.0.extend(more);
         self
@@ -128,7 +128,7 @@ impl Floor {
         Ok(floor)
     }
 
-    /// Writes it: a count, and for each lane its number, keys, score and document.
+    /// Writes it: a count, and for each list its number, keys, score and document.
     pub(crate) fn write(&self, writer: &mut Writer) {
         writer.varint(self.0.len() as u64);
         for last in &self.0 {
@@ -196,5 +196,5 @@ pub(crate) fn read_ranked(reader: &mut Reader) -> Result<Ranked<()>, Rejection> 
         });
     }
     let (score, id) = (reader.f64()?, reader.text()?.to_owned());
-    Ok(Ranked { schema, keys, score, id: Some(id), later: Later::default(), content: () })
+    Ok(Ranked { schema, keys, score, id: Some(id), later: PhaseInputs::default(), content: () })
 }
