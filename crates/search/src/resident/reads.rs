@@ -153,7 +153,16 @@ impl Reads {
     }
 }
 
-/// The blocks of one segment.
+/// The blocks of one segment, as whoever decodes its columns asks for them: by number.
+///
+/// ```text
+/// a column's decoder ── block(7) ─▶ SegmentReads ── (segment 3, block 7) ─▶ Reads
+///                                                                           │
+///        Ok(bytes) ◀───── it is in memory ──────────────────────────────────┤
+///        Err(Halt::Missing) ◀──── it is noted, and read with all others ────┤
+///                                 that the step lacks, before it is tried again
+///        Err(Halt::Rejected) ◀──── it is damaged ───────────────────────────┘
+/// ```
 pub(crate) struct SegmentReads<'a> {
     reads: &'a mut Reads,
     segment: &'a ResidentSegment,
