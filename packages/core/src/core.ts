@@ -12,7 +12,7 @@ import { decodeLoad, decodeSplit, type Load, type LoadResult, type SplitChunk } 
 import { type Change, decodeChange } from "./manifest.ts";
 import { asStored, type DeploymentFacts, type ModelAddresses, withFacts } from "./package.ts";
 import { writePlace } from "./place.ts";
-import { ResidentQuery } from "./query.ts";
+import { type Live, ResidentQuery } from "./query.ts";
 import type { ResultRoom } from "./result-room.ts";
 import type { ServiceError } from "./service-error.ts";
 import type {
@@ -152,10 +152,8 @@ export interface CoreOptions {
 /** A core with at most one application. */
 export class Core implements Engine {
   readonly #options: CoreOptions;
-  #instance: Instance | undefined;
+  #live: Live | undefined;
   #package: PackageBytes | undefined;
-  /** How often something was deployed: a query is of what was deployed when it was opened. */
-  #deployment = 0;
 
   constructor(options: CoreOptions) {
     this.#options = options;
@@ -166,11 +164,11 @@ export class Core implements Engine {
    * going to be stored, with what `history()` then says.
    */
   deploy(applicationPackage: PackageBytes, facts?: DeploymentFacts): DeployReport {
-    const instance = this.#live();
+    const { instance } = this.#now();
     const given = facts === undefined ? applicationPackage : withFacts(applicationPackage, facts);
     const report = instance.call(() => instance.core.deploy(given));
     this.#package = applicationPackage.slice() as PackageBytes;
-    this.#deployment += 1;
+    this.#live = { instance };
     return JSON.parse(report) as DeployReport;
   }
 
@@ -184,26 +182,26 @@ export class Core implements Engine {
 
   /** What has to be kept of the deployed application beside its package. */
   history(): Uint8Array {
-    const instance = this.#live();
+    const { instance } = this.#now();
     return instance.call(() => instance.core.history());
   }
 
   /** The addresses of models that a package names; nothing is deployed. */
   models(applicationPackage: PackageBytes): ModelAddresses {
-    const instance = this.#live();
+    const { instance } = this.#now();
     return JSON.parse(instance.call(() => instance.core.models(applicationPackage))) as ModelAddresses;
   }
 
   /** What is deployed. */
   application(): DeployReport | undefined {
-    const instance = this.#live();
+    const { instance } = this.#now();
     const report = instance.call(() => instance.core.application());
     return report === "" ? undefined : (JSON.parse(report) as DeployReport);
   }
 
   /** Cache and limits, as the core reports them, and the memory of the instance. */
   statistics(): Record<string, unknown> {
-    const instance = this.#live();
+    const { instance } = this.#now();
     const statistics = JSON.parse(instance.call(() => instance.core.statistics())) as Record<string, unknown>;
     return { ...statistics, memoryBytes: instance.memoryBytes };
   }
@@ -221,7 +219,7 @@ export class Core implements Engine {
   }
 
   query(bytes: QueryBytes): Query {
-    return new ResidentQuery(bytes, () => ({ instance: this.#live(), deployment: this.#deployment }));
+    return new ResidentQuery(bytes, () => this.#now());
   }
 
   mutate(
@@ -292,21 +290,21 @@ export class Core implements Engine {
     decode: (result: Uint8Array) => Output,
     { input, room }: Large = {},
   ): Task<Output> {
-    const instance = this.#live();
+    const { instance } = this.#now();
     // The module copies the request: nothing of it is held here.
     const raw = request.finishFor((written) => instance.call(() => instance.core.open(kind, written, input)));
     return new CoreTask(instance, raw, decode, room);
   }
 
-  /** The instance, or a fresh one with the package of the last deploy if a trap ended it. */
-  #live(): Instance {
-    if (this.#instance !== undefined && !this.#instance.dead) return this.#instance;
+  /** The live instance, or a fresh one with the package of the last deploy if a trap ended it. */
+  #now(): Live {
+    if (this.#live !== undefined && !this.#live.instance.dead) return this.#live;
     const { instantiate, cacheBytes, sealKey = NOTHING, onTrap } = this.#options;
     const instance = new Instance(instantiate(), { cacheBytes, sealKey }, (error) => onTrap?.(error));
     const applicationPackage = this.#package;
     if (applicationPackage !== undefined) instance.call(() => instance.core.deploy(applicationPackage));
-    this.#instance = instance;
-    return instance;
+    this.#live = { instance };
+    return this.#live;
   }
 }
 

@@ -31,8 +31,12 @@ export function generationOf(text: string): { readonly jsonSchema?: string; read
 
 /** Reads what is wanted. */
 export function decodeWanted(bytes: Uint8Array): readonly EmbeddingWanted[] {
-  const reader = new Reader(bytes);
-  return Array.from({ length: reader.varint() }, () => {
+  return readWanted(new Reader(bytes));
+}
+
+/** Reads what is wanted from where it is next. */
+export function readWanted(reader: Reader): readonly EmbeddingWanted[] {
+  return reader.list(() => {
     const embedder = reader.text();
     const purpose = reader.u8() === 1 ? "query" : "document";
     const wanted = { purpose, values: reader.u32(), text: reader.text() } as const;

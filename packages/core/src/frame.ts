@@ -17,6 +17,10 @@ const FIRST_BYTES = 256;
 const SPARE_BYTES_MAX = 64 << 10;
 /** Texts up to here are looked at letter by letter, which is faster than to have them encoded. */
 const SHORT_TEXT = 64;
+/** Longer ones of up to so many UTF-16 units are encoded where they are to stand, in room for the longest that they may become. */
+const UNITS_IN_PLACE_MAX = 16 << 10;
+/** Bytes in UTF-8 of a UTF-16 unit at most. */
+const BYTES_OF_UNIT_MAX = 3;
 /** The memory of a writer that is done with. */
 let spare: Memory | undefined;
 
@@ -82,7 +86,12 @@ export class Writer {
   }
 
   text(value: string): this {
-    if (value.length > SHORT_TEXT) return this.bytes(encoder.encode(value));
+    if (value.length <= SHORT_TEXT && this.#ascii(value)) return this;
+    return value.length > UNITS_IN_PLACE_MAX ? this.bytes(encoder.encode(value)) : this.#encoded(value);
+  }
+
+  /** Appends a text letter by letter. Returns false, with nothing appended, at a letter that takes several bytes. */
+  #ascii(value: string): boolean {
     const before = this.#length;
     this.varint(value.length);
     const at = this.#take(value.length);
@@ -90,10 +99,25 @@ export class Writer {
       const code = value.charCodeAt(index);
       if (code >= 0x80) {
         this.#length = before;
-        return this.bytes(encoder.encode(value));
+        return false;
       }
       this.#bytes[at + index] = code;
     }
+    return true;
+  }
+
+  /** Appends a text, encoded where it is to stand. */
+  #encoded(value: string): this {
+    const bytesMax = value.length * BYTES_OF_UNIT_MAX;
+    const before = this.#take(varintWidth(bytesMax) + bytesMax);
+    // Most texts have as many bytes as units, and stand where they belong at once.
+    const encoded = before + varintWidth(value.length);
+    const { written } = encoder.encodeInto(value, this.#bytes.subarray(encoded));
+    const from = before + varintWidth(written);
+    if (from !== encoded) this.#bytes.copyWithin(from, encoded, encoded + written);
+    this.#length = before;
+    this.varint(written);
+    this.#length = from + written;
     return this;
   }
 
@@ -110,6 +134,13 @@ export class Writer {
   }
 }
 
+/** Bytes that `Writer.varint` takes for a number. */
+function varintWidth(value: number): number {
+  let width = 1;
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) width += 1;
+  return width;
+}
+
 function memory(length: number): Memory {
   const bytes = new Uint8Array(length);
   return { bytes, view: new DataView(bytes.buffer) };
@@ -118,24 +149,26 @@ function memory(length: number): Memory {
 /** Reads what a `Writer`, or the core, wrote. Reading past the end is a defect and throws. */
 export class Reader {
   readonly #bytes: Uint8Array;
-  readonly #view: DataView;
   #at = 0;
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
+  // No view is made for the few numbers of a short answer: that would cost more than to read them.
   u8(): number {
-    return this.#view.getUint8(this.#skip(1));
+    return this.#byte(this.#skip(1));
   }
 
   u16(): number {
-    return this.#view.getUint16(this.#skip(2), true);
+    const at = this.#skip(2);
+    return this.#byte(at) | (this.#byte(at + 1) << 8);
   }
 
   u32(): number {
-    return this.#view.getUint32(this.#skip(4), true);
+    const at = this.#skip(4);
+    const low = this.#byte(at) | (this.#byte(at + 1) << 8) | (this.#byte(at + 2) << 16);
+    return (low | (this.#byte(at + 3) << 24)) >>> 0;
   }
 
   /** So many numbers of 32 bits: a copy, because they need not be aligned here. */
@@ -185,6 +218,11 @@ export class Reader {
   /** Requires that everything was read. */
   end(): void {
     if (this.#at !== this.#bytes.length) throw new RangeError(`${this.#bytes.length - this.#at} bytes too many`);
+  }
+
+  /** A byte that is there. */
+  #byte(at: number): number {
+    return this.#bytes[at] as number;
   }
 
   #skip(count: number): number {

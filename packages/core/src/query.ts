@@ -6,7 +6,7 @@
 import { TASK_KIND } from "../wasm/task-kind.js";
 import { type FloorBytes, NO_FLOOR, type PartialBytes, type QueryBytes } from "./bytes.ts";
 import { CoreTask } from "./core-task.ts";
-import { decodeWanted, type EmbeddingWanted } from "./embedding.ts";
+import { type EmbeddingWanted, readWanted } from "./embedding.ts";
 import { Reader, Writer } from "./frame.ts";
 import type { Instance, RawQuery } from "./instance.ts";
 import { writePlace } from "./place.ts";
@@ -19,11 +19,8 @@ const ALL = 2;
 export function encodeQuery(request: SearchRequest, nowSeconds: number): QueryBytes {
   const writer = new Writer().u64(nowSeconds).varint(request.properties.length);
   for (const [name, value] of request.properties) writer.text(name).text(value);
-  // The writer's memory is not used again: it belongs to these bytes.
-  return writer
-    .bytes(request.body)
-    .text(request.accept ?? "")
-    .finish() as QueryBytes;
+  writer.bytes(request.body).text(request.accept ?? "");
+  return writer.finishFor((written) => written.slice() as QueryBytes);
 }
 
 /** Reads an answer. */
@@ -33,14 +30,9 @@ export function readRendered(result: Uint8Array): Answer {
   return { status, contentType, bytesRead, bytesScanned, body: reader.bytes() };
 }
 
-/** The instance that works now, and how often something was deployed. */
+/** The instance that works now. Another object after each deployment: a query is of what was deployed when it was opened. */
 export interface Live {
   readonly instance: Instance;
-  readonly deployment: number;
-}
-
-interface Opened extends Live {
-  readonly raw: RawQuery;
 }
 
 /** A query in whichever instance works now. */
@@ -48,51 +40,55 @@ export class ResidentQuery implements Query {
   readonly scope: QueryScope;
   readonly wanted: readonly EmbeddingWanted[];
   readonly #bytes: QueryBytes;
-  readonly #live: () => Live;
+  readonly #now: () => Live;
   readonly #outputs: Uint8Array[] = [];
   #embeddings: Uint8Array | undefined;
-  #opened: Opened;
+  /** Where it is open, and as what. */
+  #live: Live;
+  #raw: RawQuery;
   #isDisposed = false;
 
   /** Throws if nothing is deployed; what is wrong with the request becomes its answer. */
-  constructor(bytes: QueryBytes, live: () => Live) {
+  constructor(bytes: QueryBytes, now: () => Live) {
     this.#bytes = bytes;
-    this.#live = live;
-    this.#opened = this.#open(live());
-    const { instance, raw } = this.#opened;
+    this.#now = now;
+    this.#live = now();
+    const { instance } = this.#live;
+    const raw = instance.call(() => instance.core.query(bytes));
+    this.#raw = raw;
     const reader = new Reader(instance.call(() => raw.description()));
     const kind = reader.u8();
     if (kind === REFUSED) this.scope = { kind: "refused", answer: readRendered(reader.bytes()) };
     else if (kind === ALL) this.scope = { kind: "all" };
     else this.scope = { kind: "keys", keys: reader.list((it) => it.text()) };
-    this.wanted = decodeWanted(reader.rest());
+    this.wanted = readWanted(reader);
   }
 
   get timeoutMs(): number {
-    const { instance, raw } = this.#current();
-    return instance.call(() => raw.timeout());
+    const raw = this.#current();
+    return this.#live.instance.call(() => raw.timeout());
   }
 
   refusal(): Answer | undefined {
-    const { instance, raw } = this.#current();
-    const answer = instance.call(() => raw.refusal());
+    const raw = this.#current();
+    const answer = this.#live.instance.call(() => raw.refusal());
     return answer === undefined ? undefined : readRendered(answer);
   }
 
   parameter(name: string): string | undefined {
-    const { instance, raw } = this.#current();
-    return instance.call(() => raw.parameter(name));
+    const raw = this.#current();
+    return this.#live.instance.call(() => raw.parameter(name));
   }
 
   giveEmbeddings(embeddings: Uint8Array): void {
-    const { instance, raw } = this.#current();
-    instance.call(() => raw.give_embeddings(embeddings));
+    const raw = this.#current();
+    this.#live.instance.call(() => raw.give_embeddings(embeddings));
     this.#embeddings = embeddings;
   }
 
   giveOutputs(outputs: Uint8Array): void {
-    const { instance, raw } = this.#current();
-    instance.call(() => raw.give_outputs(outputs));
+    const raw = this.#current();
+    this.#live.instance.call(() => raw.give_outputs(outputs));
     this.#outputs.push(outputs);
   }
 
@@ -124,34 +120,34 @@ export class ResidentQuery implements Query {
   }
 
   #free(): void {
-    const { instance, raw } = this.#opened;
-    if (!instance.dead) instance.call(() => raw.free());
+    const { instance } = this.#live;
+    if (!instance.dead) instance.call(() => this.#raw.free());
   }
 
   #task<Output>(kind: number, request: Writer, decode: (result: Uint8Array) => Output): Task<Output> {
-    const { instance, raw } = this.#current();
+    const raw = this.#current();
+    const { instance } = this.#live;
     const task = request.finishFor((written) => instance.call(() => raw.open(kind, written)));
     return new CoreTask(instance, task, decode, undefined);
   }
 
-  /** The query where it is open, which may have to be anew. */
-  #current(): Opened {
+  /** The query in the live instance, where it may have to be opened anew. */
+  #current(): RawQuery {
     if (this.#isDisposed) throw new Error("a disposed query was used");
-    const { instance, deployment } = this.#opened;
-    const live = this.#live();
-    if (live.instance === instance && live.deployment === deployment) return this.#opened;
+    const live = this.#now();
+    if (live !== this.#live) this.#openAgain(live);
+    return this.#raw;
+  }
+
+  #openAgain(live: Live): void {
+    const { instance } = live;
+    const raw = instance.call(() => instance.core.query(this.#bytes));
     this.#free();
-    this.#opened = this.#open(live);
-    const { raw } = this.#opened;
-    live.instance.call(() => {
+    [this.#live, this.#raw] = [live, raw];
+    instance.call(() => {
       if (this.#embeddings !== undefined) raw.give_embeddings(this.#embeddings);
       for (const outputs of this.#outputs) raw.give_outputs(outputs);
     });
-    return this.#opened;
-  }
-
-  #open(live: Live): Opened {
-    return { ...live, raw: live.instance.call(() => live.instance.core.query(this.#bytes)) };
   }
 }
 

@@ -28,6 +28,20 @@ test("what is written at every length of the buffer is read back", () => {
   }
 });
 
+test("texts of every length and width are their bytes in UTF-8 behind their length", () => {
+  const encoder = new TextEncoder();
+  const lengths = [0, 1, 41, 42, 43, 63, 64, 65, 126, 127, 128, 129, 5_461, 5_462, 16_383, 16_384, 16_385];
+  for (const length of lengths)
+    for (const letter of ["a", "é", "क", "😀", "\ud800"]) {
+      const text = `${letter.repeat(Math.ceil(length / letter.length))}a`.slice(-length || 1);
+      const bytes = encoder.encode(text);
+      const expected = new Writer().u8(7).varint(bytes.length);
+      for (const byte of bytes) expected.u8(byte);
+      const written = new Writer().u8(7).text(text).u8(9).finish();
+      expect(Buffer.compare(written, expected.u8(9).finish()), `${length} of ${letter}`).toBe(0);
+    }
+});
+
 test("reading past the end, numbers above 2^53 and bytes left over are errors", () => {
   expect(() => new Reader(Uint8Array.of(1, 2, 3)).u32()).toThrow("4 bytes expected at 0");
   expect(() => new Reader(Uint8Array.of(200, 1, 0)).bytes()).toThrow("200 bytes expected");

@@ -1,6 +1,6 @@
 /**
  * What passes between the thread of the gateway and the threads of the buckets. Messages of one turn travel together,
- * their bytes copied once into memory that is handed over with them.
+ * their bytes copied once into memory that is handed over with them if it is large.
  */
 import { type Load, type Merged, ServiceError, type ServiceErrorFields } from "@brooklet/core";
 import type { StoredApplication } from "@brooklet/store";
@@ -98,8 +98,10 @@ export interface Packing {
   give(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>;
 }
 
-/** Copies stand together in blocks of at most so many bytes: handing one over costs as much as copying some thousand. */
+/** Copies stand together in blocks of at most so many bytes. */
 const BLOCK_BYTES = 64 << 10;
+/** A larger block is handed over; a smaller one is copied once more, which costs less. */
+const CLONED_BYTES_MAX = 8 << 10;
 const FIRST_BLOCK_BYTES = 1 << 10;
 
 /** Sends the messages of one turn as one. */
@@ -125,7 +127,7 @@ export class Outbox<Sent> implements Packing {
     if (this.#block.byteLength - this.#taken < bytes.length) {
       this.#block = new ArrayBuffer(Math.max(bytes.length, Math.min(this.#expected, BLOCK_BYTES)));
       this.#taken = 0;
-      this.#transfer.push(this.#block);
+      if (this.#block.byteLength > CLONED_BYTES_MAX) this.#transfer.push(this.#block);
     }
     const copy = new Uint8Array(this.#block, this.#taken, bytes.length);
     copy.set(bytes);
@@ -148,7 +150,7 @@ export class Outbox<Sent> implements Packing {
   #flush(): void {
     const [messages, transfer] = [this.#messages, this.#transfer];
     [this.#messages, this.#transfer] = [[], []];
-    // What was handed over is not there any more.
+    // What is on its way must not be written to, and what was handed over is not there any more.
     [this.#block, this.#taken] = [new ArrayBuffer(0), 0];
     [this.#expected, this.#copied] = [Math.max(this.#copied, FIRST_BLOCK_BYTES), 0];
     this.#port.post(messages, transfer);

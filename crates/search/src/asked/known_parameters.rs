@@ -43,7 +43,7 @@ pub(crate) const GROUPS: [(&str, &[&str]); 4] = [
     ("trace.", &[]),
 ];
 
-pub(crate) const KNOWN: [(&str, Takes, Effect); 126] = [
+pub(crate) static KNOWN: [(&str, Takes, Effect); 126] = [
     ("collapse.summary", Takes::Text, Effect::None),
     ("collapsefield", Takes::Text, Effect::Done),
     ("collapsesize", Takes::Integer, Effect::Done),
@@ -171,6 +171,12 @@ pub(crate) const KNOWN: [(&str, Takes, Effect); 126] = [
     ("weakAnd.replace", Takes::Switch, Effect::None),
     ("yql", Takes::Text, Effect::Done),
 ];
+
+/// A parameter by its full name, if it is known.
+pub(crate) fn known(name: &str) -> Option<&'static (&'static str, Takes, Effect)> {
+    let found = KNOWN.binary_search_by_key(&name, |(known, _, _)| known);
+    found.ok().map(|index| &KNOWN[index])
+}
 
 /// The full name of one that is known, with any of its letters in lower case.
 pub(crate) fn in_any_case(name: &str) -> Option<&'static str> {

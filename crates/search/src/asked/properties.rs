@@ -1,5 +1,5 @@
 //! The parameters of a search by their full names, the URL (or form) and the JSON body together.
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 
 use brooklet_query::Written;
 use brooklet_query::surroundings::Parameters;
@@ -69,75 +69,98 @@ pub(crate) const LOWERCASE: &str = "ranking.matching.";
 /// Parameters that name the group: two different values of one are never resolved silently.
 pub(crate) const SCOPES: [&str; 3] = ["streaming.groupname", "streaming.userid", "streaming.selection"];
 
+/// Who says what the value of a parameter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The JSON of the body.
+    Body,
+    /// The URL, or a form.
+    Url,
+    QueryProfile,
+}
+
+/// A parameter and its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Property {
+    pub(crate) name: Cow<'static, str>,
+    /// The name as it was given.
+    pub(crate) given: String,
+    pub(crate) value: String,
+    pub(crate) source: Source,
+}
+
 /// The parameters of one request. A later value of a name wins, and the URL wins over the body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Properties {
-    /// Full name, name as given, value.
-    pub(crate) entries: Vec<(String, String, String)>,
-    /// Full names of those whose values are of the query profile.
-    pub(crate) of_profile: BTreeSet<String>,
+    pub(crate) entries: Vec<Property>,
     /// Full names of those whose values are no texts, numbers or switches in the body.
-    pub(crate) unplain: Vec<(String, Written)>,
-    /// Full names of those that the URL or a form has.
-    of_url: BTreeSet<String>,
+    pub(crate) unplain: Vec<(Cow<'static, str>, Written)>,
 }
 
 impl Properties {
     /// Reads the body and puts the URL's parameters over it.
-    pub(crate) fn read(url: &[(String, String)], body: &[u8]) -> Result<Properties, Rejection> {
+    pub(crate) fn read<'a>(
+        url: impl IntoIterator<Item = (&'a str, &'a str)>,
+        body: &[u8],
+    ) -> Result<Properties, Rejection> {
         let mut properties = Properties::default();
         if !body.is_empty() {
             let text = std::str::from_utf8(body)
                 .map_err(|_| Rejection::new(Code::IllegalQuery, "Json parse error.: the body is not UTF-8"))?;
-            for (name, value, written) in brooklet_query::flatten(text)? {
-                let full = full_name(&name);
+            for (given, value, written) in brooklet_query::flatten(text)? {
+                let name = full_name(&given);
                 // Of two values the last counts.
-                properties.unplain.retain(|(known, _)| *known != full);
+                properties.unplain.retain(|(known, _)| *known != name);
                 if written != Written::Plain {
-                    properties.unplain.push((full, written));
+                    properties.unplain.push((name.clone(), written));
                 }
-                properties.put(&name, value)?;
+                properties.put(Property { name, given, value, source: Source::Body })?;
             }
         }
-        for (name, value) in url {
-            properties.of_url.insert(full_name(name));
-            properties.put(name, value.clone())?;
+        for (given, value) in url {
+            let (given, value) = (given.to_owned(), value.to_owned());
+            properties.put(Property { name: full_name(&given), given, value, source: Source::Url })?;
         }
         Ok(properties)
     }
 
-    fn put(&mut self, given: &str, value: String) -> Result<(), Rejection> {
-        let name = full_name(given);
-        if let Some(entry) = self.entries.iter_mut().find(|(known, _, _)| *known == name) {
-            if SCOPES.contains(&name.as_str()) && entry.2 != value {
-                let message = format!("Conflicting values of '{name}': the group to search must be named once");
-                return Err(Rejection::new(Code::IllegalQuery, message));
-            }
-            (entry.1, entry.2) = (given.to_owned(), value);
-        } else {
-            self.entries.push((name, given.to_owned(), value));
+    fn put(&mut self, property: Property) -> Result<(), Rejection> {
+        let Some(known) = self.entries.iter_mut().find(|known| known.name == property.name) else {
+            self.entries.push(property);
+            return Ok(());
+        };
+        if SCOPES.contains(&&*property.name) && known.value != property.value {
+            let message = format!("Conflicting values of '{}': the group to search must be named once", property.name);
+            return Err(Rejection::new(Code::IllegalQuery, message));
         }
+        *known = property;
         Ok(())
+    }
+
+    /// A parameter by its full name.
+    fn property(&self, name: &str) -> Option<&Property> {
+        self.entries.iter().find(|known| known.name == name)
     }
 
     /// The value of a parameter by its full name.
     pub(crate) fn value(&self, name: &str) -> Option<&str> {
-        self.entries.iter().find(|(known, _, _)| known == name).map(|(_, _, value)| value.as_str())
+        self.property(name).map(|known| known.value.as_str())
     }
 
-    /// The name a parameter was given by.
-    fn given(&self, name: &str) -> &str {
-        self.entries.iter().find(|(known, _, _)| known == name).map_or("", |(_, given, _)| given.as_str())
+    /// Whether a value is said by the query profile, by its full name.
+    pub(crate) fn is_of_profile(&self, name: &str) -> bool {
+        self.property(name).is_some_and(|known| known.source == Source::QueryProfile)
     }
 
-    /// Whether the value of a parameter is that of the body, which the URL goes before.
+    /// Whether a value is said by the body, and not by the URL, which goes before it.
     pub(crate) fn is_of_body(&self, name: &str) -> bool {
-        !self.of_url.contains(name)
+        self.property(name).is_some_and(|known| known.source == Source::Body)
     }
 
     /// Why a parameter cannot have its value.
     pub(crate) fn refuse(&self, name: &str, reason: &str) -> Rejection {
-        Rejection::new(Code::IllegalQuery, format!("Could not set '{}': {reason}", self.given(name)))
+        let given = self.property(name).map_or("", |known| known.given.as_str());
+        Rejection::new(Code::IllegalQuery, format!("Could not set '{given}': {reason}"))
     }
 
     /// A value that is no empty text, which is none where a number is wanted.
@@ -203,23 +226,23 @@ impl Properties {
 
     /// The given query features: name as given, name of the feature, text.
     pub(crate) fn inputs(&self) -> Vec<(String, String, String)> {
-        let inputs = self.entries.iter().filter_map(|(name, given, value)| {
-            let feature = name.strip_prefix("input.query(")?.strip_suffix(')')?;
-            Some((given.clone(), feature.to_owned(), value.clone()))
+        let inputs = self.entries.iter().filter_map(|known| {
+            let feature = known.name.strip_prefix("input.query(")?.strip_suffix(')')?;
+            Some((known.given.clone(), feature.to_owned(), known.value.clone()))
         });
         inputs.collect()
     }
 
     /// The rank properties of the request: name as given, name of the property, text.
     pub(crate) fn rank_properties(&self) -> impl Iterator<Item = (&str, &str, &str)> {
-        self.entries.iter().filter_map(|(name, given, value)| {
+        self.entries.iter().filter_map(|Property { name, given, value, .. }| {
             Some((given.as_str(), name.strip_prefix("ranking.properties.")?, value.as_str()))
         })
     }
 
     /// Values for features that the core would compute: name of the feature, text; the name as given.
     pub(crate) fn overrides(&self) -> impl Iterator<Item = (&str, &str, &str)> {
-        self.entries.iter().filter_map(|(name, given, value)| {
+        self.entries.iter().filter_map(|Property { name, given, value, .. }| {
             let feature = ["ranking.features.", "input."].iter().find_map(|prefix| name.strip_prefix(prefix))?;
             // A name without parentheses is no feature but somebody's own parameter.
             let is_feature = feature.contains('(') && !feature.starts_with("query(") || name.starts_with("ranking.");
@@ -229,31 +252,32 @@ impl Properties {
 
     /// Parameters whose names begin so, without that beginning.
     pub(crate) fn beginning<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
-        self.entries.iter().filter_map(move |(name, _, value)| Some((name.strip_prefix(prefix)?, value.as_str())))
+        self.entries.iter().filter_map(move |known| Some((known.name.strip_prefix(prefix)?, known.value.as_str())))
     }
 }
 
 impl Parameters for Properties {
     fn get(&self, name: &str) -> Option<&str> {
         // `@name` means the parameter as it was written in the request.
-        let as_given = self.entries.iter().find(|(_, given, _)| given == name).map(|(_, _, value)| value.as_str());
-        as_given.or_else(|| self.value(name))
+        let as_given = self.entries.iter().find(|known| known.given == name);
+        as_given.or_else(|| self.property(name)).map(|known| known.value.as_str())
     }
 }
 
-pub(crate) fn full_name(given: &str) -> String {
-    let lower = given.to_ascii_lowercase();
-    if let Some((_, full)) = ALIASES.iter().find(|(alias, _)| *alias == lower) {
-        return (*full).to_owned();
+/// The full name of a parameter, which is known by others too.
+pub(crate) fn full_name(given: &str) -> Cow<'static, str> {
+    if let Some((_, full)) = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(given)) {
+        return Cow::Borrowed(full);
     }
-    let known = PREFIXES.iter().find(|(prefix, _)| lower.starts_with(prefix));
+    let begins = |prefix: &str| given.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
+    let known = PREFIXES.iter().find(|(prefix, _)| begins(prefix));
     let name = known.map_or_else(|| given.to_owned(), |(prefix, full)| format!("{full}{}", &given[prefix.len()..]));
     if let Some(rest) = INPUTS.iter().find_map(|prefix| name.strip_prefix(prefix)) {
-        return format!("input.query({})", rest.strip_suffix(')').unwrap_or(rest));
+        return Cow::Owned(format!("input.query({})", rest.strip_suffix(')').unwrap_or(rest)));
     }
     match name.starts_with(LOWERCASE) {
-        true => known_parameters::in_any_case(&name).unwrap_or(&name).to_owned(),
-        false => name,
+        true => known_parameters::in_any_case(&name).map_or(Cow::Owned(name), Cow::Borrowed),
+        false => Cow::Owned(name),
     }
 }
 
@@ -262,8 +286,7 @@ mod tests {
     use super::*;
 
     fn properties(pairs: &[(&str, &str)]) -> Properties {
-        let pairs: Vec<_> = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Properties::read(&pairs, b"").unwrap()
+        Properties::read(pairs.iter().copied(), b"").unwrap()
     }
 
     #[test]
@@ -285,8 +308,7 @@ mod tests {
 
     #[test]
     fn a_group_named_twice_differently_is_refused() {
-        let twice =
-            [("streaming.groupname".to_owned(), "a".to_owned()), ("streaming.groupname".to_owned(), "b".to_owned())];
-        assert!(Properties::read(&twice, b"").is_err());
+        let twice = [("streaming.groupname", "a"), ("streaming.groupname", "b")];
+        assert!(Properties::read(twice, b"").is_err());
     }
 }

@@ -1,10 +1,11 @@
 //! A request together with the query profile it chooses: what the request does not say itself, the profile says.
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 
+use brooklet_query::surroundings::Parameters;
 use brooklet_schema::{FieldType, QueryProfile, QueryProfiles};
 use brooklet_task::{Code, Rejection};
 
-use super::properties::{Properties, full_name};
+use super::properties::{Properties, Property, Source, full_name};
 
 /// The profile of requests that name none.
 const DEFAULT: &str = "default";
@@ -79,7 +80,7 @@ fn names_of_types(full: &str) -> Vec<String> {
 
 fn is_native(name: &str) -> bool {
     let full = full_name(name);
-    NATIVE.contains(&full.as_str()) || NATIVE_PREFIXES.iter().any(|prefix| full.starts_with(prefix))
+    NATIVE.contains(&&*full) || NATIVE_PREFIXES.iter().any(|prefix| full.starts_with(prefix))
 }
 
 impl Properties {
@@ -100,24 +101,18 @@ impl Properties {
             };
         };
         self.check_types(profiles, profile)?;
-        let given = |name: &str| {
-            let found = self.entries.iter().find(|(_, given, _)| given == name);
-            found.map(|(_, _, value)| value.clone()).or_else(|| self.value(name).map(str::to_owned))
-        };
-        let values = profiles.values(profile, &given);
-        let mut said = BTreeSet::new();
-        for value in values {
+        let given = |name: &str| self.get(name).map(str::to_owned);
+        for value in profiles.values(profile, &given) {
             let name = full_name(&value.name);
-            match self.entries.iter_mut().find(|(known, _, _)| *known == name) {
-                Some(_) if value.overridable && !said.contains(&name) => continue,
-                Some(entry) => *entry = (name.clone(), value.name, value.text),
-                None => self.entries.push((name.clone(), value.name, value.text)),
+            let property = Property { name, given: value.name, value: value.text, source: Source::QueryProfile };
+            match self.entries.iter_mut().find(|known| known.name == property.name) {
+                Some(known) if value.overridable && known.source != Source::QueryProfile => {}
+                Some(known) => *known = property,
+                None => self.entries.push(property),
             }
-            said.insert(name);
         }
-        self.substitute(&said)?;
-        self.of_profile = said;
-        for (name, _, value) in &mut self.entries {
+        self.substitute()?;
+        for Property { name, value, .. } in &mut self.entries {
             if profiles.field_type(profile, name) == Some(&FieldType::Boolean) {
                 *value = value.eq_ignore_ascii_case("true").to_string();
             }
@@ -135,9 +130,9 @@ impl Properties {
 
     /// Other names that the profile's type has for its fields become their names; values that do not fit are refused.
     fn check_types(&mut self, profiles: &QueryProfiles, profile: &QueryProfile) -> Result<(), Rejection> {
-        for (name, given, value) in &mut self.entries {
+        for Property { name, given, value, .. } in &mut self.entries {
             if let Some(full) = profiles.alias(profile, given) {
-                *name = full.to_owned();
+                *name = Cow::Owned(full.to_owned());
             }
             let declared = names_of_types(name).into_iter().find(|name| profiles.field_type(profile, name).is_some());
             let declared = declared.as_deref().unwrap_or(name);
@@ -155,24 +150,18 @@ impl Properties {
     }
 
     /// Puts values in the place of `%{name}` in what the profile said; what the request said stays as it is.
-    fn substitute(&mut self, said: &BTreeSet<String>) -> Result<(), Rejection> {
+    fn substitute(&mut self) -> Result<(), Rejection> {
         let mut budget = SUBSTITUTIONS_MAX;
         for index in 0..self.entries.len() {
-            let (name, _, value) = &self.entries[index];
-            if said.contains(name) && value.contains("%{") {
-                self.entries[index].2 = self.substituted(value, said, DEPTH_MAX, &mut budget)?;
+            let Property { value, source, .. } = &self.entries[index];
+            if *source == Source::QueryProfile && value.contains("%{") {
+                self.entries[index].value = self.substituted(value, DEPTH_MAX, &mut budget)?;
             }
         }
         Ok(())
     }
 
-    fn substituted(
-        &self,
-        text: &str,
-        said: &BTreeSet<String>,
-        depth: usize,
-        budget: &mut usize,
-    ) -> Result<String, Rejection> {
+    fn substituted(&self, text: &str, depth: usize, budget: &mut usize) -> Result<String, Rejection> {
         let endless = "Values of the query profile are substituted into each other too often, or in a circle";
         let refused = |message: &str| Rejection::new(Code::IllegalQuery, message.to_owned());
         let depth = depth.checked_sub(1).ok_or_else(|| refused(endless))?;
@@ -183,8 +172,8 @@ impl Properties {
             out.push_str(before);
             let full = full_name(name);
             let value = self.value(&full).unwrap_or("");
-            if said.contains(&full) {
-                out.push_str(&self.substituted(value, said, depth, budget)?);
+            if self.is_of_profile(&full) {
+                out.push_str(&self.substituted(value, depth, budget)?);
             } else {
                 out.push_str(value);
             }
@@ -238,14 +227,9 @@ mod tests {
     }
 
     fn asked(request: &Value) -> Result<Properties, Rejection> {
-        let mut pairs: Vec<(String, String)> = request["params"]
-            .as_object()
-            .unwrap()
-            .iter()
-            .map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned()))
-            .collect();
-        pairs.push(("queryProfile".to_owned(), request["profile"].as_str().unwrap().to_owned()));
-        Properties::read(&pairs, b"")
+        let params = request["params"].as_object().unwrap().iter();
+        let params = params.map(|(name, value)| (name.as_str(), value.as_str().unwrap()));
+        Properties::read(params.chain([("queryProfile", request["profile"].as_str().unwrap())]), b"")
     }
 
     fn differences(row: &Value, application: &Application) -> Vec<String> {

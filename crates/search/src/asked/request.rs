@@ -3,8 +3,8 @@ use brooklet_query::Written;
 use brooklet_task::bytes::Reader;
 use brooklet_task::{Code, Rejection};
 
-use super::known_parameters::{Effect, GROUPS, KNOWN, Takes};
-use super::properties::Properties;
+use super::known_parameters::{self, Effect, GROUPS, KNOWN, Takes};
+use super::properties::{Properties, Property, Source};
 use crate::deployed::Deployed;
 use crate::render::Rendering;
 
@@ -26,11 +26,11 @@ impl Request {
     pub(crate) fn read(deployed: &Deployed, reader: &mut Reader) -> Result<Request, Rejection> {
         let mut given = Vec::new();
         for _ in 0..reader.count(2)? {
-            given.push((reader.text()?.to_owned(), reader.text()?.to_owned()));
+            given.push((reader.text()?, reader.text()?));
         }
         let (body, accept) = (reader.bytes()?, reader.text()?);
         let rendering = Rendering::accepted(accept);
-        let (properties, read) = match Properties::read(&given, body) {
+        let (properties, read) = match Properties::read(given, body) {
             Ok(properties) => (properties, Ok(())),
             Err(rejection) => (Properties::default(), Err(rejection)),
         };
@@ -56,9 +56,9 @@ pub(crate) fn check_body(properties: &Properties) -> Result<(), Rejection> {
 
 /// Checks the parameters that a request itself names.
 pub(crate) fn check(properties: &Properties) -> Result<(), Rejection> {
-    let own = properties.entries.iter().filter(|(name, _, _)| !properties.of_profile.contains(name));
-    for (name, given, value) in own {
-        let Some((_, takes, effect)) = KNOWN.iter().find(|(known, _, _)| known == name) else {
+    let own = properties.entries.iter().filter(|known| known.source != Source::QueryProfile);
+    for Property { name, given, value, .. } in own {
+        let Some((_, takes, effect)) = known_parameters::known(name) else {
             check_unknown(properties, name)?;
             continue;
         };
@@ -75,10 +75,9 @@ pub(crate) fn check(properties: &Properties) -> Result<(), Rejection> {
 
 /// Refuses JSON that is no value of a parameter: taken as its text it would be another value than was meant.
 pub(crate) fn check_written(properties: &Properties, name: &str, written: Written) -> Result<(), Rejection> {
-    let takes_text =
-        |known: &&(&str, Takes, Effect)| known.0 == name && known.1 != Takes::Anything && known.2 != Effect::None;
+    let takes_text = |known: &(&str, Takes, Effect)| known.1 != Takes::Anything && known.2 != Effect::None;
     let what = match written {
-        _ if !KNOWN.iter().any(|known| takes_text(&known)) => return Ok(()),
+        _ if !known_parameters::known(name).is_some_and(takes_text) => return Ok(()),
         Written::Plain => return Ok(()),
         Written::Null => "null",
         Written::Array => "an array",
@@ -143,7 +142,7 @@ mod tests {
     use super::*;
 
     fn outcome(name: &str, value: &str) -> Result<(), String> {
-        let properties = Properties::read(&[(name.to_owned(), value.to_owned())], b"").unwrap();
+        let properties = Properties::read([(name, value)], b"").unwrap();
         check(&properties).map_err(|rejection| rejection.message)
     }
 

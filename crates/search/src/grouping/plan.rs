@@ -159,7 +159,7 @@ fn defaults(properties: &Properties) -> Result<Defaults, Rejection> {
         defaults.precision_factor = factor;
     }
     let global = "grouping.globalMaxGroups";
-    if properties.value(global).is_some() && !properties.of_profile.contains(global) {
+    if properties.value(global).is_some() && !properties.is_of_profile(global) {
         let message = "grouping.globalMaxGroups must be specified in a query profile.";
         return Err(Rejection::new(Code::IllegalQuery, message));
     }

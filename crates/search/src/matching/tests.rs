@@ -49,8 +49,7 @@ fn deployed() -> Deployed {
 }
 
 fn plan(deployed: &Deployed, parameters: &[(&str, &str)]) -> Plan {
-    let parameters: Vec<_> = parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    let properties = Properties::read(&parameters, b"").expect("properties");
+    let properties = Properties::read(parameters.iter().copied(), b"").expect("properties");
     let query = parse(deployed, &properties).unwrap_or_else(|rejection| panic!("{parameters:?}: {rejection}"));
     let (embeddings, models) = Default::default();
     let asking = Asking { query: &query, properties: &properties, embeddings: &embeddings, models: &models, now: 0 };

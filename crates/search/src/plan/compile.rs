@@ -213,7 +213,7 @@ fn window(query: &Query, properties: &Properties) -> Result<(usize, usize), Reje
 /// A limit that the query profile may set, up to `most`; a request cannot.
 fn of_profile(properties: &Properties, name: &str, (otherwise, most): (usize, usize)) -> Result<usize, Rejection> {
     let Some(limit) = properties.count(name)? else { return Ok(otherwise) };
-    if !properties.of_profile.contains(name) {
+    if !properties.is_of_profile(name) {
         return Err(Rejection::new(Code::BadRequest, format!("{name} must be specified in a query profile.")));
     }
     Ok(limit.min(most))

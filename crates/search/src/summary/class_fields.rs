@@ -7,6 +7,9 @@ use super::places;
 use crate::deployed::DeployedSchema;
 use crate::plan::SchemaPlan;
 
+/// The name that the id of a document is shown by.
+pub(super) const DOCUMENT_ID: &str = "documentid";
+
 /// The fields a hit shows: those the query names, else those of the class.
 pub(super) fn shown_fields(of: &SchemaPlan, class: Option<&SummaryClass>, named: &[String]) -> Vec<SummaryField> {
     if named.is_empty() {
@@ -22,7 +25,7 @@ fn fields_of(schema: &Schema, class: &SummaryClass) -> Vec<SummaryField> {
     let mut fields = class.fields.clone();
     if class.name == "default" {
         for field in schema.summary_classes.iter().flat_map(|other| &other.fields) {
-            let left_out = field.name == "documentid"
+            let left_out = field.name == DOCUMENT_ID
                 || field.transform == SummaryTransform::Tokens
                 || is_attribute(schema, field)
                 || fields.iter().any(|known| known.name == field.name);
@@ -55,5 +58,5 @@ fn find_field(schema: &DeployedSchema, class: Option<&SummaryClass>, name: &str)
         transform: SummaryTransform::Full,
     };
     let is_field = schema.schema.fields.iter().any(|field| field.name == name);
-    (name == "documentid" || is_field || places::part_of(&schema.schema, name).is_some()).then(|| plain(name))
+    (name == DOCUMENT_ID || is_field || places::part_of(&schema.schema, name).is_some()).then(|| plain(name))
 }

@@ -7,6 +7,7 @@ pub(crate) mod snippet;
 mod sources;
 mod tokens;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -29,14 +30,14 @@ use crate::ranking::document::query_places;
 use crate::ranking::spot::Spot;
 use crate::resident::reads::Reads;
 use attributes::ColumnValue;
-use class_fields::shown_fields;
+use class_fields::{DOCUMENT_ID, shown_fields};
 use elements::{only, selected};
 use snippet::Highlighter;
 use sources::{SEPARATOR, pieces};
 use tokens::tokens;
 
 /// Names in a field list that are no fields of a schema.
-const SPECIAL: [&str; 5] = ["documentid", "sddocname", "matchfeatures", "summaryfeatures", "rankfeatures"];
+const SPECIAL: [&str; 5] = [DOCUMENT_ID, "sddocname", "matchfeatures", "summaryfeatures", "rankfeatures"];
 
 /// Refuses a field list that names what no searched schema has.
 pub(crate) fn check_fields(plan: &Plan) -> Result<(), Rejection> {
@@ -102,6 +103,10 @@ enum How {
 pub(crate) struct Summarizer {
     presentation: Presentation,
     fields: Vec<ShownField>,
+    /// The stored fields that are shown, in order.
+    sources: Vec<String>,
+    /// The columns of all of them, if each has one that its value can be put together from.
+    columns: Option<Vec<ColumnSpec>>,
     /// Whether the name of the schema is shown: in every class, and of a field list if it is there.
     with_type: bool,
     /// The default class shows the id without declaring it.
@@ -142,13 +147,21 @@ impl Summarizer {
         let fields = shown_fields(of, class, named);
         let omits = class.is_some_and(|class| class.omit_summary_features);
         let lists = plan.presentation.list_features && listed("rankfeatures");
+        let fields: Vec<_> = fields.into_iter().map(|field| shown_field(field, plan, of)).collect();
+        let mut sources: Vec<String> = fields.iter().flat_map(|shown| shown.field.sources.iter().cloned()).collect();
+        sources.retain(|source| source != DOCUMENT_ID);
+        sources.sort_unstable();
+        sources.dedup();
+        let columns = sources.iter().map(|source| attributes::column_of(&of.schema, source).cloned());
         Ok(Summarizer {
             presentation: plan.presentation.clone(),
-            fields: fields.into_iter().map(|field| shown_field(field, plan, of)).collect(),
+            columns: columns.collect(),
+            fields,
+            sources,
             with_type: listed("sddocname"),
             with_id: named.is_empty()
                 && name == "default"
-                && class.is_none_or(|class| class.field("documentid").is_none()),
+                && class.is_none_or(|class| class.field(DOCUMENT_ID).is_none()),
             match_features: !of.profile.match_features.is_empty(),
             summary_features: !of.profile.summary_features.is_empty()
                 && if named.is_empty() { !omits } else { listed("summaryfeatures") },
@@ -177,7 +190,7 @@ impl Summarizer {
                 any = true;
             }
             if self.with_id {
-                out.key("documentid");
+                out.key(DOCUMENT_ID);
                 out.string(id);
                 any = true;
             }
@@ -243,26 +256,25 @@ impl Summarizer {
 
     /// The stored fields the summary shows. Without any nothing is read, and of attributes alone only their columns are.
     fn document(&self, schema: &DeployedSchema, id: &str, spot: Spot<'_>, reads: &mut Reads) -> Result<Document, Halt> {
-        let mut sources: Vec<&str> =
-            self.fields.iter().flat_map(|shown| &shown.field.sources).map(String::as_str).collect();
-        sources.retain(|source| *source != "documentid");
-        sources.sort_unstable();
-        sources.dedup();
-        let columns: Option<Vec<_>> = sources.iter().map(|source| attributes::column_of(schema, source)).collect();
-        if let Some(columns) = columns
-            && let Some(fields) = attribute_values(schema, &columns, spot, reads)?
+        if let Some(columns) = &self.columns
+            && let Some(fields) = attribute_values(schema, columns, spot, reads)?
         {
             return Ok(Document { id: id.to_owned(), fields });
         }
         let segment = &spot.at().segment;
-        read_document(&segment.header, spot.ordinal, &|name| sources.contains(&name), &mut reads.segment(segment))
+        read_document(
+            &segment.header,
+            spot.ordinal,
+            &|name| self.sources.iter().any(|source| source == name),
+            &mut reads.segment(segment),
+        )
     }
 }
 
 /// The values of attributes; nothing if one of them does not fit its column.
 fn attribute_values(
     schema: &DeployedSchema,
-    columns: &[&ColumnSpec],
+    columns: &[ColumnSpec],
     spot: Spot<'_>,
     reads: &mut Reads,
 ) -> Result<Option<Vec<(String, Value)>>, Halt> {
@@ -298,18 +310,21 @@ impl ShownField {
         presentation: &Presentation,
         out: &mut dyn ValueWriter,
     ) -> bool {
-        if self.field.sources.iter().any(|source| source == "documentid") {
+        if self.field.sources.iter().any(|source| source == DOCUMENT_ID) {
             out.key(&self.field.name);
             out.string(id);
             return true;
         }
         let Some(value) = self.value(document, presentation) else { return false };
-        let value = elements.map_or(value.clone(), |elements| only(&value, elements));
+        let value = match elements {
+            Some(elements) => Cow::Owned(only(&value, elements)),
+            None => value,
+        };
         if is_empty(&value) {
             return false;
         }
         out.key(&self.field.name);
-        match &value {
+        match &*value {
             Value::Raw(bytes) if !of.schema.schema.raw_as_base64_in_summary => {
                 out.string(&String::from_utf8_lossy(bytes));
             }
@@ -319,7 +334,7 @@ impl ShownField {
     }
 
     /// The value of the source. All values of several sources are pieces of one text.
-    fn value(&self, document: &Document, presentation: &Presentation) -> Option<Value> {
+    fn value<'a>(&self, document: &'a Document, presentation: &Presentation) -> Option<Cow<'a, Value>> {
         let mut values = self.field.sources.iter().filter_map(|source| document.field(source));
         let several = self.field.sources.len() > 1;
         match &self.how {
@@ -332,15 +347,15 @@ impl ShownField {
                     (false, false) => "",
                 };
                 let Value::String(text) = marked else { return None };
-                Some(Value::String(text.replace(SEPARATOR, separator)))
+                Some(Cow::Owned(Value::String(text.replace(SEPARATOR, separator))))
             }
             How::Highlighted(highlighter, dynamic) => {
-                values.next().map(|value| highlighted(value, highlighter, *dynamic, presentation.bolding))
+                values.next().map(|value| Cow::Owned(highlighted(value, highlighter, *dynamic, presentation.bolding)))
             }
-            How::AsItIs if several => pieces(values, " ").map(Value::String),
-            How::Tokens(field) => values.find(|value| !is_empty(value)).map(|value| tokens(value, field)),
-            How::Distance(places) => values.find_map(|value| places::distance(value, places)),
-            _ => values.find(|value| !is_empty(value)).cloned(),
+            How::AsItIs if several => pieces(values, " ").map(|text| Cow::Owned(Value::String(text))),
+            How::Tokens(field) => values.find(|value| !is_empty(value)).map(|value| Cow::Owned(tokens(value, field))),
+            How::Distance(places) => values.find_map(|value| places::distance(value, places)).map(Cow::Owned),
+            _ => values.find(|value| !is_empty(value)).map(Cow::Borrowed),
         }
     }
 }

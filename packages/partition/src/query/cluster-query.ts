@@ -67,8 +67,7 @@ export class ClusterQuery implements QueryHandle {
     if (query.scope.kind === "refused") return query.scope.answer;
     const waiting: CallerWaiting = { timeoutMs, startMs: this.#startMs, gone };
     try {
-      const { models } = this.#place;
-      const embeddings = await embeddingsOf(query, models, waiting);
+      const embeddings = query.wanted.length === 0 ? undefined : await embeddingsOf(query, this.#place.models, waiting);
       if (embeddings !== undefined) query.giveEmbeddings(embeddings);
       const given = { outputs: [], ...(embeddings && { embeddings }) };
       const keys = query.scope.kind === "keys" ? (query.scope.keys as readonly PartitionKey[]) : undefined;

@@ -42,7 +42,8 @@ export class OpenSearch {
   async goOn(outputs?: Uint8Array): Promise<SearchStage> {
     const { ready, place: placeNow, source, deadline, startMs, failure } = this.#partition;
     try {
-      await ready();
+      const waiting = ready();
+      if (waiting !== undefined) await waiting;
       // From here on nothing comes in between.
       const place = placeNow();
       if (outputs !== undefined) this.#give(outputs, place.layout);
