@@ -16,7 +16,8 @@ use crate::features::properties::refuse;
 use crate::match_data::{AttributeContent, Collection, FieldId, FieldKind, MatchData, RankedTerm, Slot};
 use brooklet_task::Rejection;
 
-const OUTPUTS: &[&str] = &[
+/// Its outputs, the one it has without a name first.
+pub const OUTPUTS: &[&str] = &[
     "completeness",
     "queryCompleteness",
     "fieldCompleteness",

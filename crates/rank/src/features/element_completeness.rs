@@ -11,6 +11,9 @@ use crate::features::prepared::{Executor, Prepared};
 use crate::match_data::{MatchData, Occurrence, Slot};
 use brooklet_task::Rejection;
 
+/// Its outputs, the one it has without a name first.
+pub const OUTPUTS: &[&str] = &["completeness", "fieldCompleteness", "queryCompleteness", "elementWeight"];
+
 struct ElementCompleteness {
     terms: Vec<(Slot, f64)>,
     total_weight: f64,
@@ -34,7 +37,7 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
         field_importance: call.properties().number("fieldCompletenessImportance", 0.5)?,
         places: Vec::new(),
     };
-    Ok(call.ready(&["completeness", "fieldCompleteness", "queryCompleteness", "elementWeight"], executor))
+    Ok(call.ready(OUTPUTS, executor))
 }
 
 impl Executor for ElementCompleteness {

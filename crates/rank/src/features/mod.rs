@@ -10,17 +10,17 @@
 pub mod age;
 pub mod registry;
 
-mod attribute_match;
+pub mod attribute_match;
 mod bm25;
 mod call;
-mod element_completeness;
+pub mod element_completeness;
 mod element_similarity;
 mod elementwise;
 mod environment;
 mod feature_set;
 mod field_info;
 mod field_length;
-mod field_match;
+pub mod field_match;
 mod field_term_match;
 mod flow_completeness;
 mod group_statistics;
@@ -43,7 +43,7 @@ mod term_distance;
 mod term_edit_distance;
 mod term_field_md;
 pub mod term_sum;
-mod text_similarity;
+pub mod text_similarity;
 mod value;
 
 pub use environment::FeatureEnvironment;

@@ -13,6 +13,9 @@ use crate::features::properties::refuse;
 use crate::match_data::{Collection, MatchData, Slot};
 use brooklet_task::Rejection;
 
+/// Its outputs, the one it has without a name first.
+pub const OUTPUTS: &[&str] = &["score", "proximity", "order", "queryCoverage", "fieldCoverage"];
+
 struct TextSimilarity {
     terms: Vec<(Slot, f64)>,
     total_weight: f64,
@@ -35,7 +38,7 @@ pub fn prepare(call: &Call<'_, '_>) -> Result<Prepared, Rejection> {
         .collect();
     let total_weight = terms.iter().map(|(_, weight)| weight).sum();
     let executor = TextSimilarity { is_taken: vec![false; terms.len()], terms, total_weight, places: Vec::new() };
-    Ok(call.ready(&["score", "proximity", "order", "queryCoverage", "fieldCoverage"], executor))
+    Ok(call.ready(OUTPUTS, executor))
 }
 
 impl Executor for TextSimilarity {

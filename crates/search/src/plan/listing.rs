@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use brooklet_document::DataType;
+use brooklet_rank::features::{attribute_match, element_completeness, field_match, text_similarity};
 use brooklet_rank::match_data::FieldKind;
 use brooklet_task::Rejection;
 
@@ -19,53 +20,7 @@ const OF_QUERY: [&str; 6] =
     ["firstPhase", "nativeRank", "nativeFieldMatch", "nativeProximity", "nativeAttributeMatch", "queryTermCount"];
 const OF_TERM: [&str; 3] = ["connectedness", "significance", "weight"];
 const OF_TERM_IN_FIELD: [&str; 3] = ["firstPosition", "occurrences", "weight"];
-const FIELD_MATCH: [&str; 28] = [
-    "proximity",
-    "completeness",
-    "queryCompleteness",
-    "fieldCompleteness",
-    "orderness",
-    "relatedness",
-    "earliness",
-    "longestSequenceRatio",
-    "segmentProximity",
-    "unweightedProximity",
-    "absoluteProximity",
-    "occurrence",
-    "absoluteOccurrence",
-    "weightedOccurrence",
-    "weightedAbsoluteOccurrence",
-    "significantOccurrence",
-    "weight",
-    "significance",
-    "importance",
-    "segments",
-    "matches",
-    "outOfOrder",
-    "gaps",
-    "gapLength",
-    "longestSequence",
-    "head",
-    "tail",
-    "segmentDistance",
-];
 const FIELD_MATCH_OF_FILTER: [&str; 5] = ["completeness", "queryCompleteness", "weight", "matches", "degradedMatches"];
-const ELEMENT_COMPLETENESS: [&str; 4] = ["completeness", "fieldCompleteness", "queryCompleteness", "elementWeight"];
-const TEXT_SIMILARITY: [&str; 5] = ["score", "proximity", "order", "queryCoverage", "fieldCoverage"];
-const ATTRIBUTE_MATCH: [&str; 12] = [
-    "completeness",
-    "queryCompleteness",
-    "fieldCompleteness",
-    "normalizedWeight",
-    "normalizedWeightedWeight",
-    "weight",
-    "significance",
-    "importance",
-    "matches",
-    "totalWeight",
-    "averageWeight",
-    "maxWeight",
-];
 
 /// The plan with the listed features as the match-features of its profile, and what computes them.
 pub(crate) fn listing(of: &SchemaPlan, now: i64) -> Result<(Rc<SchemaPlan>, Ranker), Rejection> {
@@ -114,17 +69,17 @@ fn terms(profile: &DeployedProfile, property: &str) -> u32 {
 
 fn of_index(field: &str, is_filter: bool, profile: &DeployedProfile, names: &mut Vec<String>) {
     names.extend([format!("matches({field})"), format!("bm25({field})"), format!("fieldMatch({field})")]);
-    let outputs: &[&str] = if is_filter { &FIELD_MATCH_OF_FILTER } else { &FIELD_MATCH };
+    // The first of its outputs is the one it has without a name.
+    let outputs = if is_filter { &FIELD_MATCH_OF_FILTER } else { &field_match::OUTPUTS[1..] };
     names.extend(outputs.iter().map(|output| format!("fieldMatch({field}).{output}")));
-    if !is_filter {
-        names.push(format!("fieldMatch({field}).degradedMatches"));
-    }
     for term in 0..terms(profile, "fieldTermMatch.numTerms") {
         names.extend(OF_TERM_IN_FIELD.map(|output| format!("fieldTermMatch({field},{term}).{output}")));
     }
     if !is_filter {
-        names.extend(ELEMENT_COMPLETENESS.map(|output| format!("elementCompleteness({field}).{output}")));
-        names.extend(TEXT_SIMILARITY.map(|output| format!("textSimilarity({field}).{output}")));
+        names.extend(
+            element_completeness::OUTPUTS.iter().map(|output| format!("elementCompleteness({field}).{output}")),
+        );
+        names.extend(text_similarity::OUTPUTS.iter().map(|output| format!("textSimilarity({field}).{output}")));
     }
 }
 
@@ -132,6 +87,6 @@ fn of_attribute(field: &str, is_tensor: bool, names: &mut Vec<String>) {
     names.push(format!("matches({field})"));
     if !is_tensor {
         names.push(format!("attributeMatch({field})"));
-        names.extend(ATTRIBUTE_MATCH.map(|output| format!("attributeMatch({field}).{output}")));
+        names.extend(attribute_match::OUTPUTS.iter().map(|output| format!("attributeMatch({field}).{output}")));
     }
 }

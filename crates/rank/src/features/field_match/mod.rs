@@ -29,7 +29,8 @@ use crate::features::prepared::{Executor, Prepared};
 use crate::match_data::MatchData;
 use brooklet_task::Rejection;
 
-const OUTPUTS: &[&str] = &[
+/// Its outputs, the one it has without a name first.
+pub const OUTPUTS: &[&str] = &[
     "score",
     "proximity",
     "completeness",
