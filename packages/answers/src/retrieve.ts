@@ -40,7 +40,7 @@ export interface PassageFloor {
  * The floor of searches that rank as `schema()` does by words and a vector, whose score is a mean of what words and cosine say.
  * Chosen on the judged sets (docs/decisions/0039).
  */
-export const HYBRID_FLOOR: PassageFloor = { share: 0.4, score: 0.15 };
+export const HYBRID_FLOOR: PassageFloor = { share: 0.5, score: 0.12 };
 
 /** The floor of searches by words: it takes no answer from the first ten of any judged set. */
 export const WORDS_FLOOR: PassageFloor = { share: 0.1 };

@@ -19,13 +19,13 @@ const folder = process.env["BROOKLET_MINILM"];
 const DIMENSIONS = 384;
 const DEPTH = 100;
 const LOSS_MAX = 0.005;
+/** What two sums of the same values may differ by. */
+const ROUNDING = 1e-9;
 /** What the floor of neighbours may take of the hundred best. A floor that takes nothing keeps two thirds of strangers. */
 const FLOOR_LOSS_MAX = 0.035;
 
-/** What the floor of passages may take of a ranking: less than a default may lose to either side. */
-const FLOOR_NDCG_LOSS_MAX = 0.002;
 /** Passages of eight that the floor leaves, at most, a question. */
-const GIVEN_MAX: Readonly<Record<string, number>> = { notes: 7.6, conversations: 7.5, abstracts: 5.8 };
+const GIVEN_MAX: Readonly<Record<string, number>> = { notes: 7.5, conversations: 7.9, abstracts: 7.2 };
 
 const fields = { text: text(), vec: vector(DIMENSIONS, { metric: "prenormalized-angular" }) };
 const vespa = { firstPhase: "bm25(text)", properties: { "brooklet.statistics": "reference" } };
@@ -197,7 +197,8 @@ describe.runIf(folder !== undefined)("with all-MiniLM-L6-v2", () => {
       for (const both of [hybrid, of("retrieve")]) {
         expect(both.ndcg).toBeGreaterThanOrEqual(Math.max(words.ndcg, nearest.ndcg) - LOSS_MAX);
       }
-      expect(of("retrieve").ndcg).toBeGreaterThanOrEqual(hybrid.ndcg - FLOOR_NDCG_LOSS_MAX);
+      // The floor of passages takes nothing from a ranking.
+      expect(of("retrieve").ndcg).toBeGreaterThanOrEqual(hybrid.ndcg - ROUNDING);
       for (const whole of ["search, no floor", "retrieve, no floor"]) {
         expect(of(whole).recall100, whole).toBeGreaterThanOrEqual(nearest.recall100 - LOSS_MAX);
       }
@@ -207,7 +208,7 @@ describe.runIf(folder !== undefined)("with all-MiniLM-L6-v2", () => {
       expect(of("retrieve, 8").count).toBeLessThan(GIVEN_MAX[name] ?? 0);
       expect(of("retrieve, 8").judged).toBeGreaterThanOrEqual(of("retrieve, 8, no floor").judged - 0.01);
       const alone = of("retrieve, text");
-      expect(alone.ndcg).toBeGreaterThanOrEqual(words.ndcg - 0.0001);
+      expect(alone.ndcg).toBeGreaterThanOrEqual(words.ndcg - ROUNDING);
       expect(words.ndcg).toBeGreaterThanOrEqual(of("words as in Vespa").ndcg - LOSS_MAX);
       if (name === "notes") expect(of("rerank").ndcg).toBeGreaterThanOrEqual(hybrid.ndcg);
     },
