@@ -1,7 +1,7 @@
-/** The script of a thread that serves buckets. It is never terminated: it ends when its port is closed. */
+/** The script of a thread that serves buckets. It is never terminated: it ends when it listens no more. */
 import { parentPort, type TransferListItem, workerData } from "node:worker_threads";
 import { Core, instantiate } from "@brooklet/core";
-import { BucketHost, serveBuckets } from "@brooklet/partition";
+import { BucketHost, serveBuckets, type ThreadCall } from "@brooklet/partition";
 import { openBucket } from "@brooklet/store/node";
 import { openDatabase } from "./database.ts";
 import type { BucketThreadData } from "./threads.ts";
@@ -11,12 +11,15 @@ if (port === null) throw new Error("bucket-thread.js is the script of a worker t
 const { directory, buckets, cacheBytes, sealKey, application, cancelled, thread, threads, keepRemovesSeconds } =
   workerData as BucketThreadData;
 
+let listener: ((calls: readonly ThreadCall[]) => void) | undefined;
+
 serveBuckets({
   port: {
     post: (messages, transfer) =>
       port.postMessage(messages, transfer as readonly TransferListItem[] as TransferListItem[]),
     receive: (handler) => {
-      port.on("message", handler);
+      listener = handler;
+      port.on("message", listener);
     },
   },
   makeHost: (onProblem) =>
@@ -30,5 +33,8 @@ serveBuckets({
       onProblem,
     }),
   cancelled,
-  onClosed: () => port.close(),
+  // Not every runtime can close the port.
+  onClosed: () => {
+    if (listener !== undefined) port.off("message", listener);
+  },
 });

@@ -50,10 +50,11 @@ async function serve(port: MessagePort, data: SessionData): Promise<void> {
     say({ kind: "refused", message: messageOf(error) });
     return;
   }
-  port.on("message", async (request: ThreadRequest) => {
+  const answer = async (request: ThreadRequest): Promise<void> => {
     if (request.kind === "close") {
       await session.close();
-      port.close();
+      // Then it ends; not every runtime can close the port.
+      port.off("message", answer);
       return;
     }
     try {
@@ -62,7 +63,8 @@ async function serve(port: MessagePort, data: SessionData): Promise<void> {
     } catch (error) {
       say({ kind: "failed", call: request.call, message: messageOf(error), callers: ServiceError.is(error) });
     }
-  });
+  };
+  port.on("message", answer);
   say({ kind: "ready", openedMs: performance.now() - began });
 }
 
