@@ -103,7 +103,7 @@ type Fields = Readonly<Record<string, unknown>> & {
 
 async function ask(cluster: Cluster, properties: Record<string, string>): Promise<readonly Fields[]> {
   const request = { properties: Object.entries({ "streaming.groupname": "a", ...properties }), body: new Uint8Array() };
-  const answer = await searchOnce(cluster, request, 10_000);
+  const answer = await searchOnce(cluster, request, 60_000);
   const { root } = JSON.parse(new TextDecoder().decode(answer.body)) as {
     readonly root: { readonly errors?: unknown; readonly children?: readonly { readonly fields: Fields }[] };
   };
@@ -195,7 +195,7 @@ test("a profile that does not select shows all elements, and says so", async () 
     ["yql", 'select * from note where chunks contains "deposit"'],
     ["ranking.profile", "plain"],
   ];
-  const answer = await searchOnce(cluster, { properties, body: new Uint8Array() }, 10_000);
+  const answer = await searchOnce(cluster, { properties, body: new Uint8Array() }, 60_000);
   const { root } = JSON.parse(new TextDecoder().decode(answer.body)) as {
     readonly root: { readonly errors: readonly { readonly message: string }[]; readonly children: readonly unknown[] };
   };

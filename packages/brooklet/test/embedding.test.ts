@@ -81,7 +81,7 @@ async function ask(
 ): Promise<Record<string, unknown>[]> {
   const body = new TextEncoder().encode(typeof json === "string" ? json : JSON.stringify(json));
   const request = { properties: Object.entries({ "streaming.groupname": "a", ...properties }), body };
-  const answer = await searchOnce(cluster, request, 10_000);
+  const answer = await searchOnce(cluster, request, 60_000);
   const { root } = JSON.parse(new TextDecoder().decode(answer.body)) as {
     root: { errors?: unknown; children?: { fields: Record<string, unknown> }[] };
   };
@@ -141,7 +141,7 @@ test("without an embedder a document is refused, and nothing is stored", async (
   expect(await put(cluster, 1, { title: "a", body: "b" })).toMatchObject({ status: 400, outcome: "not_applied" });
   const answer = await cluster
     .partition("g:a")
-    .get({ rawPath: "", id: "id:n:note:g=a:1", fieldSet: "", tensorFormat: "" }, 1000);
+    .get({ rawPath: "", id: "id:n:note:g=a:1", fieldSet: "", tensorFormat: "" }, 60_000);
   expect(answer.status).toBe(404);
 });
 
@@ -161,7 +161,7 @@ test.each([
     const cluster = await open(0, { embedders: [new Failing("e")] }, applicationPackage(SCHEMA));
     expect(await put(cluster, 1, { title: "a" })).toMatchObject({ status });
     const asked = { rawPath: "", id: "id:n:note:g=a:1", fieldSet: "", tensorFormat: "" };
-    expect((await cluster.partition("g:a").get(asked, 1000)).status).toBe(404);
+    expect((await cluster.partition("g:a").get(asked, 60_000)).status).toBe(404);
   },
 );
 
@@ -188,7 +188,7 @@ test("what several fields embed alike is embedded once, and an embedder must be 
     "input.query(q)": "embed(it)",
     "streaming.groupname": "a",
   };
-  const search = searchOnce(cluster, { properties: Object.entries(properties), body: NOTHING }, 10_000);
+  const search = searchOnce(cluster, { properties: Object.entries(properties), body: NOTHING }, 60_000);
   await expect(search.then(({ body }) => new TextDecoder().decode(body))).rejects.toThrow(
     /Several embedders.*there are .*e.*f/,
   );

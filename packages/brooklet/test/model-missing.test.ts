@@ -45,7 +45,7 @@ test("without a folder for models a document is refused for good, with what to d
   expect(warnings[0]).toContain(`run 'brooklet model pull ${URL_OF_MODEL}'`);
   const body = new TextEncoder().encode('{"fields":{"a":"text"}}');
   const put = { kind: "put", rawPath: "", id: "id:t:t:g=u:1", create: false, condition: "", body } as const;
-  const outcome = await cluster.partition("g:u").apply(put, 10_000);
+  const outcome = await cluster.partition("g:u").apply(put, 60_000);
   expect(outcome).toMatchObject({ status: 400, outcome: "not_applied" });
   expect(outcome.message).toContain(`run 'brooklet model pull ${URL_OF_MODEL}'`);
 });
@@ -66,10 +66,10 @@ async function asked(models: ModelOptions, services = SERVICES) {
     "input.query(q)": "embed(e5, @text)",
     text: "reset",
     "streaming.groupname": "u",
-    timeout: "10s",
+    timeout: "60s",
   };
   return {
-    put: await ask("POST", "/document/v1/t/t/group/u/1?timeout=10s", { fields: { a: "reset" } }),
+    put: await ask("POST", "/document/v1/t/t/group/u/1?timeout=60s", { fields: { a: "reset" } }),
     query: await ask("POST", "/search/", query),
   };
 }

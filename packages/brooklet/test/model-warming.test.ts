@@ -39,11 +39,11 @@ test("models get ready when an application is deployed, and when a stored one is
   const cluster = opened(path, first);
   expect(first).not.toHaveBeenCalled();
   await cluster.deploy(applicationPackage());
-  await vi.waitFor(() => expect(first).toHaveBeenCalledTimes(1));
+  await expect.poll(() => first.mock.calls.length).toBe(1);
   await cluster.close();
   const second = vi.fn(() => Promise.reject(new Error("no memory")));
   opened(path, second);
-  await vi.waitFor(() => expect(second).toHaveBeenCalledTimes(1));
+  await expect.poll(() => second.mock.calls.length).toBe(1);
 });
 
 test("nothing is downloaded for it", async () => {
@@ -71,5 +71,5 @@ test("what is closed meanwhile is not opened again", async () => {
 test("a component that is given as an embedder of the process is that one", async () => {
   const warm = vi.fn(async () => {});
   await opened(join(folder(), "data"), warm).deploy(applicationPackage(COMPONENT));
-  await vi.waitFor(() => expect(warm).toHaveBeenCalledTimes(1));
+  await expect.poll(() => warm.mock.calls.length).toBe(1);
 });

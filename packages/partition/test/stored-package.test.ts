@@ -60,7 +60,7 @@ test("a stored rank profile that cannot be compiled is told, and refused by its 
   await putNote(cluster, "alice", "n1", { title: "Red" });
   expect((await searchNotes(cluster, "alice", QUERY)).hits).toHaveLength(1);
   const properties = Object.entries({ yql: QUERY, "streaming.groupname": "alice", ranking: "own" });
-  const refused = await searchOnce(cluster, { properties, body: new Uint8Array() }, 10_000);
+  const refused = await searchOnce(cluster, { properties, body: new Uint8Array() }, 60_000);
   expect(refused.status).toBe(400);
   expect(new TextDecoder().decode(refused.body)).toContain("rank profile 'own' of schema 'note' cannot be used");
   await expect(cluster.deploy(stored)).rejects.toMatchObject({ status: 400 });

@@ -54,7 +54,7 @@ test("the caller keeps its bytes, even where they are a part of a larger buffer"
   const whole = new TextEncoder().encode('xx{"v":1}yy');
   const body = whole.subarray(2, 9);
   const request = { kind: "put", rawPath: "", id: "a", create: false, condition: "", body } as const;
-  expect(await cluster.partition("g:a").apply(request, 1_000)).toEqual({ status: 200 });
+  expect(await cluster.partition("g:a").apply(request, 60_000)).toEqual({ status: 200 });
   expect(new TextDecoder().decode(whole)).toBe('xx{"v":1}yy');
   expect(await all(cluster, "g:a")).toEqual({ a: { v: 1 } });
 });
