@@ -11,6 +11,7 @@ import {
 } from "@brooklet/client";
 import { createGateway } from "@brooklet/gateway";
 import type { ModelOptions } from "./node/application-embedders.ts";
+import { sqliteNotice } from "./node/database.ts";
 import { secret } from "./node/secret.ts";
 import { openCluster } from "./node/threads.ts";
 import { CHECKS, type Check, checkOptions } from "./options.ts";
@@ -43,7 +44,7 @@ export interface OpenOptions {
 
 /** An open database. */
 export interface Database extends Client, AsyncDisposable {
-  /** What the core thinks of the schemas, and serves nevertheless. */
+  /** What the core thinks of the schemas, and serves nevertheless; and why SQLite is Node's own, where better-sqlite3 is not there. */
   readonly warnings: readonly string[];
   /**
    * Finishes what is under way, and lets another process have the directory. Every call after it fails with `CLOSED`; what
@@ -110,10 +111,12 @@ export async function open(options: OpenOptions): Promise<Database> {
       })();
       return closing;
     };
-    const { warnings } = await client.deploy(schemas, {
+    const deployed = await client.deploy(schemas, {
       ...(embedders === undefined ? {} : { embedders }),
       ...(files === undefined ? {} : { files }),
     });
+    const notice = sqliteNotice();
+    const warnings = notice === undefined ? deployed.warnings : [...deployed.warnings, notice];
     return { ...client, warnings, close, [Symbol.asyncDispose]: close };
   } catch (error) {
     await cluster.close();

@@ -5,6 +5,7 @@ import { isLoopback, readPackageDirectory, StartError, startServer } from "@broo
 import type { Cluster } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import type { ModelOptions } from "./node/application-embedders.ts";
+import { sqliteNotice } from "./node/database.ts";
 import { secret } from "./node/secret.ts";
 import { openCluster } from "./node/threads.ts";
 import { CHECKS, type Check, checkOptions } from "./options.ts";
@@ -50,7 +51,7 @@ export interface RunningService {
   readonly configPort: number | undefined;
   /** What is served. */
   readonly schemas: readonly string[];
-  /** What the core thinks of it, and serves nevertheless. */
+  /** What the core thinks of it, and serves nevertheless; and why SQLite is Node's own, where better-sqlite3 is not there. */
   readonly warnings: readonly string[];
   /** Stops accepting, finishes what is under way, and lets go of the files. */
   close(): Promise<void>;
@@ -120,13 +121,14 @@ async function begin(options: ServeOptions): Promise<RunningService> {
       }),
     });
     const report = cluster.application();
+    const notice = sqliteNotice();
     let closing: Promise<void> | undefined;
     return {
       url: `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`,
       port: server.port,
       configPort: server.configPort,
       schemas: report?.schemas.map(({ name }) => name) ?? [],
-      warnings: report?.warnings ?? [],
+      warnings: [...(report?.warnings ?? []), ...(notice === undefined ? [] : [notice])],
       close: () => {
         closing ??= (async () => {
           await server.close();

@@ -34,6 +34,7 @@ export function testStore(open: () => SqlConnection): readonly ContractCase[] {
     });
   return [
     using("values come back as they went in", valuesRoundTrip),
+    using("a text with U+0000 comes back whole, or is refused", textIsWhole),
     using("a transaction that throws leaves nothing", transactionRollsBack),
     using("a transaction refuses a promise", transactionRefusesPromise),
     using("100 bindings are enough for everything", hundredBindings),
@@ -46,7 +47,7 @@ export function testStore(open: () => SqlConnection): readonly ContractCase[] {
 function valuesRoundTrip(sql: SqlConnection): void {
   sql.run("CREATE TABLE sample (number INTEGER, word TEXT, bytes BLOB)");
   const bytes = Uint8Array.of(0, 255, 7);
-  sql.run("INSERT INTO sample VALUES (?, ?, ?)", Number.MAX_SAFE_INTEGER, "é\u0000", bytes);
+  sql.run("INSERT INTO sample VALUES (?, ?, ?)", Number.MAX_SAFE_INTEGER, "é", bytes);
   sql.run("INSERT INTO sample VALUES (?, ?, ?)", 2 ** 40, "", null);
   const rows = sql.all<{ number: number; word: string; bytes: Uint8Array | null }>(
     "SELECT * FROM sample ORDER BY rowid",
@@ -58,11 +59,26 @@ function valuesRoundTrip(sql: SqlConnection): void {
   );
   equal(
     rows.map(({ word }) => word),
-    ["é\u0000", ""],
+    ["é", ""],
     "texts",
   );
   equal([...(rows[0]?.bytes ?? [])], [...bytes], "bytes");
   equal(rows[1]?.bytes, null, "null");
+}
+
+function textIsWhole(sql: SqlConnection): void {
+  sql.run("CREATE TABLE sample (word TEXT)");
+  try {
+    sql.run("INSERT INTO sample VALUES (?)", "a\0b");
+  } catch {
+    equal(sql.all("SELECT * FROM sample"), [], "rows after a refusal");
+    return;
+  }
+  equal(
+    sql.all<{ word: string }>("SELECT * FROM sample").map(({ word }) => word),
+    ["a\0b"],
+    "the text",
+  );
 }
 
 function transactionRollsBack(sql: SqlConnection): void {

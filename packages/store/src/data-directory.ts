@@ -227,8 +227,10 @@ function makeBucket(directory: string, identity: BucketIdentity, openSql: OpenSq
   const sql = openSql(fresh);
   try {
     const version = String(sql.all<{ version: string }>("SELECT sqlite_version() AS version")[0]?.version);
-    if (older(version, SQLITE_OLDEST))
-      throw new StoreError("refused", `SQLite ${version} is older than ${SQLITE_OLDEST.join(".")}`);
+    if (older(version, SQLITE_OLDEST)) {
+      const remedy = "use a later release of what brings it: of better-sqlite3, or of Node for Node's own";
+      throw new StoreError("refused", `SQLite ${version} is older than ${SQLITE_OLDEST.join(".")}; ${remedy}`);
+    }
     stampFile(sql);
     createTables(sql, identity);
   } finally {

@@ -1,6 +1,6 @@
 /** The store's port: where another SQLite plugs in. A driver is some forty lines, and `testStore` is its contract. */
 
-/** What SQLite stores and we use. Numbers are integers below 2^53. */
+/** What SQLite stores and we use. Numbers are integers below 2^53; texts have no U+0000. */
 export type SqlValue = number | string | Uint8Array | null;
 
 /** A synchronous SQLite database. Statements keep to what a Durable Object allows: ≤ 100 bindings, values ≤ 2 MB. */

@@ -1,18 +1,16 @@
 /** Group commit: what arrives together is one transaction, acknowledged after it, and fails together. */
-import Database from "better-sqlite3";
 import { expect, test } from "vitest";
 import { Bucket } from "../src/bucket.ts";
-import { betterSqlite3 } from "../src/drivers/better-sqlite3.ts";
 import type { SqlConnection } from "../src/sql.ts";
 import { StoreError } from "../src/store-error.ts";
 import { createTables } from "../src/tables.ts";
+import { openSql } from "./open.ts";
 
 const IDENTITY = { bucket: 3, buckets: 8 };
 
 /** One database that outlives its connections, whose next commits can be made to fail. */
 function faulty(): { open: () => SqlConnection; fail: (error: StoreError) => void; opened: () => number } {
-  const database = new Database(":memory:");
-  const sql = betterSqlite3(database);
+  const sql = openSql(":memory:");
   createTables(sql, IDENTITY);
   let [failure, opened]: [StoreError | undefined, number] = [undefined, 0];
   const transaction: SqlConnection["transaction"] = (work) =>

@@ -14,11 +14,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { DataDirectory, openBucket } from "../src/data-directory.ts";
 import { FORMAT_VERSION } from "../src/tables.ts";
-import { folder, openSql } from "./open.ts";
+import { folder, openBetterSqlite3, openSql } from "./open.ts";
 
 const digest = (path: string): string => createHash("sha256").update(readFileSync(path)).digest("hex");
 const first = (directory: string): string => join(directory, "buckets/000.sqlite");
@@ -91,7 +90,9 @@ test("a directory of a newer release is refused with both versions", () => {
 describe("a second process", () => {
   test("is refused while the first lives, and let in when it was killed (E12)", async () => {
     const path = made();
-    const holder = spawn(process.execPath, [fileURLToPath(new URL("lock-holder.mjs", import.meta.url)), path]);
+    const library = openBetterSqlite3 === undefined ? "node:sqlite" : "better-sqlite3";
+    const script = fileURLToPath(new URL("lock-holder.mjs", import.meta.url));
+    const holder = spawn(process.execPath, [script, path, library]);
     await once(holder.stdout, "data");
     expect(() => DataDirectory.open(path, openSql)).toThrow("in use by another process");
     holder.kill("SIGKILL");
@@ -162,9 +163,9 @@ describe("a bucket file is refused, and not changed, if it", () => {
 
 /** Changes a bucket file as a stranger would, leaving no log behind. */
 function change(path: string, statement: string): void {
-  const database = new Database(path);
-  database.exec(statement);
-  database.close();
+  const sql = openSql(path);
+  sql.run(statement);
+  sql.close();
 }
 
 function replaceByFolder(path: string): void {

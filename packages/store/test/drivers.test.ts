@@ -1,23 +1,18 @@
 /** The contract, run over each driver this machine has. */
-import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { testStore } from "../src/contract.ts";
-import { betterSqlite3 } from "../src/drivers/better-sqlite3.ts";
-import { type NodeSqlite, nodeSqlite } from "../src/drivers/node-sqlite.ts";
 import { StoreError, storeError } from "../src/store-error.ts";
+import { openBetterSqlite3, openNodeSqlite } from "./open.ts";
 
-describe("better-sqlite3", () => {
-  for (const { name, run } of testStore(() => betterSqlite3(new Database(":memory:")))) test(name, run);
-});
+const drivers = [
+  ["better-sqlite3", openBetterSqlite3],
+  ["node:sqlite", openNodeSqlite],
+] as const;
 
-const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-// node:sqlite has no flag from Node 22.13 on; older releases do not have the module at all.
-if (major > 22 || (major === 22 && minor >= 13)) {
-  const { DatabaseSync } = (await import("node:sqlite" as string)) as {
-    DatabaseSync: new (path: string) => NodeSqlite;
-  };
-  describe("node:sqlite", () => {
-    for (const { name, run } of testStore(() => nodeSqlite(new DatabaseSync(":memory:")))) test(name, run);
+for (const [library, open] of drivers) {
+  if (open === undefined) continue;
+  describe(library, () => {
+    for (const { name, run } of testStore(() => open(":memory:"))) test(name, run);
   });
 }
 

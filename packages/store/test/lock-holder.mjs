@@ -1,11 +1,20 @@
 /**
- * Opens the data directory given, says so, and stays: the other process of the lock test. It keeps no reference to the
+ * Opens the data directory given with the library given, says so, and stays: the other process of the lock test. It keeps no reference to the
  * directory: the lock must hold nevertheless.
  */
-import Database from "better-sqlite3";
-import { betterSqlite3 } from "../dist/index.js";
+import { createRequire } from "node:module";
+import process from "node:process";
+import { betterSqlite3, nodeSqlite } from "../dist/index.js";
 import { DataDirectory } from "../dist/node.js";
 
-DataDirectory.open(process.argv[2], (path) => betterSqlite3(new Database(path, { timeout: 0 })), 2);
+const [path, library] = process.argv.slice(2);
+const loaded = createRequire(import.meta.url)(library);
+
+function openSql(file) {
+  if (library === "node:sqlite") return nodeSqlite(new loaded.DatabaseSync(file, { timeout: 0 }));
+  return betterSqlite3(new loaded(file, { timeout: 0 }));
+}
+
+DataDirectory.open(path, openSql, 2);
 process.stdout.write("open\n");
 setInterval(() => undefined, 1_000);

@@ -1,17 +1,16 @@
 /** Blocks come in the order they are asked for, whether they stand in a row or alone. */
-import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { betterSqlite3 } from "../src/drivers/better-sqlite3.ts";
 import { PartitionStore } from "../src/partition-store.ts";
 import type { StoreError } from "../src/store-error.ts";
 import { createTables } from "../src/tables.ts";
+import { openSql } from "./open.ts";
 
 const IDENTITY = { bucket: 0, buckets: 8 };
 const BLOCKS = 60;
 
 /** Two segments whose blocks say which they are. */
 function stored(): PartitionStore {
-  const sql = betterSqlite3(new Database(":memory:"));
+  const sql = openSql(":memory:");
   createTables(sql, IDENTITY);
   const store = new PartitionStore(sql, { ...IDENTITY, application: 1 });
   const newSegments = [1, 2].map((number) => ({

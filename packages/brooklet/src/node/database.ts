@@ -1,40 +1,76 @@
 /**
- * The SQLite of this package on Node: better-sqlite3, or where it could not be installed Node's own (from 22.13 on).
+ * The SQLite of this package on Node: better-sqlite3, or where that could not be installed Node's own (from 22.13 on).
  * Another library would be put in their place here.
  */
 import { createRequire } from "node:module";
+import process from "node:process";
 import { type BetterSqlite3, betterSqlite3, type NodeSqlite, nodeSqlite, type SqlConnection } from "@brooklet/store";
 
-type OpenDatabase = (path: string) => SqlConnection;
+/** A library of SQLite that works here. */
+interface Library {
+  readonly open: (path: string) => SqlConnection;
+  /** Why it is not better-sqlite3. */
+  readonly notice?: string;
+}
+
+interface NodeModule {
+  readonly DatabaseSync: new (path: string, options: object) => NodeSqlite;
+}
 
 const require: NodeJS.Require = createRequire(import.meta.url);
-let library: OpenDatabase | undefined;
+let library: Library | undefined;
 
 /** Opens or makes a file, or a database in memory. A file that another process has locked is an error at once. */
 export function openDatabase(path: string = ":memory:"): SqlConnection {
   library ??= loadLibrary();
-  return library(path);
+  return library.open(path);
 }
 
-function loadLibrary(): OpenDatabase {
+/** Why SQLite is Node's own, where it is: for whoever asked to be warned. */
+export function sqliteNotice(): string | undefined {
+  library ??= loadLibrary();
+  return library.notice;
+}
+
+function loadLibrary(): Library {
   try {
     const Database = require("better-sqlite3") as new (path: string, options: object) => BetterSqlite3;
     // The binary is only loaded with the first database.
     new Database(":memory:", {}).close();
-    return (path) => betterSqlite3(new Database(path, { timeout: 0 }));
+    return { open: (path) => betterSqlite3(new Database(path, { timeout: 0 })) };
   } catch (cause) {
-    const { DatabaseSync } = nodeOwn(cause);
-    return (path) => nodeSqlite(new DatabaseSync(path, { timeout: 0 }));
+    const { DatabaseSync } = loadNodeSqlite(cause);
+    return {
+      open: (path) => nodeSqlite(new DatabaseSync(path, { timeout: 0 })),
+      notice: `SQLite is Node's own: better-sqlite3 cannot be loaded (${reasonOf(cause)})`,
+    };
   }
 }
 
-function nodeOwn(cause: unknown): { DatabaseSync: new (path: string, options: object) => NodeSqlite } {
+function loadNodeSqlite(cause: unknown): NodeModule {
   try {
-    return require("node:sqlite") as ReturnType<typeof nodeOwn>;
+    return silently(() => require("node:sqlite") as NodeModule);
   } catch {
-    const remedy = "install it where it can be built or fetched (npm run setup), or use Node 22.13 or later";
-    throw new Error(`No SQLite: better-sqlite3 cannot be loaded in Node ${process.versions.node}; ${remedy}`, {
-      cause,
-    });
+    const remedy =
+      "install better-sqlite3 with its build scripts (npm install better-sqlite3), or use Node 22.13 or later";
+    const what = `better-sqlite3 cannot be loaded in Node ${process.versions.node} (${reasonOf(cause)})`;
+    throw new Error(`No SQLite: ${what}; ${remedy}`, { cause });
   }
+}
+
+/** Node warns that its module is young; whoever opens a database is told by `warnings`, not by a line on the screen. */
+function silently<Result>(work: () => Result): Result {
+  const { emitWarning } = process;
+  process.emitWarning = () => undefined;
+  try {
+    return work();
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+/** What a failed load says, without where Node looked. */
+function reasonOf(cause: unknown): string {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return (message.split(/\n(?:Require stack|\s*- )/, 1)[0] ?? "").replace(/\s+/g, " ").replace(/\.$/, "");
 }

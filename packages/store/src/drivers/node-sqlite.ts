@@ -1,5 +1,5 @@
 /** Driver for Node's own `node:sqlite` (from Node 22.13): structural types, so that older releases load this file too. */
-import type { SqlConnection } from "../sql.ts";
+import type { SqlConnection, SqlValue } from "../sql.ts";
 import { type PreparedStatement, type PreparingDatabase, prepared } from "./prepared.ts";
 
 /** What is used of a `DatabaseSync`. */
@@ -24,6 +24,13 @@ export function nodeSqlite(database: NodeSqlite): SqlConnection {
     execute: (statement, bindings) => {
       statement.run(...bindings);
     },
+    check: refuseCutText,
     codeOf: (error) => CODES[Number((error as { errcode?: unknown }).errcode ?? 0) & 0xff] ?? "",
   });
+}
+
+/** Node 22 ends a text at U+0000 when it reads it. We store none with it; one that came would be another's key when it is read. */
+function refuseCutText(binding: SqlValue): void {
+  if (typeof binding === "string" && binding.includes("\0"))
+    throw new TypeError("node:sqlite keeps no text with U+0000");
 }

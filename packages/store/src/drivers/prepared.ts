@@ -18,6 +18,8 @@ export interface PreparingDatabase<Statement extends PreparedStatement> {
 export interface Manners<Statement> {
   /** Runs a statement whose rows, if it has any, are not wanted. */
   readonly execute: (statement: Statement, bindings: readonly SqlValue[]) => void;
+  /** Throws at a value that the library would not give back as it is. */
+  readonly check?: (binding: SqlValue) => void;
   /** SQLite's result code of an error (`SQLITE_FULL`), or anything else for a defect. */
   readonly codeOf: (error: unknown) => string;
 }
@@ -25,7 +27,7 @@ export interface Manners<Statement> {
 /** The port over a database, which is closed with it. Each statement is prepared once: all of them are constants. */
 export function prepared<Statement extends PreparedStatement>(
   database: PreparingDatabase<Statement>,
-  { execute, codeOf }: Manners<Statement>,
+  { execute, codeOf, check }: Manners<Statement>,
 ): SqlConnection {
   const statements = new Map<string, Statement>();
   const using = <Result>(text: string, use: (statement: Statement) => Result): Result => {
@@ -39,9 +41,15 @@ export function prepared<Statement extends PreparedStatement>(
       throw storeError(codeOf(error), error);
     }
   };
-  const run = (text: string, ...bindings: readonly SqlValue[]): void => using(text, (it) => execute(it, bindings));
+  const run = (text: string, ...bindings: readonly SqlValue[]): void => {
+    if (check !== undefined) bindings.forEach(check);
+    using(text, (it) => execute(it, bindings));
+  };
   return {
-    all: <Row>(text: string, ...bindings: readonly SqlValue[]) => using(text, (it) => it.all(...bindings) as Row[]),
+    all: <Row>(text: string, ...bindings: readonly SqlValue[]) => {
+      if (check !== undefined) bindings.forEach(check);
+      return using(text, (it) => it.all(...bindings) as Row[]);
+    },
     run,
     transaction: (work) => transact(run, work),
     close: () => {
