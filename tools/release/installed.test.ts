@@ -1,0 +1,121 @@
+/** What a stranger meets who installs the tarballs: programs of the READMEs run and have types, from both kinds of modules. */
+import { execFileSync } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { describe, expect, inject, test } from "vitest";
+import { addSqliteBinary, COMPANIONS, emptyProject } from "./install.ts";
+import { publishedPackages } from "./packages.mjs";
+import { type Program, programOf, run, stripped, typeProblems } from "./programs.ts";
+
+const project = inject("project");
+const scratch = inject("scratch");
+const tarballs = inject("tarballs");
+const readmes: readonly Program[] = [
+  ...publishedPackages().map(
+    ({ folder }): Program => [`${folder.replace("/", "-")}.ts`, programOf(`${folder}/README.md`)],
+  ),
+  ["repository.ts", programOf("README.md")],
+];
+/** A program of CommonJS, with types. */
+const COMMONJS = `import brooklet = require("brooklet");
+const note = brooklet.schema("note", { title: brooklet.text() });
+async function main(): Promise<void> {
+  const database = await brooklet.open({ schemas: [note] });
+  const alice = database.group("alice");
+  await alice.put(note, "n1", { title: "the deposit" });
+  const { hits } = await alice.search(note, { text: "deposit" });
+  const titles: (string | undefined)[] = hits.map(({ fields }) => fields.title);
+  console.log(titles.join());
+  await database.close();
+}
+void main();
+`;
+/** The same without types. */
+const REQUIRED = `const { open, schema, text } = require("brooklet");
+const note = schema("note", { title: text() });
+open({ schemas: [note] }).then(async (database) => {
+  const alice = database.group("alice");
+  await alice.put(note, "n1", { title: "the deposit" });
+  const { hits } = await alice.search(note, { text: "deposit" });
+  console.log(JSON.stringify([hits[0].fields.title, database.warnings]));
+  await database.close();
+}).catch(({ code, message }) => console.log(JSON.stringify([code, message])));
+`;
+
+describe("installed with npm", () => {
+  test.each(["NodeNext", "Bundler"] as const)("programs have types under %s", (resolution) => {
+    expect(typeProblems(project, readmes, resolution)).toBe("");
+  });
+
+  test("a wrong program has none", () => {
+    const wrong: Program = ["wrong.ts", readmes.at(-1)?.[1].replace("'unpaid invoice'", "7") ?? ""];
+    expect(typeProblems(project, [wrong], "NodeNext")).toContain("wrong.ts");
+  });
+
+  test.each(readmes)("%s runs", (name, text) => {
+    const file = name.replace(".ts", ".js");
+    writeFileSync(join(project, file), stripped(project, text));
+    expect(run(project, file)).not.toBe("");
+  });
+
+  test("the first program finds what it says", () => {
+    writeFileSync(join(project, "first.js"), stripped(project, programOf("packages/brooklet/README.md")));
+    expect(run(project, "first.js")).toMatch(/^2 \[\s*\[ 'm1', 0\.549\d+, 'Invoice 42' \]/);
+  });
+
+  test("CommonJS has types and runs", () => {
+    expect(typeProblems(project, [["common.cts", COMMONJS]], "NodeNext")).toBe("");
+    writeFileSync(join(project, "common.cjs"), REQUIRED);
+    expect(JSON.parse(run(project, "common.cjs"))).toEqual(["the deposit", []]);
+  });
+
+  test("the command is there", () => {
+    expect(run(project, "node_modules/brooklet/bin/brooklet.js", "--help")).toContain("Usage: brooklet");
+  });
+});
+
+describe("installed with pnpm", () => {
+  test("the first program has types and runs", () => {
+    const dependencies = Object.fromEntries(tarballs.map(({ name, path }) => [name, `file:${path}`]));
+    const folder = emptyProject(join(scratch, "pnpm"), { pnpm: { overrides: dependencies } });
+    const words = ["--yes", "pnpm@9", "add", "--ignore-scripts", "--prefer-offline"];
+    const paths = tarballs.filter(({ name }) => name === "brooklet").map(({ path }) => path);
+    const development = COMPANIONS.filter((name) => !name.startsWith("ai@"));
+    execFileSync("npx", [...words, ...paths, ...development], {
+      cwd: folder,
+      stdio: "pipe",
+      shell: process.platform === "win32",
+    });
+    const program = programOf("packages/brooklet/README.md");
+    for (const resolution of ["NodeNext", "Bundler"] as const)
+      expect(typeProblems(folder, [["first.ts", program]], resolution)).toBe("");
+    writeFileSync(join(folder, "first.js"), stripped(folder, program));
+    addSqliteBinary(join(folder, "node_modules/.pnpm/node_modules/better-sqlite3"));
+    expect(run(folder, "first.js")).toContain("Invoice 42");
+  });
+});
+
+describe("without better-sqlite3", () => {
+  const version = process.versions.node.split(".").map(Number);
+  const [major = 0, minor = 0] = version;
+  const hasOwn = major > 22 || (major === 22 && minor >= 13);
+
+  test(hasOwn ? "Node's own is taken, and the warnings say why" : "the error says what helps", () => {
+    const folder = emptyProject(join(scratch, "bare"));
+    const paths = tarballs.map(({ path }) => path);
+    const words = ["install", "--ignore-scripts", "--omit=optional", "--prefer-offline", "--no-audit", ...paths];
+    execFileSync("npm", words, { cwd: folder, stdio: "pipe", shell: process.platform === "win32" });
+    rmSync(join(folder, "node_modules/better-sqlite3"), { recursive: true, force: true });
+    writeFileSync(join(folder, "common.cjs"), REQUIRED);
+    const [first, second] = JSON.parse(run(folder, "common.cjs")) as [string, string | string[]];
+    if (hasOwn) {
+      expect(first).toBe("the deposit");
+      expect(second).toEqual([expect.stringContaining("SQLite is Node's own: better-sqlite3 cannot be loaded")]);
+    } else {
+      expect(first).toBe("CANNOT_START");
+      expect(second).toContain("install better-sqlite3 with its build scripts");
+      expect(second).toContain("or use Node 22.13 or later");
+    }
+  });
+});

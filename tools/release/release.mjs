@@ -1,0 +1,87 @@
+/**
+ * `npm run release`: packs every package, checks what was packed, and rehearses its publication.
+ *   --publish         publishes instead, with provenance: only a workflow that has an identity can
+ *   --to FOLDER       where the tarballs are left; a folder that goes away unless it is said
+ *   --version X.Y.Z   only writes that version everywhere, and gives the changes of CHANGELOG.md to it
+ * All packages have one version, and are published in the order of their dependencies (docs/decisions/0050).
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import { parseArgs } from "node:util";
+import { problemsOf, publishedPackages, root } from "./packages.mjs";
+import { packPackages, tarballProblems } from "./tarballs.mjs";
+import { releaseChangelog, withVersion } from "./versions.mjs";
+
+const npm = process.platform === "win32" ? "npm.cmd" : "npm";
+const { values: options } = parseArgs({
+  options: { publish: { type: "boolean" }, to: { type: "string" }, version: { type: "string" } },
+});
+
+/** Writes a version into every manifest, and the date above the changes that come with it. */
+function writeVersion(version) {
+  const known = new Set(publishedPackages().map(({ name }) => name));
+  const folders = ["packages", "apps", "examples"].flatMap((room) =>
+    readdirSync(join(root, room)).map((name) => `${room}/${name}`),
+  );
+  for (const folder of folders) rewrite(`${folder}/package.json`, (text) => withVersion(text, version, known));
+  const date = new Date().toISOString().slice(0, 10);
+  rewrite("CHANGELOG.md", (text) => releaseChangelog(text, version, date));
+  rewrite("Cargo.toml", (text) => text.replace(/^version = ".*"$/m, `version = "${version}"`));
+  // Both lock files follow.
+  execFileSync(npm, ["install", "--package-lock-only"], {
+    cwd: root,
+    stdio: "inherit",
+    shell: process.platform === "win32",
+  });
+  execFileSync("cargo", ["update", "--workspace"], { cwd: root, stdio: "inherit" });
+}
+
+function rewrite(path, change) {
+  const full = join(root, path);
+  writeFileSync(full, change(readFileSync(full, "utf8")));
+}
+
+/** Packs and checks; what is wrong is printed. The tarballs, if nothing is. */
+async function checkedTarballs(folder) {
+  const packages = publishedPackages();
+  const problems = [...problemsOf(packages)];
+  const notices = spawnSync(process.execPath, [join(root, "tools/release/notices.mjs"), "--check"], {
+    encoding: "utf8",
+  });
+  if (notices.status !== 0) problems.push(notices.stderr.trim());
+  const sizes = JSON.parse(readFileSync(join(root, "tools/sizes.json"), "utf8"));
+  const tarballs = await packPackages(packages, folder);
+  for (const tarball of tarballs) {
+    problems.push(...(await tarballProblems(tarball, sizes)));
+    console.log(`${tarball.name} ${tarball.manifest.version}: ${tarball.bytes} bytes, ${tarball.files.length} files`);
+  }
+  for (const problem of problems) console.error(problem);
+  return problems.length === 0 ? tarballs : undefined;
+}
+
+/** Publishes, or does all of it but the publication; true if npm took each. */
+function publish(tarballs, isPublication) {
+  const how = isPublication ? ["--provenance"] : ["--dry-run"];
+  return tarballs.every(({ name, path }) => {
+    const words = ["publish", path, "--access", "public", "--tag", "latest", ...how];
+    const { status } = spawnSync(npm, words, { cwd: root, stdio: "inherit", shell: process.platform === "win32" });
+    if (status !== 0) console.error(`${name}: npm publish ended with ${status}`);
+    return status === 0;
+  });
+}
+
+if (options.version !== undefined) {
+  writeVersion(options.version);
+} else {
+  const folder = options.to === undefined ? mkdtempSync(join(tmpdir(), "brooklet-release-")) : resolve(options.to);
+  mkdirSync(folder, { recursive: true });
+  try {
+    const tarballs = await checkedTarballs(folder);
+    if (tarballs === undefined || !publish(tarballs, options.publish === true)) process.exitCode = 1;
+  } finally {
+    if (options.to === undefined) rmSync(folder, { recursive: true });
+  }
+}
