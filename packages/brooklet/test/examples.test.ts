@@ -1,6 +1,7 @@
 /**
  * The examples in the documentation of what people import: each value has one, and each compiles as it stands, in a program
- * where everything of `brooklet` is imported and a schema `mail`, a `client` and the group `alice` are there.
+ * where everything of `brooklet` is imported and a schema `mail`, a `client` and the group `alice` are there. So do the programs of
+ * the pages of documentation that say so.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -88,12 +89,22 @@ function examplesOf(path: string): Example[] {
   });
 }
 
+/** The programs of a page of documentation. */
+function programsOf(page: string): Example[] {
+  const text = readFileSync(join(packages, "..", page), "utf8");
+  return [...text.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = ""], index) => ({
+    of: `${page}: program ${index + 1}`,
+    code,
+  }));
+}
+
 const sources = ["client", "brooklet", "answers", "models"].flatMap((room) =>
   readdirSync(join(packages, room, "src"), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
     .map((name) => join(packages, room, "src", name)),
 );
 const examples = sources.flatMap(examplesOf);
+const programs = ["docs/documents.md"].flatMap(programsOf);
 
 describe("examples", { timeout: 120_000 }, () => {
   const documented = new Set(examples.map(({ of }) => of.split(": ").at(-1)));
@@ -112,7 +123,8 @@ describe("examples", { timeout: 120_000 }, () => {
 
   test("compile", () => {
     expect(examples.length).toBeGreaterThan(75);
-    expect(problemsOf(examples)).toEqual([]);
+    expect(programs.length).toBeGreaterThan(2);
+    expect(problemsOf([...examples, ...programs])).toEqual([]);
   });
 
   test("that are wrong are found, and told by what they are of", () => {

@@ -12,7 +12,9 @@ import {
   RETRY_DEFAULT,
   type RetryOptions,
 } from "./exchange.ts";
-import { Group, type RequestOptions } from "./group.ts";
+import { Group } from "./group.ts";
+import { type GroupsOptions, groupNames } from "./group-list.ts";
+import type { RequestOptions } from "./request-options.ts";
 import type { AnySchema } from "./schema/schema.ts";
 import { zip } from "./zip.ts";
 
@@ -45,6 +47,16 @@ export interface Deployment {
 export interface Client {
   /** The documents of one user. Nothing is asked of the server by this. */
   group(name: string): Group;
+  /**
+   * The names of the groups that have documents, each once, page by page as they are taken, in no order that means anything. One
+   * that is made or emptied meanwhile may come or not. A Vespa cannot be asked.
+   *
+   * @example
+   * ```ts
+   * for await (const name of client.groups()) console.log(name, await client.group(name).count(mail));
+   * ```
+   */
+  groups(options?: GroupsOptions): AsyncGenerator<string>;
   /** Makes the server serve these schemas, in place of those it served. */
   deploy(schemas: readonly AnySchema[], options?: ApplicationOptions & RequestOptions): Promise<Deployment>;
   /** Sends any other request of the server's, with the same trying again and the same errors. */
@@ -88,6 +100,7 @@ export function connect(options: ConnectOptions): Client {
   const toConfig: ExchangeOptions = { ...to, url: options.configUrl === undefined ? url : baseUrl(options.configUrl) };
   return {
     group: (name) => new Group(name, to, options.languageModel),
+    groups: (asked = {}) => groupNames(to, asked),
     request: ({ isRepeatable = false, ...request }) => exchange(to, { ...request, isRepeatable }),
     deploy: async (schemas, { signal, ...application } = {}) => {
       const request: ExchangeRequest = {

@@ -1,22 +1,23 @@
 /** A group: one user's documents. Everything asked of it stays inside it, because nothing else can be expressed. */
 import type { ChatEndpoint, Retrieved } from "@brooklet/answers";
-import {
-  type DocumentFound,
-  documentNameProblem,
-  type Hit as WireHit,
-  type SearchResult as WireResult,
-} from "@brooklet/wire";
-import { BULK_CONCURRENCY, BulkSender, takesFeeds } from "./bulk-feed.ts";
-import { type DocumentSet, givenId, nameOf, shownId, wholeId } from "./document-id.ts";
-import { BrookletError, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
-import { type ExchangeOptions, type ExchangeRequest, exchange, pathSegment } from "./exchange.ts";
+import { documentNameProblem, type Hit as WireHit, type SearchResult as WireResult } from "@brooklet/wire";
+import type { Condition } from "./condition.ts";
+import { type Page, searchAll, searchPage } from "./cursor.ts";
+import { shownId, wholeId } from "./document-id.ts";
+import { type DocumentPlace, documentSet, get, getMany, stored, write } from "./document-request.ts";
+import { invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
+import { type ExchangeOptions, exchange } from "./exchange.ts";
 import type { DocumentExplanation } from "./explanation.ts";
-import { Feed, type FeedOperation, type FeedOptions, type FeedSource, feed, isFeedUpdate } from "./feed.ts";
+import { Feed, type FeedOptions, type FeedSource, isFeedUpdate } from "./feed.ts";
+import { groupFeed, type OperationOf } from "./group-feed.ts";
+import { type ClearReceipt, clearGroup } from "./group-list.ts";
 import type { FacetsOf } from "./grouping/facet.ts";
 import type { Grouping } from "./grouping/grouping.ts";
-import { bulkOperation, encodeDocument } from "./operation.ts";
+import { encodeDocument } from "./operation.ts";
 import {
+  type CursorOptions,
   type GroupedAnswer,
+  type PageOptions,
   type Query,
   query,
   type SearchOptions,
@@ -25,16 +26,22 @@ import {
   type YqlSearchOptions,
   yqlQuery,
 } from "./query.ts";
-import { readResult, type SearchResult, wholeRoot } from "./result.ts";
+import type {
+  CountOptions,
+  CreateOptions,
+  GetManyOptions,
+  RequestOptions,
+  UpdateOptions,
+  WriteOptions,
+} from "./request-options.ts";
+import { type Hit, readResult, type SearchResult, wholeRoot } from "./result.ts";
 import { Answer, type AskOptions, answerParts } from "./retrieval/answer.ts";
 import { type RetrieveOptions, retrievePassages } from "./retrieval/retrieval.ts";
-import { decodeMembers } from "./schema/codec.ts";
-import type { FieldMap } from "./schema/field.ts";
-import type { DocumentInputOf, DocumentOf } from "./schema/infer.ts";
+import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./schema/infer.ts";
 import type { HitFeatures, HitFeaturesOf } from "./schema/ranking.ts";
 import type { AnySchema } from "./schema/schema.ts";
 import { conditionText, type WriteCondition } from "./selection.ts";
-import { encodeUpdate, type PathChanges, type UpdateOf } from "./update.ts";
+import { encodeUpdate, type UpdateOf } from "./update.ts";
 import {
   removeWhere,
   type SelectedOptions,
@@ -44,39 +51,6 @@ import {
   type VisitOptions,
   visit,
 } from "./visit.ts";
-
-/** What every request may be given. */
-export interface RequestOptions {
-  readonly signal?: AbortSignal;
-}
-
-/** What a write may be given. */
-export interface WriteOptions<Fields extends FieldMap = FieldMap> extends RequestOptions {
-  /**
-   * What the stored document must fulfil, such as `(it) => it.year.lt(2000)`; otherwise the write fails with
-   * `CONDITION_NOT_MET`. A document that is not there fulfils nothing.
-   */
-  readonly condition?: WriteCondition<Fields>;
-}
-
-/** What a write that can make a document may be given. */
-export interface CreateOptions<Fields extends FieldMap = FieldMap> extends WriteOptions<Fields> {
-  /** A document that is not there is made, whatever the condition. */
-  readonly create?: boolean;
-}
-
-/** What an update may be given. */
-export interface UpdateOptions<Fields extends FieldMap = FieldMap> extends CreateOptions<Fields> {
-  /** Changes of parts of fields. */
-  readonly paths?: PathChanges;
-}
-
-const WRITE_OPTIONS = Object.keys({
-  condition: true,
-  create: true,
-  paths: true,
-  signal: true,
-} satisfies Readonly<Record<keyof UpdateOptions, true>>);
 
 /**
  * One user's documents. An id is the one a document was put under; Vespa's whole ids (`id:mail:mail:g=alice:m1`) do too.
@@ -88,7 +62,7 @@ const WRITE_OPTIONS = Object.keys({
  */
 export class Group {
   readonly name: string;
-  readonly #exchange: ExchangeOptions;
+  readonly #place: DocumentPlace;
   readonly #model: ChatEndpoint | undefined;
 
   /** @internal Groups are made by `client.group`. */
@@ -98,7 +72,7 @@ export class Group {
       throw invalidArgument(`${JSON.stringify(name)} cannot be the name of a group: ${problem}`);
     }
     this.name = name;
-    this.#exchange = options;
+    this.#place = { exchange: options, group: name };
     this.#model = model;
   }
 
@@ -124,7 +98,7 @@ export class Group {
     options: CreateOptions<S["fields"]> = {},
   ): Promise<void> {
     const body = JSON.stringify({ fields: encodeDocument(schema, id, fields) });
-    await this.#write("POST", schema, id, options, body);
+    await write(this.#place, "POST", { schema, id, body }, options);
   }
 
   /**
@@ -143,7 +117,7 @@ export class Group {
     options: UpdateOptions<S["fields"]> = {},
   ): Promise<void> {
     const body = JSON.stringify({ fields: encodeUpdate(schema, id, changes, options.paths ?? {}) });
-    await this.#write("PUT", schema, id, options, body);
+    await write(this.#place, "PUT", { schema, id, body }, options);
   }
 
   /**
@@ -160,21 +134,36 @@ export class Group {
     id: string,
     options: RequestOptions = {},
   ): Promise<DocumentOf<S["fields"]> | undefined> {
-    const target = this.#path(schema, id);
-    const { signal } = options;
-    const answer = await this.#send({ method: "GET", target, signal, alsoAccept: 404, isRepeatable: true });
-    const { fields } = answer.json as Partial<DocumentFound>;
-    if (answer.status === 404) {
-      if ((answer.json as { readonly message?: string }).message === undefined) return undefined;
-      throw new BrookletError("NOT_FOUND", String((answer.json as { readonly message?: string }).message), {
-        status: 404,
-      });
-    }
-    try {
-      return decodeMembers(schema.fields, fields ?? {}, Object.keys(schema.fields)) as DocumentOf<S["fields"]>;
-    } catch (error) {
-      throw unexpectedAnswer(`document '${id}': ${(error as Error).message}`);
-    }
+    return await get<S["fields"]>(this.#place, schema, id, options);
+  }
+
+  /**
+   * The documents with these ids, in their order; nothing for each that is not there.
+   *
+   * @example
+   * ```ts
+   * const [first, second] = await alice.getMany(mail, ["m1", "m2"]);
+   * console.log(first?.subject, second?.subject);
+   * ```
+   */
+  async getMany<S extends AnySchema>(
+    schema: S,
+    ids: readonly string[],
+    options: GetManyOptions = {},
+  ): Promise<readonly (DocumentOf<S["fields"]> | undefined)[]> {
+    return await getMany<S["fields"]>(this.#place, schema, ids, options);
+  }
+
+  /**
+   * Whether there is a document with this id.
+   *
+   * @example
+   * ```ts
+   * if (!(await alice.exists(mail, "m1"))) console.log("not there yet");
+   * ```
+   */
+  async exists(schema: AnySchema, id: string, options: RequestOptions = {}): Promise<boolean> {
+    return (await stored(this.#place, schema, id, options, "[id]")) !== undefined;
   }
 
   /**
@@ -186,7 +175,7 @@ export class Group {
    * ```
    */
   async remove<S extends AnySchema>(schema: S, id: string, options: WriteOptions<S["fields"]> = {}): Promise<void> {
-    await this.#write("DELETE", schema, id, options);
+    await write(this.#place, "DELETE", { schema, id }, options);
   }
 
   /**
@@ -197,42 +186,17 @@ export class Group {
    * const { applied } = await alice.feed(mail, [{ id: "m1", remove: true }, { id: "m2", remove: true }]);
    * ```
    */
-  feed<S extends AnySchema>(
-    schema: S,
-    operations: FeedSource<FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>>,
-    options: FeedOptions = {},
-  ): Feed {
-    return new Feed(() => this.#feed(schema, operations, options));
-  }
-
-  async *#feed<S extends AnySchema>(
-    schema: S,
-    operations: FeedSource<FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>>,
-    options: FeedOptions,
-  ): ReturnType<typeof feed> {
-    refuseUnknown("a feed", options, ["concurrency", "signal"]);
-    const { signal, concurrency = BULK_CONCURRENCY } = options;
-    signal?.throwIfAborted();
-    const { closed } = this.#exchange;
-    closed?.throwIfAborted();
-    const set = this.#set(schema);
-    const surroundings = { closed, nameOf: (id: string) => nameOf(set, id) };
-    if (await takesFeeds(this.#exchange)) {
-      const sender = new BulkSender(this.#exchange, signal);
-      const apply = async (operation: FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>) =>
-        sender.apply(bulkOperation(schema, wholeId(set, operation.id), operation));
-      yield* feed(operations, apply, { ...options, concurrency }, surroundings);
-      return;
-    }
+  feed<S extends AnySchema>(schema: S, operations: FeedSource<OperationOf<S>>, options: FeedOptions = {}): Feed {
+    const { signal } = options;
     const request: RequestOptions = signal === undefined ? {} : { signal };
-    const apply = (operation: FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>): Promise<void> => {
+    const single = (operation: OperationOf<S>): Promise<void> => {
       const { id } = operation;
       if (operation.remove === true) return this.remove(schema, id, request);
       if (!isFeedUpdate(operation)) return this.put(schema, id, operation.fields, request);
       const create = operation.create === true ? { create: true } : {};
       return this.update(schema, id, operation.update, { ...request, ...create });
     };
-    yield* feed(operations, apply, options, surroundings);
+    return new Feed(() => groupFeed(this.#place, schema, operations, single, options));
   }
 
   /**
@@ -248,7 +212,7 @@ export class Group {
     schema: S,
     options: VisitOptions<Name, S["fields"]> = {},
   ): AsyncGenerator<VisitedDocument<Pick<DocumentOf<S["fields"]>, Name & keyof DocumentOf<S["fields"]>>>> {
-    return visit(this.#exchange, { schema, group: this.name }, options as VisitOptions);
+    return visit(this.#place.exchange, { schema, group: this.name }, options as VisitOptions);
   }
 
   /**
@@ -265,7 +229,21 @@ export class Group {
     options: SelectedOptions = {},
   ): Promise<SelectedSummary> {
     const selection = conditionText(schema, where, "the selection of removeWhere");
-    return await removeWhere(this.#exchange, { schema, group: this.name }, selection, options);
+    return await removeWhere(this.#place.exchange, { schema, group: this.name }, selection, options);
+  }
+
+  /**
+   * Removes all documents of the group, of every schema. When it is done that is on stable storage. What is put meanwhile may
+   * stay; if it breaks off, the error says after how many, and clearing again removes the rest.
+   *
+   * @example
+   * ```ts
+   * const { removed } = await alice.clear();
+   * console.log(`${removed} documents are gone`);
+   * ```
+   */
+  async clear(options: SelectedOptions = {}): Promise<ClearReceipt> {
+    return await clearGroup(this.#place.exchange, this.name, options);
   }
 
   /**
@@ -283,7 +261,7 @@ export class Group {
     options: SelectedOptions = {},
   ): Promise<SelectedSummary> {
     const selection = conditionText(schema, where, "the selection of updateWhere");
-    return await updateWhere(this.#exchange, { schema, group: this.name }, selection, fields, options);
+    return await updateWhere(this.#place.exchange, { schema, group: this.name }, selection, fields, options);
   }
 
   /**
@@ -310,6 +288,69 @@ export class Group {
     const { signal } = options;
     const written = query<S, Selected, Profile, Facets, G>(schema, options);
     return await this.run(written, signal === undefined ? {} : { signal });
+  }
+
+  /**
+   * How many documents of the schema are in the group, or fulfil a condition: exactly, without any of them being returned.
+   *
+   * @example
+   * ```ts
+   * const unread = await alice.count(mail, (it) => it.isUnread.is(true));
+   * ```
+   */
+  async count<S extends AnySchema>(
+    schema: S,
+    where?: Condition | ((fields: ConditionsOf<S["fields"]>) => Condition),
+    options: CountOptions = {},
+  ): Promise<number> {
+    refuseUnknown("count", options, ["timeoutMs", "signal"]);
+    const chosen = where === undefined ? {} : { where };
+    const { totalCount } = await this.search(schema, { limit: 0, profile: "unranked", ...options, ...chosen });
+    return totalCount;
+  }
+
+  /**
+   * Every hit of a search, however many: `for await (const hit of group.cursor(mail, { where, orderBy }))`. They come in the
+   * order of `orderBy` and, among equals, of ids (texts by their bytes); without `orderBy` in that of ids. While nobody
+   * writes, each comes exactly once. What is written meanwhile comes if its place is not passed yet; a document that moves in
+   * the order may come twice or not at all.
+   *
+   * @example
+   * ```ts
+   * for await (const { id, fields } of alice.cursor(mail, { text: "invoice", orderBy: "sentAt desc" })) {
+   *   console.log(id, fields.subject);
+   * }
+   * ```
+   */
+  cursor<
+    S extends AnySchema,
+    Selected extends keyof S["fields"] & string = never,
+    Profile extends S["profiles"][number] = never,
+  >(
+    schema: S,
+    options: CursorOptions<S, Selected, Profile> & RequestOptions = {},
+  ): AsyncGenerator<Hit<SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>>> {
+    return searchAll(this.#place, schema, { ...options });
+  }
+
+  /**
+   * One page of such a search, and where the next one begins: for a list that a reader turns page by page, whenever.
+   *
+   * @example
+   * ```ts
+   * const first = await alice.page(mail, { orderBy: "sentAt desc", pageSize: 20 });
+   * if (first.next !== undefined) await alice.page(mail, { orderBy: "sentAt desc", pageSize: 20, after: first.next });
+   * ```
+   */
+  async page<
+    S extends AnySchema,
+    Selected extends keyof S["fields"] & string = never,
+    Profile extends S["profiles"][number] = never,
+  >(
+    schema: S,
+    options: PageOptions<S, Selected, Profile> & RequestOptions = {},
+  ): Promise<Page<SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>>> {
+    return await searchPage(this.#place, schema, { ...options });
   }
 
   /**
@@ -349,7 +390,7 @@ export class Group {
         );
         return (children as readonly WireHit[]).map((hit) => ({ ...hit, id: shownId(hit.id) }));
       },
-      stored: (documentId) => this.#stored(schema, documentId, signal),
+      stored: (documentId) => stored(this.#place, schema, documentId, options),
     });
   }
 
@@ -376,20 +417,9 @@ export class Group {
         ...(instructions === undefined ? {} : { instructions }),
         ...(signal === undefined ? {} : { signal }),
         retrieve: async (searched) => (await this.retrieve(schema, searched, retrieval as RetrieveOptions<S>)).passages,
-        isStored: async ({ documentId }) => (await this.#stored(schema, documentId, signal)) !== undefined,
+        isStored: async ({ documentId }) => (await stored(this.#place, schema, documentId, options)) !== undefined,
       }),
     );
-  }
-
-  /** The fields of a document as they are stored, not decoded; nothing if it is not there. */
-  async #stored(
-    schema: AnySchema,
-    id: string,
-    signal: AbortSignal | undefined,
-  ): Promise<Readonly<Record<string, unknown>> | undefined> {
-    const target = this.#path(schema, id);
-    const answer = await this.#send({ method: "GET", target, signal, alsoAccept: 404, isRepeatable: true });
-    return answer.status === 404 ? undefined : ((answer.json as Partial<DocumentFound>).fields ?? {});
   }
 
   /**
@@ -405,7 +435,7 @@ export class Group {
     id: string,
     options: SearchOptions<S> & RequestOptions = {},
   ): Promise<DocumentExplanation> {
-    const asked = { ...query<S>(schema, options).toJSON(), "explain.id": wholeId(this.#set(schema), id) };
+    const asked = { ...query<S>(schema, options).toJSON(), "explain.id": wholeId(documentSet(schema, this.name), id) };
     const { explain } = await this.#search(asked, options.signal);
     if (explain === undefined) throw unexpectedAnswer("the answer explains nothing: this server cannot do it");
     return explain as DocumentExplanation;
@@ -428,45 +458,8 @@ export class Group {
 
   async #search(asked: Readonly<Record<string, unknown>>, signal: AbortSignal | undefined): Promise<WireResult> {
     const body = JSON.stringify({ ...asked, "streaming.groupname": this.name });
-    const answer = await this.#send({ method: "POST", target: "/search/", body, signal, isRepeatable: true });
+    const request = { method: "POST", target: "/search/", body, signal, isRepeatable: true } as const;
+    const answer = await exchange(this.#place.exchange, request);
     return answer.json as WireResult;
-  }
-
-  async #write<S extends AnySchema>(
-    method: "POST" | "PUT" | "DELETE",
-    schema: S,
-    id: string,
-    options: CreateOptions<S["fields"]>,
-    body?: string,
-  ): Promise<void> {
-    refuseUnknown("a write", options, WRITE_OPTIONS);
-    const { condition, create, signal } = options;
-    const parameters = [
-      ...(condition === undefined
-        ? []
-        : [`condition=${encodeURIComponent(conditionText(schema, condition, "the condition of a write"))}`]),
-      ...(create === true ? ["create=true"] : []),
-    ];
-    const target = this.#path(schema, id) + (parameters.length === 0 ? "" : `?${parameters.join("&")}`);
-    // Done twice, an update may count twice, and a condition may fail for having been fulfilled the first time.
-    const request = { method, target, signal, isRepeatable: condition === undefined && method !== "PUT" };
-    await this.#send(body === undefined ? request : { ...request, body });
-  }
-
-  #set(schema: AnySchema): DocumentSet {
-    return { namespace: schema.namespace, type: schema.name, group: this.name };
-  }
-
-  #path(schema: AnySchema, id: string): string {
-    const given = givenId(this.#set(schema), id);
-    const { keepsDotSegments } = this.#exchange;
-    const [namespace, type, group, local] = [schema.namespace, schema.name, this.name, given].map((name) =>
-      pathSegment(name, keepsDotSegments),
-    );
-    return `/document/v1/${namespace}/${type}/group/${group}/${local}`;
-  }
-
-  #send(request: ExchangeRequest): ReturnType<typeof exchange> {
-    return exchange(this.#exchange, request);
   }
 }

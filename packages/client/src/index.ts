@@ -28,6 +28,7 @@ export {
   type WireRequest,
 } from "./client.ts";
 export { allOf, anyOf, Condition, everything, type Literal, not, nothing } from "./condition.ts";
+export type { Page } from "./cursor.ts";
 export { type DocumentSet, givenId, shownId } from "./document-id.ts";
 export { BrookletError, type BrookletErrorCode, type BrookletErrorOptions, refuseUnknown } from "./error.ts";
 export type { Fetch, RetryOptions } from "./exchange.ts";
@@ -54,7 +55,8 @@ export {
   feed,
 } from "./feed.ts";
 export type { FoundDocument } from "./found-document.ts";
-export { type CreateOptions, Group, type RequestOptions, type UpdateOptions, type WriteOptions } from "./group.ts";
+export { Group } from "./group.ts";
+export type { ClearReceipt, GroupsOptions } from "./group-list.ts";
 export {
   type DateInterval,
   dateHistogram,
@@ -117,9 +119,11 @@ export {
 export {
   type CollapseBy,
   type CommonSearchOptions,
+  type CursorOptions,
   type GroupedAnswer,
   type NearQuery,
   type Order,
+  type PageOptions,
   type Query,
   query,
   type SearchOptions,
@@ -129,6 +133,14 @@ export {
   type YqlSearchOptions,
   yqlQuery,
 } from "./query.ts";
+export type {
+  CountOptions,
+  CreateOptions,
+  GetManyOptions,
+  RequestOptions,
+  UpdateOptions,
+  WriteOptions,
+} from "./request-options.ts";
 export type { Hit, SearchResult, SearchTiming } from "./result.ts";
 export { Answer, type AskOptions } from "./retrieval/answer.ts";
 export type { NearRetrieval, RetrieveOptions, TextRetrieval } from "./retrieval/retrieval.ts";

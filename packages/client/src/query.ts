@@ -124,6 +124,29 @@ export interface SearchOptions<
   readonly timeZone?: string;
 }
 
+/** A search that is read to its end. What is found is ordered by fields, so that it can be gone on with. */
+export interface CursorOptions<
+  S extends AnySchema,
+  Selected extends keyof S["fields"] & string = never,
+  Profile extends S["profiles"][number] = never,
+> extends Pick<
+    SearchOptions<S, Selected, Profile>,
+    "text" | "near" | "matchBy" | "where" | "fields" | "orderBy" | "profile" | "inputs" | "timeoutMs" | "explain"
+  > {
+  /** Hits of one answer, at most 400. */
+  readonly pageSize?: number;
+}
+
+/** A page of a search that is read to its end. */
+export interface PageOptions<
+  S extends AnySchema,
+  Selected extends keyof S["fields"] & string = never,
+  Profile extends S["profiles"][number] = never,
+> extends CursorOptions<S, Selected, Profile> {
+  /** The `next` of the page before. */
+  readonly after?: string;
+}
+
 /** What a result has beside hits: `facets` and `grouping`, if they were asked for. */
 export type GroupedAnswer<S extends AnySchema, Facets, G extends Grouping> = ([Facets] extends [never]
   ? unknown

@@ -178,7 +178,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "\f": "\\f",
 };
 
-function literal(value: Exclude<Value, Date>): string {
+/** A value in the selection language. Texts are quoted and escaped, so that nothing in them can be taken for language. */
+export function literal(value: Exclude<Value, Date>): string {
   if (typeof value === "boolean") return String(value);
   if (typeof value === "string") {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what has to be escaped

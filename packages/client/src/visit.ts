@@ -71,7 +71,9 @@ export async function* visit<S extends AnySchema>(
   const known = { wantedDocumentCount: String(pageSize), ...selection };
   const chosen = fields === undefined ? {} : { fieldSet: `${schema.name}:${fields.join(",")}` };
   const prefix = `id:${schema.namespace}:${schema.name}:g=${set.group}:`;
-  for await (const { documents = [] } of pages(exchangeOptions, "GET", set, { ...known, ...chosen }, signal)) {
+  const parameters = { ...known, ...chosen };
+  const request = { method: "GET", path: pathOf(exchangeOptions, set), parameters, signal } as const;
+  for await (const { documents = [] } of pages(exchangeOptions, request)) {
     for (const { id, fields: found = {} } of documents) {
       if (typeof id !== "string" || !id.startsWith(prefix)) throw unexpectedAnswer(`a visit showed ${String(id)}`);
       exchangeOptions.closed?.throwIfAborted();
@@ -100,7 +102,7 @@ export async function removeWhere(
   where: string,
   options: SelectedOptions,
 ): Promise<SelectedSummary> {
-  return await applyWhere(exchangeOptions, "DELETE", set, where, options);
+  return await massAnswers(exchangeOptions, "DELETE", pathOf(exchangeOptions, set), where, options);
 }
 
 /** Gives fields of all documents that are selected other values. */
@@ -121,13 +123,14 @@ export async function updateWhere<S extends AnySchema>(
     return [name, { assign: field.codec.encode(value) }] as const;
   });
   const body = JSON.stringify({ fields: Object.fromEntries(assigned) });
-  return await applyWhere(exchangeOptions, "PUT", set, where, options, body);
+  return await massAnswers(exchangeOptions, "PUT", pathOf(exchangeOptions, set), where, options, body);
 }
 
-async function applyWhere(
+/** Does the same to all documents below a path that are selected. */
+export async function massAnswers(
   exchangeOptions: ExchangeOptions,
   method: "PUT" | "DELETE",
-  set: VisitedSet<AnySchema>,
+  path: string,
   where: string,
   options: SelectedOptions,
   body?: string,
@@ -137,7 +140,7 @@ async function applyWhere(
   let selected = 0;
   const parameters = { cluster, selection: where };
   try {
-    for await (const { documentCount = 0 } of pages(exchangeOptions, method, set, parameters, signal, body)) {
+    for await (const { documentCount = 0 } of pages(exchangeOptions, { method, path, parameters, signal, body })) {
       selected += documentCount;
     }
   } catch (error) {
@@ -149,19 +152,28 @@ async function applyWhere(
   return { selected };
 }
 
+/** A request about many documents. */
+interface MassRequest {
+  readonly method: "GET" | "PUT" | "DELETE";
+  readonly path: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal | undefined;
+  readonly body?: string | undefined;
+}
+
+/** The path of the documents of a set. */
+function pathOf({ keepsDotSegments }: ExchangeOptions, { schema, group }: VisitedSet<AnySchema>): string {
+  const [namespace, type, name] = [schema.namespace, schema.name, group].map((part) =>
+    pathSegment(part, keepsDotSegments),
+  );
+  return `/document/v1/${namespace}/${type}/group/${name}`;
+}
+
 /** The answers to a request for many documents, continued until nothing is left. */
 async function* pages(
   exchangeOptions: ExchangeOptions,
-  method: "GET" | "PUT" | "DELETE",
-  { schema, group }: VisitedSet<AnySchema>,
-  parameters: Readonly<Record<string, string>>,
-  signal: AbortSignal | undefined,
-  body?: string,
+  { method, path, parameters, signal, body }: MassRequest,
 ): AsyncGenerator<VisitAnswer, void, undefined> {
-  const [namespace, type, name] = [schema.namespace, schema.name, group].map((part) =>
-    pathSegment(part, exchangeOptions.keepsDotSegments),
-  );
-  const path = `/document/v1/${namespace}/${type}/group/${name}`;
   let continuation: string | undefined;
   do {
     const query = new URLSearchParams({ ...parameters, ...(continuation === undefined ? {} : { continuation }) });

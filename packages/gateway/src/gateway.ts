@@ -28,6 +28,7 @@ import { DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
 import { answerDeploy } from "./routes/deploy.ts";
 import { answerDocument } from "./routes/document.ts";
 import { answerFeed } from "./routes/feed.ts";
+import { answerGroups } from "./routes/groups.ts";
 import { answerGroupSearch, answerRetrieval } from "./routes/retrieval.ts";
 import { answerSearch } from "./routes/search.ts";
 import { STATUS_ROUTES } from "./routes/status.ts";
@@ -108,6 +109,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
   mount("/document/v1/*", "document", (call) => answerDocument(call, context, onDefect));
   mount("/brooklet/v1/feed", "document", (call) => answerFeed(call, context, onDefect));
+  mount("/brooklet/v1/groups", "document", (call) => answerGroups(call, context, onDefect));
   mount("/search/*", "search", (call) => answerSearch(call, context, onDefect));
   mount("/brooklet/v1/search", "search", (call) => answerGroupSearch(call, context, onDefect));
   mount("/brooklet/v1/retrieve", "search", (call) => answerRetrieval(call, context, onDefect));

@@ -141,6 +141,24 @@ export const SEARCH: z.ZodType<SearchBody> = object({
 
 const TIME = "a time span such as 500ms, 10s or 10";
 
+/** The parameters of a list of groups. */
+export interface GroupsParameters {
+  readonly wantedGroupCount?: string;
+  readonly continuation?: string;
+}
+
+const GROUPS_MAX = 1_000;
+const GROUP_COUNT = `a whole number from 1 to ${GROUPS_MAX}`;
+
+/** A list of groups. */
+export const GROUPS_PARAMETERS: z.ZodType<GroupsParameters> = object({
+  wantedGroupCount: z
+    .string({ error: GROUP_COUNT })
+    .refine((text) => /^[1-9]\d{0,3}$/.test(text) && Number(text) <= GROUPS_MAX, { error: GROUP_COUNT })
+    .exactOptional(),
+  continuation: texts("a continuation of a list of groups").exactOptional(),
+});
+
 /** The parameters of `POST /brooklet/v1/feed`. */
 export const FEED_PARAMETERS: z.ZodType<FeedParameters> = object({
   timeout: z.string({ error: TIME }).refine(isTimeSpan, { error: TIME }).exactOptional(),

@@ -1,0 +1,123 @@
+/** Requests about single documents of one group: what they are addressed to, and how their answers are read. */
+import type { DocumentFound } from "@brooklet/wire";
+import { type DocumentSet, givenId } from "./document-id.ts";
+import { BrookletError, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
+import { type ExchangeAnswer, type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
+import type { CreateOptions, GetManyOptions, RequestOptions, UpdateOptions } from "./request-options.ts";
+import { decodeMembers } from "./schema/codec.ts";
+import type { FieldMap } from "./schema/field.ts";
+import type { DocumentOf } from "./schema/infer.ts";
+import type { AnySchema } from "./schema/schema.ts";
+import { conditionText } from "./selection.ts";
+
+/** Where documents are, and how to reach them. */
+export interface DocumentPlace {
+  readonly exchange: ExchangeOptions;
+  readonly group: string;
+}
+
+const WRITE_OPTIONS = Object.keys({
+  condition: true,
+  create: true,
+  paths: true,
+  signal: true,
+} satisfies Readonly<Record<keyof UpdateOptions, true>>);
+
+const GETS_AT_ONCE = 16;
+
+/** The documents of a schema in a group. */
+export function documentSet(schema: AnySchema, group: string): DocumentSet {
+  return { namespace: schema.namespace, type: schema.name, group };
+}
+
+/** The path of a document. */
+function pathOf({ exchange: { keepsDotSegments }, group }: DocumentPlace, schema: AnySchema, id: string): string {
+  const given = givenId(documentSet(schema, group), id);
+  const [namespace, type, name, local] = [schema.namespace, schema.name, group, given].map((part) =>
+    pathSegment(part, keepsDotSegments),
+  );
+  return `/document/v1/${namespace}/${type}/group/${name}/${local}`;
+}
+
+/** Puts, changes or removes a document. */
+export async function write<S extends AnySchema>(
+  place: DocumentPlace,
+  method: "POST" | "PUT" | "DELETE",
+  document: { readonly schema: S; readonly id: string; readonly body?: string },
+  options: CreateOptions<S["fields"]>,
+): Promise<void> {
+  const { schema, id, body } = document;
+  refuseUnknown("a write", options, WRITE_OPTIONS);
+  const { condition, create, signal } = options;
+  const parameters = [
+    ...(condition === undefined
+      ? []
+      : [`condition=${encodeURIComponent(conditionText(schema, condition, "the condition of a write"))}`]),
+    ...(create === true ? ["create=true"] : []),
+  ];
+  const target = pathOf(place, schema, id) + (parameters.length === 0 ? "" : `?${parameters.join("&")}`);
+  // Done twice, an update may count twice, and a condition may fail for having been fulfilled the first time.
+  const request = { method, target, signal, isRepeatable: condition === undefined && method !== "PUT" };
+  await exchange(place.exchange, body === undefined ? request : { ...request, body });
+}
+
+/** The fields of a document as they are stored, not decoded; nothing if it is not there. */
+export async function stored(
+  place: DocumentPlace,
+  schema: AnySchema,
+  id: string,
+  { signal }: RequestOptions,
+  fieldSet?: string,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const parameters = fieldSet === undefined ? "" : `?fieldSet=${encodeURIComponent(fieldSet)}`;
+  const target = pathOf(place, schema, id) + parameters;
+  const request = { method: "GET", target, signal, alsoAccept: 404, isRepeatable: true } as const;
+  const answer = await exchange(place.exchange, request);
+  if (answer.status === 404) return nothingThere(answer);
+  return (answer.json as Partial<DocumentFound>).fields ?? {};
+}
+
+/** Nothing: there is no such document. Throws if there is no such path: then nobody knows. */
+function nothingThere({ json }: ExchangeAnswer): undefined {
+  const { message } = json as { readonly message?: string };
+  if (message !== undefined) throw new BrookletError("NOT_FOUND", String(message), { status: 404 });
+  return undefined;
+}
+
+/** A document; nothing if it is not there. */
+export async function get<Fields extends FieldMap>(
+  place: DocumentPlace,
+  schema: AnySchema,
+  id: string,
+  options: RequestOptions,
+): Promise<DocumentOf<Fields> | undefined> {
+  const fields = await stored(place, schema, id, options);
+  if (fields === undefined) return undefined;
+  try {
+    return decodeMembers(schema.fields, fields, Object.keys(schema.fields)) as DocumentOf<Fields>;
+  } catch (error) {
+    throw unexpectedAnswer(`document '${id}': ${(error as Error).message}`);
+  }
+}
+
+/** Documents in the order of their ids, nothing where there is none; so many at a time. */
+export async function getMany<Fields extends FieldMap>(
+  place: DocumentPlace,
+  schema: AnySchema,
+  ids: readonly string[],
+  options: GetManyOptions,
+): Promise<(DocumentOf<Fields> | undefined)[]> {
+  refuseUnknown("getMany", options, ["concurrency", "signal"]);
+  const { concurrency = GETS_AT_ONCE, ...request } = options;
+  if (!(Number.isInteger(concurrency) && concurrency >= 1))
+    throw invalidArgument(`concurrency is ${concurrency}: give a whole number, 1 or more`);
+  // What cannot be an id is told before anything is asked.
+  for (const id of ids) pathOf(place, schema, id);
+  const found: (DocumentOf<Fields> | undefined)[] = ids.map(() => undefined);
+  const waiting = ids.entries();
+  const worker = async (): Promise<void> => {
+    for (const [index, id] of waiting) found[index] = await get<Fields>(place, schema, id, request);
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, ids.length) }, worker));
+  return found;
+}

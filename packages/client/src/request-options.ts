@@ -1,0 +1,42 @@
+/** What may be said of requests beside what they are about. */
+import type { FieldMap } from "./schema/field.ts";
+import type { WriteCondition } from "./selection.ts";
+import type { PathChanges } from "./update.ts";
+
+/** What every request may be given. */
+export interface RequestOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** What a write may be given. */
+export interface WriteOptions<Fields extends FieldMap = FieldMap> extends RequestOptions {
+  /**
+   * What the stored document must fulfil, such as `(it) => it.year.lt(2000)`; otherwise the write fails with
+   * `CONDITION_NOT_MET`. A document that is not there fulfils nothing.
+   */
+  readonly condition?: WriteCondition<Fields>;
+}
+
+/** What a write that can make a document may be given. */
+export interface CreateOptions<Fields extends FieldMap = FieldMap> extends WriteOptions<Fields> {
+  /** A document that is not there is made, whatever the condition. */
+  readonly create?: boolean;
+}
+
+/** What an update may be given. */
+export interface UpdateOptions<Fields extends FieldMap = FieldMap> extends CreateOptions<Fields> {
+  /** Changes of parts of fields. */
+  readonly paths?: PathChanges;
+}
+
+/** What reading many documents may be given. */
+export interface GetManyOptions extends RequestOptions {
+  /** Requests under way at a time; 16 by default. */
+  readonly concurrency?: number;
+}
+
+/** What counting may be given. */
+export interface CountOptions extends RequestOptions {
+  /** Time the server may take; 5 s by default. */
+  readonly timeoutMs?: number;
+}

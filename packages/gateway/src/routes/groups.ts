@@ -1,0 +1,93 @@
+/**
+ * `GET /brooklet/v1/groups`, an interface of our own: the names of the groups that have documents, a page at a time. Buckets are
+ * gone through in order, their partitions in the order of their numbers; of each the first document that there is tells
+ * the group's name, so that one whose documents are all removed or expired is not listed.
+ */
+import type { Visit, VisitPosition } from "@brooklet/partition";
+import { ServiceError } from "@brooklet/wire";
+import type { Call, Reply } from "../call.ts";
+import { demandApplication, type GatewayContext } from "../context.ts";
+import type { VisitProgress } from "../continuation.ts";
+import { type DefectListener, jsonReply, plainFailure, serviceErrorOf } from "../failure.ts";
+import { ownParameters } from "../own-request.ts";
+import { GROUPS_PARAMETERS } from "../request-shapes.ts";
+import { sessionMs } from "./visit.ts";
+
+/** Groups of an answer, unless it is said. */
+const GROUPS_DEFAULT = 500;
+/** What a continuation is bound to. */
+const SCOPE = "groups";
+const WHOLE_ID = /^id:[^:]+:[^:]+:g=([^:]*):/s;
+const decoder = new TextDecoder();
+
+/** Answers a request to `/brooklet/v1/groups`. Does not throw. */
+export async function answerGroups(call: Call, context: GatewayContext, onDefect: DefectListener): Promise<Reply> {
+  try {
+    if (call.method !== "GET")
+      throw new ServiceError("METHOD_NOT_ALLOWED", `'${call.method}' is not supported here, only GET`);
+    const { wantedGroupCount, continuation } = ownParameters(call, context, GROUPS_PARAMETERS);
+    const from = continuation === undefined ? undefined : await context.continuations.read(SCOPE, continuation);
+    await context.visits.enter();
+    try {
+      const endMs = call.arrivedMs + sessionMs(context.limits.documentTimeoutMs);
+      const { groups, progress } = await listed(Number(wantedGroupCount ?? GROUPS_DEFAULT), from, endMs, context);
+      const more = progress && { continuation: await context.continuations.write(SCOPE, progress) };
+      return jsonReply(200, { groups, ...more });
+    } finally {
+      context.visits.leave();
+    }
+  } catch (error) {
+    return plainFailure(serviceErrorOf(error, onDefect));
+  }
+}
+
+interface Listed {
+  readonly groups: readonly string[];
+  /** Nothing: that was all. */
+  readonly progress: VisitProgress | undefined;
+}
+
+/** Looks into partition after partition until there are enough groups, or the time is over. */
+async function listed(
+  wanted: number,
+  from: VisitProgress | undefined,
+  endMs: number,
+  context: GatewayContext,
+): Promise<Listed> {
+  const visit = visitOfAll(context);
+  const groups: string[] = [];
+  const [open] = from?.open ?? [];
+  let bucket = open?.bucket ?? 0;
+  let position: VisitPosition = { partition: open?.partition ?? 0, after: open?.after ?? "" };
+  while (bucket < context.cluster.buckets) {
+    if (groups.length >= wanted || performance.now() >= endMs)
+      return { groups, progress: { open: [{ bucket, ...position }], nextBucket: bucket + 1 } };
+    const step = { bucket, from: position, documentsMax: 1, bytesMax: 1 };
+    const page = await context.access.visit(visit, step, Math.max(endMs - performance.now(), 1));
+    if (page.damage !== undefined) throw new ServiceError("STORE_CORRUPT", page.damage);
+    const group = page.documents === 0 ? undefined : groupOf(page.body);
+    if (group !== undefined) groups.push(group);
+    if (page.next !== undefined) position = page.documents === 0 ? page.next : afterPartition(page.next);
+    else {
+      bucket += 1;
+      position = { partition: 0, after: "" };
+    }
+  }
+  return { groups, progress: undefined };
+}
+
+/** Where the partition after that of a document begins, from where a visit goes on after the document. */
+function afterPartition({ partition, after }: VisitPosition): VisitPosition {
+  return after === "" ? { partition, after } : { partition: partition + 1, after: "" };
+}
+
+function visitOfAll({ cluster }: GatewayContext): Visit {
+  const types = demandApplication(cluster).clusters.flatMap((one) => one.types);
+  return { types, namespace: "", selection: "", fieldSet: "[id]", tensorFormat: "", format: "json" };
+}
+
+/** The group of the document that a page shows; documents with a number, or without either, have none. */
+function groupOf(body: Uint8Array): string | undefined {
+  const { id } = JSON.parse(decoder.decode(body)) as { readonly id: string };
+  return WHOLE_ID.exec(id)?.[1];
+}
