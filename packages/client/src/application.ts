@@ -33,7 +33,7 @@ export function applicationFiles(
   if (schemas.length === 0) throw invalidArgument("an application needs at least one schema");
   return new Map<string, string | Uint8Array>([
     ...Object.entries(options.files ?? {}),
-    ["services.xml", servicesXml(names, options.cluster ?? "documents", componentsXml(options.embedders ?? {}))],
+    ["services.xml", servicesXml(schemas, options.cluster ?? "documents", componentsXml(options.embedders ?? {}))],
     ["hosts.xml", HOSTS_XML],
     ...schemas.map((schema): [string, string] => [`schemas/${schema.name}.sd`, String(schema)]),
   ]);
@@ -45,8 +45,14 @@ const HOSTS_XML = `<?xml version="1.0" encoding="utf-8" ?>
 </hosts>
 `;
 
-function servicesXml(types: readonly string[], cluster: string, components: string): string {
-  const documents = types.map((type) => `      <document type="${type}" mode="streaming"/>`).join("\n");
+/** How often it is looked for what has expired, at most and at least. */
+const INTERVALS_SECONDS = { longest: 3_600, shortest: 60 };
+
+function servicesXml(schemas: readonly AnySchema[], cluster: string, components: string): string {
+  const documents = schemas.map(({ name, expires }) => {
+    const kept = expires === undefined ? "" : ` selection="${expires.selection.replaceAll(">", "&gt;")}"`;
+    return `      <document type="${name}" mode="streaming"${kept}/>`;
+  });
   return `<?xml version="1.0" encoding="utf-8" ?>
 <services version="1.0">
   <container id="default" version="1.0">
@@ -56,11 +62,20 @@ ${components}    <nodes><node hostalias="node1"/></nodes>
   </container>
   <content id="${cluster}" version="1.0">
     <redundancy>1</redundancy>
-    <documents>
-${documents}
+    <documents${collectionXml(schemas)}>
+${documents.join("\n")}
     </documents>
     <nodes><node hostalias="node1" distribution-key="0"/></nodes>
   </content>
 </services>
 `;
+}
+
+/** That documents expire, if any do, and how often it is looked for them: ten times in the shortest life. */
+function collectionXml(schemas: readonly AnySchema[]): string {
+  const lives = schemas.flatMap(({ expires }) => expires?.seconds ?? []);
+  if (lives.length === 0) return "";
+  const { longest, shortest } = INTERVALS_SECONDS;
+  const seconds = Math.min(longest, Math.max(shortest, Math.floor(Math.min(...lives) / 10)));
+  return ` garbage-collection="true" garbage-collection-interval="${seconds}"`;
 }

@@ -98,7 +98,7 @@ function joined(operator: "and" | "or", conditions: readonly Condition[]): Condi
 }
 
 /** Values that can be compared with. */
-export type Literal = string | number | boolean;
+export type Literal = string | number | bigint | boolean;
 
 const INT32_MAX = 2 ** 31 - 1;
 
@@ -107,6 +107,7 @@ const INT32_MAX = 2 ** 31 - 1;
  * YQL.
  */
 export function literal(value: Literal): string {
+  if (typeof value === "bigint") return `${value}L`;
   if (typeof value !== "number") return JSON.stringify(value);
   if (!Number.isFinite(value)) throw invalidArgument(`${value} cannot be compared with: give a finite number`);
   if (Number.isInteger(value) && Math.abs(value) <= Number.MAX_SAFE_INTEGER) {

@@ -66,7 +66,7 @@ export async function searchPage<Fields, Features>(
   const asked = { profile: "unranked", ...search, limit: pageSize } as SearchOptions<AnySchema>;
   const written = query(schema, { ...asked, ...(fields === undefined ? {} : { fields: withKeys(fields, sorted) }) });
   const body = JSON.stringify({ ...written.toJSON(), sorting: order, ...scopeOf(place.group, schema, sorted, from) });
-  const request = { method: "POST", target: "/search/", body, signal, isRepeatable: true } as const;
+  const request = { method: "POST", target: "/search/", body, signal, isRepeatable: true, isExact: true } as const;
   const answer = (await exchange(place.exchange, request)).json as WireResult;
   const shown = fields === undefined ? written : { ...written, hitFields: fields };
   const { hits } = readResult(shown as unknown as Query<AnySchema, Fields, Features>, answer);
@@ -200,12 +200,20 @@ function comparisons(
     const isSet = isText(field) ? `${path} > ""` : `${path} != null`;
     return { equal, after: isDescending ? [] : [isSet] };
   }
-  const equal = `${path} == ${literal(value)}`;
+  const written = literalOf(field, value);
+  const equal = `${path} == ${written}`;
   if (typeof value === "boolean") {
     const other = value === isDescending ? [`${path} == ${literal(!value)}`] : [];
     return { equal, after: isDescending ? [...other, unset] : other };
   }
-  return { equal, after: isDescending ? [`${path} < ${literal(value)}`, unset] : [`${path} > ${literal(value)}`] };
+  return { equal, after: isDescending ? [`${path} < ${written}`, unset] : [`${path} > ${written}`] };
+}
+
+/** A value in a selection. Integers that a number would round are texts of their digits until here. */
+function literalOf(field: Field, value: string | number | boolean): string {
+  if (typeof value !== "string" || isText(field)) return literal(value);
+  if (/^-?\d{1,19}$/.test(value)) return value;
+  throw invalidArgument("`after` is not what a page gave as `next`");
 }
 
 function nextOf(

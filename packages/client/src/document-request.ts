@@ -7,7 +7,7 @@ import type { CreateOptions, GetManyOptions, RequestOptions, UpdateOptions } fro
 import { decodeMembers } from "./schema/codec.ts";
 import type { FieldMap } from "./schema/field.ts";
 import type { DocumentOf } from "./schema/infer.ts";
-import type { AnySchema } from "./schema/schema.ts";
+import { type AnySchema, hasBigints } from "./schema/schema.ts";
 import { conditionText } from "./selection.ts";
 
 /** Where documents are, and how to reach them. */
@@ -71,7 +71,8 @@ export async function stored(
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
   const parameters = fieldSet === undefined ? "" : `?fieldSet=${encodeURIComponent(fieldSet)}`;
   const target = pathOf(place, schema, id) + parameters;
-  const request = { method: "GET", target, signal, alsoAccept: 404, isRepeatable: true } as const;
+  const isExact = hasBigints(schema);
+  const request = { method: "GET", target, signal, alsoAccept: 404, isRepeatable: true, isExact } as const;
   const answer = await exchange(place.exchange, request);
   if (answer.status === 404) return nothingThere(answer);
   return (answer.json as Partial<DocumentFound>).fields ?? {};

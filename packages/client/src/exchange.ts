@@ -48,6 +48,8 @@ export interface ExchangeRequest {
   readonly alsoAccept?: number;
   /** Whether sending it twice does no harm, so that it is sent again when the connection broke. */
   readonly isRepeatable: boolean;
+  /** Whether integers of the answer that a number would round are wanted, as the text of their digits. */
+  readonly isExact?: boolean;
 }
 
 /** An answer. */
@@ -86,7 +88,7 @@ export function isWorthAnother(
 }
 
 async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest): Promise<ExchangeAnswer> {
-  const { method, body, contentType = "application/json", signal, alsoAccept } = request;
+  const { method, body, contentType = "application/json", signal, alsoAccept, isExact = false } = request;
   signal?.throwIfAborted();
   options.closed?.throwIfAborted();
   const headers = { ...options.headers, ...(body === undefined ? {} : { "content-type": contentType }) };
@@ -103,7 +105,7 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
     if (signal?.aborted === true) throw signal.reason;
     throw unreachable(options.url, reason);
   }
-  const json = parse(text);
+  const json = parse(isExact ? withExactIntegers(text) : text);
   if ((status >= 200 && status < 300) || status === alsoAccept) {
     if (json !== undefined) return { status, json };
     throw new BrookletError("UNEXPECTED_ANSWER", `The answer of ${options.url} is not JSON`, {
@@ -150,6 +152,17 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+const LONG_INTEGER = /[[:,\s-]\d{16,}[\s,}\]]/;
+const TEXT_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+
+/** JSON in which integers that a number would round stand as texts. Most answers have none. */
+function withExactIntegers(text: string): string {
+  if (!LONG_INTEGER.test(text)) return text;
+  return text.replace(TEXT_OR_NUMBER, (token) =>
+    /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token,
+  );
 }
 
 /** The failure that an answer tells about, in whichever of the three shapes of the wire. */

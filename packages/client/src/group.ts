@@ -39,7 +39,7 @@ import { Answer, type AskOptions, answerParts } from "./retrieval/answer.ts";
 import { type RetrieveOptions, retrievePassages } from "./retrieval/retrieval.ts";
 import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./schema/infer.ts";
 import type { HitFeatures, HitFeaturesOf } from "./schema/ranking.ts";
-import type { AnySchema } from "./schema/schema.ts";
+import { type AnySchema, hasBigints } from "./schema/schema.ts";
 import { conditionText, type WriteCondition } from "./selection.ts";
 import { encodeUpdate, type UpdateOf } from "./update.ts";
 import {
@@ -453,12 +453,16 @@ export class Group {
     written: Query<AnySchema, Fields, Features, Grouped>,
     options: RequestOptions = {},
   ): Promise<SearchResult<Fields, Features> & Grouped> {
-    return readResult(written, await this.#search(written.toJSON(), options.signal));
+    return readResult(written, await this.#search(written.toJSON(), options.signal, hasBigints(written.schema)));
   }
 
-  async #search(asked: Readonly<Record<string, unknown>>, signal: AbortSignal | undefined): Promise<WireResult> {
+  async #search(
+    asked: Readonly<Record<string, unknown>>,
+    signal: AbortSignal | undefined,
+    isExact = false,
+  ): Promise<WireResult> {
     const body = JSON.stringify({ ...asked, "streaming.groupname": this.name });
-    const request = { method: "POST", target: "/search/", body, signal, isRepeatable: true } as const;
+    const request = { method: "POST", target: "/search/", body, signal, isRepeatable: true, isExact } as const;
     const answer = await exchange(this.#place.exchange, request);
     return answer.json as WireResult;
   }

@@ -167,9 +167,11 @@ export type {
   Prepend,
   TokenizerComponent,
 } from "./schema/embedder-component.ts";
+export type { Expiry, Lifetime, TimeSpan } from "./schema/expiry.ts";
 export {
   bool,
   byte,
+  type Defaulted,
   double,
   type Field,
   type FieldDefinition,
@@ -235,6 +237,16 @@ export {
 } from "./schema/schema.ts";
 export { madeVector } from "./schema/searched-schema.ts";
 export type { Numbers, TensorBlock, TensorCell, TensorValue } from "./schema/tensor.ts";
+export {
+  type BigintConditions,
+  bigint,
+  type ChoiceConditions,
+  type JsonField,
+  type JsonOptions,
+  json,
+  oneOf,
+  type Validator,
+} from "./schema/value.ts";
 export {
   type ChunkEmbeddingField,
   type ChunkEmbeddingOptions,

@@ -30,7 +30,10 @@ export function bulkOperation<S extends AnySchema>(
 /** A document as JSON, checked before it is sent. */
 export function encodeDocument(schema: AnySchema, id: string, fields: unknown): unknown {
   const checked = schema.zod.safeParse(fields);
-  if (checked.success) return schema.codec.encode(fields);
+  if (checked.success) {
+    refuseExpired(schema, id, fields as Readonly<Record<string, unknown>>);
+    return schema.codec.encode(fields);
+  }
   const problems = checked.error.issues.slice(0, 3).map((issue) => {
     const place = issue.path.join(".");
     if (issue.code === "unrecognized_keys") {
@@ -40,4 +43,13 @@ export function encodeDocument(schema: AnySchema, id: string, fields: unknown): 
     return place === "" ? issue.message : `${place}: ${issue.message}`;
   });
   throw invalidArgument(`document '${id}' of schema ${schema.name} cannot be put: ${problems.join("; ")}`);
+}
+
+/** A server drops what is over already, and says so nowhere that anybody looks. */
+function refuseExpired({ name, expires }: AnySchema, id: string, fields: Readonly<Record<string, unknown>>): void {
+  const date = expires === undefined ? undefined : fields[expires.of];
+  if (expires === undefined || !(date instanceof Date) || date.getTime() / 1_000 > Date.now() / 1_000 - expires.seconds)
+    return;
+  const reason = `'${expires.of}' is ${date.toISOString()}, and documents expire ${expires.seconds} s after it`;
+  throw invalidArgument(`document '${id}' of schema ${name} cannot be put: ${reason}`);
 }

@@ -72,30 +72,36 @@ export interface TextSelections extends OrderSelections<string> {
 
 /** What a field with these values offers. */
 export type SelectionsOfValue<Value> = [Value] extends [string]
-  ? TextSelections
+  ? string extends Value
+    ? TextSelections
+    : ValueSelections<Value>
   : [Value] extends [boolean]
     ? ValueSelections<boolean>
     : [Value] extends [number]
       ? OrderSelections<number>
       : [Value] extends [Date]
         ? OrderSelections<Date>
-        : [Value] extends [readonly (infer Element)[]]
-          ? [Element] extends [string | number]
-            ? ValueSelections<Element>
-            : AnySelections
-          : AnySelections;
+        : [Value] extends [bigint]
+          ? OrderSelections<bigint>
+          : [Value] extends [readonly (infer Element)[]]
+            ? [Element] extends [string | number | bigint]
+              ? ValueSelections<Element>
+              : AnySelections
+            : AnySelections;
 
 /** What a condition is given. */
 export type SelectionsOf<Fields extends FieldMap> = {
   readonly [Name in keyof Fields]: Fields[Name] extends Field
-    ? SelectionsOfValue<ShapeOf<Fields[Name]>["output"]>
+    ? ShapeOf<Fields[Name]>["kind"] extends "json"
+      ? AnySelections
+      : SelectionsOfValue<ShapeOf<Fields[Name]>["output"]>
     : never;
 };
 
 /** A condition of a write: a selection written field by field, or its text. */
 export type WriteCondition<Fields extends FieldMap> = string | ((document: SelectionsOf<Fields>) => Selection);
 
-type Value = string | number | boolean | Date;
+type Value = string | number | bigint | boolean | Date;
 
 class FieldSelections {
   readonly #path: string;
@@ -180,7 +186,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 
 /** A value in the selection language. Texts are quoted and escaped, so that nothing in them can be taken for language. */
 export function literal(value: Exclude<Value, Date>): string {
-  if (typeof value === "boolean") return String(value);
+  if (typeof value === "boolean" || typeof value === "bigint") return String(value);
   if (typeof value === "string") {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what has to be escaped
     return `"${value.replaceAll(/[\\"\u0000-\u001f]/g, (character) => ESCAPES[character] ?? hexadecimal(character))}"`;

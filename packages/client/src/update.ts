@@ -2,6 +2,7 @@
 
 import { invalidArgument } from "./error.ts";
 import type { Codec } from "./schema/codec.ts";
+import type { DataType } from "./schema/data-type.ts";
 import type { Field, FieldMap, FieldShape, ShapeOf } from "./schema/field.ts";
 import type { AnySchema } from "./schema/schema.ts";
 
@@ -20,7 +21,7 @@ export type Calculate =
 /** Changes of a field with this shape. */
 export type ChangeOf<Shape extends FieldShape> = Assign<Shape> | OtherChangeOf<Shape>;
 
-type OtherChangeOf<Shape extends FieldShape> = Shape["kind"] extends "vector"
+type OtherChangeOf<Shape extends FieldShape> = Shape["kind"] extends "vector" | "json"
   ? never
   : [Shape["output"]] extends [number]
     ? Calculate
@@ -63,6 +64,7 @@ function operandOf(
 ): unknown {
   if (definition.made !== undefined) throw refuse("the server makes it of other fields");
   if (CALCULATIONS.includes(operation)) {
+    if (!isNumber(definition.type)) throw refuse(`'${operation}' is for numbers`);
     if (typeof operand === "number" && Number.isFinite(operand)) return operand;
     throw refuse(`${operation} takes a finite number`);
   }
@@ -78,6 +80,10 @@ function operandOf(
   }
   if (!["assign", "add", "remove"].includes(operation)) throw refuse(`there is no operation '${operation}'`);
   return checked(codec, operand, refuse);
+}
+
+function isNumber(type: DataType): boolean {
+  return type.kind === "primitive" && ["byte", "int", "long", "float", "double"].includes(type.name);
 }
 
 /** Keys of a weighted set, which are removed by their names. */

@@ -9,7 +9,7 @@ import { type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
 import { decodeMembers } from "./schema/codec.ts";
 import type { FieldMap } from "./schema/field.ts";
 import type { DocumentInputOf, DocumentOf } from "./schema/infer.ts";
-import type { AnySchema } from "./schema/schema.ts";
+import { type AnySchema, hasBigints } from "./schema/schema.ts";
 import { conditionText, type WriteCondition } from "./selection.ts";
 
 /** What to visit, and how. */
@@ -72,7 +72,13 @@ export async function* visit<S extends AnySchema>(
   const chosen = fields === undefined ? {} : { fieldSet: `${schema.name}:${fields.join(",")}` };
   const prefix = `id:${schema.namespace}:${schema.name}:g=${set.group}:`;
   const parameters = { ...known, ...chosen };
-  const request = { method: "GET", path: pathOf(exchangeOptions, set), parameters, signal } as const;
+  const request = {
+    method: "GET",
+    path: pathOf(exchangeOptions, set),
+    parameters,
+    signal,
+    isExact: hasBigints(schema),
+  } as const;
   for await (const { documents = [] } of pages(exchangeOptions, request)) {
     for (const { id, fields: found = {} } of documents) {
       if (typeof id !== "string" || !id.startsWith(prefix)) throw unexpectedAnswer(`a visit showed ${String(id)}`);
@@ -159,6 +165,7 @@ interface MassRequest {
   readonly parameters: Readonly<Record<string, string>>;
   readonly signal: AbortSignal | undefined;
   readonly body?: string | undefined;
+  readonly isExact?: boolean;
 }
 
 /** The path of the documents of a set. */
@@ -172,12 +179,12 @@ function pathOf({ keepsDotSegments }: ExchangeOptions, { schema, group }: Visite
 /** The answers to a request for many documents, continued until nothing is left. */
 async function* pages(
   exchangeOptions: ExchangeOptions,
-  { method, path, parameters, signal, body }: MassRequest,
+  { method, path, parameters, signal, body, isExact = false }: MassRequest,
 ): AsyncGenerator<VisitAnswer, void, undefined> {
   let continuation: string | undefined;
   do {
     const query = new URLSearchParams({ ...parameters, ...(continuation === undefined ? {} : { continuation }) });
-    const request = { method, target: `${path}?${query}`, signal, isRepeatable: true };
+    const request = { method, target: `${path}?${query}`, signal, isRepeatable: true, isExact };
     const { json } = await exchange(exchangeOptions, body === undefined ? request : { ...request, body });
     yield json as VisitAnswer;
     ({ continuation } = json as VisitAnswer);

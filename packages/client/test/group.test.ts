@@ -98,7 +98,7 @@ describe("documents", () => {
   test("that lack what their type promises are an error with the way out", async () => {
     const server = fakeServer(() => [200, { id: "id:mail:mail:g=alice:1", fields: { sentAt: 1 } }]);
     await expect(client(server).group("alice").get(mail, "1")).rejects.toThrow(
-      "document '1': 'year' is not set: declare it .optional() if documents may lack it",
+      "document '1': 'year' is not set: declare it .optional(), or .default(…), if documents may lack it",
     );
   });
 

@@ -147,6 +147,13 @@ export const readNumber: ReadValue = (json) => {
   throw unexpectedAnswer(`expected a number of at most 2^53 - 1, got ${JSON.stringify(json)?.slice(0, 80)}`);
 };
 
+/** @internal An integer of 64 bits: the value of a group is a text of its digits. */
+export const readBigint: ReadValue = (json) => {
+  if (Number.isSafeInteger(json) || (typeof json === "string" && /^-?\d{1,19}$/.test(json)))
+    return BigInt(json as number | string);
+  throw unexpectedAnswer(`expected an integer of 64 bits, got ${JSON.stringify(json)?.slice(0, 80)}`);
+};
+
 /** @internal Seconds since the epoch, with a fraction; an open end is the first or last date there is. */
 export const readDate: ReadValue = (json) => dateOf(readNumber(json) as number);
 

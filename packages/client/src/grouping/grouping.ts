@@ -14,6 +14,7 @@ import {
   type GroupingFilter,
   quoted,
   type ReadValue,
+  readBigint,
   readBool,
   readDate,
   readNumber,
@@ -22,7 +23,7 @@ import {
   readWholeDate,
 } from "./grouping-expression.ts";
 
-type Scalar = string | number | boolean | Date;
+type Scalar = string | number | bigint | boolean | Date;
 type OnlyScalar<Value> = Value extends Scalar ? Value : never;
 
 /** A value that a field opens groups by: its own, or those of its elements; `never` for what cannot be grouped by. */
@@ -220,7 +221,8 @@ function groupingField(name: string, field: Field): GroupingField {
 
 /** @internal How the values of a field are read where it is grouped by. */
 export function readerOf({ definition, codec }: Field): ReadValue {
-  const { type } = definition;
+  const { type, isExact } = definition;
+  if (isExact === true) return readBigint;
   const single = type.kind === "array" ? type.element : type;
   if (single.kind === "weightedset") return readText;
   if (single.kind !== "primitive") return readScalar;

@@ -32,6 +32,7 @@ function text(json: unknown): string {
 /** Numbers that are not finite are texts in JSON. */
 function number(json: unknown): number {
   if (typeof json === "number") return json;
+  if (typeof json === "string" && /^-?\d{16,19}$/.test(json)) return Number(json);
   if (json === "NaN" || json === "Infinity" || json === "-Infinity") return Number(json);
   throw wrong("a number", json);
 }
@@ -58,7 +59,7 @@ export const BYTE: Codec = {
 };
 /** Integers of 32 bits. */
 export const INT: Codec = { zod: z.int32(), encode: same, decode: integer };
-/** Integers of 64 bits, as far as a number is exact. */
+/** Integers of 64 bits, as far as a number is exact. Larger ones are texts where they were read exactly. */
 export const LONG: Codec = { zod: z.int(), encode: same, decode: integer };
 
 /** Floating-point numbers. */
@@ -125,7 +126,12 @@ export function recordCodec(key: Codec, value: Codec): Codec {
   const keys =
     key === TEXT
       ? z.string()
-      : z.string().refine((it) => key.zod.safeParse(Number(it)).success, "not a key of this type");
+      : z
+          .string()
+          .refine(
+            (it) => key.zod.safeParse(it).success || key.zod.safeParse(Number(it)).success,
+            "not a key of this type",
+          );
   return {
     zod: z.record(keys, value.zod),
     encode: (given) => mapValues(given as Record<string, unknown>, (item) => value.encode(item)),
@@ -135,10 +141,10 @@ export function recordCodec(key: Codec, value: Codec): Codec {
 }
 
 /** Objects with known members. */
-export function objectCodec(
-  members: Readonly<Record<string, { readonly codec: Codec; readonly isOptional: boolean }>>,
-): Codec {
-  const shape = mapValues(members, ({ codec, isOptional }) => (isOptional ? codec.zod.optional() : codec.zod));
+export function objectCodec(members: Readonly<Record<string, Member>>): Codec {
+  const shape = mapValues(members, ({ codec, isOptional, defaultValue }) =>
+    isOptional || defaultValue !== undefined ? codec.zod.optional() : codec.zod,
+  );
   return {
     zod: z.strictObject(shape),
     encode: (value) => encodeMembers(members, value as Record<string, unknown>),
@@ -146,14 +152,20 @@ export function objectCodec(
   };
 }
 
-/** The members of a checked object that are set, as JSON. */
-function encodeMembers(
-  members: Readonly<Record<string, { readonly codec: Codec }>>,
-  value: Record<string, unknown>,
-): unknown {
+/** A member of an object: how its values travel, and whether it may be missing. */
+export interface Member {
+  readonly codec: Codec;
+  readonly isOptional: boolean;
+  /** What it is where it is not given. */
+  readonly defaultValue?: { readonly value: unknown };
+}
+
+/** The members of a checked object that are set, or have a default, as JSON. */
+function encodeMembers(members: Readonly<Record<string, Member>>, value: Record<string, unknown>): unknown {
   const encoded: Record<string, unknown> = {};
-  for (const [name, { codec }] of Object.entries(members)) {
-    if (value[name] !== undefined) encoded[name] = codec.encode(value[name]);
+  for (const [name, { codec, defaultValue }] of Object.entries(members)) {
+    const given = value[name] === undefined ? defaultValue?.value : value[name];
+    if (given !== undefined) encoded[name] = codec.encode(given);
   }
   return encoded;
 }
@@ -163,7 +175,7 @@ function encodeMembers(
  * a required one without an empty value is a fault: the type that was promised would be a lie.
  */
 export function decodeMembers(
-  members: Readonly<Record<string, { readonly codec: Codec; readonly isOptional: boolean }>>,
+  members: Readonly<Record<string, Member>>,
   json: Readonly<Record<string, unknown>>,
   wanted: readonly string[],
   missing: "refused" | "left out" = "refused",
@@ -175,7 +187,11 @@ export function decodeMembers(
     if (json[name] !== undefined) decoded[name] = inMember(name, () => member.codec.decode(json[name]));
     else if (member.isOptional || missing === "left out") continue;
     else if (member.codec.empty !== undefined) decoded[name] = member.codec.empty();
-    else throw unexpectedAnswer(`'${name}' is not set: declare it .optional() if documents may lack it`);
+    // Written and read, so that nobody shares it.
+    else if (member.defaultValue !== undefined)
+      decoded[name] = member.codec.decode(member.codec.encode(member.defaultValue.value));
+    else
+      throw unexpectedAnswer(`'${name}' is not set: declare it .optional(), or .default(…), if documents may lack it`);
   }
   return decoded;
 }

@@ -19,13 +19,14 @@ import { TIMESTAMP, WHOLE_SECONDS } from "./point-in-time.ts";
 
 /** What a field is to the type checker. */
 export interface FieldShape {
-  /** `sortable` and `vector` fields can be ordered by, and searched near; all but `vector` and `other` be grouped by. */
-  readonly kind: "text" | "sortable" | "vector" | "array" | "weighted" | "other";
+  /** `sortable` and `vector` fields can be ordered by, and searched near; all but `vector`, `json` and `other` be grouped by. */
+  readonly kind: "text" | "sortable" | "vector" | "array" | "weighted" | "json" | "other";
   /** A value as it is read. */
   readonly output: unknown;
   /** A value as it is given. */
   readonly input: unknown;
-  readonly optional: boolean;
+  /** Whether documents may lack it; `input`: only those that are given, which get a default. */
+  readonly optional: boolean | "input";
   /** Whether hits have it without being asked for it. */
   readonly inHits: boolean;
   /** What `where` offers for it. */
@@ -43,6 +44,8 @@ export interface FieldDefinition {
   readonly stemming?: Stemming;
   /** Whether it is matched by n-grams. */
   readonly hasGrams?: boolean;
+  /** Whether its integers are read exactly, also those that a number would round. */
+  readonly isExact?: boolean;
   /** The distance of two of its vectors. */
   readonly metric?: DistanceMetric;
   /** How the server makes the value of other fields; documents have no such field. */
@@ -63,6 +66,11 @@ export type Optional<Shape extends FieldShape> = {
   readonly [Member in keyof FieldShape]: Member extends "optional" ? true : Shape[Member];
 };
 
+/** The same shape, with a default. */
+export type Defaulted<Shape extends FieldShape> = {
+  readonly [Member in keyof FieldShape]: Member extends "optional" ? "input" : Shape[Member];
+};
+
 /** A field. */
 export interface Field<out Shape extends FieldShape = FieldShape> {
   readonly definition: FieldDefinition;
@@ -70,6 +78,13 @@ export interface Field<out Shape extends FieldShape = FieldShape> {
   readonly isOptional: boolean;
   /** The same field in documents that may lack it. */
   optional(): Field<Optional<Shape>>;
+  /** What a document has that is put without it, and what one is read with that lacks it. */
+  readonly defaultValue?: { readonly value: unknown };
+  /**
+   * The same field with a value for documents that are put without it: it is stored with them. One that was put before the
+   * field was there is read with it too, but for texts and lists, which are empty then, as those are that were put empty.
+   */
+  default(value: Shape["input"]): Field<Defaulted<Shape>>;
   /** For the type checker only. */
   readonly [SHAPE]?: Shape;
 }
@@ -97,6 +112,13 @@ export function makeField<F extends Field>(definition: FieldDefinition, codec: C
     codec,
     isOptional,
     optional: () => makeField(definition, codec, true),
+    default: (value) => {
+      if (definition.made !== undefined) throw invalidArgument("a field that the server makes has no default");
+      const checked = codec.zod.safeParse(value);
+      const problem = checked.success ? undefined : checked.error.issues[0]?.message;
+      if (problem !== undefined) throw invalidArgument(`the default of a field cannot be stored: ${problem}`);
+      return { ...makeField(definition, codec), defaultValue: { value } };
+    },
   };
   return field as F;
 }

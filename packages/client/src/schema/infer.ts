@@ -8,6 +8,12 @@ type OptionalName<Fields> = {
 }[keyof Fields];
 type RequiredName<Fields> = Exclude<keyof Fields, OptionalName<Fields>>;
 
+/** Fields that a document may be given without. */
+type OptionalInputName<Fields> = {
+  [Name in keyof Fields]: ShapeOf<Fields[Name]>["optional"] extends true | "input" ? Name : never;
+}[keyof Fields];
+type RequiredInputName<Fields> = Exclude<keyof Fields, OptionalInputName<Fields>>;
+
 /** A document as it is read. */
 export type DocumentOf<Fields extends FieldMap> = Simplify<
   { readonly [Name in RequiredName<Fields>]: ShapeOf<Fields[Name]>["output"] } & {
@@ -17,8 +23,8 @@ export type DocumentOf<Fields extends FieldMap> = Simplify<
 
 /** A document as it is given. */
 export type DocumentInputOf<Fields extends FieldMap> = Simplify<
-  { readonly [Name in RequiredName<Fields>]: ShapeOf<Fields[Name]>["input"] } & {
-    readonly [Name in OptionalName<Fields>]?: ShapeOf<Fields[Name]>["input"] | undefined;
+  { readonly [Name in RequiredInputName<Fields>]: ShapeOf<Fields[Name]>["input"] } & {
+    readonly [Name in OptionalInputName<Fields>]?: ShapeOf<Fields[Name]>["input"] | undefined;
   }
 >;
 

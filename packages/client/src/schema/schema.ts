@@ -5,9 +5,10 @@ import type * as z from "zod/v4";
 import { invalidArgument, refuseUnknown } from "../error.ts";
 import type { AnalysisOptions } from "./analysis.ts";
 import { type Codec, objectCodec } from "./codec.ts";
-import type { Field, FieldMap } from "./field.ts";
+import { type Expiry, type Lifetime, lifetimeOf } from "./expiry.ts";
+import type { Field, FieldDefinition, FieldMap } from "./field.ts";
 import { conditionsOf } from "./field-condition.ts";
-import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./infer.ts";
+import type { ConditionsOf, DocumentInputOf, DocumentOf, NameWith } from "./infer.ts";
 import { type Profile, profilesOf, textFieldsOf } from "./profile.ts";
 import type { CheckedProfiles, ProfileMap } from "./ranking.ts";
 import { writeSchema } from "./sd.ts";
@@ -20,6 +21,8 @@ export interface SchemaOptions<Fields extends FieldMap, Profiles extends Profile
   readonly profiles?: Profiles & CheckedProfiles<Profiles, Fields>;
   /** Fields that are searched together under one name; `default` has all texts, unless it is given. */
   readonly fieldsets?: Readonly<Record<string, readonly (keyof Fields & string)[]>>;
+  /** When documents are removed without being asked: so long after a point in time of theirs. Those without it stay. */
+  readonly expires?: Expiry<NameWith<Fields, "output", Date>>;
 }
 
 /** Profiles that every schema has. */
@@ -43,6 +46,8 @@ export interface AnySchema {
   readonly fieldsets: readonly string[];
   /** Conditions on the fields, as `where` is given them. */
   readonly conditions: object;
+  /** When its documents are removed without being asked. */
+  readonly expires?: Lifetime;
   /** The text of the schema file, which a Vespa takes as it is. */
   toString(): string;
 }
@@ -117,6 +122,7 @@ export function schema<
     ranking: own as Profiles,
     fieldsets: Object.keys(fieldsets),
     conditions: Object.fromEntries(conditions) as ConditionsOf<Fields>,
+    ...(options.expires === undefined ? {} : { expires: lifetimeOf(name, fields, options.expires) }),
     toString: () => writeSchema({ name, fields, fieldsets, profiles }),
   };
 }
@@ -125,6 +131,7 @@ const OPTIONS = Object.keys({
   namespace: true,
   profiles: true,
   fieldsets: true,
+  expires: true,
   stemming: true,
   accents: true,
   typos: true,
@@ -150,6 +157,15 @@ function checkNames(name: string, fields: FieldMap): void {
       throw invalidArgument(`'${field}' cannot be the name of a field: use letters, digits and '_'`);
     if (RESERVED.has(field)) throw invalidArgument(`'${field}' cannot be the name of a field: the word is reserved`);
   }
+}
+
+/** Whether values of a schema are integers that a number would round. */
+export function hasBigints({ fields }: AnySchema): boolean {
+  return Object.values(fields).some(({ definition }) => isExact(definition));
+}
+
+function isExact(definition: FieldDefinition): boolean {
+  return definition.isExact === true || Object.values(definition.members ?? {}).some(isExact);
 }
 
 function isMade({ definition }: Field): boolean {

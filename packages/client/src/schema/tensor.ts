@@ -86,16 +86,26 @@ function blocksCodec(cell: CellType, isByLabel: boolean, length: number): Codec 
 /** A check of one pass: a vector has hundreds of numbers, and is checked at every put. */
 function rowOf(length: number): z.ZodType {
   const isRow = (value: unknown): boolean => {
-    const isNumbers =
-      Array.isArray(value) ||
-      value instanceof Float32Array ||
-      value instanceof Float64Array ||
-      value instanceof Int8Array;
-    if (!isNumbers || value.length !== length) return false;
+    if (!isNumbers(value) || value.length !== length) return false;
     for (const item of value) if (typeof item !== "number" || !Number.isFinite(item)) return false;
     return true;
   };
-  return z.custom<Numbers>(isRow, `expected ${length} finite numbers`);
+  return z.custom<Numbers>(isRow, { error: ({ input }) => rowProblem(input, length) });
+}
+
+function isNumbers(value: unknown): value is Numbers {
+  return (
+    Array.isArray(value) || value instanceof Float32Array || value instanceof Float64Array || value instanceof Int8Array
+  );
+}
+
+/** Why a value is no vector of so many numbers. */
+function rowProblem(value: unknown, length: number): string {
+  const expected = `expected ${length} finite numbers`;
+  if (!isNumbers(value)) return `${expected}, got ${value === null ? "null" : `a value of type ${typeof value}`}`;
+  if (value.length !== length) return `${expected}, got ${value.length}`;
+  const wrong = Array.from(value as readonly unknown[]).findIndex((item) => !Number.isFinite(item));
+  return `${expected}, got ${String(value[wrong])} at ${wrong}`;
 }
 
 /**

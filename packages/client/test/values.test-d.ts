@@ -1,0 +1,88 @@
+/** What fields with types of their own are to the type checker. */
+import { expectTypeOf, test } from "vitest";
+import * as z from "zod";
+import {
+  bigint,
+  type Group,
+  type Infer,
+  type InferInput,
+  int,
+  json,
+  oneOf,
+  schema,
+  text,
+  timestamp,
+  vector,
+} from "../src/index.ts";
+
+const task = schema(
+  "task",
+  {
+    title: text(),
+    state: oneOf("open", "done"),
+    priority: oneOf("low", "high").default("low"),
+    sequence: bigint().optional(),
+    any: json<{ a: number }>(),
+    checked: json({ schema: z.object({ pages: z.number().default(1) }) }),
+    count: json<number>().optional(),
+    weight: int().default(3).optional(),
+    at: timestamp(),
+    vec: vector(2).optional(),
+  },
+  { expires: { after: "30d", of: "at" } },
+);
+declare const group: Group;
+
+test("documents have unions, bigints, what JSON is said to be, and defaults", () => {
+  expectTypeOf<Infer<typeof task>>().toEqualTypeOf<{
+    readonly title: string;
+    readonly state: "open" | "done";
+    readonly priority: "low" | "high";
+    readonly sequence?: bigint;
+    readonly any: { a: number };
+    readonly checked: { pages: number };
+    readonly count?: number;
+    readonly weight?: number;
+    readonly at: Date;
+    readonly vec?: readonly number[];
+  }>();
+  expectTypeOf<InferInput<typeof task>["checked"]>().toEqualTypeOf<{ pages?: number | undefined }>();
+  expectTypeOf<Pick<InferInput<typeof task>, "priority">>().toEqualTypeOf<{
+    readonly priority?: "low" | "high" | undefined;
+  }>();
+});
+
+test("conditions, selections and changes are of these types", () => {
+  () => {
+    const { conditions } = task;
+    conditions.state.is("open");
+    // @ts-expect-error: it is none of the values
+    conditions.state.is("closed");
+    // @ts-expect-error: it is none of the values
+    conditions.state.in(["open", "closed"]);
+    conditions.sequence.between(1n, 2n);
+    // @ts-expect-error: a number is no bigint
+    conditions.sequence.gt(1);
+    // @ts-expect-error: JSON is not searched
+    conditions.any.is("a");
+    void group.removeWhere(task, (it) => it.state.is("done").and(it.sequence.gt(3n)).and(it.any.isSet()));
+    // @ts-expect-error: it is none of the values
+    void group.removeWhere(task, (it) => it.state.is("closed"));
+    // @ts-expect-error: JSON is not compared
+    void group.removeWhere(task, (it) => it.count.gt(3));
+    void group.update(task, "1", { state: { assign: "done" }, sequence: { assign: 3n }, count: { assign: 3 } });
+    // @ts-expect-error: JSON is not computed with
+    void group.update(task, "1", { count: { increment: 3 } });
+    // @ts-expect-error: what has a default cannot be cleared
+    void group.update(task, "1", { priority: { assign: null } });
+    void group.search(task, { orderBy: ["state", "sequence desc"] });
+    // @ts-expect-error: it is no point in time
+    schema("s", { title: text(), at: timestamp() }, { expires: { after: "30d", of: "title" } });
+    // @ts-expect-error: it is no time span
+    schema("s", { title: text(), at: timestamp() }, { expires: { after: "a month", of: "at" } });
+    // @ts-expect-error: it is none of the values
+    oneOf("a", "b").default("c");
+    // @ts-expect-error: of relevance there is no page
+    group.cursor(task, { orderBy: { by: "title" } });
+  };
+});
