@@ -14,6 +14,7 @@ import { type ClearReceipt, clearGroup } from "./group-list.ts";
 import type { FacetsOf } from "./grouping/facet.ts";
 import type { Grouping } from "./grouping/grouping.ts";
 import { encodeDocument } from "./operation.ts";
+import type { PathChanges } from "./path-change.ts";
 import {
   type CursorOptions,
   type GroupedAnswer,
@@ -116,7 +117,7 @@ export class Group {
     changes: UpdateOf<S["fields"]>,
     options: UpdateOptions<S["fields"]> = {},
   ): Promise<void> {
-    const body = JSON.stringify({ fields: encodeUpdate(schema, id, changes, options.paths ?? {}) });
+    const body = JSON.stringify({ fields: encodeUpdate(schema, id, changes, (options.paths ?? {}) as PathChanges) });
     await write(this.#place, "PUT", { schema, id, body }, options);
   }
 

@@ -116,6 +116,7 @@ export {
   weakAnd,
   word,
 } from "./operator.ts";
+export type { ElementChange, PartChange, PathChanges } from "./path-change.ts";
 export {
   type CollapseBy,
   type CommonSearchOptions,
@@ -260,12 +261,15 @@ export {
 } from "./schema/vector.ts";
 export {
   type AnySelections,
+  type ListSelections,
+  type MapSelections,
   type OrderSelections,
   Selection,
   type SelectionsOf,
+  type SelectionsOfValue,
   type TextSelections,
   type ValueSelections,
   type WriteCondition,
 } from "./selection.ts";
-export type { Assign, Calculate, ChangeOf, PathChanges, UpdateOf } from "./update.ts";
+export type { Assign, Calculate, ChangeOf, UpdateOf } from "./update.ts";
 export type { SelectedOptions, SelectedSummary, VisitedDocument, VisitOptions } from "./visit.ts";

@@ -1,7 +1,8 @@
 /** What may be said of requests beside what they are about. */
+
+import type { PathChanges } from "./path-change.ts";
 import type { FieldMap } from "./schema/field.ts";
 import type { WriteCondition } from "./selection.ts";
-import type { PathChanges } from "./update.ts";
 
 /** What every request may be given. */
 export interface RequestOptions {
@@ -25,8 +26,8 @@ export interface CreateOptions<Fields extends FieldMap = FieldMap> extends Write
 
 /** What an update may be given. */
 export interface UpdateOptions<Fields extends FieldMap = FieldMap> extends CreateOptions<Fields> {
-  /** Changes of parts of fields. */
-  readonly paths?: PathChanges;
+  /** Changes of parts of fields by their path: `{ "people[0].seen": { assign: true }, "counts{work}": { increment: 1 } }`. */
+  readonly paths?: PathChanges<Fields>;
 }
 
 /** What reading many documents may be given. */

@@ -2,8 +2,11 @@
  * What a stored document has to fulfil for a write to happen, in Vespa's document selection language. A selection is
  * written field by field, so that the type checker knows the fields, and nothing in a value can be taken for language.
  */
+import { suggestion } from "@brooklet/wire";
 import { Clause, clauseText, textOfClause } from "./clause.ts";
+import { Condition } from "./condition.ts";
 import { invalidArgument } from "./error.ts";
+import type { Position } from "./schema/codec.ts";
 import type { DataType } from "./schema/data-type.ts";
 import type { Field, FieldMap, ShapeOf } from "./schema/field.ts";
 import { type Comparison, hasWholeSeconds, secondsOf, wholeBound } from "./schema/point-in-time.ts";
@@ -50,10 +53,12 @@ export interface AnySelections {
 
 /** What fields that are compared offer. Of a list, one element that fulfils it is enough. */
 export interface ValueSelections<Value> extends AnySelections {
-  /** Is this value. */
+  /** Is this value, upper and lower case apart. */
   is(value: Value): Selection;
   /** Is another value, or none. */
   isNot(value: Value): Selection;
+  /** Is one of these values. */
+  in(values: readonly Value[]): Selection;
 }
 
 /** What fields with an order offer. */
@@ -62,12 +67,29 @@ export interface OrderSelections<Value> extends ValueSelections<Value> {
   le(bound: Value): Selection;
   gt(bound: Value): Selection;
   ge(bound: Value): Selection;
+  /** Lies between the two; both count. */
+  between(low: Value, high: Value): Selection;
 }
 
 /** What texts offer. */
 export interface TextSelections extends OrderSelections<string> {
   /** Is of this form: `*` stands for any characters, `?` for one. */
   matches(pattern: string): Selection;
+  /** Begins so. */
+  prefix(start: string): Selection;
+}
+
+/** What lists offer beside what their elements do. */
+export interface ListSelections<Element> {
+  /** The element of this number, from 0, is this value. */
+  at(index: number, value: Element): Selection;
+}
+
+/** What maps offer: one of their keys, one of their values, or the value of a key. */
+export interface MapSelections<Value> extends AnySelections {
+  readonly key: TextSelections;
+  readonly value: SelectionsOfValue<Value>;
+  entry(key: string): SelectionsOfValue<Value>;
 }
 
 /** What a field with these values offers. */
@@ -83,18 +105,33 @@ export type SelectionsOfValue<Value> = [Value] extends [string]
         ? OrderSelections<Date>
         : [Value] extends [bigint]
           ? OrderSelections<bigint>
-          : [Value] extends [readonly (infer Element)[]]
-            ? [Element] extends [string | number | bigint]
-              ? ValueSelections<Element>
-              : AnySelections
-            : AnySelections;
+          : [Value] extends [Uint8Array | Position]
+            ? AnySelections
+            : [Value] extends [readonly (infer Element)[]]
+              ? [Element] extends [string | number | bigint]
+                ? ValueSelections<Element> & ListSelections<Element>
+                : [Element] extends [readonly unknown[] | Date]
+                  ? AnySelections
+                  : AnySelections & MemberSelections<Element>
+              : [Value] extends [Readonly<Record<string, unknown>>]
+                ? string extends keyof Value
+                  ? MapSelections<Value[keyof Value]>
+                  : AnySelections & MemberSelections<Value>
+                : AnySelections;
+
+/** What the members of a struct offer; of a list of structs one that fulfils it is enough. */
+type MemberSelections<Struct> = {
+  readonly [Name in keyof Struct]-?: SelectionsOfValue<NonNullable<Struct[Name]>>;
+};
 
 /** What a condition is given. */
 export type SelectionsOf<Fields extends FieldMap> = {
   readonly [Name in keyof Fields]: Fields[Name] extends Field
-    ? ShapeOf<Fields[Name]>["kind"] extends "json"
-      ? AnySelections
-      : SelectionsOfValue<ShapeOf<Fields[Name]>["output"]>
+    ? ShapeOf<Fields[Name]>["inHits"] extends true
+      ? ShapeOf<Fields[Name]>["kind"] extends "json"
+        ? AnySelections
+        : SelectionsOfValue<ShapeOf<Fields[Name]>["output"]>
+      : AnySelections
     : never;
 };
 
@@ -148,6 +185,26 @@ class FieldSelections {
     return this.#compared("=", pattern);
   }
 
+  in(values: readonly Value[]): Selection {
+    if (!Array.isArray(values)) throw invalidArgument("in takes a list of values");
+    const [first, ...others] = values.map((value) => this.is(value));
+    return first === undefined ? new Selection("false") : first.or(...others);
+  }
+
+  between(low: Value, high: Value): Selection {
+    return this.ge(low).and(this.le(high));
+  }
+
+  prefix(start: string): Selection {
+    const expression = `^${start.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&")}`;
+    return new Selection(`${this.#path} =~ ${literal(expression)}`);
+  }
+
+  at(index: number, value: Value): Selection {
+    if (!Number.isInteger(index) || index < 0) throw invalidArgument(`${index} is not the number of an element`);
+    return new FieldSelections(`${this.#path}[${index}]`, this.#type).is(value);
+  }
+
   #bounded(operator: string, comparison: Comparison, value: Value): Selection {
     if (!(value instanceof Date)) return this.#compared(operator, value);
     const seconds = hasWholeSeconds(this.#type) ? wholeBound(comparison, value) : secondsOf(value);
@@ -160,6 +217,65 @@ class FieldSelections {
   }
 }
 
+/** What searches have and the selection language has not: told by name to callers without types. */
+const OF_SEARCHES = [
+  ...[
+    "contains",
+    "phrase",
+    "near",
+    "onear",
+    "equiv",
+    "alternatives",
+    "text",
+    "suffix",
+    "substring",
+    "fuzzy",
+    "weightedSet",
+  ],
+  ...["dotProduct", "wand", "geoLocation", "geoBoundingBox", "nearestNeighbor", "sameElement"],
+] as const;
+
+/** What a field at `path` offers, with its members below it. */
+function selectionsOf(path: string, type: DataType, place: string): object {
+  const own = new FieldSelections(path, type.kind === "array" ? type.element : type);
+  for (const name of OF_SEARCHES) {
+    const refuse = (): never => {
+      throw invalidArgument(
+        `${place} cannot say '${name}' of '${path}': only searches can. Search, and go on with the ids`,
+      );
+    };
+    Object.defineProperty(own, name, { value: refuse, configurable: true });
+  }
+  const below: Readonly<Record<string, DataType>> =
+    type.kind === "map" ? { key: type.key, value: type.value } : membersOf(type);
+  for (const [name, member] of Object.entries(below))
+    Object.defineProperty(own, name, { value: selectionsOf(`${path}.${name}`, member, place), configurable: true });
+  if (type.kind === "map") {
+    const entry = (key: string): object => selectionsOf(`${path}{${literal(key)}}`, type.value, place);
+    Object.defineProperty(own, "entry", { value: entry });
+  }
+  return own;
+}
+
+/** The members of a struct, or of the structs of a list. */
+function membersOf(type: DataType): Readonly<Record<string, DataType>> {
+  if (type.kind === "array") return membersOf(type.element);
+  return type.kind === "struct" ? type.struct.members : {};
+}
+
+/** The fields of a schema, where another is an error that names it: for callers without types. */
+function fieldSelections(schema: AnySchema, place: string): object {
+  const named = Object.entries(schema.fields).map(([name, { definition }]) => {
+    return [name, selectionsOf(`${schema.name}.${name}`, definition.type, place)] as const;
+  });
+  return new Proxy(Object.fromEntries(named), {
+    get(fields, name, receiver): unknown {
+      if (typeof name !== "string" || name in fields) return Reflect.get(fields, name, receiver);
+      throw invalidArgument(`schema ${schema.name} has no field '${name}'${suggestion(name, Object.keys(fields))}`);
+    },
+  });
+}
+
 /** The text of a condition; `place` is where it was given. */
 export function conditionText<S extends AnySchema>(
   schema: S,
@@ -167,11 +283,12 @@ export function conditionText<S extends AnySchema>(
   place: string,
 ): string {
   if (typeof condition === "string") return condition;
+  if (condition instanceof Condition)
+    throw invalidArgument(
+      `${place} is a condition of searches (${condition}): write it as a function of the fields it is given`,
+    );
   if (typeof condition !== "function") return textOfClause("selection", place, condition);
-  const named = Object.entries(schema.fields).map(([name, { definition }]) => {
-    return [name, new FieldSelections(`${schema.name}.${name}`, definition.type)] as const;
-  });
-  const fields = Object.fromEntries(named);
+  const fields = fieldSelections(schema, place);
   return clauseText("selection", place, () => condition(fields as unknown as SelectionsOf<S["fields"]>));
 }
 

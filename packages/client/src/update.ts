@@ -1,6 +1,7 @@
 /** Changes of a stored document, typed by the field they change, and the JSON they travel as. */
 
 import { invalidArgument } from "./error.ts";
+import { checkPaths, encodePaths, type PathChanges } from "./path-change.ts";
 import type { Codec } from "./schema/codec.ts";
 import type { DataType } from "./schema/data-type.ts";
 import type { Field, FieldMap, FieldShape, ShapeOf } from "./schema/field.ts";
@@ -36,9 +37,6 @@ export type UpdateOf<Fields extends FieldMap> = {
   readonly [Name in keyof Fields]?: Fields[Name] extends Field ? ChangeOf<ShapeOf<Fields[Name]>> : never;
 };
 
-/** Changes of parts of fields, by their path (`people[0].name`, `props{color}`): the operations of Vespa's JSON. */
-export type PathChanges = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-
 const CALCULATIONS: readonly string[] = ["increment", "decrement", "multiply", "divide"];
 
 /** The `fields` of an update as JSON, checked before they are sent. */
@@ -54,7 +52,8 @@ export function encodeUpdate(schema: AnySchema, id: string, changes: object, pat
     if (entry === undefined || others.length > 0) throw refuse(`'${name}' needs one operation`);
     encoded[name] = { [entry[0]]: operandOf(entry, field, (reason) => refuse(`${name}: ${reason}`)) };
   }
-  return { ...encoded, ...paths };
+  checkPaths(paths);
+  return { ...encoded, ...encodePaths(schema, paths, refuse) };
 }
 
 function operandOf(

@@ -14,6 +14,11 @@ export interface Codec {
   encode(value: unknown): unknown;
   /** JSON as the value callers see. Throws if it is not of this type. */
   decode(json: unknown): unknown;
+  /** What its parts are, if it has some that are numbered or have a key … */
+  readonly element?: Codec;
+  readonly parts?: "numbered" | "keyed";
+  /** … or a name. */
+  readonly members?: Readonly<Record<string, Member>>;
   /** The value that answers leave out although it was stored (an empty text or list). */
   readonly empty?: () => unknown;
 }
@@ -118,6 +123,8 @@ export function arrayCodec(element: Codec): Codec {
       return json.map((item) => element.decode(item));
     },
     empty: () => [],
+    element,
+    parts: "numbered",
   };
 }
 
@@ -137,6 +144,8 @@ export function recordCodec(key: Codec, value: Codec): Codec {
     encode: (given) => mapValues(given as Record<string, unknown>, (item) => value.encode(item)),
     decode: (json) => mapValues(record(json, "an object"), (item) => value.decode(item)),
     empty: () => ({}),
+    element: value,
+    parts: "keyed",
   };
 }
 
@@ -149,6 +158,7 @@ export function objectCodec(members: Readonly<Record<string, Member>>): Codec {
     zod: z.strictObject(shape),
     encode: (value) => encodeMembers(members, value as Record<string, unknown>),
     decode: (json) => decodeMembers(members, record(json, "an object"), Object.keys(members)),
+    members,
   };
 }
 
