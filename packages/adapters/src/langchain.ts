@@ -17,7 +17,16 @@ export interface BrookletRetrieverOptions<S extends AnySchema> extends BaseRetri
   readonly retrieve?: Omit<RetrieveOptions<S>, "signal">;
 }
 
-/** Retrieves passages of one group. */
+/**
+ * Retrieves passages of one group.
+ *
+ * @example
+ * ```ts
+ * import { BrookletRetriever } from "brooklet/langchain";
+ * const retriever = new BrookletRetriever({ group: alice, schema: mail });
+ * const documents = await retriever.invoke("When is the invoice due?");
+ * ```
+ */
 export class BrookletRetriever<S extends AnySchema = AnySchema> extends BaseRetriever {
   /** Where LangChain finds the class. */
   static override lc_name(): string {
@@ -66,7 +75,17 @@ export interface BrookletVectorStoreOptions<S extends AnySchema> {
 /** A condition on the schema's fields. */
 export type BrookletFilter<S extends AnySchema> = Condition | ((fields: ConditionsOf<S["fields"]>) => Condition);
 
-/** Documents of one group by their vectors: exact, whatever the filter. Metadata are the other fields of the schema. */
+/**
+ * Documents of one group by their vectors: exact, whatever the filter. Metadata are the other fields of the schema.
+ *
+ * @example
+ * ```ts
+ * import type { EmbeddingsInterface } from "@langchain/core/embeddings";
+ * import { BrookletVectorStore } from "brooklet/langchain";
+ * declare const embeddings: EmbeddingsInterface;
+ * const store = new BrookletVectorStore(embeddings, { group: alice, schema: mail, textField: "body", vectorField: "vec" });
+ * ```
+ */
 export class BrookletVectorStore<S extends AnySchema = AnySchema> extends VectorStore {
   /** What `filter` of the searches is. */
   declare FilterType: BrookletFilter<S>;

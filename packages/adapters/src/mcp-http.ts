@@ -12,7 +12,15 @@ export interface McpHttpServer {
 
 const BODY_BYTES_MAX = 1 << 20;
 
-/** Listens on the loopback address. Port 0: the system chooses. */
+/**
+ * Listens on the loopback address. Port 0: the system chooses.
+ *
+ * @example
+ * ```ts
+ * import { listenMcp } from "brooklet/mcp";
+ * const { url, close } = await listenMcp({ client: db, group: "alice", schema: "mail" }, 0);
+ * ```
+ */
 export async function listenMcp(options: McpOptions, port: number): Promise<McpHttpServer> {
   const server: Server = createServer((request, response) => {
     answer(options, request, response).catch(() => response.destroy());

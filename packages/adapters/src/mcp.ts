@@ -58,7 +58,17 @@ const PASSAGES = {
   ),
 };
 
-/** Makes a server, to be connected to a transport of the SDK. */
+/**
+ * Makes a server, to be connected to a transport of the SDK.
+ *
+ * @example
+ * ```ts
+ * import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+ * import { createMcpServer } from "brooklet/mcp";
+ * const server = createMcpServer({ client: db, group: "alice", schema: "mail" });
+ * await server.connect(new StdioServerTransport());
+ * ```
+ */
 export function createMcpServer(options: McpOptions): McpServer {
   const { name = "brooklet", version = "0.1.0", description = "the user's documents" } = options;
   const server = new McpServer({ name, version });

@@ -1,0 +1,58 @@
+/**
+ * The entries of the package beside the first: each is found by its name, has an example for each value it exports, and what
+ * the documents about them say compiles as it stands, where a schema `mail`, a database `db` and the group `alice` are there.
+ */
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { type Example, examplesOfDocument, examplesOfPackages, problemsOfModules } from "./compiled.ts";
+
+const { exports } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+  readonly exports: Readonly<Record<string, unknown>>;
+};
+const ENTRIES = ["ai-sdk", "langchain", "mcp"];
+const DOCUMENTS = ["docs/adapters.md"];
+
+/** What is there unless an example makes it itself. */
+const GIVEN: Readonly<Record<string, string>> = {
+  mail: `const mail = brooklet.schema("mail", {
+  subject: brooklet.text(),
+  body: brooklet.text(),
+  sender: brooklet.string(),
+  size: brooklet.int(),
+  isUnread: brooklet.bool(),
+  sentAt: brooklet.timestamp(),
+  metadata: brooklet.string().optional(),
+  vec: brooklet.vector(384).optional(),
+});`,
+  db: "declare const db: brooklet.Database;",
+  alice: "declare const alice: brooklet.Group;",
+};
+
+function asModule({ of, code }: Example): Example {
+  const given = Object.entries(GIVEN).filter(([name]) => !new RegExp(`\\bconst ${name}\\b`).test(code));
+  return { of, code: ['import * as brooklet from "brooklet";', ...given.map(([, text]) => text), code].join("\n") };
+}
+
+const examples = examplesOfPackages(["adapters", "brooklet"]).filter(({ code }) => code.includes('from "brooklet/'));
+
+describe("entries", { timeout: 120_000 }, () => {
+  test.each(ENTRIES)("brooklet/%s is found, and has an example for each value", async (name) => {
+    expect(Object.keys(exports)).toContain(`./${name}`);
+    const entry = (await import(`brooklet/${name}`)) as Readonly<Record<string, unknown>>;
+    const documented = examples.filter(({ code }) => code.includes(`from "brooklet/${name}"`));
+    expect(Object.keys(entry).length).toBeGreaterThan(0);
+    const lacking = Object.keys(entry).filter((value) => !documented.some(({ of }) => of.endsWith(`: ${value}`)));
+    expect(lacking).toEqual([]);
+  });
+
+  test("have examples that compile, here and in the documents", () => {
+    const documents = DOCUMENTS.flatMap(examplesOfDocument);
+    expect(documents.length).toBeGreaterThan(DOCUMENTS.length);
+    expect(problemsOfModules([...examples, ...documents].map(asModule))).toEqual([]);
+  });
+
+  test("have examples that are checked against what is given", () => {
+    const wrong = { of: "wrong", code: 'await alice.put(mail, "m1", { subject: 7 });' };
+    expect(problemsOfModules([asModule(wrong)]).join()).toContain("wrong: ");
+  });
+});
