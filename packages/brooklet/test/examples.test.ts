@@ -35,7 +35,7 @@ function problemsOf(examples: readonly Example[]): readonly string[] {
 }
 
 const examples = examplesOfPackages(["client", "brooklet", "answers", "models"]).filter(
-  ({ code }) => !code.includes('from "brooklet/'),
+  ({ code }) => !/"brooklet\//.test(code),
 );
 const programs = ["docs/documents.md"].flatMap(examplesOfDocument);
 

@@ -8,6 +8,7 @@ import process from "node:process";
 import { deadlineIn } from "@brooklet/models";
 import { openComponent } from "@brooklet/models/node";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ndcg, recall } from "../src/evaluation/measures.ts";
 import type * as Brooklet from "../src/index.ts";
 import { type JudgedSet, judgedSets } from "./judged-set.ts";
 
@@ -57,19 +58,12 @@ interface Quality {
 function qualityOf(set: JudgedSet, found: readonly (readonly string[])[]): Quality {
   const mean = (value: (ids: readonly string[], answers: Readonly<Record<string, number>>) => number): number =>
     set.questions.reduce((sum, { answers }, index) => sum + value(found[index] ?? [], answers), 0) / found.length;
-  const gains = (grades: readonly number[]): number =>
-    grades.slice(0, 10).reduce((sum, grade, index) => sum + (2 ** grade - 1) / Math.log2(index + 2), 0);
-  const recall = (depth: number) => (ids: readonly string[], answers: Readonly<Record<string, number>>) =>
-    ids.slice(0, depth).filter((id) => id in answers).length / Object.keys(answers).length;
   return {
-    ndcg: mean((ids, answers) => {
-      const best = Object.values(answers).toSorted((left, right) => right - left);
-      return gains(ids.map((id) => answers[id] ?? 0)) / gains(best);
-    }),
+    ndcg: mean((ids, answers) => ndcg(ids, answers, 10)),
     count: mean(({ length }) => length),
     judged: mean((ids, answers) => ids.filter((id) => id in answers).length),
-    recall10: mean(recall(10)),
-    recall100: mean(recall(100)),
+    recall10: mean((ids, answers) => recall(ids, answers, 10)),
+    recall100: mean((ids, answers) => recall(ids, answers, 100)),
   };
 }
 

@@ -2,6 +2,7 @@
 import { BrookletError } from "@brooklet/client";
 import { StartError } from "@brooklet/gateway/node";
 import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { runEvaluate } from "./evaluate.ts";
 import { runExport } from "./export.ts";
 import { runFeed } from "./feed/feed.ts";
 import { runImport } from "./import/import.ts";
@@ -54,6 +55,7 @@ function makeProgram(surroundings: Surroundings): Command {
   addFeed(program, surroundings);
   addUpdate(program, surroundings);
   addQuery(program, surroundings);
+  addEvaluate(program, surroundings);
   addVisit(program, surroundings);
   addForget(program, surroundings);
   addExport(program, surroundings);
@@ -139,6 +141,21 @@ function addQuery(program: Command, surroundings: Surroundings): void {
     .option("--url <url>", "the server", URL_DEFAULT)
     .option("--json", "print the answer as it is")
     .action((words: string[], options: Parameters<typeof runQuery>[1]) => runQuery(words, options, surroundings));
+}
+
+function addEvaluate(program: Command, surroundings: Surroundings): void {
+  program
+    .command("eval")
+    .description("measure how well searches rank, by a file of questions and the ids of what answers them (JSON)")
+    .argument("<file>", 'a list, or { "questions": [] }, of { "question": "…", "answers": { "m1": 2, "m2": 1 } }')
+    .requiredOption("--schema <name>", "the schema of the documents")
+    .option("--group <name>", "whose documents, where a question has no `group`")
+    .option("--profile <name...>", "rank profiles to compare; the one that fits unless it is said")
+    .option("--depth <count>", "hits that recall and MRR look at (default: 100)", positive)
+    .option("--seed <number>", "of the samples that the intervals are made of (default: 1)", whole)
+    .option("--url <url>", "the server", URL_DEFAULT)
+    .option("--json", "print all of it as JSON, question by question")
+    .action((file: string, options: Parameters<typeof runEvaluate>[1]) => runEvaluate(file, options, surroundings));
 }
 
 function addVisit(program: Command, surroundings: Surroundings): void {
