@@ -1,9 +1,9 @@
-import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type AnySchema, embedding, type Group, schema, text } from "@brooklet/client";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ToolPassage } from "../src/ai-sdk.ts";
+import { manifestOf, type Provider, RELEASES, type Sdk } from "./ai-releases.ts";
 import { mail, mails } from "./mails.ts";
 
 interface Asked {
@@ -12,19 +12,6 @@ interface Asked {
     readonly function: { readonly name: string; readonly parameters: { readonly properties: object } };
   }[];
 }
-
-type Sdk = typeof import("ai");
-type Provider = typeof import("@ai-sdk/openai-compatible");
-
-/**
- * The releases that are peers, each with the provider that belongs to it. Types are checked with the one in the middle;
- * the others have the same calls.
- */
-const RELEASES: readonly (readonly [release: number, load: () => Promise<readonly [Sdk, Provider]>])[] = [
-  [5, async () => [(await import("ai-v5")) as unknown as Sdk, (await import("openai-compatible-v1")) as never]],
-  [6, async () => [await vi.importActual<Sdk>("ai"), await import("@ai-sdk/openai-compatible")]],
-  [7, async () => [(await import("ai-v7")) as unknown as Sdk, (await import("openai-compatible-v3")) as never]],
-];
 
 /** A model that calls a tool with these arguments, and then says what it was given. */
 async function callingModel({ createOpenAICompatible }: Provider, name: string, argument: object) {
@@ -51,12 +38,6 @@ async function callingModel({ createOpenAICompatible }: Provider, name: string, 
   onTestFinished(() => void server.close());
   const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
   return { asked, model: createOpenAICompatible({ name: "stand-in", baseURL, apiKey: "k" })("m") };
-}
-
-/** What was loaded says which release it is. */
-async function manifestOf(release: number): Promise<{ readonly version: string }> {
-  const name = release === 6 ? "ai" : `ai-v${release}`;
-  return JSON.parse(await readFile(new URL(`../../../node_modules/${name}/package.json`, import.meta.url), "utf8"));
 }
 
 describe.each(RELEASES)("tools of the AI SDK %i", (release, load) => {

@@ -3,7 +3,7 @@
  * it may cite the passages it was given and nothing else, and it can neither call tools nor make a reader fetch anything.
  */
 import { type AnswerPiece, AnswerText } from "./answer-text.ts";
-import { type ChatEndpoint, ChatError, chat } from "./chat.ts";
+import { ChatError, chat, type LanguageModel } from "./chat.ts";
 import type { Passage } from "./passage.ts";
 import { type ChatMessage, promptMessages } from "./prompt.ts";
 
@@ -55,7 +55,7 @@ export interface AnswerSummary {
 
 /** How to answer. */
 export interface AnswerOptions {
-  readonly model: ChatEndpoint;
+  readonly model: LanguageModel;
   /** What was said before, oldest first. Who keeps it is the caller. */
   readonly history?: readonly ChatMessage[];
   /** Said to the model after the rules: tone, language, length. */
@@ -153,7 +153,7 @@ const REWRITTEN_CHARACTERS_MAX = 1_000;
 export async function rewrittenQuestion(
   question: string,
   history: readonly ChatMessage[],
-  model: ChatEndpoint,
+  model: LanguageModel,
   signal?: AbortSignal,
 ): Promise<string> {
   if (history.length === 0) return question;

@@ -1,14 +1,24 @@
 /**
- * A language model behind any endpoint with the OpenAI interface (`POST …/chat/completions`). Answers are read as they
- * come, limited in size and time. A request is sent again only as long as nothing of its answer was seen. Keys go into one
- * header and nowhere else: no error and no log has them.
+ * A language model behind any endpoint with the OpenAI interface (`POST …/chat/completions`), or one that the caller brings.
+ * Answers are read as they come, limited in size and time. A request is sent again only as long as nothing of its answer was
+ * seen. Keys go into one header and nowhere else: no error and no log has them.
  */
 import { askedWaitMs, pause, waitMs } from "@brooklet/wire";
 import { type ServerEvent, serverEvents } from "./event-stream.ts";
 import type { ChatMessage } from "./prompt.ts";
 
+/** How long a model may take, and how much it may say. */
+export interface ChatLimits {
+  /** Wait for the first token, and between two; 60 s by default. */
+  readonly idleTimeoutMs?: number;
+  /** Wait for all of the answer; 5 min by default. */
+  readonly timeoutMs?: number;
+  /** Characters of an answer at most; 262,144 by default. */
+  readonly answerCharactersMax?: number;
+}
+
 /** Where the model is. */
-export interface ChatEndpoint {
+export interface ChatEndpoint extends ChatLimits {
   /** What `chat/completions` is appended to, as in `https://api.openai.com/v1/`. */
   readonly url: string;
   readonly model: string;
@@ -19,15 +29,22 @@ export interface ChatEndpoint {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Further members of the request: `temperature`, `max_completion_tokens`, … */
   readonly parameters?: Readonly<Record<string, unknown>>;
-  /** Wait for the first token, and between two; 60 s by default. */
-  readonly idleTimeoutMs?: number;
-  /** Wait for all of the answer; 5 min by default. */
-  readonly timeoutMs?: number;
   /** Tries in all, while nothing of an answer has come; 3 by default. */
   readonly attempts?: number;
-  /** Characters of an answer at most; 262,144 by default. */
-  readonly answerCharactersMax?: number;
 }
+
+/** A language model that the caller brings, however it is reached. Time and length are limited as those of endpoints are. */
+export interface ChatModel extends ChatLimits {
+  /**
+   * What the model says to a conversation, as it says it. It runs no tools: that it asked for one is an event. The signal ends it.
+   *
+   * @throws ChatError what keeps it from answering; anything else is taken for a broken answer.
+   */
+  say(messages: readonly ChatMessage[], signal: AbortSignal): AsyncIterable<ChatEvent>;
+}
+
+/** A language model: where one is, or one that is there. */
+export type LanguageModel = ChatEndpoint | ChatModel;
 
 /** What is asked of a model. */
 export interface ChatRequest {
@@ -46,7 +63,22 @@ export type ChatEvent =
 /** Why a model could not answer. */
 export type ChatFailure = "unreachable" | "refused" | "overloaded" | "timed out" | "malformed" | "too long";
 
-/** A model that could not answer. */
+const MARKER: unique symbol = Symbol.for("brooklet.ChatError");
+
+/**
+ * A model that could not answer. A model that the caller brings throws it; what the caller of `ask` gets is a `BrookletError`.
+ *
+ * @example
+ * ```ts
+ * const model: ChatModel = {
+ *   async *say(messages, signal) {
+ *     const response = await fetch("http://localhost:9000", { method: "POST", body: JSON.stringify(messages), signal });
+ *     if (response.status === 429) throw new ChatError("overloaded", "The model is busy", 429);
+ *     yield { type: "token", text: await response.text() };
+ *   },
+ * };
+ * ```
+ */
 export class ChatError extends Error {
   override readonly name = "ChatError";
   readonly failure: ChatFailure;
@@ -57,6 +89,12 @@ export class ChatError extends Error {
     super(message, cause === undefined ? undefined : { cause });
     this.failure = failure;
     this.status = status;
+    Object.defineProperty(this, MARKER, { value: true });
+  }
+
+  /** Recognises one, also if another copy of this package has made it. */
+  static is(value: unknown): value is ChatError {
+    return value instanceof Error && (value as { [MARKER]?: unknown })[MARKER] === true;
   }
 }
 
@@ -70,16 +108,14 @@ const PLACEHOLDER_KEY = "none";
 const PASSING: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 
 /** Asks a model. The events come as it says them; leaving early or aborting lets go of the connection. */
-export async function* chat(endpoint: ChatEndpoint, request: ChatRequest): AsyncGenerator<ChatEvent> {
-  const watch = new Watch(endpoint, request.signal);
+export async function* chat(model: LanguageModel, request: ChatRequest): AsyncGenerator<ChatEvent> {
+  const watch = new Watch(model, request.signal);
   try {
-    const response = await opened(endpoint, request, watch);
-    const isStream = (response.headers.get("content-type") ?? "").includes("text/event-stream");
-    const events = isStream ? streamed(response, endpoint, watch) : whole(response, endpoint, watch);
-    let left = endpoint.answerCharactersMax ?? ANSWER_CHARACTERS_MAX;
+    const events = "say" in model ? brought(model, request, watch) : answered(model, request, watch);
+    let left = model.answerCharactersMax ?? ANSWER_CHARACTERS_MAX;
     for await (const event of events) {
       left -= event.type === "token" ? event.text.length : 0;
-      if (left < 0) throw tooLong(endpoint);
+      if (left < 0) throw tooLong(model);
       // While the reader takes its time, the model is not late.
       watch.rest();
       yield event;
@@ -88,6 +124,42 @@ export async function* chat(endpoint: ChatEndpoint, request: ChatRequest): Async
   } finally {
     watch.end();
   }
+}
+
+async function* answered(endpoint: ChatEndpoint, request: ChatRequest, watch: Watch): AsyncGenerator<ChatEvent> {
+  const response = await opened(endpoint, request, watch);
+  const isStream = (response.headers.get("content-type") ?? "").includes("text/event-stream");
+  yield* isStream ? streamed(response, endpoint, watch) : whole(response, endpoint, watch);
+}
+
+/** What a model says that the caller brought. It is not waited for after the end, even if it does not look at its signal. */
+async function* brought(model: ChatModel, request: ChatRequest, watch: Watch): AsyncGenerator<ChatEvent> {
+  const { signal } = watch;
+  let onAbort: () => void = () => {};
+  const ended = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+  // Where nobody waits, nobody minds.
+  ended.catch(() => undefined);
+  const events = model.say(request.messages, signal)[Symbol.asyncIterator]();
+  let isSilent = true;
+  try {
+    for (;;) {
+      const { value, done } = await Promise.race([events.next(), ended]);
+      if (done === true) break;
+      isSilent = false;
+      watch.progress();
+      yield value;
+    }
+  } catch (error) {
+    throw failureOf(error, watch);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    // What keeps it from ending is its own affair: nobody listens any longer.
+    void events.return?.().catch(() => undefined);
+  }
+  if (isSilent) throw new ChatError("malformed", "The language model answered nothing");
 }
 
 /** Time limits and the caller's signal, as one signal. */
@@ -99,7 +171,7 @@ class Watch {
   readonly #all: ReturnType<typeof setTimeout>;
   #idle: ReturnType<typeof setTimeout> | undefined;
 
-  constructor({ timeoutMs = TIMEOUT_MS, idleTimeoutMs = IDLE_TIMEOUT_MS }: ChatEndpoint, caller?: AbortSignal) {
+  constructor({ timeoutMs = TIMEOUT_MS, idleTimeoutMs = IDLE_TIMEOUT_MS }: ChatLimits, caller?: AbortSignal) {
     this.#caller = caller;
     this.#idleMs = idleTimeoutMs;
     caller?.throwIfAborted();
@@ -238,7 +310,7 @@ async function* streamed(response: Response, endpoint: ChatEndpoint, watch: Watc
 
 function failureOf(error: unknown, watch: Watch): unknown {
   if (watch.signal.aborted) return watch.signal.reason;
-  if (error instanceof ChatError) return error;
+  if (ChatError.is(error)) return error;
   return new ChatError(
     "malformed",
     `The answer of the language model broke off: ${(error as Error).message}`,
@@ -315,7 +387,7 @@ async function* whole(response: Response, endpoint: ChatEndpoint, watch: Watch):
   yield* saidBy(completion.choices[0]);
 }
 
-function tooLong({ answerCharactersMax = ANSWER_CHARACTERS_MAX }: ChatEndpoint): ChatError {
+function tooLong({ answerCharactersMax = ANSWER_CHARACTERS_MAX }: ChatLimits): ChatError {
   return new ChatError("too long", `The answer of the language model is longer than ${answerCharactersMax} characters`);
 }
 

@@ -95,7 +95,7 @@ export async function* generationEvents(generation: Generation): AsyncGenerator<
     try {
       for await (const token of tokensOf(generation, times)) yield { type: "token", token };
     } catch (error) {
-      if (!(error instanceof ChatError)) throw error;
+      if (!ChatError.is(error)) throw error;
       yield { type: "error", ...MODEL_FAILED, source: generation.source, message: error.message };
       return;
     }

@@ -14,9 +14,12 @@ export {
   ChatError,
   type ChatEvent,
   type ChatFailure,
+  type ChatLimits,
+  type ChatModel,
   type ChatRequest,
   chat,
   completionsUrl,
+  type LanguageModel,
 } from "./chat.ts";
 export { type ConfiguredModel, configuredModel, secretNameOf, structuredOutput } from "./configured-model.ts";
 export { passageRanges, type Range } from "./cutting.ts";

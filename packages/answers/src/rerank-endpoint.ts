@@ -39,7 +39,7 @@ export function rerankEndpoint(endpoint: RerankEndpoint): Reranker {
     } catch (error) {
       signal?.throwIfAborted();
       if (timeout.aborted) throw new ChatError("timed out", `The reranker said nothing within ${timeoutMs} ms`);
-      if (error instanceof ChatError) throw error;
+      if (ChatError.is(error)) throw error;
       throw new ChatError("unreachable", "The reranker cannot be reached, or its answer broke off", 0, error);
     }
   };

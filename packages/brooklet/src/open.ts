@@ -4,10 +4,10 @@ import {
   type AnySchema,
   type ApplicationOptions,
   BrookletError,
-  type ChatEndpoint,
   type Client,
   connect,
   type Fetch,
+  type LanguageModel,
 } from "@brooklet/client";
 import { createGateway } from "@brooklet/gateway";
 import type { ModelOptions } from "./node/application-embedders.ts";
@@ -34,7 +34,7 @@ export interface OpenOptions {
   /** Embedders of this process, and where the files of models are. */
   readonly models?: ModelOptions;
   /** The language model that `ask` asks. */
-  readonly languageModel?: ChatEndpoint;
+  readonly languageModel?: LanguageModel;
   /**
    * Told of failures that no call sees (maintenance, damaged files), and of what made those that are no caller's fault; the
    * errors of calls have it as their `cause` too.

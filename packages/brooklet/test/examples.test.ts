@@ -13,6 +13,7 @@ const PRELUDE = `import * as brooklet from "brooklet";
 ${Object.keys(built)
   .map((name) => `import { ${name} } from "brooklet";`)
   .join("\n")}
+import type { ChatModel } from "brooklet";
 declare const client: brooklet.Client;
 declare const alice: brooklet.Group;
 const mail = schema("mail", {

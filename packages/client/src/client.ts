@@ -1,5 +1,5 @@
 /** The way to a server: this project's gateway, over HTTP or in process, or a Vespa. */
-import type { ChatEndpoint } from "@brooklet/answers";
+import type { LanguageModel } from "@brooklet/answers";
 import type { DeployAnswer } from "@brooklet/wire";
 import { type ApplicationOptions, applicationFiles } from "./application.ts";
 import { BrookletError, invalidArgument, refuseUnknown } from "./error.ts";
@@ -15,6 +15,7 @@ import {
 import { Group } from "./group.ts";
 import { type GroupsOptions, groupNames } from "./group-list.ts";
 import type { RequestOptions } from "./request-options.ts";
+import { checkLanguageModel } from "./retrieval/answer.ts";
 import type { AnySchema } from "./schema/schema.ts";
 import { zip } from "./zip.ts";
 
@@ -32,7 +33,7 @@ export interface ConnectOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly retry?: RetryOptions;
   /** The language model that `ask` asks. */
-  readonly languageModel?: ChatEndpoint;
+  readonly languageModel?: LanguageModel;
   /** Ends the client: once it is aborted, every call fails with its reason. What is under way then is not cut off. */
   readonly closed?: AbortSignal;
 }
@@ -148,10 +149,7 @@ function checkOptions(options: ConnectOptions): void {
     if (value !== undefined && !(Number.isFinite(value) && value >= 0))
       throw invalidArgument(`${name} of retry is ${String(value)}: give a number that is not negative`);
   }
-  if (languageModel === undefined) return;
-  const { url, model } = languageModel;
-  if (typeof url !== "string" || typeof model !== "string" || !URL.canParse(url))
-    throw invalidArgument("languageModel needs the `url` of an endpoint and the `model` there");
+  if (languageModel !== undefined) checkLanguageModel(languageModel, "languageModel");
 }
 
 function baseUrl(url: string): string {

@@ -1,5 +1,5 @@
 /** A group: one user's documents. Everything asked of it stays inside it, because nothing else can be expressed. */
-import type { ChatEndpoint, Retrieved } from "@brooklet/answers";
+import type { LanguageModel, Retrieved } from "@brooklet/answers";
 import { documentNameProblem, type Hit as WireHit, type SearchResult as WireResult } from "@brooklet/wire";
 import type { Condition } from "./condition.ts";
 import { type Page, searchAll, searchPage } from "./cursor.ts";
@@ -64,10 +64,10 @@ import {
 export class Group {
   readonly name: string;
   readonly #place: DocumentPlace;
-  readonly #model: ChatEndpoint | undefined;
+  readonly #model: LanguageModel | undefined;
 
   /** @internal Groups are made by `client.group`. */
-  constructor(name: string, options: ExchangeOptions, model?: ChatEndpoint) {
+  constructor(name: string, options: ExchangeOptions, model?: LanguageModel) {
     const problem = documentNameProblem("group", name);
     if (problem !== undefined) {
       throw invalidArgument(`${JSON.stringify(name)} cannot be the name of a group: ${problem}`);

@@ -103,7 +103,7 @@ export class ApplicationGenerators {
         if (event.type === "token") answer += event.text;
       }
     } catch (error) {
-      throw error instanceof ChatError ? failed(error) : error;
+      throw ChatError.is(error) ? failed(error) : error;
     }
     return answer;
   }

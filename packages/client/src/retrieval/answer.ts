@@ -3,9 +3,9 @@ import {
   type AnswerPart,
   type AnswerSummary,
   answer,
-  type ChatEndpoint,
   ChatError,
   type ChatMessage,
+  type LanguageModel,
   type Passage,
   rewrittenQuestion,
   summarize,
@@ -18,7 +18,7 @@ import type { RetrieveOptions } from "./retrieval.ts";
 /** Options of an answer. */
 export interface AskOptions<S extends AnySchema = AnySchema> extends RetrieveOptions<S> {
   /** The language model; the one that the client was made with unless it is said. */
-  readonly model?: ChatEndpoint;
+  readonly model?: LanguageModel;
   /** What was said before, oldest first. The caller keeps it. */
   readonly history?: readonly ChatMessage[];
   /** Whether a question that follows others is first rewritten to stand for itself, which asks the model once more. */
@@ -30,7 +30,7 @@ export interface AskOptions<S extends AnySchema = AnySchema> extends RetrieveOpt
 /** The parts of an ask that are not about retrieval. */
 export interface Asking {
   readonly question: string;
-  readonly model: ChatEndpoint | undefined;
+  readonly model: LanguageModel | undefined;
   readonly history?: readonly ChatMessage[];
   readonly rewrite?: boolean;
   readonly instructions?: string;
@@ -83,6 +83,7 @@ export async function* answerParts(asking: Asking): AsyncGenerator<AnswerPart> {
       "there is no language model to ask: give `model` here, or `languageModel` where the client is made",
     );
   }
+  checkLanguageModel(model, "model");
   try {
     const searched = rewrite ? await rewrittenQuestion(question, history, model, signal) : question;
     const passages = await asking.retrieve(searched);
@@ -94,6 +95,16 @@ export async function* answerParts(asking: Asking): AsyncGenerator<AnswerPart> {
       ...(signal === undefined ? {} : { signal }),
     });
   } catch (error) {
-    throw error instanceof ChatError ? failureOfModel(error) : error;
+    throw ChatError.is(error) ? failureOfModel(error) : error;
   }
+}
+
+/** Refuses what is no language model, and says what it may be made of. */
+export function checkLanguageModel(given: LanguageModel, option: string): void {
+  const { url, model, say, doStream } = Object(given) as Readonly<Record<string, unknown>>;
+  if (typeof say === "function") return;
+  if (typeof url === "string" && typeof model === "string" && URL.canParse(url)) return;
+  if (typeof doStream === "function" || typeof given === "string")
+    throw invalidArgument(`${option} is a model of the AI SDK: give new AiSdkModel(…) of brooklet/ai-sdk`);
+  throw invalidArgument(`${option} needs the \`url\` of an endpoint and the \`model\` there`);
 }

@@ -97,7 +97,7 @@ export async function retrievePassages(
   try {
     return await retrieve(searchedSchema(schema), question, request, source);
   } catch (error) {
-    if (error instanceof ChatError) throw failureOfModel(error);
+    if (ChatError.is(error)) throw failureOfModel(error);
     throw error instanceof RangeError ? invalidArgument(error.message) : error;
   }
 }

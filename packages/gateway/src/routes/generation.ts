@@ -138,7 +138,7 @@ async function wholeReply(running: Running): Promise<Reply> {
 }
 
 function failureOf(error: unknown): ServiceError {
-  if (error instanceof ChatError) return generationFailed(error.message, error);
+  if (ChatError.is(error)) return generationFailed(error.message, error);
   throw error;
 }
 

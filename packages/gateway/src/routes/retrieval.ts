@@ -79,7 +79,7 @@ async function answerOwn(
 /** What went wrong, where it is no defect of ours: what cannot be, a reranker that does not answer. */
 function failureOf(error: unknown): unknown {
   if (error instanceof RangeError) return new ServiceError("BAD_REQUEST", error.message);
-  if (!(error instanceof ChatError)) return error;
+  if (!ChatError.is(error)) return error;
   return new ServiceError(error.failure === "timed out" ? "TIMED_OUT" : "UNAVAILABLE", error.message, { cause: error });
 }
 
