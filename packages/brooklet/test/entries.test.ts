@@ -9,7 +9,7 @@ import { type Example, examplesOfDocument, examplesOfPackages, problemsOfModules
 const { exports } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   readonly exports: Readonly<Record<string, unknown>>;
 };
-const ENTRIES = ["ai-sdk", "evaluation", "langchain", "mcp", "vitest"];
+const ENTRIES = ["ai-sdk", "evaluation", "langchain", "mcp", "react", "vitest"];
 const DOCUMENTS = ["docs/adapters.md", "docs/evaluation.md"];
 
 /** What is there unless an example makes it itself. */
