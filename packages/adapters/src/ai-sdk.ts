@@ -5,9 +5,11 @@ export { type UiMessageStreamOptions, uiMessageStream } from "./ai-sdk/message-s
 export {
   type RetrieveToolOptions,
   retrieveTool,
+  type SearchToolInput,
   type SearchToolOptions,
   searchTool,
   type ToolHit,
   type ToolOptions,
   type ToolPassage,
 } from "./ai-sdk/tools.ts";
+export { type ForgetToolOptions, forgetTool, type RememberToolOptions, rememberTool } from "./ai-sdk/write-tools.ts";

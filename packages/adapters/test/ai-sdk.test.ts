@@ -1,10 +1,26 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type AnySchema, embedding, type Group, schema, text } from "@brooklet/client";
+import type * as brooklet from "@brooklet/client";
+import {
+  type AnySchema,
+  bool,
+  embedding,
+  type Group,
+  int,
+  schema,
+  string,
+  text,
+  timestamp,
+  vector,
+} from "@brooklet/client";
+import type * as Installed from "brooklet";
 import { beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ToolPassage } from "../src/ai-sdk.ts";
 import { manifestOf, type Provider, RELEASES, type Sdk } from "./ai-releases.ts";
 import { mail, mails } from "./mails.ts";
+
+const built = new URL("../../brooklet/dist/index.js", import.meta.url).href;
+const { open } = (await import(built)) as typeof Installed;
 
 interface Asked {
   readonly messages: readonly { readonly role: string; readonly content: unknown }[];
@@ -75,7 +91,12 @@ describe.each(RELEASES)("tools of the AI SDK %i", (release, load) => {
     ]);
     expect(text).toContain("due on Friday");
     expect(text).not.toContain("Mallory");
-    expect(Object.keys(asked[0]?.tools[0]?.function.parameters.properties ?? {})).toEqual(["query", "limit"]);
+    expect(Object.keys(asked[0]?.tools[0]?.function.parameters.properties ?? {})).toEqual([
+      "query",
+      "filter",
+      "sort",
+      "limit",
+    ]);
   });
 
   test("retrieve numbered passages, under a condition the model cannot lift", async () => {
@@ -98,6 +119,142 @@ describe.each(RELEASES)("tools of the AI SDK %i", (release, load) => {
     const again = await callingModel(provider, "retrieve", { question: "When is the invoice due?" });
     const none = await sdk.generateText({ model: again.model, prompt: "x", tools: few, stopWhen: sdk.stepCountIs(3) });
     expect(JSON.stringify(none.steps[0]?.toolResults[0]?.output)).not.toContain("invoice");
+  });
+});
+
+describe.each(RELEASES)("tools of the AI SDK %i over fields", (_, load) => {
+  let sdk: Sdk;
+  let provider: Provider;
+  let tools: typeof import("../src/ai-sdk.ts");
+
+  beforeAll(async () => {
+    [sdk, provider] = await load();
+    vi.resetModules();
+    vi.doMock("ai", () => sdk);
+    tools = await import("../src/ai-sdk.ts");
+  });
+
+  const note = schema("note", {
+    body: text(),
+    author: string(),
+    size: int(),
+    isDone: bool(),
+    at: timestamp(),
+    vec: vector(2).optional(),
+  });
+
+  async function notes() {
+    const database = await open({ schemas: [note] });
+    onTestFinished(() => database.close());
+    const group = database.group("alice");
+    const put = (id: string, author: string, day: string, size: number) =>
+      group.put(note, id, { body: `the note ${id}`, author, size, isDone: size > 1, at: new Date(day), vec: [1, 0] });
+    await put("a", "ann", "2026-01-31T23:30:00Z", 1);
+    await put("b", "bob", "2026-02-01T00:00:00Z", 2);
+    await put("c", "ann", "2026-02-02T12:00:00Z", 3);
+    await database.group("mallory").put(note, "m", {
+      body: "the note of Mallory",
+      author: "ann",
+      size: 1,
+      isDone: true,
+      at: new Date(),
+    });
+    return group;
+  }
+
+  /** What the tool gives, or why not, when a model calls it with these arguments. */
+  async function called(name: string, tool: unknown, given: object): Promise<unknown> {
+    const { model } = await callingModel(provider, name, given);
+    const { steps } = await sdk.generateText({
+      model,
+      prompt: "x",
+      tools: { [name]: tool as never },
+      stopWhen: sdk.stepCountIs(2),
+    });
+    const parts = steps[0]?.content as readonly { type: string; output?: unknown; error?: unknown }[] | undefined;
+    const part = parts?.find(({ type }) => type === "tool-result" || type === "tool-error");
+    return part?.type === "tool-result"
+      ? part.output
+      : String((part?.error as Error | undefined)?.message ?? part?.error);
+  }
+
+  test("search by what fields are, in an order", async () => {
+    const search = tools.searchTool({ group: await notes(), schema: note });
+    const found = async (given: object): Promise<unknown> => {
+      const hits = await called("search", search, given);
+      return Array.isArray(hits) ? hits.map((hit: { id: string }) => hit.id) : hits;
+    };
+    expect(await found({ filter: { at: { until: "2026-01-31" } } })).toEqual(["a"]);
+    expect(await found({ filter: { at: { from: "2026-02-01" } }, sort: "at desc" })).toEqual(["c", "b"]);
+    expect(
+      await found({ filter: { at: { from: "2026-02-01T01:00:00+01:00", until: "2026-02-01T00:00:00Z" } } }),
+    ).toEqual(["b"]);
+    expect(await found({ query: "note", filter: { author: ["ann"], size: { min: 2 } } })).toEqual(["c"]);
+    expect(await found({ filter: { isDone: true, size: { max: 2 } } })).toEqual(["b"]);
+    expect(await found({ sort: "size desc", limit: 2 })).toEqual(["c", "b"]);
+    expect(await called("search", search, { filter: { author: ["bob"] } })).toEqual([
+      {
+        id: "b",
+        relevance: expect.any(Number),
+        fields: { body: "the note b", author: "bob", size: 2, isDone: true, at: "2026-02-01T00:00:00.000Z" },
+      },
+    ]);
+  });
+
+  test("refuse what is no filter, and leave no condition out", async () => {
+    const group = await notes();
+    const where = (it: typeof note.conditions) => it.author.is("ann");
+    const search = tools.searchTool({ group, schema: note, where, filters: ["author", "at"] });
+    expect(await called("search", search, { filter: { author: ["bob"] } })).toEqual([]);
+    expect(await called("search", search, { filter: { size: { min: 1 } } })).toContain("size");
+    expect(await called("search", search, { filter: { at: { from: "yesterday" } } })).toContain(
+      "give a date, 2026-11-23",
+    );
+    expect(await called("search", search, { filter: { at: { from: "2026-13-01" } } })).toContain(
+      "there is no such date",
+    );
+    expect(await called("search", search, { sort: "size desc" })).toContain("sort");
+    expect(() => tools.searchTool({ group, schema: note, filters: ["vec"] })).toThrow("cannot filter by 'vec'");
+    const plain = tools.searchTool({ group, schema: note, filters: [] });
+    const { asked, model } = await callingModel(provider, "search", { query: "note" });
+    await sdk.generateText({ model, prompt: "x", tools: { search: plain }, stopWhen: sdk.stepCountIs(2) });
+    expect(Object.keys(asked[0]?.tools[0]?.function.parameters.properties ?? {})).toEqual(["query", "limit"]);
+  });
+
+  test("remember and forget in their group, and nowhere else", async () => {
+    const group = await notes();
+    const remember = tools.rememberTool({
+      group,
+      schema: note,
+      fields: ["body", "at"],
+      fixed: () => ({ author: "assistant", size: 0, isDone: false }),
+      id: () => "kept",
+    });
+    const given = { body: "likes tea", at: "2026-03-01" };
+    expect(await called("remember", remember, given)).toEqual({ id: "kept" });
+    expect(await group.get(note, "kept")).toMatchObject({
+      body: "likes tea",
+      author: "assistant",
+      at: new Date("2026-03-01"),
+    });
+    expect(await called("remember", remember, { ...given, author: "ann" })).toContain("author");
+    expect(await called("remember", remember, { body: "x" })).toContain("at");
+
+    const condition = (it: brooklet.SelectionsOf<typeof note.fields>) => it.author.is("assistant");
+    const forget = tools.forgetTool({ group, schema: note, condition });
+    expect(await called("forget", forget, { id: "kept" })).toEqual({ id: "kept", isForgotten: true });
+    expect(await group.get(note, "kept")).toBeUndefined();
+    expect(await called("forget", forget, { id: "kept" })).toEqual({ id: "kept", isForgotten: false });
+    expect(await called("forget", forget, { id: "m" })).toEqual({ id: "m", isForgotten: false });
+    expect(await called("forget", forget, { id: "id:note:note:g=mallory:m" })).toContain("group 'mallory'");
+    expect(await called("forget", forget, { id: "a" })).not.toHaveProperty("isForgotten");
+    expect(await group.get(note, "a")).toBeDefined();
+    expect(() => tools.rememberTool({ group, schema: note, fields: ["body"] })).toThrow(
+      "documents of schema note need author, size, isDone, at: name them among `fields`, or give them as `fixed`",
+    );
+    expect(() => tools.rememberTool({ group, schema: note, fields: ["vec"], fixed: () => ({}) as never })).toThrow(
+      /need/,
+    );
   });
 });
 
