@@ -30,7 +30,8 @@ export function typeProblems(
   for (const [name, text] of programs) writeFileSync(join(project, name), text);
   const options = {
     target: "es2023",
-    lib: ["es2023", "esnext.disposable", "dom"],
+    // A server has no DOM, and none may be needed there.
+    lib: resolution === "NodeNext" ? ["es2023", "esnext.disposable"] : ["es2023", "esnext.disposable", "dom"],
     types: ["node"],
     module: resolution === "NodeNext" ? "nodenext" : "esnext",
     moduleResolution: resolution,

@@ -1,21 +1,8 @@
 /** A database in this process: the gateway without its port. Every call goes the way it would go over HTTP. */
 /// <reference lib="esnext.disposable" preserve="true" />
-import {
-  type AnySchema,
-  type ApplicationOptions,
-  BrookletError,
-  type Client,
-  connect,
-  type Fetch,
-  type LanguageModel,
-} from "@brooklet/client";
-import { createGateway } from "@brooklet/gateway";
+import type { AnySchema, ApplicationOptions, Client, LanguageModel } from "@brooklet/client";
 import type { ModelOptions } from "./node/application-embedders.ts";
-import { sqliteNotice } from "./node/database.ts";
-import { secret } from "./node/secret.ts";
-import { openCluster } from "./node/threads.ts";
 import { CHECKS, type Check, checkOptions } from "./options.ts";
-import { starting } from "./starting.ts";
 
 /** What to open. */
 export interface OpenOptions {
@@ -53,9 +40,6 @@ export interface Database extends Client, AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Nothing is sent there: requests are answered in this process. */
-const NOWHERE = "http://brooklet.invalid";
-
 const OPTIONS = {
   path: CHECKS.text,
   schemas: CHECKS.schemas,
@@ -81,56 +65,6 @@ const REQUIRED = { schemas: "what is stored, as in open({ schemas: [mail] })" };
  */
 export async function open(options: OpenOptions): Promise<Database> {
   checkOptions("open", options, OPTIONS, REQUIRED);
-  const { path, schemas, threads, cacheBytes, models, languageModel, embedders, files, onProblem } = options;
-  const cluster = starting(() =>
-    openCluster({
-      threads: threads === undefined || threads === false ? 0 : threads,
-      ...(path === undefined ? {} : { path }),
-      ...(cacheBytes === undefined ? {} : { cacheBytes }),
-      ...(models === undefined ? {} : { models }),
-      ...(onProblem === undefined ? {} : { onProblem }),
-    }),
-  );
-  try {
-    const gateway = createGateway({ cluster, secret, ...(onProblem === undefined ? {} : { onDefect: onProblem }) });
-    const closed = new AbortController();
-    const underWay = new Set<Promise<unknown>>();
-    const client = connect({
-      url: NOWHERE,
-      fetch: noting(underWay, gateway.fetch),
-      keepsDotSegments: true,
-      closed: closed.signal,
-      ...(languageModel === undefined ? {} : { languageModel }),
-    });
-    let closing: Promise<void> | undefined;
-    const close = (): Promise<void> => {
-      closing ??= (async () => {
-        closed.abort(new BrookletError("CLOSED", "The database was closed: open() it again to use it"));
-        await Promise.allSettled(underWay);
-        await cluster.close();
-      })();
-      return closing;
-    };
-    const deployed = await client.deploy(schemas, {
-      ...(embedders === undefined ? {} : { embedders }),
-      ...(files === undefined ? {} : { files }),
-    });
-    const notice = sqliteNotice();
-    const warnings = notice === undefined ? deployed.warnings : [...deployed.warnings, notice];
-    return { ...client, warnings, close, [Symbol.asyncDispose]: close };
-  } catch (error) {
-    await cluster.close();
-    throw error;
-  }
-}
-
-/** Keeps what is being answered in a set, until it is. */
-function noting(underWay: Set<Promise<unknown>>, answer: (url: string, init: RequestInit) => Promise<Response>): Fetch {
-  return (url, init) => {
-    const answered = answer(url, init);
-    underWay.add(answered);
-    const done = (): unknown => underWay.delete(answered);
-    answered.then(done, done);
-    return answered;
-  };
+  const { openHere } = await import("./embedded.ts");
+  return await openHere(options);
 }

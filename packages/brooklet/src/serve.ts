@@ -1,15 +1,7 @@
 /** A server in this process: a cluster behind the gateway on a port. What `brooklet serve` runs. */
 import type { Reranker } from "@brooklet/client";
-import { LOOPBACK_HOSTS } from "@brooklet/gateway";
-import { isLoopback, readPackageDirectory, StartError, startServer } from "@brooklet/gateway/node";
-import type { Cluster } from "@brooklet/partition";
-import { ServiceError } from "@brooklet/wire";
 import type { ModelOptions } from "./node/application-embedders.ts";
-import { sqliteNotice } from "./node/database.ts";
-import { secret } from "./node/secret.ts";
-import { openCluster } from "./node/threads.ts";
 import { CHECKS, type Check, checkOptions } from "./options.ts";
-import { startingError } from "./starting.ts";
 
 /** What to serve, and where. */
 export interface ServeOptions {
@@ -57,9 +49,6 @@ export interface RunningService {
   close(): Promise<void>;
 }
 
-const PORT_DEFAULT = 8080;
-const HOST_DEFAULT = "127.0.0.1";
-
 const OPTIONS = {
   path: CHECKS.text,
   application: CHECKS.text,
@@ -88,77 +77,6 @@ const OPTIONS = {
  */
 export async function serve(options: ServeOptions = {}): Promise<RunningService> {
   checkOptions("serve", options, OPTIONS);
-  try {
-    return await begin(options);
-  } catch (reason) {
-    throw startingError(reason);
-  }
-}
-
-async function begin(options: ServeOptions): Promise<RunningService> {
-  const { host = HOST_DEFAULT, port = PORT_DEFAULT, onProblem } = options;
-  if (!isLoopback(host) && options.insecureAllowAnonymous !== true) {
-    // Said before a data directory is touched.
-    throw new StartError(`${host} can be reached by others: add --insecure-allow-anonymous to allow it`);
-  }
-  const cluster = openCluster({
-    ...given({ path: options.path, threads: options.threads, cacheBytes: options.cacheBytes }),
-    ...given({ keepRemovesSeconds: options.keepRemovesSeconds, models: options.models, onProblem }),
-  });
-  try {
-    if (options.application !== undefined) await deployDirectory(cluster, options.application);
-    const server = await startServer(cluster, {
-      host,
-      port,
-      secret,
-      ...given({
-        configPort: options.configPort,
-        allowedHosts: options.allowedHosts && [...LOOPBACK_HOSTS, ...options.allowedHosts],
-        insecureAllowAnonymous: options.insecureAllowAnonymous,
-        searchOfAll: options.searchOfAll,
-        reranker: options.reranker,
-        onDefect: onProblem,
-      }),
-    });
-    const report = cluster.application();
-    const notice = sqliteNotice();
-    let closing: Promise<void> | undefined;
-    return {
-      url: `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`,
-      port: server.port,
-      configPort: server.configPort,
-      schemas: report?.schemas.map(({ name }) => name) ?? [],
-      warnings: [...(report?.warnings ?? []), ...(notice === undefined ? [] : [notice])],
-      close: () => {
-        closing ??= (async () => {
-          await server.close();
-          await cluster.close();
-        })();
-        return closing;
-      },
-    };
-  } catch (error) {
-    await cluster.close();
-    throw error;
-  }
-}
-
-/** Deploys the application package of a directory. */
-export async function deployDirectory(cluster: Cluster, directory: string): Promise<void> {
-  try {
-    await cluster.deploy(readPackageDirectory(directory));
-  } catch (error) {
-    const { code, message } = error as { readonly code?: unknown; readonly message: string };
-    if (code === "ENOENT")
-      throw new StartError(`${directory} is not there: give the directory that has services.xml`, { cause: error });
-    if (!ServiceError.is(error)) throw error;
-    throw new StartError(`Cannot deploy ${directory}: ${message}`, { cause: error });
-  }
-}
-
-/** The members that are set. */
-function given<Members extends object>(
-  members: Members,
-): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
+  const { startService } = await import("./service.ts");
+  return await startService(options);
 }

@@ -1,19 +1,55 @@
-/** The core on Node: the module is read and compiled once for each thread. */
-import { readFileSync } from "node:fs";
+/** The core on Node: the module is read and compiled once, and handed to the threads that need it too. */
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { instantiate as instantiateModule } from "../wasm/core.js";
 import type { RawInstance } from "./instance.ts";
 
 export * from "./index.ts";
 
+/** Its name beside a bundle. */
+const FILE = "core_bg.wasm";
+
+/** The compiled module, to be handed to threads; nothing else can be done with it. The types of Node alone do not know its own. */
+export type CoreModule = object;
+
 let compiled: WebAssembly.Module | undefined;
 
 /** Reads and compiles the core's module, once. Throws if it is not there, or cannot be run here. */
-export function loadModule(): WebAssembly.Module {
-  compiled ??= new WebAssembly.Module(readFileSync(new URL("../wasm/core_bg.wasm", import.meta.url)));
-  return compiled;
+export function loadModule(): CoreModule {
+  return module();
+}
+
+/** Has this thread use a module that another one compiled. */
+export function useModule(module: CoreModule): void {
+  compiled = module as WebAssembly.Module;
 }
 
 /** Makes an instance of the core's module. */
 export function instantiate(): RawInstance {
-  return instantiateModule(loadModule());
+  return instantiateModule(module());
+}
+
+function module(): WebAssembly.Module {
+  compiled ??= new WebAssembly.Module(readFileSync(moduleFile()));
+  return compiled;
+}
+
+/**
+ * Where the module is: in this package, or where a bundler that knows `new URL` put it; beside a bundle; or in the package as it
+ * is installed, if this script was bundled without it.
+ */
+function moduleFile(): URL | string {
+  const ours = new URL("../wasm/core_bg.wasm", import.meta.url);
+  if (existsSync(ours)) return ours;
+  const beside = join(dirname(fileURLToPath(import.meta.url)), FILE);
+  if (existsSync(beside)) return beside;
+  try {
+    return createRequire(import.meta.url).resolve("@brooklet/core/core.wasm");
+  } catch {
+    throw new Error(
+      `${FILE} is neither at ${fileURLToPath(ours)} nor beside this script: copy it from @brooklet/core/core.wasm`,
+    );
+  }
 }

@@ -1,6 +1,6 @@
 /** The script of a thread that serves buckets. It is never terminated: it ends when it listens no more. */
 import { parentPort, type TransferListItem, workerData } from "node:worker_threads";
-import { Core, instantiate } from "@brooklet/core";
+import { Core, instantiate, useModule } from "@brooklet/core";
 import { BucketHost, serveBuckets, type ThreadCall } from "@brooklet/partition";
 import { openBucket } from "@brooklet/store/node";
 import { openDatabase } from "./database.ts";
@@ -8,8 +8,9 @@ import type { BucketThreadData } from "./threads.ts";
 
 const port = parentPort;
 if (port === null) throw new Error("bucket-thread.js is the script of a worker thread");
-const { directory, buckets, cacheBytes, sealKey, application, cancelled, thread, threads, keepRemovesSeconds } =
+const { directory, buckets, cacheBytes, sealKey, module, application, cancelled, thread, threads, keepRemovesSeconds } =
   workerData as BucketThreadData;
+useModule(module);
 
 let listener: ((calls: readonly ThreadCall[]) => void) | undefined;
 

@@ -1,6 +1,4 @@
 /** The client's `connect` on Node, where documents may also be called `.` and `..`. */
-import { request as httpRequest } from "node:http";
-import { request as httpsRequest } from "node:https";
 import { type Client, type ConnectOptions, connect as connectAnywhere, type Fetch } from "@brooklet/client";
 
 /**
@@ -22,13 +20,14 @@ const DOT_SEGMENT = /\/(%2E){1,2}(?=[/?]|$)/i;
 /** The platform's fetch, but for paths it would change. */
 export const exactFetch: Fetch = (url, init) => (DOT_SEGMENT.test(url) ? sendAsItIs(url, init) : fetch(url, init));
 
-function sendAsItIs(url: string, init: RequestInit): Promise<Response> {
+async function sendAsItIs(url: string, init: RequestInit): Promise<Response> {
   const { origin, protocol } = new URL(url);
   const path = url.slice(url.indexOf("/", protocol.length + 2));
   const { method = "GET", headers, body, signal } = init;
-  const send = protocol === "https:" ? httpsRequest : httpRequest;
+  // Loaded when a document is called so: nearly none is.
+  const { request: send } = protocol === "https:" ? await import("node:https") : await import("node:http");
   const fields = Object.fromEntries(new Headers(headers));
-  return new Promise((resolve, reject) => {
+  return await new Promise((resolve, reject) => {
     const request = send(origin, { method, path, headers: fields, ...(signal ? { signal } : {}) }, (incoming) => {
       const chunks: Uint8Array[] = [];
       incoming.on("data", (chunk: Uint8Array) => chunks.push(chunk));

@@ -1,9 +1,12 @@
 /** Clusters on Node: in this thread, in threads of their own, or in memory; over better-sqlite3 and the core's module. */
 import { createHmac } from "node:crypto";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type TransferListItem, Worker } from "node:worker_threads";
-import { Core, instantiate, loadModule } from "@brooklet/core";
+import { Core, type CoreModule, instantiate, loadModule } from "@brooklet/core";
 import {
   type BucketThread,
   type Cluster,
@@ -43,6 +46,8 @@ export interface BucketThreadData {
   readonly buckets: number;
   readonly cacheBytes: number;
   readonly sealKey: Uint8Array;
+  /** The core's module, compiled once for all threads. */
+  readonly module: CoreModule;
   readonly application: StoredApplication | undefined;
   /** Where the thread is told of calls that nobody waits for any more. */
   readonly cancelled: SharedArrayBuffer;
@@ -86,6 +91,7 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
       buckets: storage.buckets,
       cacheBytes: Math.floor(cacheBytes / threads),
       sealKey: sealKeyOf(storage),
+      module: loadModule(),
       ...removes,
     };
     const startThread: ThreadClusterOptions["startThread"] = (application, cancelled, thread) =>
@@ -121,7 +127,7 @@ function sealKeyOf(storage: Storage): Uint8Array {
 }
 
 function startBucketThread(data: BucketThreadData): BucketThread {
-  const worker = new Worker(new URL("./bucket-thread.js", import.meta.url), { workerData: data });
+  const worker = startWorker(data);
   let failure: unknown;
   worker.on("error", (error) => {
     failure = error;
@@ -134,4 +140,23 @@ function startBucketThread(data: BucketThreadData): BucketThread {
     },
     ended: new Promise((resolve) => worker.once("exit", () => resolve(failure))),
   };
+}
+
+/**
+ * Starts the script of a thread: from beside this one; in a bundle of whoever knows no worker threads, from the package as it is
+ * installed. Who knows them (webpack) finds the script by the expression with `new Worker`, and puts its own in its place.
+ */
+function startWorker(workerData: BucketThreadData): Worker {
+  const installed = installedScript();
+  if (installed === undefined) return new Worker(new URL("./bucket-thread.js", import.meta.url), { workerData });
+  return new Worker(installed, { workerData });
+}
+
+function installedScript(): string | undefined {
+  if (existsSync(join(dirname(fileURLToPath(import.meta.url)), "bucket-thread.js"))) return undefined;
+  try {
+    return createRequire(import.meta.url).resolve("brooklet/bucket-thread");
+  } catch {
+    return undefined;
+  }
 }

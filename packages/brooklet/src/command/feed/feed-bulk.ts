@@ -1,8 +1,8 @@
 /** Feeds in bulk: which servers take them, and a data directory that is opened here and given the bytes as they are. */
 import { BrookletError } from "@brooklet/client";
 import { ServiceError } from "@brooklet/wire";
+import { deployDirectory } from "../../application-directory.ts";
 import { openCluster } from "../../node/threads.ts";
-import { deployDirectory } from "../../serve.ts";
 import { type Surroundings, UsageError } from "../surroundings.ts";
 import { FEED_PATH, type FedBatches } from "./feed-server.ts";
 

@@ -1,0 +1,76 @@
+/** What starts a server: a cluster, its application, and the gateway on a port. `serve` loads it when it is called. */
+import { LOOPBACK_HOSTS } from "@brooklet/gateway";
+import { isLoopback, StartError, startServer } from "@brooklet/gateway/node";
+import { deployDirectory } from "./application-directory.ts";
+import { sqliteNotice } from "./node/database.ts";
+import { secret } from "./node/secret.ts";
+import { openCluster } from "./node/threads.ts";
+import type { RunningService, ServeOptions } from "./serve.ts";
+import { startingError } from "./starting.ts";
+
+const PORT_DEFAULT = 8080;
+const HOST_DEFAULT = "127.0.0.1";
+
+/** Starts a server with options that were checked. */
+export async function startService(options: ServeOptions): Promise<RunningService> {
+  try {
+    return await begin(options);
+  } catch (reason) {
+    throw startingError(reason);
+  }
+}
+
+async function begin(options: ServeOptions): Promise<RunningService> {
+  const { host = HOST_DEFAULT, port = PORT_DEFAULT, onProblem } = options;
+  if (!isLoopback(host) && options.insecureAllowAnonymous !== true) {
+    // Said before a data directory is touched.
+    throw new StartError(`${host} can be reached by others: add --insecure-allow-anonymous to allow it`);
+  }
+  const cluster = openCluster({
+    ...given({ path: options.path, threads: options.threads, cacheBytes: options.cacheBytes }),
+    ...given({ keepRemovesSeconds: options.keepRemovesSeconds, models: options.models, onProblem }),
+  });
+  try {
+    if (options.application !== undefined) await deployDirectory(cluster, options.application);
+    const server = await startServer(cluster, {
+      host,
+      port,
+      secret,
+      ...given({
+        configPort: options.configPort,
+        allowedHosts: options.allowedHosts && [...LOOPBACK_HOSTS, ...options.allowedHosts],
+        insecureAllowAnonymous: options.insecureAllowAnonymous,
+        searchOfAll: options.searchOfAll,
+        reranker: options.reranker,
+        onDefect: onProblem,
+      }),
+    });
+    const report = cluster.application();
+    const notice = sqliteNotice();
+    let closing: Promise<void> | undefined;
+    return {
+      url: `http://${host.includes(":") ? `[${host}]` : host}:${server.port}`,
+      port: server.port,
+      configPort: server.configPort,
+      schemas: report?.schemas.map(({ name }) => name) ?? [],
+      warnings: [...(report?.warnings ?? []), ...(notice === undefined ? [] : [notice])],
+      close: () => {
+        closing ??= (async () => {
+          await server.close();
+          await cluster.close();
+        })();
+        return closing;
+      },
+    };
+  } catch (error) {
+    await cluster.close();
+    throw error;
+  }
+}
+
+/** The members that are set. */
+function given<Members extends object>(
+  members: Members,
+): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
+}
