@@ -1,7 +1,7 @@
 /** The core on Node: the module is read and compiled once, and handed to the threads that need it too. */
 import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { instantiate as instantiateModule } from "../wasm/core.js";
 import type { RawInstance } from "./instance.ts";
@@ -46,6 +46,8 @@ function moduleFile(): URL | string {
   const beside = join(dirname(fileURLToPath(import.meta.url)), FILE);
   if (existsSync(beside)) return beside;
   try {
+    // Taken so that no bundler looks for what is found when it runs.
+    const { createRequire } = process.getBuiltinModule("node:module");
     return createRequire(import.meta.url).resolve("@brooklet/core/core.wasm");
   } catch {
     throw new Error(

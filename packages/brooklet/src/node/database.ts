@@ -2,7 +2,6 @@
  * The SQLite of this package on Node: better-sqlite3, or where that could not be installed Node's own (from 22.13 on).
  * Another library would be put in their place here.
  */
-import { createRequire } from "node:module";
 import process from "node:process";
 import { type BetterSqlite3, betterSqlite3, type NodeSqlite, nodeSqlite, type SqlConnection } from "@brooklet/store";
 
@@ -17,7 +16,8 @@ interface NodeModule {
   readonly DatabaseSync: new (path: string, options: object) => NodeSqlite;
 }
 
-const require: NodeJS.Require = createRequire(import.meta.url);
+/** Taken so that no bundler takes the library along: its binary would not be found there. */
+const require: NodeJS.Require = process.getBuiltinModule("node:module").createRequire(import.meta.url);
 let library: Library | undefined;
 
 /** Opens or makes a file, or a database in memory. A file that another process has locked is an error at once. */

@@ -1,9 +1,9 @@
 /** Clusters on Node: in this thread, in threads of their own, or in memory; over better-sqlite3 and the core's module. */
 import { createHmac } from "node:crypto";
 import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type TransferListItem, Worker } from "node:worker_threads";
 import { Core, type CoreModule, instantiate, loadModule } from "@brooklet/core";
@@ -127,7 +127,7 @@ function sealKeyOf(storage: Storage): Uint8Array {
 }
 
 function startBucketThread(data: BucketThreadData): BucketThread {
-  const worker = startWorker(data);
+  const worker = new Worker(threadScript(), { workerData: data });
   let failure: unknown;
   worker.on("error", (error) => {
     failure = error;
@@ -143,20 +143,17 @@ function startBucketThread(data: BucketThreadData): BucketThread {
 }
 
 /**
- * Starts the script of a thread: from beside this one; in a bundle of whoever knows no worker threads, from the package as it is
- * installed. Who knows them (webpack) finds the script by the expression with `new Worker`, and puts its own in its place.
+ * The script of a thread: beside this one; in a bundle beside that, if it was put there; or in the package as it is installed.
+ * No bundler is told of it: those that know worker threads do not know those of Node well enough.
  */
-function startWorker(workerData: BucketThreadData): Worker {
-  const installed = installedScript();
-  if (installed === undefined) return new Worker(new URL("./bucket-thread.js", import.meta.url), { workerData });
-  return new Worker(installed, { workerData });
-}
-
-function installedScript(): string | undefined {
-  if (existsSync(join(dirname(fileURLToPath(import.meta.url)), "bucket-thread.js"))) return undefined;
+function threadScript(): string {
+  const beside = join(dirname(fileURLToPath(import.meta.url)), "bucket-thread.js");
+  if (existsSync(beside)) return beside;
+  const { createRequire } = process.getBuiltinModule("node:module");
   try {
     return createRequire(import.meta.url).resolve("brooklet/bucket-thread");
-  } catch {
-    return undefined;
+  } catch (cause) {
+    const remedy = "install brooklet beside the bundle, or bundle brooklet/bucket-thread as a file of that name";
+    throw new Error(`No script for threads: ${beside} is not there; ${remedy}`, { cause });
   }
 }

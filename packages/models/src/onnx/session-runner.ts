@@ -1,4 +1,8 @@
 /** A runner of a pool that is a thread with a session. A thread that ended is started again when it is next asked. */
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { ServiceError } from "@brooklet/wire";
 import type { BatchRunner } from "../pool/batch-runner.ts";
@@ -53,9 +57,7 @@ export class SessionRunner<Job, Result> implements BatchRunner<Job, Result> {
   }
 
   #start(): Promise<Worker> {
-    const worker = new Worker(new URL("./session-thread.js", threadFolder), {
-      workerData: this.#data,
-    });
+    const worker = new Worker(threadScript(), { workerData: this.#data });
     return new Promise((resolve, reject) => {
       let failure: unknown;
       worker.on("message", (reply: ThreadReply) => {
@@ -87,8 +89,17 @@ export class SessionRunner<Job, Result> implements BatchRunner<Job, Result> {
   }
 }
 
-/** Where the compiled thread is: beside this file, or, when this file is run from its source, in `dist`. */
-const threadFolder: URL = new URL(import.meta.url.endsWith(".ts") ? "../../dist/onnx/" : "./", import.meta.url);
+/**
+ * The compiled script of a thread: beside this file; in `dist`, when this file is run from its source; in the package as it is
+ * installed, when this file is in a bundle.
+ */
+function threadScript(): string {
+  const folder = import.meta.url.endsWith(".ts") ? "../../dist/onnx" : ".";
+  const script = join(dirname(fileURLToPath(import.meta.url)), folder, "session-thread.js");
+  if (existsSync(script)) return script;
+  const { createRequire } = process.getBuiltinModule("node:module");
+  return createRequire(import.meta.url).resolve("@brooklet/models/session-thread");
+}
 
 /** The model cannot be opened: nobody who asks again finds it otherwise until somebody puts another there. */
 function refused(data: SessionData, why: string): ServiceError {

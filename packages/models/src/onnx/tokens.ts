@@ -1,6 +1,8 @@
 /** Text → token ids, as the tokenizer of a model says, cut to what the model takes. */
 import { readFileSync } from "node:fs";
-import { Tokenizer } from "@huggingface/tokenizers";
+import process from "node:process";
+import { ServiceError } from "@brooklet/wire";
+import type { Tokenizer } from "@huggingface/tokenizers";
 
 /** What is used of the library's tokenizer. */
 interface Encoder {
@@ -21,7 +23,8 @@ export class Tokens {
   constructor(path: string, tokensMax: number) {
     const text = readFileSync(path, "utf8");
     const description = path.endsWith(".txt") ? wordPiece(text) : (JSON.parse(text) as Description);
-    this.#encoder = new Tokenizer(description, {}) as Encoder;
+    const Library = tokenizerClass();
+    this.#encoder = new Library(description, {}) as Encoder;
     const own = description.truncation;
     this.max = own?.strategy === "LongestFirst" && own.max_length > 0 ? own.max_length : tokensMax;
   }
@@ -52,6 +55,17 @@ export class Tokens {
   punctuation(): ReadonlySet<number> {
     this.#punctuation ??= new Set([...PUNCTUATION].flatMap((character) => this.plain(character)));
     return this.#punctuation;
+  }
+}
+
+/** The library's class, loaded when a model needs it: it is an optional package, which no bundler may look for either. */
+function tokenizerClass(): typeof Tokenizer {
+  const name = "@huggingface/tokenizers";
+  try {
+    const require = process.getBuiltinModule("node:module").createRequire(import.meta.url);
+    return (require(name) as { readonly Tokenizer: typeof Tokenizer }).Tokenizer;
+  } catch (cause) {
+    throw new ServiceError("BAD_REQUEST", `A tokenizer needs the package ${name}: npm install ${name}`, { cause });
   }
 }
 
