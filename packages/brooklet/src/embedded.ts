@@ -48,6 +48,7 @@ export async function openHere(options: OpenOptions): Promise<Database> {
     const deployed = await client.deploy(schemas, {
       ...(embedders === undefined ? {} : { embedders }),
       ...(files === undefined ? {} : { files }),
+      ...(options.remove === true ? { remove: true } : {}),
     });
     const notice = sqliteNotice();
     const warnings = notice === undefined ? deployed.warnings : [...deployed.warnings, notice];

@@ -10,6 +10,8 @@ export interface OpenOptions {
   readonly path?: string;
   /** What is stored. A schema may get more fields from one time to the next; what would lose data is refused. */
   readonly schemas: readonly AnySchema[];
+  /** Whether schemas of the directory that are not among these are removed, with all their documents. They stay unless it is said. */
+  readonly remove?: boolean;
   /** Threads beside this one that read and write; none unless it is said, so each call runs in this thread. None in memory. */
   readonly threads?: number | false;
   /** Memory for what was read before; 256 MiB by default. */
@@ -43,6 +45,7 @@ export interface Database extends Client, AsyncDisposable {
 const OPTIONS = {
   path: CHECKS.text,
   schemas: CHECKS.schemas,
+  remove: CHECKS.flag,
   threads: (value) => (value === false ? undefined : CHECKS.count(value)),
   cacheBytes: CHECKS.count,
   embedders: CHECKS.settings,

@@ -40,7 +40,7 @@ test("a deployment reaches every thread at once, and is there after a kill", { t
   await expect(client.deploy([impossible])).rejects.toMatchObject({
     code: "INVALID_APPLICATION_PACKAGE",
     status: 400,
-    message: expect.stringContaining("field-type-change: Field 'title'"),
+    message: expect.stringContaining("fields.title of schema note changed"),
   });
   expect(await totals(oneWord)).toEqual(every(DOCUMENTS));
 

@@ -1,23 +1,13 @@
 /** The way to a server: this project's gateway, over HTTP or in process, or a Vespa. */
 import type { LanguageModel } from "@brooklet/answers";
-import type { DeployAnswer } from "@brooklet/wire";
-import { type ApplicationOptions, applicationFiles } from "./application.ts";
+import { type Deployment, type DeployOptions, deploySchemas, differences } from "./deployment.ts";
 import { BrookletError, invalidArgument, refuseUnknown } from "./error.ts";
-import {
-  type ExchangeAnswer,
-  type ExchangeOptions,
-  type ExchangeRequest,
-  exchange,
-  type Fetch,
-  RETRY_DEFAULT,
-  type RetryOptions,
-} from "./exchange.ts";
+import { type ExchangeOptions, exchange, type Fetch, RETRY_DEFAULT, type RetryOptions } from "./exchange.ts";
 import { Group } from "./group.ts";
 import { type GroupsOptions, groupNames } from "./group-list.ts";
 import type { RequestOptions } from "./request-options.ts";
 import { checkLanguageModel } from "./retrieval/answer.ts";
 import type { AnySchema } from "./schema/schema.ts";
-import { zip } from "./zip.ts";
 
 /** Where the server is, and how to reach it. */
 export interface ConnectOptions {
@@ -38,12 +28,6 @@ export interface ConnectOptions {
   readonly closed?: AbortSignal;
 }
 
-/** What came of a deployment. */
-export interface Deployment {
-  /** What the server thinks of the schemas, and serves nevertheless. */
-  readonly warnings: readonly string[];
-}
-
 /** A server. */
 export interface Client {
   /** The documents of one user. Nothing is asked of the server by this. */
@@ -58,8 +42,11 @@ export interface Client {
    * ```
    */
   groups(options?: GroupsOptions): AsyncGenerator<string>;
-  /** Makes the server serve these schemas, in place of those it served. */
-  deploy(schemas: readonly AnySchema[], options?: ApplicationOptions & RequestOptions): Promise<Deployment>;
+  /**
+   * Makes the server serve these schemas beside those of other applications. With `remove` they are all it serves: others go,
+   * with their documents.
+   */
+  deploy(schemas: readonly AnySchema[], options?: DeployOptions): Promise<Deployment>;
   /** Sends any other request of the server's, with the same trying again and the same errors. */
   request(request: WireRequest): Promise<WireAnswer>;
 }
@@ -81,50 +68,87 @@ export interface WireAnswer {
   readonly json: unknown;
 }
 
+/** A server, and schemas that it has to have. */
+export interface ConnectSchemasOptions extends ConnectOptions, Omit<DeployOptions, "signal"> {
+  readonly schemas: readonly AnySchema[];
+  /** Whether what is missing there is deployed, which is so unless it is said; with `false` it is told, as an error. */
+  readonly deploy?: boolean;
+}
+
+/** A server that has the schemas. */
+export interface Connection extends Client {
+  /** What the server thinks of the schemas, if they had to be deployed. */
+  readonly warnings: readonly string[];
+}
+
 /**
- * Makes a client. Nothing is sent by this.
+ * Makes a client. Nothing is sent by this, unless `schemas` are given: then it is a promise, and the server has them when it is
+ * kept, as it is with `open`. Where it may not be deployed, the error tells what is another there.
  *
  * @example
  * ```ts
- * const server = connect({ url: "http://localhost:8080" });
- * await server.deploy([mail]);
+ * const server = await connect({ url: "http://localhost:8080", schemas: [mail] });
+ * await server.group("alice").search(mail, { text: "invoice" });
  * ```
  */
-export function connect(options: ConnectOptions): Client {
+export function connect(options: ConnectSchemasOptions): Promise<Connection>;
+export function connect(options: ConnectOptions): Client;
+export function connect(options: ConnectOptions | ConnectSchemasOptions): Client | Promise<Connection> {
+  if (typeof options !== "object" || options === null || !("schemas" in options)) return clientOf(options);
+  const { schemas, deploy, remove, cluster, embedders, files, ...others } = options;
+  const client = clientOf(others);
+  const application = { ...(cluster && { cluster }), ...(embedders && { embedders }), ...(files && { files }) };
+  return withSchemas(client, configOf(others), schemas, { ...application, ...(remove && { remove }) }, deploy ?? true);
+}
+
+/** Sees to it that the server has these schemas. */
+async function withSchemas(
+  client: Client,
+  toConfig: ExchangeOptions,
+  schemas: readonly AnySchema[],
+  application: DeployOptions,
+  mayDeploy: boolean,
+): Promise<Connection> {
+  const told = await differences(toConfig, schemas, application);
+  if (told.length === 0) return { ...client, warnings: [] };
+  const what = `The server does not have these schemas as they are here: ${told.join("; ")}`;
+  if (!mayDeploy) throw new BrookletError("SCHEMAS_DIFFER", `${what}. Deploy them, or connect without deploy: false`);
+  try {
+    const { warnings } = await client.deploy(schemas, application);
+    return { ...client, warnings };
+  } catch (error) {
+    if (!BrookletError.is(error) || ![401, 403, 404, 405].includes(error.status)) throw error;
+    const { status } = error;
+    const reason = `${what}; and nothing may be deployed from here (${error.message})`;
+    throw new BrookletError("SCHEMAS_DIFFER", reason, { status, cause: error });
+  }
+}
+
+function clientOf(options: ConnectOptions): Client {
   checkOptions(options);
-  const { retry, headers = {}, keepsDotSegments = false } = options;
-  // Looked up at every call, so that a fetch that is replaced later (by a test, say) is the one that is used.
-  const send: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
-  const url = baseUrl(options.url);
-  const sending = { fetch: send, headers, retry: { ...RETRY_DEFAULT, ...retry }, keepsDotSegments };
-  const to: ExchangeOptions = { url, ...sending, closed: options.closed };
-  const toConfig: ExchangeOptions = { ...to, url: options.configUrl === undefined ? url : baseUrl(options.configUrl) };
+  const to = exchangeOf(options);
+  const toConfig = configOf(options);
   return {
     group: (name) => new Group(name, to, options.languageModel),
     groups: (asked = {}) => groupNames(to, asked),
     request: ({ isRepeatable = false, ...request }) => exchange(to, { ...request, isRepeatable }),
-    deploy: async (schemas, { signal, ...application } = {}) => {
-      const request: ExchangeRequest = {
-        method: "POST",
-        target: "/application/v2/tenant/default/prepareandactivate",
-        body: zip(applicationFiles(schemas, application)),
-        contentType: "application/zip",
-        signal,
-        isRepeatable: true,
-      };
-      const answer = await exchange(toConfig, request).catch(refusedDeployment);
-      const log = (answer.json as Partial<DeployAnswer>).log ?? [];
-      return { warnings: log.filter(({ level }) => level === "WARNING").map(({ message }) => message) };
-    },
+    deploy: (schemas, asked = {}) => deploySchemas(toConfig, schemas, asked),
   };
 }
 
-/** Timestamps were whole seconds once: what is stored so is not taken for anything else. */
-function refusedDeployment(error: unknown): ExchangeAnswer {
-  if (!BrookletError.is(error) || !/'long' -> 'double'/.test(error.message)) throw error;
-  const remedy = "a timestamp that was stored as whole seconds is timestamp({ unit: 'seconds' })";
-  const { code, status, outcome, cause, message } = error;
-  throw new BrookletError(code, `${message}; ${remedy}`, { status, outcome, cause });
+/** How requests are sent. */
+function exchangeOf(options: ConnectOptions): ExchangeOptions {
+  const { retry, headers = {}, keepsDotSegments = false, closed } = options;
+  // Looked up at every call, so that a fetch that is replaced later (by a test, say) is the one that is used.
+  const send: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+  const sending = { fetch: send, headers, retry: { ...RETRY_DEFAULT, ...retry }, keepsDotSegments };
+  return { url: baseUrl(options.url), ...sending, closed };
+}
+
+/** How those of the deploy interface are. */
+function configOf(options: ConnectOptions): ExchangeOptions {
+  const to = exchangeOf(options);
+  return options.configUrl === undefined ? to : { ...to, url: baseUrl(options.configUrl) };
 }
 
 const OPTIONS = Object.keys({

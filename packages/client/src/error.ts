@@ -14,6 +14,7 @@ export const OWN_CODES = [
   "UNREACHABLE",
   "UNEXPECTED_ANSWER",
   "FEED_FAILED",
+  "SCHEMAS_DIFFER",
 ] as const;
 
 /** The server's codes, and those of failures that no server has seen. */

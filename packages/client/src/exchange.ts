@@ -50,6 +50,8 @@ export interface ExchangeRequest {
   readonly isRepeatable: boolean;
   /** Whether integers of the answer that a number would round are wanted, as the text of their digits. */
   readonly isExact?: boolean;
+  /** Whether the answer is a file: its bytes are wanted, and not read as JSON. */
+  readonly isFile?: boolean;
 }
 
 /** An answer. */
@@ -100,6 +102,8 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
     const response = await abortable(options.fetch(options.url + request.target, init), signal);
     status = response.status;
     cause = causeOf(response);
+    if (request.isFile === true && response.ok)
+      return { status, json: new Uint8Array(await abortable(response.arrayBuffer(), signal)) };
     text = await abortable(response.text(), signal);
   } catch (reason) {
     if (signal?.aborted === true) throw signal.reason;

@@ -27,14 +27,16 @@ export {
 export { type ApplicationOptions, applicationFiles } from "./application.ts";
 export {
   type Client,
+  type Connection,
   type ConnectOptions,
+  type ConnectSchemasOptions,
   connect,
-  type Deployment,
   type WireAnswer,
   type WireRequest,
 } from "./client.ts";
 export { allOf, anyOf, Condition, everything, type Literal, not, nothing } from "./condition.ts";
 export type { Page } from "./cursor.ts";
+export type { Deployment, DeployOptions } from "./deployment.ts";
 export { type DocumentSet, givenId, shownId } from "./document-id.ts";
 export { BrookletError, type BrookletErrorCode, type BrookletErrorOptions, refuseUnknown } from "./error.ts";
 export type { Fetch, RetryOptions } from "./exchange.ts";

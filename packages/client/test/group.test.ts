@@ -366,12 +366,12 @@ test("schemas are deployed as a zip, and its warnings are returned", async () =>
   ];
   const server = fakeServer(() => [200, { log }]);
   const to = connect({ url, configUrl: "http://localhost:19071", fetch: server.fetch });
-  expect(await to.deploy([note])).toEqual({ warnings: ["careful"] });
-  expect(server.asked[0]).toMatchObject({
+  expect(await to.deploy([note])).toEqual({ warnings: ["careful"], kept: [] });
+  expect(server.asked[1]).toMatchObject({
     url: "http://localhost:19071/application/v2/tenant/default/prepareandactivate",
     headers: { "content-type": "application/zip" },
   });
-  const bytes = server.asked[0]?.body as Uint8Array;
+  const bytes = server.asked[1]?.body as Uint8Array;
   expect([...bytes.subarray(0, 4)]).toEqual([0x50, 0x4b, 3, 4]);
 });
 

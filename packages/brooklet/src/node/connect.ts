@@ -1,17 +1,27 @@
 /** The client's `connect` on Node, where documents may also be called `.` and `..`. */
-import { type Client, type ConnectOptions, connect as connectAnywhere, type Fetch } from "@brooklet/client";
+import {
+  type Client,
+  type Connection,
+  type ConnectOptions,
+  type ConnectSchemasOptions,
+  connect as connectAnywhere,
+  type Fetch,
+} from "@brooklet/client";
 
 /**
- * Makes a client. Nothing is sent by this.
+ * Makes a client. Nothing is sent by this, unless `schemas` are given: then it is a promise, and the server has them when it is
+ * kept, as it is with `open`. Where it may not be deployed, the error tells what is another there.
  *
  * @example
  * ```ts
- * const server = connect({ url: "http://localhost:8080" });
- * await server.deploy([mail]);
+ * const server = await connect({ url: "http://localhost:8080", schemas: [mail] });
+ * await server.group("alice").search(mail, { text: "invoice" });
  * ```
  */
-export function connect(options: ConnectOptions): Client {
-  if (options.fetch !== undefined) return connectAnywhere(options);
+export function connect(options: ConnectSchemasOptions): Promise<Connection>;
+export function connect(options: ConnectOptions): Client;
+export function connect(options: ConnectOptions): Client | Promise<Connection> {
+  if (options?.fetch !== undefined) return connectAnywhere(options);
   return connectAnywhere({ ...options, fetch: exactFetch, keepsDotSegments: true });
 }
 
