@@ -3,6 +3,7 @@ import type { DocumentFound } from "@brooklet/wire";
 import { type DocumentSet, givenId } from "./document-id.ts";
 import { BrookletError, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeAnswer, type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
+import { unmetCondition } from "./request-failure.ts";
 import type { CreateOptions, GetManyOptions, RequestOptions, UpdateOptions } from "./request-options.ts";
 import { decodeMembers } from "./schema/codec.ts";
 import type { FieldMap } from "./schema/field.ts";
@@ -49,16 +50,17 @@ export async function write<S extends AnySchema>(
   const { schema, id, body } = document;
   refuseUnknown("a write", options, WRITE_OPTIONS);
   const { condition, create, signal } = options;
+  const selection = condition === undefined ? undefined : conditionText(schema, condition, "the condition of a write");
   const parameters = [
-    ...(condition === undefined
-      ? []
-      : [`condition=${encodeURIComponent(conditionText(schema, condition, "the condition of a write"))}`]),
+    ...(selection === undefined ? [] : [`condition=${encodeURIComponent(selection)}`]),
     ...(create === true ? ["create=true"] : []),
   ];
   const target = pathOf(place, schema, id) + (parameters.length === 0 ? "" : `?${parameters.join("&")}`);
   // Done twice, an update may count twice, and a condition may fail for having been fulfilled the first time.
   const request = { method, target, signal, isRepeatable: condition === undefined && method !== "PUT" };
-  await exchange(place.exchange, body === undefined ? request : { ...request, body });
+  await exchange(place.exchange, body === undefined ? request : { ...request, body }).catch((error: unknown) =>
+    unmetCondition(error, schema, id, selection),
+  );
 }
 
 /** The fields of a document as they are stored, not decoded; nothing if it is not there. */

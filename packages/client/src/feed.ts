@@ -69,7 +69,7 @@ export interface FeedSummary {
  */
 export class FeedError extends BrookletError {
   /** The first failures, at most `FAILURES_KEPT` of them. */
-  readonly failures: readonly Extract<FeedOutcome, { readonly ok: false }>[];
+  declare readonly failures: readonly Extract<FeedOutcome, { readonly ok: false }>[];
   readonly applied: number;
   readonly failed: number;
 
@@ -82,12 +82,11 @@ export class FeedError extends BrookletError {
     super(
       "FEED_FAILED",
       `${counts.failed} of ${all} operations failed, the first on '${first?.id}': ${first?.error.message}`,
-      {
-        outcome: "unknown",
-        cause: first?.error,
-      },
+      // Without a cause: that would be the first failure once more, stack and all, where an error is printed.
+      { outcome: "unknown" },
     );
-    this.failures = failures;
+    // Not listed among its members: what prints an error prints those, and here they would be hundreds of lines.
+    Object.defineProperty(this, "failures", { value: failures });
     this.applied = counts.applied;
     this.failed = counts.failed;
   }

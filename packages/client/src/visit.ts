@@ -6,6 +6,7 @@
 import { shownId } from "./document-id.ts";
 import { BrookletError, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
+import { unreadSelection } from "./request-failure.ts";
 import { decodeMembers } from "./schema/codec.ts";
 import type { FieldMap } from "./schema/field.ts";
 import type { DocumentInputOf, DocumentOf } from "./schema/infer.ts";
@@ -185,7 +186,8 @@ async function* pages(
   do {
     const query = new URLSearchParams({ ...parameters, ...(continuation === undefined ? {} : { continuation }) });
     const request = { method, target: `${path}?${query}`, signal, isRepeatable: true, isExact };
-    const { json } = await exchange(exchangeOptions, body === undefined ? request : { ...request, body });
+    const asked = exchange(exchangeOptions, body === undefined ? request : { ...request, body });
+    const { json } = await asked.catch((error: unknown) => unreadSelection(error, parameters["selection"]));
     yield json as VisitAnswer;
     ({ continuation } = json as VisitAnswer);
   } while (continuation !== undefined);
