@@ -156,6 +156,34 @@ describe("what cannot be deployed is told with its place in TypeScript", () => {
   });
 });
 
+test("a required field that is added later is warned about, with two ways through", async () => {
+  const path = join(folder(), "data");
+  const first = await open({ path, schemas: [note] });
+  expect(first.warnings).toEqual([]);
+  await first.group("alice").put(note, "1", { title: "x" });
+  await first.close();
+  const fields = {
+    title: text(),
+    size: int().optional(),
+    body: text(),
+    vote: int().default(0),
+    when: timestamp().optional(),
+  };
+  const wider = schema("note", { ...fields, count: int() });
+  const second = await open({ path, schemas: [wider] });
+  const warning = "fields.count of schema note is new and required: documents from before it cannot be read";
+  expect(second.warnings.filter((told) => told.includes("required"))).toEqual([
+    `${warning}. Declare it .optional(), or .default(…)`,
+  ]);
+  expect((await failure(second.group("alice").get(wider, "1"))).message).toContain("'count' is not set");
+  await second.close();
+  const defaulted = schema("note", { ...fields, count: int().default(7), more: int().optional() });
+  const third = await open({ path, schemas: [defaulted] });
+  onTestFinished(() => third.close());
+  expect(third.warnings.filter((told) => told.includes("required"))).toEqual([]);
+  expect((await third.group("alice").get(defaulted, "1"))?.count).toBe(7);
+});
+
 test("unions and numbers with a default can be added to a schema that has documents", async () => {
   const path = join(folder(), "data");
   const first = await open({ path, schemas: [note] });

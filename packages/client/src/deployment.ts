@@ -47,8 +47,9 @@ export async function deploySchemas(
   for (let attempt = 1; ; attempt += 1) {
     const paths = await deployedPaths(to, signal);
     const { files, kept } = await together(to, paths, schemas, application, signal);
+    const later = await laterFields(to, paths, schemas, signal);
     try {
-      return { warnings: await send(to, files, schemas, signal), kept };
+      return { warnings: [...(await send(to, files, schemas, signal)), ...later], kept };
     } catch (error) {
       // Another application has deployed in between: what there is now has to be read again.
       const isOvertaken =
@@ -104,6 +105,31 @@ async function deployedFile(to: ExchangeOptions, path: string, signal: AbortSign
   const target = CONTENT + path.split("/").map(encodeURIComponent).join("/");
   const { json } = await exchange(to, { method: "GET", target, signal, isRepeatable: true, isFile: true });
   return json as Uint8Array;
+}
+
+/** Fields that documents cannot be read without, of schemas that may have documents from before them. */
+async function laterFields(
+  to: ExchangeOptions,
+  paths: readonly string[],
+  schemas: readonly AnySchema[],
+  signal: AbortSignal | undefined,
+): Promise<readonly string[]> {
+  const known = schemas.filter(({ name }) => paths.includes(`schemas/${name}.sd`));
+  const told = known.map(async ({ name, fields }) => {
+    const there = partsOf(new TextDecoder().decode(await deployedFile(to, `schemas/${name}.sd`, signal)));
+    const later = Object.keys(fields).filter((field) => !there.has(`fields.${field}`));
+    // A file in which none of them is found was not written by schema().
+    if (later.length === Object.keys(fields).length) return [];
+    const needed = later.filter((field) => {
+      const { isOptional = true, defaultValue, codec } = fields[field] ?? {};
+      return !isOptional && defaultValue === undefined && codec?.empty === undefined;
+    });
+    return needed.map(
+      (field) =>
+        `fields.${field} of schema ${name} is new and required: documents from before it cannot be read. Declare it .optional(), or .default(…)`,
+    );
+  });
+  return (await Promise.all(told)).flat();
 }
 
 /** What is deployed, and these schemas. */
