@@ -2,12 +2,21 @@
  * A group as a retriever and as a vector store of LangChain JS. Both stay inside the group they are made with; documents
  * carry in their metadata where they are from.
  */
-import type { AnySchema, Condition, ConditionsOf, Group, RetrieveOptions, SearchOptions } from "@brooklet/client";
+import {
+  type AnySchema,
+  BrookletError,
+  type Condition,
+  type ConditionsOf,
+  type Group,
+  type RetrieveOptions,
+  type SearchOptions,
+} from "@brooklet/client";
 import type { CallbackManagerForRetrieverRun } from "@langchain/core/callbacks/manager";
 import { Document, type DocumentInterface } from "@langchain/core/documents";
 import type { EmbeddingsInterface } from "@langchain/core/embeddings";
 import { BaseRetriever, type BaseRetrieverInput } from "@langchain/core/retrievers";
-import { VectorStore } from "@langchain/core/vectorstores";
+import { maximalMarginalRelevance } from "@langchain/core/utils/math";
+import { type MaxMarginalRelevanceSearchOptions, VectorStore } from "@langchain/core/vectorstores";
 
 /** What a retriever is made with. */
 export interface BrookletRetrieverOptions<S extends AnySchema> extends BaseRetrieverInput {
@@ -16,6 +25,21 @@ export interface BrookletRetrieverOptions<S extends AnySchema> extends BaseRetri
   /** How passages are retrieved. */
   readonly retrieve?: Omit<RetrieveOptions<S>, "signal">;
 }
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface Nearest {
+  readonly document: DocumentInterface;
+  readonly score: number;
+  readonly vector: number[];
+}
+
+/** Where a document that was found is from; it is no metadata of its own when it is put again. */
+const DOCUMENT_ID = "documentId";
+/** Hits of one search at most. */
+const PAGE = 400;
+const FETCH_K = 20;
+const LAMBDA = 0.5;
 
 /**
  * Retrieves passages of one group.
@@ -70,6 +94,17 @@ export interface BrookletVectorStoreOptions<S extends AnySchema> {
   readonly textField: keyof S["fields"] & string;
   /** The field of its vector. */
   readonly vectorField: keyof S["fields"] & string;
+  /**
+   * A string field for the metadata that have no field of their own, as JSON: a loader may give whatever it likes then. They are
+   * kept and given back, and not searched. Without it such metadata are refused by their names.
+   */
+  readonly metadataField?: keyof S["fields"] & string;
+}
+
+/** What `delete` of a store removes: one of both. */
+export interface DeleteParameters<Filter> {
+  readonly ids?: readonly string[];
+  readonly filter?: Filter;
 }
 
 /** A condition on the schema's fields. */
@@ -117,24 +152,37 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends Vector
     documents: DocumentInterface[],
     options: { readonly ids?: readonly string[] } = {},
   ): Promise<string[]> {
-    const { group, schema, textField, vectorField } = this.#options;
+    const { group, schema } = this.#options;
     const ids = documents.map(({ id }, index) => options.ids?.[index] ?? id ?? crypto.randomUUID());
     await group.feed(
       schema,
-      documents.map(({ pageContent, metadata }, index) => ({
+      documents.map((document, index) => ({
         id: ids[index] ?? "",
-        fields: { ...metadata, [textField]: pageContent, [vectorField]: vectors[index] ?? [] } as never,
+        fields: fieldsOf(document, vectors[index] ?? [], this.#options) as never,
       })),
     );
     return ids;
   }
 
-  /** Removes documents by their ids. */
-  override async delete(params: { readonly ids: readonly string[] }): Promise<void> {
+  /** Removes documents by their ids, or all that a filter lets through. */
+  override async delete(params: DeleteParameters<this["FilterType"]>): Promise<void> {
+    const { ids, filter } = params;
+    if ((ids === undefined) === (filter === undefined))
+      throw new BrookletError("INVALID_ARGUMENT", "delete takes either { ids } or { filter }");
+    if (ids !== undefined) return await this.#remove(ids);
+    for (;;) {
+      const asked = { where: filter, limit: PAGE } as unknown as SearchOptions<AnySchema>;
+      const { hits } = await this.#options.group.search(this.#options.schema as AnySchema, asked);
+      await this.#remove(hits.map(({ id }) => id));
+      if (hits.length < PAGE) return;
+    }
+  }
+
+  async #remove(ids: readonly string[]): Promise<void> {
     const { group, schema } = this.#options;
     await group.feed(
       schema,
-      params.ids.map((id) => ({ id, remove: true as const })),
+      ids.map((id) => ({ id, remove: true as const })),
     );
   }
 
@@ -144,18 +192,52 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends Vector
     k: number,
     filter?: this["FilterType"],
   ): Promise<[DocumentInterface, number][]> {
-    const { group, schema, textField, vectorField } = this.#options;
+    const found = await this.#nearest(query, k, filter, []);
+    return found.map(({ document, score }) => [document, score]);
+  }
+
+  /**
+   * Of the nearest `fetchK` (20) those `k` that are near the query and not near each other: `lambda` 1 looks at the query alone,
+   * 0 at their variety alone, 0.5 unless it is said.
+   */
+  override async maxMarginalRelevanceSearch(
+    query: string,
+    options: MaxMarginalRelevanceSearchOptions<this["FilterType"]>,
+  ): Promise<DocumentInterface[]> {
+    const { k, fetchK = Math.max(FETCH_K, k), lambda = LAMBDA, filter } = options;
+    const vector = await this.embeddings.embedQuery(query);
+    const found = await this.#nearest(vector, fetchK, filter, [this.#options.vectorField]);
+    const chosen = maximalMarginalRelevance(
+      vector,
+      found.map(({ vector: own }) => own),
+      lambda,
+      k,
+    );
+    return chosen.flatMap((index) => found[index]?.document ?? []);
+  }
+
+  async #nearest(
+    vector: number[],
+    count: number,
+    filter: this["FilterType"] | undefined,
+    further: readonly string[],
+  ): Promise<readonly Nearest[]> {
+    const { group, schema, vectorField } = this.#options;
+    const shown = Object.keys(schema.fields).filter((name) => {
+      return schema.fields[name]?.definition.indexing.includes("summary");
+    });
     const asked = {
-      near: { field: vectorField, vector: query, targetHits: k },
-      limit: k,
+      near: { field: vectorField, vector, targetHits: count },
+      limit: count,
+      fields: [...shown, ...further],
       ...(filter === undefined ? {} : { where: filter }),
     };
     const { hits } = await group.search(schema as AnySchema, asked as unknown as SearchOptions<AnySchema>);
-    return hits.map(({ id, relevance, fields }) => {
-      const { [textField]: text, ...metadata } = fields as Readonly<Record<string, unknown>>;
-      const pageContent = String(text ?? "");
-      return [new Document({ pageContent, metadata: { ...metadata, documentId: id }, id }), relevance];
-    });
+    return hits.map(({ id, relevance, fields }) => ({
+      document: documentOf(id, fields as Fields, this.#options),
+      score: relevance,
+      vector: [...(((fields as Fields)[vectorField] ?? []) as readonly number[])],
+    }));
   }
 
   /** A store filled with texts. */
@@ -182,4 +264,58 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends Vector
     await store.addDocuments(documents);
     return store;
   }
+}
+
+/** A document as it is put: metadata that have a field are that field, the others are JSON in one. */
+function fieldsOf<S extends AnySchema>(
+  { pageContent, metadata }: DocumentInterface,
+  vector: readonly number[],
+  { schema, textField, vectorField, metadataField }: BrookletVectorStoreOptions<S>,
+): Fields {
+  const own: readonly string[] = [textField, vectorField, ...(metadataField === undefined ? [] : [metadataField])];
+  const given = Object.entries(metadata).filter(
+    ([name, value]) => name !== DOCUMENT_ID && value !== undefined && value !== null,
+  );
+  const isField = (name: string): boolean =>
+    Object.hasOwn(schema.fields, name) && !own.includes(name) && schema.fields[name]?.definition.made === undefined;
+  const others = given.filter(([name]) => !isField(name));
+  const [stranger] = others[0] ?? [];
+  if (stranger !== undefined && metadataField === undefined)
+    throw new BrookletError(
+      "INVALID_ARGUMENT",
+      `metadata '${stranger}' have no field of their own in schema ${schema.name}: name a string field as \`metadataField\``,
+    );
+  const isStored =
+    metadataField !== undefined && (others.length > 0 || schema.fields[metadataField]?.isOptional === false);
+  return {
+    ...Object.fromEntries(given.filter(([name]) => isField(name))),
+    ...(isStored ? { [metadataField]: JSON.stringify(Object.fromEntries(others)) } : {}),
+    [textField]: pageContent,
+    [vectorField]: vector,
+  };
+}
+
+function documentOf<S extends AnySchema>(
+  id: string,
+  fields: Fields,
+  { textField, vectorField, metadataField = "" }: BrookletVectorStoreOptions<S>,
+): DocumentInterface {
+  const { [textField]: text, [vectorField]: _, [metadataField]: others, ...metadata } = fields;
+  return new Document({
+    pageContent: String(text ?? ""),
+    metadata: { ...otherMetadata(others), ...metadata, [DOCUMENT_ID]: id },
+    id,
+  });
+}
+
+/** Metadata as they were put. What somebody else has stored there and is no object is given as it is. */
+function otherMetadata(stored: unknown): Fields {
+  if (typeof stored !== "string") return {};
+  try {
+    const value = JSON.parse(stored) as unknown;
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Fields;
+  } catch {
+    // Told as it is.
+  }
+  return { metadata: stored };
 }

@@ -1,8 +1,12 @@
 import { Document } from "@langchain/core/documents";
 import { FakeEmbeddings } from "@langchain/core/utils/testing";
-import { describe, expect, test } from "vitest";
+import type * as Brooklet from "brooklet";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { BrookletRetriever, BrookletVectorStore } from "../src/langchain.ts";
 import { mail, mails } from "./mails.ts";
+
+const built = new URL("../../brooklet/dist/index.js", import.meta.url).href;
+const { int, open, schema, string, text, vector } = (await import(built)) as typeof Brooklet;
 
 /** Vectors by the first letter: what begins with `i` is one thing, everything else another. */
 class LetterEmbeddings extends FakeEmbeddings {
@@ -62,6 +66,98 @@ describe("the vector store", () => {
     expect(await group.get(mail, "ice")).toBeUndefined();
     const [retrieved] = await store.asRetriever({ k: 1 }).invoke("Shall we?");
     expect(retrieved?.pageContent).toBe("Shall we walk along the sea?");
+  });
+
+  const note = schema("note", {
+    text: text(),
+    source: string().optional(),
+    page: int().optional(),
+    metadata: string().optional(),
+    vec: vector(2, { metric: "euclidean" }),
+  });
+
+  async function notes() {
+    const database = await open({ schemas: [note] });
+    onTestFinished(() => database.close());
+    const group = database.group("alice");
+    const fields = { schema: note, textField: "text", vectorField: "vec", metadataField: "metadata" } as const;
+    return { database, group, store: new BrookletVectorStore(new LetterEmbeddings(), { ...fields, group }) };
+  }
+
+  test("takes whatever metadata a loader gives, and gives them back", async () => {
+    const { group, store } = await notes();
+    // What the loader of PDFs gives.
+    const loaded = {
+      source: "a.pdf",
+      page: 3,
+      pdf: { version: "1.7", info: { Title: "Ä" }, totalPages: 9 },
+      loc: { pageNumber: 3, lines: { from: 1, to: 20 } },
+      author: null,
+    };
+    await store.addDocuments([new Document({ pageContent: "Ice", metadata: loaded, id: "a" })]);
+    expect(await group.get(note, "a")).toEqual({
+      text: "Ice",
+      source: "a.pdf",
+      page: 3,
+      vec: [1, 0],
+      metadata: JSON.stringify({ pdf: loaded.pdf, loc: loaded.loc }),
+    });
+    const [found] = await store.similaritySearch("Icicle", 1, (it) => it.page.ge(3));
+    const { author: _, ...kept } = loaded;
+    expect(found?.metadata).toEqual({ ...kept, documentId: "a" });
+    // What was found can be put again.
+    await store.addDocuments([found as Document]);
+    expect((await store.similaritySearch("Icicle", 1))[0]?.metadata).toEqual({ ...kept, documentId: "a" });
+    await group.update(note, "a", { metadata: { assign: "by hand" } });
+    expect((await store.similaritySearch("Icicle", 1))[0]?.metadata).toMatchObject({ metadata: "by hand" });
+  });
+
+  test("refuses by name what it has no place for", async () => {
+    const { group } = await notes();
+    const bare = { schema: note, textField: "text", vectorField: "vec", group } as const;
+    const store = new BrookletVectorStore(new LetterEmbeddings(), bare);
+    const adding = store.addDocuments([new Document({ pageContent: "x", metadata: { loc: 1 } })]);
+    await expect(adding).rejects.toThrow("metadata 'loc' have no field of their own in schema note");
+    const wrong = store.addDocuments([new Document({ pageContent: "x", metadata: { page: "three" } })]);
+    await expect(wrong).rejects.toThrow(/page/);
+  });
+
+  test("finds what is near and not alike", async () => {
+    const { store } = await notes();
+    await store.addVectors(
+      [
+        [1, 0.3],
+        [1, 0.29],
+        [0.6, 0.8],
+      ],
+      ["a", "b", "c"].map((id) => new Document({ pageContent: id, id })),
+    );
+    const ids = async (lambda: number): Promise<(string | undefined)[]> => {
+      const found = await store.maxMarginalRelevanceSearch("Ice", { k: 2, fetchK: 3, lambda });
+      return found.map(({ id }) => id);
+    };
+    expect(await ids(1)).toEqual(["b", "a"]);
+    expect(await ids(0.1)).toEqual(["b", "c"]);
+    const retriever = store.asRetriever({ searchType: "mmr", k: 2, searchKwargs: { fetchK: 3, lambda: 0.1 } });
+    const retrieved = await retriever.invoke("Ice");
+    expect(retrieved.map(({ id }) => id)).toEqual(["b", "c"]);
+    expect(retrieved[0]?.metadata).toEqual({ documentId: "b" });
+  });
+
+  test("removes what a filter lets through, page after page, in its group alone", async () => {
+    const { database, group, store } = await notes();
+    const fields = { text: "x", page: 1, vec: [1, 0] };
+    const many = Array.from({ length: 450 }, (_, index) => ({
+      id: `n${index}`,
+      fields: { ...fields, page: index % 9 },
+    }));
+    await group.feed(note, many);
+    await database.group("bob").put(note, "b", fields);
+    await store.delete({ filter: (it) => it.page.ge(1) });
+    const left = await group.search(note, { limit: 400 });
+    expect([left.totalCount, left.hits.every((hit) => hit.fields.page === 0)]).toEqual([50, true]);
+    expect(await database.group("bob").get(note, "b")).toBeDefined();
+    await expect(store.delete({})).rejects.toThrow("delete takes either { ids } or { filter }");
   });
 
   test("is made of texts", async () => {
