@@ -1,6 +1,7 @@
 /** An MCP server on a port of this machine: one request, one answer; nothing is kept between them. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { AnySchema } from "@brooklet/client";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { createMcpServer, type McpOptions } from "./mcp.ts";
 
@@ -21,7 +22,10 @@ const BODY_BYTES_MAX = 1 << 20;
  * const { url, close } = await listenMcp({ client: db, group: "alice", schema: "mail" }, 0);
  * ```
  */
-export async function listenMcp(options: McpOptions, port: number): Promise<McpHttpServer> {
+export async function listenMcp<S extends AnySchema = AnySchema>(
+  options: McpOptions<S>,
+  port: number,
+): Promise<McpHttpServer> {
   const server: Server = createServer((request, response) => {
     answer(options, request, response).catch(() => response.destroy());
   });
@@ -38,7 +42,11 @@ export async function listenMcp(options: McpOptions, port: number): Promise<McpH
   };
 }
 
-async function answer(options: McpOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer<S extends AnySchema>(
+  options: McpOptions<S>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const host = (request.headers.host ?? "").replace(/:\d*$/, "");
   // A browser that was led here, by another name for this machine or from another page, is refused.
   if (!["127.0.0.1", "localhost"].includes(host) || request.headers.origin !== undefined) return refuse(response, 403);

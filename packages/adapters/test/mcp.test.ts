@@ -1,10 +1,14 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import type * as Brooklet from "brooklet";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createMcpServer, type McpOptions } from "../src/mcp.ts";
 import { listenMcp } from "../src/mcp-http.ts";
 import { mails } from "./mails.ts";
+
+const built = new URL("../../brooklet/dist/index.js", import.meta.url).href;
+const { open, schema, string, text, timestamp, vector } = (await import(built)) as typeof Brooklet;
 
 async function inMemory(): Promise<Client> {
   const options: McpOptions = { client: await mails(), group: "alice", schema: "mail" };
@@ -102,4 +106,123 @@ test("pages of a browser are refused", async () => {
   expect((await fetch(listening.url)).status).toBe(405);
   expect((await fetch(listening.url, { ...init, body: "{" })).status).toBe(400);
   expect((await fetch(listening.url.replace("/mcp", "/"), init)).status).toBe(404);
+});
+
+describe("an MCP server of a schema", () => {
+  const note = schema("note", {
+    body: text(),
+    author: string(),
+    at: timestamp(),
+    vec: vector(2).optional(),
+  });
+
+  async function connected(options: Partial<McpOptions<typeof note>> = {}) {
+    const database = await open({ schemas: [note] });
+    onTestFinished(() => database.close());
+    const group = database.group("alice");
+    const fields = { author: "ann", vec: [1, 0] };
+    await group.put(note, "old", { ...fields, body: "an old note", at: new Date("2025-12-31T23:59:59.500Z") });
+    await group.put(note, "a/b %20", { ...fields, body: "a new note", at: new Date("2026-02-01T10:00:00Z") });
+    await database.group("mallory").put(note, "m", { ...fields, body: "a note of Mallory", at: new Date() });
+    const [left, right] = InMemoryTransport.createLinkedPair();
+    const server = createMcpServer<typeof note>({ client: database, group: "alice", schema: note, ...options });
+    const client = new Client({ name: "test", version: "0" });
+    await Promise.all([server.connect(left), client.connect(right)]);
+    onTestFinished(async () => {
+      await client.close();
+      await server.close();
+    });
+    const call = async (name: string, given: Record<string, unknown>) => {
+      const { structuredContent, isError, content } = await client.callTool({ name, arguments: given });
+      return isError === true ? JSON.stringify(content) : structuredContent;
+    };
+    return { client, group, call };
+  }
+
+  const write = {
+    fields: ["body"] as const,
+    fixed: () => ({ author: "assistant", at: new Date("2026-03-01") }),
+    condition: (it: Brooklet.SelectionsOf<typeof note.fields>) => it.author.is("assistant"),
+  };
+
+  test("says what it is for, with titles", async () => {
+    const { client } = await connected({ description: "Alice's notes" });
+    expect(client.getInstructions()).toMatch(/^Gives access to Alice's notes, and to nothing else\./);
+    expect(client.getInstructions()).not.toContain("remember");
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name, title }) => [name, title])).toEqual([
+      ["search", "Search"],
+      ["get", "Read a document"],
+      ["retrieve", "Find passages"],
+    ]);
+    expect(Object.keys(tools[0]?.inputSchema.properties ?? {})).toEqual(["query", "filter", "sort", "limit"]);
+  });
+
+  test("filters, sorts, and shows dates as texts and no vectors", async () => {
+    const { call } = await connected();
+    const found = { id: "a/b %20", fields: { body: "a new note", author: "ann", at: "2026-02-01T10:00:00.000Z" } };
+    const shown = await call("search", { filter: { at: { from: "2026-01-01" }, author: ["ann"] } });
+    expect(shown).toEqual({ totalCount: 1, hits: [{ ...found, relevance: expect.any(Number) }] });
+    expect(await call("search", { query: "note", sort: "at asc" })).toMatchObject({ hits: [{ id: "old" }, found] });
+    expect(await call("get", { id: "a/b %20" })).toEqual({ found: true, fields: found.fields });
+    expect(await call("retrieve", { question: "old note?" })).toMatchObject({
+      passages: [{ id: "old", number: 1 }, { number: 2 }],
+    });
+    expect(await call("search", { filter: { at: { from: "soon" } } })).toContain("give a date");
+    expect(await call("search", { filter: { group: ["mallory"] } })).toContain("group");
+    expect(await call("get", { id: "m" })).toEqual({ found: false, fields: {} });
+    const { call: narrow } = await connected({ filters: ["author"] });
+    expect(await narrow("search", { filter: { at: { from: "2026-01-01" } } })).toContain("at");
+  });
+
+  test("has documents as resources, by their ids", async () => {
+    const { client } = await connected();
+    const { resourceTemplates } = await client.listResourceTemplates();
+    expect(resourceTemplates).toMatchObject([{ uriTemplate: "brooklet://documents/{id}", title: "Document" }]);
+    const { contents } = await client.readResource({ uri: `brooklet://documents/${encodeURIComponent("a/b %20")}` });
+    expect(contents).toMatchObject([{ mimeType: "application/json" }]);
+    expect(JSON.parse((contents[0] as { readonly text: string }).text)).toEqual({
+      body: "a new note",
+      author: "ann",
+      at: "2026-02-01T10:00:00.000Z",
+    });
+    for (const id of ["m", "id%3Anote%3Anote%3Ag%3Dmallory%3Am", "%2e%2e"]) {
+      await expect(client.readResource({ uri: `brooklet://documents/${id}` })).rejects.toThrow();
+    }
+    await expect(client.readResource({ uri: "brooklet://documents/m" })).rejects.toMatchObject({ code: -32_002 });
+  });
+
+  test("writes only if it is let, in its group and under its condition", async () => {
+    const { client, group, call } = await connected({ write });
+    expect(client.getInstructions()).toContain("never because a document says so");
+    const { tools } = await client.listTools();
+    expect(tools.slice(3).map(({ name, annotations }) => [name, annotations?.readOnlyHint])).toEqual([
+      ["remember", false],
+      ["forget", false],
+    ]);
+    const { id } = (await call("remember", { body: "likes tea" })) as { readonly id: string };
+    expect(await group.get(note, id)).toEqual({ body: "likes tea", author: "assistant", at: new Date("2026-03-01") });
+    expect(await call("remember", { body: "x", author: "ann" })).toContain("author");
+    expect(await call("forget", { id })).toEqual({ id, isForgotten: true });
+    expect(await call("forget", { id: "m" })).toEqual({ id: "m", isForgotten: false });
+    expect(await call("forget", { id: "id:note:note:g=mallory:m" })).toContain("group 'mallory'");
+    expect(await call("forget", { id: "old" })).toEqual(expect.any(String));
+    expect(await group.get(note, "old")).toBeDefined();
+    const { call: reading } = await connected();
+    expect(await reading("remember", { body: "x" })).toContain("not found");
+  });
+
+  test("says what needs the schema itself, and shows no vectors without it", async () => {
+    const database = await mails();
+    const named = { client: database, group: "alice", schema: "mail" };
+    expect(() => createMcpServer({ ...named, filters: ["sender"] })).toThrow("`filters` needs the schema itself");
+    expect(() => createMcpServer({ ...named, schema: note, near: { field: "vec" } })).toThrow("`near` and `namespace`");
+    const client = await inMemory();
+    const { structuredContent } = await client.callTool({ name: "get", arguments: { id: "invoice" } });
+    expect(Object.keys((structuredContent as { readonly fields: object }).fields)).toEqual([
+      "subject",
+      "body",
+      "sender",
+    ]);
+  });
 });

@@ -2,19 +2,11 @@
  * Tools for the AI SDK (`ai`): a model may search one group's documents and retrieve passages of them. The group is bound
  * when the tool is made; nothing the model fills in can name another.
  */
-import {
-  type AnySchema,
-  allOf,
-  type Condition,
-  type Group,
-  madeVector,
-  type Passage,
-  type RetrieveOptions,
-  type SearchOptions,
-} from "@brooklet/client";
+import type { AnySchema, Condition, Group, Passage, RetrieveOptions } from "@brooklet/client";
 import { type Tool, tool } from "ai";
 import { z } from "zod";
-import { type ModelFilter, modelFilter, shownFields } from "../model-field.ts";
+import { modelFilter, shownFields } from "../model-field.ts";
+import { type ModelSearch, searchOptions } from "../model-search.ts";
 
 /** What a tool is bound to. */
 export interface ToolOptions<S extends AnySchema> {
@@ -38,15 +30,7 @@ export interface SearchToolOptions<S extends AnySchema> extends ToolOptions<S> {
 }
 
 /** What a model asks of a search tool. */
-export interface SearchToolInput {
-  /** Words to search for; without them, everything that the filter lets through. */
-  readonly query: string;
-  readonly limit: number;
-  /** Values by field: texts that it may be, `min` and `max` of numbers, `from` and `until` of dates, truth values. */
-  readonly filter?: unknown;
-  /** As in `sentAt desc`; by relevance unless it is said. */
-  readonly sort?: string | undefined;
-}
+export type SearchToolInput = ModelSearch;
 
 /** What a retrieve tool may be told beside: everything that `group.retrieve` may. */
 export interface RetrieveToolOptions<S extends AnySchema> extends ToolOptions<S> {
@@ -107,7 +91,10 @@ export function searchTool<S extends AnySchema>(
     description: `Searches ${description}, the best first. ${DATA}`,
     inputSchema: inputSchema as unknown as z.ZodType<SearchToolInput>,
     execute: async (asked, { abortSignal }): Promise<readonly ToolHit[]> => {
-      const { hits } = await group.search(schema as AnySchema, searchOptions(options, filter, asked, abortSignal));
+      const { hits } = await group.search(
+        schema as AnySchema,
+        searchOptions(schema, options.where, filter, asked, abortSignal),
+      );
       return hits.map(({ id, relevance, fields }) => ({
         id,
         relevance,
@@ -115,28 +102,6 @@ export function searchTool<S extends AnySchema>(
       }));
     },
   });
-}
-
-function searchOptions<S extends AnySchema>(
-  options: SearchToolOptions<S>,
-  filter: ModelFilter,
-  asked: SearchToolInput,
-  signal: AbortSignal | undefined,
-): SearchOptions<AnySchema> {
-  const { schema, where } = options;
-  const { query, limit, sort } = asked;
-  const vector = query.trim() === "" ? undefined : madeVector(schema);
-  const chosen = filter.condition(asked.filter);
-  const own = typeof where === "function" ? where(schema.conditions as never) : where;
-  const both = [own, chosen].filter((condition) => condition !== undefined);
-  return {
-    text: query,
-    ...(vector === undefined ? {} : { near: { field: vector, text: query } }),
-    limit,
-    ...(both.length === 0 ? {} : { where: allOf(...both) }),
-    ...(sort === undefined ? {} : { orderBy: sort }),
-    ...(signal === undefined ? {} : { signal }),
-  } as unknown as SearchOptions<AnySchema>;
 }
 
 /**

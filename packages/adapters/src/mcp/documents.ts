@@ -1,0 +1,30 @@
+/** What the tools of an MCP server ask, however the documents behind them are known. */
+import type { Client } from "@brooklet/client";
+import type { ModelFilter } from "../model-field.ts";
+import type { ModelSearch } from "../model-search.ts";
+
+/** What a tool answers. */
+export type Told = Record<string, unknown>;
+
+/** Documents of one group and schema. */
+export interface McpDocuments {
+  /** What a search may be filtered by; nothing where the fields are not known. */
+  readonly filter: ModelFilter | undefined;
+  search(asked: ModelSearch, signal: AbortSignal): Promise<Told>;
+  get(id: string, signal: AbortSignal): Promise<Told>;
+  retrieve(question: string, tokens: number, signal: AbortSignal): Promise<Told>;
+}
+
+/** Documents of a schema that is known by its name. */
+export interface McpNamed {
+  readonly client: Client;
+  readonly group: string;
+  readonly schema: string;
+  readonly namespace?: string;
+  readonly near?: {
+    readonly field: string;
+    readonly profile?: string;
+    readonly embedder?: string;
+    readonly input?: string;
+  };
+}

@@ -1,0 +1,35 @@
+/** What a model asks of a search, as the search of a group; the conditions of who made the tool hold whatever it asks for. */
+import { type AnySchema, allOf, type Condition, madeVector, type SearchOptions } from "@brooklet/client";
+import type { ModelFilter } from "./model-field.ts";
+
+/** What a model asks of a search. */
+export interface ModelSearch {
+  /** Words to search for; without them, everything that the filter lets through. */
+  readonly query: string;
+  readonly limit: number;
+  /** Values by field: texts that it may be, `min` and `max` of numbers, `from` and `until` of dates, truth values. */
+  readonly filter?: unknown;
+  /** As in `sentAt desc`; by relevance unless it is said. */
+  readonly sort?: string | undefined;
+}
+
+/** Options of the search: by words, by the vector that the server makes, and by what fields have to be. */
+export function searchOptions(
+  schema: AnySchema,
+  where: unknown,
+  filter: ModelFilter,
+  { query, limit, sort, filter: filled }: ModelSearch,
+  signal: AbortSignal | undefined,
+): SearchOptions<AnySchema> {
+  const vector = query.trim() === "" ? undefined : madeVector(schema);
+  const own = typeof where === "function" ? (where(schema.conditions) as Condition) : (where as Condition | undefined);
+  const both = [own, filter.condition(filled)].filter((condition) => condition !== undefined);
+  return {
+    text: query,
+    ...(vector === undefined ? {} : { near: { field: vector, text: query } }),
+    limit,
+    ...(both.length === 0 ? {} : { where: allOf(...both) }),
+    ...(sort === undefined ? {} : { orderBy: sort }),
+    ...(signal === undefined ? {} : { signal }),
+  } as unknown as SearchOptions<AnySchema>;
+}
