@@ -8,7 +8,7 @@ import { type CallToolResult, McpError } from "@modelcontextprotocol/sdk/types.j
 import { z } from "zod";
 import { documentsByName } from "./mcp/by-name.ts";
 import { documentsBySchema } from "./mcp/by-schema.ts";
-import type { McpDocuments, McpNamed, Told } from "./mcp/documents.ts";
+import type { McpDocuments, McpNamed, ModelQuestion, Told } from "./mcp/documents.ts";
 import { storedInput } from "./model-field.ts";
 import type { ModelSearch } from "./model-search.ts";
 import { type ForgetRules, forget, type RememberRules, remember, WRITE_WARNING } from "./model-write.ts";
@@ -161,7 +161,7 @@ function addGet(server: McpServer, { get }: McpDocuments, description: string): 
   );
 }
 
-function addRetrieve(server: McpServer, { retrieve }: McpDocuments, description: string): void {
+function addRetrieve(server: McpServer, { filter, retrieve }: McpDocuments, description: string): void {
   const tokens = z.number().int().min(1).max(TOKENS_MAX).default(TOKENS_DEFAULT);
   server.registerTool(
     "retrieve",
@@ -170,12 +170,13 @@ function addRetrieve(server: McpServer, { retrieve }: McpDocuments, description:
       description: `Finds the passages of ${description} that answer a question, numbered to cite them. ${DATA}`,
       inputSchema: {
         question: z.string().min(1).max(TEXT_MAX).describe("What to find out"),
+        ...(filter?.input === undefined ? {} : { filter: filter.input.optional().describe("What fields have to be") }),
         tokens: tokens.describe("Tokens of all passages at most"),
       },
       outputSchema: PASSAGES,
       annotations: READS,
     },
-    (asked, { signal }) => told(() => retrieve(asked.question, asked.tokens, signal)),
+    (asked, { signal }) => told(() => retrieve(asked as unknown as ModelQuestion, signal)),
   );
 }
 

@@ -13,6 +13,18 @@ export interface ModelSearch {
   readonly sort?: string | undefined;
 }
 
+/** The condition of who made the tool and that of the model, both of which hold; nothing where there is neither. */
+export function boundCondition(
+  schema: AnySchema,
+  where: unknown,
+  filter: ModelFilter,
+  filled: unknown,
+): Condition | undefined {
+  const own = typeof where === "function" ? (where(schema.conditions) as Condition) : (where as Condition | undefined);
+  const both = [own, filter.condition(filled)].filter((condition) => condition !== undefined);
+  return both.length === 0 ? undefined : allOf(...both);
+}
+
 /** Options of the search: by words, by the vector that the server makes, and by what fields have to be. */
 export function searchOptions(
   schema: AnySchema,
@@ -22,13 +34,12 @@ export function searchOptions(
   signal: AbortSignal | undefined,
 ): SearchOptions<AnySchema> {
   const vector = query.trim() === "" ? undefined : madeVector(schema);
-  const own = typeof where === "function" ? (where(schema.conditions) as Condition) : (where as Condition | undefined);
-  const both = [own, filter.condition(filled)].filter((condition) => condition !== undefined);
+  const condition = boundCondition(schema, where, filter, filled);
   return {
     text: query,
     ...(vector === undefined ? {} : { near: { field: vector, text: query } }),
     limit,
-    ...(both.length === 0 ? {} : { where: allOf(...both) }),
+    ...(condition === undefined ? {} : { where: condition }),
     ...(sort === undefined ? {} : { orderBy: sort }),
     ...(signal === undefined ? {} : { signal }),
   } as unknown as SearchOptions<AnySchema>;

@@ -201,6 +201,19 @@ describe.each(RELEASES)("tools of the AI SDK %i over fields", (_, load) => {
     ]);
   });
 
+  test("retrieve by what fields are, under the condition they were made with", async () => {
+    const group = await notes();
+    const where = (it: typeof note.conditions) => it.author.is("ann");
+    const retrieve = tools.retrieveTool({ group, schema: note, where });
+    const found = async (given: object): Promise<unknown> => {
+      const passages = (await called("retrieve", retrieve, given)) as readonly { readonly id: string }[];
+      return passages.map(({ id }) => id).sort();
+    };
+    expect(await found({ question: "note" })).toEqual(["a", "c"]);
+    expect(await found({ question: "note", filter: { at: { from: "2026-02-01" } } })).toEqual(["c"]);
+    expect(await found({ question: "note", filter: { author: ["bob"] } })).toEqual([]);
+  });
+
   test("refuse what is no filter, and leave no condition out", async () => {
     const group = await notes();
     const where = (it: typeof note.conditions) => it.author.is("ann");

@@ -168,6 +168,8 @@ describe("an MCP server of a schema", () => {
     expect(await call("retrieve", { question: "old note?" })).toMatchObject({
       passages: [{ id: "old", number: 1 }, { number: 2 }],
     });
+    const late = { question: "old note?", filter: { at: { from: "2026-01-01" } } };
+    expect(await call("retrieve", late)).toMatchObject({ passages: [{ id: "a/b %20", number: 1 }] });
     expect(await call("search", { filter: { at: { from: "soon" } } })).toContain("give a date");
     expect(await call("search", { filter: { group: ["mallory"] } })).toContain("group");
     expect(await call("get", { id: "m" })).toEqual({ found: false, fields: {} });

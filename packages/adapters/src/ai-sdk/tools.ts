@@ -2,11 +2,11 @@
  * Tools for the AI SDK (`ai`): a model may search one group's documents and retrieve passages of them. The group is bound
  * when the tool is made; nothing the model fills in can name another.
  */
-import type { AnySchema, Condition, Group, Passage, RetrieveOptions } from "@brooklet/client";
+import type { AnySchema, Group, Passage, RetrieveOptions } from "@brooklet/client";
 import { type Tool, tool } from "ai";
 import { z } from "zod";
 import { modelFilter, shownFields } from "../model-field.ts";
-import { type ModelSearch, searchOptions } from "../model-search.ts";
+import { boundCondition, type ModelSearch, searchOptions } from "../model-search.ts";
 
 /** What a tool is bound to. */
 export interface ToolOptions<S extends AnySchema> {
@@ -16,17 +16,17 @@ export interface ToolOptions<S extends AnySchema> {
   readonly description?: string;
   /** A condition every document fulfils, whatever the model asks for. */
   readonly where?: RetrieveOptions<S>["where"];
+  /**
+   * The fields that the model may filter by, and sort by: texts that are one value, numbers, dates and truth values; all of these by
+   * default, and none of them with `[]`.
+   */
+  readonly filters?: readonly (keyof S["fields"] & string)[];
 }
 
 /** What a search tool may be told beside. */
 export interface SearchToolOptions<S extends AnySchema> extends ToolOptions<S> {
   /** Hits at most; 20 by default. */
   readonly limitMax?: number;
-  /**
-   * The fields that the model may filter and sort by: texts that are one value, numbers, dates and truth values; all of these by
-   * default, and none of them with `[]`.
-   */
-  readonly filters?: readonly (keyof S["fields"] & string)[];
 }
 
 /** What a model asks of a search tool. */
@@ -115,14 +115,23 @@ export function searchTool<S extends AnySchema>(
  */
 export function retrieveTool<S extends AnySchema>(
   options: RetrieveToolOptions<S>,
-): Tool<{ question: string }, readonly ToolPassage[]> {
+): Tool<{ question: string; filter?: unknown }, readonly ToolPassage[]> {
   const { group, schema, description = "the user's documents", retrieve } = options;
-  const inputSchema = z.object({ question: z.string().min(1).max(1_000).describe("What to find out") });
+  const filter = modelFilter(schema, options.filters);
+  const inputSchema = z.object({
+    question: z.string().min(1).max(1_000).describe("What to find out"),
+    ...(filter.input === undefined ? {} : { filter: filter.input.optional().describe("What fields have to be") }),
+  });
   return tool({
     description: `Finds the passages of ${description} that answer a question, numbered to cite them. ${DATA}`,
-    inputSchema,
-    execute: async ({ question }, { abortSignal }): Promise<readonly ToolPassage[]> => {
-      const asked = { ...retrieve, ...bound(options, abortSignal) } as RetrieveOptions<S>;
+    inputSchema: inputSchema as unknown as z.ZodType<{ question: string; filter?: unknown }>,
+    execute: async ({ question, filter: filled }, { abortSignal }): Promise<readonly ToolPassage[]> => {
+      const where = boundCondition(schema, options.where, filter, filled);
+      const asked: RetrieveOptions<S> = {
+        ...retrieve,
+        ...(where === undefined ? {} : { where }),
+        ...(abortSignal === undefined ? {} : { signal: abortSignal }),
+      };
       const { passages } = await group.retrieve(schema, question, asked);
       return passages.map(({ documentId, field, start, end, text }, index) => ({
         number: index + 1,
@@ -134,11 +143,4 @@ export function retrieveTool<S extends AnySchema>(
       }));
     },
   });
-}
-
-function bound<S extends AnySchema>(
-  { where }: ToolOptions<S>,
-  signal: AbortSignal | undefined,
-): { readonly where?: Condition | ((fields: never) => Condition); readonly signal?: AbortSignal } {
-  return { ...(where === undefined ? {} : { where: where as Condition }), ...(signal === undefined ? {} : { signal }) };
 }

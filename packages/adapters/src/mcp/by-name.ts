@@ -14,7 +14,7 @@ export function documentsByName(options: McpNamed): McpDocuments {
     filter: undefined,
     search: ({ query, limit }, signal) => search(options, query, limit, signal),
     get: (id, signal) => get(options, id, signal),
-    retrieve: (question, tokens, signal) => retrieve(options, question, tokens, signal),
+    retrieve: ({ question, tokens }, signal) => retrieve(options, question, tokens, signal),
   };
 }
 

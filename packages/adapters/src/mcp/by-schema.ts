@@ -1,7 +1,7 @@
 /** Documents of a schema that is there: with filters, an order, dates as texts, and no vectors. */
 import type { AnySchema, Group } from "@brooklet/client";
 import { modelFilter, shownFields } from "../model-field.ts";
-import { searchOptions } from "../model-search.ts";
+import { boundCondition, searchOptions } from "../model-search.ts";
 import type { McpDocuments } from "./documents.ts";
 
 /** Which documents, and by what they may be filtered. */
@@ -25,8 +25,9 @@ export function documentsBySchema({ group, schema, filters }: McpTyped): McpDocu
       const found = await group.get(schema, id, { signal });
       return found === undefined ? { found: false, fields: {} } : { found: true, fields: shown(found) };
     },
-    retrieve: async (question, tokens, signal) => {
-      const asked = { tokens, signal };
+    retrieve: async ({ question, tokens, filter: filled }, signal) => {
+      const where = boundCondition(schema, undefined, filter, filled);
+      const asked = { tokens, signal, ...(where === undefined ? {} : { where }) };
       const retrieved = await group.retrieve(schema, question, asked);
       const passages = retrieved.passages.map(({ documentId, field, start, end, text, score }, index) => {
         return { number: index + 1, id: documentId, field, start, end, text, score };

@@ -6,13 +6,22 @@ import type { ModelSearch } from "../model-search.ts";
 /** What a tool answers. */
 export type Told = Record<string, unknown>;
 
+/** What a model wants to find out. */
+export interface ModelQuestion {
+  readonly question: string;
+  /** Tokens of all passages at most. */
+  readonly tokens: number;
+  /** As that of a search. */
+  readonly filter?: unknown;
+}
+
 /** Documents of one group and schema. */
 export interface McpDocuments {
   /** What a search may be filtered by; nothing where the fields are not known. */
   readonly filter: ModelFilter | undefined;
   search(asked: ModelSearch, signal: AbortSignal): Promise<Told>;
   get(id: string, signal: AbortSignal): Promise<Told>;
-  retrieve(question: string, tokens: number, signal: AbortSignal): Promise<Told>;
+  retrieve(asked: ModelQuestion, signal: AbortSignal): Promise<Told>;
 }
 
 /** Documents of a schema that is known by its name. */
