@@ -22,7 +22,7 @@ export function loadModule(): CoreModule {
 }
 
 /** Has this thread use a module that another one compiled. */
-export function useModule(module: CoreModule): void {
+export function setModule(module: CoreModule): void {
   compiled = module as WebAssembly.Module;
 }
 

@@ -1,6 +1,6 @@
 /** The script of a thread that serves buckets. It is never terminated: it ends when it listens no more. */
 import { parentPort, type TransferListItem, workerData } from "node:worker_threads";
-import { Core, instantiate, useModule } from "@brooklet/core";
+import { Core, instantiate, setModule } from "@brooklet/core";
 import { BucketHost, serveBuckets, type ThreadCall } from "@brooklet/partition";
 import { openBucket } from "@brooklet/store/node";
 import { openDatabase } from "./database.ts";
@@ -10,7 +10,7 @@ const port = parentPort;
 if (port === null) throw new Error("bucket-thread.js is the script of a worker thread");
 const { directory, buckets, cacheBytes, sealKey, module, application, cancelled, thread, threads, keepRemovesSeconds } =
   workerData as BucketThreadData;
-useModule(module);
+setModule(module);
 
 let listener: ((calls: readonly ThreadCall[]) => void) | undefined;
 
