@@ -54,7 +54,7 @@ function withoutGroups(error: unknown): never {
   throw new BrookletError("UNSUPPORTED", message, { status: 404, cause: error });
 }
 
-/** Removes all documents of a group, whatever their type. */
+/** Removes all documents of a group in a content cluster, whatever their type: the one that `schema()` deploys, unless it is said. */
 export async function clearGroup(
   exchangeOptions: ExchangeOptions,
   group: string,

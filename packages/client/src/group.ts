@@ -234,8 +234,9 @@ export class Group {
   }
 
   /**
-   * Removes all documents of the group, of every schema. When it is done that is on stable storage. What is put meanwhile may
-   * stay; if it breaks off, the error says after how many, and clearing again removes the rest.
+   * Removes all documents of the group, of every schema in the content cluster that `schema()` deploys, unless `cluster` names
+   * another. When it is done that is on stable storage. What is put meanwhile may stay; if it breaks off, the error says after
+   * how many, and clearing again removes the rest.
    *
    * @example
    * ```ts

@@ -58,8 +58,8 @@ export interface QueryModels {
 const ROUNDS_MAX = 8;
 
 /**
- * The embeddings of the texts of a query, as the core takes them; nothing if it wants none, or nobody can make them, which
- * the core then tells. Its own timeout holds for them too.
+ * The embeddings of the texts that a query wants, as the core takes them; nothing if nobody can make them, which the core
+ * then tells. Its own timeout holds for them too.
  */
 export async function embeddingsOf(
   query: Query,
@@ -67,7 +67,7 @@ export async function embeddingsOf(
   { timeoutMs, startMs, gone }: Waiting & { readonly gone: AbortSignal | undefined },
 ): Promise<Uint8Array | undefined> {
   const { wanted } = query;
-  if (wanted.length === 0 || embedder === undefined || application === undefined) return undefined;
+  if (embedder === undefined || application === undefined) return undefined;
   const deadline = Deadline.in(ownTime(query, timeoutMs), startMs);
   if (deadline.passed) throw noTimeLeft(performance.now() - startMs);
   return encodeEmbeddings(await embedder.embed(wanted, application.report, deadline.remainingMs, gone));
