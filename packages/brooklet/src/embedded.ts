@@ -4,6 +4,7 @@
  */
 import { BrookletError, connect, type Fetch } from "@brooklet/client";
 import { createGateway } from "@brooklet/gateway";
+import { migrating } from "./migration/migrating.ts";
 import { sqliteNotice } from "./node/database.ts";
 import { secret } from "./node/secret.ts";
 import { openCluster } from "./node/threads.ts";
@@ -52,7 +53,7 @@ export async function openHere(options: OpenOptions): Promise<Database> {
     });
     const notice = sqliteNotice();
     const warnings = notice === undefined ? deployed.warnings : [...deployed.warnings, notice];
-    return { ...client, warnings, close, [Symbol.asyncDispose]: close };
+    return { ...migrating(client), warnings, close, [Symbol.asyncDispose]: close };
   } catch (error) {
     await cluster.close();
     throw error;

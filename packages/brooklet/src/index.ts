@@ -1,7 +1,30 @@
 /** What people install: the client, a database in this process, and a server. */
 export * from "@brooklet/client";
 export { type Embedder, type Embedding, HashEmbedder, HttpEmbedder } from "@brooklet/models";
+export {
+  type Collision,
+  type Constant,
+  type Copy,
+  type FieldMigration,
+  type FieldMigrations,
+  type Make,
+  type MigratedDocument,
+  type MigratedPlace,
+  type Migration,
+  migration,
+  type Remake,
+  type Rename,
+} from "./migration/changes.ts";
+export type { MigrationFailure } from "./migration/draft.ts";
+export type { Migrating } from "./migration/migrating.ts";
+export {
+  MigrationError,
+  type MigrationExample,
+  type MigrationOptions,
+  type MigrationProgress,
+  type MigrationReport,
+} from "./migration/report.ts";
 export type { ModelOptions } from "./node/application-embedders.ts";
-export { connect } from "./node/connect.ts";
+export { type Client, type Connection, connect } from "./node/connect.ts";
 export { type Database, type OpenOptions, open } from "./open.ts";
 export { type RunningService, type ServeOptions, serve } from "./serve.ts";

@@ -1,7 +1,8 @@
 /** A database in this process: the gateway without its port. Every call goes the way it would go over HTTP. */
 /// <reference lib="esnext.disposable" preserve="true" />
-import type { AnySchema, ApplicationOptions, Client, LanguageModel } from "@brooklet/client";
+import type { AnySchema, ApplicationOptions, LanguageModel } from "@brooklet/client";
 import type { ModelOptions } from "./node/application-embedders.ts";
+import type { Client } from "./node/connect.ts";
 import { CHECKS, type Check, checkOptions } from "./options.ts";
 
 /** What to open. */

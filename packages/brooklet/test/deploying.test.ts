@@ -156,7 +156,7 @@ describe("what cannot be deployed is told with its place in TypeScript", () => {
   });
 });
 
-test("a required field that is added later is warned about, with two ways through", async () => {
+test("a required field that is added later is warned about, with the ways through", async () => {
   const path = join(folder(), "data");
   const first = await open({ path, schemas: [note] });
   expect(first.warnings).toEqual([]);
@@ -173,7 +173,7 @@ test("a required field that is added later is warned about, with two ways throug
   const second = await open({ path, schemas: [wider] });
   const warning = "fields.count of schema note is new and required: documents from before it cannot be read";
   expect(second.warnings.filter((told) => told.includes("required"))).toEqual([
-    `${warning}. Declare it .optional(), or .default(…)`,
+    `${warning}. Give it to them by db.migrate(note, { count: { value: … } }), or declare it .optional() or .default(…)`,
   ]);
   expect((await failure(second.group("alice").get(wider, "1"))).message).toContain("'count' is not set");
   await second.close();

@@ -38,7 +38,7 @@ function problemsOf(examples: readonly Example[]): readonly string[] {
 const examples = examplesOfPackages(["client", "brooklet", "answers", "models"]).filter(
   ({ code }) => !/"brooklet\//.test(code),
 );
-const programs = ["docs/documents.md"].flatMap(examplesOfDocument);
+const programs = ["docs/documents.md", "docs/migration.md"].flatMap(examplesOfDocument);
 
 describe("examples", { timeout: 120_000 }, () => {
   const documented = new Set(examples.map(({ of }) => of.split(": ").at(-1)));

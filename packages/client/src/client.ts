@@ -60,6 +60,8 @@ export interface WireRequest extends RequestOptions {
   readonly body?: string;
   /** Whether it may be sent again when the connection broke. */
   readonly isRepeatable?: boolean;
+  /** Whether integers of the answer that a number would round are wanted, as the text of their digits. */
+  readonly isExact?: boolean;
 }
 
 /** What the server answered. */

@@ -126,7 +126,7 @@ async function laterFields(
     });
     return needed.map(
       (field) =>
-        `fields.${field} of schema ${name} is new and required: documents from before it cannot be read. Declare it .optional(), or .default(…)`,
+        `fields.${field} of schema ${name} is new and required: documents from before it cannot be read. Give it to them by db.migrate(${name}, { ${field}: { value: … } }), or declare it .optional() or .default(…)`,
     );
   });
   return (await Promise.all(told)).flat();

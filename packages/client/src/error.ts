@@ -15,6 +15,7 @@ export const OWN_CODES = [
   "UNEXPECTED_ANSWER",
   "FEED_FAILED",
   "SCHEMAS_DIFFER",
+  "MIGRATION_FAILED",
 ] as const;
 
 /** The server's codes, and those of failures that no server has seen. */

@@ -275,6 +275,7 @@ export {
   Selection,
   type SelectionsOf,
   type SelectionsOfValue,
+  selectionLiteral,
   type TextSelections,
   type ValueSelections,
   type WriteCondition,

@@ -315,6 +315,18 @@ export function literal(value: Exclude<Value, Date>): string {
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? `${text}.0` : text;
 }
 
+/**
+ * @internal A value as selections that are written as text have it.
+ *
+ * @example
+ * ```ts
+ * await alice.removeWhere(mail, `mail.sender == ${selectionLiteral('"Ada" <ada@x.org>')}`);
+ * ```
+ */
+export function selectionLiteral(value: string | number | bigint | boolean): string {
+  return literal(value);
+}
+
 function hexadecimal(character: string): string {
   return `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
 }

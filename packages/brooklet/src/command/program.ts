@@ -7,6 +7,7 @@ import { runExport } from "./export.ts";
 import { runFeed } from "./feed/feed.ts";
 import { runImport } from "./import/import.ts";
 import { runMcp } from "./mcp.ts";
+import { runMigrate } from "./migrate.ts";
 import { runModelList, runModelOutline, runModelPull } from "./model.ts";
 import { runQuery } from "./query.ts";
 import { runServe } from "./serve.ts";
@@ -60,6 +61,7 @@ function makeProgram(surroundings: Surroundings): Command {
   addForget(program, surroundings);
   addExport(program, surroundings);
   addImport(program, surroundings);
+  addMigrate(program, surroundings);
   addMcp(program, surroundings);
   addModel(program, surroundings);
   return program;
@@ -220,6 +222,28 @@ function addImport(program: Command, surroundings: Surroundings): void {
     .option("--json", "print the result as JSON")
     .option("--results", "print what came of every document, as a line of JSON each")
     .action((file: string, options: Parameters<typeof runImport>[1]) => runImport(file, options, surroundings));
+}
+
+function addMigrate(program: Command, surroundings: Surroundings): void {
+  program
+    .command("migrate")
+    .description("change fields of all stored documents: rename, copy, compute, fill in, embed again")
+    .argument(
+      "<file>",
+      "a module (.mjs, .js; .ts where Node reads it) that exports `migrations`, a list of them or one",
+    )
+    .option("--url <url>", "the server", URL_DEFAULT)
+    .option("--data <dir>", "a data directory that nobody serves, instead")
+    .option("--deploy", "deploy the schemas of the file where the server has others")
+    .option("--group <name...>", "only these groups")
+    .option("--dry-run", "write nothing, and say what would change, with examples")
+    .option("--examples <count>", "documents that a dry run shows (default: 5)", whole)
+    .option("--limit <count>", "documents that are changed at most", positive)
+    .option("--failures <count>", "documents that cannot be changed, after which it ends (default: 100)", positive)
+    .option("--page-size <count>", "documents of one request (default: 100)", positive)
+    .option("--checkpoint <file>", "keep in this file how far it came, and go on there if there is one")
+    .option("--json", "print the report as JSON")
+    .action((file: string, options: Parameters<typeof runMigrate>[1]) => runMigrate(file, options, surroundings));
 }
 
 function addMcp(program: Command, surroundings: Surroundings): void {

@@ -1,12 +1,19 @@
-/** The client's `connect` on Node, where documents may also be called `.` and `..`. */
+/** The client's `connect` on Node, where documents may also be called `.` and `..`, and migrations can be run. */
 import {
-  type Client,
-  type Connection,
+  type Client as ClientAnywhere,
+  type Connection as ConnectionAnywhere,
   type ConnectOptions,
   type ConnectSchemasOptions,
   connect as connectAnywhere,
   type Fetch,
 } from "@brooklet/client";
+import { type Migrating, migrating } from "../migration/migrating.ts";
+
+/** A server. */
+export interface Client extends ClientAnywhere, Migrating {}
+
+/** A server that has the schemas. */
+export interface Connection extends ConnectionAnywhere, Migrating {}
 
 /**
  * Makes a client. Nothing is sent by this, unless `schemas` are given: then it is a promise, and the server has them when it is
@@ -21,8 +28,11 @@ import {
 export function connect(options: ConnectSchemasOptions): Promise<Connection>;
 export function connect(options: ConnectOptions): Client;
 export function connect(options: ConnectOptions): Client | Promise<Connection> {
-  if (options?.fetch !== undefined) return connectAnywhere(options);
-  return connectAnywhere({ ...options, fetch: exactFetch, keepsDotSegments: true });
+  const made: ConnectOptions | ConnectSchemasOptions =
+    options?.fetch !== undefined ? options : { ...options, fetch: exactFetch, keepsDotSegments: true };
+  // The type tells the two apart by `schemas`, as the function does.
+  const connected = connectAnywhere(made) as ClientAnywhere | Promise<ConnectionAnywhere>;
+  return connected instanceof Promise ? connected.then(migrating) : migrating(connected);
 }
 
 const DOT_SEGMENT = /\/(%2E){1,2}(?=[/?]|$)/i;

@@ -1,0 +1,159 @@
+/** `brooklet migrate`: runs the migrations that a file exports, over a server or in a data directory that nobody serves. */
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Migration } from "../migration/changes.ts";
+import type { Migrating } from "../migration/migrating.ts";
+import { MigrationError, type MigrationProgress, type MigrationReport } from "../migration/report.ts";
+import { connect } from "../node/connect.ts";
+import { open } from "../open.ts";
+import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
+
+/** Options of the command. */
+export interface MigrateCommand {
+  readonly url: string;
+  /** A data directory that is opened, instead of a server that is asked. */
+  readonly data?: string;
+  /** Whether the schemas of the file may be deployed where the server has others. */
+  readonly deploy?: boolean;
+  readonly group?: readonly string[];
+  readonly dryRun?: boolean;
+  readonly examples?: number;
+  readonly limit?: number;
+  readonly failures?: number;
+  readonly pageSize?: number;
+  readonly checkpoint?: string;
+  readonly json?: boolean;
+}
+
+/** Runs the migrations of a file, one after the other. */
+export async function runMigrate(file: string, command: MigrateCommand, surroundings: Surroundings): Promise<void> {
+  const migrations = await migrationsOf(file);
+  const schemas = migrations.map(({ schema }) => schema);
+  if (command.data !== undefined) {
+    if (!existsSync(command.data)) throw new UsageError(`${command.data} is not there: give a data directory`);
+    await using database = await open({ path: command.data, schemas });
+    return await runAll(database, migrations, command, surroundings);
+  }
+  const server = await connect({ url: command.url, schemas, deploy: command.deploy === true });
+  await runAll(server, migrations, command, surroundings);
+}
+
+async function runAll(
+  client: Migrating,
+  migrations: readonly Migration[],
+  command: MigrateCommand,
+  surroundings: Surroundings,
+): Promise<void> {
+  const { group, dryRun, examples, limit, failures, pageSize, checkpoint } = command;
+  if (checkpoint !== undefined && dryRun === true)
+    throw new UsageError("--checkpoint and --dry-run do not go together");
+  const positions = new Checkpoint(checkpoint);
+  let isWhole = true;
+  for (const { schema, changes } of migrations) {
+    const after = positions.at(schema.name);
+    const options = {
+      ...(group === undefined ? {} : { groups: group }),
+      ...(dryRun === undefined ? {} : { dryRun }),
+      ...(examples === undefined ? {} : { examples }),
+      ...(limit === undefined ? {} : { limit }),
+      ...(failures === undefined ? {} : { failures }),
+      ...(pageSize === undefined ? {} : { pageSize }),
+      ...(after === undefined ? {} : { after }),
+    };
+    const onProgress = (progress: MigrationProgress): void => {
+      positions.note(schema.name, progress.position);
+      surroundings.progress(progressText(schema.name, progress));
+    };
+    const report = await client.migrate(schema, changes, { ...options, onProgress }).catch((error: unknown) => {
+      if (error instanceof MigrationError) return error.report;
+      throw error;
+    });
+    surroundings.progress("");
+    tell(schema.name, report, command, surroundings);
+    isWhole &&= report.failures.length === 0;
+  }
+  if (!isWhole) throw new CommandFailed();
+}
+
+function progressText(schema: string, { group, groups, documents, changed, failed }: MigrationProgress): string {
+  const places = `group ${groups.done + 1} of ${groups.known} (${group}): ${documents.done} of ${documents.known}`;
+  return `${schema}: ${places}; ${changed} changed, ${failed} failed`;
+}
+
+function tell(schema: string, report: MigrationReport, { json }: MigrateCommand, surroundings: Surroundings): void {
+  if (json === true) {
+    const exact = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
+    surroundings.print(JSON.stringify({ schema, ...report }, exact));
+    return;
+  }
+  const { dryRun, changed, unchanged, gone, groups, failures, examples, warnings, isDone } = report;
+  for (const { group, id, field, reason } of failures)
+    surroundings.warn(`document '${id}' of group '${group}': ${field}: ${reason}`);
+  for (const warning of warnings) surroundings.warn(`Warning: ${warning}`);
+  for (const { group, id, before, after } of dryRun ? examples : [])
+    surroundings.print(`${group} ${id}: ${shown(before)} -> ${shown(after)}`);
+  const verb = dryRun ? "would change" : "changed";
+  const rest = `${unchanged} had nothing to change, ${gone} were removed meanwhile, ${failures.length} failed`;
+  const end = isDone ? "" : "; more are left: run it again";
+  surroundings.print(`${schema}: ${changed} documents ${verb} in ${groups} groups; ${rest}${end}`);
+}
+
+const SHOWN_MAX = 200;
+
+function shown(fields: object): string {
+  const text = JSON.stringify(fields, (_, value: unknown) => (typeof value === "bigint" ? String(value) : value));
+  return text.length <= SHOWN_MAX ? text : `${text.slice(0, SHOWN_MAX)}…`;
+}
+
+/** What the file exports as `migrations`, a list of them or one. */
+async function migrationsOf(file: string): Promise<readonly Migration[]> {
+  const path = resolve(file);
+  const form = "`export const migrations = [migration(schema, changes)]`";
+  if (!existsSync(path)) throw new UsageError(`${file} is not there: give a module with ${form}`);
+  const { migrations } = (await import(pathToFileURL(path).href).catch((error: unknown) => {
+    throw new UsageError(`${file} cannot be loaded: ${(error as Error).message}`);
+  })) as { readonly migrations?: unknown };
+  const found: readonly unknown[] = Array.isArray(migrations) ? migrations : [migrations];
+  const isOne = (one: unknown): one is Migration =>
+    typeof one === "object" && one !== null && "schema" in one && "changes" in one;
+  if (found.length > 0 && found.every(isOne)) return found;
+  throw new UsageError(`${file} exports no migrations: it needs ${form}`);
+}
+
+/** How far the migration of each schema came, in a file that is written after every page. */
+class Checkpoint {
+  readonly #file: string | undefined;
+  readonly #positions: Record<string, string>;
+
+  constructor(file: string | undefined) {
+    this.#file = file;
+    this.#positions = file === undefined || !existsSync(file) ? {} : positionsIn(file);
+  }
+
+  at(schema: string): string | undefined {
+    return this.#positions[schema];
+  }
+
+  /** Writes how far it is, whole or not at all. */
+  note(schema: string, position: string): void {
+    if (this.#file === undefined) return;
+    this.#positions[schema] = position;
+    writeFileSync(`${this.#file}.part`, `${JSON.stringify({ migration: this.#positions })}\n`);
+    renameSync(`${this.#file}.part`, this.#file);
+  }
+}
+
+function positionsIn(file: string): Record<string, string> {
+  const refused = new UsageError(
+    `${file} is no checkpoint of a migration: give the one of an earlier run, or a new name`,
+  );
+  let told: { readonly migration?: unknown } | null;
+  try {
+    told = JSON.parse(readFileSync(file, "utf8")) as { readonly migration?: unknown } | null;
+  } catch {
+    throw refused;
+  }
+  if (typeof told?.migration !== "object" || told.migration === null) throw refused;
+  return { ...(told.migration as Record<string, string>) };
+}
