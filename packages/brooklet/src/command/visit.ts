@@ -2,6 +2,7 @@
  * `brooklet visit`: prints documents as lines that `brooklet feed` takes. `brooklet forget`: removes all documents of a
  * group.
  */
+import { selectionLiteral } from "@brooklet/client";
 import { connect } from "../node/connect.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
 
@@ -40,28 +41,16 @@ export async function runVisit(command: VisitCommand, surroundings: Surroundings
 
 /** Removes all documents of a group, of every type. What is written meanwhile may stay. */
 export async function runForget(group: string, command: ForgetCommand, surroundings: Surroundings): Promise<void> {
-  const selection = ofGroup(group);
-  const client = connect({ url: command.url });
-  let documents = 0;
+  const documents = connect({ url: command.url }).group(group);
+  let removed = 0;
   for (const cluster of await contentClusters(command.url)) {
-    let continuation: string | undefined;
-    do {
-      const chosen = { cluster, selection, ...(continuation === undefined ? {} : { continuation }) };
-      const target = `/document/v1/?${new URLSearchParams(chosen)}`;
-      const answer = (await client.request({ method: "DELETE", target, isRepeatable: true })).json as MassAnswer;
-      documents += answer.documentCount ?? 0;
-      ({ continuation } = answer);
-      surroundings.progress(`${documents} removed`);
-    } while (continuation !== undefined);
+    removed += (await documents.clear({ cluster })).removed;
+    surroundings.progress(`${removed} removed`);
   }
   surroundings.progress("");
-  const words = documents === 1 ? "1 document" : `${documents} documents`;
-  surroundings.print(command.json === true ? JSON.stringify({ group, documents }) : `${words} of '${group}' removed`);
-}
-
-interface MassAnswer {
-  readonly documentCount?: number;
-  readonly continuation?: string;
+  const words = removed === 1 ? "1 document" : `${removed} documents`;
+  const told = command.json === true ? JSON.stringify({ group, documents: removed }) : `${words} of '${group}' removed`;
+  surroundings.print(told);
 }
 
 function parametersOf(command: VisitCommand): Readonly<Record<string, string>> {
@@ -81,10 +70,9 @@ function parametersOf(command: VisitCommand): Readonly<Record<string, string>> {
   };
 }
 
-/** The selection of all documents of a group; a text in it is between quotes. */
+/** The selection of all documents of a group. */
 function ofGroup(group: string): string {
-  const quoted = group.replace(/[\\"]/g, "\\$&");
-  return `id.group == "${quoted}"`;
+  return `id.group == ${selectionLiteral(group)}`;
 }
 
 /** µs since 1970 of a date (`2026-01-31`, `2026-01-31T12:00:00Z`) or of seconds since then. */
