@@ -1,10 +1,11 @@
 /** Options of `open` and `serve`, checked where they are given: what is wrong with one fails no later call. */
 import { type AnySchema, BrookletError, refuseUnknown } from "@brooklet/client";
+import { documentNameProblem } from "@brooklet/wire";
 
 /** What an option has to be, as the end of "give …", if this value is not that. */
 export type Check = (value: unknown) => string | undefined;
 
-type OptionKind = "text" | "flag" | "listener" | "work" | "settings" | "count" | "port" | "texts" | "schemas";
+type OptionKind = "text" | "flag" | "listener" | "work" | "settings" | "count" | "port" | "texts" | "schemas" | "group";
 
 const PORT_MAX = 65_535;
 
@@ -29,6 +30,10 @@ export const CHECKS: Readonly<Record<OptionKind, Check>> = {
   settings: unless(isObject, "an object with settings"),
   count: unless(isWhole(Number.MAX_SAFE_INTEGER), "a whole number from 0 on"),
   port: unless(isWhole(PORT_MAX), `a port, 0 to ${PORT_MAX}`),
+  group: (value) => {
+    const problem = isText(value) ? documentNameProblem("group", String(value)) : "";
+    return problem === undefined ? undefined : `the name of a group${problem === "" ? "" : ` (${problem})`}`;
+  },
   texts: unless((value) => Array.isArray(value) && value.every(isText), "a list of texts"),
   schemas: unless((value) => Array.isArray(value) && value.every(isSchema), "a list of schemas made with schema()"),
 };

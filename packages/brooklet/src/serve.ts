@@ -19,6 +19,8 @@ export interface ServeOptions {
   readonly allowedHosts?: readonly string[];
   /** Whether a search may address all groups there are, which it does only by `streaming.selection`. Default: yes. */
   readonly searchOfAll?: boolean;
+  /** The only group there is for whoever asks, for clients that cannot name one: requests without a group are of it. */
+  readonly group?: string;
   /** Must be said to listen where others can reach it: nobody is asked for a key in this release. */
   readonly insecureAllowAnonymous?: boolean;
   /** Threads that read and write; one for each processor but one by default. */
@@ -57,6 +59,7 @@ const OPTIONS = {
   host: CHECKS.text,
   allowedHosts: CHECKS.texts,
   searchOfAll: CHECKS.flag,
+  group: CHECKS.group,
   insecureAllowAnonymous: CHECKS.flag,
   threads: CHECKS.count,
   cacheBytes: CHECKS.count,

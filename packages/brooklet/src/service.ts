@@ -41,6 +41,7 @@ async function begin(options: ServeOptions): Promise<RunningService> {
         allowedHosts: options.allowedHosts && [...LOOPBACK_HOSTS, ...options.allowedHosts],
         insecureAllowAnonymous: options.insecureAllowAnonymous,
         searchOfAll: options.searchOfAll,
+        group: options.group,
         reranker: options.reranker,
         onDefect: onProblem,
       }),

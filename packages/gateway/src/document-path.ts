@@ -43,6 +43,16 @@ export function parseDocumentPath(raw: string): DocumentPath | undefined {
   return assemble(names, numberOf(decodeForm(rawGroup), local.length > 0), local);
 }
 
+/** The same path where there is one group only: what names no group, a document or all of them, is of it. */
+export function inGroup(path: DocumentPath, name: string): DocumentPath {
+  const { group, id, namespace, type } = path;
+  if (group !== undefined) return path;
+  const meant: DocumentPath = { ...path, group: { partition: `g:${name}`, idPart: `g=${name}` } };
+  if (id === undefined) return meant;
+  const local = id.slice(`id:${namespace}:${type}::`.length);
+  return { ...meant, id: `id:${namespace}:${type}:g=${name}:${local}` };
+}
+
 function assemble(
   names: { readonly raw: string; readonly namespace: string; readonly type: string },
   group: PathGroup | undefined,

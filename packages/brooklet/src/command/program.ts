@@ -78,6 +78,7 @@ function addServe(program: Command, surroundings: Surroundings): void {
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--allow-host <name...>", "more host names requests may be addressed to")
     .option("--no-search-of-all", "refuse searches of all groups, which streaming.selection can ask for")
+    .option("--group <name>", "the only group there is here, for clients that cannot name one; others are refused")
     .option("--threads <count>", "threads that read and write", whole)
     .option("--models <dir>", "folder that the paths of models in services.xml begin in")
     .option(

@@ -13,6 +13,7 @@ export interface ServeCommand {
   readonly host: string;
   readonly allowHost?: readonly string[];
   readonly searchOfAll: boolean;
+  readonly group?: string;
   readonly threads?: number;
   readonly cacheMb?: number;
   readonly keepRemoves?: number;
@@ -35,6 +36,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     host,
     allowHost,
     searchOfAll,
+    group,
     threads,
     cacheMb,
     keepRemoves,
@@ -51,6 +53,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     searchOfAll,
     onProblem: (problem) =>
       surroundings.warn(problem instanceof Error ? (problem.stack ?? problem.message) : String(problem)),
+    ...(group === undefined ? {} : { group }),
     ...(app === undefined ? {} : { application: app }),
     ...(configPort === undefined ? {} : { configPort }),
     ...(allowHost === undefined ? {} : { allowedHosts: allowHost }),
@@ -67,7 +70,8 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
   });
   for (const warning of service.warnings) surroundings.warn(`Warning: ${warning}`);
   const served = service.schemas.length === 0 ? "nothing is deployed yet" : `serving ${service.schemas.join(", ")}`;
-  surroundings.print(`Listening on ${service.url} (${served})`);
+  const door = group === undefined ? "" : `, of the group '${group}' only`;
+  surroundings.print(`Listening on ${service.url} (${served}${door})`);
   if (service.configPort !== undefined) surroundings.print(`Deployments also on port ${service.configPort}`);
   await surroundings.untilEnded();
   surroundings.print("Finishing what is under way");

@@ -40,10 +40,11 @@ export async function answerDocument(call: Call, context: GatewayContext, onDefe
   const { path: raw, query } = splitTarget(call.target);
   const writes = call.method !== "GET" && call.method !== "HEAD";
   try {
-    const path = parseDocumentPath(raw);
-    if (path === undefined) {
+    const named = parseDocumentPath(raw);
+    if (named === undefined) {
       throw new ServiceError("NOT_FOUND", `Nothing at '${echo(raw)}'. Available paths are:\n${PATHS.join("\n")}`);
     }
+    const path = context.access.documents(named);
     const methods = path.type === undefined ? ["GET", "POST", "DELETE"] : ["GET", "POST", "PUT", "DELETE"];
     if (call.method === "OPTIONS") return { status: 204, headers: { allow: methods.join(",") }, body: "" };
     if (!methods.includes(call.method)) return notAllowed(call.method, raw, methods);

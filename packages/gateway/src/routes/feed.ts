@@ -49,6 +49,8 @@ class Tally {
 /** Answers a request to `/brooklet/v1/feed`. Does not throw. */
 export async function answerFeed(call: Call, context: GatewayContext, onDefect: DefectListener): Promise<Reply> {
   try {
+    // Before the method, by which clients find out whether they can feed in bulk.
+    context.access.checkAllGroups("A feed");
     if (call.method !== "POST") return onlyPost(call);
     const { timeout } = ownParameters(call, context, FEED_PARAMETERS);
     const timeoutMs = timeout === undefined ? context.limits.documentTimeoutMs : timeSpanMs(timeout);

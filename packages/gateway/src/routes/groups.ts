@@ -55,6 +55,19 @@ async function listed(
   context: GatewayContext,
 ): Promise<Listed> {
   const visit = visitOfAll(context);
+  const { onlyKey: key } = context.access;
+  if (key !== undefined) {
+    const step = {
+      bucket: context.cluster.bucketOf(key),
+      key,
+      from: { partition: 0, after: "" },
+      documentsMax: 1,
+      bytesMax: 1,
+    };
+    const page = await context.access.visit(visit, step, Math.max(endMs - performance.now(), 1));
+    if (page.damage !== undefined) throw new ServiceError("STORE_CORRUPT", page.damage);
+    return { groups: page.documents === 0 ? [] : [key.slice(2)], progress: undefined };
+  }
   const groups: string[] = [];
   const [open] = from?.open ?? [];
   let bucket = open?.bucket ?? 0;
