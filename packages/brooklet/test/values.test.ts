@@ -187,6 +187,45 @@ test("documents that are older than a field with a default are read with it", as
   expect(await after.group("alice").get(note, "1")).toEqual({ title: "x", state: "open", tags: [] });
 });
 
+test("a text that is none of a union is read as it stands, wherever it comes, refused when it is put, and mended", async () => {
+  const job = schema("job", {
+    title: text(),
+    state: oneOf("open", "done"),
+    kinds: array(oneOf("a", "b")).optional(),
+  });
+  const db = await open({ schemas: [job] });
+  onTestFinished(() => db.close());
+  const alice = db.group("alice");
+  await alice.put(job, "1", { title: "one", state: "open" });
+  const fields = { title: "two", state: "closed", kinds: ["a", "z"] };
+  const raw = {
+    method: "POST",
+    target: "/document/v1/job/job/group/alice/2",
+    body: JSON.stringify({ fields }),
+  } as const;
+  await db.request(raw);
+  expect(await alice.get(job, "2")).toEqual(fields);
+  expect((await alice.getMany(job, ["1", "2"])).map((one) => one?.state)).toEqual(["open", "closed"]);
+  const { hits, facets } = await alice.search(job, { orderBy: "state desc", facets: { states: facet("state") } });
+  expect(hits.map((hit) => hit.fields.state)).toEqual(["open", "closed"]);
+  expect(facets.states.map(({ value, count }) => [value, count]).toSorted()).toEqual([
+    ["closed", 1],
+    ["open", 1],
+  ]);
+  const visited: string[] = [];
+  for await (const { document } of alice.visit(job)) visited.push(document.state);
+  expect(visited).toEqual(["open", "closed"]);
+  const told = job.zod.safeParse(await alice.get(job, "2"));
+  expect(told.success ? [] : told.error.issues.map(({ path, message }) => [path.join("."), message])).toEqual([
+    ["state", "expected one of 'open', 'done', got 'closed'"],
+    ["kinds.1", "expected one of 'a', 'b', got 'z'"],
+  ]);
+  await expect(alice.update(job, "2", { state: { assign: "closed" as "done" } })).rejects.toThrow("got 'closed'");
+  const mend = (state: string): "open" | "done" => (state === "open" ? "open" : "done");
+  expect((await db.migrate(job, { state: { from: "state", by: mend, replace: true } })).changed).toBe(1);
+  expect((await alice.get(job, "2"))?.state).toBe("done");
+});
+
 test("what is no field of these types is refused where it is written", () => {
   expect(() => oneOf("a", "a")).toThrow("each once");
   expect(() => oneOf("a", "")).toThrow("none of them empty");
