@@ -1,5 +1,5 @@
 /** Types of fields beside the plain ones, in process and over HTTP of a server: what is put is what is read, or is refused. */
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
 import {
   array,
@@ -254,7 +254,8 @@ describe("documents that expire", () => {
       /cannot be put: 'seenAt' is .*, and documents expire 2 s after it/,
     );
     expect(await alice.count(session)).toBe(3);
-    await new Promise((resolve) => setTimeout(resolve, 3_100));
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_100 });
+    onTestFinished(() => void vi.useRealTimers());
     const kept: string[] = [];
     const where = String(session.expires?.selection);
     for await (const { id } of alice.visit(session, { where })) kept.push(id);
