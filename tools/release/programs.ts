@@ -21,15 +21,13 @@ export function run(project: string, ...words: readonly string[]): string {
   return execFileSync(process.execPath, words, { cwd: project, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** The compiler's complaints about programs in a project; empty if there are none. */
-export function typeProblems(
-  project: string,
-  programs: readonly Program[],
-  resolution: "NodeNext" | "Bundler",
-): string {
-  for (const [name, text] of programs) writeFileSync(join(project, name), text);
-  const options = {
-    target: "es2023",
+/** How the compiler finds modules. */
+export type Resolution = "NodeNext" | "Bundler";
+
+/** What a strict project asks of the compiler; declarations of packages are checked too. */
+export function compilerOptions(resolution: Resolution): object {
+  return {
+    target: "es2022",
     // A server has no DOM, and none may be needed there.
     lib: resolution === "NodeNext" ? ["es2023", "esnext.disposable"] : ["es2023", "esnext.disposable", "dom"],
     types: ["node"],
@@ -40,9 +38,14 @@ export function typeProblems(
     noEmit: true,
     skipLibCheck: false,
   };
+}
+
+/** The compiler's complaints about programs in a project; empty if there are none. */
+export function typeProblems(project: string, programs: readonly Program[], resolution: Resolution): string {
+  for (const [name, text] of programs) writeFileSync(join(project, name), text);
   const config = `tsconfig.${resolution}.json`;
   const files = programs.map(([name]) => name);
-  writeFileSync(join(project, config), JSON.stringify({ compilerOptions: options, files }));
+  writeFileSync(join(project, config), JSON.stringify({ compilerOptions: compilerOptions(resolution), files }));
   try {
     execFileSync(process.execPath, [join(project, "node_modules/typescript/bin/tsc"), "--project", config], {
       cwd: project,
@@ -63,7 +66,7 @@ function ofThisHouse(printed: string): string {
 /** The JavaScript of a program, as TypeScript's own stripping makes it. */
 export function stripped(project: string, text: string): string {
   const script = `const ts = require("typescript");
-    const options = { target: "es2023", module: "esnext", verbatimModuleSyntax: true };
+    const options = { target: "es2022", module: "esnext", verbatimModuleSyntax: true };
     process.stdout.write(ts.transpileModule(require("node:fs").readFileSync(0, "utf8"), { compilerOptions: options }).outputText);`;
   return execFileSync(process.execPath, ["--eval", script], { cwd: project, input: text, encoding: "utf8" });
 }

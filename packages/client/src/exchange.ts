@@ -7,6 +7,7 @@ import {
   isErrorCode,
   pause,
   type SearchError,
+  type UnsharedBytes,
   waitMs,
 } from "@brooklet/wire";
 import { BrookletError, invalidArgument } from "./error.ts";
@@ -41,7 +42,7 @@ export interface ExchangeRequest {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   /** Path and parameters, encoded. */
   readonly target: string;
-  readonly body?: string | Uint8Array<ArrayBuffer>;
+  readonly body?: string | UnsharedBytes;
   readonly contentType?: string;
   readonly signal?: AbortSignal | undefined;
   /** A status that is an answer although it is no success. */

@@ -1,4 +1,5 @@
 /** Writes a zip of stored (not compressed) files: an application package is a few kilobytes of text. */
+import type { UnsharedBytes } from "@brooklet/wire";
 
 const LOCAL_SIGNATURE = 0x04034b50;
 const CENTRAL_SIGNATURE = 0x02014b50;
@@ -20,7 +21,7 @@ interface Entry {
 }
 
 /** A zip of files by path. */
-export function zip(files: ReadonlyMap<string, string | Uint8Array>): Uint8Array<ArrayBuffer> {
+export function zip(files: ReadonlyMap<string, string | Uint8Array>): UnsharedBytes {
   const encoder = new TextEncoder();
   const entries: Entry[] = [];
   let size = 0;

@@ -7,6 +7,12 @@ declare const brand: unique symbol;
 
 type Branded<Name extends string> = Uint8Array & { readonly [brand]: Name };
 
+/**
+ * Bytes in memory that no other thread writes: `Uint8Array<ArrayBuffer>`. Written so, declarations would need TypeScript 5.7, in
+ * which arrays of bytes say what they lie in; before, this is any `Uint8Array`.
+ */
+export type UnsharedBytes = ReturnType<typeof Uint8Array.of>;
+
 /** An application package (docs/abi.md, Package). */
 export type PackageBytes = Branded<"package">;
 

@@ -8,6 +8,7 @@ export {
   type PackageBytes,
   type PartialBytes,
   type QueryBytes,
+  type UnsharedBytes,
 } from "./bytes.ts";
 export {
   Core,

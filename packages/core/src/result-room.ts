@@ -2,16 +2,17 @@
  * Memory for the large results of tasks that run one after the other: what was read of one is gone with the next. New
  * memory for each would be paid for with every page of it, and with the collector that it makes run.
  */
+import type { UnsharedBytes } from "./bytes.ts";
 
 /** The largest that is kept. */
 const KEPT_BYTES = 16 << 20;
 
 /** Where results are copied to. */
 export class ResultRoom {
-  #bytes: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+  #bytes: UnsharedBytes = new Uint8Array(0);
 
   /** So many bytes, whose content is whatever it was. The ones handed out before are handed out again. */
-  of(length: number): Uint8Array<ArrayBuffer> {
+  of(length: number): UnsharedBytes {
     if (length > KEPT_BYTES) return new Uint8Array(length);
     // A half more than is needed, so that results that grow do not each need their own.
     if (length > this.#bytes.length) this.#bytes = new Uint8Array(Math.min(length + (length >> 1), KEPT_BYTES));

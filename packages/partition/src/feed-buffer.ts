@@ -2,12 +2,13 @@
  * Bytes of a feed that came and do not end an operation yet. They stand in one buffer that is used over and over: memory
  * that is asked for anew is paid for with every page of it.
  */
+import type { UnsharedBytes } from "@brooklet/core";
 
 const FIRST_BYTES = 64 << 10;
 
 /** A buffer that grows, and whose beginning is passed over. */
 export class FeedBuffer {
-  #buffer: Uint8Array<ArrayBuffer> = new Uint8Array(FIRST_BYTES);
+  #buffer: UnsharedBytes = new Uint8Array(FIRST_BYTES);
   #length = 0;
 
   get length(): number {
@@ -15,7 +16,7 @@ export class FeedBuffer {
   }
 
   /** All of it, until the next `add` or `pass`. */
-  get bytes(): Uint8Array<ArrayBuffer> {
+  get bytes(): UnsharedBytes {
     return this.#buffer.subarray(0, this.#length);
   }
 

@@ -1,18 +1,18 @@
 /** Operations of a feed while they wait, by the partition they are for; in the form in which they are loaded. */
-import { type Load, SPLIT_NUMBERS, type SplitOperations } from "@brooklet/core";
+import { type Load, SPLIT_NUMBERS, type SplitOperations, type UnsharedBytes } from "@brooklet/core";
 import type { PartitionKey } from "./cluster.ts";
 import { FEED_OPERATION_BYTES } from "./limits.ts";
 
 /** Operations that are loaded together. */
 export interface Batch {
-  readonly load: Load & { readonly operations: Uint8Array<ArrayBuffer> };
+  readonly load: Load & { readonly operations: UnsharedBytes };
   readonly numbers: readonly number[];
   readonly ids: readonly string[];
   /** What they counted while they waited. */
   readonly bytes: number;
 }
 
-const NOTHING: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+const NOTHING: UnsharedBytes = new Uint8Array(0);
 /** The longest length that an array can have, as a varint. */
 const LENGTH_BYTES = 6;
 const FIRST_BYTES = 16 << 10;
@@ -26,7 +26,7 @@ export class FeedQueue {
   isDue = false;
   #numbers: number[] = [];
   #ids: string[] = [];
-  #buffer: Uint8Array<ArrayBuffer> = NOTHING;
+  #buffer: UnsharedBytes = NOTHING;
   #length = 0;
   /** Room that the next buffer is made with: a little more than the last one needed, so that it seldom has to grow. */
   #firstBytes = FIRST_BYTES;
@@ -102,16 +102,16 @@ const SPARE_MAX = 4;
 
 /** Buffers that were loaded and can be filled again: new memory is paid for with every page of it. */
 class Spare {
-  readonly #buffers: Uint8Array<ArrayBuffer>[] = [];
+  readonly #buffers: UnsharedBytes[] = [];
 
   /** One with so much room and not much more, if there is one. */
-  take(bytes: number): Uint8Array<ArrayBuffer> | undefined {
+  take(bytes: number): UnsharedBytes | undefined {
     const at = this.#buffers.findIndex(({ length }) => length >= bytes && length <= 4 * bytes);
     return at < 0 ? undefined : this.#buffers.splice(at, 1)[0];
   }
 
   /** Keeps one, unless it was handed over to another thread. */
-  give({ buffer }: Uint8Array<ArrayBuffer>): void {
+  give({ buffer }: UnsharedBytes): void {
     if (buffer.byteLength === 0) return;
     this.#buffers.push(new Uint8Array(buffer));
     if (this.#buffers.length > SPARE_MAX) this.#buffers.shift();

@@ -2,7 +2,7 @@
  * A cluster over threads: a bucket belongs to one thread, and every group to one bucket. Threads are never terminated:
  * they are asked to close and end by themselves. One that ends otherwise is started again.
  */
-import { asPackage, encodeQuery, type Load, type QueryBytes } from "@brooklet/core";
+import { asPackage, encodeQuery, type Load, type QueryBytes, type UnsharedBytes } from "@brooklet/core";
 import { bucketOf, type StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
@@ -110,7 +110,7 @@ export class ThreadCluster implements Cluster {
       split: (chunk) => splitChunk(this.#engine, chunk),
       load: (key, load, timeoutMs) => {
         // Made for this and held by nobody else: it is handed over as it is.
-        const operations = load.operations as Uint8Array<ArrayBuffer>;
+        const operations = load.operations as UnsharedBytes;
         const packed = (by: Packing): Load => ({ ...load, operations: by.give(operations) });
         return this.#threadOf(this.bucketOf(key)).call("load", packed, key, timeoutMs);
       },

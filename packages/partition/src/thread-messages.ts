@@ -2,7 +2,7 @@
  * What passes between the thread of the gateway and the threads of the buckets. Messages of one turn travel together,
  * their bytes copied once into memory that is handed over with them if it is large.
  */
-import { type Load, type Merged, ServiceError, type ServiceErrorFields } from "@brooklet/core";
+import { type Load, type Merged, ServiceError, type ServiceErrorFields, type UnsharedBytes } from "@brooklet/core";
 import type { StoredApplication } from "@brooklet/store";
 import type {
   Answer,
@@ -93,9 +93,9 @@ export function sharedClockMs(): number {
 /** What bytes of a message go through on their way into it. */
 export interface Packing {
   /** A copy that travels with the message: what a caller holds may be a part of a larger buffer that others use. */
-  copy(bytes: Uint8Array): Uint8Array<ArrayBuffer>;
+  copy(bytes: Uint8Array): UnsharedBytes;
   /** The bytes themselves, with the whole of their buffer; nobody else may hold it. */
-  give(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer>;
+  give(bytes: UnsharedBytes): UnsharedBytes;
 }
 
 /** Copies stand together in blocks of at most so many bytes. */
@@ -123,7 +123,7 @@ export class Outbox<Sent> implements Packing {
     this.#atEndOfTurn = atEndOfTurn;
   }
 
-  copy(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  copy(bytes: Uint8Array): UnsharedBytes {
     if (this.#block.byteLength - this.#taken < bytes.length) {
       this.#block = new ArrayBuffer(Math.max(bytes.length, Math.min(this.#expected, BLOCK_BYTES)));
       this.#taken = 0;
@@ -136,7 +136,7 @@ export class Outbox<Sent> implements Packing {
     return copy;
   }
 
-  give(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  give(bytes: UnsharedBytes): UnsharedBytes {
     if (bytes.buffer.byteLength > 0) this.#transfer.push(bytes.buffer);
     return bytes;
   }

@@ -1,4 +1,5 @@
 /** Base64 in both of its alphabets: that of document JSON, with padding, and that of URLs, without. */
+import type { UnsharedBytes } from "./bytes.ts";
 
 /** `standard` has `+`, `/` and padding; `url` has `-`, `_` and none. */
 export type Base64Alphabet = "standard" | "url";
@@ -17,7 +18,7 @@ export function encodeBase64(bytes: Uint8Array, alphabet: Base64Alphabet = "stan
 }
 
 /** The bytes of a text; nothing if it is not in the alphabet. */
-export function decodeBase64(text: string, alphabet: Base64Alphabet = "standard"): Uint8Array<ArrayBuffer> | undefined {
+export function decodeBase64(text: string, alphabet: Base64Alphabet = "standard"): UnsharedBytes | undefined {
   if (alphabet === "url" && !/^[A-Za-z0-9_-]*$/.test(text)) return undefined;
   const standard = alphabet === "standard" ? text : text.replaceAll("-", "+").replaceAll("_", "/");
   try {

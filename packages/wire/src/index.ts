@@ -4,6 +4,7 @@
  */
 export { askedWaitMs, pause, type Waits, waitMs } from "./backoff.ts";
 export { type Base64Alphabet, decodeBase64, encodeBase64 } from "./base64.ts";
+export type { UnsharedBytes } from "./bytes.ts";
 export { causeOf, withCause } from "./cause.ts";
 export type { DeployAnswer, DeployFailure, DeployLogEntry, ServiceConvergence } from "./deploy.ts";
 export type { DocumentAnswer, DocumentBody, DocumentFailure, DocumentFound } from "./document.ts";

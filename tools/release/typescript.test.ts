@@ -1,0 +1,92 @@
+/**
+ * The declarations of the tarballs under every TypeScript from 5.4 on: each is installed from the registry (or npm's cache) and
+ * checks the programs of the READMEs, and all declarations of this house that they and the entries for servers reach. What
+ * other people's declarations need of a compiler is theirs to say. Version 6.0 is that of installed.test.ts.
+ */
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { promisify } from "node:util";
+import { beforeAll, describe, expect, inject, test } from "vitest";
+import { emptyProject, npm } from "./install.ts";
+import { publishedPackages } from "./packages.mjs";
+import { compilerOptions, programOf, type Resolution } from "./programs.ts";
+
+const project = inject("project");
+const compilers = join(inject("scratch"), "compilers");
+const VERSIONS = ["5.4", "5.5", "5.6", "5.7", "5.8", "5.9"];
+const RESOLUTIONS: readonly Resolution[] = ["NodeNext", "Bundler"];
+/** Its program needs the AI SDK, whose declarations are not read by all of these. */
+const WITH_OTHERS = "packages/adapters";
+/** Entries that no README begins with. */
+const ENTRIES = `import type * as brooklet from "brooklet";
+import type * as evaluation from "brooklet/evaluation";
+import type * as gateway from "@brooklet/gateway";
+import type * as models from "@brooklet/models/node";
+import type * as store from "@brooklet/store/node";
+export type Entries = [typeof brooklet, typeof evaluation, typeof gateway, typeof models, typeof store];
+`;
+const FIRST = programOf("README.md");
+const PROGRAMS: Readonly<Record<string, string>> = {
+  "of-repository.ts": FIRST,
+  "of-entries.ts": ENTRIES,
+  "of-wrong.ts": FIRST.replace("'unpaid invoice'", "7"),
+  ...Object.fromEntries(
+    publishedPackages()
+      .filter(({ folder }) => folder !== WITH_OTHERS)
+      .map(({ folder }) => [`of-${folder.replace("/", "-")}.ts`, programOf(`${folder}/README.md`)]),
+  ),
+};
+/** Prints what a compiler says of one configuration: of the project's files and of the declarations of this house. */
+const CHECK = `const [compiler, config] = process.argv.slice(1);
+const ts = require(compiler);
+const { options, fileNames, errors } = ts.getParsedCommandLineOfConfigFile(config, {}, { ...ts.sys, onUnRecoverableConfigFileDiagnostic: (error) => { throw new Error(error.messageText); } });
+const program = ts.createProgram(fileNames, options);
+const others = /[/]node_modules[/](?!brooklet[/]|@brooklet[/])/;
+const files = program.getSourceFiles().filter(({ fileName }) => !others.test(fileName));
+const problems = files.flatMap((file) => [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)]);
+console.log(JSON.stringify({
+  version: ts.version,
+  declarations: files.filter(({ isDeclarationFile }) => isDeclarationFile).length,
+  problems: [...errors, ...program.getOptionsDiagnostics(), ...problems].map(({ file, messageText }) =>
+    (file === undefined ? "" : file.fileName.split("/").at(-1) + ": ") + ts.flattenDiagnosticMessageText(messageText, " ")),
+}));`;
+
+interface Checked {
+  readonly version: string;
+  readonly declarations: number;
+  readonly problems: readonly string[];
+}
+
+async function check(version: string, resolution: Resolution): Promise<Checked> {
+  const words = [
+    "--eval",
+    CHECK,
+    join(compilers, "node_modules", `typescript-${version}`),
+    `tsconfig.of-${resolution}.json`,
+  ];
+  const { stdout } = await promisify(execFile)(process.execPath, words, { cwd: project });
+  return JSON.parse(stdout) as Checked;
+}
+
+beforeAll(() => {
+  const names = VERSIONS.map((version) => `typescript-${version}@npm:typescript@~${version}.0`);
+  npm(emptyProject(compilers), "install", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", ...names);
+  for (const [name, text] of Object.entries(PROGRAMS)) writeFileSync(join(project, name), text);
+  for (const resolution of RESOLUTIONS) {
+    const config = { compilerOptions: compilerOptions(resolution), files: Object.keys(PROGRAMS) };
+    writeFileSync(join(project, `tsconfig.of-${resolution}.json`), JSON.stringify(config));
+  }
+});
+
+describe.each(VERSIONS)("TypeScript %s", (version) => {
+  test("takes the programs, refuses the wrong one, and finds nothing in our declarations", async () => {
+    const all = await Promise.all(RESOLUTIONS.map((resolution) => check(version, resolution)));
+    for (const { version: checked, declarations, problems } of all) {
+      expect(checked).toMatch(new RegExp(`^${version.replace(".", "\\.")}\\.`));
+      expect(declarations).toBeGreaterThan(100);
+      expect(problems).toEqual([expect.stringMatching(/^of-wrong\.ts: .*number/)]);
+    }
+  });
+});
