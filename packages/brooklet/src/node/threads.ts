@@ -5,7 +5,7 @@ import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { type TransferListItem, Worker } from "node:worker_threads";
+import type { TransferListItem } from "node:worker_threads";
 import { Core, type CoreModule, instantiate, loadModule } from "@brooklet/core";
 import {
   type BucketThread,
@@ -127,6 +127,7 @@ function sealKeyOf(storage: Storage): Uint8Array {
 }
 
 function startBucketThread(data: BucketThreadData): BucketThread {
+  const { Worker } = process.getBuiltinModule("node:worker_threads");
   const worker = new Worker(threadScript(), { workerData: data });
   let failure: unknown;
   worker.on("error", (error) => {
@@ -144,7 +145,8 @@ function startBucketThread(data: BucketThreadData): BucketThread {
 
 /**
  * The script of a thread: beside this one; in a bundle beside that, if it was put there; or in the package as it is installed.
- * No bundler is told of it: those that know worker threads do not know those of Node well enough.
+ * No bundler is told of it: those that know worker threads do not know those of Node well enough. Turbopack
+ * follows an imported `Worker` all the same, and bundles whatever its script may be.
  */
 function threadScript(): string {
   const beside = join(dirname(fileURLToPath(import.meta.url)), "bucket-thread.js");

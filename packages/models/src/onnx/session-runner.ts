@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { ServiceError } from "@brooklet/wire";
 import type { BatchRunner } from "../pool/batch-runner.ts";
 import type { SessionData, ThreadReply, ThreadRequest } from "./recipe.ts";
@@ -57,7 +57,9 @@ export class SessionRunner<Job, Result> implements BatchRunner<Job, Result> {
   }
 
   #start(): Promise<Worker> {
-    const worker = new Worker(threadScript(), { workerData: this.#data });
+    // Not imported: a bundler would follow it to the runtime of models, which need not be installed.
+    const { Worker: Thread } = process.getBuiltinModule("node:worker_threads");
+    const worker = new Thread(threadScript(), { workerData: this.#data });
     return new Promise((resolve, reject) => {
       let failure: unknown;
       worker.on("message", (reply: ThreadReply) => {
