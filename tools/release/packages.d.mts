@@ -15,6 +15,7 @@ export interface PublishedPackage {
   readonly manifest: Manifest;
 }
 export declare const root: string;
+export declare const ADDRESS: string;
 export declare function publishedPackages(): readonly PublishedPackage[];
 export declare function readManifest(folder: string): Manifest;
 export declare function problemsOf(packages: readonly PublishedPackage[]): readonly string[];

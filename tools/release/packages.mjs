@@ -6,9 +6,11 @@ import { fileURLToPath } from "node:url";
 /** The root of the repository. */
 export const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 
-const REPOSITORY = "git+https://github.com/brooklet/brooklet.git";
-const ISSUES = "https://github.com/brooklet/brooklet/issues";
-const PAGES = "https://github.com/brooklet/brooklet/tree/main";
+/** Where the sources are. Every manifest is checked against it. */
+export const ADDRESS = "https://github.com/brooklet/brooklet";
+const REPOSITORY = `git+${ADDRESS}.git`;
+const ISSUES = `${ADDRESS}/issues`;
+const PAGES = `${ADDRESS}/tree/main`;
 const FILES = ["README.md", "LICENSE", "NOTICE"];
 const KINDS = ["dependencies", "optionalDependencies", "peerDependencies", "devDependencies"];
 

@@ -12,6 +12,7 @@ import { join, resolve } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { problemsOf, publishedPackages, root } from "./packages.mjs";
+import { rehearsalProblems } from "./rehearsal.mjs";
 import { packPackages, tarballProblems } from "./tarballs.mjs";
 import { releaseChangelog, withVersion } from "./versions.mjs";
 
@@ -62,15 +63,22 @@ async function checkedTarballs(folder) {
   return problems.length === 0 ? tarballs : undefined;
 }
 
-/** Publishes, or does all of it but the publication; true if npm took each. */
-function publish(tarballs, isPublication) {
-  const how = isPublication ? ["--provenance"] : ["--dry-run"];
+/** Publishes with provenance; true if npm took each. */
+function publish(tarballs) {
   return tarballs.every(({ name, path }) => {
-    const words = ["publish", path, "--access", "public", "--tag", "latest", ...how];
+    const words = ["publish", path, "--access", "public", "--tag", "latest", "--provenance"];
     const { status } = spawnSync(npm, words, { cwd: root, stdio: "inherit", shell: process.platform === "win32" });
     if (status !== 0) console.error(`${name}: npm publish ended with ${status}`);
     return status === 0;
   });
+}
+
+/** Does all of it but the publication; true if npm warned of nothing. */
+function rehearse(tarballs) {
+  const problems = rehearsalProblems(tarballs);
+  for (const problem of problems) console.error(problem);
+  if (problems.length === 0) console.log(`npm publish --dry-run of ${tarballs.length} packages: no warning`);
+  return problems.length === 0;
 }
 
 if (options.version !== undefined) {
@@ -80,7 +88,8 @@ if (options.version !== undefined) {
   mkdirSync(folder, { recursive: true });
   try {
     const tarballs = await checkedTarballs(folder);
-    if (tarballs === undefined || !publish(tarballs, options.publish === true)) process.exitCode = 1;
+    const send = options.publish === true ? publish : rehearse;
+    if (tarballs === undefined || !send(tarballs)) process.exitCode = 1;
   } finally {
     if (options.to === undefined) rmSync(folder, { recursive: true });
   }
