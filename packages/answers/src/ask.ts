@@ -3,7 +3,8 @@
  * it may cite the passages it was given and nothing else, and it can neither call tools nor make a reader fetch anything.
  */
 import { type AnswerPiece, AnswerText } from "./answer-text.ts";
-import { ChatError, chat, type LanguageModel } from "./chat.ts";
+import { chat, type LanguageModel } from "./chat.ts";
+import { ChatError } from "./chat-error.ts";
 import type { Passage } from "./passage.ts";
 import { type ChatMessage, promptMessages } from "./prompt.ts";
 

@@ -2,7 +2,8 @@
  * What search chains with a language model answer (Vespa's LLMSearcher and RAGSearcher): the prompt they make, the events
  * of the generation, and both forms of these: server-sent events, and one JSON result.
  */
-import { type ChatEndpoint, ChatError, chat } from "./chat.ts";
+import { type ChatEndpoint, chat } from "./chat.ts";
+import { ChatError } from "./chat-error.ts";
 
 /** An event of a generation. Its type is its name in the stream. */
 export type GenerationEvent =

@@ -11,9 +11,7 @@ export {
 } from "./ask.ts";
 export {
   type ChatEndpoint,
-  ChatError,
   type ChatEvent,
-  type ChatFailure,
   type ChatLimits,
   type ChatModel,
   type ChatRequest,
@@ -21,6 +19,7 @@ export {
   completionsUrl,
   type LanguageModel,
 } from "./chat.ts";
+export { ChatError, type ChatFailure } from "./chat-error.ts";
 export { type ConfiguredModel, configuredModel, secretNameOf, structuredOutput } from "./configured-model.ts";
 export { passageRanges, type Range } from "./cutting.ts";
 export { EventStreamError, type ServerEvent, serverEvents } from "./event-stream.ts";

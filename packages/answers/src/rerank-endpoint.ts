@@ -2,7 +2,8 @@
  * A reranker behind an endpoint: `POST …/rerank` as Cohere, Jina, vLLM and llama.cpp have it. It is given the question and
  * the texts of passages; keys go into one header and nowhere else.
  */
-import { type ChatEndpoint, ChatError } from "./chat.ts";
+import type { ChatEndpoint } from "./chat.ts";
+import { ChatError } from "./chat-error.ts";
 import type { Reranker } from "./retrieve.ts";
 
 /** Where the reranker is. */

@@ -1,10 +1,10 @@
 /** The way to a server: this project's gateway, over HTTP or in process, or a Vespa. */
 import type { LanguageModel } from "@brooklet/answers";
-import { type Deployment, type DeployOptions, deploySchemas, differences } from "./deployment.ts";
+import type { Deployment, DeployOptions } from "./deployment.ts";
 import { BrookletError, invalidArgument, refuseUnknown } from "./error.ts";
 import { type ExchangeOptions, exchange, type Fetch, RETRY_DEFAULT, type RetryOptions } from "./exchange.ts";
 import { Group } from "./group.ts";
-import { type GroupsOptions, groupNames } from "./group-list.ts";
+import type { GroupsOptions } from "./group-list.ts";
 import type { RequestOptions } from "./request-options.ts";
 import { checkLanguageModel } from "./retrieval/answer.ts";
 import type { AnySchema } from "./schema/schema.ts";
@@ -111,6 +111,7 @@ async function withSchemas(
   application: DeployOptions,
   mayDeploy: boolean,
 ): Promise<Connection> {
+  const { differences } = await import("./deployment.ts");
   const told = await differences(toConfig, schemas, application);
   if (told.length === 0) return { ...client, warnings: [] };
   const what = `The server does not have these schemas as they are here: ${told.join("; ")}`;
@@ -132,9 +133,15 @@ function clientOf(options: ConnectOptions): Client {
   const toConfig = configOf(options);
   return {
     group: (name) => new Group(name, to, options.languageModel),
-    groups: (asked = {}) => groupNames(to, asked),
+    groups: async function* groups(asked = {}) {
+      const { groupNames } = await import("./group-verbs.ts");
+      yield* groupNames(to, asked);
+    },
     request: ({ isRepeatable = false, ...request }) => exchange(to, { ...request, isRepeatable }),
-    deploy: (schemas, asked = {}) => deploySchemas(toConfig, schemas, asked),
+    deploy: async (schemas, asked = {}) => {
+      const { deploySchemas } = await import("./deployment.ts");
+      return await deploySchemas(toConfig, schemas, asked);
+    },
   };
 }
 

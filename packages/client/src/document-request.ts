@@ -9,7 +9,7 @@ import { decodeMembers } from "./schema/codec.ts";
 import type { FieldMap } from "./schema/field.ts";
 import type { DocumentOf } from "./schema/infer.ts";
 import { type AnySchema, hasBigints } from "./schema/schema.ts";
-import { conditionText } from "./selection.ts";
+import type { WriteCondition } from "./selection.ts";
 
 /** Where documents are, and how to reach them. */
 export interface DocumentPlace {
@@ -50,7 +50,7 @@ export async function write<S extends AnySchema>(
   const { schema, id, body } = document;
   refuseUnknown("a write", options, WRITE_OPTIONS);
   const { condition, create, signal } = options;
-  const selection = condition === undefined ? undefined : conditionText(schema, condition, "the condition of a write");
+  const selection = condition === undefined ? undefined : await selectionOf(schema, condition);
   const parameters = [
     ...(selection === undefined ? [] : [`condition=${encodeURIComponent(selection)}`]),
     ...(create === true ? ["create=true"] : []),
@@ -61,6 +61,12 @@ export async function write<S extends AnySchema>(
   await exchange(place.exchange, body === undefined ? request : { ...request, body }).catch((error: unknown) =>
     unmetCondition(error, schema, id, selection),
   );
+}
+
+/** A condition as the server reads it; what writes it is loaded with the first one. */
+async function selectionOf<S extends AnySchema>(schema: S, condition: WriteCondition<S["fields"]>): Promise<string> {
+  const { conditionText } = await import("./group-verbs.ts");
+  return conditionText(schema, condition, "the condition of a write");
 }
 
 /** The fields of a document as they are stored, not decoded; nothing if it is not there. */

@@ -1,10 +1,8 @@
 /** A feed into one group: in bulk where the server takes that, one request for each document where not. */
-import { BULK_CONCURRENCY, BulkSender, takesFeeds } from "./bulk-feed.ts";
 import { nameOf, wholeId } from "./document-id.ts";
 import { type DocumentPlace, documentSet } from "./document-request.ts";
 import { refuseUnknown } from "./error.ts";
 import { type FeedOperation, type FeedOptions, type FeedSource, feed } from "./feed.ts";
-import { bulkOperation } from "./operation.ts";
 import type { DocumentInputOf } from "./schema/infer.ts";
 import type { AnySchema } from "./schema/schema.ts";
 import type { UpdateOf } from "./update.ts";
@@ -21,6 +19,7 @@ export async function* groupFeed<S extends AnySchema>(
   options: FeedOptions,
 ): ReturnType<typeof feed> {
   refuseUnknown("a feed", options, ["concurrency", "signal"]);
+  const { bulkOperation, BULK_CONCURRENCY, BulkSender, takesFeeds } = await import("./group-verbs.ts");
   const { signal, concurrency = BULK_CONCURRENCY } = options;
   signal?.throwIfAborted();
   const { closed } = exchange;

@@ -1,8 +1,12 @@
-/** A group: one user's documents. Everything asked of it stays inside it, because nothing else can be expressed. */
+/**
+ * A group: one user's documents. Everything asked of it stays inside it, because nothing else can be expressed. What is beyond
+ * putting, getting and searching is loaded when it is called, so that a page that only searches need not (docs/decisions/0059).
+ */
 import type { LanguageModel, Retrieved } from "@brooklet/answers";
 import { documentNameProblem, type Hit as WireHit, type SearchResult as WireResult } from "@brooklet/wire";
 import type { Condition } from "./condition.ts";
-import { type Page, searchAll, searchPage } from "./cursor.ts";
+import type { Page } from "./cursor.ts";
+import { encodeDocument } from "./document.ts";
 import { shownId, wholeId } from "./document-id.ts";
 import { type DocumentPlace, documentSet, get, getMany, stored, write } from "./document-request.ts";
 import { invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
@@ -10,10 +14,9 @@ import { type ExchangeOptions, exchange } from "./exchange.ts";
 import type { DocumentExplanation } from "./explanation.ts";
 import { Feed, type FeedOptions, type FeedSource, isFeedUpdate } from "./feed.ts";
 import { groupFeed, type OperationOf } from "./group-feed.ts";
-import { type ClearReceipt, clearGroup } from "./group-list.ts";
+import type { ClearReceipt } from "./group-list.ts";
 import type { FacetsOf } from "./grouping/facet.ts";
 import type { Grouping } from "./grouping/grouping.ts";
-import { encodeDocument } from "./operation.ts";
 import type { PathChanges } from "./path-change.ts";
 import {
   type CursorOptions,
@@ -36,22 +39,15 @@ import type {
   WriteOptions,
 } from "./request-options.ts";
 import { type Hit, readResult, type SearchResult, wholeRoot } from "./result.ts";
-import { Answer, type AskOptions, answerParts } from "./retrieval/answer.ts";
-import { type RetrieveOptions, retrievePassages } from "./retrieval/retrieval.ts";
+import { Answer, type AskOptions } from "./retrieval/answer.ts";
+import type { Asking } from "./retrieval/answering.ts";
+import type { RetrieveOptions } from "./retrieval/retrieval.ts";
 import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./schema/infer.ts";
 import type { HitFeatures, HitFeaturesOf } from "./schema/ranking.ts";
 import { type AnySchema, hasBigints } from "./schema/schema.ts";
-import { conditionText, type WriteCondition } from "./selection.ts";
-import { encodeUpdate, type UpdateOf } from "./update.ts";
-import {
-  removeWhere,
-  type SelectedOptions,
-  type SelectedSummary,
-  updateWhere,
-  type VisitedDocument,
-  type VisitOptions,
-  visit,
-} from "./visit.ts";
+import type { WriteCondition } from "./selection.ts";
+import type { UpdateOf } from "./update.ts";
+import type { SelectedOptions, SelectedSummary, VisitedDocument, VisitOptions } from "./visit.ts";
 
 /**
  * One user's documents. An id is the one a document was put under; Vespa's whole ids (`id:mail:mail:g=alice:m1`) do too.
@@ -117,6 +113,7 @@ export class Group {
     changes: UpdateOf<S["fields"]>,
     options: UpdateOptions<S["fields"]> = {},
   ): Promise<void> {
+    const { encodeUpdate } = await import("./group-verbs.ts");
     const body = JSON.stringify({ fields: encodeUpdate(schema, id, changes, (options.paths ?? {}) as PathChanges) });
     await write(this.#place, "PUT", { schema, id, body }, options);
   }
@@ -209,11 +206,12 @@ export class Group {
    * for await (const { id, document } of alice.visit(mail)) console.log(id, document.subject);
    * ```
    */
-  visit<S extends AnySchema, Name extends keyof S["fields"] & string = keyof S["fields"] & string>(
+  async *visit<S extends AnySchema, Name extends keyof S["fields"] & string = keyof S["fields"] & string>(
     schema: S,
     options: VisitOptions<Name, S["fields"]> = {},
   ): AsyncGenerator<VisitedDocument<Pick<DocumentOf<S["fields"]>, Name & keyof DocumentOf<S["fields"]>>>> {
-    return visit(this.#place.exchange, { schema, group: this.name }, options as VisitOptions);
+    const { visit } = await import("./group-verbs.ts");
+    yield* visit(this.#place.exchange, { schema, group: this.name }, options as VisitOptions);
   }
 
   /**
@@ -229,6 +227,7 @@ export class Group {
     where: WriteCondition<S["fields"]>,
     options: SelectedOptions = {},
   ): Promise<SelectedSummary> {
+    const { conditionText, removeWhere } = await import("./group-verbs.ts");
     const selection = conditionText(schema, where, "the selection of removeWhere");
     return await removeWhere(this.#place.exchange, { schema, group: this.name }, selection, options);
   }
@@ -245,6 +244,7 @@ export class Group {
    * ```
    */
   async clear(options: SelectedOptions = {}): Promise<ClearReceipt> {
+    const { clearGroup } = await import("./group-verbs.ts");
     return await clearGroup(this.#place.exchange, this.name, options);
   }
 
@@ -262,6 +262,7 @@ export class Group {
     fields: Partial<DocumentInputOf<S["fields"]>>,
     options: SelectedOptions = {},
   ): Promise<SelectedSummary> {
+    const { conditionText, updateWhere } = await import("./group-verbs.ts");
     const selection = conditionText(schema, where, "the selection of updateWhere");
     return await updateWhere(this.#place.exchange, { schema, group: this.name }, selection, fields, options);
   }
@@ -324,7 +325,7 @@ export class Group {
    * }
    * ```
    */
-  cursor<
+  async *cursor<
     S extends AnySchema,
     Selected extends keyof S["fields"] & string = never,
     Profile extends S["profiles"][number] = never,
@@ -332,7 +333,8 @@ export class Group {
     schema: S,
     options: CursorOptions<S, Selected, Profile> & RequestOptions = {},
   ): AsyncGenerator<Hit<SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>>> {
-    return searchAll(this.#place, schema, { ...options });
+    const { searchAll } = await import("./group-verbs.ts");
+    yield* searchAll(this.#place, schema, { ...options });
   }
 
   /**
@@ -352,6 +354,7 @@ export class Group {
     schema: S,
     options: PageOptions<S, Selected, Profile> & RequestOptions = {},
   ): Promise<Page<SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>>> {
+    const { searchPage } = await import("./group-verbs.ts");
     return await searchPage(this.#place, schema, { ...options });
   }
 
@@ -383,9 +386,14 @@ export class Group {
    * const { passages } = await alice.retrieve(mail, "When is the invoice due?", { passages: 5 });
    * ```
    */
-  retrieve<S extends AnySchema>(schema: S, question: string, options: RetrieveOptions<S> = {}): Promise<Retrieved> {
+  async retrieve<S extends AnySchema>(
+    schema: S,
+    question: string,
+    options: RetrieveOptions<S> = {},
+  ): Promise<Retrieved> {
     const { signal } = options;
-    return retrievePassages(schema, question, options as RetrieveOptions, {
+    const { retrievePassages } = await import("./retrieval/answering.ts");
+    return await retrievePassages(schema, question, options as RetrieveOptions, {
       search: async (parameters) => {
         const { children = [] } = wholeRoot(
           await this.#search({ "ranking.profile": "default", ...parameters }, signal),
@@ -410,18 +418,20 @@ export class Group {
   ask<S extends AnySchema>(schema: S, question: string, options: AskOptions<S> = {}): Answer {
     const { model = this.#model, history, rewrite, instructions, ...retrieval } = options;
     const { signal } = options;
-    return new Answer(() =>
-      answerParts({
-        question,
-        model,
-        ...(history === undefined ? {} : { history }),
-        ...(rewrite === undefined ? {} : { rewrite }),
-        ...(instructions === undefined ? {} : { instructions }),
-        ...(signal === undefined ? {} : { signal }),
-        retrieve: async (searched) => (await this.retrieve(schema, searched, retrieval as RetrieveOptions<S>)).passages,
-        isStored: async ({ documentId }) => (await stored(this.#place, schema, documentId, options)) !== undefined,
-      }),
-    );
+    const asking: Asking = {
+      question,
+      model,
+      ...(history === undefined ? {} : { history }),
+      ...(rewrite === undefined ? {} : { rewrite }),
+      ...(instructions === undefined ? {} : { instructions }),
+      ...(signal === undefined ? {} : { signal }),
+      retrieve: async (searched) => (await this.retrieve(schema, searched, retrieval as RetrieveOptions<S>)).passages,
+      isStored: async ({ documentId }) => (await stored(this.#place, schema, documentId, options)) !== undefined,
+    };
+    return new Answer(async function* parts() {
+      const { answerParts } = await import("./retrieval/answering.ts");
+      yield* answerParts(asking);
+    });
   }
 
   /**

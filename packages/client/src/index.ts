@@ -1,29 +1,27 @@
 /** Schemas, documents and queries as TypeScript, over Vespa's HTTP interfaces. No platform is needed but `fetch`. */
-export {
-  type AnswerPart,
-  type AnswerSummary,
-  type ChatEndpoint,
-  ChatError,
-  type ChatEvent,
-  type ChatFailure,
-  type ChatLimits,
-  type ChatMessage,
-  type ChatModel,
-  type Citation,
-  type Fusion,
-  type LanguageModel,
-  type MatchBy,
-  type Passage,
-  type PassageScores,
-  type RerankEndpoint,
-  type Reranker,
-  type Retrieved,
-  rerankEndpoint,
-  type SearchNote,
-  type TextQuery,
-  type TokenCounter,
-  tokensAtMost,
+export type {
+  AnswerPart,
+  AnswerSummary,
+  ChatEndpoint,
+  ChatEvent,
+  ChatFailure,
+  ChatLimits,
+  ChatMessage,
+  ChatModel,
+  Citation,
+  Fusion,
+  LanguageModel,
+  MatchBy,
+  Passage,
+  PassageScores,
+  RerankEndpoint,
+  Reranker,
+  Retrieved,
+  SearchNote,
+  TextQuery,
+  TokenCounter,
 } from "@brooklet/answers";
+export { ChatError, rerankEndpoint, tokensAtMost } from "@brooklet/answers/search";
 export { type ApplicationOptions, applicationFiles } from "./application.ts";
 export {
   type Client,
@@ -154,6 +152,7 @@ export type { Hit, SearchResult, SearchTiming } from "./result.ts";
 export { Answer, type AskOptions } from "./retrieval/answer.ts";
 export type { NearRetrieval, RetrieveOptions, TextRetrieval } from "./retrieval/retrieval.ts";
 export type { AnalysisOptions } from "./schema/analysis.ts";
+export { type Check, CheckError, type Checked, type CheckIssue } from "./schema/check.ts";
 export { type Chunking, type ChunksField, chunks } from "./schema/chunk.ts";
 export type { Codec, Position } from "./schema/codec.ts";
 export {
@@ -272,7 +271,6 @@ export {
   type ListSelections,
   type MapSelections,
   type OrderSelections,
-  Selection,
   type SelectionsOf,
   type SelectionsOfValue,
   selectionLiteral,
@@ -280,5 +278,6 @@ export {
   type ValueSelections,
   type WriteCondition,
 } from "./selection.ts";
+export { Selection } from "./selection-clause.ts";
 export type { Assign, Calculate, ChangeOf, UpdateOf } from "./update.ts";
 export type { SelectedOptions, SelectedSummary, VisitedDocument, VisitOptions } from "./visit.ts";

@@ -11,20 +11,19 @@ import {
   type TypedText,
   typedText,
   vectorParameters,
-} from "@brooklet/answers";
+} from "@brooklet/answers/search";
 import { suggestion } from "@brooklet/wire";
 import { clauseText, textOfClause } from "./clause.ts";
 import { type Condition, everything, literal } from "./condition.ts";
 import { checked, invalidArgument, refuseUnknown } from "./error.ts";
-import { type Facet, type FacetAnswers, type FacetsOf, facetText } from "./grouping/facet.ts";
+import type { Facet, FacetAnswers, FacetsOf } from "./grouping/facet.ts";
+import { CODE, type FacetCode } from "./grouping/grouped.ts";
 import type { Grouping, GroupingAnswer } from "./grouping/grouping.ts";
-import { fixedZone, minutesAhead } from "./grouping/time-zone.ts";
-import type { Codec } from "./schema/codec.ts";
 import type { ConditionsOf, DocumentOf, HitFieldsOf, NameWith } from "./schema/infer.ts";
 import type { HitFeatures, HitFeaturesOf, InputsOf } from "./schema/ranking.ts";
 import type { AnySchema } from "./schema/schema.ts";
 import { searchedSchema } from "./schema/searched-schema.ts";
-import { type Numbers, rowJson, tensorCodec } from "./schema/tensor.ts";
+import { type Numbers, rowJson } from "./schema/tensor.ts";
 
 /** The nearest of a vector. */
 export interface NearQuery<VectorName extends string = string> extends Omit<AskedVector, "field" | "input" | "vector"> {
@@ -259,9 +258,10 @@ export function query<
   const typed = text === undefined ? undefined : checked(() => typedText(text));
   Object.assign(parameters, typed?.parameters);
   Object.assign(parameters, collapseParameters(asked));
-  const zoneMinutes = zoneMinutesOf(asked);
+  const zone = zoneOf(asked);
+  const zoneMinutes = zone?.minutes;
   // Whatever is read of the answer, and when: the zone that was asked for is told by its distance.
-  const timeZone = zoneMinutes === undefined ? asked.timeZone : fixedZone(zoneMinutes);
+  const timeZone = zone?.name ?? asked.timeZone;
   if (timeZone !== undefined) parameters["timezone"] = timeZone;
   const hitFields = (asked.fields ?? shownFields(schema)) as (keyof SelectedFields<S, Selected> & string)[];
   const { facets, grouping } = asked;
@@ -354,10 +354,10 @@ function collapseParameters({ collapse = [] }: AnySearch): Record<string, unknow
   return parameters;
 }
 
-/** How many minutes ahead of UTC date histograms are, if there are any in a zone. */
-function zoneMinutesOf({ timeZone, facets = {} }: AnySearch): number | undefined {
-  const hasPeriods = Object.values(facets).some(({ kind }) => kind === "date");
-  return timeZone === undefined || !hasPeriods ? undefined : minutesAhead(timeZone, new Date());
+/** The zone of date histograms, if there are any in one. */
+function zoneOf({ timeZone, facets = {} }: AnySearch): ReturnType<FacetCode["zone"]> | undefined {
+  const histogram = Object.values(facets).find(({ kind }) => kind === "date");
+  return timeZone === undefined ? undefined : histogram?.[CODE].zone(timeZone);
 }
 
 /** Each is one continuation or several, the first of which says where the answer was that they are of. */
@@ -417,19 +417,12 @@ export function checkedVector(
   schema: AnySchema,
   { field, vector }: { readonly field: string; readonly vector: Numbers },
 ): readonly number[] {
-  const codec = queryCodec(schema, field)?.zod.safeParse(vector);
-  if (codec?.success === true) return rowJson(vector);
+  const codec = schema.fields[field]?.codec;
+  const outcome = (codec?.near ?? codec)?.zod.safeParse(vector);
+  if (outcome?.success === true) return rowJson(vector);
   const reason =
-    codec?.error.issues[0]?.message ?? `there is no such field${suggestion(field, Object.keys(schema.fields))}`;
+    outcome?.error.issues[0]?.message ?? `there is no such field${suggestion(field, Object.keys(schema.fields))}`;
   throw invalidArgument(`near '${field}' of schema ${schema.name} cannot be searched: ${reason}`);
-}
-
-/** What a query's vector must be: where each piece of a text has a vector, it is still one. */
-function queryCodec(schema: AnySchema, field: string): Codec | undefined {
-  const { definition, codec } = schema.fields[field] ?? {};
-  if (definition?.made?.chunker === undefined || definition.type.kind !== "tensor") return codec;
-  const sized = Object.entries(definition.type.dimensions).filter(([, size]) => size !== "mapped");
-  return tensorCodec(definition.type.cell, Object.fromEntries(sized));
 }
 
 function profileFor(
@@ -461,7 +454,7 @@ function writeYql(schema: AnySchema, options: AnySearch, text: TypedText | undef
   const selected = fields === undefined ? "*" : [...fields, "matchfeatures", "summaryfeatures"].join(", ");
   const orders = Array.isArray(orderBy) ? (orderBy as readonly (string | SortOrder)[]) : [orderBy ?? []].flat();
   const order = orders.length === 0 ? "" : ` order by ${orders.map(sortKey).join(", ")}`;
-  const grouped = Object.values(options.facets ?? {}).map((facet) => facetText(schema, facet, zoneMinutes));
+  const grouped = Object.values(options.facets ?? {}).map((facet) => facet[CODE].text(schema, facet, zoneMinutes));
   if (options.grouping !== undefined) grouped.push(`${continuationsText(options)}${options.grouping}`);
   else if (options.continuations !== undefined)
     throw invalidArgument("continuations are those of a grouping: give it too");

@@ -5,8 +5,8 @@ import { shownId } from "./document-id.ts";
 import { BrookletError, invalidArgument, unexpectedAnswer } from "./error.ts";
 import type { Explanation } from "./explanation.ts";
 import type { FoundDocument } from "./found-document.ts";
-import { readFacet } from "./grouping/facet.ts";
-import { readGrouping, type WireGroup } from "./grouping/grouping.ts";
+import { CODE } from "./grouping/grouped.ts";
+import type { WireGroup } from "./grouping/grouping.ts";
 import type { Query } from "./query.ts";
 import { decodeMembers } from "./schema/codec.ts";
 import type { FeatureValue, HitFeatures } from "./schema/ranking.ts";
@@ -78,12 +78,12 @@ function readGrouped(query: Query<AnySchema, unknown>, roots: readonly WireGroup
     if (root === undefined) throw unexpectedAnswer(`the answer has no groups of grouping ${index}`);
     return root;
   };
-  const read = asked.map(([name, facet], index) => [name, readFacet(schema, facet, rootAt(index), zoneMinutes)]);
+  const read = asked.map(([name, facet], index) => [name, facet[CODE].read(schema, facet, rootAt(index), zoneMinutes)]);
   // Only the server knows which fields a summary class shows.
   const readAny = (hit: WireHit) => readHit({ ...query, hitFields: undefined }, hit);
   return {
     ...(facets === undefined ? {} : { facets: Object.fromEntries(read) }),
-    ...(grouping === undefined ? {} : { grouping: readGrouping(grouping, rootAt(asked.length), readAny) }),
+    ...(grouping === undefined ? {} : { grouping: grouping[CODE].read(grouping, rootAt(asked.length), readAny) }),
   };
 }
 

@@ -3,7 +3,7 @@
  * written field by field, so that the type checker knows the fields, and nothing in a value can be taken for language.
  */
 import { suggestion } from "@brooklet/wire";
-import { Clause, clauseText, textOfClause } from "./clause.ts";
+import { clauseText, textOfClause } from "./clause.ts";
 import { Condition } from "./condition.ts";
 import { invalidArgument } from "./error.ts";
 import type { Position } from "./schema/codec.ts";
@@ -11,37 +11,7 @@ import type { DataType } from "./schema/data-type.ts";
 import type { Field, FieldMap, ShapeOf } from "./schema/field.ts";
 import { type Comparison, hasWholeSeconds, secondsOf, wholeBound } from "./schema/point-in-time.ts";
 import type { AnySchema } from "./schema/schema.ts";
-
-/**
- * Something a document fulfils or not. `String(…)` gives its text. Selections are joined by their methods, not by `&&`.
- *
- * @example
- * ```ts
- * const old = (it: brooklet.SelectionsOf<typeof mail.fields>): Selection => it.size.lt(10).and(it.isUnread.is(false));
- * await alice.removeWhere(mail, old);
- * ```
- */
-export class Selection extends Clause<"selection"> {
-  /** @internal Selections are made by the fields of a schema. */
-  constructor(text: string) {
-    super("selection", text);
-  }
-
-  /** This one and all the others. */
-  and(...others: readonly Selection[]): Selection {
-    return new Selection([this, ...others].map((it) => `(${it})`).join(" and "));
-  }
-
-  /** This one or any of the others. */
-  or(...others: readonly Selection[]): Selection {
-    return new Selection([this, ...others].map((it) => `(${it})`).join(" or "));
-  }
-
-  /** Whatever does not fulfil this one. A comparison with a field that is not set is neither fulfilled nor not. */
-  not(): Selection {
-    return new Selection(`not (${this})`);
-  }
-}
+import { Selection } from "./selection-clause.ts";
 
 /** What any field offers. */
 export interface AnySelections {

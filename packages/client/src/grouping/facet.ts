@@ -4,8 +4,10 @@ import { invalidArgument } from "../error.ts";
 import type { FieldMap } from "../schema/field.ts";
 import type { NameWith } from "../schema/infer.ts";
 import type { AnySchema } from "../schema/schema.ts";
+import { CODE, type FacetCode } from "./grouped.ts";
 import { type GroupValueOf, listOf, readerOf, readValue, type WireGroup } from "./grouping.ts";
 import { buckets, identifier, readNumber } from "./grouping-expression.ts";
+import { fixedZone, minutesAhead } from "./time-zone.ts";
 
 /** The aggregation of a facet. */
 export type FacetAggregate = "sum" | "avg" | "min" | "max";
@@ -36,6 +38,8 @@ export interface Facet<
   readonly options: FacetOptions;
   readonly interval?: DateInterval;
   readonly edges?: readonly number[];
+  /** @internal How it is written and read. */
+  readonly [CODE]: FacetCode;
 }
 
 type Picked<Options extends FacetAggregates> = Pick<Options, keyof Options & FacetAggregate>;
@@ -92,11 +96,12 @@ function split<Options extends FacetAggregates>(
 ): {
   readonly aggregates: Picked<Options>;
   readonly options: FacetOptions;
+  readonly [CODE]: FacetCode;
 } {
   const { top, orderBy, ...others } = options ?? {};
   const aggregates = Object.fromEntries(Object.entries(others).filter(([, field]) => field !== undefined));
   const said = { ...(top === undefined ? {} : { top }), ...(orderBy === undefined ? {} : { orderBy }) };
-  return { aggregates: aggregates as unknown as Picked<Options>, options: said };
+  return { aggregates: aggregates as unknown as Picked<Options>, options: said, [CODE]: FACET_CODE };
 }
 
 /** Fields that can be grouped by. */
@@ -183,8 +188,8 @@ const WIDTHS: Readonly<Record<string, FixedWidth>> = {
   minute: { width: 60, shift: 0 },
 };
 
-/** @internal The text of a facet in the grouping language, where time is so many minutes ahead of UTC. */
-export function facetText(schema: AnySchema, asked: Facet, zoneMinutes: number): string {
+/** The text of a facet in the grouping language, where time is so many minutes ahead of UTC. */
+function facetText(schema: AnySchema, asked: Facet, zoneMinutes: number): string {
   const { field, aggregates, options } = asked;
   const names = [field, ...Object.values(aggregates as Readonly<Record<string, string>>)];
   const stranger = names.find((name) => schema.fields[name] === undefined);
@@ -246,8 +251,8 @@ function orderText({ kind, field, aggregates, options }: Facet): string {
   return ` order(${direction === "asc" ? "" : "-"}${by}(${of}))`;
 }
 
-/** @internal Reads the root group of a facet, where time is so many minutes ahead of UTC. */
-export function readFacet(schema: AnySchema, asked: Facet, root: WireGroup, zoneMinutes: number): unknown[] {
+/** Reads the root group of a facet, where time is so many minutes ahead of UTC. */
+function readFacet(schema: AnySchema, asked: Facet, root: WireGroup, zoneMinutes: number): unknown[] {
   const list = listOf(root, "grouplist:", LABEL)?.children ?? [];
   const found = list.filter((group) => group.id !== "group:null");
   const values = found.map((group) => {
@@ -291,3 +296,12 @@ function periodOf(interval: DateInterval, read: unknown, zoneMinutes: number): D
   const [year, month] = interval === "year" ? [number, 0] : [Math.floor(number / 100), (number % 100) - 1];
   return new Date(Date.UTC(year, month, 1, 0, -zoneMinutes));
 }
+
+const FACET_CODE: FacetCode = {
+  zone: (timeZone) => {
+    const minutes = minutesAhead(timeZone, new Date());
+    return { minutes, name: fixedZone(minutes) };
+  },
+  text: facetText,
+  read: readFacet,
+};

@@ -6,6 +6,7 @@ import type { FoundDocument } from "../found-document.ts";
 import type { Field, FieldMap, ShapeOf } from "../schema/field.ts";
 import { hasWholeSeconds } from "../schema/point-in-time.ts";
 import type { AnySchema } from "../schema/schema.ts";
+import { CODE, type GroupingCode } from "./grouped.ts";
 import {
   type Aggregation,
   GROUPING_LANGUAGE,
@@ -97,6 +98,8 @@ export interface GroupList<
 export interface Grouping<out Outputs extends OutputMap = OutputMap, out Groups extends GroupListMap = GroupListMap> {
   readonly output: Outputs;
   readonly groups: Groups;
+  /** @internal How its answer is read. */
+  readonly [CODE]: GroupingCode;
   toString(): string;
 }
 
@@ -212,7 +215,7 @@ function groupingOf<Outputs extends OutputMap, Groups extends GroupListMap>({
   if (parts.length === 0) throw invalidArgument("a grouping needs an output or groups");
   if (first !== undefined) parts.unshift(`max(${count("first", first)})`);
   const text = `all(${parts.join(" ")})${allDocuments === true ? " where(true)" : ""}`;
-  return { output, groups, toString: () => text };
+  return { output, groups, [CODE]: { read: readGrouping }, toString: () => text };
 }
 
 function groupingField(name: string, field: Field): GroupingField {
@@ -278,8 +281,8 @@ function count(name: string, value: number): string {
   throw invalidArgument(`${name} is ${value}: give a positive integer`);
 }
 
-/** @internal Reads the root group of an answer. */
-export function readGrouping(
+/** Reads the root group of an answer. */
+function readGrouping(
   asked: Grouping,
   root: WireGroup,
   readHit: (hit: WireHit) => FoundDocument<unknown>,

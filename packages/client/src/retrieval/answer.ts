@@ -1,18 +1,7 @@
 /** Answers to questions about a group: parts as they come, or the whole to wait for. */
-import {
-  type AnswerPart,
-  type AnswerSummary,
-  answer,
-  ChatError,
-  type ChatMessage,
-  type LanguageModel,
-  type Passage,
-  rewrittenQuestion,
-  summarize,
-} from "@brooklet/answers";
+import type { AnswerPart, AnswerSummary, ChatMessage, LanguageModel } from "@brooklet/answers";
 import { invalidArgument } from "../error.ts";
 import type { AnySchema } from "../schema/schema.ts";
-import { failureOfModel } from "./model-failure.ts";
 import type { RetrieveOptions } from "./retrieval.ts";
 
 /** Options of an answer. */
@@ -25,18 +14,6 @@ export interface AskOptions<S extends AnySchema = AnySchema> extends RetrieveOpt
   readonly rewrite?: boolean;
   /** Said to the model after the rules: tone, language, length. */
   readonly instructions?: string;
-}
-
-/** The parts of an ask that are not about retrieval. */
-export interface Asking {
-  readonly question: string;
-  readonly model: LanguageModel | undefined;
-  readonly history?: readonly ChatMessage[];
-  readonly rewrite?: boolean;
-  readonly instructions?: string;
-  readonly signal?: AbortSignal;
-  retrieve(question: string): Promise<readonly Passage[]>;
-  isStored(passage: Passage): Promise<boolean>;
 }
 
 /**
@@ -70,32 +47,8 @@ export class Answer implements AsyncIterable<AnswerPart>, PromiseLike<AnswerSumm
     onFulfilled?: ((summary: AnswerSummary) => Fulfilled | PromiseLike<Fulfilled>) | null,
     onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
   ): Promise<Fulfilled | Rejected> {
-    this.#whole ??= (async () => await summarize(this))();
+    this.#whole ??= import("./answering.ts").then(({ summarize }) => summarize(this));
     return this.#whole.then(onFulfilled, onRejected);
-  }
-}
-
-/** The parts of an answer. */
-export async function* answerParts(asking: Asking): AsyncGenerator<AnswerPart> {
-  const { question, model, history = [], rewrite = false, instructions, signal } = asking;
-  if (model === undefined) {
-    throw invalidArgument(
-      "there is no language model to ask: give `model` here, or `languageModel` where the client is made",
-    );
-  }
-  checkLanguageModel(model, "model");
-  try {
-    const searched = rewrite ? await rewrittenQuestion(question, history, model, signal) : question;
-    const passages = await asking.retrieve(searched);
-    yield* answer(searched, passages, {
-      model,
-      history,
-      isStored: (passage) => asking.isStored(passage),
-      ...(instructions === undefined ? {} : { instructions }),
-      ...(signal === undefined ? {} : { signal }),
-    });
-  } catch (error) {
-    throw ChatError.is(error) ? failureOfModel(error) : error;
   }
 }
 

@@ -1,15 +1,15 @@
 /**
- * Values between TypeScript and the JSON of documents. A codec checks what a caller gives (zod), writes it, and reads
+ * Values between TypeScript and the JSON of documents. A codec checks what a caller gives, writes it, and reads
  * what an answer has; what the fields look like to the type checker is in `field.ts`.
  */
 import { decodeBase64, encodeBase64 } from "@brooklet/wire";
-import * as z from "zod/v4";
 import { unexpectedAnswer } from "../error.ts";
+import { bytes, type Check, integers, lists, numbers, objects, orNone, records, texts, truths } from "./check.ts";
 
 /** How values of one type are checked, written and read. */
 export interface Codec {
-  /** Checks a value as callers give it. */
-  readonly zod: z.ZodType;
+  /** Checks a value as callers give it; zod takes it for one of its schemas. */
+  readonly zod: Check;
   /** A checked value as JSON. */
   encode(value: unknown): unknown;
   /** JSON as the value callers see. Throws if it is not of this type. */
@@ -19,6 +19,8 @@ export interface Codec {
   readonly parts?: "numbered" | "keyed";
   /** … or a name. */
   readonly members?: Readonly<Record<string, Member>>;
+  /** How a vector near to which is searched is checked, if that is another: where each piece of a text has one, it is still one. */
+  readonly near?: Codec;
   /** The value that answers leave out although it was stored (an empty text or list). */
   readonly empty?: () => unknown;
 }
@@ -49,30 +51,29 @@ function integer(json: unknown): number {
 }
 
 /** Texts. */
-export const TEXT: Codec = { zod: z.string(), encode: same, decode: text, empty: () => "" };
+export const TEXT: Codec = { zod: texts(), encode: same, decode: text, empty: () => "" };
 
 const BYTE_MAX = 127;
 
 /** Integers of 8 bits. */
 export const BYTE: Codec = {
-  zod: z
-    .int()
-    .min(-BYTE_MAX - 1)
-    .max(BYTE_MAX),
+  zod: integers(-BYTE_MAX - 1, BYTE_MAX),
   encode: same,
   decode: integer,
 };
+const INT32_MAX = 2 ** 31 - 1;
+
 /** Integers of 32 bits. */
-export const INT: Codec = { zod: z.int32(), encode: same, decode: integer };
+export const INT: Codec = { zod: integers(-INT32_MAX - 1, INT32_MAX), encode: same, decode: integer };
 /** Integers of 64 bits, as far as a number is exact. Larger ones are texts where they were read exactly. */
-export const LONG: Codec = { zod: z.int(), encode: same, decode: integer };
+export const LONG: Codec = { zod: integers(), encode: same, decode: integer };
 
 /** Floating-point numbers. */
-export const NUMBER: Codec = { zod: z.number(), encode: same, decode: number };
+export const NUMBER: Codec = { zod: numbers(), encode: same, decode: number };
 
 /** Truth values. */
 export const BOOL: Codec = {
-  zod: z.boolean(),
+  zod: truths(),
   encode: same,
   decode: (json) => {
     if (typeof json !== "boolean") throw wrong("true or false", json);
@@ -91,10 +92,7 @@ const LONGITUDE_MAX = 180;
 
 /** Places on earth. */
 export const POSITION: Codec = {
-  zod: z.strictObject({
-    lat: z.number().min(-LATITUDE_MAX).max(LATITUDE_MAX),
-    lng: z.number().min(-LONGITUDE_MAX).max(LONGITUDE_MAX),
-  }),
+  zod: objects({ lat: numbers(-LATITUDE_MAX, LATITUDE_MAX), lng: numbers(-LONGITUDE_MAX, LONGITUDE_MAX) }),
   encode: same,
   decode: (json) => {
     const { lat, lng } = record(json, "a position");
@@ -104,7 +102,7 @@ export const POSITION: Codec = {
 
 /** Bytes, as base64. */
 export const RAW: Codec = {
-  zod: z.instanceof(Uint8Array),
+  zod: bytes(),
   encode: (value) => encodeBase64(value as Uint8Array),
   decode: (json) => {
     const bytes = decodeBase64(text(json));
@@ -116,7 +114,7 @@ export const RAW: Codec = {
 /** Lists of what `element` is about. */
 export function arrayCodec(element: Codec): Codec {
   return {
-    zod: z.array(element.zod),
+    zod: lists(element.zod),
     encode: (value) => (value as readonly unknown[]).map((item) => element.encode(item)),
     decode: (json) => {
       if (!Array.isArray(json)) throw wrong("a list", json);
@@ -130,17 +128,9 @@ export function arrayCodec(element: Codec): Codec {
 
 /** Objects with any keys. Keys are texts in JSON whatever their type is. */
 export function recordCodec(key: Codec, value: Codec): Codec {
-  const keys =
-    key === TEXT
-      ? z.string()
-      : z
-          .string()
-          .refine(
-            (it) => key.zod.safeParse(it).success || key.zod.safeParse(Number(it)).success,
-            "not a key of this type",
-          );
+  const isKey = (it: string): boolean => key.zod.safeParse(it).success || key.zod.safeParse(Number(it)).success;
   return {
-    zod: z.record(keys, value.zod),
+    zod: records(value.zod, key === TEXT ? undefined : isKey),
     encode: (given) => mapValues(given as Record<string, unknown>, (item) => value.encode(item)),
     decode: (json) => mapValues(record(json, "an object"), (item) => value.decode(item)),
     empty: () => ({}),
@@ -152,10 +142,10 @@ export function recordCodec(key: Codec, value: Codec): Codec {
 /** Objects with known members. */
 export function objectCodec(members: Readonly<Record<string, Member>>): Codec {
   const shape = mapValues(members, ({ codec, isOptional, defaultValue }) =>
-    isOptional || defaultValue !== undefined ? codec.zod.optional() : codec.zod,
+    isOptional || defaultValue !== undefined ? orNone(codec.zod) : codec.zod,
   );
   return {
-    zod: z.strictObject(shape),
+    zod: objects(shape),
     encode: (value) => encodeMembers(members, value as Record<string, unknown>),
     decode: (json) => decodeMembers(members, record(json, "an object"), Object.keys(members)),
     members,

@@ -2,8 +2,8 @@
  * Points in time: a `Date` here, seconds since the epoch there. In a `double` they have their fraction, so that no
  * millisecond is lost; a `long` holds whole seconds, and what has a fraction is refused (docs/decisions/0035).
  */
-import * as z from "zod/v4";
 import { unexpectedAnswer } from "../error.ts";
+import { dates } from "./check.ts";
 import type { Codec } from "./codec.ts";
 import type { DataType } from "./data-type.ts";
 
@@ -56,19 +56,18 @@ function decoded(json: unknown, isWhole: boolean): Date {
 /** Dates to the millisecond, as seconds with a fraction. */
 export const TIMESTAMP: Codec = {
   // A double of seconds tells any two milliseconds apart that a date can be in.
-  zod: z.date(),
+  zod: dates(),
   encode: (date) => secondsOf(date as Date),
   decode: (json) => decoded(json, false),
 };
 
 /** Dates to the second. */
 export const WHOLE_SECONDS: Codec = {
-  zod: z
-    .date()
-    .refine(
-      (date) => Number.isInteger(secondsOf(date)),
-      "has milliseconds, which timestamp({ unit: 'seconds' }) does not keep: cut them off, or declare timestamp()",
-    ),
+  zod: dates((date) =>
+    Number.isInteger(secondsOf(date))
+      ? undefined
+      : "has milliseconds, which timestamp({ unit: 'seconds' }) does not keep: cut them off, or declare timestamp()",
+  ),
   encode: (date) => secondsOf(date as Date),
   decode: (json) => decoded(json, true),
 };

@@ -2,7 +2,7 @@
  * How hits are scored. A profile is written as one in a schema file is; those of a schema that says nothing are made
  * here: words by bm25, vectors by closeness, both by words and cosine together (docs/decisions/0039).
  */
-import { chunkScoresName, hybridProfileName, nearProfileName } from "@brooklet/answers";
+import { chunkScoresName, hybridProfileName, nearProfileName } from "@brooklet/answers/search";
 import { type AnalysisOptions, analysisOf } from "./analysis.ts";
 import { type CellType, type DataType, tensorTypeText } from "./data-type.ts";
 import type { FieldDefinition, FieldMap } from "./field.ts";

@@ -1,9 +1,9 @@
 /** A schema: fields, how they are ranked, and everything that follows from them. */
 
 import { documentNameProblem, suggestion } from "@brooklet/wire";
-import type * as z from "zod/v4";
 import { invalidArgument, refuseUnknown } from "../error.ts";
 import type { AnalysisOptions } from "./analysis.ts";
+import type { Check } from "./check.ts";
 import { type Codec, objectCodec } from "./codec.ts";
 import { type Expiry, type Lifetime, lifetimeOf } from "./expiry.ts";
 import type { Field, FieldDefinition, FieldMap } from "./field.ts";
@@ -34,8 +34,8 @@ export interface AnySchema {
   /** First part of the ids of its documents. */
   readonly namespace: string;
   readonly fields: FieldMap;
-  /** Checks a document as it is given; also for other libraries that ask for a schema. */
-  readonly zod: z.ZodType;
+  /** Checks a document as it is given; also for zod, and for other libraries that ask for a schema. */
+  readonly zod: Check;
   /** @internal Writes and reads documents. */
   readonly codec: Codec;
   /** Names of the profiles, made ones included. */
@@ -61,7 +61,7 @@ export interface Schema<
 > extends AnySchema {
   readonly name: Name;
   readonly fields: Fields;
-  readonly zod: z.ZodType<DocumentInputOf<Fields>>;
+  readonly zod: Check<DocumentInputOf<Fields>>;
   readonly profiles: readonly (ProfileName | BuiltInProfile)[];
   readonly ranking: Profiles;
   readonly conditions: ConditionsOf<Fields>;
@@ -116,7 +116,7 @@ export function schema<
     name,
     namespace: checkedNamespace(options.namespace ?? name),
     fields,
-    zod: codec.zod as z.ZodType<DocumentInputOf<Fields>>,
+    zod: codec.zod as Check<DocumentInputOf<Fields>>,
     codec,
     profiles: [...profiles.keys(), "unranked"] as ((keyof Profiles & string) | BuiltInProfile)[],
     ranking: own as Profiles,

@@ -1,5 +1,5 @@
 /** A schema as searches know it, in the shape that servers report theirs in. */
-import { madeVector as madeVectorOf, type SearchedField, type SearchedSchema } from "@brooklet/answers";
+import { madeVector as madeVectorOf, type SearchedField, type SearchedSchema } from "@brooklet/answers/search";
 import { dataTypeText } from "./data-type.ts";
 import { textFieldsOf } from "./profile.ts";
 import type { AnySchema } from "./schema.ts";

@@ -1,6 +1,6 @@
 /** Tensor values: what they are in TypeScript for each kind of type, and their JSON. */
-import * as z from "zod/v4";
 import { unexpectedAnswer } from "../error.ts";
+import { type Check, lists, numbers, objects, records, texts, values } from "./check.ts";
 import { type Codec, mapValues, record } from "./codec.ts";
 import { type CellType, type Dimensions, dimensionNames } from "./data-type.ts";
 
@@ -53,9 +53,9 @@ function rowCodec(cell: CellType, length: number): Codec {
 }
 
 function cellsCodec(isByLabel: boolean): Codec {
-  const address = z.record(z.string(), z.string());
+  const address = records(texts());
   return {
-    zod: isByLabel ? z.record(z.string(), z.number()) : z.array(z.strictObject({ address, value: z.number() })),
+    zod: isByLabel ? records(numbers()) : lists(objects({ address, value: numbers() })),
     encode: (value) => ({ cells: value }),
     decode: (json) => {
       const cells = record(json, "a tensor")["cells"];
@@ -67,9 +67,9 @@ function cellsCodec(isByLabel: boolean): Codec {
 function blocksCodec(cell: CellType, isByLabel: boolean, length: number): Codec {
   const row = rowOf(length);
   const written = (numbers: Numbers): readonly number[] | string => documentRow(cell, numbers);
-  const address = z.record(z.string(), z.string());
+  const address = records(texts());
   return {
-    zod: isByLabel ? z.record(z.string(), row) : z.array(z.strictObject({ address, values: row })),
+    zod: isByLabel ? records(row) : lists(objects({ address, values: row })),
     encode: (value) => ({
       blocks: isByLabel
         ? mapValues(value as Record<string, Numbers>, written)
@@ -84,13 +84,13 @@ function blocksCodec(cell: CellType, isByLabel: boolean, length: number): Codec 
 }
 
 /** A check of one pass: a vector has hundreds of numbers, and is checked at every put. */
-function rowOf(length: number): z.ZodType {
+function rowOf(length: number): Check<Numbers> {
   const isRow = (value: unknown): boolean => {
     if (!isNumbers(value) || value.length !== length) return false;
     for (const item of value) if (typeof item !== "number" || !Number.isFinite(item)) return false;
     return true;
   };
-  return z.custom<Numbers>(isRow, { error: ({ input }) => rowProblem(input, length) });
+  return values((value) => (isRow(value) ? undefined : rowProblem(value, length)));
 }
 
 function isNumbers(value: unknown): value is Numbers {
@@ -118,8 +118,7 @@ function documentRow(cell: CellType, numbers: Numbers): readonly number[] | stri
   return isPlain ? rowJson(numbers) : digitsOf(numbers as Float32Array | Float64Array | Int8Array);
 }
 
-const HEXADECIMAL: Uint8Array = new TextEncoder().encode("0123456789abcdef");
-const decoder = new TextDecoder();
+const HEXADECIMAL = "0123456789abcdef";
 
 function digitsOf(numbers: Float32Array | Float64Array | Int8Array): string {
   const bytes = new Uint8Array(numbers.byteLength);
@@ -133,10 +132,10 @@ function digitsOf(numbers: Float32Array | Float64Array | Int8Array): string {
   const digits = new Uint8Array(2 * bytes.length);
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0;
-    digits[2 * at] = HEXADECIMAL[byte >> 4] ?? 0;
-    digits[2 * at + 1] = HEXADECIMAL[byte & 15] ?? 0;
+    digits[2 * at] = HEXADECIMAL.charCodeAt(byte >> 4);
+    digits[2 * at + 1] = HEXADECIMAL.charCodeAt(byte & 15);
   }
-  return decoder.decode(digits);
+  return new TextDecoder().decode(digits);
 }
 
 /** Numbers of a request as JSON. */

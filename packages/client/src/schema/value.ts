@@ -1,8 +1,8 @@
 /** Fields of values that schema files have no type for: one of some texts, any JSON, integers beyond what a number holds. */
-import * as z from "zod/v4";
 import type { Condition } from "../condition.ts";
 import { invalidArgument, refuseUnknown, unexpectedAnswer } from "../error.ts";
 import type { TermOptions } from "../operator.ts";
+import { type Problem, values as valuesOf } from "./check.ts";
 import type { Codec } from "./codec.ts";
 import { type Field, makeField, type Plain } from "./field.ts";
 import type { OrderConditions } from "./field-condition.ts";
@@ -41,7 +41,7 @@ export function oneOf<const Values extends readonly [string, ...string[]]>(
     );
   const expected = `expected one of ${values.map((value) => `'${value}'`).join(", ")}`;
   const codec: Codec = {
-    zod: z.custom((value) => known.has(value), { error: ({ input }) => `${expected}, got ${shown(input)}` }),
+    zod: valuesOf((value) => (known.has(value) ? undefined : `${expected}, got ${shown(value)}`)),
     encode: (value) => value,
     // One document that says something else must not keep a search from answering.
     decode: (json) => {
@@ -78,9 +78,11 @@ export function bigint(): Plain<"sortable", bigint, BigintConditions> {
 }
 
 const BIGINT: Codec = {
-  zod: z.custom((value) => typeof value === "bigint" && value >= -INT64_MAX && value <= INT64_MAX, {
-    error: ({ input }) => `expected a bigint from ${-INT64_MAX} to ${INT64_MAX}, got ${shown(input)}`,
-  }),
+  zod: valuesOf((value) =>
+    typeof value === "bigint" && value >= -INT64_MAX && value <= INT64_MAX
+      ? undefined
+      : `expected a bigint from ${-INT64_MAX} to ${INT64_MAX}, got ${shown(value)}`,
+  ),
   // A text of digits is an integer to the server, and keeps those that a number of JavaScript would round.
   encode: (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)),
   decode: (json) => {
@@ -134,10 +136,10 @@ export function json(options?: JsonOptions<unknown, unknown>): JsonField<unknown
   if (validator !== undefined && typeof validator?.["~standard"]?.validate !== "function")
     throw invalidArgument("the schema of json() is no validator: give one of zod, or of a library with '~standard'");
   const codec: Codec = {
-    zod: z.unknown().superRefine((value, context) => {
-      const problem = jsonProblem(value) ?? (validator === undefined ? undefined : validated(validator, value).problem);
-      if (problem !== undefined) context.addIssue({ code: "custom", ...problem });
-    }),
+    zod: valuesOf(
+      (value) => jsonProblem(value) ?? (validator === undefined ? undefined : validated(validator, value).problem),
+      "unknown",
+    ),
     encode: (value) => JSON.stringify(value),
     decode: (stored) => {
       const value = parsed(stored);
@@ -148,11 +150,6 @@ export function json(options?: JsonOptions<unknown, unknown>): JsonField<unknown
     },
   };
   return makeField({ type: { kind: "primitive", name: "string" }, indexing: ["summary"], settings: [] }, codec);
-}
-
-interface Problem {
-  readonly message: string;
-  readonly path: (string | number)[];
 }
 
 interface Issue {

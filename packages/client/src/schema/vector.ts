@@ -106,7 +106,8 @@ export function embedding(
   const shape: Dimensions = chunk === undefined ? { x: dimensions } : { chunk: "mapped", x: dimensions };
   const plain = tensorField(cell, shape, metric);
   const cut = chunk === undefined ? {} : { chunker: chunkerOf(chunk) };
-  return makeField({ ...plain.definition, made: { from: sources, ...cut, embedder: model } }, plain.codec, true);
+  const codec = chunk === undefined ? plain.codec : { ...plain.codec, near: tensorCodec(cell, { x: dimensions }) };
+  return makeField({ ...plain.definition, made: { from: sources, ...cut, embedder: model } }, codec, true);
 }
 
 /**

@@ -1,0 +1,32 @@
+/**
+ * What facets and groupings bring along: how they are written into a query, and read from its answer. Queries and answers have
+ * it from them, so that only a program that groups has the code for it.
+ */
+import type { Hit as WireHit } from "@brooklet/wire";
+import type { FoundDocument } from "../found-document.ts";
+import type { AnySchema } from "../schema/schema.ts";
+import type { Facet } from "./facet.ts";
+import type { Grouping, GroupingAnswer, WireGroup } from "./grouping.ts";
+
+/** @internal Where it is; the same of every copy of this package. */
+export const CODE: unique symbol = Symbol.for("brooklet.grouped");
+
+/** @internal What a facet brings along. */
+export interface FacetCode {
+  /** How many minutes a time zone is ahead of UTC now, and the name of a zone that always is. */
+  zone(timeZone: string): { readonly minutes: number; readonly name: string };
+  /** The facet in the grouping language, where time is so many minutes ahead of UTC. */
+  text(schema: AnySchema, asked: Facet, zoneMinutes: number): string;
+  /** Its values in its root group. */
+  read(schema: AnySchema, asked: Facet, root: WireGroup, zoneMinutes: number): unknown[];
+}
+
+/** @internal What a grouping brings along. */
+export interface GroupingCode {
+  /** The answer in its root group. */
+  read(
+    asked: Grouping,
+    root: WireGroup,
+    readHit: (hit: WireHit) => FoundDocument<unknown>,
+  ): GroupingAnswer<Grouping, unknown>;
+}
