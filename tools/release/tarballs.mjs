@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
+import { bundlePackage } from "../bundle.mjs";
 import { root } from "./packages.mjs";
 
 /** Ways to resolve that packages of ECMAScript modules do not serve: attw's profile `esm-only`. */
@@ -17,7 +18,10 @@ const npm = process.platform === "win32" ? "npm.cmd" : "npm";
 
 /** Packs packages into a folder; each with its tarball's path, size, and files. */
 export async function packPackages(packages, folder) {
-  for (const { folder: workspace } of packages) removeLeftovers(workspace);
+  for (const { folder: workspace } of packages) {
+    removeLeftovers(workspace);
+    await bundlePackage(join(root, workspace));
+  }
   const workspaces = packages.flatMap(({ folder: workspace }) => ["--workspace", workspace]);
   const words = ["pack", "--json", "--pack-destination", folder, ...workspaces];
   const { stdout } = await promisify(execFile)(npm, words, {
@@ -33,7 +37,7 @@ export async function packPackages(packages, folder) {
   });
 }
 
-/** Removes what was built of sources that are gone: the compiler does not, and all of `dist` is packed. */
+/** Removes what was built of sources that are gone: the compiler does not, and all of `dist` is packed. Bundles are made anew. */
 function removeLeftovers(folder) {
   const dist = join(root, folder, "dist");
   for (const path of readdirSync(dist, { recursive: true, encoding: "utf8" })) {

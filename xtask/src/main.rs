@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Crate `wasm` → `packages/core/wasm/{core.js, core.d.ts, core_bg.wasm, task-kind.js, task-kind.d.ts}`.
+/// Crate `wasm` → `packages/core/wasm/{core.js, core.d.ts, core_bg.wasm, core_names.wasm, task-kind.js, task-kind.d.ts}`.
 fn build_core(profile: &str) -> Outcome<()> {
     // As cargo says it when it runs this: a folder that was copied or moved with what it had built is still its own.
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("xtask is run by cargo: cargo run -p xtask")?;
@@ -58,10 +58,13 @@ fn build_core(profile: &str) -> Outcome<()> {
     fs::write(folder.join("core.d.ts"), glue::declarations(&fs::read_to_string(generated.join("core.d.ts"))?)?)?;
     fs::write(folder.join("task-kind.js"), kinds::script())?;
     fs::write(folder.join("task-kind.d.ts"), kinds::declarations())?;
-    fs::write(folder.join("core_bg.wasm"), &bytes)?;
+    let module::Cut { module, names } = module::cut(&bytes)?;
+    fs::write(folder.join("core_bg.wasm"), &module)?;
+    fs::write(folder.join("core_names.wasm"), &names)?;
     println!(
-        "core_bg.wasm: {} bytes, {} imports, memory up to {} MiB",
-        bytes.len(),
+        "core_bg.wasm: {} bytes and {} of names, {} imports, memory up to {} MiB",
+        module.len(),
+        names.len(),
         facts.imports,
         MEMORY_BYTES_MAX >> 20
     );

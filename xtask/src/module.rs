@@ -1,7 +1,8 @@
-//! Reads the outside of a WebAssembly module: what it imports and how far its memory may grow. Nothing else of the
-//! format is known here.
+//! Reads the outside of a WebAssembly module: what it imports and how far its memory may grow; and takes the names of its
+//! functions out of it. Nothing else of the format is known here.
 
 const MAGIC: &[u8] = b"\0asm\x01\0\0\0";
+const SECTION_CUSTOM: u8 = 0;
 const SECTION_IMPORT: u8 = 2;
 const SECTION_MEMORY: u8 = 5;
 const PAGE_BYTES: u64 = 65_536;
@@ -30,6 +31,30 @@ pub fn check(module: &[u8], allowed: &[&str]) -> Result<Facts, String> {
         }
     }
     Ok(facts)
+}
+
+/// A module cut in two: what runs, and a module of nothing but the section of names, which stacks of traps are read with.
+pub struct Cut {
+    /// Everything but the names.
+    pub module: Vec<u8>,
+    /// The names.
+    pub names: Vec<u8>,
+}
+
+/// Takes the section of names out of `module`. A module without one is refused: it was built otherwise than it is meant to.
+pub fn cut(module: &[u8]) -> Result<Cut, String> {
+    let body = module.strip_prefix(MAGIC).ok_or("not a WebAssembly module")?;
+    let mut cut = Cut { module: MAGIC.to_vec(), names: MAGIC.to_vec() };
+    let mut sections = Bytes(body);
+    while !sections.0.is_empty() {
+        let before = sections.0;
+        let section = sections.byte()?;
+        let mut content = Bytes(sections.sized()?);
+        let whole = &before[..before.len() - sections.0.len()];
+        let is_names = section == SECTION_CUSTOM && content.text()? == "name";
+        if is_names { &mut cut.names } else { &mut cut.module }.extend_from_slice(whole);
+    }
+    if cut.names.len() == MAGIC.len() { Err("the module has no names".into()) } else { Ok(cut) }
 }
 
 fn check_imports(content: &mut Bytes<'_>, allowed: &[&str]) -> Result<usize, String> {
@@ -100,6 +125,22 @@ mod tests {
 
     fn module(sections: &[&[u8]]) -> Vec<u8> {
         [MAGIC, &sections.concat()].concat()
+    }
+
+    #[test]
+    fn names_are_cut_out_and_all_else_stays() {
+        let memory = [5, 4, 1, 1, 1, 2];
+        let names = [&[0, 7, 4][..], b"name", &[1, 0]].concat();
+        let producers = [&[0, 10, 9][..], b"producers"].concat();
+        let cut = cut(&module(&[&memory, &names, &producers])).unwrap();
+        assert_eq!(cut.module, module(&[&memory, &producers]));
+        assert_eq!(cut.names, module(&[&names]));
+    }
+
+    #[test]
+    fn a_module_without_names_is_not_cut() {
+        assert_eq!(super::cut(&module(&[&[5, 4, 1, 1, 1, 2]])).err(), Some("the module has no names".to_string()));
+        assert!(super::cut(b"nothing").is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
  * that who only imports brooklet, or connects to a server, waits for none of it.
  */
 import { BrookletError, connect, type Fetch } from "@brooklet/client";
-import { createGateway } from "@brooklet/gateway";
+import { createGateway, type LocalRequest } from "@brooklet/gateway";
 import { migrating } from "./migration/migrating.ts";
 import { sqliteNotice } from "./node/database.ts";
 import { secret } from "./node/secret.ts";
@@ -32,7 +32,7 @@ export async function openHere(options: OpenOptions): Promise<Database> {
     const underWay = new Set<Promise<unknown>>();
     const client = connect({
       url: NOWHERE,
-      fetch: noting(underWay, gateway.fetch),
+      fetch: noting(underWay, (url, init) => gateway.answer(url, init as LocalRequest)),
       keepsDotSegments: true,
       closed: closed.signal,
       ...(languageModel === undefined ? {} : { languageModel }),
@@ -61,7 +61,7 @@ export async function openHere(options: OpenOptions): Promise<Database> {
 }
 
 /** Keeps what is being answered in a set, until it is. */
-function noting(underWay: Set<Promise<unknown>>, answer: (url: string, init: RequestInit) => Promise<Response>): Fetch {
+function noting(underWay: Set<Promise<unknown>>, answer: Fetch): Fetch {
   return (url, init) => {
     const answered = answer(url, init);
     underWay.add(answered);

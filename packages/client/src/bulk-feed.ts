@@ -4,7 +4,7 @@
  */
 import { causeOf, type FeedLine, pause, waitMs } from "@brooklet/wire";
 import { BrookletError, type BrookletErrorCode, unexpectedAnswer } from "./error.ts";
-import { type ExchangeOptions, isWorthAnother, refusal, unreachable } from "./exchange.ts";
+import { type ExchangeOptions, type FetchAnswer, isWorthAnother, refusal, unreachable } from "./exchange.ts";
 
 /** An operation as a line of a feed. */
 export interface BulkOperation {
@@ -182,12 +182,12 @@ function errorOf({ status = 500, code = "INTERNAL", message = "", outcome = "unk
   return new BrookletError(code as BrookletErrorCode, message, { status, outcome, cause });
 }
 
-function withCauseOf(response: Response, line: Line): Line {
+function withCauseOf(response: FetchAnswer, line: Line): Line {
   const causes = line.status === 200 ? undefined : causeOf(response);
   return causes instanceof Map ? { ...line, cause: causes.get(line.operation) } : line;
 }
 
-async function* linesOf(response: Response): AsyncGenerator<Line> {
+async function* linesOf(response: FetchAnswer): AsyncGenerator<Line> {
   const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
   const decoder = new TextDecoder();
   let rest = "";

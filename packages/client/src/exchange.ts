@@ -12,8 +12,13 @@ import {
 } from "@brooklet/wire";
 import { BrookletError, invalidArgument } from "./error.ts";
 
+/** What is read of a `Response`. */
+export interface FetchAnswer extends Pick<Response, "ok" | "status" | "text" | "arrayBuffer" | "body"> {
+  readonly headers: Pick<Headers, "get">;
+}
+
 /** What is used of `fetch`. The URL is always given as text. */
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+export type Fetch = (url: string, init: RequestInit) => Promise<FetchAnswer>;
 
 /** How often to try again what the server was too busy for, and how long to wait in between. */
 export interface RetryOptions {

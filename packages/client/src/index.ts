@@ -37,7 +37,7 @@ export type { Page } from "./cursor.ts";
 export type { Deployment, DeployOptions } from "./deployment.ts";
 export { type DocumentSet, givenId, shownId } from "./document-id.ts";
 export { BrookletError, type BrookletErrorCode, type BrookletErrorOptions, refuseUnknown } from "./error.ts";
-export type { Fetch, RetryOptions } from "./exchange.ts";
+export type { Fetch, FetchAnswer, RetryOptions } from "./exchange.ts";
 export type {
   DocumentExplanation,
   ExplainedExpression,

@@ -67,15 +67,19 @@ export function rejection(thrown: unknown): ServiceError | undefined {
   });
 }
 
-/** Tells the defects of this run from those of another. */
-const run: string = Array.from(crypto.getRandomValues(new Uint8Array(3)), (byte) =>
-  byte.toString(16).padStart(2, "0"),
-).join("");
+/** Tells the defects of this run from those of another. Made with the first: the platform's randomness takes a while to load. */
+let run: string | undefined;
 let defects = 0;
+
+function nameOfRun(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(3));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
 
 /** A defect of ours, as the caller may see it: a reference number that the operator finds beside `cause`. */
 export function internalError(cause: unknown): ServiceError {
   defects += 1;
+  run ??= nameOfRun();
   return new ServiceError({
     code: "INTERNAL",
     number: 18,

@@ -25,11 +25,9 @@ import {
 } from "./failure.ts";
 import { type Gunzip, webGunzip } from "./inflate.ts";
 import { DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
+import { hostOf, type LocalAnswer, type LocalRequest, localAnswer, localCall, streamOf } from "./local-answer.ts";
 import { answerDeploy } from "./routes/deploy.ts";
 import { answerDocument } from "./routes/document.ts";
-import { answerFeed } from "./routes/feed.ts";
-import { answerGroups } from "./routes/groups.ts";
-import { answerGroupSearch, answerRetrieval } from "./routes/retrieval.ts";
 import { answerSearch } from "./routes/search.ts";
 import { STATUS_ROUTES } from "./routes/status.ts";
 import { splitTarget } from "./target.ts";
@@ -68,7 +66,12 @@ export interface Gateway {
    * `%2e%2e`, is not collapsed in it, so that any document id can be addressed.
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /** Answers a request of this process. The URL is taken as it stands, as by `fetch`, and no class of the Web is made for it. */
+  answer(url: string, request: LocalRequest): Promise<LocalAnswer>;
 }
+
+/** The routes of our own, with the library that holds requests against their shapes: loaded with the first such request. */
+const ownRoutes = (): Promise<typeof import("./routes/own.ts")> => import("./routes/own.ts");
 
 /** Who answers a call. */
 interface Route {
@@ -77,8 +80,13 @@ interface Route {
   readonly onDefect: DefectListener;
 }
 
-/** Sent instead of a response that the platform has sent already. */
-const SENT: Response = new Response(null);
+/**
+ * Given to the router in place of a `Response` that is sent already, and of a `Request` that is a call already. They are none:
+ * it passes the one on, and reads only the method of the other, for which all routes are the same.
+ */
+const SENT = {} as Response;
+/** @internal What the router is given where there is a `call`. */
+export const ANY_REQUEST: Request = { method: "GET" } as Request;
 
 /** Makes a gateway before a cluster. */
 export function createGateway(options: GatewayOptions): Gateway {
@@ -108,11 +116,15 @@ export function createGateway(options: GatewayOptions): Gateway {
     app.all(path, (honoContext) => respond(honoContext, { kind, answer, onDefect }, context));
   };
   mount("/document/v1/*", "document", (call) => answerDocument(call, context, onDefect));
-  mount("/brooklet/v1/feed", "document", (call) => answerFeed(call, context, onDefect));
-  mount("/brooklet/v1/groups", "document", (call) => answerGroups(call, context, onDefect));
+  mount("/brooklet/v1/feed", "document", async (call) => (await ownRoutes()).answerFeed(call, context, onDefect));
+  mount("/brooklet/v1/groups", "document", async (call) => (await ownRoutes()).answerGroups(call, context, onDefect));
   mount("/search/*", "search", (call) => answerSearch(call, context, onDefect));
-  mount("/brooklet/v1/search", "search", (call) => answerGroupSearch(call, context, onDefect));
-  mount("/brooklet/v1/retrieve", "search", (call) => answerRetrieval(call, context, onDefect));
+  mount("/brooklet/v1/search", "search", async (call) =>
+    (await ownRoutes()).answerGroupSearch(call, context, onDefect),
+  );
+  mount("/brooklet/v1/retrieve", "search", async (call) =>
+    (await ownRoutes()).answerRetrieval(call, context, onDefect),
+  );
   mount("/application/v2/*", "deploy", (call) => answerDeploy(call, context, deployment, onDefect));
   for (const [path, answer] of Object.entries(STATUS_ROUTES)) {
     const read = (call: Call): Reply => (isRead(call) ? answer(context, call) : onlyReads(call));
@@ -131,6 +143,11 @@ export function createGateway(options: GatewayOptions): Gateway {
       const rawTarget = typeof input === "string" ? rawTargetOf(input) : undefined;
       return app.fetch(request, { call: callFromRequest(request, rawTarget) });
     },
+    answer: (url, request) =>
+      new Promise((resolve) => {
+        const send = (reply: Reply): void => resolve(localAnswer(reply));
+        void app.fetch(ANY_REQUEST, { call: localCall(rawTargetOf(url), hostOf(url), request, send) });
+      }),
   };
 }
 
@@ -175,20 +192,10 @@ function webResponse(call: Call, { status, headers, body, cause }: Reply): Respo
   return withCause(new Response(hasNoBody ? null : webBody(body), { status, headers }), cause);
 }
 
-/** A body as the Web has it. A stream takes the next part when it has room for it. */
+/** A body as a `Response` takes it. */
 function webBody(body: Reply["body"]): Uint8Array<ArrayBuffer> | string | ReadableStream<Uint8Array> {
   if (typeof body === "string" || body instanceof Uint8Array) return body as Uint8Array<ArrayBuffer> | string;
-  const parts = body[Symbol.asyncIterator]();
-  return new ReadableStream({
-    pull: async (controller) => {
-      const { done, value } = await parts.next();
-      if (done === true) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: async () => {
-      await parts.return?.();
-    },
-  });
+  return streamOf(body);
 }
 
 /** The answer to a request that may not be looked at; nothing if it may. */

@@ -1,5 +1,7 @@
 /** The gateway on a port, with Node's servers. */
+
+export { StartError } from "../start-error.ts";
 export { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
 export { nodeGunzip } from "./gunzip.ts";
 export { type PackageDirectoryLimits, readPackageDirectory } from "./package-directory.ts";
-export { isLoopback, type RunningServer, type ServerOptions, StartError, startServer } from "./server.ts";
+export { isLoopback, type RunningServer, type ServerOptions, startServer } from "./server.ts";

@@ -5,8 +5,9 @@
 import { isIP } from "node:net";
 import type { Cluster } from "@brooklet/partition";
 import { LOOPBACK_HOSTS } from "../access.ts";
-import { createGateway, type Gateway, type GatewayOptions } from "../gateway.ts";
+import { ANY_REQUEST, createGateway, type Gateway, type GatewayOptions } from "../gateway.ts";
 import { DEFAULT_LIMITS } from "../limits.ts";
+import { StartError } from "../start-error.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
 import { nodeGunzip } from "./gunzip.ts";
 import { type CallHandler, Listener } from "./listener.ts";
@@ -32,11 +33,6 @@ export interface RunningServer {
   readonly gateway: Gateway;
   /** Stops accepting, lets requests finish (at most `graceMs`, 30 s by default), and cuts the rest. */
   close(graceMs?: number): Promise<void>;
-}
-
-/** A server could not be started as it was asked to. The message is for the operator. */
-export class StartError extends Error {
-  override readonly name = "StartError";
 }
 
 const GRACE_MS = 30_000;
@@ -87,9 +83,6 @@ export function isLoopback(host: string): boolean {
   if (host === "localhost" || host === "::1") return true;
   return isIP(host) === 4 && host.startsWith("127.");
 }
-
-/** The routes look only at the call, so that one `Request` can stand for all. */
-const ANY_REQUEST: Request = new Request("http://localhost/");
 
 function handlerOf(gateway: Gateway): CallHandler {
   // The call sends its answer itself.

@@ -1,0 +1,4 @@
+/** The routes of our own (all below `/brooklet/v1/`), which Vespa has not. */
+export { answerFeed } from "./feed.ts";
+export { answerGroups } from "./groups.ts";
+export { answerGroupSearch, answerRetrieval } from "./retrieval.ts";
