@@ -2,9 +2,9 @@
  * What a group can do beyond putting, getting and searching. It is loaded whole with the first of these calls: a page that only
  * searches never has it, and no call waits for more than one file (docs/decisions/0059).
  */
-export { BULK_CONCURRENCY, BulkSender, takesFeeds } from "./bulk-feed.ts";
+export { BULK_CONCURRENCY, BulkSender, takesFeeds } from "./bulk/bulk-feed.ts";
+export { bulkOperation } from "./bulk/feed-line.ts";
 export { searchAll, searchPage } from "./cursor.ts";
-export { bulkOperation } from "./feed-line.ts";
 export { clearGroup, groupNames } from "./group-list.ts";
 export { conditionText } from "./selection.ts";
 export { encodeUpdate } from "./update.ts";

@@ -4,6 +4,7 @@
  */
 import type { LanguageModel, Retrieved } from "@brooklet/answers";
 import { documentNameProblem, type Hit as WireHit, type SearchResult as WireResult } from "@brooklet/wire";
+import { groupFeed, type OperationOf } from "./bulk/group-feed.ts";
 import type { Condition } from "./condition.ts";
 import type { Page } from "./cursor.ts";
 import { encodeDocument } from "./document.ts";
@@ -13,7 +14,6 @@ import { invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange } from "./exchange.ts";
 import type { DocumentExplanation } from "./explanation.ts";
 import { Feed, type FeedOptions, type FeedSource, isFeedUpdate } from "./feed.ts";
-import { groupFeed, type OperationOf } from "./group-feed.ts";
 import type { ClearReceipt } from "./group-list.ts";
 import type { FacetsOf } from "./grouping/facet.ts";
 import type { Grouping } from "./grouping/grouping.ts";

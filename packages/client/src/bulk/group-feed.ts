@@ -1,11 +1,11 @@
 /** A feed into one group: in bulk where the server takes that, one request for each document where not. */
-import { nameOf, wholeId } from "./document-id.ts";
-import { type DocumentPlace, documentSet } from "./document-request.ts";
-import { refuseUnknown } from "./error.ts";
-import { type FeedOperation, type FeedOptions, type FeedSource, feed } from "./feed.ts";
-import type { DocumentInputOf } from "./schema/infer.ts";
-import type { AnySchema } from "./schema/schema.ts";
-import type { UpdateOf } from "./update.ts";
+import { nameOf, wholeId } from "../document-id.ts";
+import { type DocumentPlace, documentSet } from "../document-request.ts";
+import { refuseUnknown } from "../error.ts";
+import { type FeedOperation, type FeedOptions, type FeedSource, feed } from "../feed.ts";
+import type { DocumentInputOf } from "../schema/infer.ts";
+import type { AnySchema } from "../schema/schema.ts";
+import type { UpdateOf } from "../update.ts";
 
 /** An operation on a document of a schema. */
 export type OperationOf<S extends AnySchema> = FeedOperation<DocumentInputOf<S["fields"]>, UpdateOf<S["fields"]>>;
@@ -19,7 +19,7 @@ export async function* groupFeed<S extends AnySchema>(
   options: FeedOptions,
 ): ReturnType<typeof feed> {
   refuseUnknown("a feed", options, ["concurrency", "signal"]);
-  const { bulkOperation, BULK_CONCURRENCY, BulkSender, takesFeeds } = await import("./group-verbs.ts");
+  const { bulkOperation, BULK_CONCURRENCY, BulkSender, takesFeeds } = await import("../group-verbs.ts");
   const { signal, concurrency = BULK_CONCURRENCY } = options;
   signal?.throwIfAborted();
   const { closed } = exchange;

@@ -1,10 +1,11 @@
 /** Operations as lines of a feed in bulk. */
+
+import { encodeDocument } from "../document.ts";
+import { type FeedOperation, isFeedUpdate } from "../feed.ts";
+import type { DocumentInputOf } from "../schema/infer.ts";
+import type { AnySchema } from "../schema/schema.ts";
+import { encodeUpdate, type UpdateOf } from "../update.ts";
 import type { BulkOperation } from "./bulk-feed.ts";
-import { encodeDocument } from "./document.ts";
-import { type FeedOperation, isFeedUpdate } from "./feed.ts";
-import type { DocumentInputOf } from "./schema/infer.ts";
-import type { AnySchema } from "./schema/schema.ts";
-import { encodeUpdate, type UpdateOf } from "./update.ts";
 
 /** An operation as a line of a feed. */
 export function bulkOperation<S extends AnySchema>(

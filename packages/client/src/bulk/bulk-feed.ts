@@ -3,8 +3,8 @@
  * there are enough of them, or nothing more comes at the moment; each is told of as its line of the answer arrives.
  */
 import { causeOf, type FeedLine, pause, waitMs } from "@brooklet/wire";
-import { BrookletError, type BrookletErrorCode, unexpectedAnswer } from "./error.ts";
-import { type ExchangeOptions, type FetchAnswer, isWorthAnother, refusal, unreachable } from "./exchange.ts";
+import { BrookletError, type BrookletErrorCode, unexpectedAnswer } from "../error.ts";
+import { type ExchangeOptions, type FetchAnswer, isWorthAnother, refusal, unreachable } from "../exchange.ts";
 
 /** An operation as a line of a feed. */
 export interface BulkOperation {
