@@ -5,7 +5,8 @@
 import type { Reranker } from "@brooklet/answers";
 import type { Cluster } from "@brooklet/partition";
 import { ServiceError, withCause } from "@brooklet/wire";
-import { type Context, Hono } from "hono";
+import type { Context, Hono } from "hono";
+import { Hono as SmallHono } from "hono/tiny";
 import { Access, type AccessOptions } from "./access.ts";
 import { Admission, KeyedAdmission } from "./admission.ts";
 import { Bodies } from "./bodies.ts";
@@ -111,7 +112,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
   const onDefect = options.onDefect ?? (() => {});
   const deployment = new Deployment(options.cluster, limits.packageSessions);
-  const app = new Hono<{ Bindings: GatewayBindings }>({ getPath: routingPath });
+  // Its router looks at one route after the other: there are a dozen, and those that compile them take longer to load than they save.
+  const app: Gateway["app"] = new SmallHono<{ Bindings: GatewayBindings }>({ getPath: routingPath });
   const mount = (path: string, kind: RequestKind, answer: Route["answer"]): void => {
     app.all(path, (honoContext) => respond(honoContext, { kind, answer, onDefect }, context));
   };
