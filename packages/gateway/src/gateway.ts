@@ -147,7 +147,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     answer: (url, request) =>
       new Promise((resolve) => {
-        const send = (reply: Reply): void => resolve(localAnswer(reply));
+        const hasNoBody = ({ status }: Reply): boolean => status === 204 || request.method === "HEAD";
+        const send = (reply: Reply): void => resolve(localAnswer(hasNoBody(reply) ? { ...reply, body: "" } : reply));
         void app.fetch(ANY_REQUEST, { call: localCall(rawTargetOf(url), hostOf(url), request, send) });
       }),
   };

@@ -1,0 +1,59 @@
+/** That a request of this process is answered as `fetch` answers it, whatever becomes of it. */
+import { describe, expect, test } from "vitest";
+import { createGateway, type LocalRequest } from "../src/index.ts";
+import { fakeCluster } from "./fake-cluster.ts";
+
+const URL_OF = "http://localhost:8080";
+const DOCUMENT = "/document/v1/mail/mail/group/alice/m1";
+const FEED = "/brooklet/v1/feed";
+const json = { "content-type": "application/json" };
+
+function made(): ReturnType<typeof createGateway> {
+  return createGateway({ cluster: fakeCluster(), allowedHosts: ["localhost"], limits: { bodyBytes: 1_000 } });
+}
+
+const requests: Readonly<Record<string, readonly [target: string, request: LocalRequest]>> = {
+  "a state": ["/state/v1/health", { method: "GET" }],
+  "a document that is put": [DOCUMENT, { method: "POST", headers: json, body: '{"fields":{"subject":"é"}}' }],
+  "a document in bytes": [DOCUMENT, { method: "POST", headers: json, body: new TextEncoder().encode('{"fields":{}}') }],
+  "a document that is not there": ["/document/v1/mail/mail/group/alice/none", { method: "GET", body: null }],
+  "dots, which are not collapsed": ["/document/v1/mail/mail/group/alice/%2e%2e", { method: "GET" }],
+  "a body that is too large": [DOCUMENT, { method: "POST", headers: json, body: "x".repeat(2_000) }],
+  "a method that is not there": [FEED, { method: "GET" }],
+  "a feed": [
+    FEED,
+    { method: "POST", headers: { "Content-Type": "application/jsonl" }, body: '{"put":"id:a:mail::x"}\n' },
+  ],
+  "only the head": ["/state/v1/health", { method: "HEAD" }],
+  "nothing that there is": ["/nowhere?a=ü", { method: "GET" }],
+};
+
+describe.each(Object.entries(requests))("%s", (_, [target, request]) => {
+  test("is answered alike", async () => {
+    const fetched = await made().fetch(URL_OF + target, request as RequestInit);
+    const answered = await made().answer(URL_OF + target, request);
+    expect([answered.status, answered.ok]).toEqual([fetched.status, fetched.ok]);
+    for (const name of ["Allow", "content-type", "cache-control"])
+      expect(answered.headers.get(name)).toBe(fetched.headers.get(name));
+    const text = timeless(await fetched.text());
+    expect(timeless(await answered.text())).toBe(text);
+    // The same as bytes, and as a stream.
+    const again = await made().answer(URL_OF + target, request);
+    expect(timeless(new TextDecoder().decode(await again.arrayBuffer()))).toBe(text);
+    const { body } = await made().answer(URL_OF + target, request);
+    expect(timeless(await new Response(body).text())).toBe(text);
+  });
+});
+
+/** An answer without what is another each time. */
+function timeless(text: string): string {
+  return text
+    .replace(/[0-9a-f]{8}-[0-9a-f-]{27}|"(?:from|to|snapshot|latency|uptime)":[^,}]*/g, "…")
+    .replace(/\d+\.\d+|\d{10,}/g, "…");
+}
+
+test("another host is refused as over HTTP", async () => {
+  const { status } = await made().answer(`http://elsewhere${DOCUMENT}`, { method: "GET" });
+  expect(status).toBe((await made().fetch(`http://elsewhere${DOCUMENT}`)).status);
+  expect(status).toBeGreaterThanOrEqual(400);
+});
