@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { Core, instantiate } from "@brooklet/core";
 import { type Cluster, LocalCluster } from "@brooklet/partition";
+import { nodeSurroundings } from "@brooklet/partition/node";
 import { betterSqlite3 } from "@brooklet/store";
 import { DataDirectory } from "@brooklet/store/node";
 import Database from "better-sqlite3";
@@ -16,6 +17,7 @@ function openCluster(directory: string): Cluster {
   return new LocalCluster({
     storage: DataDirectory.open(directory, (path) => betterSqlite3(new Database(path, { timeout: 0 }))),
     makeEngine: () => new Core({ instantiate, cacheBytes: CACHE_BYTES }),
+    surroundings: nodeSurroundings,
     onProblem: (problem) => warn(problem instanceof Error ? (problem.stack ?? problem.message) : String(problem)),
   });
 }

@@ -18,7 +18,7 @@ use brooklet_document::update::Update;
 use brooklet_document::{Document, DocumentId, Value};
 use brooklet_schema::{Application, Schema};
 use brooklet_segment::{
-    Gaps, Halt, Manifest, Operation, Outline, Outlines, PartitionVersion, StoredOperation, StoredSegment, read_document,
+    Gaps, Halt, Manifest, Operation, Outline, Outlines, PartitionName, PartitionVersion, StoredOperation, StoredSegment, read_document,
 };
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, BlockRef, Code, Rejection, Task, Want, limits};
@@ -31,7 +31,7 @@ pub(crate) const MICROS_PER_SECOND: u64 = 1_000_000;
 
 /// The task.
 pub struct Mutate {
-    key: String,
+    name: PartitionName,
     id: DocumentId,
     target: Target,
     change: Change,
@@ -112,7 +112,7 @@ impl Mutate {
         let condition = condition.map_err(|error| error.within("Failed to parse test and set condition"))?;
         let blind = condition.is_none() && !matches!(body.change, Change::Update(..));
         let mut mutate = Mutate {
-            key: place.key.clone(),
+            name: place.name(),
             target: Target::new(application, schema)?,
             change: body.change,
             condition,
@@ -139,7 +139,7 @@ impl Mutate {
 
     /// Goes on with what is known of the partition, or learns what is new of it before.
     fn begin(&mut self, place: &PartitionVersion) {
-        let outline = self.outlines.borrow_mut().take(&self.key);
+        let outline = self.outlines.borrow_mut().take(&self.name);
         if outline.is_of(place) {
             self.look_up(outline);
         } else {
@@ -157,11 +157,11 @@ impl Mutate {
                 State::Find(of_type.cloned().collect())
             }
         };
-        self.outlines.borrow_mut().keep(&self.key, outline);
+        self.outlines.borrow_mut().keep(&self.name, outline);
     }
 
     fn take_operation(&mut self, stored: &[u8]) -> Result<(), Rejection> {
-        let operation = StoredOperation::decode(&self.key, stored)?;
+        let operation = StoredOperation::decode(self.name.key(), stored)?;
         if operation.id() != self.id.as_str() {
             return Err(Rejection::corrupt("An operation of the tail on another document"));
         }
@@ -270,7 +270,7 @@ impl Mutate {
                 let operation =
                     StoredOperation { schema: self.target.schema.stored_as().into(), time: self.now, operation };
                 let is_put = matches!(operation.operation, Operation::Put(_));
-                let bytes = operation.encode(&self.key);
+                let bytes = operation.encode(self.name.key());
                 if is_put {
                     self.target.check_size(&self.id, bytes.len())?;
                 }
@@ -409,7 +409,7 @@ impl Task for Mutate {
         match &mut self.state {
             State::Manifest(outline) => {
                 let mut outline = std::mem::take(outline);
-                outline.take(&self.key, Manifest::read(&self.key, answer.bytes())?)?;
+                outline.take(self.name.key(), Manifest::read(self.name.key(), answer.bytes())?)?;
                 self.look_up(outline);
                 return Ok(());
             }
@@ -417,7 +417,7 @@ impl Task for Mutate {
             _ => {}
         }
         let place = self.asked.pop_front().ok_or_else(|| Rejection::corrupt("a block that was not wanted"))?;
-        self.fetched.give(&self.key, place, answer)
+        self.fetched.give(self.name.key(), place, answer)
     }
 
     fn finish(mut self: Box<Self>) -> Result<Vec<u8>, Rejection> {

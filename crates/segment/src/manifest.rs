@@ -6,9 +6,20 @@ use brooklet_task::bytes::{Reader, Writer};
 use crate::block::{HEADER_BLOCK, LIVENESS_BLOCK, open, seal};
 use crate::header::Header;
 
+/// A partition among all that one instance of the core sees: its key, and in which incarnation of a store it stands. A store
+/// that is opened again is another incarnation: what was erased or restored meanwhile may have the same numbers as before
+/// (docs/decisions/0066).
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PartitionName {
+    incarnation: u32,
+    key: String,
+}
+
 /// Which partition a task is about, and how far the host has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionVersion {
+    /// The incarnation of its store: a number that no other store has that this instance of the core sees.
+    pub incarnation: u32,
     /// Its number in its bucket; 0 if it does not exist yet.
     pub partition: u32,
     /// Its key: `g:alice` or `n:17`.
@@ -19,6 +30,20 @@ pub struct PartitionVersion {
     pub operation: u64,
 }
 
+impl PartitionName {
+    /// Of a key in a store.
+    #[must_use]
+    pub fn new(incarnation: u32, key: &str) -> PartitionName {
+        PartitionName { incarnation, key: key.to_owned() }
+    }
+
+    /// Its key.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+}
+
 impl PartitionVersion {
     /// Reads the start of a request.
     ///
@@ -26,6 +51,7 @@ impl PartitionVersion {
     /// If it is cut short.
     pub fn read(reader: &mut Reader<'_>) -> Result<PartitionVersion, Rejection> {
         Ok(PartitionVersion {
+            incarnation: reader.u32()?,
             partition: reader.u32()?,
             key: reader.text()?.to_owned(),
             layout: reader.u32()?,
@@ -35,10 +61,17 @@ impl PartitionVersion {
 
     /// Writes the start of a request.
     pub fn write(&self, writer: &mut Writer) {
+        writer.u32(self.incarnation);
         writer.u32(self.partition);
         writer.text(&self.key);
         writer.u32(self.layout);
         writer.u64(self.operation);
+    }
+
+    /// Under which name it is kept in memory.
+    #[must_use]
+    pub fn name(&self) -> PartitionName {
+        PartitionName { incarnation: self.incarnation, key: self.key.clone() }
     }
 }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use brooklet_task::Rejection;
 use rustc_hash::FxHashMap;
 
-use crate::manifest::{Manifest, PartitionVersion, StoredSegment};
+use crate::manifest::{Manifest, PartitionName, PartitionVersion, StoredSegment};
 use crate::operation::StoredOperation;
 
 /// What all outlines together may take: about a hundred tails at their limit, or the short ones of some thousand groups.
@@ -89,7 +89,7 @@ impl Outline {
 /// The outlines that are kept, those used last.
 #[derive(Default)]
 pub struct Outlines {
-    kept: FxHashMap<String, (Outline, u64)>,
+    kept: FxHashMap<PartitionName, (Outline, u64)>,
     bytes: usize,
     clock: u64,
 }
@@ -97,32 +97,32 @@ pub struct Outlines {
 impl Outlines {
     /// Takes out what is known of a partition; whoever goes on to use it puts it back.
     #[must_use]
-    pub fn take(&mut self, key: &str) -> Outline {
-        let Some((outline, _)) = self.kept.remove(key) else { return Outline::default() };
+    pub fn take(&mut self, name: &PartitionName) -> Outline {
+        let Some((outline, _)) = self.kept.remove(name) else { return Outline::default() };
         self.bytes -= outline.bytes;
         outline
     }
 
     /// Keeps what is known of a partition. If that is more than the budget, the half used longest ago goes; finding them is
     /// so paid for rarely.
-    pub fn keep(&mut self, key: &str, outline: Outline) {
+    pub fn keep(&mut self, name: &PartitionName, outline: Outline) {
         if outline.bytes > OUTLINES_BYTES / 2 {
             return;
         }
         self.clock += 1;
         self.bytes += outline.bytes;
-        if let Some((older, _)) = self.kept.insert(key.to_owned(), (outline, self.clock)) {
+        if let Some((older, _)) = self.kept.insert(name.clone(), (outline, self.clock)) {
             self.bytes -= older.bytes;
         }
         if self.bytes > OUTLINES_BYTES {
-            let mut by_use: Vec<(u64, String)> =
-                self.kept.iter().map(|(key, (_, used))| (*used, key.clone())).collect();
+            let mut by_use: Vec<(u64, PartitionName)> =
+                self.kept.iter().map(|(name, (_, used))| (*used, name.clone())).collect();
             by_use.sort_unstable();
-            for (_, key) in by_use {
+            for (_, name) in by_use {
                 if self.bytes <= OUTLINES_BYTES / 2 {
                     break;
                 }
-                drop(self.take(&key));
+                drop(self.take(&name));
             }
         }
     }
@@ -160,7 +160,13 @@ mod tests {
         outline.take(KEY, manifest(3, false, &[(9, "z"), (11, "y")])).expect("a manifest");
         assert_eq!((outline.newest("id:n:t:g=a:z"), outline.newest("id:n:t:g=a:y")), (Some(9), Some(11)));
         assert_eq!(outline.newest("id:n:t:g=a:x"), Some(8));
-        let place = |layout, operation| PartitionVersion { partition: 1, key: KEY.to_owned(), layout, operation };
+        let place = |layout, operation| PartitionVersion {
+            incarnation: 1,
+            partition: 1,
+            key: KEY.to_owned(),
+            layout,
+            operation,
+        };
         assert!(outline.is_of(&place(3, 11)) && !outline.is_of(&place(3, 12)) && !outline.is_of(&place(4, 11)));
         outline.take(KEY, manifest(4, true, &[(11, "y")])).expect("a manifest");
         assert_eq!(outline.newest("id:n:t:g=a:x"), None, "folded meanwhile");
@@ -174,17 +180,19 @@ mod tests {
     fn the_budget_holds_and_those_used_last_stay() {
         let of = |bytes: usize| Outline { bytes, ..Outline::default() };
         let mut outlines = Outlines::default();
-        outlines.keep("too large", of(OUTLINES_BYTES));
+        let named = |key: &str| PartitionName::new(1, key);
+        outlines.keep(&named("too large"), of(OUTLINES_BYTES));
         assert_eq!(outlines.bytes(), 0);
         for number in 0..100 {
-            outlines.keep(&number.to_string(), Outline { layout: number, ..of(OUTLINES_BYTES / 10) });
+            outlines.keep(&named(&number.to_string()), Outline { layout: number, ..of(OUTLINES_BYTES / 10) });
             assert!(outlines.bytes() <= OUTLINES_BYTES);
         }
-        assert_eq!((outlines.take("99").layout(), outlines.take("1").layout()), (99, 0));
-        outlines.keep("99", of(10));
-        outlines.keep("99", of(20));
+        assert_eq!((outlines.take(&named("99")).layout(), outlines.take(&named("1")).layout()), (99, 0));
+        outlines.keep(&named("99"), of(10));
+        assert_eq!(outlines.take(&PartitionName::new(2, "99")).bytes, 0, "of another incarnation");
+        outlines.keep(&named("99"), of(20));
         let with = outlines.bytes();
-        drop(outlines.take("99"));
+        drop(outlines.take(&named("99")));
         assert_eq!(with - outlines.bytes(), 20);
     }
 }

@@ -3,10 +3,12 @@
  * and the next request is served by a fresh instance, from everything that was acknowledged. The traps are real: the
  * memory of the instance is spoiled from outside.
  */
+
 import { join } from "node:path";
 import { Core, instantiate } from "@brooklet/core";
 import { readPackageDirectory, startServer } from "@brooklet/gateway/node";
 import { LocalCluster } from "@brooklet/partition";
+import { nodeSurroundings } from "@brooklet/partition/node";
 import { DataDirectory } from "@brooklet/store/node";
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../src/node/database.ts";
@@ -33,7 +35,7 @@ async function server(): Promise<{
   };
   const makeEngine = (): Core => new Core({ instantiate: make, cacheBytes: 8 << 20, onTrap: onProblem });
   const storage = DataDirectory.open(join(home, "data"), openDatabase, 2);
-  const cluster = new LocalCluster({ storage, makeEngine, onProblem });
+  const cluster = new LocalCluster({ storage, makeEngine, surroundings: nodeSurroundings, onProblem });
   await cluster.deploy(readPackageDirectory(writeFiles(join(home, "application"), applicationFiles({ note }))));
   const running = await startServer(cluster, { port: 0, onDefect: onProblem });
   onTestFinished(async () => {

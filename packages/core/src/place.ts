@@ -3,6 +3,9 @@ import { Writer } from "./frame.ts";
 import type { Place } from "./task.ts";
 
 /** Begins what a task is asked with its place. */
-export function writePlace({ partition, key, layout, operation }: Place, writer: Writer = new Writer()): Writer {
-  return writer.u32(partition).text(key).u32(layout).u64(operation);
+export function writePlace(
+  { incarnation, partition, key, layout, operation }: Place,
+  writer: Writer = new Writer(),
+): Writer {
+  return writer.u32(incarnation).u32(partition).text(key).u32(layout).u64(operation);
 }

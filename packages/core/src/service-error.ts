@@ -67,7 +67,10 @@ export function rejection(thrown: unknown): ServiceError | undefined {
   });
 }
 
-/** Tells the defects of this run from those of another. Made with the first: the platform's randomness takes a while to load. */
+/**
+ * Tells the defects of this run from those of another. Made with the first: workerd has no randomness while a module is loaded, and
+ * elsewhere it takes a while to load.
+ */
 let run: string | undefined;
 let defects = 0;
 

@@ -54,6 +54,11 @@ export interface Task<Output> {
 
 /** Where a task works: a partition as it is now. */
 export interface Place {
+  /**
+   * Which opening of its store this is: a number that no other has that one core sees. What is kept in memory is of one
+   * incarnation: after an erasure or a restoration the same numbers stand for other things.
+   */
+  readonly incarnation: number;
   /** Number of the partition; 0: it does not exist yet. */
   readonly partition: number;
   /** `g:alice` or `n:17`. */

@@ -9,7 +9,7 @@ import { ResultRoom } from "../src/result-room.ts";
 import { isServiceError, ServiceError } from "../src/service-error.ts";
 
 const BOUNDS = { firstFreeSegment: 1, forgetBeforeMicros: 1_700_000_000_000_000 };
-const PLACE = { partition: 3, key: "g:a", layout: 7, operation: 2 ** 33 };
+const PLACE = { incarnation: 1, partition: 3, key: "g:a", layout: 7, operation: 2 ** 33 };
 const REQUEST = { properties: [["yql", "x"]], body: Uint8Array.of(1) } as const;
 const REJECTION = '{"code":"ILLEGAL_QUERY","number":3,"status":400,"message":"no","line":1,"column":5}';
 

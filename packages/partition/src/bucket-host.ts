@@ -23,6 +23,7 @@ import { Maintenance } from "./maintenance.ts";
 import { Partition } from "./partition.ts";
 import { searchBucket } from "./query/bucket-search.ts";
 import { ownTime, type Waiting } from "./query/query-models.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 /** An engine that can be given an application. */
 export interface DeployableEngine extends Engine {
@@ -43,6 +44,7 @@ export interface BucketHostOptions {
   /** Which of them are this host's; all of them by default. */
   readonly owns?: (bucket: number) => boolean;
   readonly application: StoredApplication | undefined;
+  readonly surroundings: Surroundings;
   /** How long it is known that a document was removed; two weeks by default. */
   readonly keepRemovesSeconds?: number;
   /** Told of every failure that no caller sees, for the operator's log. */
@@ -55,22 +57,21 @@ export class BucketHost {
   readonly #maintenance: Maintenance;
   readonly #open = new Map<number, Bucket>();
   readonly #unseen: UnseenBuckets;
-  readonly #sweeping: ReturnType<typeof setInterval>;
+  readonly #endSweeping: () => void;
   readonly #tell: (problem: unknown) => void;
   #application: number;
   #isClosed = false;
 
   constructor(options: BucketHostOptions) {
     const { engine, application, keepRemovesSeconds = KEEP_REMOVES_SECONDS, onProblem } = options;
+    const { turn } = options.surroundings;
     this.#options = options;
     this.#tell = tellingOnce(onProblem);
     this.#application = application?.number ?? 0;
     this.#maintenance = new Maintenance({ engine, keepRemovesSeconds, turn, onProblem });
     this.#unseen = new UnseenBuckets(options.buckets, options.owns ?? (() => true));
     if (application !== undefined) this.deploy(application);
-    this.#sweeping = setInterval(() => this.#sweep(), SWEEP_MS);
-    // Maintenance alone keeps no process alive.
-    this.#sweeping.unref();
+    this.#endSweeping = options.surroundings.every(SWEEP_MS, () => this.#sweep());
   }
 
   /** The partition of `key`; it need not exist. */
@@ -88,21 +89,24 @@ export class BucketHost {
   /** What partitions of a bucket find for a query, in turns between which others are served. */
   async searchBucket(query: Query, step: SearchStep, { timeoutMs, startMs, gone }: Waiting): Promise<Merged> {
     const partition = (key: string): Partition => this.partition(key);
-    const place = { bucket: this.#bucketAt(step.bucket), partition, turn, onProblem: this.#options.onProblem };
+    const { surroundings, onProblem } = this.#options;
+    const place = { bucket: this.#bucketAt(step.bucket), partition, turn: surroundings.turn, onProblem };
     const deadline = Deadline.in(ownTime(query, timeoutMs), startMs, gone);
     return await searchBucket(place, query, step, { deadline, startMs });
   }
 
   /** Documents of a bucket, in turns between which others are served. */
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
-    const { engine, onProblem } = this.#options;
-    return visitBucket({ bucket: this.#bucketAt(step.bucket), engine, turn, onProblem }, visit, step, timeoutMs);
+    const { engine, onProblem, surroundings } = this.#options;
+    const place = { bucket: this.#bucketAt(step.bucket), engine, turn: surroundings.turn, onProblem };
+    return visitBucket(place, visit, step, timeoutMs);
   }
 
   /** Applies an operation to the documents that a visit selects. */
   applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
-    const { engine, onProblem } = this.#options;
+    const { engine, onProblem, surroundings } = this.#options;
     const partition = (key: string): Partition => this.partition(key);
+    const { turn } = surroundings;
     const place = { bucket: this.#bucketAt(step.bucket), engine, turn, onProblem, partition };
     return applyToSelected(place, visit, step, operation, timeoutMs);
   }
@@ -146,9 +150,9 @@ export class BucketHost {
 
   /** Finishes the writes that were accepted, and closes all databases. */
   async close(): Promise<void> {
-    clearInterval(this.#sweeping);
+    this.#endSweeping();
     // Writes that are being encoded in this turn reach the queue of their bucket first.
-    await turn();
+    await this.#options.surroundings.turn();
     await this.#maintenance.stop();
     // A bucket that was opened again would be written without the lock.
     this.#isClosed = true;
@@ -164,7 +168,12 @@ export class BucketHost {
     if (bucket === undefined) {
       const identity = { bucket: number, buckets };
       const open = (): SqlConnection => openBucket(number);
-      bucket = new Bucket({ ...identity, open, application: this.#application, schedule: setImmediate });
+      bucket = new Bucket({
+        ...identity,
+        open,
+        application: this.#application,
+        schedule: this.#options.surroundings.schedule,
+      });
       this.#open.set(number, bucket);
       this.#maintenance.attend(bucket);
     }
@@ -193,9 +202,4 @@ class UnseenBuckets {
   next(): number[] {
     return this.#waiting.splice(0, Math.ceil(this.#own.length / UNSEEN_SECONDS));
   }
-}
-
-/** Gives everyone else a turn: events that arrived, and the commits they led to. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

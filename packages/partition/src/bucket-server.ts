@@ -1,18 +1,20 @@
 /** The far end of `ThreadCluster`: answers the calls for the buckets of one thread. */
+
 import { isServiceError, type Merged } from "@brooklet/core";
 import type { BucketHost } from "./bucket-host.ts";
 import { Cancellation, type Gone } from "./cancellation.ts";
+import { clock } from "./clock.ts";
 import type { Answer, VisitPage } from "./cluster.ts";
 import { causeOf, serviceError, tellingOnce } from "./failure.ts";
 import { OpenQueries } from "./query/open-queries.ts";
 import type { Waiting } from "./query/query-models.ts";
+import type { Surroundings } from "./surroundings.ts";
 import {
   type CallName,
   type CallResult,
   errorFields,
   Outbox,
   type Packing,
-  sharedClockMs,
   type ThreadCall,
   type ThreadPort,
   type ThreadReply,
@@ -25,12 +27,13 @@ export interface BucketServerOptions {
   readonly makeHost: (onProblem: (error: unknown) => void) => BucketHost;
   /** Where it is told of calls that nobody waits for any more. */
   readonly cancelled?: SharedArrayBuffer;
+  readonly surroundings: Surroundings;
   /** Called after everything was finished and the close was answered. */
   readonly onClosed: () => void;
 }
 
 /** Serves until it is told to close. */
-export function serveBuckets({ port, makeHost, cancelled, onClosed }: BucketServerOptions): void {
+export function serveBuckets({ port, makeHost, cancelled, surroundings, onClosed }: BucketServerOptions): void {
   const cancellation = new Cancellation(cancelled);
   /** The numbers in the message that is told at the end of this turn; there is one as soon as a write is done. */
   let done: number[] | undefined;
@@ -46,7 +49,7 @@ export function serveBuckets({ port, makeHost, cancelled, onClosed }: BucketServ
   const queries = new OpenQueries(host);
   const reply = async (call: ThreadCall): Promise<void> => {
     try {
-      const result = await answer({ host, queries }, call, cancellation.of(call.number));
+      const result = await answer({ host, queries, surroundings }, call, cancellation.of(call.number));
       if (isDone(result)) {
         if (done === undefined) {
           done = [];
@@ -62,7 +65,7 @@ export function serveBuckets({ port, makeHost, cancelled, onClosed }: BucketServ
       if (error.status >= 500) tell(error.cause ?? error);
       outbox.send({ kind: "failed", number: call.number, error: errorFields(error), ...causeText(error.cause) });
     }
-    if (call.name === "close") setImmediate(onClosed);
+    if (call.name === "close") surroundings.schedule(onClosed);
   };
   port.receive((calls) => {
     for (const call of calls) void reply(call);
@@ -72,10 +75,15 @@ export function serveBuckets({ port, makeHost, cancelled, onClosed }: BucketServ
 interface Served {
   readonly host: BucketHost;
   readonly queries: OpenQueries;
+  readonly surroundings: Surroundings;
 }
 
-function answer({ host, queries }: Served, call: ThreadCall, gone: Gone): Promise<CallResult<CallName>> | undefined {
-  const queuedMs = sharedClockMs() - call.sentMs;
+function answer(
+  { host, queries, surroundings }: Served,
+  call: ThreadCall,
+  gone: Gone,
+): Promise<CallResult<CallName>> | undefined {
+  const queuedMs = surroundings.sharedMs() - call.sentMs;
   const leftMs = call.timeoutMs - queuedMs;
   switch (call.name) {
     case "apply":
@@ -111,7 +119,7 @@ function answer({ host, queries }: Served, call: ThreadCall, gone: Gone): Promis
 
 /** How a search is waited for whose caller waited for so long before this thread took it. */
 function waitingOf({ timeoutMs }: ThreadCall, waitedMs: number, gone: Gone): Waiting {
-  return { timeoutMs, startMs: performance.now() - waitedMs, gone };
+  return { timeoutMs, startMs: clock.now() - waitedMs, gone };
 }
 
 function keyOf({ key, name }: ThreadCall): string {

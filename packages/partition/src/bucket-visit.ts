@@ -3,8 +3,10 @@
  * done in short turns between which others are served, and ends when the page is full or its time is over; the position
  * it gives back is one that folding, compaction and a restart keep. What is selected and shown is the core's business.
  */
+
 import { type Engine, type PageFormat, type PartitionPage, Reader, WANTS_EMBEDDINGS } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
+import { clock } from "./clock.ts";
 import type {
   MassOperation,
   MassOutcome,
@@ -50,7 +52,7 @@ const EMPTY: Source = { ...NOWHERE, manifest: () => ({ layout: 1, segments: [], 
 
 /** Throws what is wrong with a visit and with an operation on its documents, whatever there is to visit. */
 export function visitNowhere(engine: Engine, visit: Visit, operation?: MassOperation): void {
-  const nowhere = { partition: 0, key: "d:", layout: 1, operation: 0 };
+  const nowhere = { incarnation: 0, partition: 0, key: "d:", layout: 1, operation: 0 };
   const bounds = { after: "", documentsMax: 1, bytesMax: 1 };
   const deadline = Deadline.in(Number.POSITIVE_INFINITY);
   try {
@@ -196,9 +198,9 @@ class Walk {
 
   /** What one turn gives: perhaps nothing. */
   async next(documentsMax: number, bytesMax: number): Promise<WalkedPage> {
-    if (performance.now() >= this.#turnEndsMs) {
+    if (clock.now() >= this.#turnEndsMs) {
       await this.#place.turn();
-      this.#turnEndsMs = performance.now() + VISIT_TURN_MS;
+      this.#turnEndsMs = clock.now() + VISIT_TURN_MS;
     }
     const [partition] = this.#partitions;
     if (partition === undefined) throw new Error("a visit went on after its end");
@@ -206,7 +208,7 @@ class Walk {
     const { store } = bucket;
     const bounds = { after: this.#position.after, documentsMax, bytesMax };
     const task = engine.visit(placeOf(store.state(partition.key)), this.#nowSeconds, this.#request, bounds);
-    const deadline = Deadline.in(Math.max(this.#turnEndsMs - performance.now(), 1));
+    const deadline = Deadline.in(Math.max(this.#turnEndsMs - clock.now(), 1));
     const page = drive(task, sourceOf(store, partition.key), deadline);
     if (page.complete) this.#leave(partition.number);
     else this.#position = { partition: partition.number, after: page.last };

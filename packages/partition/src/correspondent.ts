@@ -3,13 +3,13 @@ import { ServiceError } from "@brooklet/core";
 import { Cancellation } from "./cancellation.ts";
 import type { Outcome, PartitionKey } from "./cluster.ts";
 import { closed, withCause } from "./failure.ts";
+import type { Surroundings } from "./surroundings.ts";
 import {
   type CallName,
   type CallRequest,
   type CallResult,
   Outbox,
   type Packing,
-  sharedClockMs,
   type ThreadCall,
   type ThreadPort,
   type ThreadReply,
@@ -36,13 +36,19 @@ interface Pending {
 export class Correspondent {
   readonly #start: (cancelled: SharedArrayBuffer) => BucketThread;
   readonly #onProblem: (error: unknown) => void;
+  readonly #surroundings: Surroundings;
   readonly #pending = new Map<number, Pending>();
   readonly #cancellation = new Cancellation();
   #thread: { readonly outbox: Outbox<ThreadCall>; readonly ended: Promise<unknown> } | undefined;
   #calls = 0;
   #closed = false;
 
-  constructor(start: (cancelled: SharedArrayBuffer) => BucketThread, onProblem: (error: unknown) => void) {
+  constructor(
+    start: (cancelled: SharedArrayBuffer) => BucketThread,
+    onProblem: (error: unknown) => void,
+    surroundings: Surroundings,
+  ) {
+    this.#surroundings = surroundings;
     this.#start = start;
     this.#onProblem = onProblem;
     // At once, so that no request pays for it with its deadline.
@@ -64,7 +70,7 @@ export class Correspondent {
     const answered = new Promise<CallResult<Name>>((resolve, reject) => {
       this.#pending.set(number, { resolve, reject });
       const request = packed(outbox);
-      outbox.send({ number, name, key, request, timeoutMs, sentMs: sharedClockMs() } as ThreadCall);
+      outbox.send({ number, name, key, request, timeoutMs, sentMs: this.#surroundings.sharedMs() } as ThreadCall);
     });
     return gone === undefined ? answered : this.#unlessGone(answered, number, gone);
   }
@@ -102,7 +108,7 @@ export class Correspondent {
       for (const { reject } of this.#pending.values()) reject(threadEnded(error));
       this.#pending.clear();
     });
-    return { outbox: new Outbox(thread, setImmediate), ended: thread.ended };
+    return { outbox: new Outbox(thread, this.#surroundings.schedule), ended: thread.ended };
   }
 
   #settle(reply: ThreadReply): void {

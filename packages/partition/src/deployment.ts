@@ -2,6 +2,7 @@
  * Validating and storing an application, before anything of it is active: a package that is refused, or a kill in
  * between, leaves the one before.
  */
+
 import {
   asPackage,
   type DeployReport,
@@ -13,6 +14,7 @@ import {
 } from "@brooklet/core";
 import type { Storage, StoredApplication } from "@brooklet/store";
 import type { DeployableEngine } from "./bucket-host.ts";
+import { clock } from "./clock.ts";
 import type { Visit, VisitPage, VisitStep } from "./cluster.ts";
 import { STORED_LOOK_MS, STORED_STEP_MS } from "./limits.ts";
 import type { ModelRunner } from "./query/query-models.ts";
@@ -102,11 +104,11 @@ export async function hasStoredValue(stored: StoredDocuments, schema: string, fi
     tensorFormat: "",
     format: "json",
   } as const;
-  const endMs = performance.now() + STORED_LOOK_MS;
+  const endMs = clock.now() + STORED_LOOK_MS;
   for (let bucket = 0; bucket < stored.buckets; bucket += 1) {
     let from: VisitStep["from"] | undefined = { partition: 0, after: "" };
     while (from !== undefined) {
-      if (performance.now() > endMs) return true;
+      if (clock.now() > endMs) return true;
       const step: VisitStep = { bucket, from, documentsMax: 1, bytesMax: 1 };
       const page: VisitPage = await stored.visit(visit, step, STORED_STEP_MS);
       if (page.documents > 0 || page.damage !== undefined) return true;

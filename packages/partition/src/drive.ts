@@ -1,4 +1,5 @@
 /** The loop between a task of the core and a store: what the task wants it is given, until it finishes. */
+
 import {
   type BlockRef,
   encodeManifest,
@@ -8,6 +9,7 @@ import {
   type Task,
   type Want,
 } from "@brooklet/core";
+import { clock, type Work } from "./clock.ts";
 import type { Deadline } from "./deadline.ts";
 import { zoneOffset } from "./time-zone.ts";
 
@@ -55,15 +57,15 @@ export function advance(
   deadline: Deadline,
   start?: number,
 ): RunsWanted | undefined {
-  const startMs = start ?? performance.now();
-  if (start !== undefined) task.elapsed(performance.now() - startMs);
+  const startMs = start ?? clock.now();
+  if (start !== undefined) task.elapsed(clock.now() - startMs);
   while (!deadline.passed) {
     const want = task.wants();
     if (want === undefined) return undefined;
     if (want.kind === "models") return want.wanted;
-    answer(want, task, source);
+    clock.worked(answer(want, task, source));
     // A task that may answer with less knows by this when to stop.
-    task.elapsed(performance.now() - startMs);
+    task.elapsed(clock.now() - startMs);
   }
   return undefined;
 }
@@ -77,9 +79,9 @@ export async function driveInSlices<Output>(
   try {
     for (let more = true; more; ) {
       if (pace.stop()) return undefined;
-      const start = performance.now();
+      const start = clock.now();
       do more = step(task, source);
-      while (more && performance.now() - start < pace.sliceMs);
+      while (more && clock.now() - start < pace.sliceMs);
       if (more) await pace.turn();
     }
     return task.finish();
@@ -92,13 +94,20 @@ export async function driveInSlices<Output>(
 function step(task: Task<unknown>, source: Source): boolean {
   const want = task.wants();
   if (want === undefined) return false;
-  answer(want, task, source);
+  clock.worked(answer(want, task, source));
   return true;
 }
 
-function answer(want: Want, task: Task<unknown>, source: Source): void {
-  if (want.kind === "manifest") task.give(encodeManifest(source.manifest(want.layout, want.operation)));
-  if (want.kind === "zone") task.give(encodeZoneOffset(zoneOffset(want.name, want.at)));
-  if (want.kind === "operation") task.give(source.operation(want.number));
-  if (want.kind === "blocks") for (const block of source.read(want.blocks)) task.give(block);
+/** Gives a task what it wants; what it had to do with. */
+function answer(want: Want, task: Task<unknown>, source: Source): Work {
+  let bytes = 0;
+  const give = (answer: Uint8Array): void => {
+    bytes += answer.length;
+    task.give(answer);
+  };
+  if (want.kind === "manifest") give(encodeManifest(source.manifest(want.layout, want.operation)));
+  if (want.kind === "zone") give(encodeZoneOffset(zoneOffset(want.name, want.at)));
+  if (want.kind === "operation") give(source.operation(want.number));
+  if (want.kind === "blocks") for (const block of source.read(want.blocks)) give(block);
+  return { bytes, paused: want.kind === "pause" };
 }

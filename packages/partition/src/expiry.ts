@@ -3,13 +3,16 @@
  * gone through in turns between which requests are served, and what the selection finds is removed on that condition, so
  * that a document that was renewed meanwhile stays. Until then a document is found as before, as in Vespa.
  */
+import { clock } from "./clock.ts";
 import type { DeployReport, MassOperation, MassOutcome, Visit, VisitStep } from "./cluster.ts";
 import { DAMAGED } from "./failure.ts";
 import { EXPIRY_FIRST_MS, EXPIRY_LOOK_MS, EXPIRY_STEP_MS } from "./limits.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 /** What expiry works on. */
 export interface ExpiryOptions {
   readonly buckets: number;
+  readonly surroundings: Surroundings;
   readonly report: () => DeployReport | undefined;
   readonly applyWhere: (
     visit: Visit,
@@ -27,7 +30,7 @@ const MS_PER_SECOND = 1_000;
 /** The expiry of one cluster. */
 export class Expiry {
   readonly #options: ExpiryOptions;
-  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #endLooking: () => void;
   /** When each document type is looked through next. */
   readonly #dueMs = new Map<string, number>();
   #running: Promise<void> | undefined;
@@ -35,9 +38,7 @@ export class Expiry {
 
   constructor(options: ExpiryOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.look(), EXPIRY_LOOK_MS);
-    // Expiry alone keeps no process alive.
-    this.#timer.unref();
+    this.#endLooking = options.surroundings.every(EXPIRY_LOOK_MS, () => this.look());
   }
 
   /** Begins with what is due, unless something is under way. */
@@ -57,7 +58,7 @@ export class Expiry {
   /** Ends after the current step. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearInterval(this.#timer);
+    this.#endLooking();
     await this.idle();
   }
 
@@ -69,7 +70,7 @@ export class Expiry {
       }
       const { selection, intervalSeconds } = garbageCollection;
       const intervalMs = intervalSeconds * MS_PER_SECOND;
-      const now = performance.now();
+      const now = clock.now();
       const due = this.#dueMs.get(name) ?? now + Math.min(EXPIRY_FIRST_MS, intervalMs);
       this.#dueMs.set(name, due);
       if (now < due) continue;

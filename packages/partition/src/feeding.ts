@@ -4,6 +4,7 @@
  * operations on one document stay in order. What has to look at its document is written by its own after the load it
  * came with.
  */
+
 import {
   type Engine,
   type LaterOperation,
@@ -12,6 +13,7 @@ import {
   SPLIT_NUMBERS,
   type SplitChunk,
 } from "@brooklet/core";
+import { clock } from "./clock.ts";
 import type {
   Caller,
   FedOperation,
@@ -158,7 +160,7 @@ class FeedRun {
     const isBulk = this.#held >= limits.FEED_BULK_BYTES;
     const ofFeedMs = isBulk ? limits.FEED_PATIENCE_IN_BULK_MS : limits.FEED_PATIENCE_MS;
     const patienceMs = ofFeedMs * (1 + this.#buffer.length / limits.SPLIT_BYTES);
-    this.#dueMs = performance.now() + patienceMs;
+    this.#dueMs = clock.now() + patienceMs;
     if (this.#alarm === undefined || this.#alarm.atMs > this.#dueMs) this.#setAlarm(patienceMs);
     try {
       return await next;
@@ -172,11 +174,11 @@ class FeedRun {
     clearTimeout(this.#alarm?.timer);
     const timer = setTimeout(() => {
       this.#alarm = undefined;
-      const restMs = this.#dueMs - performance.now();
+      const restMs = this.#dueMs - clock.now();
       if (restMs <= 0) this.#loadAll();
       else if (Number.isFinite(restMs)) this.#setAlarm(restMs);
     }, afterMs);
-    this.#alarm = { timer, atMs: performance.now() + afterMs };
+    this.#alarm = { timer, atMs: clock.now() + afterMs };
   }
 
   /** Loads what waits, and what can be split off what came last. */

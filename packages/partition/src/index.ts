@@ -31,5 +31,6 @@ export { LocalCluster, type LocalClusterOptions } from "./local-cluster.ts";
 export { Partition } from "./partition.ts";
 export { searchOnce } from "./query/cluster-query.ts";
 export type { ModelApplication, ModelRunner } from "./query/query-models.ts";
+export type { Surroundings } from "./surroundings.ts";
 export { ThreadCluster, type ThreadClusterOptions } from "./thread-cluster.ts";
 export type { ThreadCall, ThreadPort, ThreadReply } from "./thread-messages.ts";

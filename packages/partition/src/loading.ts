@@ -6,8 +6,10 @@
  * Segments are written in slices between which requests run. A write on the partition that comes meanwhile might have
  * been decided on a document that the load replaces; then nothing is committed, and the load is done again.
  */
+
 import type { Engine, Load, LoadedOperation, LoadResult, Place, ServiceError } from "@brooklet/core";
 import type { Bucket, PartitionStore, StoredManifest } from "@brooklet/store";
+import { clock } from "./clock.ts";
 import type { LoadOutcome } from "./cluster.ts";
 import type { Deadline } from "./deadline.ts";
 import { driveInSlices } from "./drive.ts";
@@ -51,7 +53,7 @@ async function intoSegments(place: LoadPlace, load: Load, deadline: Deadline): P
   const { bucket, key, maintenance } = place;
   if (deadline.passed || maintenance.stopped) throw tooLate();
   const { store, application } = bucket;
-  const startMs = performance.now();
+  const startMs = clock.now();
   let seen: StoredManifest | undefined;
   const source = {
     ...sourceOf(store, key),
@@ -90,7 +92,7 @@ async function intoTail(place: LoadPlace, load: Load, deadline: Deadline): Promi
   for (;;) {
     if (deadline.passed) throw tooLate();
     const { application } = bucket;
-    const nowhere: Place = { partition: 0, key, layout: 0, operation: 0 };
+    const nowhere: Place = { incarnation: 0, partition: 0, key, layout: 0, operation: 0 };
     const task = place.engine.load(nowhere, nowMicros(), 0, load);
     const stop = (): boolean => bucket.application !== application;
     const loaded = await driveInSlices(task, sourceOf(bucket.store, key), {

@@ -25,11 +25,13 @@ import { serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import { ClusterQuery, type QueryPlace } from "./query/cluster-query.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 /** What a cluster needs. */
 export interface LocalClusterOptions extends ModelSurroundingsOptions {
   /** Makes a core; one serves, and one more validates each package before it is deployed. */
   readonly makeEngine: () => DeployableEngine;
+  readonly surroundings: Surroundings;
   /** How long it is known that a document was removed; two weeks by default. */
   readonly keepRemovesSeconds?: number;
   /** Told of the application that is served: of the stored one at the start, and of each that is deployed. */
@@ -50,7 +52,7 @@ export class LocalCluster implements Cluster {
   #deploying: Promise<unknown> = Promise.resolve();
 
   constructor(options: LocalClusterOptions) {
-    const { storage, makeEngine, keepRemovesSeconds, onProblem } = options;
+    const { storage, makeEngine, keepRemovesSeconds, onProblem, surroundings } = options;
     const application = storage.readApplication();
     this.#options = options;
     this.#engine = makeEngine();
@@ -60,6 +62,7 @@ export class LocalCluster implements Cluster {
       buckets: storage.buckets,
       openBucket: (bucket) => storage.openBucket(bucket),
       application: undefined,
+      surroundings,
       ...(keepRemovesSeconds !== undefined && { keepRemovesSeconds }),
       onProblem: onProblem ?? (() => undefined),
     });
@@ -71,6 +74,7 @@ export class LocalCluster implements Cluster {
     }
     this.#expiry = new Expiry({
       buckets: storage.buckets,
+      surroundings,
       report: () => this.#report,
       applyWhere: (...asked) => this.#host.applyWhere(...asked),
       onProblem: onProblem ?? (() => undefined),

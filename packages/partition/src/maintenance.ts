@@ -2,8 +2,10 @@
  * Work that no request waits for: tails are folded into segments, segments rewritten after a deployment, logs moved to
  * their files. One compaction at a time in a thread, in slices, so that requests run in between.
  */
+
 import { type Change, type CompactReason, type Engine, ResultRoom } from "@brooklet/core";
 import type { Bucket, PartitionState, PartitionStore } from "@brooklet/store";
+import { clock } from "./clock.ts";
 import { driveInSlices } from "./drive.ts";
 import { closed } from "./failure.ts";
 import * as limits from "./limits.ts";
@@ -94,7 +96,7 @@ export class Maintenance {
   written(bucket: Bucket, key: string): void {
     try {
       const attention = this.#of(bucket);
-      if (!attention.tails.has(key)) attention.tails.set(key, performance.now());
+      if (!attention.tails.has(key)) attention.tails.set(key, clock.now());
       if (isLong(bucket.store.state(key))) this.#schedule(attention, key);
       if (bucket.logBytes >= limits.LOG_BYTES && !attention.checkpointDue) this.#checkpointLater(attention);
     } catch (error) {
@@ -174,10 +176,10 @@ export class Maintenance {
       const cursors = {
         tailCursor: 0,
         settleCursor: 0,
-        settledMs: performance.now(),
+        settledMs: clock.now(),
         applicationCursor: 0,
         erased: undefined,
-        checkpointMs: performance.now(),
+        checkpointMs: clock.now(),
         checkpointDue: false,
       };
       const known = { retries: new Map(), jobs: new Map(), tails: new Map(), unsettled: new Map() };
@@ -191,7 +193,7 @@ export class Maintenance {
     const queued = attention.jobs.get(key);
     if (queued !== undefined) return queued;
     const retry = attention.retries.get(key);
-    if (this.#stopped || (retry !== undefined && performance.now() < retry.atMs)) return undefined;
+    if (this.#stopped || (retry !== undefined && clock.now() < retry.atMs)) return undefined;
     const job = jobOf(attention.bucket, key, reason);
     attention.jobs.set(key, job);
     this.#queue.push(job);
@@ -234,7 +236,7 @@ export class Maintenance {
     const state = store.state(key);
     if (state.number === 0) return false;
     const reason: CompactReason = state.application === bucket.application ? job.reason : "schema";
-    const startMs = performance.now();
+    const startMs = clock.now();
     const application = bucket.application;
     const forgetBeforeMicros = (Date.now() - this.#options.keepRemovesSeconds * 1_000) * 1_000;
     const bounds = { firstFreeSegment: store.firstFreeSegment, forgetBeforeMicros: Math.max(forgetBeforeMicros, 0) };
@@ -296,7 +298,7 @@ export class Maintenance {
 
   #postpone(attention: Attention, key: string, error: unknown): void {
     const waitMs = Math.min((attention.retries.get(key)?.waitMs ?? limits.RETRY_MS / 2) * 2, limits.RETRY_MAX_MS);
-    attention.retries.set(key, { atMs: performance.now() + waitMs, waitMs, error });
+    attention.retries.set(key, { atMs: clock.now() + waitMs, waitMs, error });
   }
 
   #sweepTails(attention: Attention): void {
@@ -308,10 +310,10 @@ export class Maintenance {
     for (const { key } of page) {
       const { operations, operationBytes, lastOperation } = bucket.store.state(key);
       const worth = operations >= limits.IDLE_OPERATIONS || operationBytes >= limits.IDLE_BYTES;
-      const since = attention.tails.get(key) ?? performance.now();
+      const since = attention.tails.get(key) ?? clock.now();
       if (worth && lastOperation <= quietSince(IDLE_SWEEPS)) this.#schedule(attention, key);
       else if (lastOperation <= quietSince(RESTING_SWEEPS)) this.#schedule(attention, key, "settle");
-      else if (performance.now() - since >= limits.RESTING_MS) this.#schedule(attention, key, "settle");
+      else if (clock.now() - since >= limits.RESTING_MS) this.#schedule(attention, key, "settle");
       attention.tails.set(key, since);
     }
     attention.tailCursor = page.length < limits.SWEEP_PARTITIONS ? 0 : (page.at(-1)?.number ?? 0);
@@ -322,7 +324,7 @@ export class Maintenance {
     this.#findUnsettled(attention);
     const oldest = [...attention.unsettled].slice(0, limits.SWEEP_PARTITIONS);
     for (const [key, { sinceMs, hasDead }] of oldest) {
-      if (performance.now() - sinceMs < limits.SETTLE_MS) continue;
+      if (clock.now() - sinceMs < limits.SETTLE_MS) continue;
       const rests = attention.bucket.store.state(key).operations === 0;
       if (hasDead || rests) this.#schedule(attention, key, "settle");
     }
@@ -330,15 +332,15 @@ export class Maintenance {
 
   /** Takes note of what an earlier process may have left, or time made old, a few partitions at a time. */
   #findUnsettled(attention: Attention): void {
-    if (attention.settleCursor === undefined && performance.now() - attention.settledMs >= limits.FORGET_MS) {
-      [attention.settleCursor, attention.settledMs] = [0, performance.now()];
+    if (attention.settleCursor === undefined && clock.now() - attention.settledMs >= limits.FORGET_MS) {
+      [attention.settleCursor, attention.settledMs] = [0, clock.now()];
     }
     const { unsettled, settleCursor, bucket } = attention;
     if (settleCursor === undefined || unsettled.size >= limits.SWEEP_PARTITIONS) return;
     const page = bucket.store.from(settleCursor, limits.SETTLE_PARTITIONS);
     attention.settleCursor = page.length < limits.SETTLE_PARTITIONS ? undefined : (page.at(-1)?.number ?? 0) + 1;
     for (const { key } of page) {
-      if (!unsettled.has(key)) unsettled.set(key, { sinceMs: performance.now(), hasDead: false });
+      if (!unsettled.has(key)) unsettled.set(key, { sinceMs: clock.now(), hasDead: false });
     }
   }
 
@@ -373,7 +375,7 @@ export class Maintenance {
   }
 
   #sweepLog(attention: Attention): void {
-    const due = performance.now() - attention.checkpointMs >= limits.LOG_MS;
+    const due = clock.now() - attention.checkpointMs >= limits.LOG_MS;
     if (due && attention.bucket.logBytes > 0) this.#checkpoint(attention, true);
   }
 
@@ -390,7 +392,7 @@ export class Maintenance {
 
   #checkpoint(attention: Attention, truncate: boolean): void {
     attention.bucket.checkpoint(truncate);
-    attention.checkpointMs = performance.now();
+    attention.checkpointMs = clock.now();
   }
 }
 

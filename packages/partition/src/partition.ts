@@ -2,6 +2,7 @@
  * Everything stored for one group: the isolation and ordering unit. Reads are one uninterrupted turn between the core
  * and the store; a write is decided and queued in one turn, and acknowledged after the commit that holds it.
  */
+
 import {
   asOperation,
   type Engine,
@@ -16,6 +17,7 @@ import {
   WANTS_EMBEDDINGS,
 } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
+import { clock } from "./clock.ts";
 import type { Answer, GetRequest, LoadOutcome, OperationRequest, Outcome } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
 import { drive } from "./drive.ts";
@@ -160,7 +162,7 @@ export class Partition {
   }
 
   async get(request: GetRequest, timeoutMs: number): Promise<Answer> {
-    const start = performance.now();
+    const start = clock.now();
     return this.#read((place) => this.#engine.get(place, request), Deadline.in(timeoutMs, start), start);
   }
 

@@ -5,7 +5,8 @@ import type { Source } from "./drive.ts";
 
 /** Where a task works. */
 export function placeOf(state: PartitionState): Place {
-  return { partition: state.number, key: state.key, layout: state.layout, operation: state.lastOperation };
+  const { incarnation, number: partition, key, layout, lastOperation: operation } = state;
+  return { incarnation, partition, key, layout, operation };
 }
 
 /** What a task on the partition `key` is given. */

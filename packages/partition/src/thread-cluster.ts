@@ -33,6 +33,7 @@ import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import { ClusterQuery, type QueryPlace } from "./query/cluster-query.ts";
 import { ThreadPlaces } from "./query/thread-places.ts";
+import type { Surroundings } from "./surroundings.ts";
 import type { CallRequest, Packing } from "./thread-messages.ts";
 
 /** What a cluster over threads needs. */
@@ -47,6 +48,7 @@ export interface ThreadClusterOptions extends ModelSurroundingsOptions {
   ) => BucketThread;
   /** Makes a core for validating packages, and for searches without a group. */
   readonly makeEngine: () => DeployableEngine;
+  readonly surroundings: Surroundings;
   /** Told of the application that is served: of the stored one at the start, and of each that is deployed. */
   readonly onApplication?: (application: DeployReport) => void;
   /** Told of every failure that no caller sees. */
@@ -66,7 +68,7 @@ export class ThreadCluster implements Cluster {
   #closing: Promise<void> | undefined;
 
   constructor(options: ThreadClusterOptions) {
-    const { storage, threads, startThread, makeEngine, onProblem } = options;
+    const { storage, threads, startThread, makeEngine, onProblem, surroundings } = options;
     this.#options = options;
     this.#engine = makeEngine();
     this.#models = new ModelSurroundings(options, this.#engine, () => this.#report);
@@ -80,10 +82,11 @@ export class ThreadCluster implements Cluster {
     this.#threads = Array.from({ length: Math.min(threads, storage.buckets) }, (_, thread) => {
       const start = (cancelled: SharedArrayBuffer): BucketThread =>
         startThread(storage.readApplication(), cancelled, thread);
-      return new Correspondent(start, onProblem);
+      return new Correspondent(start, onProblem, surroundings);
     });
     this.#expiry = new Expiry({
       buckets: storage.buckets,
+      surroundings,
       report: () => this.#report,
       applyWhere: (...asked) => this.applyWhere(...asked),
       onProblem,

@@ -84,12 +84,6 @@ export interface ThreadPort<Sent, Received> {
   receive(handler: (messages: readonly Received[]) => void): void;
 }
 
-/** Milliseconds of a monotonic clock that is the same in all threads of a process. */
-export function sharedClockMs(): number {
-  const [seconds, nanoseconds] = process.hrtime();
-  return seconds * 1_000 + nanoseconds / 1_000_000;
-}
-
 /** What bytes of a message go through on their way into it. */
 export interface Packing {
   /** A copy that travels with the message: what a caller holds may be a part of a larger buffer that others use. */

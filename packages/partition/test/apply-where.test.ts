@@ -1,10 +1,12 @@
 /** An operation on many documents that fails somewhere and is continued does nothing twice and leaves nothing out. */
+
 import { Core, type Embedding, instantiate } from "@brooklet/core";
 import { memoryStorage, type SqlConnection, type Storage, StoreError } from "@brooklet/store";
 import { expect, onTestFinished, test } from "vitest";
 import type { MassOperation, MassOutcome, PartitionKey, Visit, VisitPosition } from "../src/cluster.ts";
 import type { TextEmbedder } from "../src/embedding.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
+import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { packageOf } from "./core-setting.ts";
 import { openSql } from "./setting.ts";
 
@@ -71,7 +73,12 @@ async function opened(
     close: () => inner.close(),
   };
   const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 16 << 20 });
-  const cluster = new LocalCluster({ storage, makeEngine, ...(embedder && { embedder }) });
+  const cluster = new LocalCluster({
+    storage,
+    makeEngine,
+    surroundings: nodeSurroundings,
+    ...(embedder && { embedder }),
+  });
   onTestFinished(() => cluster.close());
   await cluster.deploy(packageOf({ note: sd }, { "services.xml": SERVICES }));
   const refuse = (when: () => boolean): void => {

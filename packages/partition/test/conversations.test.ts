@@ -3,6 +3,7 @@
  * the status and the bytes that the crates give natively (test-vectors/runner/src/conversation.rs holds the same
  * conversations, and says what a step may be). That the answers are right is asserted there.
  */
+
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -13,6 +14,7 @@ import { nativeAnswers, root, vectorFiles } from "../../core/test/runners.ts";
 import type { PartitionKey } from "../src/cluster.ts";
 import { serviceError } from "../src/failure.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
+import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import type { ModelRunner } from "../src/query/query-models.ts";
 import { openSql } from "./setting.ts";
@@ -173,6 +175,7 @@ class Talk {
     this.#cluster = new LocalCluster({
       storage: memoryStorage(openSql),
       makeEngine,
+      surroundings: nodeSurroundings,
       modelRunner: modelRunner(runs),
     });
   }

@@ -1,7 +1,9 @@
 /** Clusters over real SQLite and the built core, and the requests tests make of them. */
+
 import { Core, instantiate, Writer } from "@brooklet/core";
 import { expect, onTestFinished } from "vitest";
 import { LocalCluster } from "../src/local-cluster.ts";
+import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { directory } from "./setting.ts";
 
@@ -44,7 +46,7 @@ export function openCore(path: string, cacheBytes: number = CACHE_BYTES): Opened
     cores.push(core);
     return core;
   };
-  const cluster = new LocalCluster({ storage: directory(path), makeEngine, onProblem });
+  const cluster = new LocalCluster({ storage: directory(path), makeEngine, surroundings: nodeSurroundings, onProblem });
   onTestFinished(() => cluster.close());
   const [core] = cores;
   if (core === undefined) throw new Error("the cluster made no core");

@@ -1,9 +1,11 @@
 /** Documents that expire, and counters that many change at once, with the shipped core over a real store. */
+
 import { Core, instantiate, Writer } from "@brooklet/core";
 import { memoryStorage } from "@brooklet/store";
 import { expect, onTestFinished, test } from "vitest";
 import type { Outcome } from "../src/cluster.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
+import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { getNote, openCore, packageOf, putNote } from "./core-setting.ts";
 import { directory, folder, openSql } from "./setting.ts";
 
@@ -27,7 +29,7 @@ async function notes(): Promise<{
   readonly get: (id: string) => Promise<{ readonly status: number; readonly fields: unknown }>;
 }> {
   const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 16 << 20 });
-  const cluster = new LocalCluster({ storage: memoryStorage(openSql), makeEngine });
+  const cluster = new LocalCluster({ storage: memoryStorage(openSql), makeEngine, surroundings: nodeSurroundings });
   onTestFinished(() => cluster.close());
   const writer = new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/note.sd").text(SD);
   await cluster.deploy(writer.finish());

@@ -1,7 +1,9 @@
 /** When expiry looks, and what it does about failures; that documents go is tested with the real core. */
+
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { DeployReport, MassOutcome, Visit, VisitStep } from "../src/cluster.ts";
 import { Expiry } from "../src/expiry.ts";
+import { nodeSurroundings } from "../src/node/surroundings.ts";
 
 const SELECTION = "not (mail.expires > now())";
 
@@ -25,6 +27,7 @@ function expiryOf(intervalSeconds: number | undefined, outcomes: MassOutcome[] =
   const problems: unknown[] = [];
   const expiry = new Expiry({
     buckets: 2,
+    surroundings: nodeSurroundings,
     report: () => reportOf(intervalSeconds),
     applyWhere: async (visit, step) => {
       asked.push({ visit, step });

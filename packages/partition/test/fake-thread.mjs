@@ -1,9 +1,11 @@
 /** A thread of buckets over the stand-in for the core. A group named `crash` ends it. */
+
 import { parentPort, workerData } from "node:worker_threads";
 import { betterSqlite3 } from "@brooklet/store";
 import { openBucket } from "@brooklet/store/node";
 import Database from "better-sqlite3";
 import { BucketHost, serveBuckets } from "../dist/index.js";
+import { nodeSurroundings } from "../dist/node/index.js";
 import { FakeEngine } from "./fake-engine.mjs";
 
 const openSql = (path) => betterSqlite3(new Database(path, { timeout: 0 }));
@@ -20,7 +22,9 @@ serveBuckets({
   },
   makeHost: (onProblem) => {
     const open = (bucket) => openBucket(directory, { bucket, buckets }, openSql);
-    return new BucketHost({ engine: new FakeEngine(), buckets, openBucket: open, application, onProblem });
+    const stored = { buckets, openBucket: open, application };
+    return new BucketHost({ engine: new FakeEngine(), ...stored, surroundings: nodeSurroundings, onProblem });
   },
+  surroundings: nodeSurroundings,
   onClosed: () => parentPort.close(),
 });

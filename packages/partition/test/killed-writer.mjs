@@ -3,12 +3,14 @@
  * (`fake`). Each document has one writer; what it issues (`+`) and what was acknowledged (`=`) is written to standard output at once,
  * so that nothing of it is lost with the process.
  */
+
 import { writeSync } from "node:fs";
 import { Core, instantiate } from "@brooklet/core";
 import { betterSqlite3 } from "@brooklet/store";
 import { DataDirectory } from "@brooklet/store/node";
 import Database from "better-sqlite3";
 import { LocalCluster } from "../dist/index.js";
+import { nodeSurroundings } from "../dist/node/index.js";
 import { FakeEngine } from "./fake-engine.mjs";
 
 const [, , path, round, kind] = process.argv;
@@ -30,7 +32,7 @@ const engines = {
   },
 };
 const { make, idOf, bodyOf } = engines[kind === "bulk" ? "core" : kind];
-const cluster = new LocalCluster({ storage, makeEngine: make, onProblem });
+const cluster = new LocalCluster({ storage, makeEngine: make, surroundings: nodeSurroundings, onProblem });
 
 async function feed(key, name) {
   const partition = cluster.partition(key);

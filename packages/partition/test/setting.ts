@@ -1,4 +1,5 @@
 /** Clusters over real SQLite and the stand-in for the core, and the requests tests make of them. */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +9,7 @@ import Database from "better-sqlite3";
 import { onTestFinished } from "vitest";
 import type { Cluster, Outcome, PartitionHandle, PartitionKey } from "../src/cluster.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
+import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { FakeEngine } from "./fake-engine.mjs";
 
@@ -44,7 +46,12 @@ export function cluster(storage: Storage = memoryStorage(openSql)): {
     engines.push(engine);
     return engine;
   };
-  const made = new LocalCluster({ storage, makeEngine, onProblem: (problem) => problems.push(problem) });
+  const made = new LocalCluster({
+    storage,
+    makeEngine,
+    surroundings: nodeSurroundings,
+    onProblem: (problem) => problems.push(problem),
+  });
   onTestFinished(() => made.close());
   const [engine] = engines;
   if (engine === undefined) throw new Error("the cluster made no engine");

@@ -1,10 +1,12 @@
 /** The same walk over threads: real workers, real SQLite, the stand-in for the core. */
+
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { DataDirectory } from "@brooklet/store/node";
 import { expect, onTestFinished, test } from "vitest";
 import type { PartitionKey } from "../src/cluster.ts";
 import type { BucketThread } from "../src/correspondent.ts";
+import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { ThreadCluster } from "../src/thread-cluster.ts";
 import { FakeEngine } from "./fake-engine.mjs";
 import { all, folder, get, openSql, put, remove } from "./setting.ts";
@@ -33,7 +35,14 @@ function threads(path: string = join(folder(), "data")): {
     } satisfies BucketThread;
   };
   const onProblem = (problem: unknown): void => void problems.push(problem);
-  const made = new ThreadCluster({ storage, threads: 2, startThread, makeEngine: () => new FakeEngine(), onProblem });
+  const made = new ThreadCluster({
+    storage,
+    threads: 2,
+    startThread,
+    makeEngine: () => new FakeEngine(),
+    surroundings: nodeSurroundings,
+    onProblem,
+  });
   onTestFinished(() => made.close());
   return { cluster: made, started: () => started, problems };
 }

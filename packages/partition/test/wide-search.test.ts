@@ -1,4 +1,5 @@
 /** Searches of several partitions: the built core over real SQLite, in this thread and over the messages of threads. */
+
 import { Core, encodeQuery, instantiate, NO_FLOOR } from "@brooklet/core";
 import { memoryStorage } from "@brooklet/store";
 import { expect, onTestFinished, test } from "vitest";
@@ -8,6 +9,7 @@ import { Cancellation } from "../src/cancellation.ts";
 import type { Answer, Cluster, PartitionKey, SearchRequest, SearchScope } from "../src/cluster.ts";
 import type { BucketThread } from "../src/correspondent.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
+import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { ThreadCluster } from "../src/thread-cluster.ts";
 import type { ThreadCall, ThreadReply } from "../src/thread-messages.ts";
@@ -42,7 +44,14 @@ function startThread(
     end = () => resolve(undefined);
   });
   const makeHost = (onProblem: (error: unknown) => void): BucketHost =>
-    new BucketHost({ engine: makeEngine(), buckets, openBucket, application: undefined, onProblem });
+    new BucketHost({
+      engine: makeEngine(),
+      buckets,
+      openBucket,
+      application: undefined,
+      surroundings: nodeSurroundings,
+      onProblem,
+    });
   serveBuckets({
     port: {
       post: (messages, transfer) => {
@@ -53,6 +62,7 @@ function startThread(
     },
     makeHost,
     cancelled,
+    surroundings: nodeSurroundings,
     onClosed: end,
   });
   return {
@@ -67,7 +77,7 @@ function startThread(
 
 /** Both kinds of cluster, each with the same documents: number `i` in group `i`, two without a group. */
 async function clusters(): Promise<readonly Cluster[]> {
-  const local = new LocalCluster({ storage: memoryStorage(openSql), makeEngine });
+  const local = new LocalCluster({ storage: memoryStorage(openSql), makeEngine, surroundings: nodeSurroundings });
   const storage = directory(folder());
   const thread = (_: unknown, cancelled: SharedArrayBuffer): BucketThread =>
     startThread((bucket) => storage.openBucket(bucket), storage.buckets, cancelled);
@@ -76,6 +86,7 @@ async function clusters(): Promise<readonly Cluster[]> {
     threads: 2,
     startThread: thread,
     makeEngine,
+    surroundings: nodeSurroundings,
     onProblem: () => undefined,
   });
   onTestFinished(async () => void (await Promise.all([local.close(), threads.close()])));
@@ -142,7 +153,8 @@ test("a thread in the middle of a bucket is told", { timeout: MINUTE_MS }, async
   const storage = memoryStorage(openSql);
   const openBucket = (bucket: number): ReturnType<typeof openSql> => storage.openBucket(bucket);
   const onProblem = (): void => undefined;
-  const options = { engine: makeEngine(), buckets: 1, openBucket, application: undefined, onProblem };
+  const surroundings = nodeSurroundings;
+  const options = { engine: makeEngine(), buckets: 1, openBucket, application: undefined, surroundings, onProblem };
   const host = new BucketHost(options);
   onTestFinished(() => host.close());
   host.deploy({ number: 1, bytes: packageOf({ note: SCHEMA }) });

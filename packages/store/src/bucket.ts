@@ -183,7 +183,9 @@ export class Bucket {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    this.#options.schedule(() => {
+    // Not called as a method: a platform's own function may refuse that.
+    const { schedule } = this.#options;
+    schedule(() => {
       this.#scheduled = false;
       this.#commit();
       if (this.#queue.length > 0) this.#schedule();

@@ -9,6 +9,8 @@ import { BLOCKS_PER_SEGMENT, type BucketIdentity } from "./tables.ts";
 
 /** A partition as it is now. */
 export interface PartitionState {
+  /** Which opening of a store this is; no two of a process have the same. */
+  readonly incarnation: number;
   readonly key: string;
   /** Number of the partition, unique over all buckets of a directory; 0: it does not exist. */
   readonly number: number;
@@ -82,9 +84,12 @@ const READ_BATCH = `SELECT id, bytes FROM block WHERE id IN (${Array(BATCH).fill
 /** Layout number of partitions that do not exist; others count on from it and are never used twice in a process. */
 const LAYOUT_OF_NOTHING = 1;
 let lastLayout = LAYOUT_OF_NOTHING;
+/** The stores that were opened in this process. */
+let incarnations = 0;
 
 /** The partitions of one bucket. */
 export class PartitionStore {
+  readonly #incarnation = ++incarnations;
   readonly #sql: Sql;
   readonly #states = new Map<string, MutableState>();
   readonly #remembered: number;
@@ -132,7 +137,7 @@ export class PartitionStore {
 
   /** The partition of `key` as it is now; what happens later does not show in what is returned. */
   state(key: string): PartitionState {
-    return { ...(this.#known(key) ?? nothing(key)) };
+    return { ...(this.#known(key) ?? nothing(this.#incarnation, key)) };
   }
 
   /** What a core that holds `layout` and the operations up to `operation` lacks of a partition. */
@@ -295,7 +300,8 @@ export class PartitionStore {
       number,
     )[0] ?? { operations: 0, bytes: 0, last: 0 };
     const { operations, bytes: operationBytes, last: lastOperation } = tail;
-    return { key, number, application, layout: ++lastLayout, lastOperation, operations, operationBytes };
+    const incarnation = this.#incarnation;
+    return { incarnation, key, number, application, layout: ++lastLayout, lastOperation, operations, operationBytes };
   }
 
   #remember(state: MutableState): MutableState {
@@ -313,7 +319,7 @@ export class PartitionStore {
     this.#nextPartition += this.#buckets;
     const application = this.#application;
     this.#sql.run("INSERT INTO partition (number, key, application) VALUES (?, ?, ?)", number, key, application);
-    return { ...nothing(key), number, application, layout: ++lastLayout };
+    return { ...nothing(this.#incarnation, key), number, application, layout: ++lastLayout };
   }
 
   #readRun(first: number, count: number): (readonly [id: number, bytes: Uint8Array])[] {
@@ -371,8 +377,9 @@ export function hasPartitionBefore(sql: Sql, application: number): boolean {
   return sql.all("SELECT 1 FROM partition WHERE application < ? LIMIT 1", application).length > 0;
 }
 
-function nothing(key: string): MutableState {
+function nothing(incarnation: number, key: string): MutableState {
   return {
+    incarnation,
     key,
     number: 0,
     layout: LAYOUT_OF_NOTHING,

@@ -30,8 +30,9 @@ pub(crate) enum Stage {
 impl Loading {
     /// Begins; done at once if the partition is resident as it is now, or does not exist.
     pub(crate) fn begin(place: &PartitionVersion, reads: &mut Reads) -> Loading {
-        let known = reads.residency().partition(&place.key);
-        let number = reads.residency().number_for(&place.key);
+        let name = place.name();
+        let known = reads.residency().partition(&name);
+        let number = reads.residency().number_for(&name);
         reads.set_partition(&place.key, number);
         let mut loading = Loading { place: place.clone(), known, number, stage: Stage::Manifest };
         if place.partition == 0 {
@@ -46,7 +47,7 @@ impl Loading {
     }
 
     fn nothing(&self) -> ResidentPartition {
-        ResidentPartition::empty(&self.place.key, self.number, self.place.layout)
+        ResidentPartition::empty(self.place.name(), self.number, self.place.layout)
     }
 
     /// The partition, if it is there.

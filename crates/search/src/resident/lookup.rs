@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use brooklet_kernel::Bitmap;
-use brooklet_segment::{Halt, Manifest, Operation, Outline, Outlines, PartitionVersion, StoredOperation, find_id};
+use brooklet_segment::{Halt, Manifest, Operation, Outline, Outlines, PartitionName, PartitionVersion, StoredOperation, find_id};
 use brooklet_task::{Rejection, Want};
 
 use super::loading::{in_memory, stored};
@@ -17,7 +17,7 @@ pub(crate) type Standing = (Rc<ResidentSegment>, u32);
 
 /// The search for a document.
 pub(crate) struct Lookup {
-    key: String,
+    name: PartitionName,
     id: String,
     schema: Rc<DeployedSchema>,
     outlines: Rc<RefCell<Outlines>>,
@@ -42,10 +42,11 @@ impl Lookup {
         schema: Rc<DeployedSchema>,
         outlines: Rc<RefCell<Outlines>>,
     ) -> Lookup {
-        let outline = outlines.borrow_mut().take(&place.key);
+        let name = place.name();
+        let outline = outlines.borrow_mut().take(&name);
         let is_known = outline.is_of(place);
         let stage = Stage::Manifest(outline);
-        let mut lookup = Lookup { key: place.key.clone(), id: id.to_owned(), schema, outlines, stage };
+        let mut lookup = Lookup { name, id: id.to_owned(), schema, outlines, stage };
         if is_known {
             lookup.choose();
         }
@@ -84,12 +85,12 @@ impl Lookup {
     pub(crate) fn give(&mut self, answer: brooklet_task::Block, reads: &mut Reads) -> Result<(), Rejection> {
         match &mut self.stage {
             Stage::Manifest(outline) => {
-                outline.take(&self.key, Manifest::read(&self.key, answer.bytes())?)?;
+                outline.take(self.name.key(), Manifest::read(self.name.key(), answer.bytes())?)?;
                 self.choose();
                 Ok(())
             }
             Stage::Operation(_) => {
-                let operation = StoredOperation::decode(&self.key, answer.bytes())?;
+                let operation = StoredOperation::decode(self.name.key(), answer.bytes())?;
                 if operation.id() != self.id {
                     return Err(Rejection::corrupt("An operation of the tail on another document"));
                 }
@@ -120,7 +121,7 @@ impl Lookup {
                 Stage::Segments(segments.map(|segment| stored(segment)).collect())
             }
         };
-        self.outlines.borrow_mut().keep(&self.key, outline);
+        self.outlines.borrow_mut().keep(&self.name, outline);
     }
 
     /// What an operation of the tail leaves, as a segment of one document: it is read as any other.

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 
 use brooklet_kernel::Bitmap;
-use brooklet_segment::{Header, StoredOperation};
+use brooklet_segment::{Header, PartitionName, StoredOperation};
 use brooklet_task::Block;
 
 /// A segment that can be read: stored, or of the tail and all in memory.
@@ -34,7 +34,7 @@ pub(crate) struct Batch {
 /// A partition in memory.
 #[derive(Clone)]
 pub struct ResidentPartition {
-    pub(crate) key: String,
+    pub(crate) name: PartitionName,
     /// Under which its blocks are kept.
     pub(crate) number: u32,
     pub(crate) layout: u32,
@@ -59,13 +59,13 @@ impl ResidentPartition {
     /// A partition without documents that says it takes so much.
     #[cfg(test)]
     pub(crate) fn of_size(key: &str, bytes: usize) -> ResidentPartition {
-        ResidentPartition { bytes, ..ResidentPartition::empty(key, 0, 1) }
+        ResidentPartition { bytes, ..ResidentPartition::empty(PartitionName::new(1, key), 0, 1) }
     }
 
     /// A partition without documents, in the memory under this number.
-    pub(crate) fn empty(key: &str, number: u32, layout: u32) -> ResidentPartition {
+    pub(crate) fn empty(name: PartitionName, number: u32, layout: u32) -> ResidentPartition {
         ResidentPartition {
-            key: key.to_owned(),
+            name,
             number,
             layout,
             operation: 0,

@@ -1,7 +1,9 @@
 //! What stays in memory between requests: blocks, and the partitions they belong to. Both under one budget, least
-//! recently used first out. Nothing here can be stale: segments never change, and a partition has a layout number.
+//! recently used first out. Nothing here can be stale: segments never change, a partition has a layout number, and of a store
+//! that is opened again nothing is used that was known before (`PartitionName`).
 use std::rc::Rc;
 
+use brooklet_segment::PartitionName;
 use brooklet_task::Block;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -58,7 +60,7 @@ pub struct Residency {
     newest: u32,
     oldest: u32,
     seen: FxHashSet<BlockKey>,
-    partitions: FxHashMap<String, (Rc<ResidentPartition>, u64)>,
+    partitions: FxHashMap<PartitionName, (Rc<ResidentPartition>, u64)>,
     partition_bytes: usize,
     clock: u64,
     next_partition: u32,
@@ -197,17 +199,17 @@ impl Residency {
     }
 
     /// A number for a partition that becomes resident: its blocks are kept under it.
-    pub(crate) fn number_for(&mut self, key: &str) -> u32 {
-        if let Some((partition, _)) = self.partitions.get(key) {
+    pub(crate) fn number_for(&mut self, name: &PartitionName) -> u32 {
+        if let Some((partition, _)) = self.partitions.get(name) {
             return partition.number;
         }
         self.next_partition += 1;
         self.next_partition - 1
     }
 
-    pub(crate) fn partition(&mut self, key: &str) -> Option<Rc<ResidentPartition>> {
+    pub(crate) fn partition(&mut self, name: &PartitionName) -> Option<Rc<ResidentPartition>> {
         self.clock += 1;
-        let (partition, used) = self.partitions.get_mut(key)?;
+        let (partition, used) = self.partitions.get_mut(name)?;
         *used = self.clock;
         Some(partition.clone())
     }
@@ -215,7 +217,7 @@ impl Residency {
     pub(crate) fn keep_partition(&mut self, partition: &Rc<ResidentPartition>) {
         self.clock += 1;
         self.partition_bytes += partition.bytes;
-        if let Some((old, _)) = self.partitions.insert(partition.key.clone(), (partition.clone(), self.clock)) {
+        if let Some((old, _)) = self.partitions.insert(partition.name.clone(), (partition.clone(), self.clock)) {
             self.partition_bytes -= old.bytes;
         }
         let limit = (self.budget_bytes / PARTITIONS_SHARE).max(PARTITIONS_BYTES_MIN);
@@ -227,15 +229,15 @@ impl Residency {
     /// Lets go of the least recently used partitions. Half at once, so that finding them is paid for rarely. The one used
     /// last stays whatever it takes: its query had it in memory, and the next one would only read its tail anew.
     fn drop_partitions(&mut self, target_bytes: usize) {
-        let mut by_use: Vec<(u64, String, usize)> =
-            self.partitions.iter().map(|(key, (partition, used))| (*used, key.clone(), partition.bytes)).collect();
+        let mut by_use: Vec<(u64, PartitionName, usize)> =
+            self.partitions.iter().map(|(name, (partition, used))| (*used, name.clone(), partition.bytes)).collect();
         by_use.sort_unstable();
         by_use.pop();
-        for (_, key, bytes) in by_use {
+        for (_, name, bytes) in by_use {
             if self.partition_bytes <= target_bytes {
                 break;
             }
-            self.partitions.remove(&key);
+            self.partitions.remove(&name);
             self.partition_bytes -= bytes;
         }
     }
@@ -275,17 +277,18 @@ mod tests {
     fn the_partition_used_last_stays_and_the_others_make_room() {
         let mut residency = Residency::new(0);
         let of = |key: &str, bytes: usize| Rc::new(ResidentPartition::of_size(key, bytes));
+        let named = |key: &str| PartitionName::new(1, key);
         let budget = PARTITIONS_BYTES_MIN;
         residency.keep_partition(&of("small", 1_000));
         residency.keep_partition(&of("large", 3 * budget));
-        assert!(residency.partition("large").is_some(), "larger than the budget, but in use");
-        assert!(residency.partition("small").is_none());
+        assert!(residency.partition(&named("large")).is_some(), "larger than the budget, but in use");
+        assert!(residency.partition(&named("small")).is_none());
         residency.keep_partition(&of("other", budget / 4));
-        assert!(residency.partition("large").is_none() && residency.partition("other").is_some());
+        assert!(residency.partition(&named("large")).is_none() && residency.partition(&named("other")).is_some());
         for number in 0..8 {
             residency.keep_partition(&of(&number.to_string(), budget / 4));
             assert!(residency.statistics().partition_bytes <= budget);
-            assert!(residency.partition(&number.to_string()).is_some());
+            assert!(residency.partition(&named(&number.to_string())).is_some());
         }
     }
 

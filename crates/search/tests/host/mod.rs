@@ -162,6 +162,8 @@ pub struct Host {
     pub deployed: Rc<Deployed>,
     residency: Rc<RefCell<Residency>>,
     outlines: Rc<RefCell<Outlines>>,
+    /// Of its store; another after the store was erased.
+    incarnation: u32,
     /// Bytes that tasks were given of manifests and tails.
     pub given: Cell<usize>,
     partitions: BTreeMap<String, Partition>,
@@ -194,12 +196,30 @@ impl Host {
             deployed: Rc::new(deployed),
             residency: Rc::new(RefCell::new(Residency::new(cache_bytes))),
             outlines: Rc::default(),
+            incarnation: 1,
             given: Cell::new(0),
             partitions: BTreeMap::new(),
             next_operation: 1,
             next_segment: 1,
             next_layout: 1,
             now: 1_790_000_000_000_000,
+            forget_before: 0,
+        }
+    }
+
+    /// An empty store of its own that this one's core sees too: all numbers begin anew there.
+    pub fn beside(&self) -> Host {
+        Host {
+            deployed: self.deployed.clone(),
+            residency: self.residency.clone(),
+            outlines: self.outlines.clone(),
+            incarnation: self.incarnation + 1,
+            given: Cell::new(0),
+            partitions: BTreeMap::new(),
+            next_operation: 1,
+            next_segment: 1,
+            next_layout: 1,
+            now: self.now,
             forget_before: 0,
         }
     }
@@ -255,6 +275,7 @@ impl Host {
     fn place(&self, key: &str) -> PartitionVersion {
         let partition = self.partitions.get(key);
         PartitionVersion {
+            incarnation: self.incarnation,
             partition: u32::from(partition.is_some()),
             key: key.to_owned(),
             layout: partition.map_or(0, |partition| partition.layout),

@@ -2,6 +2,7 @@
 import { parentPort, type TransferListItem, workerData } from "node:worker_threads";
 import { Core, instantiate, setModule } from "@brooklet/core";
 import { BucketHost, serveBuckets, type ThreadCall } from "@brooklet/partition";
+import { nodeSurroundings } from "@brooklet/partition/node";
 import { openBucket } from "@brooklet/store/node";
 import { openDatabase } from "./database.ts";
 import type { BucketThreadData } from "./threads.ts";
@@ -30,10 +31,12 @@ serveBuckets({
       owns: (bucket) => bucket % threads === thread,
       openBucket: (bucket) => openBucket(directory, { bucket, buckets }, openDatabase),
       application,
+      surroundings: nodeSurroundings,
       ...(keepRemovesSeconds !== undefined && { keepRemovesSeconds }),
       onProblem,
     }),
   cancelled,
+  surroundings: nodeSurroundings,
   // Not every runtime can close the port.
   onClosed: () => {
     if (listener !== undefined) port.off("message", listener);

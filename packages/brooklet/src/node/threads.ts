@@ -16,6 +16,7 @@ import {
   type ThreadClusterOptions,
   tellingOnce,
 } from "@brooklet/partition";
+import { nodeSurroundings } from "@brooklet/partition/node";
 import { memoryStorage, type Storage, type StoredApplication } from "@brooklet/store";
 import { DataDirectory, MODELS_FOLDER } from "@brooklet/store/node";
 import { ApplicationEmbedders, type ModelOptions } from "./application-embedders.ts";
@@ -76,7 +77,7 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
   const removes = keepRemovesSeconds === undefined ? {} : { keepRemovesSeconds };
   // Nobody waits for it, and whoever needs the model is told why it cannot be had.
   const onApplication = (application: DeployReport): void => void embedder.warm(application).catch(() => undefined);
-  const given = { onProblem, embedder, modelRunner, onApplication, ...removes };
+  const given = { surroundings: nodeSurroundings, onProblem, embedder, modelRunner, onApplication, ...removes };
   if (path === undefined) {
     const storage = memoryStorage(openDatabase);
     return new LocalCluster({ storage, makeEngine: coreOf(storage, cacheBytes, onProblem), ...given });

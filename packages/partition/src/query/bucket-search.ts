@@ -3,8 +3,10 @@
  * between, and what they find is merged here, so that only one partial result leaves the thread. What a partition finds
  * and what is kept of it is the core's business.
  */
+
 import type { Merged, Query } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
+import { clock } from "../clock.ts";
 import type { SearchStep } from "../cluster.ts";
 import type { Deadline } from "../deadline.ts";
 import { serviceError } from "../failure.ts";
@@ -31,11 +33,11 @@ export async function searchBucket(
 ): Promise<Merged> {
   try {
     const found = new FoundParts(query, step.floor);
-    let turnEndsMs = performance.now() + SEARCH_TURN_MS;
+    let turnEndsMs = clock.now() + SEARCH_TURN_MS;
     for (const key of step.keys ?? keysOf(place.bucket)) {
-      if (performance.now() >= turnEndsMs) {
+      if (clock.now() >= turnEndsMs) {
         await place.turn();
-        turnEndsMs = performance.now() + SEARCH_TURN_MS;
+        turnEndsMs = clock.now() + SEARCH_TURN_MS;
       }
       const isLate = deadline.passed;
       const searched = place.partition(key).searchPart(query, found.floor, deadline, startMs);

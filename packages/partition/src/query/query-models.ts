@@ -2,6 +2,7 @@
  * What a query has made of it before and while it is searched: its texts are embedded, and the models of its rank profile are
  * run. A partition never waits for a model.
  */
+
 import {
   decodeModelRuns,
   encodeEmbeddings,
@@ -12,6 +13,7 @@ import {
   ServiceError,
 } from "@brooklet/core";
 import type { Gone } from "../cancellation.ts";
+import { clock } from "../clock.ts";
 import type { DeployReport } from "../cluster.ts";
 import { Deadline } from "../deadline.ts";
 import type { TextEmbedder } from "../embedding.ts";
@@ -69,7 +71,7 @@ export async function embeddingsOf(
   const { wanted } = query;
   if (embedder === undefined || application === undefined) return undefined;
   const deadline = Deadline.in(ownTime(query, timeoutMs), startMs);
-  if (deadline.passed) throw noTimeLeft(performance.now() - startMs);
+  if (deadline.passed) throw noTimeLeft(clock.now() - startMs);
   return encodeEmbeddings(await embedder.embed(wanted, application.report, deadline.remainingMs, gone));
 }
 

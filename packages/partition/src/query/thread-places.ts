@@ -1,5 +1,7 @@
 /** Where a query is searched that is open in this thread, and in those of the buckets. */
+
 import type { FloorBytes, Merged, QueryBytes } from "@brooklet/core";
+import { clock } from "../clock.ts";
 import type { PartitionKey, SearchStep } from "../cluster.ts";
 import type { Correspondent } from "../correspondent.ts";
 import type { Packing } from "../thread-messages.ts";
@@ -24,7 +26,7 @@ export class ThreadPlaces {
   searchPartition(thread: Correspondent, key: PartitionKey, given: Given, waiting: CallerWaiting): PartitionSearch {
     const [number, { timeoutMs, startMs, gone }] = [this.#number, waiting];
     const search = (): Promise<SearchStage> => {
-      const packed = (by: Packing) => ({ query: this.#sent(given, by), waitedMs: performance.now() - startMs });
+      const packed = (by: Packing) => ({ query: this.#sent(given, by), waitedMs: clock.now() - startMs });
       return thread.call("search", packed, key, timeoutMs, gone);
     };
     const resume = (outputs: Uint8Array): Promise<SearchStage> =>
@@ -47,7 +49,7 @@ export class ThreadPlaces {
     this.#threads.add(thread);
     const packed = (by: Packing) => ({
       query: this.#sent(given, by),
-      waitedMs: performance.now() - startMs,
+      waitedMs: clock.now() - startMs,
       step: { ...step, floor: by.copy(step.floor) as Uint8Array as FloorBytes },
     });
     return thread.call("searchBucket", packed, undefined, timeoutMs, gone);
