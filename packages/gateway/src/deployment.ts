@@ -1,8 +1,8 @@
 /**
- * The deployments of one process: packages that were sent and not activated yet, and one activation at a time. A
- * session's number is also the generation that clients wait for.
+ * The deployments of a gateway: packages that were sent and not activated yet, and one activation at a time. A session's number
+ * is also the generation that clients wait for. Sessions are kept here, or by a cluster that has several gateways.
  */
-import type { Cluster, DeployReport } from "@brooklet/partition";
+import type { Cluster, DeployReport, DeploySessions } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 
 /** A deployment that was activated. */
@@ -14,15 +14,14 @@ export interface Activation {
 /** Sends packages to the cluster. */
 export class Deployment {
   readonly #cluster: Cluster;
-  readonly #sessionsMax: number;
-  readonly #pending = new Map<number, Uint8Array>();
+  readonly #sessions: DeploySessions;
   #lastSession: number;
   #generation: number;
   #activating = false;
 
   constructor(cluster: Cluster, sessionsMax: number) {
     this.#cluster = cluster;
-    this.#sessionsMax = sessionsMax;
+    this.#sessions = cluster.sessions ?? new OwnSessions(sessionsMax, () => this.#nextSession());
     // An application that is there from an earlier run counts as the first generation.
     this.#generation = cluster.application() === undefined ? 0 : 1;
     this.#lastSession = this.#generation;
@@ -34,25 +33,21 @@ export class Deployment {
   }
 
   /** Keeps a package to be activated. The oldest makes room when there are too many. */
-  create(applicationPackage: Uint8Array): number {
-    const session = this.#nextSession();
-    const [oldest] = this.#pending.keys();
-    if (oldest !== undefined && this.#pending.size >= this.#sessionsMax) this.#pending.delete(oldest);
-    this.#pending.set(session, applicationPackage);
-    return session;
+  create(applicationPackage: Uint8Array): Promise<number> {
+    return this.#sessions.add(applicationPackage);
   }
 
   /** Throws unless a session waits to be activated. */
-  demand(session: number): Uint8Array {
-    const applicationPackage = this.#pending.get(session);
+  async demand(session: number): Promise<Uint8Array> {
+    const applicationPackage = await this.#sessions.get(session);
     if (applicationPackage === undefined) throw new ServiceError("NOT_FOUND", `Session ${session} was not found`);
     return applicationPackage;
   }
 
   /** Validates and activates the package of a session. */
   async activate(session: number): Promise<Activation> {
-    const activation = await this.#deploy(this.demand(session), session);
-    this.#pending.delete(session);
+    const activation = await this.#deploy(await this.demand(session), session);
+    this.#sessions.remove?.(session);
     return activation;
   }
 
@@ -76,5 +71,33 @@ export class Deployment {
   #nextSession(): number {
     this.#lastSession += 1;
     return this.#lastSession;
+  }
+}
+
+/** Sessions in the memory of this process. */
+class OwnSessions implements DeploySessions {
+  readonly #pending = new Map<number, Uint8Array>();
+  readonly #kept: number;
+  readonly #next: () => number;
+
+  constructor(kept: number, next: () => number) {
+    this.#kept = kept;
+    this.#next = next;
+  }
+
+  async add(applicationPackage: Uint8Array): Promise<number> {
+    const session = this.#next();
+    const [oldest] = this.#pending.keys();
+    if (oldest !== undefined && this.#pending.size >= this.#kept) this.#pending.delete(oldest);
+    this.#pending.set(session, applicationPackage);
+    return session;
+  }
+
+  async get(session: number): Promise<Uint8Array | undefined> {
+    return this.#pending.get(session);
+  }
+
+  remove(session: number): void {
+    this.#pending.delete(session);
   }
 }

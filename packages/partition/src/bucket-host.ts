@@ -13,7 +13,14 @@ import type {
   QueryBytes,
 } from "@brooklet/core";
 import { asPackage } from "@brooklet/core";
-import { Bucket, bucketOf, hasPartitionBefore, type SqlConnection, type StoredApplication } from "@brooklet/store";
+import {
+  Bucket,
+  bucketOf,
+  hasPartitionBefore,
+  type PartitionsOf,
+  type SqlConnection,
+  type StoredApplication,
+} from "@brooklet/store";
 import { applyToSelected, visitBucket } from "./bucket-visit.ts";
 import type { MassOperation, MassOutcome, SearchStep, Visit, VisitPage, VisitStep } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
@@ -41,6 +48,8 @@ export interface BucketHostOptions {
   /** How many buckets there are in all; every key belongs to one of them. */
   readonly buckets: number;
   readonly openBucket: (bucket: number) => SqlConnection;
+  /** Makes what keeps the partitions of an open bucket; many in tables by default. */
+  readonly partitions?: PartitionsOf;
   /** Which of them are this host's; all of them by default. */
   readonly owns?: (bucket: number) => boolean;
   readonly application: StoredApplication | undefined;
@@ -117,14 +126,24 @@ export class BucketHost {
     // What was decided by the application before is committed before there is another.
     for (const bucket of this.#open.values()) bucket.flush();
     const report = this.#options.engine.restore(asPackage(application.bytes));
-    this.#application = application.number;
+    this.activate(application.number, report);
+    return report;
+  }
+
+  /** Goes on with an application that the engine has already. */
+  activate(application: number, report: DeployReport): void {
+    this.#application = application;
     this.#maintenance.stored = report.stored;
     for (const bucket of this.#open.values()) {
-      bucket.application = application.number;
+      bucket.application = application;
       this.#maintenance.deployed(bucket);
     }
     this.#unseen.deployed(report.erasedFrom ?? 0);
-    return report;
+  }
+
+  /** Does for a partition now what is else done when it rests: folds, joins small segments, drops what was removed. */
+  rest(key: string): Promise<void> {
+    return this.#maintenance.rest(this.#bucketAt(bucketOf(key, this.#options.buckets)), key);
   }
 
   #sweep(): void {
@@ -161,19 +180,15 @@ export class BucketHost {
   }
 
   #bucketAt(number: number): Bucket {
-    const { buckets, openBucket } = this.#options;
+    const { buckets, openBucket, partitions, surroundings } = this.#options;
     if (this.#isClosed) throw closed();
     if (!(number >= 0 && number < buckets)) throw new RangeError(`bucket ${number} of ${buckets}`);
     let bucket = this.#open.get(number);
     if (bucket === undefined) {
       const identity = { bucket: number, buckets };
       const open = (): SqlConnection => openBucket(number);
-      bucket = new Bucket({
-        ...identity,
-        open,
-        application: this.#application,
-        schedule: this.#options.surroundings.schedule,
-      });
+      const how = { schedule: surroundings.schedule, ...(partitions && { partitions }) };
+      bucket = new Bucket({ ...identity, open, application: this.#application, ...how });
       this.#open.set(number, bucket);
       this.#maintenance.attend(bucket);
     }

@@ -92,7 +92,7 @@ export async function visitBucket(
       bytes += page.body.length;
       if (page.body.length > 0) bodies.push(page.body);
     }
-    const body = joined(bodies, visit.format === "json" ? COMMA : NOTHING);
+    const body = joinedBodies(bodies, visit.format);
     const told = damage === undefined ? {} : { damage };
     return { documents, body, ...told, ...(!walk.done && { next: walk.position }) };
   } catch (error) {
@@ -263,7 +263,9 @@ function idsOf(page: PartitionPage): string[] {
   return Array.from({ length: page.documents }, () => reader.text());
 }
 
-function joined(parts: readonly Uint8Array[], separator: Uint8Array): Uint8Array {
+/** Pages of a visit as one body. */
+export function joinedBodies(parts: readonly Uint8Array[], format: Visit["format"]): Uint8Array {
+  const separator = format === "json" ? COMMA : NOTHING;
   const [first] = parts;
   if (parts.length <= 1) return first ?? NOTHING;
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, separator.length * (parts.length - 1)));

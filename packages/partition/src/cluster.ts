@@ -164,8 +164,19 @@ export interface QueryHandle {
   [Symbol.dispose](): void;
 }
 
+/** Packages that were sent and wait to be activated, where not one process alone is told of them. */
+export interface DeploySessions {
+  /** Keeps a package; the number of its session. */
+  add(applicationPackage: Uint8Array): Promise<number>;
+  get(session: number): Promise<Uint8Array | undefined>;
+  /** Forgets one that was activated; those of others go by age. */
+  remove?(session: number): void;
+}
+
 /** All partitions of an application. */
 export interface Cluster {
+  /** Of a cluster with several gateways. */
+  readonly sessions?: DeploySessions;
   /** The partition of a group; it need not exist. */
   partition(key: PartitionKey): PartitionHandle;
   /** Opens a query: of whatever partitions its parameters name, which the core finds. Throws if nothing is deployed. */

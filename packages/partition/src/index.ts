@@ -6,9 +6,11 @@ export type {
   Answer,
   Cluster,
   DeployReport,
+  DeploySessions,
   FedOperation,
   FeedOptions,
   GetRequest,
+  LoadOutcome,
   MassOperation,
   MassOutcome,
   OperationRequest,
@@ -28,8 +30,22 @@ export { type Deployment, deploymentUnderWay, prepareDeployment } from "./deploy
 export type { TextEmbedder } from "./embedding.ts";
 export { serviceError, tellingOnce } from "./failure.ts";
 export { LocalCluster, type LocalClusterOptions } from "./local-cluster.ts";
+export { type Alarm, GroupObject, type GroupObjectOptions } from "./objects/group-object.ts";
+export { Isolate } from "./objects/isolate.ts";
+export type {
+  DirectoryCalls,
+  Erasure,
+  GroupCalls,
+  ObjectPort,
+  ObjectReply,
+  ObjectStep,
+  ObjectWaiting,
+  RegistryCalls,
+} from "./objects/object-calls.ts";
+export { directoryOf, ObjectCluster, type ObjectClusterOptions } from "./objects/object-cluster.ts";
 export { Partition } from "./partition.ts";
 export { searchOnce } from "./query/cluster-query.ts";
+export type { SentQuery } from "./query/open-queries.ts";
 export type { ModelApplication, ModelRunner } from "./query/query-models.ts";
 export type { Surroundings } from "./surroundings.ts";
 export { ThreadCluster, type ThreadClusterOptions } from "./thread-cluster.ts";

@@ -8,7 +8,7 @@
  */
 
 import type { Engine, Load, LoadedOperation, LoadResult, Place, ServiceError } from "@brooklet/core";
-import type { Bucket, PartitionStore, StoredManifest } from "@brooklet/store";
+import type { Bucket, Partitions, StoredManifest } from "@brooklet/store";
 import { clock } from "./clock.ts";
 import type { LoadOutcome } from "./cluster.ts";
 import type { Deadline } from "./deadline.ts";
@@ -79,7 +79,7 @@ async function intoSegments(place: LoadPlace, load: Load, deadline: Deadline): P
 }
 
 /** Whether the partition is still what the core saw of it. */
-function isUndisturbed(store: PartitionStore, { bucket, key }: LoadPlace, seen: StoredManifest | undefined): boolean {
+function isUndisturbed(store: Partitions, { bucket, key }: LoadPlace, seen: StoredManifest | undefined): boolean {
   if (seen === undefined) return true;
   const { layout, lastOperation } = store.state(key);
   return layout === seen.layout && lastOperation === (seen.operations.at(-1)?.number ?? 0) && !bucket.hasQueued(key);

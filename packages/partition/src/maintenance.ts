@@ -4,7 +4,7 @@
  */
 
 import { type Change, type CompactReason, type Engine, ResultRoom } from "@brooklet/core";
-import type { Bucket, PartitionState, PartitionStore } from "@brooklet/store";
+import type { Bucket, PartitionState, Partitions } from "@brooklet/store";
 import { clock } from "./clock.ts";
 import { driveInSlices } from "./drive.ts";
 import { closed } from "./failure.ts";
@@ -110,6 +110,19 @@ export class Maintenance {
     const job = this.#schedule(attention, key);
     if (job !== undefined) return job.done;
     return Promise.reject(attention.retries.get(key)?.error ?? closed());
+  }
+
+  /** Does now what is else done when a partition rests. Rejects if it failed, now or a moment ago. */
+  async rest(bucket: Bucket, key: string): Promise<void> {
+    const attention = this.#of(bucket);
+    // Joins what is under way; that may be a fold, after which small segments are left.
+    for (const reason of ["fold", "settle"] as const) {
+      const job = this.#schedule(attention, key, reason);
+      if (job === undefined) throw attention.retries.get(key)?.error ?? closed();
+      await job.done;
+    }
+    this.#sweepErased(attention);
+    await this.idle();
   }
 
   /** Whether nothing is begun any more. */
@@ -292,7 +305,7 @@ export class Maintenance {
   }
 
   /** Whether the bucket is still the one the work began with, not opened anew after a failure. */
-  #same(bucket: Bucket, store: PartitionStore): boolean {
+  #same(bucket: Bucket, store: Partitions): boolean {
     return bucket.isOpen && bucket.store === store;
   }
 

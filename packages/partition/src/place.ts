@@ -1,6 +1,6 @@
 /** A partition of a store, in the terms of the core's tasks. */
 import type { Place } from "@brooklet/core";
-import type { PartitionState, PartitionStore } from "@brooklet/store";
+import type { PartitionState, Partitions } from "@brooklet/store";
 import type { Source } from "./drive.ts";
 
 /** Where a task works. */
@@ -10,7 +10,7 @@ export function placeOf(state: PartitionState): Place {
 }
 
 /** What a task on the partition `key` is given. */
-export function sourceOf(store: PartitionStore, key: string): Source {
+export function sourceOf(store: Partitions, key: string): Source {
   return {
     manifest: (layout, operation) => store.manifest(key, layout, operation),
     operation: (number) => store.operation(key, number),

@@ -11,12 +11,13 @@ import { Core, instantiate, type ModelOutput, type Query, type QueryBytes, Write
 import { memoryStorage } from "@brooklet/store";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { nativeAnswers, root, vectorFiles } from "../../core/test/runners.ts";
-import type { PartitionKey } from "../src/cluster.ts";
+import type { Cluster, PartitionKey } from "../src/cluster.ts";
 import { serviceError } from "../src/failure.ts";
 import { LocalCluster } from "../src/local-cluster.ts";
 import { nodeSurroundings } from "../src/node/surroundings.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import type { ModelRunner } from "../src/query/query-models.ts";
+import { Platform } from "./object-setting.ts";
 import { openSql } from "./setting.ts";
 
 const BUILD_MS = 15 * 60_000;
@@ -164,26 +165,27 @@ function outputOf(name: string, { outputs }: Run): ModelOutput {
   return { name, element, bytes: new Uint8Array(array.buffer) };
 }
 
+/** A cluster, and how a partition of it is folded. */
+interface House {
+  readonly cluster: Cluster;
+  readonly fold: (key: PartitionKey) => Promise<unknown>;
+}
+
 /** A conversation with a cluster of its own. */
 class Talk {
-  readonly #cluster: LocalCluster;
+  readonly #house: Promise<House>;
   /** The only partition that queries are sent to, whatever they address. */
   #sentTo: PartitionKey | undefined;
 
-  constructor(runs: readonly Run[]) {
+  constructor(runs: readonly Run[], inObjects: boolean) {
     const makeEngine = (): Core => new MisledCore(() => this.#sentTo);
-    this.#cluster = new LocalCluster({
-      storage: memoryStorage(openSql),
-      makeEngine,
-      surroundings: nodeSurroundings,
-      modelRunner: modelRunner(runs),
-    });
+    this.#house = inObjects ? objectHouse(makeEngine) : Promise.resolve(localHouse(makeEngine, runs));
   }
 
   /** Holds it; a refused application is the only outcome. */
   async hold(file: ConversationFile, conversation: Conversation, folded: boolean): Promise<readonly Outcome[]> {
     try {
-      await this.#cluster.deploy(applicationPackage(file, conversation));
+      await (await this.#house).cluster.deploy(applicationPackage(file, conversation));
     } catch (error) {
       return [refusal(error)];
     }
@@ -195,8 +197,8 @@ class Talk {
     return outcomes;
   }
 
-  close(): Promise<void> {
-    return this.#cluster.close();
+  async close(): Promise<void> {
+    await (await this.#house).cluster.close();
   }
 
   async #step(step: Step): Promise<Outcome> {
@@ -206,7 +208,7 @@ class Talk {
     if (remove !== undefined) return this.#write("remove", remove, step);
     if (get !== undefined) {
       const request = { rawPath: RAW_PATH, id: get, fieldSet: step.fieldSet ?? "", tensorFormat: step.tensors ?? "" };
-      const { status, body } = await this.#cluster.partition(keyOf(get)).get(request, MINUTE_MS);
+      const { status, body } = await (await this.#house).cluster.partition(keyOf(get)).get(request, MINUTE_MS);
       return [status, decoder.decode(body)];
     }
     if (compact === undefined) return this.#search(step);
@@ -219,7 +221,7 @@ class Talk {
     const fields = typeof step.fields === "string" ? step.fields : JSON.stringify(step.fields);
     const body = step.body ?? (fields === undefined ? "" : `{"fields":${fields}}`);
     const request = { kind, rawPath: RAW_PATH, id, create, condition, body: asBytes(body) };
-    const { status, code, message } = await this.#cluster.partition(keyOf(id)).apply(request, MINUTE_MS);
+    const { status, code, message } = await (await this.#house).cluster.partition(keyOf(id)).apply(request, MINUTE_MS);
     return [status, code === undefined ? "" : `${code}: ${message}`];
   }
 
@@ -233,14 +235,32 @@ class Talk {
     }
     const request = { properties: parameters, body: asBytes(body ?? ""), accept };
     this.#sentTo = scoped === false && key !== "" ? (key as PartitionKey) : undefined;
-    const answer = await searchOnce(this.#cluster, request, MINUTE_MS);
+    const answer = await searchOnce((await this.#house).cluster, request, MINUTE_MS);
     const isText = !answer.contentType.startsWith("application/cbor");
     return [answer.status, isText ? decoder.decode(answer.body) : Buffer.from(answer.body).toString("hex")];
   }
 
   async #fold(key: PartitionKey): Promise<void> {
-    await this.#cluster.maintain(key);
+    await (await this.#house).fold(key);
   }
+}
+
+function localHouse(makeEngine: () => Core, runs: readonly Run[]): House {
+  const storage = memoryStorage(openSql);
+  const cluster = new LocalCluster({
+    storage,
+    makeEngine,
+    surroundings: nodeSurroundings,
+    modelRunner: modelRunner(runs),
+  });
+  return { cluster, fold: (key) => cluster.maintain(key) };
+}
+
+/** Each group an object with a database of its own, which folds when its alarm rings. */
+async function objectHouse(makeEngine: () => Core): Promise<House> {
+  const platform = new Platform(makeEngine);
+  const cluster = await platform.open();
+  return { cluster, fold: (key) => platform.ring(key) };
 }
 
 /** A core whose host may have its queries sent to a partition that they do not address. */
@@ -271,15 +291,22 @@ const talks = files.flatMap(({ topic, path, rows: [row = ""] }) => {
   return file.conversations.map((conversation) => ({ about: `${name}: ${conversation.name}`, file, conversation }));
 });
 let native: readonly Held[] = [];
+let clockMs = 0;
 
 beforeAll(() => {
-  // The clocks stand still: answers that tell the time agree, and no load on the machine makes an answer late.
-  vi.useFakeTimers({ toFake: ["Date", "performance"], now: NOW_MS });
+  // The clocks hardly move: answers that tell the time agree, and no load on the machine makes an answer late. They do not
+  // stand still either, as work moves a clock that does.
+  vi.useFakeTimers({ toFake: ["Date"], now: NOW_MS });
+  vi.spyOn(performance, "now").mockImplementation(() => {
+    clockMs += 1e-9;
+    return clockMs;
+  });
   native = nativeAnswers(files).flatMap((answer) => JSON.parse(answer) as readonly Held[]);
 }, BUILD_MS);
 
 afterAll(() => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
 });
 
 test("there are conversations", () => {
@@ -288,10 +315,14 @@ test("there are conversations", () => {
 });
 
 test.each(talks.map((talk, index) => ({ ...talk, index })))("$about", async ({ file, conversation, index }) => {
-  for (const folded of [false, true]) {
-    const talk = new Talk([...(file.runs ?? []), ...(conversation.runs ?? [])]);
-    const outcomes = await talk.hold(file, conversation, folded);
-    expect(outcomes).toEqual(folded ? native[index]?.folded : native[index]?.tail);
-    await talk.close();
+  const runs = [...(file.runs ?? []), ...(conversation.runs ?? [])];
+  // Objects run no models, and a platform that tells them apart by their group has none without.
+  for (const inObjects of runs.length === 0 ? [false, true] : [false]) {
+    for (const folded of [false, true]) {
+      const talk = new Talk(runs, inObjects);
+      const outcomes = await talk.hold(file, conversation, folded);
+      expect(outcomes, inObjects ? "in objects" : "").toEqual(folded ? native[index]?.folded : native[index]?.tail);
+      await talk.close();
+    }
   }
 });

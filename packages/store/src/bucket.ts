@@ -3,15 +3,23 @@
  * each is acknowledged after it. After a failure that leaves the outcome open the database is closed and opened anew
  * through recovery; nothing is retried. Which bucket a partition belongs to is decided elsewhere.
  */
-import { PartitionStore, type TailEntry } from "./partition-store.ts";
+import { PartitionStore, type PartitionStoreOptions } from "./partition-store.ts";
+import type { Partitions, TailEntry } from "./partitions.ts";
 import type { SqlConnection } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
 import type { BucketIdentity } from "./tables.ts";
+
+/** Makes what keeps the partitions of an open database. */
+export type PartitionsOf = (connection: SqlConnection, options: PartitionStoreOptions) => Partitions;
+
+const IN_TABLES: PartitionsOf = (connection, options) => new PartitionStore(connection, options);
 
 /** How a bucket is opened and paced. */
 export interface BucketOptions extends BucketIdentity {
   /** Opens the database; its tables are there and checked. Called again after a failure. */
   readonly open: () => SqlConnection;
+  /** The partitions in it; many in tables by default. */
+  readonly partitions?: PartitionsOf;
   /** Number of the deployed application. */
   readonly application: number;
   /** Runs work when the writes that arrived with this one are queued as well. */
@@ -53,7 +61,7 @@ const COMMIT_BYTES = 8 << 20;
 export class Bucket {
   readonly #options: BucketOptions;
   #application: number;
-  #open: { readonly connection: SqlConnection; readonly store: PartitionStore } | undefined;
+  #open: { readonly connection: SqlConnection; readonly store: Partitions } | undefined;
   #queue: Waiting[] = [];
   /** The last write in the queue on each document. */
   readonly #newest = new Map<string, Waiting>();
@@ -69,14 +77,14 @@ export class Bucket {
   }
 
   /** The partitions. Opens the database if it is not open; throws a `StoreError` if it cannot be. */
-  get store(): PartitionStore {
+  get store(): Partitions {
     if (this.#closed) throw new StoreError("closed", "the bucket is closed");
     if (this.#open === undefined) {
       const connection = this.#options.open();
       const { bucket, buckets } = this.#options;
       this.#open = {
         connection,
-        store: new PartitionStore(connection, { bucket, buckets, application: this.#application }),
+        store: (this.#options.partitions ?? IN_TABLES)(connection, { bucket, buckets, application: this.#application }),
       };
     }
     return this.#open.store;
@@ -149,7 +157,7 @@ export class Bucket {
   }
 
   /** Changes the store outside the queue (compaction), with the same care for failures. */
-  change<Result>(work: (store: PartitionStore) => Result, bytes: number): Result {
+  change<Result>(work: (store: Partitions) => Result, bytes: number): Result {
     const store = this.store;
     try {
       const result = work(store);
@@ -164,7 +172,8 @@ export class Bucket {
   /** Moves the log into the file. `truncate` leaves nothing of removed documents in the log. */
   checkpoint(truncate: boolean): void {
     if (this.#open === undefined) return;
-    this.change((store) => store.checkpoint(truncate), 0);
+    const { connection } = this.#open;
+    this.change(() => connection.checkpoint?.(truncate), 0);
     this.#logBytes = 0;
   }
 

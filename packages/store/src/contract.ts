@@ -2,7 +2,8 @@
  * What every driver must do, as cases that any test runner can run: `for (const { name, run } of testStore(open))
  * test(name, run)`. `open` gives a new empty database each time.
  */
-import { PartitionStore, type StoredChange } from "./partition-store.ts";
+import { PartitionStore } from "./partition-store.ts";
+import type { StoredChange } from "./partitions.ts";
 import type { SqlConnection } from "./sql.ts";
 import { createTables } from "./tables.ts";
 

@@ -1,18 +1,22 @@
 /** All SQL, over a port of three methods. `@brooklet/store/node` adds the data directory, `…/contract` the driver tests. */
-export { Bucket, type BucketOptions } from "./bucket.ts";
+export { Bucket, type BucketOptions, type PartitionsOf } from "./bucket.ts";
 export { bucketOf } from "./bucket-of.ts";
+export { DirectoryStore } from "./directory-store.ts";
 export { type BetterSqlite3, betterSqlite3 } from "./drivers/better-sqlite3.ts";
+export { type BilledRows, durableObject, type ObjectSql, type ObjectSqlStorage } from "./drivers/durable-object.ts";
 export { type NodeSqlite, nodeSqlite } from "./drivers/node-sqlite.ts";
-export {
-  hasPartitionBefore,
-  type PartitionState,
-  PartitionStore,
-  type PartitionStoreOptions,
-  type StoredChange,
-  type StoredManifest,
-  type StoredSegment,
-  type TailEntry,
-} from "./partition-store.ts";
+export { OnePartitionStore } from "./one-partition-store.ts";
+export { hasPartitionBefore, PartitionStore, type PartitionStoreOptions } from "./partition-store.ts";
+export type {
+  NumberedKey,
+  PartitionState,
+  Partitions,
+  StoredChange,
+  StoredManifest,
+  StoredSegment,
+  TailEntry,
+} from "./partitions.ts";
+export { RegistryStore } from "./registry-store.ts";
 export type { Sql, SqlConnection, SqlValue } from "./sql.ts";
 export { memoryStorage, type Storage, type StoredApplication } from "./storage.ts";
 export { StoreError, type StoreErrorKind, storeError } from "./store-error.ts";

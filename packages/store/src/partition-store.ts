@@ -3,59 +3,22 @@
  * bytes in them are the core's. What is known of recently used partitions is kept in memory, with a layout number that
  * changes whenever the core must read the manifest anew. When to write, fold or check-point is decided elsewhere.
  */
+import {
+  type NumberedKey,
+  nextIncarnation,
+  nextLayout,
+  nothing,
+  type PartitionState,
+  type Partitions,
+  type StoredBlock,
+  type StoredChange,
+  type StoredManifest,
+  type StoredSegment,
+  type TailEntry,
+} from "./partitions.ts";
 import type { Sql } from "./sql.ts";
 import { StoreError } from "./store-error.ts";
 import { BLOCKS_PER_SEGMENT, type BucketIdentity } from "./tables.ts";
-
-/** A partition as it is now. */
-export interface PartitionState {
-  /** Which opening of a store this is; no two of a process have the same. */
-  readonly incarnation: number;
-  readonly key: string;
-  /** Number of the partition, unique over all buckets of a directory; 0: it does not exist. */
-  readonly number: number;
-  /** Changes with the segments and their liveness, and when the partition was forgotten meanwhile. */
-  readonly layout: number;
-  /** Number of the last operation of the tail; 0: the tail is empty. */
-  readonly lastOperation: number;
-  /** Length of the tail. */
-  readonly operations: number;
-  readonly operationBytes: number;
-  /** Number of the application with which all segments were written. */
-  readonly application: number;
-}
-
-/** A segment as the core keeps it resident. */
-export interface StoredSegment {
-  readonly number: number;
-  readonly header: Uint8Array;
-  readonly liveness: Uint8Array;
-}
-
-/** What a partition consists of, as far as the asker does not know it. */
-export interface StoredManifest {
-  readonly layout: number;
-  readonly segments: readonly StoredSegment[] | undefined;
-  readonly operations: readonly { readonly number: number; readonly bytes: Uint8Array }[];
-}
-
-/** What compaction changes. */
-export interface StoredChange {
-  readonly folded: number;
-  readonly removedSegments: readonly number[];
-  readonly liveness: readonly { readonly segment: number; readonly liveness: Uint8Array }[];
-  readonly newSegments: readonly (StoredSegment & {
-    readonly schema: string;
-    readonly documents: number;
-    readonly blocks: readonly Uint8Array[];
-  })[];
-}
-
-/** One operation to append to the tail of a partition. */
-export interface TailEntry {
-  readonly key: string;
-  readonly bytes: Uint8Array;
-}
 
 /** How a store behaves. */
 export interface PartitionStoreOptions extends BucketIdentity {
@@ -81,15 +44,9 @@ const READ_RUN = "SELECT id, bytes FROM block WHERE id BETWEEN ? AND ? ORDER BY 
 const RUN_MIN = 4;
 const READ_BATCH = `SELECT id, bytes FROM block WHERE id IN (${Array(BATCH).fill("?").join(", ")})`;
 
-/** Layout number of partitions that do not exist; others count on from it and are never used twice in a process. */
-const LAYOUT_OF_NOTHING = 1;
-let lastLayout = LAYOUT_OF_NOTHING;
-/** The stores that were opened in this process. */
-let incarnations = 0;
-
 /** The partitions of one bucket. */
-export class PartitionStore {
-  readonly #incarnation = ++incarnations;
+export class PartitionStore implements Partitions {
+  readonly #incarnation = nextIncarnation();
   readonly #sql: Sql;
   readonly #states = new Map<string, MutableState>();
   readonly #remembered: number;
@@ -120,7 +77,10 @@ export class PartitionStore {
     );
   }
 
-  /** Number of the deployed application. */
+  get application(): number {
+    return this.#application;
+  }
+
   set application(application: number) {
     this.#application = application;
   }
@@ -164,7 +124,7 @@ export class PartitionStore {
   }
 
   /** Blocks in the order asked for. */
-  read(blocks: readonly { readonly segment: number; readonly block: number }[]): Uint8Array[] {
+  read(blocks: readonly StoredBlock[]): Uint8Array[] {
     const found = new Map<number, Uint8Array>();
     const ids = blocks.map(({ segment, block }) => segment * BLOCKS_PER_SEGMENT + block);
     const single: number[] = [];
@@ -239,12 +199,12 @@ export class PartitionStore {
   }
 
   /** Partitions in order of their number, from `number` on. */
-  from(number: number, limit: number): { readonly number: number; readonly key: string }[] {
+  from(number: number, limit: number): NumberedKey[] {
     return this.#sql.all("SELECT number, key FROM partition WHERE number >= ? ORDER BY number LIMIT ?", number, limit);
   }
 
   /** Partitions with a tail, in order of their number after `number`. */
-  withTail(number: number, limit: number): { readonly number: number; readonly key: string }[] {
+  withTail(number: number, limit: number): NumberedKey[] {
     return this.#sql.all(
       "SELECT number, key FROM partition WHERE number IN (SELECT DISTINCT partition FROM operation WHERE partition > ? ORDER BY partition LIMIT ?) ORDER BY number",
       number,
@@ -253,7 +213,7 @@ export class PartitionStore {
   }
 
   /** Partitions written with another application than the deployed one, in order of their number after `number`. */
-  outdated(number: number, limit: number): { readonly number: number; readonly key: string }[] {
+  outdated(number: number, limit: number): NumberedKey[] {
     return this.#sql.all(
       "SELECT number, key FROM partition WHERE number > ? AND application <> ? ORDER BY number LIMIT ?",
       number,
@@ -282,11 +242,6 @@ export class PartitionStore {
     return last.number + 1;
   }
 
-  /** Moves committed pages from the log to the file; `truncate` leaves nothing in the log (erasure). */
-  checkpoint(truncate: boolean): void {
-    this.#sql.run(`PRAGMA wal_checkpoint(${truncate ? "TRUNCATE" : "PASSIVE"})`);
-  }
-
   #known(key: string): MutableState | undefined {
     const known = this.#states.get(key);
     if (known !== undefined) return this.#remember(known);
@@ -301,7 +256,7 @@ export class PartitionStore {
     )[0] ?? { operations: 0, bytes: 0, last: 0 };
     const { operations, bytes: operationBytes, last: lastOperation } = tail;
     const incarnation = this.#incarnation;
-    return { incarnation, key, number, application, layout: ++lastLayout, lastOperation, operations, operationBytes };
+    return { incarnation, key, number, application, layout: nextLayout(), lastOperation, operations, operationBytes };
   }
 
   #remember(state: MutableState): MutableState {
@@ -319,7 +274,7 @@ export class PartitionStore {
     this.#nextPartition += this.#buckets;
     const application = this.#application;
     this.#sql.run("INSERT INTO partition (number, key, application) VALUES (?, ?, ?)", number, key, application);
-    return { ...nothing(this.#incarnation, key), number, application, layout: ++lastLayout };
+    return { ...nothing(this.#incarnation, key), number, application, layout: nextLayout() };
   }
 
   #readRun(first: number, count: number): (readonly [id: number, bytes: Uint8Array])[] {
@@ -375,17 +330,4 @@ export class PartitionStore {
 /** Whether a bucket has partitions that were last written with an earlier application than this. */
 export function hasPartitionBefore(sql: Sql, application: number): boolean {
   return sql.all("SELECT 1 FROM partition WHERE application < ? LIMIT 1", application).length > 0;
-}
-
-function nothing(incarnation: number, key: string): MutableState {
-  return {
-    incarnation,
-    key,
-    number: 0,
-    layout: LAYOUT_OF_NOTHING,
-    lastOperation: 0,
-    operations: 0,
-    operationBytes: 0,
-    application: 0,
-  };
 }

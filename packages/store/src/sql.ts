@@ -16,4 +16,9 @@ export interface Sql {
 /** A database that its owner closes. */
 export interface SqlConnection extends Sql {
   close(): void;
+  /**
+   * Moves committed pages from the log to the file; `truncate` leaves nothing of what was removed in the log. Databases without
+   * such a log have none of it.
+   */
+  checkpoint?(truncate: boolean): void;
 }

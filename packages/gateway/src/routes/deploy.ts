@@ -111,7 +111,7 @@ async function prepareAndActivate(request: DeployRequest): Promise<Reply> {
 }
 
 async function createSession(request: DeployRequest): Promise<Reply> {
-  const session = request.deployment.create(await readPackage(request));
+  const session = await request.deployment.create(await readPackage(request));
   const url = `${request.tenantUrl}/session/${session}`;
   return jsonReply(200, {
     log: [],
@@ -124,8 +124,8 @@ async function createSession(request: DeployRequest): Promise<Reply> {
 }
 
 /** The package is validated when it is activated: the cluster does both in one step. */
-function prepareSession(request: DeployRequest, session: number): Reply {
-  request.deployment.demand(session);
+async function prepareSession(request: DeployRequest, session: number): Promise<Reply> {
+  await request.deployment.demand(session);
   return jsonReply(200, {
     log: [],
     tenant: "default",

@@ -52,6 +52,7 @@ export function prepared<Statement extends PreparedStatement>(
     },
     run,
     transaction: (work) => transact(run, work),
+    checkpoint: (truncate) => run(`PRAGMA wal_checkpoint(${truncate ? "TRUNCATE" : "PASSIVE"})`),
     close: () => {
       database.close();
     },

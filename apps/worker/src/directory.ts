@@ -1,0 +1,27 @@
+/** The object that knows some of the groups there are. */
+import { DurableObject } from "cloudflare:workers";
+import type { DirectoryCalls } from "@brooklet/partition";
+import { DirectoryStore, durableObject, type NumberedKey } from "@brooklet/store";
+import type { Env } from "./env.ts";
+
+/** A directory of groups. */
+export class Directory extends DurableObject<Env> implements DirectoryCalls {
+  readonly #store: DirectoryStore;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#store = new DirectoryStore(durableObject(ctx.storage));
+  }
+
+  async add(key: string): Promise<number> {
+    return this.#store.add(key);
+  }
+
+  async remove(key: string): Promise<void> {
+    this.#store.remove(key);
+  }
+
+  async from(number: number, limit: number): Promise<readonly NumberedKey[]> {
+    return this.#store.from(number, limit);
+  }
+}

@@ -1,0 +1,100 @@
+/** The object of one group, named by the key of its partition. */
+import { DurableObject } from "cloudflare:workers";
+import type { FloorBytes, Load, Merged } from "@brooklet/core";
+import {
+  type Answer,
+  directoryOf,
+  type Erasure,
+  type GetRequest,
+  type GroupCalls,
+  GroupObject,
+  type LoadOutcome,
+  type MassOperation,
+  type MassOutcome,
+  type ObjectReply,
+  type ObjectStep,
+  type ObjectWaiting,
+  type OperationRequest,
+  type Outcome,
+  type PartitionKey,
+  type SentQuery,
+  type Visit,
+  type VisitPage,
+} from "@brooklet/partition";
+import { type BilledRows, durableObject } from "@brooklet/store";
+import { DIRECTORIES, type Env } from "./env.ts";
+import { isolate, onProblem, surroundings } from "./isolate.ts";
+import { objectPort } from "./port.ts";
+
+/** A group. */
+export class Group extends DurableObject<Env> implements GroupCalls {
+  readonly #group: GroupObject;
+  readonly #billed: BilledRows = { read: 0, written: 0 };
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    const { storage } = ctx;
+    const key = (ctx.id.name ?? "") as PartitionKey;
+    this.#group = new GroupObject({
+      key,
+      isolate,
+      connection: durableObject(storage, this.#billed),
+      removeAll: () => storage.deleteAll(),
+      alarm: {
+        get: async () => (await storage.getAlarm()) ?? undefined,
+        set: (atMs) => storage.setAlarm(atMs),
+        clear: () => storage.deleteAlarm(),
+      },
+      port: objectPort(env),
+      directory: directoryOf(key, DIRECTORIES),
+      surroundings,
+      onProblem,
+    });
+  }
+
+  apply(request: OperationRequest, waiting: ObjectWaiting): Promise<ObjectReply<Outcome>> {
+    return this.#group.apply(request, waiting);
+  }
+
+  load(load: Load, waiting: ObjectWaiting): Promise<ObjectReply<readonly LoadOutcome[]>> {
+    return this.#group.load(load, waiting);
+  }
+
+  get(request: GetRequest, waiting: ObjectWaiting): Promise<ObjectReply<Answer>> {
+    return this.#group.get(request, waiting);
+  }
+
+  search(query: SentQuery, waiting: ObjectWaiting): Promise<ObjectReply<Answer>> {
+    return this.#group.search(query, waiting);
+  }
+
+  searchPart(query: SentQuery, floor: FloorBytes, waiting: ObjectWaiting): Promise<ObjectReply<Merged>> {
+    return this.#group.searchPart(query, floor, waiting);
+  }
+
+  visit(visit: Visit, step: ObjectStep, waiting: ObjectWaiting): Promise<ObjectReply<VisitPage>> {
+    return this.#group.visit(visit, step, waiting);
+  }
+
+  applyWhere(
+    visit: Visit,
+    step: ObjectStep,
+    operation: MassOperation,
+    waiting: ObjectWaiting,
+  ): Promise<ObjectReply<MassOutcome>> {
+    return this.#group.applyWhere(visit, step, operation, waiting);
+  }
+
+  erase(): Promise<Erasure> {
+    return this.#group.erase();
+  }
+
+  override alarm(): Promise<void> {
+    return this.#group.ring();
+  }
+
+  /** The rows that were read and written since this object began: what the platform bills. */
+  async billed(): Promise<BilledRows> {
+    return { ...this.#billed };
+  }
+}

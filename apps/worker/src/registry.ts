@@ -1,0 +1,35 @@
+/** The object that has what all groups share: the application packages, those that wait to be activated, and the secret. */
+import { DurableObject } from "cloudflare:workers";
+import type { RegistryCalls } from "@brooklet/partition";
+import { durableObject, RegistryStore, type StoredApplication } from "@brooklet/store";
+import type { Env } from "./env.ts";
+
+/** What is deployed. */
+export class Registry extends DurableObject<Env> implements RegistryCalls {
+  readonly #store: RegistryStore;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#store = new RegistryStore(durableObject(ctx.storage));
+  }
+
+  async secret(): Promise<Uint8Array> {
+    return this.#store.secret();
+  }
+
+  async application(): Promise<StoredApplication | undefined> {
+    return this.#store.application();
+  }
+
+  async store(after: number, application: StoredApplication): Promise<boolean> {
+    return this.#store.store(after, application);
+  }
+
+  async addSession(bytes: Uint8Array, kept: number): Promise<number> {
+    return this.#store.addSession(bytes, kept);
+  }
+
+  async session(session: number): Promise<Uint8Array | undefined> {
+    return this.#store.session(session);
+  }
+}

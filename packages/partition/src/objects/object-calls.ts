@@ -1,0 +1,91 @@
+/**
+ * What is said between a gateway and the objects of a platform that gives each group a small machine with a database of its own.
+ * Each call carries the number of the application that its caller knows, each reply that of the object: nobody is told of a
+ * deployment, who is behind takes the newer one when it is asked.
+ */
+import type { FloorBytes, Load, Merged, ServiceErrorFields } from "@brooklet/core";
+import type { NumberedKey, StoredApplication } from "@brooklet/store";
+import type {
+  Answer,
+  GetRequest,
+  LoadOutcome,
+  MassOperation,
+  MassOutcome,
+  OperationRequest,
+  Outcome,
+  Visit,
+  VisitPage,
+  VisitStep,
+} from "../cluster.ts";
+import type { SentQuery } from "../query/open-queries.ts";
+
+/** What came of a call, and the application that the object has. */
+export type ObjectReply<Result> =
+  | { readonly ok: Result; readonly application: number }
+  | { readonly failed: ServiceErrorFields; readonly application: number };
+
+/** How the caller of an object waits. */
+export interface ObjectWaiting {
+  /** The number of the application that the caller knows. */
+  readonly application: number;
+  readonly timeoutMs: number;
+  /** Of a search: how long its caller waited before. */
+  readonly waitedMs?: number;
+}
+
+/** A step through the only partition of an object. */
+export type ObjectStep = Omit<VisitStep, "bucket" | "key">;
+
+/** A receipt: what was stored of a group is not there any more. */
+export interface Erasure {
+  readonly key: string;
+  /** When it was erased, milliseconds since the epoch. */
+  readonly erasedAt: number;
+}
+
+/** The object of a group. */
+export interface GroupCalls {
+  apply(request: OperationRequest, waiting: ObjectWaiting): Promise<ObjectReply<Outcome>>;
+  load(load: Load, waiting: ObjectWaiting): Promise<ObjectReply<readonly LoadOutcome[]>>;
+  get(request: GetRequest, waiting: ObjectWaiting): Promise<ObjectReply<Answer>>;
+  /** The answer to a query that addresses this group alone. */
+  search(query: SentQuery, waiting: ObjectWaiting): Promise<ObjectReply<Answer>>;
+  /** What the group finds for a query that addresses several. */
+  searchPart(query: SentQuery, floor: FloorBytes, waiting: ObjectWaiting): Promise<ObjectReply<Merged>>;
+  visit(visit: Visit, step: ObjectStep, waiting: ObjectWaiting): Promise<ObjectReply<VisitPage>>;
+  applyWhere(
+    visit: Visit,
+    step: ObjectStep,
+    operation: MassOperation,
+    waiting: ObjectWaiting,
+  ): Promise<ObjectReply<MassOutcome>>;
+  /** Erases everything that is stored of the group. */
+  erase(): Promise<Erasure>;
+}
+
+/** An object that knows some of the groups there are. */
+export interface DirectoryCalls {
+  /** The number of a group, which it has for good. */
+  add(key: string): Promise<number>;
+  remove(key: string): Promise<void>;
+  /** Groups in the order of their numbers, from `number` on. */
+  from(number: number, limit: number): Promise<readonly NumberedKey[]>;
+}
+
+/** The object that has what all groups share. */
+export interface RegistryCalls {
+  secret(): Promise<Uint8Array>;
+  application(): Promise<StoredApplication | undefined>;
+  /** Stores an application that was validated against the one numbered `after`; false: another was stored meanwhile. */
+  store(after: number, application: StoredApplication): Promise<boolean>;
+  /** Keeps a package that is to be activated; its session. */
+  addSession(bytes: Uint8Array, kept: number): Promise<number>;
+  session(session: number): Promise<Uint8Array | undefined>;
+}
+
+/** The objects of a platform. What is returned is used for one call and not kept: a stub belongs to the request it was made in. */
+export interface ObjectPort {
+  group(key: string): GroupCalls;
+  directory(number: number): DirectoryCalls;
+  registry(): RegistryCalls;
+}

@@ -1,0 +1,423 @@
+/**
+ * A cluster of objects: each group is one, with a database of its own, moved and kept by a platform. Its buckets are the
+ * directories of the groups there are; a group is found by its key without them.
+ */
+import { encodeQuery, type Merged, type Query, type QueryBytes, ServiceError } from "@brooklet/core";
+import { bucketOf, type NumberedKey, type Storage, type StoredApplication } from "@brooklet/store";
+import type { DeployableEngine } from "../bucket-host.ts";
+import { joinedBodies, visitNowhere } from "../bucket-visit.ts";
+import { clock } from "../clock.ts";
+import type {
+  Answer,
+  Cluster,
+  DeployReport,
+  DeploySessions,
+  FedOperation,
+  FeedOptions,
+  MassOperation,
+  MassOutcome,
+  PartitionHandle,
+  PartitionKey,
+  QueryHandle,
+  SearchRequest,
+  SearchStep,
+  Visit,
+  VisitPage,
+  VisitPosition,
+  VisitStep,
+} from "../cluster.ts";
+import { beganMs, Deadline } from "../deadline.ts";
+import { completePackage, deploymentUnderWay, hasStoredValue, prepareDeployment } from "../deployment.ts";
+import { applyWhereEmbedded, type EmbeddingHandle, type TextEmbedder } from "../embedding.ts";
+import { failedOutcome, serviceError } from "../failure.ts";
+import { type FeedPlace, feedPlace, splitChunk } from "../feeding.ts";
+import { SEARCH_PARTITIONS, VISIT_PARTITIONS } from "../limits.ts";
+import { ModelSurroundings, withMissingModels } from "../model-surroundings.ts";
+import { type CallerWaiting, ClusterQuery, type Given, type QueryPlace } from "../query/cluster-query.ts";
+import { FoundParts } from "../query/found-parts.ts";
+import type { SentQuery } from "../query/open-queries.ts";
+import type { Isolate } from "./isolate.ts";
+import type { Erasure, GroupCalls, ObjectPort, ObjectReply, ObjectWaiting } from "./object-calls.ts";
+
+/** Groups that one search asks at a time. */
+const GROUPS_AT_ONCE = 32;
+/** Packages that wait to be activated. */
+const SESSIONS_KEPT = 4;
+
+/** What a cluster of objects needs. */
+export interface ObjectClusterOptions {
+  readonly port: ObjectPort;
+  readonly isolate: Isolate;
+  /** How many directories there are; it never changes. */
+  readonly directories: number;
+  /** Makes a core for validating a package. */
+  readonly makeEngine: () => DeployableEngine;
+  readonly embedder?: TextEmbedder;
+  /** Told of every failure that no caller sees. */
+  readonly onProblem?: (error: unknown) => void;
+}
+
+/** In which of so many directories a group is listed. */
+export function directoryOf(key: PartitionKey, directories: number): number {
+  return bucketOf(key, directories);
+}
+
+/** All groups, each an object. */
+export class ObjectCluster implements Cluster {
+  readonly #options: ObjectClusterOptions;
+  readonly #models: ModelSurroundings;
+  readonly secret: Uint8Array;
+  readonly sessions: DeploySessions;
+  #application: StoredApplication | undefined;
+  /** What was said of the last deployment made here; what a core says of a stored one has no warnings. */
+  #report: DeployReport | undefined;
+
+  private constructor(options: ObjectClusterOptions, secret: Uint8Array) {
+    this.#options = options;
+    this.secret = secret;
+    this.sessions = {
+      add: (bytes) => options.port.registry().addSession(bytes, SESSIONS_KEPT),
+      get: (session) => options.port.registry().session(session),
+    };
+    const storage = this.#storage(() => undefined);
+    const { embedder } = options;
+    this.#models = new ModelSurroundings({ storage, ...(embedder && { embedder }) }, options.isolate.engine, () =>
+      this.application(),
+    );
+  }
+
+  /** Reads what is deployed. */
+  static async open(options: ObjectClusterOptions): Promise<ObjectCluster> {
+    const cluster = new ObjectCluster(options, await options.port.registry().secret());
+    await cluster.refresh();
+    return cluster;
+  }
+
+  /** Takes the newest application there is. */
+  async refresh(): Promise<void> {
+    const newest = await this.#options.port.registry().application();
+    if (newest !== undefined) this.#take(newest);
+  }
+
+  partition(key: PartitionKey): EmbeddingHandle {
+    const partition: PartitionHandle = {
+      apply: async (request, timeoutMs) => {
+        try {
+          return await this.#told(key, true, (group) =>
+            group.apply({ ...request, body: own(request.body) }, this.#waiting(timeoutMs)),
+          );
+        } catch (error) {
+          return failedOutcome(error);
+        }
+      },
+      get: (request, timeoutMs) => this.#told(key, false, (group) => group.get(request, this.#waiting(timeoutMs))),
+    };
+    return this.#models.around(partition);
+  }
+
+  feed(
+    input: AsyncIterable<Uint8Array>,
+    options: FeedOptions,
+  ): AsyncGenerator<readonly FedOperation[], void, undefined> {
+    const place: FeedPlace = {
+      split: (chunk) => splitChunk(this.#engine, chunk),
+      load: (key, load, timeoutMs) => {
+        const sent = { ...load, operations: own(load.operations) };
+        return this.#told(key, true, (group) => group.load(sent, this.#waiting(timeoutMs)));
+      },
+      apply: (key, request, timeoutMs, caller) => this.partition(key).apply(request, timeoutMs, caller),
+    };
+    return feedPlace(place, input, options);
+  }
+
+  query(request: SearchRequest): QueryHandle {
+    const bytes = encodeQuery(request, Math.floor(Date.now() / 1_000));
+    const query = this.#engine.query(bytes);
+    return new ClusterQuery(query, this.#placeOf(query, bytes), beganMs(request));
+  }
+
+  #placeOf(query: Query, bytes: QueryBytes): QueryPlace {
+    const sent = ({ embeddings, outputs }: Given): SentQuery => ({
+      number: 0,
+      bytes,
+      ...(embeddings && { embeddings }),
+      outputs,
+    });
+    return {
+      buckets: this.buckets,
+      bucketOf: (key) => this.bucketOf(key),
+      models: this.#models.ofQueries(),
+      searchPartition: (key, given, waiting) => ({
+        goOn: async () => {
+          const search = (group: GroupCalls): Promise<ObjectReply<Answer>> =>
+            group.search(sent(given), this.#searching(waiting));
+          return { kind: "answer", answer: await this.#told(key, false, search) };
+        },
+        [Symbol.dispose]: () => undefined,
+      }),
+      searchBucket: (step, given, waiting) => this.#searchDirectory(query, sent(given), step, waiting),
+      bucketsAtOnce: 1,
+    };
+  }
+
+  /** What the groups of a directory find, some of them at a time. */
+  async #searchDirectory(query: Query, sent: SentQuery, step: SearchStep, waiting: CallerWaiting): Promise<Merged> {
+    const found = new FoundParts(query, step.floor);
+    const deadline = Deadline.in(waiting.timeoutMs, waiting.startMs, waiting.gone);
+    const search = async (key: PartitionKey): Promise<void> => {
+      const part = (group: GroupCalls): Promise<ObjectReply<Merged>> =>
+        group.searchPart(sent, found.floor, this.#searching(waiting));
+      try {
+        const { partial } = await this.#told(key, false, part);
+        found.add(partial);
+      } catch (error) {
+        found.passDamage(error, 1);
+        this.#options.onProblem?.(error);
+      }
+    };
+    const keys = step.keys === undefined ? this.#keysOf(step.bucket) : [step.keys];
+    for await (const some of keys) {
+      for (let from = 0; from < some.length; from += GROUPS_AT_ONCE) {
+        if (found.over || deadline.passed) return found.merged();
+        await Promise.all(some.slice(from, from + GROUPS_AT_ONCE).map(search));
+      }
+    }
+    return found.merged();
+  }
+
+  /** The groups of a directory, some at a time. */
+  async *#keysOf(directory: number): AsyncGenerator<readonly PartitionKey[]> {
+    for (let next = 0; ; ) {
+      const some = await this.#options.port.directory(directory).from(next, SEARCH_PARTITIONS);
+      const last = some.at(-1);
+      if (last === undefined) return;
+      yield some.map(({ key }) => key as PartitionKey);
+      if (some.length < SEARCH_PARTITIONS) return;
+      next = last.number + 1;
+    }
+  }
+
+  get buckets(): number {
+    return this.#options.directories;
+  }
+
+  bucketOf(key: PartitionKey): number {
+    return directoryOf(key, this.buckets);
+  }
+
+  async checkVisit(visit: Visit, operation?: MassOperation): Promise<void> {
+    visitNowhere(this.#engine, visit, operation);
+  }
+
+  async visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
+    const deadline = Deadline.in(timeoutMs);
+    const pages: VisitPage[] = [];
+    let [documents, bytes] = [0, 0];
+    let damage: string | undefined;
+    const next = await this.#walk(step, deadline, async (key, from) => {
+      const bounds = { from, documentsMax: step.documentsMax - documents, bytesMax: step.bytesMax - bytes };
+      const page = await this.#told(key, false, (group) =>
+        group.visit(visit, bounds, this.#waiting(deadline.remainingMs)),
+      );
+      pages.push(page);
+      documents += page.documents;
+      bytes += page.body.length;
+      damage ??= page.damage;
+      return { next: page.next, isFull: documents >= step.documentsMax || bytes >= step.bytesMax };
+    });
+    const bodies = pages.map(({ body }) => body).filter(({ length }) => length > 0);
+    const body = joinedBodies(bodies, visit.format);
+    return { documents, body, ...(next && { next }), ...(damage !== undefined && { damage }) };
+  }
+
+  async applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
+    return await applyWhereEmbedded(visit, step, operation, timeoutMs, {
+      applyWhere: (of, ms) => this.#applyWhere(visit, of, operation, ms),
+      partition: (key) => this.partition(key),
+    });
+  }
+
+  async #applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
+    const deadline = Deadline.in(timeoutMs);
+    let documents = 0;
+    let told: Pick<MassOutcome, "apart" | "failure"> = {};
+    const sent = { ...operation, body: own(operation.body) };
+    const next = await this.#walk(step, deadline, async (key, from, number) => {
+      const bounds = { from, documentsMax: step.documentsMax - documents, bytesMax: step.bytesMax };
+      const apply = (group: GroupCalls): Promise<ObjectReply<MassOutcome>> =>
+        group.applyWhere(visit, bounds, sent, this.#waiting(deadline.remainingMs));
+      const outcome = await this.#told(key, true, apply);
+      documents += outcome.documents;
+      const { apart, failure } = outcome;
+      // Positions within an object have its own number of the partition.
+      if (apart !== undefined) told = { apart: { ...apart, from: { ...apart.from, partition: number } } };
+      if (failure !== undefined) told = { ...told, failure };
+      const isOver = apart !== undefined || failure !== undefined;
+      return { next: outcome.next, isFull: isOver || documents >= step.documentsMax };
+    });
+    return { documents, ...(next && { next }), ...told };
+  }
+
+  /**
+   * Goes through the groups of a directory, or through the one that is named, until a step is full or its time over. Where to go
+   * on; nothing: it is done. Positions are those of the directory, with the place within a group of the group.
+   */
+  async #walk(
+    { bucket, key, from, documentsMax }: VisitStep,
+    deadline: Deadline,
+    visit: (
+      key: PartitionKey,
+      from: VisitPosition,
+      number: number,
+    ) => Promise<{ readonly next: VisitPosition | undefined; readonly isFull: boolean }>,
+  ): Promise<VisitPosition | undefined> {
+    let position = from;
+    let isFull = documentsMax === 0;
+    for (;;) {
+      const some = await this.#listed(bucket, key, position.partition);
+      for (const group of some) {
+        let inside: VisitPosition = { partition: 0, after: group.number === position.partition ? position.after : "" };
+        // A document after which is gone on is in the only partition of the object.
+        if (inside.after !== "") inside = { ...inside, partition: 1 };
+        for (let more = true; more; ) {
+          if (isFull || deadline.passed) return { partition: group.number, after: inside.after };
+          const page = await visit(group.key as PartitionKey, inside, group.number);
+          isFull = page.isFull;
+          more = page.next !== undefined;
+          inside = page.next ?? inside;
+        }
+        position = { partition: group.number + 1, after: "" };
+      }
+      if (key !== undefined || some.length < VISIT_PARTITIONS) return undefined;
+      if (isFull || deadline.passed) return position;
+    }
+  }
+
+  async #listed(directory: number, key: PartitionKey | undefined, from: number): Promise<readonly NumberedKey[]> {
+    if (key !== undefined) return [{ number: from, key }];
+    return await this.#options.port.directory(directory).from(from, VISIT_PARTITIONS);
+  }
+
+  async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
+    const { makeEngine, port, embedder } = this.#options;
+    try {
+      await this.refresh();
+      const validator = makeEngine();
+      const before = this.#application?.number ?? 0;
+      let made: StoredApplication | undefined;
+      const storage = this.#storage((application) => {
+        made = application;
+      });
+      const complete = await completePackage(applicationPackage, undefined, validator);
+      const hasValue = (schema: string, field: string): Promise<boolean> => hasStoredValue(this, schema, field);
+      const { report } = await prepareDeployment(complete, storage, validator, hasValue);
+      if (made !== undefined) {
+        if (!(await port.registry().store(before, made))) throw deploymentUnderWay();
+        this.#take(made);
+      }
+      this.#report = await withMissingModels(report, embedder);
+      return this.#report;
+    } catch (error) {
+      throw serviceError(error);
+    }
+  }
+
+  applicationPackage(): Uint8Array | undefined {
+    return this.#application?.bytes;
+  }
+
+  application(): DeployReport | undefined {
+    return this.#report ?? this.#options.isolate.report;
+  }
+
+  /** Erases a group: its object is empty afterwards, and in no directory. */
+  erase(key: PartitionKey): Promise<Erasure> {
+    return this.#options.port.group(key).erase();
+  }
+
+  async close(): Promise<void> {
+    await this.#models.close();
+  }
+
+  get #engine(): DeployableEngine {
+    return this.#options.isolate.engine;
+  }
+
+  #take(application: StoredApplication): void {
+    if (application.number <= (this.#application?.number ?? 0)) return;
+    this.#application = application;
+    this.#report = undefined;
+    this.#options.isolate.deploy(application);
+  }
+
+  #storage(store: (application: StoredApplication) => void): Storage {
+    return {
+      buckets: this.#options.directories,
+      secret: this.secret,
+      openBucket: () => {
+        throw new Error("a cluster of objects has no buckets of its own");
+      },
+      readApplication: () => this.#application,
+      storeApplication: store,
+      close: () => undefined,
+    };
+  }
+
+  #waiting(timeoutMs: number): ObjectWaiting {
+    return { application: this.#application?.number ?? 0, timeoutMs };
+  }
+
+  #searching({ timeoutMs, startMs }: CallerWaiting): ObjectWaiting {
+    return { ...this.#waiting(timeoutMs), waitedMs: clock.now() - startMs };
+  }
+
+  /** What an object answers. What a newer application was deployed for is answered by that, which is taken here too. */
+  async #told<Result>(
+    key: PartitionKey,
+    writes: boolean,
+    call: (group: GroupCalls) => Promise<ObjectReply<Result>>,
+  ): Promise<Result> {
+    const attempt = (): Promise<ObjectReply<Result>> => call(this.#options.port.group(key));
+    const reply = await attempt()
+      .catch((error: unknown) => {
+        // The object was moved, or begins anew: a read is asked once more, of a write nobody knows.
+        if (writes || !isRetryable(error)) throw error;
+        return attempt();
+      })
+      .catch((error: unknown) => {
+        throw platformFailure(error, writes);
+      });
+    if (reply.application > (this.#application?.number ?? 0)) await this.refresh();
+    if ("failed" in reply) throw new ServiceError(reply.failed);
+    return reply.ok;
+  }
+}
+
+/** What a failure of the platform means: too much at a time, or an object that was moved meanwhile. */
+function platformFailure(error: unknown, writes: boolean): unknown {
+  const { overloaded } = error as { readonly overloaded?: unknown };
+  if (overloaded === true) {
+    const message = "The object of this group has too much to do; try again later";
+    return new ServiceError({
+      code: "OVERLOADED",
+      status: 503,
+      number: 8,
+      message,
+      outcome: "not_applied",
+      cause: error,
+    });
+  }
+  if (!isRetryable(error)) return error;
+  const message = "The object of this group was moved or started again meanwhile; ask again";
+  const outcome = writes ? "unknown" : "not_applied";
+  return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 8, message, outcome, cause: error });
+}
+
+function isRetryable(error: unknown): boolean {
+  return (error as { readonly retryable?: unknown }).retryable === true;
+}
+
+/** Bytes that are nobody else's: what is sent takes the whole of their buffer with it. */
+function own(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+}

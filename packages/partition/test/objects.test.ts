@@ -1,0 +1,231 @@
+/** Groups that are objects of a platform: what is erased, moved, deployed elsewhere, listed, and billed. */
+import { Core, instantiate } from "@brooklet/core";
+import { expect, test } from "vitest";
+import type { Answer, Cluster, PartitionKey, SearchRequest, Visit } from "../src/cluster.ts";
+import { Isolate } from "../src/objects/isolate.ts";
+import type { ObjectCluster } from "../src/objects/object-cluster.ts";
+import { searchOnce } from "../src/query/cluster-query.ts";
+import { packageOf } from "./core-setting.ts";
+import { Platform } from "./object-setting.ts";
+
+const MINUTE_MS = 60_000;
+const NOTE = `schema note {
+  document note {
+    field title type string { indexing: summary | index }
+    field n type int { indexing: summary | attribute }
+  }
+}`;
+const WITH_TAG = NOTE.replace(
+  "    field n",
+  "    field tag type string { indexing: summary | attribute }\n    field n",
+);
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+const makeEngine = (): Core => new Core({ instantiate, cacheBytes: 8 << 20 });
+
+async function deployed(schema = NOTE): Promise<{ readonly platform: Platform; readonly cluster: ObjectCluster }> {
+  const platform = new Platform(makeEngine);
+  const cluster = await platform.open();
+  await cluster.deploy(packageOf({ note: schema }));
+  return { platform, cluster };
+}
+
+async function put(cluster: Cluster, group: string, name: string, title: string, n = 0): Promise<void> {
+  const id = `id:x:note:g=${group}:${name}`;
+  const body = encoder.encode(JSON.stringify({ fields: { title, n } }));
+  const request = { kind: "put", rawPath: "", id, create: false, condition: "", body } as const;
+  expect(await cluster.partition(`g:${group}`).apply(request, MINUTE_MS)).toEqual({ status: 200 });
+}
+
+async function* lines(documents: readonly { readonly id: string; readonly fields: unknown }[]) {
+  for (let from = 0; from < documents.length; from += 500) {
+    const some = documents.slice(from, from + 500);
+    yield encoder.encode(some.map(({ id, fields }) => `${JSON.stringify({ put: id, fields })}\n`).join(""));
+  }
+}
+
+async function feed(cluster: Cluster, documents: readonly { readonly id: string; readonly fields: unknown }[]) {
+  for await (const told of cluster.feed(lines(documents), { timeoutMs: MINUTE_MS }))
+    for (const { outcome } of told) expect(outcome).toEqual({ status: 200 });
+}
+
+interface Root {
+  readonly fields: { readonly totalCount: number };
+  readonly children?: readonly { readonly fields: { readonly title: string } }[];
+}
+
+function rootOf({ body }: Answer): Root {
+  return (JSON.parse(decoder.decode(body)) as { root: Root }).root;
+}
+
+async function count(cluster: Cluster, word: string, scope: Readonly<Record<string, string>>): Promise<number> {
+  const yql = `select * from note where title contains "${word}"`;
+  return rootOf(await searchOnce(cluster, requestOf({ yql, ...scope }), MINUTE_MS)).fields.totalCount;
+}
+
+function requestOf(parameters: Readonly<Record<string, string>>): SearchRequest {
+  return { properties: Object.entries(parameters), body: new Uint8Array() };
+}
+
+const IN_ALICE = { "streaming.groupname": "alice" };
+const EVERYWHERE = { "streaming.selection": "true" };
+
+test("what was erased is not found in the group that comes after it", async () => {
+  const { platform, cluster } = await deployed();
+  for (let n = 0; n < 300; n += 1) await put(cluster, "alice", String(n), `secret number ${n}`);
+  await platform.ring("g:alice");
+  expect(await count(cluster, "secret", IN_ALICE)).toBe(300);
+  expect((await cluster.erase("g:alice")).key).toBe("g:alice");
+  expect([await count(cluster, "secret", IN_ALICE), await count(cluster, "secret", EVERYWHERE)]).toEqual([0, 0]);
+  for (let n = 0; n < 300; n += 1) await put(cluster, "alice", String(n), `public number ${n}`);
+  await platform.ring("g:alice");
+  expect([await count(cluster, "secret", IN_ALICE), await count(cluster, "public", IN_ALICE)]).toEqual([0, 300]);
+  expect(platform.problems).toEqual([]);
+});
+
+test("reads write no row, a first write four, a put one, and a load few", async () => {
+  const { platform, cluster } = await deployed();
+  const key: PartitionKey = "g:alice";
+  const get = { rawPath: "", id: "id:x:note:g=alice:1", fieldSet: "", tensorFormat: "" };
+  expect((await cluster.partition(key).get(get, MINUTE_MS)).status).toBe(404);
+  expect(await count(cluster, "red", IN_ALICE)).toBe(0);
+  expect(platform.billOf(key).written).toBe(0);
+  await put(cluster, "alice", "1", "red balloon");
+  // The table, what is known of the partition, the operation, and the alarm.
+  expect(platform.billOf(key).written).toBe(4);
+  await put(cluster, "alice", "2", "red boat");
+  expect(platform.billOf(key).written).toBe(1);
+  expect(await count(cluster, "red", IN_ALICE)).toBe(2);
+  expect(platform.billOf(key).written).toBe(0);
+  const documents = Array.from({ length: 10_000 }, (_, n) => ({
+    id: `id:x:note:g=bulk:${n}`,
+    fields: { title: `${"a note of some words about many things ".repeat(3)}${n}`, n },
+  }));
+  await feed(cluster, documents);
+  const loaded = platform.billOf("g:bulk").written;
+  expect(loaded / documents.length).toBeLessThanOrEqual(0.02);
+  await platform.ring("g:bulk");
+  const settled = platform.billOf("g:bulk").written;
+  expect((loaded + settled) / documents.length).toBeLessThanOrEqual(0.02);
+  expect(await count(cluster, "things", { "streaming.groupname": "bulk" })).toBe(10_000);
+});
+
+test("an object that was put out of memory, and one in another isolate, go on with what is stored", async () => {
+  const { platform, cluster } = await deployed();
+  for (let n = 0; n < 40; n += 1) {
+    await put(cluster, "alice", String(n), "red balloon", n);
+    if (n % 7 === 0) platform.evict("g:alice");
+    if (n % 10 === 0) await platform.ring("g:alice");
+    if (n === 20) platform.isolate = new Isolate(makeEngine);
+    expect(await count(cluster, "red", IN_ALICE)).toBe(n + 1);
+  }
+  expect(platform.problems).toEqual([]);
+});
+
+test("who is behind takes the newer application when it asks, or is asked", async () => {
+  const { platform, cluster: first } = await deployed();
+  await put(first, "alice", "1", "red balloon");
+  await put(first, "bob", "1", "red balloon");
+  // Another gateway, in an isolate of its own, deploys what the first one does not hear of.
+  const second = await platform.open(new Isolate(makeEngine));
+  await second.deploy(packageOf({ note: WITH_TAG }));
+  platform.isolate = new Isolate(makeEngine);
+  platform.evict("g:alice");
+  const tagged = { ...IN_ALICE, yql: 'select * from note where tag contains "x"' };
+  expect(rootOf(await searchOnce(second, requestOf(tagged), MINUTE_MS)).fields.totalCount).toBe(0);
+  expect(first.application()?.schemas[0]?.fields.map(({ name }) => name)).not.toContain("tag");
+  expect(await count(first, "red", IN_ALICE)).toBe(1);
+  expect(first.application()?.schemas[0]?.fields.map(({ name }) => name)).toContain("tag");
+  expect(await count(second, "red", EVERYWHERE)).toBe(2);
+});
+
+test("of two deployments at a time one is refused, and what waits to be activated is known to every gateway", async () => {
+  const { platform, cluster: first } = await deployed();
+  const second = await platform.open(new Isolate(makeEngine));
+  const outcomes = await Promise.allSettled([
+    first.deploy(packageOf({ note: WITH_TAG })),
+    second.deploy(packageOf({ note: NOTE.replace("field n", "field m") })),
+  ]);
+  const failed = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
+  expect(failed).toHaveLength(1);
+  expect(failed[0]).toMatchObject({ code: "DEPLOYMENT_UNDER_WAY", status: 409 });
+  const session = await first.sessions.add(packageOf({ note: NOTE }));
+  expect(await second.sessions.get(session)).toEqual(packageOf({ note: NOTE }));
+  expect(await second.sessions.get(session + 1)).toBeUndefined();
+});
+
+test("every group is visited once, in pages of any size, and changed where it is selected", async () => {
+  const { platform, cluster } = await deployed();
+  const expected: string[] = [];
+  for (let group = 0; group < 25; group += 1)
+    for (let n = 0; n <= group % 4; n += 1) {
+      await put(cluster, `u${group}`, String(n), "red balloon", group);
+      expected.push(`id:x:note:g=u${group}:${n}`);
+      if (n === 1) await platform.ring(`g:u${group}`);
+    }
+  const visit: Visit = {
+    types: ["note"],
+    namespace: "",
+    selection: "",
+    fieldSet: "[id]",
+    tensorFormat: "",
+    format: "jsonl",
+  };
+  const visited = async (bounds: { documentsMax: number; bytesMax: number }): Promise<string[]> => {
+    const ids: string[] = [];
+    for (let bucket = 0; bucket < cluster.buckets; bucket += 1)
+      for (let from: { partition: number; after: string } | undefined = { partition: 0, after: "" }; from; ) {
+        const page = await cluster.visit(visit, { bucket, from, ...bounds }, MINUTE_MS);
+        const text = decoder.decode(page.body);
+        for (const line of text.split("\n").filter(Boolean)) ids.push((JSON.parse(line) as { put: string }).put);
+        expect(page.documents).toBeLessThanOrEqual(bounds.documentsMax);
+        from = page.next;
+      }
+    return ids.sort();
+  };
+  for (const documentsMax of [1, 2, 3, 7, 1_000]) {
+    expect(await visited({ documentsMax, bytesMax: 1 << 20 })).toEqual([...expected].sort());
+  }
+  expect(await visited({ documentsMax: 1_000, bytesMax: 1 })).toEqual([...expected].sort());
+  const remove = { kind: "remove", rawPath: "", body: new Uint8Array() } as const;
+  let removed = 0;
+  for (let bucket = 0; bucket < cluster.buckets; bucket += 1)
+    for (let from: { partition: number; after: string } | undefined = { partition: 0, after: "" }; from; ) {
+      const step = { bucket, from, documentsMax: 2, bytesMax: 1 << 20 };
+      const outcome = await cluster.applyWhere({ ...visit, selection: "note.n < 10" }, step, remove, MINUTE_MS);
+      removed += outcome.documents;
+      from = outcome.next;
+    }
+  const small = expected.filter((id) => Number(/u(\d+)/.exec(id)?.[1]) < 10);
+  expect(removed).toBe(small.length);
+  expect(await visited({ documentsMax: 5, bytesMax: 1 << 20 })).toEqual(
+    expected.filter((id) => !small.includes(id)).sort(),
+  );
+});
+
+test("the alarm is set once for many writes, and not rung while they come", async () => {
+  const { platform, cluster } = await deployed();
+  await put(cluster, "alice", "0", "red");
+  const first = platform.alarmOf("g:alice") ?? 0;
+  for (let n = 1; n < 20; n += 1) await put(cluster, "alice", String(n), "red");
+  expect(platform.alarmOf("g:alice")).toBe(first);
+  await platform.ring("g:alice");
+  // Something was written a moment ago: it is looked at again later.
+  expect(platform.alarmOf("g:alice")).toBeGreaterThanOrEqual(first);
+});
+
+test("searches of all groups find each once, with groups counted together", async () => {
+  const { platform, cluster } = await deployed();
+  for (let group = 0; group < 80; group += 1) await put(cluster, `u${group}`, "1", "red balloon", group % 5);
+  const yql = 'select * from note where title contains "red" | all(group(n) each(output(count())))';
+  const answer = await searchOnce(cluster, requestOf({ yql, hits: "3", ...EVERYWHERE }), MINUTE_MS);
+  const root = rootOf(answer) as unknown as {
+    readonly fields: { readonly totalCount: number };
+    readonly children: readonly { readonly children?: readonly { readonly children: readonly unknown[] }[] }[];
+  };
+  expect(root.fields.totalCount).toBe(80);
+  const counts = JSON.stringify(root).match(/"count\(\)":(\d+)/g);
+  expect(counts).toEqual(Array.from({ length: 5 }, () => '"count()":16'));
+  expect(platform.problems).toEqual([]);
+});

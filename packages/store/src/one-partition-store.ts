@@ -1,0 +1,348 @@
+/**
+ * One partition in one table, for platforms that give each group a database of its own and bill the rows that are written: nothing
+ * is written before there is something to keep, there is no index, and what is written together stands in one row as far as it
+ * fits. What the bytes mean is the core's, as in `PartitionStore`.
+ *
+ * The table has a number and bytes: 0 is what is known of the partition, then come the operations of the tail, the segments (a
+ * header and a liveness each), and the blocks of the segments.
+ */
+import { countOfRow, packRows, unpackRow } from "./packed-row.ts";
+import type { PartitionStoreOptions } from "./partition-store.ts";
+import {
+  type NumberedKey,
+  nextIncarnation,
+  nextLayout,
+  nothing,
+  type PartitionState,
+  type Partitions,
+  type StoredBlock,
+  type StoredChange,
+  type StoredManifest,
+  type StoredSegment,
+  type TailEntry,
+} from "./partitions.ts";
+import type { Sql } from "./sql.ts";
+import { StoreError } from "./store-error.ts";
+import { BLOCKS_PER_SEGMENT } from "./tables.ts";
+
+/** Version of the rows. */
+const FORMAT = 1;
+const TABLE = "CREATE TABLE brooklet (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT";
+/** Bytes of a row of several things: the more, the fewer rows are written, and the more is read for one of them. */
+const ROW_BYTES: number = 128 << 10;
+/** The only partition has this number. */
+const NUMBER = 1;
+const ABOUT = 0;
+const OPERATIONS = 1;
+const SEGMENTS: number = 2 ** 44;
+const BLOCKS: number = 2 ** 52;
+
+const READ = "SELECT id, bytes FROM brooklet WHERE id BETWEEN ? AND ? ORDER BY id";
+const WRITE = "INSERT OR REPLACE INTO brooklet (id, bytes) VALUES (?, ?)";
+const REMOVE = "DELETE FROM brooklet WHERE id BETWEEN ? AND ?";
+
+interface Row {
+  readonly id: number;
+  readonly bytes: Uint8Array;
+}
+
+/** A row of operations, without them. */
+interface TailRow {
+  readonly first: number;
+  readonly count: number;
+  readonly length: number;
+}
+
+/** What is known of the partition beside its rows. */
+interface About {
+  readonly format: number;
+  readonly key: string;
+  readonly application: number;
+  readonly nextOperation: number;
+  readonly nextSegment: number;
+}
+
+/** What is in memory of a partition that exists. */
+interface Loaded {
+  about: About;
+  tail: TailRow[];
+  layout: number;
+}
+
+/** The partition of `key`, in a database that is nobody else's. */
+export class OnePartitionStore implements Partitions {
+  readonly #incarnation = nextIncarnation();
+  readonly #sql: Sql;
+  readonly #key: string;
+  application: number;
+  /** Nothing: it does not exist. */
+  #loaded: Loaded | undefined;
+
+  constructor(sql: Sql, key: string, { application }: Pick<PartitionStoreOptions, "application">) {
+    this.#sql = sql;
+    this.#key = key;
+    this.application = application;
+    this.#loaded = this.#load();
+  }
+
+  get firstFreeSegment(): number {
+    return this.#loaded?.about.nextSegment ?? 1;
+  }
+
+  get lastOperation(): number {
+    return (this.#loaded?.about.nextOperation ?? 1) - 1;
+  }
+
+  state(key: string): PartitionState {
+    const loaded = key === this.#key ? this.#loaded : undefined;
+    if (loaded === undefined) return nothing(this.#incarnation, key);
+    const { tail, layout, about } = loaded;
+    const last = tail.at(-1);
+    return {
+      incarnation: this.#incarnation,
+      key,
+      number: NUMBER,
+      layout,
+      lastOperation: last === undefined ? 0 : last.first + last.count - 1,
+      operations: tail.reduce((sum, { count }) => sum + count, 0),
+      operationBytes: tail.reduce((sum, { length }) => sum + length, 0),
+      application: about.application,
+    };
+  }
+
+  manifest(key: string, layout: number, operation: number): StoredManifest {
+    const state = this.state(key);
+    const isSame = layout === state.layout;
+    if (state.number === 0) return { layout: state.layout, segments: isSame ? undefined : [], operations: [] };
+    return {
+      layout: state.layout,
+      segments: isSame ? undefined : this.#segments(),
+      operations: this.#operations(isSame ? operation : 0),
+    };
+  }
+
+  operation(key: string, number: number): Uint8Array {
+    const tail = key === this.#key ? (this.#loaded?.tail ?? []) : [];
+    const row = tail.find(({ first, count }) => number >= first && number < first + count);
+    const [stored] = row === undefined ? [] : this.#rows(row.first, row.first);
+    const bytes = stored && unpackRow(stored.bytes)[number - stored.id];
+    if (bytes === undefined) throw new StoreError("damaged", `operation ${number} is missing`);
+    return bytes;
+  }
+
+  read(blocks: readonly StoredBlock[]): Uint8Array[] {
+    const ids = blocks.map(({ segment, block }) => blockId(segment, block));
+    const found = new Map<number, Uint8Array>();
+    let row: { readonly first: number; readonly things: readonly Uint8Array[] } | undefined;
+    for (const id of [...ids].sort((left, right) => left - right)) {
+      if (row === undefined || id >= row.first + row.things.length) row = this.#rowOfBlock(id);
+      const bytes = row?.things[id - row.first];
+      if (bytes === undefined) throw missing(id);
+      found.set(id, bytes);
+    }
+    return ids.map((id) => found.get(id) as Uint8Array);
+  }
+
+  append(entries: readonly TailEntry[]): void {
+    for (const { key } of entries) this.#demandKey(key);
+    this.#change((loaded) => {
+      const first = loaded.about.nextOperation;
+      const operations = entries.map(({ bytes }) => bytes);
+      const rows = packRows(first, operations, ROW_BYTES);
+      for (const row of rows) this.#sql.run(WRITE, row.first, row.bytes);
+      // How many there were is seen in the tail; it is noted when that goes.
+      const about = { ...loaded.about, nextOperation: first + entries.length };
+      return { ...loaded, about, tail: [...loaded.tail, ...rows.map(tailRow)] };
+    });
+  }
+
+  commit(key: string, change: StoredChange, wholly: boolean): void {
+    this.#demandKey(key);
+    this.#change((loaded) => {
+      const tail = this.#fold(loaded.tail, change.folded);
+      for (const segment of change.removedSegments) this.#removeSegment(segment);
+      for (const { segment, liveness } of change.liveness) this.#sql.run(WRITE, livenessId(segment), liveness);
+      for (const segment of change.newSegments) this.#addSegment(segment);
+      const nextSegment = Math.max(loaded.about.nextSegment, ...change.newSegments.map(({ number }) => number + 1));
+      const application = wholly ? this.application : loaded.about.application;
+      const about = { ...loaded.about, nextSegment, application };
+      this.#writeAbout(about);
+      return { about, tail, layout: nextLayout() };
+    });
+  }
+
+  markCurrent(key: string): void {
+    if (this.state(key).number === 0) return;
+    this.#change((loaded) => {
+      const about = { ...loaded.about, application: this.application };
+      this.#writeAbout(about);
+      return { ...loaded, about };
+    });
+  }
+
+  from(number: number, limit: number): NumberedKey[] {
+    return this.#loaded !== undefined && number <= NUMBER && limit > 0 ? [{ number: NUMBER, key: this.#key }] : [];
+  }
+
+  withTail(number: number, limit: number): NumberedKey[] {
+    return this.#loaded?.tail.length ? this.from(number + 1, limit) : [];
+  }
+
+  outdated(number: number, limit: number): NumberedKey[] {
+    return this.#loaded?.about.application === this.application ? [] : this.from(number + 1, limit);
+  }
+
+  eraseOthers(schemas: readonly string[], from: number, limit: number): number | undefined {
+    if (this.#loaded === undefined) return undefined;
+    const others = this.#headers().filter(({ number, schema }) => number >= from && !schemas.includes(schema));
+    const removed = others.slice(0, limit);
+    const last = removed.at(-1);
+    if (last === undefined) return undefined;
+    this.#change((loaded) => {
+      for (const { number } of removed) this.#removeSegment(number);
+      this.#writeAbout(loaded.about);
+      return { ...loaded, layout: nextLayout() };
+    });
+    return last.number + 1;
+  }
+
+  #load(): Loaded | undefined {
+    const [table] = this.#sql.all<{ sql: string }>("SELECT sql FROM sqlite_schema WHERE name = 'brooklet'");
+    if (table === undefined) return undefined;
+    if (table.sql !== TABLE) throw new StoreError("refused", "tampered: the table brooklet is not as we made it");
+    const [row] = this.#rows(ABOUT, ABOUT);
+    // The table is made together with this row.
+    if (row === undefined) throw new StoreError("damaged", "what is known of the partition is missing");
+    const about = JSON.parse(new TextDecoder().decode(row.bytes)) as About;
+    if (about.format !== FORMAT)
+      throw new StoreError("refused", `format ${about.format}; this release reads ${FORMAT}`);
+    if (about.key !== this.#key) throw new StoreError("refused", "the database is another partition's");
+    const tail = this.#sql.all<{ id: number; length: number; start: Uint8Array }>(
+      "SELECT id, length(bytes) AS length, substr(bytes, 1, 4) AS start FROM brooklet WHERE id BETWEEN ? AND ? ORDER BY id",
+      OPERATIONS,
+      SEGMENTS - 1,
+    );
+    const rows = tail.map(({ id, length, start }) => ({ first: id, count: countOfRow(start), length }));
+    const last = rows.at(-1);
+    const nextOperation = Math.max(about.nextOperation, last === undefined ? 1 : last.first + last.count);
+    return { about: { ...about, nextOperation }, tail: rows, layout: nextLayout() };
+  }
+
+  /** Changes rows in one transaction, the table made if there is none; what is in memory changes after it. */
+  #change(work: (loaded: Loaded) => Loaded): void {
+    this.#loaded = this.#sql.transaction(() => work(this.#loaded ?? this.#create()));
+  }
+
+  #create(): Loaded {
+    const { application } = this;
+    const about = { format: FORMAT, key: this.#key, application, nextOperation: 1, nextSegment: 1 };
+    this.#sql.run(TABLE);
+    this.#writeAbout(about);
+    return { about, tail: [], layout: nextLayout() };
+  }
+
+  #writeAbout(about: About): void {
+    this.#sql.run(WRITE, ABOUT, new TextEncoder().encode(JSON.stringify(about)));
+  }
+
+  /** Removes the operations up to a number. What is left of the tail. */
+  #fold(tail: readonly TailRow[], folded: number): TailRow[] {
+    const gone = tail.filter(({ first }) => first <= folded);
+    const split = gone.find(({ first, count }) => first + count - 1 > folded);
+    const rest = split === undefined ? [] : this.#operations(folded, split.first, split.first);
+    const last = gone.at(-1);
+    if (last !== undefined) this.#sql.run(REMOVE, OPERATIONS, last.first);
+    const bytes = rest.map((operation) => operation.bytes);
+    const rows = packRows(folded + 1, bytes, ROW_BYTES);
+    for (const row of rows) this.#sql.run(WRITE, row.first, row.bytes);
+    return [...rows.map(tailRow), ...tail.filter(({ first }) => first > folded)];
+  }
+
+  #operations(after: number, from: number = OPERATIONS, to: number = SEGMENTS - 1): StoredManifest["operations"] {
+    const tail = this.#loaded?.tail ?? [];
+    const first = tail.find((row) => row.first >= from && row.first + row.count - 1 > after)?.first;
+    if (first === undefined) return [];
+    const operations = this.#rows(first, to).flatMap(({ id, bytes }) =>
+      unpackRow(bytes).map((operation, index) => ({ number: id + index, bytes: operation })),
+    );
+    return operations.filter(({ number }) => number > after);
+  }
+
+  #segments(): StoredSegment[] {
+    const livenesses = new Map<number, Uint8Array>();
+    for (const { id, bytes } of this.#rows(SEGMENTS, BLOCKS - 1)) if (id % 2 === 1) livenesses.set(id, bytes);
+    return this.#headers().map(({ number, header }) => {
+      const liveness = livenesses.get(livenessId(number));
+      if (liveness === undefined) throw new StoreError("damaged", `the liveness of segment ${number} is missing`);
+      return { number, header, liveness };
+    });
+  }
+
+  #headers(): { readonly number: number; readonly schema: string; readonly header: Uint8Array }[] {
+    const rows = this.#rows(SEGMENTS, BLOCKS - 1).filter(({ id }) => id % 2 === 0);
+    return rows.map(({ id, bytes }) => {
+      const [schema, header] = unpackRow(bytes);
+      if (schema === undefined || header === undefined) throw new StoreError("damaged", "a segment without its header");
+      return { number: (id - SEGMENTS) / 2, schema: new TextDecoder().decode(schema), header };
+    });
+  }
+
+  #addSegment({ number, schema, header, liveness, blocks }: StoredChange["newSegments"][number]): void {
+    if (blocks.length > BLOCKS_PER_SEGMENT) throw new RangeError(`a segment of ${blocks.length} blocks`);
+    const [about] = packRows(headerId(number), [new TextEncoder().encode(schema), header], Number.POSITIVE_INFINITY);
+    if (about !== undefined) this.#sql.run(WRITE, about.first, about.bytes);
+    this.#sql.run(WRITE, livenessId(number), liveness);
+    for (const row of packRows(blockId(number, 0), blocks, ROW_BYTES)) this.#sql.run(WRITE, row.first, row.bytes);
+  }
+
+  #removeSegment(segment: number): void {
+    this.#sql.run(REMOVE, headerId(segment), livenessId(segment));
+    this.#sql.run(REMOVE, blockId(segment, 0), blockId(segment + 1, 0) - 1);
+  }
+
+  /** The row in which a block is. */
+  #rowOfBlock(id: number): { readonly first: number; readonly things: readonly Uint8Array[] } {
+    const statement = "SELECT id, bytes FROM brooklet WHERE id <= ? ORDER BY id DESC LIMIT 1";
+    const [row] = this.#sql.all<Row>(statement, id);
+    if (row === undefined || row.id < BLOCKS) throw missing(id);
+    return { first: row.id, things: unpackRow(row.bytes) };
+  }
+
+  #rows(from: number, to: number): Row[] {
+    return this.#sql.all<Row>(READ, from, to);
+  }
+
+  #demandKey(key: string): void {
+    if (key !== this.#key) throw new Error("a partition was sent to the database of another");
+  }
+}
+
+function tailRow({
+  first,
+  count,
+  bytes,
+}: {
+  readonly first: number;
+  readonly count: number;
+  readonly bytes: Uint8Array;
+}): TailRow {
+  return { first, count, length: bytes.length };
+}
+
+function headerId(segment: number): number {
+  return SEGMENTS + 2 * segment;
+}
+
+function livenessId(segment: number): number {
+  return SEGMENTS + 2 * segment + 1;
+}
+
+function blockId(segment: number, block: number): number {
+  return BLOCKS + segment * BLOCKS_PER_SEGMENT + block;
+}
+
+function missing(id: number): StoreError {
+  const place = id - BLOCKS;
+  const block = `block ${place % BLOCKS_PER_SEGMENT} of segment ${Math.floor(place / BLOCKS_PER_SEGMENT)}`;
+  return new StoreError("damaged", `${block} is missing`);
+}

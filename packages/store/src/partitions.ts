@@ -1,0 +1,136 @@
+/**
+ * What is asked of the partitions of one database. `PartitionStore` keeps many of them in tables; `OnePartitionStore` one, in as
+ * few rows as it can, for platforms that bill rows.
+ */
+
+/** A partition as it is now. */
+export interface PartitionState {
+  /** Which opening of a store this is; no two of a process have the same. */
+  readonly incarnation: number;
+  readonly key: string;
+  /** Number of the partition, unique over all buckets of a directory; 0: it does not exist. */
+  readonly number: number;
+  /** Changes with the segments and their liveness, and when the partition was forgotten meanwhile. */
+  readonly layout: number;
+  /** Number of the last operation of the tail; 0: the tail is empty. */
+  readonly lastOperation: number;
+  /** Length of the tail. */
+  readonly operations: number;
+  readonly operationBytes: number;
+  /** Number of the application with which all segments were written. */
+  readonly application: number;
+}
+
+/** A segment as the core keeps it resident. */
+export interface StoredSegment {
+  readonly number: number;
+  readonly header: Uint8Array;
+  readonly liveness: Uint8Array;
+}
+
+/** What a partition consists of, as far as the asker does not know it. */
+export interface StoredManifest {
+  readonly layout: number;
+  readonly segments: readonly StoredSegment[] | undefined;
+  readonly operations: readonly { readonly number: number; readonly bytes: Uint8Array }[];
+}
+
+/** What compaction changes. */
+export interface StoredChange {
+  readonly folded: number;
+  readonly removedSegments: readonly number[];
+  readonly liveness: readonly { readonly segment: number; readonly liveness: Uint8Array }[];
+  readonly newSegments: readonly (StoredSegment & {
+    readonly schema: string;
+    readonly documents: number;
+    readonly blocks: readonly Uint8Array[];
+  })[];
+}
+
+/** One operation to append to the tail of a partition. */
+export interface TailEntry {
+  readonly key: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Partitions of one database. All calls are synchronous; those that write are one transaction each. */
+export interface Partitions {
+  /** Number of the deployed application: partitions made now are written with it. */
+  application: number;
+  /** The first number that no segment has or had. */
+  readonly firstFreeSegment: number;
+  /** Number of the latest operation; 0: there was none. */
+  readonly lastOperation: number;
+  /** The partition of `key` as it is now; what happens later does not show in what is returned. */
+  state(key: string): PartitionState;
+  /** What a core that holds `layout` and the operations up to `operation` lacks of a partition. */
+  manifest(key: string, layout: number, operation: number): StoredManifest;
+  /** One operation of the tail of a partition. */
+  operation(key: string, number: number): Uint8Array;
+  /** Blocks in the order asked for. Throws a `StoreError` of the kind "damaged" if one is missing. */
+  read(blocks: readonly StoredBlock[]): Uint8Array[];
+  /** Appends to tails, making the partitions that do not exist. */
+  append(entries: readonly TailEntry[]): void;
+  /**
+   * Puts the result of compaction in place, or the segments that a load wrote; makes the partition if it does not exist. The
+   * layout changes with it. `wholly`: everything in it is as the deployed application wants it.
+   */
+  commit(key: string, change: StoredChange, wholly: boolean): void;
+  /** Notes that everything in a partition was written with the deployed application. */
+  markCurrent(key: string): void;
+  /** Partitions in order of their number, from `number` on. */
+  from(number: number, limit: number): NumberedKey[];
+  /** Partitions with a tail, in order of their number after `number`. */
+  withTail(number: number, limit: number): NumberedKey[];
+  /** Partitions written with another application than the deployed one, in order of their number after `number`. */
+  outdated(number: number, limit: number): NumberedKey[];
+  /**
+   * Deletes segments of other schemas than these, from segment `from` on and as many at most. Where to go on; nothing: there
+   * are no more.
+   */
+  eraseOthers(schemas: readonly string[], from: number, limit: number): number | undefined;
+}
+
+/** A partition and its number. */
+export interface NumberedKey {
+  readonly number: number;
+  readonly key: string;
+}
+
+/** A block of a segment. */
+export interface StoredBlock {
+  readonly segment: number;
+  readonly block: number;
+}
+
+/** The openings of stores in this process. */
+let incarnations = 0;
+/** Layout number of partitions that do not exist; others count on from it and are never used twice in a process. */
+const LAYOUT_OF_NOTHING = 1;
+let lastLayout = LAYOUT_OF_NOTHING;
+
+/** A number for an opening of a store; no two of a process have the same. */
+export function nextIncarnation(): number {
+  incarnations += 1;
+  return incarnations;
+}
+
+/** A layout number that nothing had. */
+export function nextLayout(): number {
+  lastLayout += 1;
+  return lastLayout;
+}
+
+/** A partition that does not exist. */
+export function nothing(incarnation: number, key: string): PartitionState {
+  return {
+    incarnation,
+    key,
+    number: 0,
+    layout: LAYOUT_OF_NOTHING,
+    lastOperation: 0,
+    operations: 0,
+    operationBytes: 0,
+    application: 0,
+  };
+}

@@ -1,0 +1,105 @@
+/**
+ * What all groups of an application share where each has a database of its own: the application packages by their numbers, the
+ * packages that were sent and are not activated yet, and the secret. A package is kept in pieces, as a value may have 2 MB.
+ */
+import type { Sql } from "./sql.ts";
+import { SECRET_BYTES, type StoredApplication } from "./storage.ts";
+
+const PIECE_BYTES: number = 1 << 20;
+const TABLE =
+  "CREATE TABLE brooklet_piece (kind TEXT NOT NULL, number INTEGER NOT NULL, piece INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (kind, number, piece)) STRICT, WITHOUT ROWID";
+/** Packages that were active before the one that is; an object that is behind takes the newest. */
+const OLD_APPLICATIONS = 1;
+
+type Kind = "application" | "secret" | "session";
+
+/** Packages and the secret. Nothing is written before there is something to keep. */
+export class RegistryStore {
+  readonly #sql: Sql;
+  #exists: boolean;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+    this.#exists = sql.all("SELECT 1 FROM sqlite_schema WHERE name = 'brooklet_piece'").length > 0;
+  }
+
+  /** 32 random bytes that stay the same; made when they are first asked for. */
+  secret(): Uint8Array {
+    const known = this.#read("secret", 1);
+    if (known !== undefined) return known;
+    const secret = crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
+    this.#write("secret", 1, secret);
+    return secret;
+  }
+
+  /** Number of the application that is deployed; 0: none is. */
+  get number(): number {
+    return this.#last("application");
+  }
+
+  /** The application that is deployed. */
+  application(): StoredApplication | undefined {
+    const { number } = this;
+    const bytes = number === 0 ? undefined : this.#read("application", number);
+    return bytes && { number, bytes };
+  }
+
+  /** Stores an application that was validated against the one numbered `after`; false: another was stored meanwhile. */
+  store(after: number, { number, bytes }: StoredApplication): boolean {
+    if (this.number !== after || number !== after + 1) return false;
+    this.#sql.transaction(() => {
+      this.#write("application", number, bytes);
+      this.#remove("application", number - OLD_APPLICATIONS);
+    });
+    return true;
+  }
+
+  /** Keeps a package that is to be activated; its session. The oldest make room when there are more than `kept`. */
+  addSession(bytes: Uint8Array, kept: number): number {
+    const session = Math.max(this.#last("session"), this.number) + 1;
+    this.#sql.transaction(() => {
+      this.#write("session", session, bytes);
+      this.#remove("session", session - kept + 1);
+    });
+    return session;
+  }
+
+  /** The package of a session; nothing if there is none such. */
+  session(session: number): Uint8Array | undefined {
+    return this.#read("session", session);
+  }
+
+  #last(kind: Kind): number {
+    if (!this.#exists) return 0;
+    const statement = "SELECT max(number) AS last FROM brooklet_piece WHERE kind = ?";
+    return this.#sql.all<{ last: number | null }>(statement, kind)[0]?.last ?? 0;
+  }
+
+  #read(kind: Kind, number: number): Uint8Array | undefined {
+    if (!this.#exists) return undefined;
+    const statement = "SELECT bytes FROM brooklet_piece WHERE kind = ? AND number = ? ORDER BY piece";
+    const pieces = this.#sql.all<{ bytes: Uint8Array }>(statement, kind, number);
+    if (pieces.length === 0) return undefined;
+    const all = new Uint8Array(pieces.reduce((sum, { bytes }) => sum + bytes.length, 0));
+    let at = 0;
+    for (const { bytes } of pieces) {
+      all.set(bytes, at);
+      at += bytes.length;
+    }
+    return all;
+  }
+
+  #write(kind: Kind, number: number, bytes: Uint8Array): void {
+    if (!this.#exists) this.#sql.run(TABLE);
+    this.#exists = true;
+    const insert = "INSERT INTO brooklet_piece (kind, number, piece, bytes) VALUES (?, ?, ?, ?)";
+    for (let piece = 0; piece === 0 || piece * PIECE_BYTES < bytes.length; piece += 1) {
+      this.#sql.run(insert, kind, number, piece, bytes.slice(piece * PIECE_BYTES, (piece + 1) * PIECE_BYTES));
+    }
+  }
+
+  /** Removes those below a number. */
+  #remove(kind: Kind, below: number): void {
+    this.#sql.run("DELETE FROM brooklet_piece WHERE kind = ? AND number < ?", kind, below);
+  }
+}
