@@ -152,7 +152,7 @@ export type { Hit, SearchResult, SearchTiming } from "./result.ts";
 export { Answer, type AskOptions } from "./retrieval/answer.ts";
 export type { NearRetrieval, RetrieveOptions, TextRetrieval } from "./retrieval/retrieval.ts";
 export type { AnalysisOptions } from "./schema/analysis.ts";
-export { type Check, CheckError, type Checked, type CheckIssue } from "./schema/check.ts";
+export type { Check, CheckError, Checked, CheckIssue } from "./schema/check.ts";
 export { type Chunking, type ChunksField, chunks } from "./schema/chunk.ts";
 export type { Codec, Position } from "./schema/codec.ts";
 export {
