@@ -31,7 +31,7 @@ export type { TextEmbedder } from "./embedding.ts";
 export { serviceError, tellingOnce } from "./failure.ts";
 export { LocalCluster, type LocalClusterOptions } from "./local-cluster.ts";
 export { type Alarm, GroupObject, type GroupObjectOptions } from "./objects/group-object.ts";
-export { Isolate } from "./objects/isolate.ts";
+export { type DeployedCore, Isolate } from "./objects/isolate.ts";
 export type {
   DirectoryCalls,
   Erasure,
@@ -43,6 +43,8 @@ export type {
   RegistryCalls,
 } from "./objects/object-calls.ts";
 export { directoryOf, ObjectCluster, type ObjectClusterOptions } from "./objects/object-cluster.ts";
+export { OwnObjects, type OwnObjectsOptions } from "./objects/own-objects.ts";
+export { SharedCores } from "./objects/shared-cores.ts";
 export { Partition } from "./partition.ts";
 export { searchOnce } from "./query/cluster-query.ts";
 export type { SentQuery } from "./query/open-queries.ts";

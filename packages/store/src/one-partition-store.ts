@@ -27,7 +27,6 @@ import { BLOCKS_PER_SEGMENT } from "./tables.ts";
 
 /** Version of the rows. */
 const FORMAT = 1;
-const TABLE = "CREATE TABLE brooklet (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT";
 /** Bytes of a row of several things: the more, the fewer rows are written, and the more is read for one of them. */
 const ROW_BYTES: number = 128 << 10;
 /** The only partition has this number. */
@@ -37,9 +36,26 @@ const OPERATIONS = 1;
 const SEGMENTS: number = 2 ** 44;
 const BLOCKS: number = 2 ** 52;
 
-const READ = "SELECT id, bytes FROM brooklet WHERE id BETWEEN ? AND ? ORDER BY id";
-const WRITE = "INSERT OR REPLACE INTO brooklet (id, bytes) VALUES (?, ?)";
-const REMOVE = "DELETE FROM brooklet WHERE id BETWEEN ? AND ?";
+/** The statements on a table; its name is ours, never a caller's. */
+function statementsOn(table: string) {
+  return {
+    make: `CREATE TABLE ${table} (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT`,
+    read: `SELECT id, bytes FROM ${table} WHERE id BETWEEN ? AND ? ORDER BY id`,
+    readBefore: `SELECT id, bytes FROM ${table} WHERE id <= ? ORDER BY id DESC LIMIT 1`,
+    readTail: `SELECT id, length(bytes) AS length, substr(bytes, 1, 4) AS start FROM ${table} WHERE id BETWEEN ? AND ? ORDER BY id`,
+    write: `INSERT OR REPLACE INTO ${table} (id, bytes) VALUES (?, ?)`,
+    remove: `DELETE FROM ${table} WHERE id BETWEEN ? AND ?`,
+  } as const;
+}
+
+/** How such a store behaves. */
+export interface OnePartitionOptions extends Pick<PartitionStoreOptions, "application"> {
+  /** The table it is in, where the database has others. */
+  readonly table?: string;
+}
+
+/** The table of a partition that has the database for itself. */
+const TABLE = "brooklet";
 
 interface Row {
   readonly id: number;
@@ -74,13 +90,17 @@ export class OnePartitionStore implements Partitions {
   readonly #incarnation = nextIncarnation();
   readonly #sql: Sql;
   readonly #key: string;
+  readonly #table: string;
+  readonly #statements: ReturnType<typeof statementsOn>;
   application: number;
   /** Nothing: it does not exist. */
   #loaded: Loaded | undefined;
 
-  constructor(sql: Sql, key: string, { application }: Pick<PartitionStoreOptions, "application">) {
+  constructor(sql: Sql, key: string, { application, table = TABLE }: OnePartitionOptions) {
     this.#sql = sql;
     this.#key = key;
+    this.#table = table;
+    this.#statements = statementsOn(table);
     this.application = application;
     this.#loaded = this.#load();
   }
@@ -149,7 +169,7 @@ export class OnePartitionStore implements Partitions {
       const first = loaded.about.nextOperation;
       const operations = entries.map(({ bytes }) => bytes);
       const rows = packRows(first, operations, ROW_BYTES);
-      for (const row of rows) this.#sql.run(WRITE, row.first, row.bytes);
+      for (const row of rows) this.#sql.run(this.#statements.write, row.first, row.bytes);
       // How many there were is seen in the tail; it is noted when that goes.
       const about = { ...loaded.about, nextOperation: first + entries.length };
       return { ...loaded, about, tail: [...loaded.tail, ...rows.map(tailRow)] };
@@ -161,7 +181,8 @@ export class OnePartitionStore implements Partitions {
     this.#change((loaded) => {
       const tail = this.#fold(loaded.tail, change.folded);
       for (const segment of change.removedSegments) this.#removeSegment(segment);
-      for (const { segment, liveness } of change.liveness) this.#sql.run(WRITE, livenessId(segment), liveness);
+      for (const { segment, liveness } of change.liveness)
+        this.#sql.run(this.#statements.write, livenessId(segment), liveness);
       for (const segment of change.newSegments) this.#addSegment(segment);
       const nextSegment = Math.max(loaded.about.nextSegment, ...change.newSegments.map(({ number }) => number + 1));
       const application = wholly ? this.application : loaded.about.application;
@@ -207,9 +228,10 @@ export class OnePartitionStore implements Partitions {
   }
 
   #load(): Loaded | undefined {
-    const [table] = this.#sql.all<{ sql: string }>("SELECT sql FROM sqlite_schema WHERE name = 'brooklet'");
+    const [table] = this.#sql.all<{ sql: string }>("SELECT sql FROM sqlite_schema WHERE name = ?", this.#table);
     if (table === undefined) return undefined;
-    if (table.sql !== TABLE) throw new StoreError("refused", "tampered: the table brooklet is not as we made it");
+    if (table.sql !== this.#statements.make)
+      throw new StoreError("refused", "tampered: the table of a partition is not as we made it");
     const [row] = this.#rows(ABOUT, ABOUT);
     // The table is made together with this row.
     if (row === undefined) throw new StoreError("damaged", "what is known of the partition is missing");
@@ -218,7 +240,7 @@ export class OnePartitionStore implements Partitions {
       throw new StoreError("refused", `format ${about.format}; this release reads ${FORMAT}`);
     if (about.key !== this.#key) throw new StoreError("refused", "the database is another partition's");
     const tail = this.#sql.all<{ id: number; length: number; start: Uint8Array }>(
-      "SELECT id, length(bytes) AS length, substr(bytes, 1, 4) AS start FROM brooklet WHERE id BETWEEN ? AND ? ORDER BY id",
+      this.#statements.readTail,
       OPERATIONS,
       SEGMENTS - 1,
     );
@@ -236,13 +258,13 @@ export class OnePartitionStore implements Partitions {
   #create(): Loaded {
     const { application } = this;
     const about = { format: FORMAT, key: this.#key, application, nextOperation: 1, nextSegment: 1 };
-    this.#sql.run(TABLE);
+    this.#sql.run(this.#statements.make);
     this.#writeAbout(about);
     return { about, tail: [], layout: nextLayout() };
   }
 
   #writeAbout(about: About): void {
-    this.#sql.run(WRITE, ABOUT, new TextEncoder().encode(JSON.stringify(about)));
+    this.#sql.run(this.#statements.write, ABOUT, new TextEncoder().encode(JSON.stringify(about)));
   }
 
   /** Removes the operations up to a number. What is left of the tail. */
@@ -251,10 +273,10 @@ export class OnePartitionStore implements Partitions {
     const split = gone.find(({ first, count }) => first + count - 1 > folded);
     const rest = split === undefined ? [] : this.#operations(folded, split.first, split.first);
     const last = gone.at(-1);
-    if (last !== undefined) this.#sql.run(REMOVE, OPERATIONS, last.first);
+    if (last !== undefined) this.#sql.run(this.#statements.remove, OPERATIONS, last.first);
     const bytes = rest.map((operation) => operation.bytes);
     const rows = packRows(folded + 1, bytes, ROW_BYTES);
-    for (const row of rows) this.#sql.run(WRITE, row.first, row.bytes);
+    for (const row of rows) this.#sql.run(this.#statements.write, row.first, row.bytes);
     return [...rows.map(tailRow), ...tail.filter(({ first }) => first > folded)];
   }
 
@@ -290,26 +312,26 @@ export class OnePartitionStore implements Partitions {
   #addSegment({ number, schema, header, liveness, blocks }: StoredChange["newSegments"][number]): void {
     if (blocks.length > BLOCKS_PER_SEGMENT) throw new RangeError(`a segment of ${blocks.length} blocks`);
     const [about] = packRows(headerId(number), [new TextEncoder().encode(schema), header], Number.POSITIVE_INFINITY);
-    if (about !== undefined) this.#sql.run(WRITE, about.first, about.bytes);
-    this.#sql.run(WRITE, livenessId(number), liveness);
-    for (const row of packRows(blockId(number, 0), blocks, ROW_BYTES)) this.#sql.run(WRITE, row.first, row.bytes);
+    if (about !== undefined) this.#sql.run(this.#statements.write, about.first, about.bytes);
+    this.#sql.run(this.#statements.write, livenessId(number), liveness);
+    for (const row of packRows(blockId(number, 0), blocks, ROW_BYTES))
+      this.#sql.run(this.#statements.write, row.first, row.bytes);
   }
 
   #removeSegment(segment: number): void {
-    this.#sql.run(REMOVE, headerId(segment), livenessId(segment));
-    this.#sql.run(REMOVE, blockId(segment, 0), blockId(segment + 1, 0) - 1);
+    this.#sql.run(this.#statements.remove, headerId(segment), livenessId(segment));
+    this.#sql.run(this.#statements.remove, blockId(segment, 0), blockId(segment + 1, 0) - 1);
   }
 
   /** The row in which a block is. */
   #rowOfBlock(id: number): { readonly first: number; readonly things: readonly Uint8Array[] } {
-    const statement = "SELECT id, bytes FROM brooklet WHERE id <= ? ORDER BY id DESC LIMIT 1";
-    const [row] = this.#sql.all<Row>(statement, id);
+    const [row] = this.#sql.all<Row>(this.#statements.readBefore, id);
     if (row === undefined || row.id < BLOCKS) throw missing(id);
     return { first: row.id, things: unpackRow(row.bytes) };
   }
 
   #rows(from: number, to: number): Row[] {
-    return this.#sql.all<Row>(READ, from, to);
+    return this.#sql.all<Row>(this.#statements.read, from, to);
   }
 
   #demandKey(key: string): void {

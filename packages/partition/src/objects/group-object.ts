@@ -23,7 +23,7 @@ import { OpenQueries, type SentQuery } from "../query/open-queries.ts";
 import type { Waiting } from "../query/query-models.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { errorFields } from "../thread-messages.ts";
-import type { Isolate } from "./isolate.ts";
+import type { DeployedCore } from "./isolate.ts";
 import type { Erasure, GroupCalls, ObjectPort, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
 
 /** Nothing was written for so long: what is in the tail is folded, and what was removed goes. */
@@ -42,8 +42,10 @@ export interface Alarm {
 /** What an object is made of. */
 export interface GroupObjectOptions {
   readonly key: PartitionKey;
-  readonly isolate: Isolate;
+  readonly isolate: DeployedCore;
   readonly connection: SqlConnection;
+  /** The table of the group, where the database has others too. */
+  readonly table?: string;
   /** Removes everything in the database. */
   readonly removeAll: () => Promise<void>;
   readonly alarm: Alarm;
@@ -147,14 +149,26 @@ export class GroupObject implements GroupCalls {
   /** What is done when the alarm rings: the partition is folded and settled, unless more was written a moment ago. */
   async ring(): Promise<void> {
     this.#alarm = undefined;
-    const nowMs = Date.now();
-    const isBusy = nowMs - this.#lastWriteMs < REST_MS;
-    if (isBusy && nowMs - (this.#firstWriteMs ?? nowMs) < REST_MAX_MS) return await this.#setAlarm();
+    if (await this.#isBusy()) return;
+    await this.rest();
+  }
+
+  /** Folds and settles the partition now. */
+  async rest(): Promise<void> {
     const writtenMs = this.#lastWriteMs;
     const { host } = await this.#ready(0);
     await host.rest(this.#key);
     if (this.#lastWriteMs === writtenMs) this.#firstWriteMs = undefined;
     else await this.#setAlarm();
+  }
+
+  /** Whether more was written a moment ago: then the alarm is set again. */
+  async #isBusy(): Promise<boolean> {
+    const nowMs = Date.now();
+    const isBusy = nowMs - this.#lastWriteMs < REST_MS;
+    if (!isBusy || nowMs - (this.#firstWriteMs ?? nowMs) >= REST_MAX_MS) return false;
+    await this.#setAlarm();
+    return true;
   }
 
   get #key(): PartitionKey {
@@ -203,12 +217,13 @@ export class GroupObject implements GroupCalls {
   }
 
   #serve(): Served {
-    const { isolate, connection, surroundings, onProblem } = this.#options;
+    const { isolate, connection, surroundings, onProblem, table } = this.#options;
+    const inTable = table === undefined ? {} : { table };
     const host = new BucketHost({
       engine: isolate.engine,
       buckets: 1,
       openBucket: () => connection,
-      partitions: (sql, options) => new OnePartitionStore(sql, this.#key, options),
+      partitions: (sql, options) => new OnePartitionStore(sql, this.#key, { ...options, ...inTable }),
       application: undefined,
       surroundings,
       onProblem,

@@ -36,7 +36,7 @@ import { ModelSurroundings, withMissingModels } from "../model-surroundings.ts";
 import { type CallerWaiting, ClusterQuery, type Given, type QueryPlace } from "../query/cluster-query.ts";
 import { FoundParts } from "../query/found-parts.ts";
 import type { SentQuery } from "../query/open-queries.ts";
-import type { Isolate } from "./isolate.ts";
+import type { DeployedCore } from "./isolate.ts";
 import type { Erasure, GroupCalls, ObjectPort, ObjectReply, ObjectWaiting } from "./object-calls.ts";
 
 /** Groups that one search asks at a time. */
@@ -47,7 +47,7 @@ const SESSIONS_KEPT = 4;
 /** What a cluster of objects needs. */
 export interface ObjectClusterOptions {
   readonly port: ObjectPort;
-  readonly isolate: Isolate;
+  readonly isolate: DeployedCore;
   /** How many directories there are; it never changes. */
   readonly directories: number;
   /** Makes a core for validating a package. */

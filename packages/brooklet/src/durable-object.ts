@@ -1,0 +1,109 @@
+/**
+ * A database in your own Durable Object: an agent has its memory and its search in one place, with the same SDK as anywhere. What is
+ * stored stands in tables of its own beside yours, in the object's SQLite.
+ */
+import type { AnySchema, ApplicationOptions, Client, LanguageModel } from "@brooklet/client";
+import { Core, instantiate } from "@brooklet/core";
+import { ObjectCluster, OwnObjects, SharedCores, type Surroundings } from "@brooklet/partition";
+import { durableObject, type ObjectSqlStorage } from "@brooklet/store";
+import { localClient } from "./local-client.ts";
+import { CHECKS, type Check, checkOptions } from "./options.ts";
+
+export * from "@brooklet/client";
+export type { ObjectSqlStorage } from "@brooklet/store";
+
+/** Memory for what was read before, for all objects of an isolate together: it has 128 MB for everything. */
+const CACHE_BYTES = 16 << 20;
+const MIB: number = 1 << 20;
+/** What requests may hold in an isolate. */
+const LIMITS = { bodyBytesInFlight: 16 * MIB, feedHeldBytes: 8 * MIB, visitBytes: 4 * MIB } as const;
+
+/** What to open. */
+export interface OpenInOptions {
+  /** What is stored. A schema may get more fields from one time to the next; what would lose data is refused. */
+  readonly schemas: readonly AnySchema[];
+  /** Whether schemas that are not among these are removed, with all their documents. They stay unless it is said. */
+  readonly remove?: boolean;
+  /** Embedders that are configured, by the name that schemas have for them. ONNX models are not run in an object. */
+  readonly embedders?: ApplicationOptions["embedders"];
+  /** The language model that `ask` asks. */
+  readonly languageModel?: LanguageModel;
+  /** Told of failures that no call sees, and of what made those that are no caller's fault. */
+  readonly onProblem?: (problem: unknown) => void;
+}
+
+/** A database in an object. */
+export interface ObjectDatabase extends Client {
+  /** What the core thinks of the schemas, and serves nevertheless. */
+  readonly warnings: readonly string[];
+  /** Whether something was written since it rested: then have an alarm call `rest()`, some seconds after the last write. */
+  readonly isRestless: boolean;
+  /**
+   * Folds what was written into segments, and drops what was removed. Long tails are folded without it; what is removed leaves the
+   * database only so. Whether there was anything to do.
+   */
+  rest(): Promise<boolean>;
+  /** Finishes what is under way. Every call after it fails with `CLOSED`. An object that ends need not call it. */
+  close(): Promise<void>;
+}
+
+const OPTIONS = {
+  schemas: CHECKS.schemas,
+  remove: CHECKS.flag,
+  embedders: CHECKS.settings,
+  languageModel: CHECKS.settings,
+  onProblem: CHECKS.listener,
+} satisfies Readonly<Record<keyof OpenInOptions, Check>>;
+const REQUIRED = { schemas: "what is stored, as in openIn(ctx.storage, { schemas: [note] })" };
+
+/** An object wakes by alarms, which are its owner's: an interval would keep it in memory, and be paid for. */
+const SURROUNDINGS: Surroundings = {
+  schedule: (work) => queueMicrotask(work),
+  turn: () => new Promise((resolve) => setTimeout(resolve, 0)),
+  every: () => () => undefined,
+  sharedMs: () => performance.now(),
+};
+
+const makeEngine = (): Core => new Core({ instantiate, cacheBytes: CACHE_BYTES });
+const cores = new SharedCores(makeEngine);
+
+/**
+ * Opens a database in the storage of a Durable Object, and deploys the schemas. Call it once, in the object's constructor within
+ * `blockConcurrencyWhile`, or at its first request. Its class has to be one with SQLite (`new_sqlite_classes` in wrangler.jsonc).
+ *
+ * @example
+ * ```ts
+ * import { type ObjectDatabase, openIn } from "brooklet/durable-object";
+ *
+ * class Agent extends DurableObject {
+ *   memory?: Promise<ObjectDatabase>;
+ *   async recall(text: string) {
+ *     this.memory ??= openIn(this.ctx.storage, { schemas: [note] });
+ *     const database = await this.memory;
+ *     return await database.group("me").search(note, { text });
+ *   }
+ * }
+ * ```
+ */
+export async function openIn(storage: ObjectSqlStorage, options: OpenInOptions): Promise<ObjectDatabase> {
+  checkOptions("openIn", options, OPTIONS, REQUIRED);
+  const { schemas, remove, embedders, languageModel, onProblem = () => undefined } = options;
+  const core = cores.open();
+  const connection = durableObject(storage);
+  const objects = new OwnObjects({ connection, core, surroundings: SURROUNDINGS, onProblem });
+  const cluster = await ObjectCluster.open({ port: objects, isolate: core, directories: 1, makeEngine, onProblem });
+  const { client, close } = localClient({ cluster, limits: LIMITS, languageModel, onProblem });
+  const deployed = await client.deploy(schemas, {
+    ...(embedders === undefined ? {} : { embedders }),
+    ...(remove === true ? { remove } : {}),
+  });
+  return {
+    ...client,
+    warnings: deployed.warnings,
+    get isRestless(): boolean {
+      return objects.isRestless;
+    },
+    rest: () => objects.rest(),
+    close,
+  };
+}

@@ -1,0 +1,61 @@
+/** A client whose server is in the same process: a gateway before a cluster, without a port. It runs on any platform. */
+import { BrookletError, type Client, connect, type Fetch, type LanguageModel } from "@brooklet/client";
+import { createGateway, type GatewayOptions, type LocalRequest } from "@brooklet/gateway";
+import type { Cluster } from "@brooklet/partition";
+
+/** Nothing is sent there: requests are answered in this process. */
+const NOWHERE = "http://brooklet.invalid";
+
+/** What such a client needs. */
+export interface LocalClientOptions extends Pick<GatewayOptions, "limits" | "secret"> {
+  readonly cluster: Cluster;
+  readonly languageModel?: LanguageModel | undefined;
+  /** Told of what made failures that are no caller's fault. */
+  readonly onProblem?: ((problem: unknown) => void) | undefined;
+}
+
+/** A client, and how it is closed: what is under way is finished, every call after it fails with `CLOSED`. */
+export interface LocalClient {
+  readonly client: Client;
+  readonly close: () => Promise<void>;
+}
+
+/** Makes a client before a cluster, which is closed with it. */
+export function localClient({ cluster, limits, secret, languageModel, onProblem }: LocalClientOptions): LocalClient {
+  const gateway = createGateway({
+    cluster,
+    ...(limits === undefined ? {} : { limits }),
+    ...(secret === undefined ? {} : { secret }),
+    ...(onProblem === undefined ? {} : { onDefect: onProblem }),
+  });
+  const closed = new AbortController();
+  const underWay = new Set<Promise<unknown>>();
+  const client = connect({
+    url: NOWHERE,
+    fetch: noting(underWay, (url, init) => gateway.answer(url, init as LocalRequest)),
+    keepsDotSegments: true,
+    closed: closed.signal,
+    ...(languageModel === undefined ? {} : { languageModel }),
+  });
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closing ??= (async () => {
+      closed.abort(new BrookletError("CLOSED", "The database was closed: open() it again to use it"));
+      await Promise.allSettled(underWay);
+      await cluster.close();
+    })();
+    return closing;
+  };
+  return { client, close };
+}
+
+/** Keeps what is being answered in a set, until it is. */
+function noting(underWay: Set<Promise<unknown>>, answer: Fetch): Fetch {
+  return (url, init) => {
+    const answered = answer(url, init);
+    underWay.add(answered);
+    const done = (): unknown => underWay.delete(answered);
+    answered.then(done, done);
+    return answered;
+  };
+}

@@ -1,0 +1,75 @@
+/** A Worker whose objects are agents with a memory each: what `durable-object.test.ts` runs in workerd. */
+import { DurableObject } from "cloudflare:workers";
+import { type ObjectDatabase, openIn } from "brooklet/durable-object";
+import { NOTE, NOTES, SEARCHES } from "./agent-notes.ts";
+
+/** What the platform gives an object, as far as it is used here. */
+interface State {
+  readonly storage: Parameters<typeof openIn>[0] & { deleteAll(): Promise<void> };
+  readonly id: { readonly name?: string };
+}
+
+/** An agent: tables of its own, and a memory beside them. */
+export class Agent extends DurableObject {
+  declare readonly ctx: State;
+  #memory: Promise<ObjectDatabase> | undefined;
+
+  #database(): Promise<ObjectDatabase> {
+    this.#memory ??= openIn(this.ctx.storage, { schemas: [NOTE] });
+    return this.#memory;
+  }
+
+  async remember(): Promise<void> {
+    // A table of the owner's that has the name of one that other stores of ours have.
+    this.ctx.storage.sql.exec("CREATE TABLE IF NOT EXISTS segment (mine TEXT)");
+    const group = (await this.#database()).group(this.ctx.id.name ?? "");
+    for await (const { ok, id } of group.feed(NOTE, NOTES)) if (!ok) throw new Error(`${id} was not stored`);
+  }
+
+  async recall(): Promise<readonly (readonly [id: string, relevance: number])[][]> {
+    const group = (await this.#database()).group(this.ctx.id.name ?? "");
+    const answers = [];
+    for (const search of SEARCHES) {
+      const { hits } = await group.search(NOTE, search);
+      answers.push(hits.map(({ id, relevance }) => [id, relevance] as const));
+    }
+    return answers;
+  }
+
+  async rest(): Promise<readonly boolean[]> {
+    const database = await this.#database();
+    return [database.isRestless, await database.rest(), database.isRestless];
+  }
+
+  async forget(): Promise<readonly unknown[]> {
+    const database = await this.#database();
+    const group = database.group(this.ctx.id.name ?? "");
+    await group.clear();
+    await database.rest();
+    const groups = [];
+    for await (const name of database.groups()) groups.push(name);
+    return [await group.count(NOTE), groups];
+  }
+
+  async tables(): Promise<readonly unknown[]> {
+    return this.ctx.storage.sql.exec("SELECT name FROM sqlite_schema ORDER BY name").toArray();
+  }
+}
+
+interface Call {
+  readonly agent: string;
+  readonly verb: "remember" | "recall" | "rest" | "forget" | "tables";
+}
+
+/** Calls an agent. */
+const worker = {
+  fetch: async (
+    request: Request,
+    env: { readonly AGENT: { getByName(name: string): Record<Call["verb"], () => Promise<unknown>> } },
+  ): Promise<Response> => {
+    const { agent, verb } = (await request.json()) as Call;
+    return Response.json((await env.AGENT.getByName(agent)[verb]()) ?? null);
+  },
+};
+
+export default worker;

@@ -1,0 +1,126 @@
+/**
+ * Several groups in one database that is somebody's own, an object of a platform for one: each group has a table, and there are
+ * tables of which groups there are and of what is deployed. Nothing else in the database is touched.
+ */
+import { DirectoryStore, RegistryStore, type SqlConnection } from "@brooklet/store";
+import type { PartitionKey } from "../cluster.ts";
+import type { Surroundings } from "../surroundings.ts";
+import { GroupObject } from "./group-object.ts";
+import type { DeployedCore } from "./isolate.ts";
+import type { DirectoryCalls, GroupCalls, ObjectPort, RegistryCalls } from "./object-calls.ts";
+
+/** Groups that are held in memory: about 40 KB each beside their tails. */
+const GROUPS_HELD = 256;
+
+/** What they are made of. */
+export interface OwnObjectsOptions {
+  readonly connection: SqlConnection;
+  readonly core: DeployedCore;
+  readonly surroundings: Surroundings;
+  /** Told of every failure that no caller sees. */
+  readonly onProblem: (error: unknown) => void;
+}
+
+/** The groups of one database. */
+export class OwnObjects implements ObjectPort {
+  readonly #options: OwnObjectsOptions;
+  readonly #directory: DirectoryStore;
+  readonly #registry: RegistryStore;
+  readonly #groups = new Map<string, GroupObject>();
+  /** Those that were written since they rested. */
+  readonly #restless = new Set<string>();
+
+  constructor(options: OwnObjectsOptions) {
+    this.#options = options;
+    this.#directory = new DirectoryStore(options.connection);
+    this.#registry = new RegistryStore(options.connection);
+  }
+
+  group(key: string): GroupCalls {
+    return this.#group(key);
+  }
+
+  directory(): DirectoryCalls {
+    const directory = this.#directory;
+    return {
+      add: async (key) => directory.add(key),
+      remove: async (key) => directory.remove(key),
+      from: async (number, limit) => directory.from(number, limit),
+    };
+  }
+
+  registry(): RegistryCalls {
+    const registry = this.#registry;
+    return {
+      secret: async () => registry.secret(),
+      application: async () => registry.application(),
+      store: async (...asked) => registry.store(...asked),
+      addSession: async (...asked) => registry.addSession(...asked),
+      session: async (session) => registry.session(session),
+    };
+  }
+
+  /** Folds and settles what was written. Whether there was anything. */
+  async rest(): Promise<boolean> {
+    const keys = [...this.#restless];
+    for (const key of keys) {
+      this.#restless.delete(key);
+      try {
+        await this.#group(key).rest();
+      } catch (error) {
+        this.#restless.add(key);
+        throw error;
+      }
+    }
+    return keys.length > 0;
+  }
+
+  /** Whether something was written that did not rest since. */
+  get isRestless(): boolean {
+    return this.#restless.size > 0;
+  }
+
+  #group(key: string): GroupObject {
+    const known = this.#groups.get(key);
+    if (known !== undefined) {
+      this.#groups.delete(key);
+      this.#groups.set(key, known);
+      return known;
+    }
+    const group = this.#make(key as PartitionKey);
+    this.#groups.set(key, group);
+    const [oldest] = this.#groups.keys();
+    // One that has to rest is needed for that.
+    if (this.#groups.size > GROUPS_HELD && oldest !== undefined && !this.#restless.has(oldest)) {
+      this.#groups.delete(oldest);
+    }
+    return group;
+  }
+
+  #make(key: PartitionKey): GroupObject {
+    const { connection, core, surroundings, onProblem } = this.#options;
+    const table = tableOf(key);
+    return new GroupObject({
+      key,
+      isolate: core,
+      connection,
+      table,
+      removeAll: async () => connection.run(`DROP TABLE IF EXISTS ${table}`),
+      alarm: {
+        get: async () => (this.#restless.has(key) ? 0 : undefined),
+        set: async () => void this.#restless.add(key),
+        clear: async () => void this.#restless.delete(key),
+      },
+      port: this,
+      directory: 0,
+      surroundings,
+      onProblem,
+    });
+  }
+}
+
+/** The table of a group: its key in hexadecimal digits, so that no name of a group can be read as anything else. */
+function tableOf(key: string): string {
+  const digits = Array.from(new TextEncoder().encode(key), (byte) => byte.toString(16).padStart(2, "0"));
+  return `brooklet_${digits.join("")}`;
+}
