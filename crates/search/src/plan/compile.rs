@@ -22,7 +22,7 @@ use crate::deployed::{Deployed, DeployedProfile, DeployedSchema};
 use crate::found::model_runs::GivenOutputs;
 use crate::grouping;
 use crate::ranking::NOW;
-use crate::summary::report_selections;
+use crate::summary::{Marks, report_selections};
 
 const MORE: &str = "https://docs.vespa.ai/en/reference/api/query.html#native-execution-parameters";
 
@@ -428,7 +428,12 @@ fn presentation(properties: &Properties) -> Result<Presentation, Rejection> {
         timing: properties.is_on("presentation.timing", false),
         trace_level: properties.integer("trace.level")?.unwrap_or(0),
         trace_timestamps: properties.is_on("trace.timestamps", false),
-        bolding: properties.is_on("presentation.bolding", true),
+        marks: match (properties.is_on("presentation.bolding", true), properties.is_on("brooklet.controlMarks", false))
+        {
+            (false, _) => Marks::None,
+            (true, false) => Marks::Elements,
+            (true, true) => Marks::Controls,
+        },
         list_features: properties.is_on("ranking.listFeatures", false),
         explain: properties.is_on("explain", false),
         explain_id: properties.value("explain.id").filter(|id| !id.is_empty()).map(str::to_owned),

@@ -148,7 +148,8 @@ pub(crate) struct Presentation {
     pub(crate) timing: bool,
     pub(crate) trace_level: i32,
     pub(crate) trace_timestamps: bool,
-    pub(crate) bolding: bool,
+    /// How that which matched is marked in what hits show.
+    pub(crate) marks: crate::summary::Marks,
     /// Whether all features are shown with each hit.
     pub(crate) list_features: bool,
     /// Whether each hit is explained.

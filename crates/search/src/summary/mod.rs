@@ -33,6 +33,7 @@ use attributes::ColumnValue;
 use class_fields::{DOCUMENT_ID, shown_fields};
 use elements::{only, selected};
 use snippet::Highlighter;
+pub(crate) use snippet::Marks;
 use sources::{SEPARATOR, pieces};
 use tokens::tokens;
 
@@ -340,17 +341,13 @@ impl ShownField {
         match &self.how {
             How::Highlighted(highlighter, dynamic) if several => {
                 let text = pieces(values, SEPARATOR)?;
-                let marked = highlighted(&Value::String(text), highlighter, *dynamic, presentation.bolding);
-                let separator = match (presentation.bolding, dynamic) {
-                    (true, _) => "<sep />",
-                    (false, true) => "...",
-                    (false, false) => "",
-                };
+                let marked = highlighted(&Value::String(text), highlighter, *dynamic, presentation.marks);
+                let separator = presentation.marks.separator().unwrap_or(if *dynamic { "..." } else { "" });
                 let Value::String(text) = marked else { return None };
                 Some(Cow::Owned(Value::String(text.replace(SEPARATOR, separator))))
             }
             How::Highlighted(highlighter, dynamic) => {
-                values.next().map(|value| Cow::Owned(highlighted(value, highlighter, *dynamic, presentation.bolding)))
+                values.next().map(|value| Cow::Owned(highlighted(value, highlighter, *dynamic, presentation.marks)))
             }
             How::AsItIs if several => pieces(values, " ").map(|text| Cow::Owned(Value::String(text))),
             How::Tokens(field) => values.find(|value| !is_empty(value)).map(|value| Cow::Owned(tokens(value, field))),
@@ -382,7 +379,7 @@ fn how(field: &SummaryField, plan: &Plan, of: &SchemaPlan) -> How {
         SummaryTransform::Full => How::AsItIs,
         SummaryTransform::Dynamic => How::Highlighted(highlighter(field, of), true),
         // Pieces of several sources stand otherwise in a text that is marked, even where no marks are wanted.
-        SummaryTransform::Bolding if plan.presentation.bolding || field.sources.len() > 1 => {
+        SummaryTransform::Bolding if plan.presentation.marks != Marks::None || field.sources.len() > 1 => {
             How::Highlighted(highlighter(field, of), false)
         }
         SummaryTransform::Bolding => How::AsItIs,
@@ -436,7 +433,7 @@ fn write_value(value: &Value, render: &Render, out: &mut dyn ValueWriter) {
     out.end_object();
 }
 
-fn highlighted(value: &Value, highlighter: &Highlighter, dynamic: bool, marks: bool) -> Value {
+fn highlighted(value: &Value, highlighter: &Highlighter, dynamic: bool, marks: Marks) -> Value {
     match value {
         Value::String(text) if dynamic => Value::String(highlighter.dynamic(text, marks)),
         Value::String(text) => Value::String(highlighter.bolded(text, marks)),

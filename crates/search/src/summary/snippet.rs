@@ -18,6 +18,7 @@ use brooklet_query::tree::Item;
 use brooklet_schema::Normalizing;
 use brooklet_text::Variety;
 
+pub(crate) use markup::Marks;
 use markup::Markup;
 use matches::{Purpose, SnippetMatches};
 use pattern::Pattern;
@@ -52,7 +53,7 @@ impl Highlighter {
     }
 
     /// `summary: dynamic`: the whole text if it is short, else the parts around the best matches, else its beginning.
-    pub(crate) fn dynamic(&self, text: &str, marks: bool) -> String {
+    pub(crate) fn dynamic(&self, text: &str, marks: Marks) -> String {
         let markup = Markup::dynamic(marks);
         let Some(pattern) = &self.pattern else { return markup.opening(text) };
         let is_short = excerpt::is_short(text);
@@ -72,10 +73,10 @@ impl Highlighter {
     }
 
     /// `bolding: on`: the whole text.
-    pub(crate) fn bolded(&self, text: &str, marks: bool) -> String {
+    pub(crate) fn bolded(&self, text: &str, marks: Marks) -> String {
         let markup = Markup::bolding(marks);
         match &self.pattern {
-            Some(pattern) if marks => {
+            Some(pattern) if marks != Marks::None => {
                 let split = split::split(text, &pattern.pieces);
                 markup.whole(&split, &SnippetMatches::new(&split, pattern, Purpose::Marks { matches_wanted: 1 }))
             }

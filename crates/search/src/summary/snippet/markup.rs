@@ -8,27 +8,55 @@ use super::excerpt::{Excerpt, LENGTH_BYTES, joined};
 use super::matches::SnippetMatches;
 use super::split::UNIT_SEPARATOR;
 
-const MARK_START: &str = "<hi>";
-const MARK_END: &str = "</hi>";
 /// Stands between the values of a field that was put together of several; never written.
 const GROUP_SEPARATOR: char = '\u{1d}';
 /// How far an end of a segment is moved to be between words, bytes: the character that reaches this is the last.
 const EDGE_BYTES: usize = 64;
 
+/// How that which matched is told from the text around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Marks {
+    None,
+    /// `<hi>`, `</hi>` and `<sep />`, which a document may have itself.
+    Elements,
+    /// U+0002 before, U+0003 after, U+001E where text is left out: no document has them, so who reads them is never mistaken.
+    Controls,
+}
+
+impl Marks {
+    /// What stands before and after that which matched.
+    fn around(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Marks::None => None,
+            Marks::Elements => Some(("<hi>", "</hi>")),
+            Marks::Controls => Some(("\u{2}", "\u{3}")),
+        }
+    }
+
+    /// What stands where text is left out, or between values that are shown as one text; nothing where nothing is marked.
+    pub(crate) fn separator(self) -> Option<&'static str> {
+        match self {
+            Marks::None => None,
+            Marks::Elements => Some("<sep />"),
+            Marks::Controls => Some("\u{1e}"),
+        }
+    }
+}
+
 /// How a summary is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Markup {
-    marks: bool,
+    marks: Marks,
     separator: &'static str,
 }
 
 impl Markup {
-    pub(super) fn dynamic(marks: bool) -> Markup {
-        Markup { marks, separator: if marks { "<sep />" } else { "..." } }
+    pub(super) fn dynamic(marks: Marks) -> Markup {
+        Markup { marks, separator: marks.separator().unwrap_or("...") }
     }
 
     /// Texts are shown whole.
-    pub(super) fn bolding(marks: bool) -> Markup {
+    pub(super) fn bolding(marks: Marks) -> Markup {
         Markup { marks, separator: "" }
     }
 
@@ -120,14 +148,14 @@ impl Writer {
         let end = self.out.len();
         append_visible(text, &mut self.out);
         if self.open && self.out.len() > end {
-            self.out.insert_str(end, MARK_END);
+            self.out.insert_str(end, self.end());
             self.open = false;
         }
     }
 
     fn mark(&mut self, text: &str) {
-        if self.markup.marks && !self.open {
-            self.out.push_str(MARK_START);
+        if let Some((start, _)) = self.markup.marks.around().filter(|_| !self.open) {
+            self.out.push_str(start);
             self.open = true;
         }
         append_visible(text, &mut self.out);
@@ -140,8 +168,12 @@ impl Writer {
 
     fn close(&mut self) {
         if std::mem::take(&mut self.open) {
-            self.out.push_str(MARK_END);
+            self.out.push_str(self.end());
         }
+    }
+
+    fn end(&self) -> &'static str {
+        self.markup.marks.around().map_or("", |(_, end)| end)
     }
 
     fn finish(mut self) -> String {

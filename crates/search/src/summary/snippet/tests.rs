@@ -7,7 +7,7 @@ use brooklet_query::tree::{
 use brooklet_schema::Normalizing;
 use proptest::prelude::*;
 
-use super::Highlighter;
+use super::{Highlighter, Marks};
 
 fn term(text: &str, kind: TermKind) -> Item {
     Operator::Term(Term { field: "body".to_owned(), text: text.to_owned(), kind }).into()
@@ -45,11 +45,11 @@ fn highlighter(item: &Item) -> Highlighter {
 }
 
 fn dynamic(item: &Item, text: &str) -> String {
-    highlighter(item).dynamic(text, true)
+    highlighter(item).dynamic(text, Marks::Elements)
 }
 
 fn bolded(item: &Item, text: &str) -> String {
-    highlighter(item).bolded(text, true)
+    highlighter(item).bolded(text, Marks::Elements)
 }
 
 /// `count` words of three letters, each with a space after it.
@@ -115,9 +115,9 @@ mod tokens {
     fn case_and_accents_do_not_matter() {
         assert_eq!(bolded(&word("Ärger"), "AERGER über Ärger"), "<hi>AERGER</hi> über <hi>Ärger</hi>");
         let cased = Highlighter::new(&and("Fox red"), Normalizing::None, false, &|_| true);
-        assert_eq!(cased.bolded("Fox Red", true), "Fox <hi>Red</hi>");
+        assert_eq!(cased.bolded("Fox Red", Marks::Elements), "Fox <hi>Red</hi>");
         let lowercased = Highlighter::new(&and("CAFÉ Red"), Normalizing::Lowercase, false, &|_| true);
-        assert_eq!(lowercased.bolded("café Red", true), "café <hi>Red</hi>");
+        assert_eq!(lowercased.bolded("café Red", Marks::Elements), "café <hi>Red</hi>");
     }
 
     #[test]
@@ -140,7 +140,8 @@ mod tokens {
     fn pieces_of_words_are_marked_alone() {
         let piece = term("OBA", TermKind::Substring);
         assert_eq!(bolded(&piece, "Foobar, obaoba, bar"), "Fo<hi>oba</hi>r, <hi>obaoba</hi>, bar");
-        let field = |text| Highlighter::new(&and("oba bar"), Normalizing::None, true, &|_| true).bolded(text, true);
+        let field =
+            |text| Highlighter::new(&and("oba bar"), Normalizing::None, true, &|_| true).bolded(text, Marks::Elements);
         // The first piece wins where two overlap; what is left of a word is a word.
         assert_eq!(field("Foobar bars"), "Fo<hi>oba</hi>r <hi>bar</hi>s");
         assert_eq!(field("o\u{1}ba"), "<hi>oba</hi>");
@@ -153,7 +154,7 @@ mod tokens {
     #[test]
     fn pieces_that_end_within_a_folded_character() {
         let field = |piece, text| {
-            Highlighter::new(&word(piece), Normalizing::LowercaseAndFold, true, &|_| true).bolded(text, true)
+            Highlighter::new(&word(piece), Normalizing::LowercaseAndFold, true, &|_| true).bolded(text, Marks::Elements)
         };
         assert_eq!(field("ss", "Straße"), "Stra<hi>ß</hi>e");
         assert_eq!(field("ras", "Straße"), "Straße");
@@ -424,9 +425,9 @@ mod output {
     #[test]
     fn without_marks_separators_are_dots() {
         let text = format!("{}fox {}", filler(100), filler(100));
-        let shown = highlighter(&word("fox")).dynamic(&text, false);
+        let shown = highlighter(&word("fox")).dynamic(&text, Marks::None);
         assert_eq!(shown, format!("...{}fox {}...", filler(32), filler(32).trim_end()));
-        assert_eq!(highlighter(&word("fox")).bolded("a\u{1f}fox", false), "afox");
+        assert_eq!(highlighter(&word("fox")).bolded("a\u{1f}fox", Marks::None), "afox");
     }
 
     #[test]
@@ -441,7 +442,7 @@ mod output {
         assert_eq!(dynamic(&none, &filler(64)), filler(64));
         assert_eq!(dynamic(&none, &filler(65)), format!("{}<sep />", filler(64).trim_end()));
         assert_eq!(dynamic(&Operator::True.into(), &filler(65)), format!("{}<sep />", filler(64).trim_end()));
-        assert_eq!(highlighter(&none).dynamic(&filler(65), false), format!("{}...", filler(64).trim_end()));
+        assert_eq!(highlighter(&none).dynamic(&filler(65), Marks::None), format!("{}...", filler(64).trim_end()));
         assert_eq!(dynamic(&none, &"x".repeat(257)), "<sep />");
         assert_eq!(dynamic(&none, &format!("abc{}", ".".repeat(254))), "abc<sep />");
         assert_eq!(dynamic(&none, &format!("abc{}", "\u{1f}".repeat(254))), "abc");
@@ -498,17 +499,17 @@ mod always {
         #[test]
         fn bolding_only_adds_marks(item in any_item(), text in any_text(), substring in any::<bool>()) {
             let highlighter = Highlighter::new(&item, Normalizing::LowercaseAndFold, substring, &|_| true);
-            let shown = highlighter.bolded(&text, true);
+            let shown = highlighter.bolded(&text, Marks::Elements);
             let (plain, ordered) = without_marks(&shown);
             prop_assert_eq!(&plain, &text);
             prop_assert!(ordered && !shown.contains("</hi><hi>"), "{}", shown);
-            prop_assert_eq!(highlighter.bolded(&text, false), text);
+            prop_assert_eq!(highlighter.bolded(&text, Marks::None), text);
         }
 
         #[test]
         fn a_dynamic_summary_is_parts_of_the_text(item in any_item(), text in any_text()) {
             let highlighter = highlighter(&item);
-            let shown = highlighter.dynamic(&text, true);
+            let shown = highlighter.dynamic(&text, Marks::Elements);
             let (plain, ordered) = without_marks(&shown);
             prop_assert!(ordered && !shown.contains("</hi><hi>"), "{}", shown);
             let mut rest = text.as_str();
@@ -524,7 +525,17 @@ mod always {
             if text.len() <= if shown.contains("<hi>") { 287 } else { 256 } {
                 prop_assert_eq!(&plain, &text);
             }
-            prop_assert_eq!(highlighter.dynamic(&text, false), plain.replace("<sep />", "..."));
+            prop_assert_eq!(highlighter.dynamic(&text, Marks::None), plain.replace("<sep />", "..."));
+        }
+
+        #[test]
+        fn controls_stand_where_elements_do(item in any_item(), text in any_text()) {
+            let highlighter = highlighter(&item);
+            let elements = |text: String| text.replace('\u{2}', "<hi>").replace('\u{3}', "</hi>").replace('\u{1e}', "<sep />");
+            let dynamic = highlighter.dynamic(&text, Marks::Controls);
+            prop_assert!(!dynamic.contains("<hi>") && !dynamic.contains("<sep />"), "{dynamic:?}");
+            prop_assert_eq!(elements(dynamic), highlighter.dynamic(&text, Marks::Elements));
+            prop_assert_eq!(elements(highlighter.bolded(&text, Marks::Controls)), highlighter.bolded(&text, Marks::Elements));
         }
 
         /// 256 bytes and the three hits, and what they are taken for more or less: four separators, two gaps that are
