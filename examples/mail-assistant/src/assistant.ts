@@ -119,7 +119,7 @@ export class Assistant implements AsyncDisposable {
     const hits = result.hits.map((hit) => ({
       id: hit.id,
       mail: hit.fields,
-      why: isAsked ? reasons(hit.explain()) : [],
+      why: reasons(hit.explain?.()),
     }));
     return { total: result.totalCount, hits, facets: result.facets };
   }
@@ -146,8 +146,8 @@ export class Assistant implements AsyncDisposable {
   }
 }
 
-/** An explanation in words: `"invoice" in subject, twice`. */
-function reasons({ query }: Explanation): string[] {
+/** An explanation, if there is one, in words: `"invoice" in subject, twice`. */
+function reasons(explanation: Explanation | undefined): string[] {
   const found = new Set<string>();
   const look = (operator: ExplainedOperator): void => {
     for (const { asks, field, matched, count } of operator.fields ?? []) {
@@ -157,6 +157,6 @@ function reasons({ query }: Explanation): string[] {
     }
     for (const child of operator.children ?? []) look(child);
   };
-  look(query);
+  if (explanation !== undefined) look(explanation.query);
   return [...found];
 }

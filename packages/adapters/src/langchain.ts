@@ -229,6 +229,7 @@ export class BrookletVectorStore<S extends AnySchema = AnySchema> extends Vector
     const asked = {
       near: { field: vectorField, vector, targetHits: count },
       limit: count,
+      highlights: "ranges",
       fields: [...shown, ...further],
       ...(filter === undefined ? {} : { where: filter }),
     };

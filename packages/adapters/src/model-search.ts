@@ -39,6 +39,8 @@ export function searchOptions(
     text: query,
     ...(vector === undefined ? {} : { near: { field: vector, text: query } }),
     limit,
+    // A model reads texts, not HTML.
+    highlights: "ranges",
     ...(condition === undefined ? {} : { where: condition }),
     ...(sort === undefined ? {} : { orderBy: sort }),
     ...(signal === undefined ? {} : { signal }),

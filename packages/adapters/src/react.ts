@@ -6,13 +6,16 @@ import {
   type Group,
   type GroupedAnswer,
   type Grouping,
+  type HighlightForm,
   type Hit,
-  type HitFeaturesOf,
+  type Orders,
   type Query,
   query,
+  type SearchedMembers,
   type SearchOptions,
   type SearchResult,
   type SelectedFields,
+  type VectorName,
 } from "@brooklet/client";
 import { useEffect, useReducer, useState } from "react";
 
@@ -40,16 +43,17 @@ export interface SearchState<Result, Found = unknown> {
   readonly repeat: () => void;
 }
 
-/** A document that is found by a search with these options, and the whole of its answer. */
-type FoundHit<S extends AnySchema, Selected extends string, Profile> = Hit<
+/** The whole answer to a search with these options. */
+type Found<S extends AnySchema, Selected extends string, Members, Facets, G extends Grouping> = SearchResult<
   SelectedFields<S, Selected>,
-  HitFeaturesOf<S["ranking"], Profile>
->;
-type Found<S extends AnySchema, Selected extends string, Profile, Facets, G extends Grouping> = SearchResult<
-  SelectedFields<S, Selected>,
-  HitFeaturesOf<S["ranking"], Profile>
+  Members
 > &
   GroupedAnswer<S, Facets, G>;
+
+type StateOf<S extends AnySchema, Selected extends string, Members, Facets, G extends Grouping> = SearchState<
+  Found<S, Selected, Members, Facets, G>,
+  Hit<SelectedFields<S, Selected>, Members>
+>;
 
 interface Answered<Result> {
   /** Whose answer it is: group and schema. */
@@ -98,21 +102,21 @@ export function useSearch<
   Profile extends S["profiles"][number] = never,
   Facets extends FacetsOf<S["fields"]> = never,
   G extends Grouping = never,
+  Near extends VectorName<S> = never,
+  Ordering extends Orders<S> = never,
+  Explain extends boolean = false,
+  Form extends HighlightForm = "html",
 >(
   group: Group | undefined,
   schema: S,
-  options: SearchOptions<S, Selected, Profile, Facets, G> = {},
-  how: UseSearchOptions<Found<S, Selected, Profile, Facets, G>> = {},
-): SearchState<Found<S, Selected, Profile, Facets, G>, FoundHit<S, Selected, Profile>> {
-  type Result = Found<S, Selected, Profile, Facets, G>;
+  options: SearchOptions<S, Selected, Profile, Facets, G, Near, Ordering, Explain, Form> = {},
+  how: UseSearchOptions<Found<S, Selected, SearchedMembers<S, Profile, Near, Ordering, Explain, Form>, Facets, G>> = {},
+): StateOf<S, Selected, SearchedMembers<S, Profile, Near, Ordering, Explain, Form>, Facets, G> {
+  type Result = Found<S, Selected, SearchedMembers<S, Profile, Near, Ordering, Explain, Form>, Facets, G>;
   const { debounceMs = DEBOUNCE_MS, enabled = true, initial } = how;
   const [times, repeat] = useReducer((count: number) => count + 1, 0);
   const place = group === undefined ? undefined : JSON.stringify([group.name, schema.name]);
-  const {
-    key: asked,
-    written,
-    problem,
-  } = askedBy(() => query<S, Selected, Profile, Facets, G>(schema, options) as unknown as Query<AnySchema>);
+  const { key: asked, written, problem } = askedBy(() => query(schema, options) as unknown as Query<AnySchema>);
   const key = `${times} ${place} ${asked}`;
   const [answered, setAnswered] = useState<Answered<Result>>(() => ({
     place,
@@ -167,8 +171,8 @@ export function useSearch<
 function askedBy(write: () => Query<AnySchema>): Asked {
   try {
     const written = write();
-    // The names of facets are in the answer, and not in what is sent.
-    return { key: JSON.stringify([written, Object.keys(written.facets ?? {})]), written };
+    // The names of facets and the form of highlights are in the answer, and not in what is sent.
+    return { key: JSON.stringify([written, Object.keys(written.facets ?? {}), written.highlights]), written };
   } catch (error) {
     const problem = error instanceof Error ? error : new Error(String(error));
     return { key: problem.message, problem };

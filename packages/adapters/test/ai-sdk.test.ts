@@ -286,7 +286,7 @@ test("a search tool searches near to the vector that the server makes, where the
     await tool.execute?.({ query: "invoice", limit: 3 }, { toolCallId: "c", messages: [] });
   }
   expect(asked).toEqual([
-    { text: "invoice", limit: 3, near: { field: "vec", text: "invoice" } },
-    { text: "invoice", limit: 3 },
+    { text: "invoice", limit: 3, highlights: "ranges", near: { field: "vec", text: "invoice" } },
+    { text: "invoice", limit: 3, highlights: "ranges" },
   ]);
 });

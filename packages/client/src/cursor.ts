@@ -8,10 +8,11 @@ import { shownId } from "./document-id.ts";
 import { type DocumentPlace, documentSet } from "./document-request.ts";
 import { invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { exchange } from "./exchange.ts";
-import { type Query, query, type SearchOptions, type SortOrder } from "./query.ts";
-import { type Hit, readResult, wholeRoot } from "./result.ts";
+import { type Hit, readResult, wholeRoot } from "./hit/result.ts";
+import { type Query, query } from "./query.ts";
 import type { Field } from "./schema/field.ts";
 import type { AnySchema } from "./schema/schema.ts";
+import type { SearchOptions, SortOrder } from "./search-options.ts";
 import { literal } from "./selection.ts";
 
 /** A page of a search that is read to its end. */
@@ -107,7 +108,7 @@ interface PageRequest {
 
 const OPTIONS = [
   ...["text", "near", "matchBy", "where", "profile", "inputs", "fields", "orderBy", "timeoutMs", "timing", "explain"],
-  ...["pageSize", "after", "signal"],
+  ...["highlights", "pageSize", "after", "signal"],
 ];
 
 function checkOptions(options: Readonly<Record<string, unknown>>, pageSize: number): void {

@@ -12,24 +12,15 @@ import { shownId, wholeId } from "./document-id.ts";
 import { type DocumentPlace, documentSet, get, getMany, stored, write } from "./document-request.ts";
 import { invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange } from "./exchange.ts";
-import type { DocumentExplanation } from "./explanation.ts";
 import { Feed, type FeedOptions, type FeedSource, isFeedUpdate } from "./feed.ts";
 import type { ClearReceipt } from "./group-list.ts";
 import type { FacetsOf } from "./grouping/facet.ts";
 import type { Grouping } from "./grouping/grouping.ts";
+import type { DocumentExplanation } from "./hit/explanation.ts";
+import type { HighlightForm } from "./hit/highlight.ts";
+import { type Hit, readResult, type SearchResult, wholeRoot } from "./hit/result.ts";
 import type { PathChanges } from "./path-change.ts";
-import {
-  type CursorOptions,
-  type GroupedAnswer,
-  type PageOptions,
-  type Query,
-  query,
-  type SearchOptions,
-  type SelectedFields,
-  type SomeFields,
-  type YqlSearchOptions,
-  yqlQuery,
-} from "./query.ts";
+import { type Query, query, yqlQuery } from "./query.ts";
 import type {
   CountOptions,
   CreateOptions,
@@ -38,13 +29,26 @@ import type {
   UpdateOptions,
   WriteOptions,
 } from "./request-options.ts";
-import { type Hit, readResult, type SearchResult, wholeRoot } from "./result.ts";
 import { Answer, type AskOptions } from "./retrieval/answer.ts";
 import type { Asking } from "./retrieval/answering.ts";
 import type { RetrieveOptions } from "./retrieval/retrieval.ts";
 import type { ConditionsOf, DocumentInputOf, DocumentOf } from "./schema/infer.ts";
-import type { HitFeatures, HitFeaturesOf } from "./schema/ranking.ts";
+import type { HitFeatures } from "./schema/ranking.ts";
 import { type AnySchema, hasBigints } from "./schema/schema.ts";
+import type {
+  CursorMembers,
+  CursorOptions,
+  GroupedAnswer,
+  Orders,
+  PageOptions,
+  SearchedMembers,
+  SearchOptions,
+  SelectedFields,
+  SomeFields,
+  VectorName,
+  YqlMembers,
+  YqlSearchOptions,
+} from "./search-options.ts";
 import type { WriteCondition } from "./selection.ts";
 import type { UpdateOf } from "./update.ts";
 import type { SelectedOptions, SelectedSummary, VisitedDocument, VisitOptions } from "./visit.ts";
@@ -282,14 +286,19 @@ export class Group {
     Profile extends S["profiles"][number] = never,
     Facets extends FacetsOf<S["fields"]> = never,
     G extends Grouping = never,
+    Near extends VectorName<S> = never,
+    Ordering extends Orders<S> = never,
+    Explain extends boolean = false,
+    Form extends HighlightForm = "html",
   >(
     schema: S,
-    options: SearchOptions<S, Selected, Profile, Facets, G> & RequestOptions = {},
+    options: SearchOptions<S, Selected, Profile, Facets, G, Near, Ordering, Explain, Form> & RequestOptions = {},
   ): Promise<
-    SearchResult<SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>> & GroupedAnswer<S, Facets, G>
+    SearchResult<SelectedFields<S, Selected>, SearchedMembers<S, Profile, Near, Ordering, Explain, Form>> &
+      GroupedAnswer<S, Facets, G>
   > {
     const { signal } = options;
-    const written = query<S, Selected, Profile, Facets, G>(schema, options);
+    const written = query<S, Selected, Profile, Facets, G, Near, Ordering, Explain, Form>(schema, options);
     return await this.run(written, signal === undefined ? {} : { signal });
   }
 
@@ -329,10 +338,12 @@ export class Group {
     S extends AnySchema,
     Selected extends keyof S["fields"] & string = never,
     Profile extends S["profiles"][number] = never,
+    Explain extends boolean = false,
+    Form extends HighlightForm = "html",
   >(
     schema: S,
-    options: CursorOptions<S, Selected, Profile> & RequestOptions = {},
-  ): AsyncGenerator<Hit<SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>>> {
+    options: CursorOptions<S, Selected, Profile, Explain, Form> & RequestOptions = {},
+  ): AsyncGenerator<Hit<SelectedFields<S, Selected>, CursorMembers<S, Profile, Explain, Form>>> {
     const { searchAll } = await import("./group-verbs.ts");
     yield* searchAll(this.#place, schema, { ...options });
   }
@@ -350,10 +361,12 @@ export class Group {
     S extends AnySchema,
     Selected extends keyof S["fields"] & string = never,
     Profile extends S["profiles"][number] = never,
+    Explain extends boolean = false,
+    Form extends HighlightForm = "html",
   >(
     schema: S,
-    options: PageOptions<S, Selected, Profile> & RequestOptions = {},
-  ): Promise<Page<SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>>> {
+    options: PageOptions<S, Selected, Profile, Explain, Form> & RequestOptions = {},
+  ): Promise<Page<SelectedFields<S, Selected>, CursorMembers<S, Profile, Explain, Form>>> {
     const { searchPage } = await import("./group-verbs.ts");
     return await searchPage(this.#place, schema, { ...options });
   }
@@ -368,11 +381,16 @@ export class Group {
    * });
    * ```
    */
-  async searchYql<S extends AnySchema, Profile extends S["profiles"][number] = never>(
+  async searchYql<
+    S extends AnySchema,
+    Profile extends S["profiles"][number] = never,
+    Explain extends boolean = false,
+    Form extends HighlightForm = "html",
+  >(
     schema: S,
     yql: string,
-    options: YqlSearchOptions<S, Profile> & RequestOptions = {},
-  ): Promise<SearchResult<SomeFields<S>, HitFeaturesOf<S["ranking"], Profile>>> {
+    options: YqlSearchOptions<S, Profile, Explain, Form> & RequestOptions = {},
+  ): Promise<SearchResult<SomeFields<S>, YqlMembers<S, Profile, Explain, Form>>> {
     const { signal } = options;
     return await this.run(yqlQuery(schema, yql, options), signal === undefined ? {} : { signal });
   }
@@ -447,7 +465,7 @@ export class Group {
     id: string,
     options: SearchOptions<S> & RequestOptions = {},
   ): Promise<DocumentExplanation> {
-    const asked = { ...query<S>(schema, options).toJSON(), "explain.id": wholeId(documentSet(schema, this.name), id) };
+    const asked = { ...query(schema, options).toJSON(), "explain.id": wholeId(documentSet(schema, this.name), id) };
     const { explain } = await this.#search(asked, options.signal);
     if (explain === undefined) throw unexpectedAnswer("the answer explains nothing: this server cannot do it");
     return explain as DocumentExplanation;

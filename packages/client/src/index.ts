@@ -38,14 +38,6 @@ export type { Deployment, DeployOptions } from "./deployment.ts";
 export { type DocumentSet, givenId, shownId } from "./document-id.ts";
 export { BrookletError, type BrookletErrorCode, type BrookletErrorOptions, refuseUnknown } from "./error.ts";
 export type { Fetch, FetchAnswer, RetryOptions } from "./exchange.ts";
-export type {
-  DocumentExplanation,
-  ExplainedExpression,
-  ExplainedField,
-  ExplainedOperator,
-  Explanation,
-  Occurrence,
-} from "./explanation.ts";
 export {
   Feed,
   FeedError,
@@ -60,7 +52,6 @@ export {
   type FeedUpdate,
   feed,
 } from "./feed.ts";
-export type { FoundDocument } from "./found-document.ts";
 export { Group } from "./group.ts";
 export type { ClearReceipt, GroupsOptions } from "./group-list.ts";
 export {
@@ -106,6 +97,19 @@ export {
   type GroupingRange,
   type Quantile,
 } from "./grouping/grouping-expression.ts";
+export type {
+  DocumentExplanation,
+  ExplainedExpression,
+  ExplainedField,
+  ExplainedOperator,
+  Explanation,
+  Occurrence,
+} from "./hit/explanation.ts";
+export type { ChosenFeatures, FeaturesOf, HitFeaturesOf } from "./hit/features.ts";
+export type { FoundDocument } from "./hit/found-document.ts";
+export type { HighlightForm, TextRange } from "./hit/highlight.ts";
+export type { HighlightsOf, HitChoice, HitMembers } from "./hit/hit-members.ts";
+export type { Hit, SearchResult, SearchTiming } from "./hit/result.ts";
 export {
   alternatives,
   equiv,
@@ -123,23 +127,7 @@ export {
   word,
 } from "./operator.ts";
 export type { ElementChange, PartChange, PathChanges } from "./path-change.ts";
-export {
-  type CollapseBy,
-  type CommonSearchOptions,
-  type CursorOptions,
-  type GroupedAnswer,
-  type NearQuery,
-  type Order,
-  type PageOptions,
-  type Query,
-  query,
-  type SearchOptions,
-  type SelectedFields,
-  type SomeFields,
-  type SortOrder,
-  type YqlSearchOptions,
-  yqlQuery,
-} from "./query.ts";
+export { type Query, query, yqlQuery } from "./query.ts";
 export type {
   CountOptions,
   CreateOptions,
@@ -148,7 +136,6 @@ export type {
   UpdateOptions,
   WriteOptions,
 } from "./request-options.ts";
-export type { Hit, SearchResult, SearchTiming } from "./result.ts";
 export { Answer, type AskOptions } from "./retrieval/answer.ts";
 export type { NearRetrieval, RetrieveOptions, TextRetrieval } from "./retrieval/retrieval.ts";
 export type { AnalysisOptions } from "./schema/analysis.ts";
@@ -219,15 +206,13 @@ export type {
   WandOptions,
   WeightedConditions,
 } from "./schema/field-condition.ts";
-export type { ConditionsOf, DocumentInputOf, DocumentOf, HitFieldsOf } from "./schema/infer.ts";
+export type { ConditionsOf, DocumentInputOf, DocumentOf, HitFieldsOf, TextFieldName } from "./schema/infer.ts";
 export type { Language, Stemming } from "./schema/language.ts";
 export type { Expression, OnnxModel, Profile } from "./schema/profile.ts";
 export type {
   CheckedProfiles,
-  FeaturesOf,
   FeatureValue,
   HitFeatures,
-  HitFeaturesOf,
   InputOf,
   InputsOf,
   InputValue,
@@ -266,6 +251,25 @@ export {
   type VectorOptions,
   vector,
 } from "./schema/vector.ts";
+export type {
+  CollapseBy,
+  CommonSearchOptions,
+  CursorMembers,
+  CursorOptions,
+  GroupedAnswer,
+  NearQuery,
+  Order,
+  Orders,
+  PageOptions,
+  SearchedMembers,
+  SearchOptions,
+  SelectedFields,
+  SomeFields,
+  SortOrder,
+  VectorName,
+  YqlMembers,
+  YqlSearchOptions,
+} from "./search-options.ts";
 export {
   type AnySelections,
   type ListSelections,

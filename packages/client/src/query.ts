@@ -1,7 +1,6 @@
 /** Writes a search as YQL and the parameters beside it. What a user typed is a parameter, never part of the YQL. */
 
 import {
-  type AskedVector,
   hybridProfileName,
   type MatchBy,
   nearProfileName,
@@ -16,165 +15,36 @@ import { suggestion } from "@brooklet/wire";
 import { clauseText, textOfClause } from "./clause.ts";
 import { type Condition, everything, literal } from "./condition.ts";
 import { checked, invalidArgument, refuseUnknown } from "./error.ts";
-import type { Facet, FacetAnswers, FacetsOf } from "./grouping/facet.ts";
+import type { Facet, FacetsOf } from "./grouping/facet.ts";
 import { CODE, type FacetCode } from "./grouping/grouped.ts";
-import type { Grouping, GroupingAnswer } from "./grouping/grouping.ts";
-import type { ConditionsOf, DocumentOf, HitFieldsOf, NameWith } from "./schema/infer.ts";
-import type { HitFeatures, HitFeaturesOf, InputsOf } from "./schema/ranking.ts";
+import type { Grouping } from "./grouping/grouping.ts";
+import { CONTROL_MARKS, type HighlightForm, hasMarks } from "./hit/highlight.ts";
+import type { HitFeatures } from "./schema/ranking.ts";
 import type { AnySchema } from "./schema/schema.ts";
 import { searchedSchema } from "./schema/searched-schema.ts";
 import { type Numbers, rowJson } from "./schema/tensor.ts";
-
-/** The nearest of a vector. */
-export interface NearQuery<VectorName extends string = string> extends Omit<AskedVector, "field" | "input" | "vector"> {
-  readonly field: VectorName;
-  /** The vector; or else `text`. */
-  readonly vector?: Numbers;
-}
-
-/** An order: a field, and the direction if it is not ascending; or how its texts compare. */
-export type Order<Name extends string> = Name | `${Name} asc` | `${Name} desc` | SortOrder<Name>;
-
-/** An order with everything that can be said of it. */
-export interface SortOrder<Name extends string = string> {
-  /** A field, the score, or the document's id. */
-  readonly by: Name | "[relevance]" | "[docid]";
-  readonly direction?: "asc" | "desc";
-  /** How texts compare: by their bytes, in lower case, or as a language orders them. */
-  readonly function?: "raw" | "lowercase" | "uca";
-  /** The language, as in `en_US`. */
-  readonly locale?: string;
-  /** Which differences count. */
-  readonly strength?: "primary" | "secondary" | "tertiary" | "quaternary" | "identical";
-}
-
-/** A field of which each value is in the answer a few times only. Documents without a value are not collapsed. */
-export interface CollapseBy<Name extends string = string> {
-  readonly by: Name;
-  /** Hits of one value; 1 by default. */
-  readonly size?: number;
-}
-
-type Collapse<S extends AnySchema> = (keyof S["fields"] & string) | CollapseBy<keyof S["fields"] & string>;
-
-/** What every search may say, however it is written. */
-export interface CommonSearchOptions<
-  S extends AnySchema,
-  Profile extends S["profiles"][number] = S["profiles"][number],
-> {
-  /** The ranking; made to fit `text` and `near` unless it is said. */
-  readonly profile?: Profile;
-  /** Values of the profile's inputs, by name; of a profile the schema has itself, with their types. */
-  readonly inputs?: InputsOf<S["ranking"], Profile, S["fields"]>;
-  /** Hits to return; 10 by default. */
-  readonly limit?: number;
-  /** Hits to skip. */
-  readonly offset?: number;
-  /** Time the server may take; 5 s by default. */
-  readonly timeoutMs?: number;
-  /** Whether to return how long it took, and what was read. */
-  readonly timing?: boolean;
-  /** Whether hits can tell why they are ones, by `hit.explain()`. */
-  readonly explain?: boolean;
-  /**
-   * Whether a search that runs out of time returns what it has found, instead of an error; `coverage` tells how much of the
-   * group it has seen.
-   */
-  readonly partialResults?: boolean;
-}
-
-/**
- * What to search for. All parts together narrow the result; only `text` and `near` widen each other: a document is
- * found by its words, or by a vector that is similar enough, and ranked by both; `matchBy` says it otherwise.
- */
-export interface SearchOptions<
-  S extends AnySchema,
-  Selected extends keyof S["fields"] & string = never,
-  Profile extends S["profiles"][number] = never,
-  Facets extends FacetsOf<S["fields"]> = never,
-  G extends Grouping = never,
-> extends CommonSearchOptions<S, Profile> {
-  /**
-   * What a user typed. An empty text is as good as none; one that has no word (`!!!`) finds nothing, and the answer has a
-   * `note` that says so. Beside `near`, documents are found by the vector then.
-   */
-  readonly text?: string | TextQuery;
-  readonly near?: NearQuery<NameWith<S["fields"], "kind", "vector">>;
-  /** Which documents match where both `text` and `near` are given; `either` by default. */
-  readonly matchBy?: MatchBy;
-  /** Conditions on fields: `(it) => it.year.ge(2020).and(it.sender.is("a"))`. */
-  readonly where?: Condition | ((fields: ConditionsOf<S["fields"]>) => Condition);
-  /** Instead of by relevance. */
-  readonly orderBy?: OrderBy<S> | readonly OrderBy<S>[];
-  /** Leaves of hits that have one value in a field only the best: one per thread, three per sender. */
-  readonly collapse?: Collapse<S> | readonly Collapse<S>[];
-  /** The fields of hits; all but vectors by default. */
-  readonly fields?: readonly Selected[];
-  /** Counts of values among all matches, by a name each: `{ from: facet("sender") }`. */
-  readonly facets?: Facets;
-  /** Groups of all matches, made by `grouping()`. */
-  readonly grouping?: G;
-  /** Where lists of the grouping begin: `next` and `previous` of lists of an answer to the same search. */
-  readonly continuations?: string | readonly string[];
-  /**
-   * The time zone of date histograms, and of `g.time` in the grouping, such as `Europe/Oslo`; UTC by default. It is taken
-   * by its distance from UTC now: where clocks change, times of the other half of the year are an hour off.
-   */
-  readonly timeZone?: string;
-}
-
-/** A search that is read to its end. What is found is ordered by fields, so that it can be gone on with. */
-export interface CursorOptions<
-  S extends AnySchema,
-  Selected extends keyof S["fields"] & string = never,
-  Profile extends S["profiles"][number] = never,
-> extends Pick<
-    SearchOptions<S, Selected, Profile>,
-    "text" | "near" | "matchBy" | "where" | "fields" | "orderBy" | "profile" | "inputs" | "timeoutMs" | "explain"
-  > {
-  /** Hits of one answer, at most 400. */
-  readonly pageSize?: number;
-}
-
-/** A page of a search that is read to its end. */
-export interface PageOptions<
-  S extends AnySchema,
-  Selected extends keyof S["fields"] & string = never,
-  Profile extends S["profiles"][number] = never,
-> extends CursorOptions<S, Selected, Profile> {
-  /** The `next` of the page before. */
-  readonly after?: string;
-}
-
-/** What a result has beside hits: `facets` and `grouping`, if they were asked for. */
-export type GroupedAnswer<S extends AnySchema, Facets, G extends Grouping> = ([Facets] extends [never]
-  ? unknown
-  : { readonly facets: FacetAnswers<Facets, S["fields"]> }) &
-  ([G] extends [never] ? unknown : { readonly grouping: GroupingAnswer<G, SomeFields<S>> });
-
-/** What a search in YQL may say beside it. */
-export interface YqlSearchOptions<S extends AnySchema, Profile extends S["profiles"][number] = never>
-  extends CommonSearchOptions<S, Profile> {
-  /** Values for `@name` in the YQL: the place for everything a user typed. */
-  readonly parameters?: Readonly<Record<string, string | number>>;
-  /** A summary class of the deployed schema, which says what hits show. */
-  readonly summary?: string;
-}
-
-/** The fields of hits that only the server knows: some of the document's. */
-export type SomeFields<S extends AnySchema> = Partial<DocumentOf<S["fields"]>>;
-
-type OrderBy<S extends AnySchema> = Order<NameWith<S["fields"], "kind", "sortable">>;
-
-/** The fields of a hit: the selected ones, or those that hits have anyway. */
-export type SelectedFields<S extends AnySchema, Selected extends string> = [Selected] extends [never]
-  ? HitFieldsOf<S["fields"]>
-  : DocumentOf<Pick<S["fields"], Selected & keyof S["fields"]>>;
+import type {
+  CollapseBy,
+  CommonSearchOptions,
+  GroupedAnswer,
+  NearQuery,
+  Orders,
+  SearchedMembers,
+  SearchOptions,
+  SelectedFields,
+  SomeFields,
+  SortOrder,
+  VectorName,
+  YqlMembers,
+  YqlSearchOptions,
+} from "./search-options.ts";
 
 /** A search that is written, and not sent yet. */
 export interface Query<S extends AnySchema = AnySchema, Fields = unknown, Features = HitFeatures, Grouped = unknown> {
   readonly schema: S;
-  /** @internal The features of hits: nothing but a type. */
+  /** How hits tell what matched; as HTML unless it is said. */
+  readonly highlights?: HighlightForm;
+  /** @internal What hits have beside their fields: nothing but a type. */
   readonly features?: Features;
   /** @internal What the answer has beside hits: nothing but a type. */
   readonly grouped?: Grouped;
@@ -206,6 +76,7 @@ const COMMON_OPTIONS = Object.keys({
   timeoutMs: true,
   timing: true,
   explain: true,
+  highlights: true,
   partialResults: true,
 } satisfies Readonly<Record<keyof CommonSearchOptions<AnySchema>, true>>);
 const SEARCH_OPTIONS = [
@@ -227,6 +98,7 @@ const SEARCH_OPTIONS = [
 ];
 const YQL_OPTIONS = [...COMMON_OPTIONS, "parameters", "summary", "signal"];
 
+const FORMS: readonly HighlightForm[] = ["html", "ranges"];
 const TIMEOUT_MS_DEFAULT = 5_000;
 const LIMIT_DEFAULT = 10;
 
@@ -246,10 +118,19 @@ export function query<
   Profile extends S["profiles"][number] = never,
   Facets extends FacetsOf<S["fields"]> = never,
   G extends Grouping = never,
+  Near extends VectorName<S> = never,
+  Ordering extends Orders<S> = never,
+  Explain extends boolean = false,
+  Form extends HighlightForm = "html",
 >(
   schema: S,
-  options: SearchOptions<S, Selected, Profile, Facets, G> = {},
-): Query<S, SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>, GroupedAnswer<S, Facets, G>> {
+  options: SearchOptions<S, Selected, Profile, Facets, G, Near, Ordering, Explain, Form> = {},
+): Query<
+  S,
+  SelectedFields<S, Selected>,
+  SearchedMembers<S, Profile, Near, Ordering, Explain, Form>,
+  GroupedAnswer<S, Facets, G>
+> {
   refuseUnknown("a search", options, SEARCH_OPTIONS);
   const asked = options as unknown as AnySearch;
   const text = textOf(schema, asked.text);
@@ -266,12 +147,8 @@ export function query<
   const hitFields = (asked.fields ?? shownFields(schema)) as (keyof SelectedFields<S, Selected> & string)[];
   const { facets, grouping } = asked;
   return {
-    ...makeQuery<S, SelectedFields<S, Selected>, HitFeaturesOf<S["ranking"], Profile>, GroupedAnswer<S, Facets, G>>(
-      schema,
-      writeYql(schema, asked, typed, zoneMinutes ?? 0),
-      parameters,
-      hitFields,
-    ),
+    ...makeQuery(schema, writeYql(schema, asked, typed, zoneMinutes ?? 0), parameters, hitFields),
+    ...highlighted(asked),
     ...(facets === undefined ? {} : { facets }),
     ...(grouping === undefined ? {} : { grouping }),
     ...(typed?.note === undefined ? {} : { note: typed.note }),
@@ -288,15 +165,20 @@ export function query<
  * const { hits } = await alice.run(written);
  * ```
  */
-export function yqlQuery<S extends AnySchema, Profile extends S["profiles"][number] = never>(
+export function yqlQuery<
+  S extends AnySchema,
+  Profile extends S["profiles"][number] = never,
+  Explain extends boolean = false,
+  Form extends HighlightForm = "html",
+>(
   schema: S,
   yql: string,
-  options: YqlSearchOptions<S, Profile> = {},
-): Query<S, SomeFields<S>, HitFeaturesOf<S["ranking"], Profile>> {
+  options: YqlSearchOptions<S, Profile, Explain, Form> = {},
+): Query<S, SomeFields<S>, YqlMembers<S, Profile, Explain, Form>> {
   refuseUnknown("a search in YQL", options, YQL_OPTIONS);
   const parameters = { ...options.parameters, ...commonParameters(schema, options as unknown as AnySearch, "default") };
   if (options.summary !== undefined) parameters["presentation.summary"] = options.summary;
-  return makeQuery(schema, yql, parameters, undefined);
+  return { ...makeQuery(schema, yql, parameters, undefined), ...highlighted(options) };
 }
 
 /** A search, once the type checker is done with it. */
@@ -315,13 +197,19 @@ interface AnySearch extends Omit<CommonSearchOptions<AnySchema>, "inputs"> {
   readonly timeZone?: string;
 }
 
-function makeQuery<S extends AnySchema, Fields, Features, Grouped = unknown>(
+function makeQuery<S extends AnySchema, Fields>(
   schema: S,
   yql: string,
   parameters: Readonly<Record<string, unknown>>,
   hitFields: Query<S, Fields>["hitFields"],
-): Query<S, Fields, Features, Grouped> {
+): Query<S, Fields, never, never> {
   return { schema, yql, parameters, hitFields, toString: () => yql, toJSON: () => ({ yql, ...parameters }) };
+}
+
+function highlighted({ highlights }: { readonly highlights?: HighlightForm }): Pick<Query, "highlights"> {
+  if (highlights === undefined) return {};
+  if (FORMS.includes(highlights)) return { highlights };
+  throw invalidArgument(`highlights is ${JSON.stringify(highlights)}: give ${FORMS.join(" or ")}`);
 }
 
 function commonParameters(schema: AnySchema, options: AnySearch, profile: string): Record<string, unknown> {
@@ -339,6 +227,7 @@ function commonParameters(schema: AnySchema, options: AnySearch, profile: string
   if (options.timing === true) parameters["presentation.timing"] = true;
   if (options.explain === true) parameters["explain"] = true;
   if (options.partialResults === true) parameters["brooklet.partial"] = true;
+  if (hasMarks(schema)) Object.assign(parameters, CONTROL_MARKS);
   return parameters;
 }
 

@@ -11,6 +11,7 @@ import {
   phrase,
   query,
   rank,
+  type SearchOptions,
   schema,
   string,
   text,
@@ -149,6 +150,7 @@ describe("queries", () => {
 
   test("without anything find everything", () => {
     expect(query(mail).toJSON()).toEqual({
+      "brooklet.controlMarks": true,
       yql: "select * from mail where true",
       hits: 10,
       offset: 0,
@@ -255,7 +257,7 @@ describe("queries", () => {
     [{ text: "", offset: 990 }, "({targetHits: 100}nearestNeighbor(vec, vec))"],
   ] as const)("of words and a vector, %o matches", (options, expected) => {
     const near = { field: "vec", vector: [1, 0, 0], ...("near" in options ? options.near : {}) } as const;
-    const { yql } = query(mail, { text: "a", ...options, near } as Parameters<typeof query<typeof mail>>[1]);
+    const { yql } = query(mail, { text: "a", ...options, near } as SearchOptions<typeof mail>);
     const written = expected
       .replace(/NEAR\((\d+), (\d+)\)/, "({targetHits: $1, distanceThreshold: $2}nearestNeighbor(vec, vec))")
       .replace("WORDS", '({grammar: "tokenize"}userInput(@text))');
@@ -289,6 +291,7 @@ describe("queries", () => {
       timing: true,
     });
     expect(asked.parameters).toEqual({
+      "brooklet.controlMarks": true,
       "ranking.profile": "recent",
       "model.restrict": "mail",
       "input.query(now)": 5,

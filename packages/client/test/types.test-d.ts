@@ -1,6 +1,9 @@
 import { describe, expectTypeOf, test } from "vitest";
 import {
+  type AnySchema,
   connect,
+  type Explanation,
+  embedding,
   type FeatureValue,
   type Infer,
   type InferInput,
@@ -141,6 +144,49 @@ const ranked = schema(
   },
 );
 
+type HitOf<Search extends (...given: never[]) => Promise<{ readonly hits: readonly unknown[] }>> = Awaited<
+  ReturnType<Search>
+>["hits"][number];
+const cursor = () => alice.cursor(ranked, { text: "a" });
+type CursorHit = ReturnType<typeof cursor> extends AsyncGenerator<infer Found> ? Found : never;
+
+describe("explanations", () => {
+  test("are there if they are asked for", () => {
+    const asked = () => alice.search(ranked, { explain: true });
+    expectTypeOf<HitOf<typeof asked>["explain"]>().toEqualTypeOf<() => Explanation>();
+    const perhaps = (explain: boolean) => alice.search(ranked, { explain });
+    expectTypeOf<HitOf<typeof perhaps>["explain"]>().toEqualTypeOf<(() => Explanation) | undefined>();
+    const yql = () => alice.searchYql(ranked, "select * from ranked where true", { explain: true });
+    expectTypeOf<HitOf<typeof yql>["explain"]>().toEqualTypeOf<() => Explanation>();
+    const paged = () => alice.page(ranked, { explain: true });
+    expectTypeOf<HitOf<typeof paged>["explain"]>().toEqualTypeOf<() => Explanation>();
+  });
+
+  test("are not there otherwise", () => {
+    const silent = () => alice.search(ranked, { text: "a", explain: false });
+    // @ts-expect-error it is not asked for
+    void ((hit: HitOf<typeof silent>) => hit.explain());
+    // @ts-expect-error nor here
+    void ((hit: CursorHit) => hit.explain());
+    const written = () => alice.run(query(ranked, { text: "a" }));
+    // @ts-expect-error nor by a query that was written before
+    void ((hit: HitOf<typeof written>) => hit.explain());
+  });
+});
+
+describe("highlights", () => {
+  test("are there if they are to be ranges", () => {
+    const asked = () => alice.search(ranked, { text: "a", highlights: "ranges" });
+    expectTypeOf<keyof HitOf<typeof asked>["highlights"]>().toEqualTypeOf<"title">();
+    expectTypeOf<HitOf<typeof asked>["fields"]["title"]>().toBeString();
+    const html = () => alice.search(ranked, { text: "a", highlights: "html" });
+    // @ts-expect-error they are in the texts
+    void ((hit: HitOf<typeof html>) => hit.highlights);
+    // @ts-expect-error there is no such form
+    void (() => alice.search(ranked, { highlights: "markdown" }));
+  });
+});
+
 describe("ranking", () => {
   test("features that a profile lists are keys of its hits", () => {
     const search = () => alice.search(ranked, { text: "a", profile: "plain" });
@@ -160,12 +206,64 @@ describe("ranking", () => {
     expectTypeOf<keyof Found["matchFeatures"]>().toEqualTypeOf<"bm25(title)" | "fresh" | "closeness(field,vec)">();
   });
 
-  test("features of made profiles, and of those that list none, are not known by name", () => {
-    const made = () => alice.search(ranked, { text: "a" });
+  test("features that are numbers whatever they are of are numbers", () => {
+    const search = () => alice.search(ranked, { text: "a", profile: "plain" });
+    type Found = Awaited<ReturnType<typeof search>>["hits"][number];
+    expectTypeOf<Found["matchFeatures"]["bm25(title)"]>().toBeNumber();
+    expectTypeOf<Found["matchFeatures"]["closeness(field,vec)"]>().toBeNumber();
+    expectTypeOf<Found["summaryFeatures"]["fieldMatch(title).completeness"]>().toBeNumber();
+    expectTypeOf<Found["summaryFeatures"]["attribute(year)"]>().toEqualTypeOf<FeatureValue>();
+  });
+
+  test("features without a profile are those of the one that is made for the search", () => {
+    const words = () => alice.search(ranked, { text: "a" });
     const open = () => alice.search(ranked, { text: "a", profile: "open" });
-    type Features = Readonly<Record<string, FeatureValue>> | undefined;
-    expectTypeOf<Awaited<ReturnType<typeof made>>["hits"][number]["matchFeatures"]>().toEqualTypeOf<Features>();
-    expectTypeOf<Awaited<ReturnType<typeof open>>["hits"][number]["matchFeatures"]>().toEqualTypeOf<Features>();
+    const yql = () => alice.searchYql(ranked, "select * from ranked where true");
+    type Words = { readonly "bm25(title)": number };
+    expectTypeOf<HitOf<typeof words>["matchFeatures"]>().toEqualTypeOf<Words>();
+    expectTypeOf<HitOf<typeof open>["matchFeatures"]>().toEqualTypeOf<Words>();
+    expectTypeOf<HitOf<typeof yql>["matchFeatures"]>().toEqualTypeOf<Words>();
+    expectTypeOf<HitOf<typeof words>["summaryFeatures"]>().toEqualTypeOf<undefined>();
+    // @ts-expect-error a number has no words
+    void ((hit: HitOf<typeof words>) => hit.matchFeatures["bm25(year)"]);
+
+    const near = () => alice.search(ranked, { text: "a", near: { field: "vec", vector: [1, 2, 3] } });
+    expectTypeOf<keyof HitOf<typeof near>["matchFeatures"]>().toEqualTypeOf<
+      "similarity" | "closeness(field,vec)" | "words"
+    >();
+    expectTypeOf<HitOf<typeof near>["matchFeatures"]["words"]>().toEqualTypeOf<number | undefined>();
+    expectTypeOf<HitOf<typeof near>["matchFeatures"]["similarity"]>().toBeNumber();
+
+    const ordered = () => alice.search(ranked, { orderBy: "year desc" });
+    expectTypeOf<HitOf<typeof ordered>["matchFeatures"]>().toEqualTypeOf<Words | undefined>();
+    const unranked = () => alice.search(ranked, { text: "a", profile: "unranked" });
+    expectTypeOf<HitOf<typeof unranked>["matchFeatures"]>().toEqualTypeOf<undefined>();
+    // A cursor ranks by no profile unless one is named.
+    expectTypeOf<CursorHit["matchFeatures"]>().toEqualTypeOf<undefined>();
+  });
+
+  test("features of an own default, of pieces, and of schemas with nothing to rank", () => {
+    const own = schema("own", { a: text() }, { profiles: { default: { matchFeatures: ["fieldLength(a)"] }, b: {} } });
+    const ranks = () => alice.search(own, { text: "a" });
+    expectTypeOf<HitOf<typeof ranks>["matchFeatures"]>().toEqualTypeOf<{ readonly "fieldLength(a)": number }>();
+
+    const page = schema("page", { body: text(), vec: embedding({ from: "body", model: "m", chunk: "sentence" }) });
+    const near = () => alice.search(page, { near: { field: "vec", text: "a" } });
+    expectTypeOf<keyof HitOf<typeof near>["matchFeatures"]>().toEqualTypeOf<
+      "similarity" | "closeness(field,vec)" | "words" | "vec_chunks"
+    >();
+    expectTypeOf<HitOf<typeof near>["matchFeatures"]["vec_chunks"]>().toEqualTypeOf<FeatureValue>();
+
+    const point = schema("point", { at: vector(2), year: int() });
+    const all = () => alice.search(point, {});
+    expectTypeOf<HitOf<typeof all>["matchFeatures"]>().toEqualTypeOf<undefined>();
+    const nearest = () => alice.search(point, { near: { field: "at", vector: [1, 2] } });
+    expectTypeOf<keyof HitOf<typeof nearest>["matchFeatures"]>().toEqualTypeOf<"similarity" | "closeness(field,at)">();
+
+    const any = (schema: AnySchema) => alice.search(schema, { text: "a" });
+    expectTypeOf<HitOf<typeof any>["matchFeatures"]>().toEqualTypeOf<
+      Readonly<Record<string, FeatureValue>> | undefined
+    >();
   });
 
   test("inputs have the types that the profile declares", () => {

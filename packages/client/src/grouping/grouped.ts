@@ -3,7 +3,7 @@
  * it from them, so that only a program that groups has the code for it.
  */
 import type { Hit as WireHit } from "@brooklet/wire";
-import type { FoundDocument } from "../found-document.ts";
+import type { FoundDocument } from "../hit/found-document.ts";
 import type { AnySchema } from "../schema/schema.ts";
 
 /** @internal Where it is; the same of every copy of this package. */

@@ -2,7 +2,7 @@
 import type { Hit as WireHit } from "@brooklet/wire";
 import { textOfClause, withoutLeftovers } from "../clause.ts";
 import { invalidArgument, unexpectedAnswer } from "../error.ts";
-import type { FoundDocument } from "../found-document.ts";
+import type { FoundDocument } from "../hit/found-document.ts";
 import type { Field, FieldMap, ShapeOf } from "../schema/field.ts";
 import { hasWholeSeconds } from "../schema/point-in-time.ts";
 import type { AnySchema } from "../schema/schema.ts";

@@ -1,18 +1,18 @@
 /** Reads answers of a search as typed hits. */
 import type { SearchNote } from "@brooklet/answers";
 import type { Coverage, ResultRoot, Hit as WireHit, SearchResult as WireResult } from "@brooklet/wire";
-import { shownId } from "./document-id.ts";
-import { BrookletError, invalidArgument, unexpectedAnswer } from "./error.ts";
-import type { Explanation } from "./explanation.ts";
+import { shownId } from "../document-id.ts";
+import { BrookletError, unexpectedAnswer } from "../error.ts";
+import { CODE } from "../grouping/grouped.ts";
+import type { WireGroup } from "../grouping/grouping.ts";
+import type { Query } from "../query.ts";
+import { decodeMembers } from "../schema/codec.ts";
+import type { FeatureValue, HitFeatures } from "../schema/ranking.ts";
+import type { AnySchema } from "../schema/schema.ts";
 import type { FoundDocument } from "./found-document.ts";
-import { CODE } from "./grouping/grouped.ts";
-import type { WireGroup } from "./grouping/grouping.ts";
-import type { Query } from "./query.ts";
-import { decodeMembers } from "./schema/codec.ts";
-import type { FeatureValue, HitFeatures } from "./schema/ranking.ts";
-import type { AnySchema } from "./schema/schema.ts";
+import { hasMarks, withHighlights } from "./highlight.ts";
 
-/** A document that was found, with the features that its profile lists. */
+/** A document that was found, with the features that its profile lists and whatever else the search asks for. */
 export type Hit<Fields, Features = HitFeatures> = FoundDocument<Fields> & Features;
 
 /** How long a search took and what it read. The bytes are this server's own: a Vespa does not tell them. */
@@ -88,9 +88,11 @@ function readGrouped(query: Query<AnySchema, unknown>, roots: readonly WireGroup
 }
 
 function readHit<Fields, Features>(query: Query<AnySchema, Fields, Features>, hit: WireHit): Hit<Fields, Features> {
-  const json = hit.fields ?? {};
   try {
-    const { schema, hitFields } = query;
+    const { schema, hitFields, highlights: form = "html" } = query;
+    const { fields: json, highlights } = hasMarks(schema)
+      ? withHighlights(schema, hit.fields ?? {}, form)
+      : { fields: hit.fields ?? {}, highlights: {} };
     const fields =
       hitFields === undefined
         ? decodeMembers(schema.fields, json, Object.keys(schema.fields), "left out")
@@ -102,19 +104,16 @@ function readHit<Fields, Features>(query: Query<AnySchema, Fields, Features>, hi
       fields: fields as Fields,
       ...(matchfeatures === undefined ? {} : { matchFeatures: matchfeatures }),
       ...(summaryfeatures === undefined ? {} : { summaryFeatures: summaryfeatures }),
+      ...(form === "ranges" ? { highlights } : {}),
     };
+    const { explain } = hit;
     // Not listed among the hit's members: a hit that is printed or compared is its data.
-    const found = Object.defineProperty(shown, "explain", { value: () => explanationOf(hit) });
+    if (explain !== undefined) Object.defineProperty(shown, "explain", { value: () => explain });
     // The server lists the features that the profile was deployed with: those of the type, unless that is another's.
-    return found as unknown as Hit<Fields, Features>;
+    return shown as unknown as Hit<Fields, Features>;
   } catch (error) {
     throw unexpectedAnswer(`${hit.id}: ${(error as Error).message}`);
   }
-}
-
-function explanationOf({ id, explain }: WireHit): Explanation {
-  if (explain !== undefined) return explain as Explanation;
-  throw invalidArgument(`${id} cannot be explained: search with { explain: true }`);
 }
 
 function readTiming(timing: Readonly<Record<string, number>>): SearchTiming {

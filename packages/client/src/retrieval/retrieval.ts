@@ -11,10 +11,11 @@ import {
 } from "@brooklet/answers";
 import type { Condition } from "../condition.ts";
 import { invalidArgument, refuseUnknown } from "../error.ts";
-import { checkedVector, checkText, filterText, type NearQuery } from "../query.ts";
+import { checkedVector, checkText, filterText } from "../query.ts";
 import type { ConditionsOf, NameWith } from "../schema/infer.ts";
 import type { AnySchema } from "../schema/schema.ts";
 import { searchedSchema } from "../schema/searched-schema.ts";
+import type { NearQuery } from "../search-options.ts";
 import { failureOfModel } from "./model-failure.ts";
 
 /** How documents are found by words. With a profile or a weight of its own it is a search of its own, and fused. */

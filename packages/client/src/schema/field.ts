@@ -134,7 +134,10 @@ export interface TextOptions {
   readonly gramSize?: number;
   /** Languages in which forms of a word find each other, if they are others than the schema's; `none` turns it off. */
   readonly stemming?: Stemming;
-  /** What hits show: the whole text, the whole text with the query's words marked, or a teaser around them. */
+  /**
+   * What hits show: the whole text, the whole text with the query's words marked, or a teaser around them. What is marked is
+   * HTML, unless the search asks for `highlights: "ranges"`.
+   */
   readonly show?: "full" | "bold" | "teaser";
 }
 

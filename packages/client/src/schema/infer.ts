@@ -1,5 +1,6 @@
 /** Types of documents, read off the fields of a schema. */
 import type { Field, FieldMap, ShapeOf } from "./field.ts";
+import type { TextConditions } from "./field-condition.ts";
 
 type Simplify<Type> = { [Key in keyof Type]: Type[Key] } & {};
 
@@ -31,6 +32,18 @@ export type DocumentInputOf<Fields extends FieldMap> = Simplify<
 /** The fields whose shape has `Member` of this type. */
 export type NameWith<Fields extends FieldMap, Member extends string, Type> = {
   [Name in keyof Fields]: ShapeOf<Fields[Name]> extends Readonly<Record<Member, Type>> ? Name : never;
+}[keyof Fields] &
+  string;
+
+/** A name of a field that is searched by its words: a text, or a list of texts, that documents are given. */
+export type TextFieldName<Fields extends FieldMap> = {
+  [Name in keyof Fields]: [ShapeOf<Fields[Name]>["input"]] extends [never]
+    ? never
+    : ShapeOf<Fields[Name]> extends
+          | { readonly kind: "text" }
+          | { readonly kind: "array"; readonly conditions: TextConditions }
+      ? Name
+      : never;
 }[keyof Fields] &
   string;
 

@@ -100,7 +100,7 @@ type OtherFeature =
   | "xgboost";
 
 /** A text without spaces: features are shown so. */
-type WithoutSpaces<Text extends string> = Text extends `${infer Before} ${infer After}`
+export type WithoutSpaces<Text extends string> = Text extends `${infer Before} ${infer After}`
   ? WithoutSpaces<`${Before}${After}`>
   : Text;
 
@@ -152,21 +152,6 @@ export type OpenFeatures = Readonly<Record<string, FeatureValue>> | undefined;
 
 /** What a profile inherits from, if that is one of the schema's own. */
 type ParentOf<Profile> = Profile extends { readonly inherits: infer Parent extends string } ? Parent : never;
-
-/** The features a hit ranked by this profile has, by name. */
-export type FeaturesOf<Profiles, Name, List extends "matchFeatures" | "summaryFeatures"> = [Name] extends [never]
-  ? OpenFeatures
-  : Name extends keyof Profiles
-    ? Profiles[Name] extends { readonly [Key in List]: readonly (infer Feature extends string)[] }
-      ? string extends Feature
-        ? OpenFeatures
-        : { readonly [Key in Feature as WithoutSpaces<Key>]: FeatureValue }
-      : ParentOf<Profiles[Name]> extends infer Parent
-        ? [Parent] extends [never]
-          ? OpenFeatures
-          : FeaturesOf<Profiles, Parent, List>
-        : OpenFeatures
-    : OpenFeatures;
 
 /** A value for the ranking: a number, a vector, or a tensor as the server writes and reads it. */
 export type InputValue = number | string | Numbers | Readonly<Record<string, unknown>>;
@@ -229,7 +214,11 @@ type DeclaredInputs<Profiles, Name> = [Name] extends [never]
     : unknown;
 
 /** Whether nothing is known of a profile but that it is one. */
-type IsOpen<Profiles, Name> = Name extends keyof Profiles ? (Profile extends Profiles[Name] ? true : false) : true;
+export type IsOpen<Profiles, Name> = Name extends keyof Profiles
+  ? Profile extends Profiles[Name]
+    ? true
+    : false
+  : true;
 
 /** What a search by this profile may be given for its inputs: those it declares, and the vectors to be near to. */
 export type InputsOf<Profiles, Name, Fields extends FieldMap> = [Name] extends [never]
@@ -239,11 +228,3 @@ export type InputsOf<Profiles, Name, Fields extends FieldMap> = [Name] extends [
         readonly [Key in keyof DeclaredInputs<Profiles, Name>]?: InputOf<DeclaredInputs<Profiles, Name>[Key] & string>;
       } & { readonly [Key in NameWith<Fields, "kind", "vector">]?: Numbers }
     : Readonly<Record<string, InputValue>>;
-
-type Member<Name extends string, Value> = undefined extends Value
-  ? { readonly [Key in Name]?: Exclude<Value, undefined> }
-  : { readonly [Key in Name]: Value };
-
-/** The features of a hit. */
-export type HitFeaturesOf<Profiles, Name> = Member<"matchFeatures", FeaturesOf<Profiles, Name, "matchFeatures">> &
-  Member<"summaryFeatures", FeaturesOf<Profiles, Name, "summaryFeatures">>;
