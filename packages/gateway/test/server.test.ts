@@ -187,7 +187,7 @@ describe("limits of HTTP/1.1", () => {
     const socket = net.connect({ port, host: "127.0.0.1" });
     socket.on("error", () => {});
     socket.write(head(`GET ${PATH}`));
-    await new Promise((next) => setTimeout(next, 1_000));
+    await new Promise((next) => setTimeout(next, 3_000));
     let received = 0;
     socket.on("data", (chunk) => {
       received += chunk.length;

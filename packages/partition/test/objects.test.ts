@@ -65,7 +65,7 @@ async function count(cluster: Cluster, word: string, scope: Readonly<Record<stri
 }
 
 function requestOf(parameters: Readonly<Record<string, string>>): SearchRequest {
-  return { properties: Object.entries(parameters), body: new Uint8Array() };
+  return { properties: Object.entries({ timeout: "60s", ...parameters }), body: new Uint8Array() };
 }
 
 const IN_ALICE = { "streaming.groupname": "alice" };

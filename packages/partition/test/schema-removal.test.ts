@@ -63,7 +63,11 @@ async function visited(cluster: LocalCluster): Promise<string> {
 
 /** What a search of all groups counts. */
 async function counted(cluster: LocalCluster): Promise<number> {
-  const properties = Object.entries({ yql: "select * from note where true", "streaming.selection": "true" });
+  const properties = Object.entries({
+    yql: "select * from note where true",
+    "streaming.selection": "true",
+    timeout: "60s",
+  });
   const { body } = await searchOnce(cluster, { properties, body: new Uint8Array() }, MINUTE_MS);
   return JSON.parse(decoder.decode(body)).root.fields.totalCount;
 }
