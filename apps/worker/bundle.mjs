@@ -5,6 +5,9 @@ await build({
   entryPoints: ["src/worker.ts"],
   outdir: "dist/bundle",
   bundle: true,
+  // Names stay, so that what the platform logs of a failure can be read.
+  minifySyntax: true,
+  minifyWhitespace: true,
   format: "esm",
   target: "es2023",
   conditions: ["workerd", "worker"],

@@ -8,6 +8,7 @@ import {
   type GetRequest,
   type GroupCalls,
   GroupObject,
+  type GroupObjectOptions,
   type LoadOutcome,
   type MassOperation,
   type MassOutcome,
@@ -21,35 +22,28 @@ import {
   type Visit,
   type VisitPage,
 } from "@brooklet/partition";
-import { type BilledRows, durableObject } from "@brooklet/store";
+import { type BilledRows, durableObject, type SqlConnection, storedKey } from "@brooklet/store";
 import { DIRECTORIES, type Env } from "./env.ts";
 import { isolate, onProblem, surroundings } from "./isolate.ts";
 import { objectPort } from "./port.ts";
 
 /** A group. */
 export class Group extends DurableObject<Env> implements GroupCalls {
-  readonly #group: GroupObject;
+  /** Nothing: who woke the object did not tell its name, and it has nothing stored. */
+  readonly #named: GroupObject | undefined;
   readonly #billed: BilledRows = { read: 0, written: 0 };
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    const { storage } = ctx;
-    const key = (ctx.id.name ?? "") as PartitionKey;
-    this.#group = new GroupObject({
-      key,
-      isolate,
-      connection: durableObject(storage, this.#billed),
-      removeAll: () => storage.deleteAll(),
-      alarm: {
-        get: async () => (await storage.getAlarm()) ?? undefined,
-        set: (atMs) => storage.setAlarm(atMs),
-        clear: () => storage.deleteAlarm(),
-      },
-      port: objectPort(env),
-      directory: directoryOf(key, DIRECTORIES),
-      surroundings,
-      onProblem,
-    });
+    const connection = durableObject(ctx.storage, this.#billed);
+    // An alarm of one that was put out of memory does not always tell the name.
+    const key = ctx.id.name ?? storedKey(connection);
+    this.#named = key === undefined ? undefined : new GroupObject(optionsOf(key as PartitionKey, connection, ctx, env));
+  }
+
+  get #group(): GroupObject {
+    if (this.#named === undefined) throw new Error("the object of a group was called without its name");
+    return this.#named;
   }
 
   apply(request: OperationRequest, waiting: ObjectWaiting): Promise<ObjectReply<Outcome>> {
@@ -89,12 +83,35 @@ export class Group extends DurableObject<Env> implements GroupCalls {
     return this.#group.erase();
   }
 
-  override alarm(): Promise<void> {
-    return this.#group.ring();
+  override async alarm(): Promise<void> {
+    await this.#named?.ring();
   }
 
   /** The rows that were read and written since this object began: what the platform bills. */
   async billed(): Promise<BilledRows> {
     return { ...this.#billed };
   }
+}
+
+function optionsOf(
+  key: PartitionKey,
+  connection: SqlConnection,
+  { storage }: DurableObjectState,
+  env: Env,
+): GroupObjectOptions {
+  return {
+    key,
+    isolate,
+    connection,
+    removeAll: () => storage.deleteAll(),
+    alarm: {
+      get: async () => (await storage.getAlarm()) ?? undefined,
+      set: (atMs) => storage.setAlarm(atMs),
+      clear: () => storage.deleteAlarm(),
+    },
+    port: objectPort(env),
+    directory: directoryOf(key, DIRECTORIES),
+    surroundings,
+    onProblem,
+  };
 }

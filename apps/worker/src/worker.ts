@@ -10,8 +10,15 @@ export { Directory } from "./directory.ts";
 export { Group } from "./group.ts";
 export { Registry } from "./registry.ts";
 
-/** The request target as it was sent: the platform collapses `..` in URLs, also where it is written `%2e%2e`. */
+/**
+ * The request target as it was meant: the platform collapses `.` and `..` in URLs, also where they are written `%2e`, and what is in
+ * a header it leaves alone. It is only taken where the URL is what the platform made of it: who guards addresses before this
+ * Worker has seen no other path than is answered.
+ */
 const TARGET_HEADER = "x-brooklet-target";
+
+/** The platform can bring an object back to any moment of so many days, one that was erased too. */
+const RECOVERABLE_MS: number = 30 * 86_400_000;
 
 let opened: Promise<Gateway> | undefined;
 
@@ -21,6 +28,7 @@ async function open(env: Env): Promise<Gateway> {
     isolate,
     directories: DIRECTORIES,
     makeEngine: makeValidator,
+    recoverableMs: RECOVERABLE_MS,
     onProblem,
   });
   return createGateway({ cluster, limits: EDGE_LIMITS, onDefect: onProblem });
@@ -39,9 +47,20 @@ function gatewayOf(env: Env): Promise<Gateway> {
 const worker: ExportedHandler<Env> = {
   fetch: async (request, env) => {
     const gateway = await gatewayOf(env);
-    const rawTarget = request.headers.get(TARGET_HEADER) ?? undefined;
-    return await gateway.app.fetch(request, rawTarget === undefined ? {} : { rawTarget });
+    const rawTarget = request.headers.get(TARGET_HEADER);
+    if (rawTarget === null) return await gateway.app.fetch(request, {});
+    if (!isTargetOf(rawTarget, request.url)) {
+      const message = `The header ${TARGET_HEADER} is not what this address was before it was normalised`;
+      return Response.json({ code: "BAD_REQUEST", message }, { status: 400 });
+    }
+    return await gateway.app.fetch(request, { rawTarget });
   },
 };
+
+/** Whether a URL is what a target becomes when it is normalised. */
+function isTargetOf(target: string, url: string): boolean {
+  const { origin, href } = new URL(url);
+  return target.startsWith("/") && URL.canParse(origin + target) && new URL(origin + target).href === href;
+}
 
 export default worker;

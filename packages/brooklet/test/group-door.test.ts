@@ -116,6 +116,7 @@ describe("a door to one group", { timeout: 60_000 }, () => {
       "a removal",
     );
     expect(json<object>(await ask("GET", "/brooklet/v1/groups"))).toEqual({ groups: [NAME] });
+    expectRefused(await ask("DELETE", "/brooklet/v1/groups/bob"), "erasing");
     for (const [method, path] of [
       ["GET", "/brooklet/v1/feed"],
       ["POST", "/brooklet/v1/feed"],

@@ -121,6 +121,22 @@ describe.each(DOORS)("%s", (_, door) => {
     expect(await all(db.groups())).toEqual(["bob"]);
     await expect(alice.clear({ cluster: "other" })).rejects.toThrow("no content cluster 'other', only 'documents'");
   });
+
+  test("erasing a group removes all that is stored of it, gives a receipt, and is no error twice", async () => {
+    const db = await door();
+    const [alice, bob] = [db.group('a/l"ice ..'), db.group("bob")];
+    for (let index = 0; index < 40; index += 1) await alice.put(note, `n${index}`, { title: "x" });
+    await alice.put(file, "f1", { name: "a" });
+    await bob.put(note, "n1", { title: "x" });
+    const before = Date.now();
+    const { erasedAt, ...receipt } = await alice.erase();
+    expect(receipt).toEqual({ group: 'a/l"ice ..', removed: 41 });
+    expect(Math.abs(Number(erasedAt) - before)).toBeLessThan(60_000);
+    expect(await alice.erase()).toMatchObject({ removed: 0 });
+    expect([await alice.count(note), await alice.count(file), await bob.count(note)]).toEqual([0, 0, 1]);
+    expect(await all(db.groups())).toEqual(["bob"]);
+    await expect(alice.erase({ cluster: "other" } as never)).rejects.toThrow("no option 'cluster'");
+  });
 });
 
 test("what was cleared stays so when the database is opened again", async () => {

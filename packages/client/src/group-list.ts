@@ -1,6 +1,6 @@
 /** The groups of a database, and a group emptied. */
 import { BrookletError, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
-import { type ExchangeOptions, exchange } from "./exchange.ts";
+import { type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
 import type { RequestOptions } from "./request-options.ts";
 import { literal } from "./selection.ts";
 import { massAnswers, type SelectedOptions } from "./visit.ts";
@@ -15,6 +15,17 @@ export interface GroupsOptions extends RequestOptions {
 export interface ClearReceipt {
   /** The number of documents that were removed. */
   readonly removed: number;
+}
+
+/** What came of erasing a group. */
+export interface EraseReceipt {
+  readonly group: string;
+  /** When it was erased, by the server's clock. */
+  readonly erasedAt: Date;
+  /** The number of documents that were removed, where they were counted: at the edge they are not. */
+  readonly removed?: number;
+  /** Until when the platform can bring it back, where it keeps what was stored for a while. */
+  readonly recoverableUntil?: Date;
 }
 
 const PAGE_SIZE = 500;
@@ -37,7 +48,9 @@ export async function* groupNames(
   do {
     const from = continuation === undefined ? {} : { continuation };
     const target = `/brooklet/v1/groups?${new URLSearchParams({ wantedGroupCount: String(pageSize), ...from })}`;
-    const answer = await exchange(options, { method: "GET", target, signal, isRepeatable: true }).catch(withoutGroups);
+    const answer = await exchange(options, { method: "GET", target, signal, isRepeatable: true }).catch((error) =>
+      withoutGroups(error),
+    );
     const { groups } = answer.json as GroupsAnswer;
     if (!Array.isArray(groups)) throw unexpectedAnswer("the answer has no groups");
     for (const name of groups as readonly string[]) {
@@ -48,9 +61,9 @@ export async function* groupNames(
   } while (continuation !== undefined);
 }
 
-function withoutGroups(error: unknown): never {
+function withoutGroups(error: unknown, what = "list its groups"): never {
   if (!BrookletError.is(error) || error.status !== 404) throw error;
-  const message = "This server cannot list its groups: a brooklet of this release can, a Vespa cannot";
+  const message = `This server cannot ${what}: a brooklet of this release can, a Vespa cannot`;
   throw new BrookletError("UNSUPPORTED", message, { status: 404, cause: error });
 }
 
@@ -63,4 +76,29 @@ export async function clearGroup(
   const selection = `id.group == ${literal(group)}`;
   const { selected } = await massAnswers(exchangeOptions, "DELETE", "/document/v1/", selection, options);
   return { removed: selected };
+}
+
+/** Erases everything that is stored of a group. */
+export async function eraseGroup(
+  exchangeOptions: ExchangeOptions,
+  group: string,
+  { signal, ...others }: RequestOptions,
+): Promise<EraseReceipt> {
+  refuseUnknown("erase", others, []);
+  const target = `/brooklet/v1/groups/${pathSegment(group, exchangeOptions.keepsDotSegments)}`;
+  const { json } = await exchange(exchangeOptions, { method: "DELETE", target, signal, isRepeatable: true }).catch(
+    (error) => withoutGroups(error, "erase a group"),
+  );
+  const { erasedAt, recoverableUntil, documents } = json as {
+    readonly erasedAt?: string;
+    readonly recoverableUntil?: string;
+    readonly documents?: number;
+  };
+  if (erasedAt === undefined) throw unexpectedAnswer("the receipt does not say when it was erased");
+  return {
+    group,
+    erasedAt: new Date(erasedAt),
+    ...(documents !== undefined && { removed: documents }),
+    ...(recoverableUntil !== undefined && { recoverableUntil: new Date(recoverableUntil) }),
+  };
 }

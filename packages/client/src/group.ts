@@ -13,7 +13,7 @@ import { type DocumentPlace, documentSet, get, getMany, stored, write } from "./
 import { invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange } from "./exchange.ts";
 import { Feed, type FeedOptions, type FeedSource, isFeedUpdate } from "./feed.ts";
-import type { ClearReceipt } from "./group-list.ts";
+import type { ClearReceipt, EraseReceipt } from "./group-list.ts";
 import type { FacetsOf } from "./grouping/facet.ts";
 import type { Grouping } from "./grouping/grouping.ts";
 import type { DocumentExplanation } from "./hit/explanation.ts";
@@ -250,6 +250,21 @@ export class Group {
   async clear(options: SelectedOptions = {}): Promise<ClearReceipt> {
     const { clearGroup } = await import("./group-verbs.ts");
     return await clearGroup(this.#place.exchange, this.name, options);
+  }
+
+  /**
+   * Erases everything that is stored of the group, whatever the schema and the content cluster: for a user who leaves, or asks to
+   * be forgotten. The receipt says when, and what the platform may still know. If it breaks off, erase again: that does no harm.
+   *
+   * @example
+   * ```ts
+   * const { erasedAt, recoverableUntil } = await alice.erase();
+   * console.log(`erased ${erasedAt.toISOString()}`, recoverableUntil ?? "for good");
+   * ```
+   */
+  async erase(options: RequestOptions = {}): Promise<EraseReceipt> {
+    const { eraseGroup } = await import("./group-verbs.ts");
+    return await eraseGroup(this.#place.exchange, this.name, options);
   }
 
   /**

@@ -53,7 +53,7 @@ export {
   feed,
 } from "./feed.ts";
 export { Group } from "./group.ts";
-export type { ClearReceipt, GroupsOptions } from "./group-list.ts";
+export type { ClearReceipt, EraseReceipt, GroupsOptions } from "./group-list.ts";
 export {
   type DateInterval,
   dateHistogram,

@@ -7,6 +7,7 @@
  */
 import type {
   Cluster,
+  Erasure,
   FedOperation,
   FeedOptions,
   MassOperation,
@@ -105,6 +106,12 @@ export class Access {
   partition(key: PartitionKey): PartitionHandle {
     this.#checkKey(key);
     return this.#cluster.partition(key);
+  }
+
+  /** Erases a group whole; nothing where that cannot be done but by removing its documents. */
+  async erase(key: PartitionKey): Promise<Erasure | undefined> {
+    this.#checkKey(key);
+    return await this.#cluster.erase?.(key);
   }
 
   /** Writes documents of whatever groups a feed names. */

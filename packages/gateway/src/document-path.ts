@@ -83,7 +83,8 @@ function nameOf(segment: string, part: DocumentNamePart): string {
   throw new ServiceError("BAD_REQUEST", `Illegal ${part} '${echo(name)}' in the path: ${problem}`);
 }
 
-function groupOf(segment: string): PathGroup {
+/** The group that a segment names. Throws when that is no name of a group. */
+export function groupOf(segment: string): PathGroup {
   const illegal = illegalCodePoint(decodeForm(segment));
   if (illegal !== undefined) {
     const hexadecimal = illegal.toString(16).toUpperCase().padStart(4, "0");

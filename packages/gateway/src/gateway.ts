@@ -120,6 +120,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   mount("/document/v1/*", "document", (call) => answerDocument(call, context, onDefect));
   mount("/brooklet/v1/feed", "document", async (call) => (await ownRoutes()).answerFeed(call, context, onDefect));
   mount("/brooklet/v1/groups", "document", async (call) => (await ownRoutes()).answerGroups(call, context, onDefect));
+  mount("/brooklet/v1/groups/*", "document", async (call) =>
+    (await ownRoutes()).answerErasure(call, context, onDefect),
+  );
   mount("/search/*", "search", (call) => answerSearch(call, context, onDefect));
   mount("/brooklet/v1/search", "search", async (call) =>
     (await ownRoutes()).answerGroupSearch(call, context, onDefect),

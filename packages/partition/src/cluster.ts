@@ -173,6 +173,15 @@ export interface DeploySessions {
   remove?(session: number): void;
 }
 
+/** A receipt: what was stored of a group is not there any more. */
+export interface Erasure {
+  readonly key: string;
+  /** When it was erased, milliseconds since the epoch. */
+  readonly erasedAt: number;
+  /** How long the platform can still bring it back, in milliseconds; nothing: it cannot. */
+  readonly recoverableMs?: number;
+}
+
 /** All partitions of an application. */
 export interface Cluster {
   /** Of a cluster with several gateways. */
@@ -201,6 +210,8 @@ export interface Cluster {
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage>;
   /** Updates or removes the documents a visit selects; the selection is looked at again when each is written. */
   applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome>;
+  /** Erases a group whole, where it has a database of its own; elsewhere its documents are removed. */
+  erase?(key: PartitionKey): Promise<Erasure>;
   /** Validates, stores and activates an application package (docs/abi.md, Package). */
   deploy(applicationPackage: Uint8Array): Promise<DeployReport>;
   /** The package that is deployed, as it was given. */

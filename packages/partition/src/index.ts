@@ -7,6 +7,7 @@ export type {
   Cluster,
   DeployReport,
   DeploySessions,
+  Erasure,
   FedOperation,
   FeedOptions,
   GetRequest,
@@ -34,7 +35,6 @@ export { type Alarm, GroupObject, type GroupObjectOptions } from "./objects/grou
 export { type DeployedCore, Isolate } from "./objects/isolate.ts";
 export type {
   DirectoryCalls,
-  Erasure,
   GroupCalls,
   ObjectPort,
   ObjectReply,

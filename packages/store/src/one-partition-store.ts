@@ -85,6 +85,14 @@ interface Loaded {
   layout: number;
 }
 
+/** The key of the partition that a database has; nothing: it has none. */
+export function storedKey(sql: Sql): string | undefined {
+  const [table] = sql.all("SELECT 1 FROM sqlite_schema WHERE name = ?", TABLE);
+  if (table === undefined) return undefined;
+  const [row] = sql.all<Row>(statementsOn(TABLE).read, ABOUT, ABOUT);
+  return row && (JSON.parse(new TextDecoder().decode(row.bytes)) as About).key;
+}
+
 /** The partition of `key`, in a database that is nobody else's. */
 export class OnePartitionStore implements Partitions {
   readonly #incarnation = nextIncarnation();

@@ -8,6 +8,7 @@ import { BucketHost } from "../bucket-host.ts";
 import { clock } from "../clock.ts";
 import type {
   Answer,
+  Erasure,
   GetRequest,
   LoadOutcome,
   MassOperation,
@@ -24,7 +25,14 @@ import type { Waiting } from "../query/query-models.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { errorFields } from "../thread-messages.ts";
 import type { DeployedCore } from "./isolate.ts";
-import type { Erasure, GroupCalls, ObjectPort, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
+import {
+  type GroupCalls,
+  type ObjectPort,
+  type ObjectReply,
+  type ObjectStep,
+  type ObjectWaiting,
+  REPLY_BYTES_MAX,
+} from "./object-calls.ts";
 
 /** Nothing was written for so long: what is in the tail is folded, and what was removed goes. */
 export const REST_MS = 5_000;
@@ -94,7 +102,10 @@ export class GroupObject implements GroupCalls {
     return this.#call(waiting, async ({ queries }) => {
       const sent = this.#numbered(query);
       const stage = await queries.search(this.#key, sent, waitingOf(waiting));
-      if (stage.kind === "answer") return stage.answer;
+      if (stage.kind === "answer") {
+        checkReply(stage.answer.body);
+        return stage.answer;
+      }
       queries.forget(sent.number);
       const message = "ONNX models are not run here: the rank profile cannot be used at the edge";
       throw new ServiceError({ code: "UNSUPPORTED", status: 400, number: 4, message });
@@ -105,7 +116,9 @@ export class GroupObject implements GroupCalls {
     return this.#call(waiting, async ({ queries }) => {
       const sent = this.#numbered(query);
       try {
-        return await queries.searchBucket(sent, { bucket: 0, keys: [this.#key], floor }, waitingOf(waiting));
+        const found = await queries.searchBucket(sent, { bucket: 0, keys: [this.#key], floor }, waitingOf(waiting));
+        checkReply(found.partial);
+        return found;
       } finally {
         queries.forget(sent.number);
       }
@@ -258,6 +271,13 @@ export class GroupObject implements GroupCalls {
     this.#queries += 1;
     return { ...query, number: this.#queries };
   }
+}
+
+/** Throws where an answer is longer than an object may reply. */
+function checkReply({ length }: Uint8Array): void {
+  if (length <= REPLY_BYTES_MAX) return;
+  const message = `The answer has ${length} bytes, more than the ${REPLY_BYTES_MAX} that a group may answer here: ask for fewer hits or fields`;
+  throw new ServiceError({ code: "TOO_LARGE", status: 413, number: 17, message });
 }
 
 function waitingOf({ timeoutMs, waitedMs = 0 }: ObjectWaiting): Waiting {

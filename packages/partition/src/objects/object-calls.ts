@@ -7,6 +7,7 @@ import type { FloorBytes, Load, Merged, ServiceErrorFields } from "@brooklet/cor
 import type { NumberedKey, StoredApplication } from "@brooklet/store";
 import type {
   Answer,
+  Erasure,
   GetRequest,
   LoadOutcome,
   MassOperation,
@@ -36,12 +37,8 @@ export interface ObjectWaiting {
 /** A step through the only partition of an object. */
 export type ObjectStep = Omit<VisitStep, "bucket" | "key">;
 
-/** A receipt: what was stored of a group is not there any more. */
-export interface Erasure {
-  readonly key: string;
-  /** When it was erased, milliseconds since the epoch. */
-  readonly erasedAt: number;
-}
+/** What an object may reply, in bytes: platforms refuse what is longer, without a word to whom it was for. */
+export const REPLY_BYTES_MAX: number = 30 << 20;
 
 /** The object of a group. */
 export interface GroupCalls {

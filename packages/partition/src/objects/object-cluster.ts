@@ -12,6 +12,7 @@ import type {
   Cluster,
   DeployReport,
   DeploySessions,
+  Erasure,
   FedOperation,
   FeedOptions,
   MassOperation,
@@ -37,7 +38,7 @@ import { type CallerWaiting, ClusterQuery, type Given, type QueryPlace } from ".
 import { FoundParts } from "../query/found-parts.ts";
 import type { SentQuery } from "../query/open-queries.ts";
 import type { DeployedCore } from "./isolate.ts";
-import type { Erasure, GroupCalls, ObjectPort, ObjectReply, ObjectWaiting } from "./object-calls.ts";
+import type { GroupCalls, ObjectPort, ObjectReply, ObjectWaiting } from "./object-calls.ts";
 
 /** Groups that one search asks at a time. */
 const GROUPS_AT_ONCE = 32;
@@ -53,6 +54,8 @@ export interface ObjectClusterOptions {
   /** Makes a core for validating a package. */
   readonly makeEngine: () => DeployableEngine;
   readonly embedder?: TextEmbedder;
+  /** How long the platform can bring back what was erased, in milliseconds; nothing: it cannot. */
+  readonly recoverableMs?: number;
   /** Told of every failure that no caller sees. */
   readonly onProblem?: (error: unknown) => void;
 }
@@ -331,8 +334,19 @@ export class ObjectCluster implements Cluster {
   }
 
   /** Erases a group: its object is empty afterwards, and in no directory. */
-  erase(key: PartitionKey): Promise<Erasure> {
-    return this.#options.port.group(key).erase();
+  async erase(key: PartitionKey): Promise<Erasure> {
+    const { port, recoverableMs } = this.#options;
+    // Erasing twice does no harm, so it is asked once more where the object was moved meanwhile.
+    const attempt = (): Promise<Erasure> => port.group(key).erase();
+    const erasure = await attempt()
+      .catch((error: unknown) => {
+        if (!isRetryable(error)) throw error;
+        return attempt();
+      })
+      .catch((error: unknown) => {
+        throw platformFailure(error, true);
+      });
+    return recoverableMs === undefined ? erasure : { ...erasure, recoverableMs };
   }
 
   async close(): Promise<void> {

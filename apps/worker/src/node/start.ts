@@ -1,0 +1,57 @@
+/** `npm run worker`: the Worker on this machine with the mail of six users, three searches of one of them, and addresses to go on with. */
+import { once } from "node:events";
+import { mkdirSync } from "node:fs";
+import net from "node:net";
+import { resolve } from "node:path";
+import process from "node:process";
+import { APPLICATION, invite, showAround } from "@brooklet/app-gateway/sample";
+import { deployFolder } from "./deploy-folder.ts";
+import { parseStartOptions, START_USAGE, type StartOptions } from "./start-options.ts";
+import { addressOf, startWorkerd } from "./workerd.ts";
+
+const print = (line = ""): void => console.log(line);
+
+try {
+  const options = parseStartOptions(process.argv.slice(2));
+  if (options.help) print(START_USAGE);
+  else await start(options);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+}
+
+async function start({ port, data, once: isOnce }: StartOptions): Promise<void> {
+  await demandFree(port);
+  const folder = resolve(data);
+  mkdirSync(folder, { recursive: true });
+  const workerd = startWorkerd({ port, persist: folder });
+  try {
+    const url = await addressOf(workerd);
+    await deployFolder(url, APPLICATION);
+    await showAround(url);
+    if (isOnce) return;
+    invite({ url });
+    print(`What is stored is in ${folder}. Deploying to Cloudflare: docs/edge.md`);
+    await Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
+    print("Ending");
+  } finally {
+    await workerd.dispose();
+  }
+}
+
+/** The runtime would take another port, and say nothing. */
+async function demandFree(port: number): Promise<void> {
+  if (port === 0) return;
+  const probe = net.createServer();
+  try {
+    await new Promise<void>((free, taken) => {
+      probe.once("error", taken);
+      probe.listen(port, "127.0.0.1", free);
+    });
+  } catch (cause) {
+    const message = `Port ${port} of 127.0.0.1 is in use: choose another one, npm run worker -- --port ${port + 1}`;
+    throw new Error(message, { cause });
+  } finally {
+    probe.close();
+  }
+}
