@@ -1,6 +1,7 @@
 /**
- * The real clients against a real gateway with a fresh data directory: `node tools/clients/run.mjs`. Every check is a
- * line, `ok …` or `FAILED …`; the last line counts them. Needs a build and `tools/clients/install.sh`.
+ * The real clients against a real gateway with a fresh data directory: `node tools/clients/run.mjs`; with `--worker` against the
+ * edge deployment in its runtime. Every check is a line, `ok …` or `FAILED …`; the last line counts them. Needs a build and
+ * `tools/clients/install.sh`.
  */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -10,11 +11,13 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { startGateway } from "./gateway.mjs";
 import { checkVespaCommand, DOCUMENTS, vespaCommand } from "./vespa-command.mjs";
+import { startWorker } from "./worker.mjs";
 
 const GROUP = "alice";
 const JAVA_DOCUMENTS = 500;
 const CLIENT_MS_MAX = 300_000;
 
+const start = process.argv.includes("--worker") ? startWorker : startGateway;
 const here = (/** @type {string} */ path) => fileURLToPath(new URL(path, import.meta.url));
 const clients = process.env["BROOKLET_CLIENTS"] ?? join(homedir(), ".cache", "brooklet-clients");
 const run = promisify(execFile);
@@ -75,7 +78,7 @@ async function checkStored(url, when) {
 const folder = mkdtempSync(join(tmpdir(), "brooklet-clients-"));
 try {
   const data = join(folder, "data");
-  let gateway = await startGateway(data);
+  let gateway = await start(data);
   try {
     const vespa = vespaCommand(join(clients, "python/bin/vespa"), folder);
     const application = here("../../test-vectors/applications/mail");
@@ -89,10 +92,10 @@ try {
     await checkStored(gateway.url, "at once");
 
     await gateway.kill();
-    gateway = await startGateway(data);
+    gateway = await start(data);
     await checkStored(gateway.url, "after a kill");
     report((await gateway.stop()) === 0, "the gateway ends with 0 when it is told to");
-    gateway = await startGateway(data);
+    gateway = await start(data);
     await checkStored(gateway.url, "after a restart");
   } finally {
     await gateway.stop();

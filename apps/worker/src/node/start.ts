@@ -1,11 +1,11 @@
 /** `npm run worker`: the Worker on this machine with the mail of six users, three searches of one of them, and addresses to go on with. */
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
-import net from "node:net";
 import { resolve } from "node:path";
 import process from "node:process";
 import { APPLICATION, invite, showAround } from "@brooklet/app-gateway/sample";
 import { deployFolder } from "./deploy-folder.ts";
+import { type Front, startFront } from "./front.ts";
 import { parseStartOptions, START_USAGE, type StartOptions } from "./start-options.ts";
 import { addressOf, startWorkerd } from "./workerd.ts";
 
@@ -21,37 +21,33 @@ try {
 }
 
 async function start({ port, data, once: isOnce }: StartOptions): Promise<void> {
-  await demandFree(port);
   const folder = resolve(data);
   mkdirSync(folder, { recursive: true });
-  const workerd = startWorkerd({ port, persist: folder });
+  const workerd = startWorkerd({ persist: folder });
   try {
-    const url = await addressOf(workerd);
-    await deployFolder(url, APPLICATION);
-    await showAround(url);
-    if (isOnce) return;
-    invite({ url });
-    print(`What is stored is in ${folder}. Deploying to Cloudflare: docs/edge.md`);
-    await Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
-    print("Ending");
+    const front = await frontOf(await addressOf(workerd), port);
+    try {
+      await deployFolder(front.url, APPLICATION);
+      await showAround(front.url);
+      if (isOnce) return;
+      invite(front);
+      print(`What is stored is in ${folder}. Deploying to Cloudflare: docs/edge.md`);
+      await Promise.race([once(process, "SIGTERM"), once(process, "SIGINT")]);
+      print("Ending");
+    } finally {
+      await front.close();
+    }
   } finally {
     await workerd.dispose();
   }
 }
 
-/** The runtime would take another port, and say nothing. */
-async function demandFree(port: number): Promise<void> {
-  if (port === 0) return;
-  const probe = net.createServer();
+async function frontOf(target: string, port: number): Promise<Front> {
   try {
-    await new Promise<void>((free, taken) => {
-      probe.once("error", taken);
-      probe.listen(port, "127.0.0.1", free);
-    });
+    return await startFront(target, port);
   } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "EADDRINUSE") throw cause;
     const message = `Port ${port} of 127.0.0.1 is in use: choose another one, npm run worker -- --port ${port + 1}`;
     throw new Error(message, { cause });
-  } finally {
-    probe.close();
   }
 }
