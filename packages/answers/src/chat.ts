@@ -221,8 +221,8 @@ async function attempted(endpoint: ChatEndpoint, request: ChatRequest, watch: Wa
         ...endpoint.parameters,
         ...(request.stream === false ? {} : { stream: true }),
       }),
-      // A key is for the endpoint that was configured, not for one it points at.
-      redirect: "error",
+      // A key is for the endpoint that was configured, not for one it points at: that is a refusal. ("error" is not known to Workers.)
+      redirect: "manual",
       signal,
     });
   } catch (cause) {

@@ -60,8 +60,8 @@ async function asked(
       ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
     },
     body: JSON.stringify({ ...(model === undefined ? {} : { model }), query, documents, top_n: documents.length }),
-    // A key is for the endpoint that was configured, not for one it points at.
-    redirect: "error",
+    // A key is for the endpoint that was configured, not for one it points at: that is a refusal. ("error" is not known to Workers.)
+    redirect: "manual",
     signal,
   });
   if (!response.ok) {

@@ -93,12 +93,12 @@ export class HttpEmbedder implements Embedder {
       ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
     };
     try {
-      // An endpoint that sends us elsewhere would get the key and the texts there.
+      // An endpoint that sends us elsewhere would get the key and the texts there: that is a refusal. ("error" is not known to Workers.)
       return await send(endpoint, {
         method: "POST",
         headers,
         body,
-        redirect: "error",
+        redirect: "manual",
         signal: AbortSignal.any(signals),
       });
     } catch (error) {
@@ -164,7 +164,11 @@ function join(parts: readonly Uint8Array[], bytes: number): Uint8Array {
 
 function refused(status: number, said: string): ServiceError {
   const text = `The embedding endpoint answered ${status}: ${said}`;
-  return new ServiceError(status === 429 ? "OVERLOADED" : status >= 500 ? "UNAVAILABLE" : "BAD_REQUEST", text);
+  const isElsewhere = status < 400;
+  return new ServiceError(
+    status === 429 ? "OVERLOADED" : isElsewhere || status >= 500 ? "UNAVAILABLE" : "BAD_REQUEST",
+    text,
+  );
 }
 
 function malformed(cause?: unknown): ServiceError {
