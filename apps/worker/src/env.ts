@@ -1,5 +1,6 @@
 /** What the Worker is bound to (wrangler.jsonc). */
-/** The objects, and settings. */
+
+/** The namespaces of the objects: of `Group`, `Directory` and `Registry`. What they can be called is said in `port.ts`. */
 export interface Env {
   readonly GROUP: DurableObjectNamespace;
   readonly DIRECTORY: DurableObjectNamespace;

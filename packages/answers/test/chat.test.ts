@@ -98,7 +98,7 @@ describe("a language model", () => {
     const server = await chatServer((_, response) => {
       response.writeHead(307, { location: `${elsewhere.url}chat/completions` }).end();
     });
-    expect((await failure(all({ url: server.url, model: "m", ...QUICK }))).failure).toBe("unreachable");
+    expect((await failure(all({ url: server.url, model: "m", ...QUICK }))).failure).toBe("refused");
     expect(elsewhere.asked).toEqual([]);
   });
 

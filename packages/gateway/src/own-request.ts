@@ -4,7 +4,7 @@
  * those refuse, and in which words, is the reference's.
  */
 import { ServiceError, suggestion } from "@brooklet/wire";
-import type { z } from "zod";
+import type * as z from "zod";
 import type { Call } from "./call.ts";
 import type { GatewayContext } from "./context.ts";
 import { echo } from "./echo.ts";

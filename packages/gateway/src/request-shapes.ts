@@ -3,7 +3,7 @@
  * an object with strange members the names of those it may have.
  */
 import type { AskedSearch, AskedVector, RetrievalRequest, TextQuery } from "@brooklet/answers";
-import { z } from "zod";
+import * as z from "zod";
 import { isTimeSpan } from "./parameters.ts";
 
 /** What a request to one group names. */
