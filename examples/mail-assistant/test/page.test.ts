@@ -5,10 +5,10 @@ import process from "node:process";
 import { serve } from "@hono/node-server";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { browserPath, startBrowser } from "../../../tools/browser.ts";
 import { Assistant } from "../src/assistant.ts";
 import { scriptedModel } from "../src/scripted-model.ts";
 import { createServer } from "../src/server.ts";
-import { browserPath, startBrowser } from "./browser.ts";
 
 const SAMPLE = new URL("../sample/", import.meta.url);
 /** Where pictures of the page are kept, for people to look at. */

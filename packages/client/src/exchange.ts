@@ -156,6 +156,8 @@ async function abortable<Result>(work: Promise<Result>, signal: AbortSignal | un
 
 /** The error of an answer that did not come. */
 export function unreachable(url: string, cause: unknown): BrookletError {
+  // Who sends in place of the platform's fetch may know better.
+  if (BrookletError.is(cause)) return cause;
   const inner = (cause as { readonly cause?: { readonly code?: string; readonly message?: string } }).cause;
   const reason = inner?.code ?? inner?.message ?? (cause as Error).message;
   return new BrookletError("UNREACHABLE", `${url} cannot be reached (${reason}): is the server running?`, {

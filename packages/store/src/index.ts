@@ -5,6 +5,7 @@ export { DirectoryStore } from "./directory-store.ts";
 export { type BetterSqlite3, betterSqlite3 } from "./drivers/better-sqlite3.ts";
 export { type BilledRows, durableObject, type ObjectSql, type ObjectSqlStorage } from "./drivers/durable-object.ts";
 export { type NodeSqlite, nodeSqlite } from "./drivers/node-sqlite.ts";
+export { type SqliteWasm, type SqliteWasmOptions, sqliteWasm, type WasmStatement } from "./drivers/sqlite-wasm.ts";
 export { type OnePartitionOptions, OnePartitionStore, storedKey } from "./one-partition-store.ts";
 export { hasPartitionBefore, PartitionStore, type PartitionStoreOptions } from "./partition-store.ts";
 export type {
@@ -16,6 +17,7 @@ export type {
   StoredSegment,
   TailEntry,
 } from "./partitions.ts";
+export { type FilePool, PoolStorage } from "./pool-storage.ts";
 export { RegistryStore } from "./registry-store.ts";
 export type { Sql, SqlConnection, SqlValue } from "./sql.ts";
 export { memoryStorage, type Storage, type StoredApplication } from "./storage.ts";

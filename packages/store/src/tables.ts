@@ -48,9 +48,11 @@ const TABLES: readonly (readonly [name: string, sql: string])[] = [
   ["block", "CREATE TABLE block (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT"],
 ];
 
+/** How a file's commits are made durable: by a log beside it, or where that cannot be had by a journal that is emptied. */
+export type CommitLog = "WAL" | "TRUNCATE";
+
 /** Pragmas of every connection and the value each must have when read back. Library defaults differ: none is relied on. */
 const PRAGMAS: readonly (readonly [name: string, set: string, read: number | string])[] = [
-  ["journal_mode", "WAL", "wal"],
   ["synchronous", "FULL", 2],
   ["secure_delete", "ON", 1],
   ["trusted_schema", "OFF", 0],
@@ -77,17 +79,17 @@ export function createTables(sql: Sql, identity: BucketIdentity): void {
  * Prepares an empty file before its tables are made: the size of its pages, its kind of log, and the marks by which it
  * is known. Nothing is synced: who makes the file does that once, when it is whole.
  */
-export function stampFile(sql: Sql): void {
+export function stampFile(sql: Sql, log: CommitLog = "WAL"): void {
   sql.run("PRAGMA synchronous = OFF");
   sql.run(`PRAGMA page_size = ${PAGE_BYTES}`);
-  sql.run("PRAGMA journal_mode = WAL");
+  sql.run(`PRAGMA journal_mode = ${log}`);
   sql.run(`PRAGMA application_id = ${APPLICATION_ID}`);
   sql.run(`PRAGMA user_version = ${FORMAT_VERSION}`);
 }
 
 /** Sets what holds for every connection to a file and reads it back. */
-export function configureFile(sql: Sql): void {
-  for (const [name, set, expected] of PRAGMAS) {
+export function configureFile(sql: Sql, log: CommitLog = "WAL"): void {
+  for (const [name, set, expected] of [["journal_mode", log, log.toLowerCase()] as const, ...PRAGMAS]) {
     sql.run(`PRAGMA ${name} = ${set}`);
     const value = pragma(sql, name);
     if (value !== expected) throw new StoreError("io", `SQLite has ${name} = ${value} where ${expected} was set`);

@@ -1,12 +1,14 @@
 /** The contract, run over each driver this machine has. */
 import { describe, expect, test } from "vitest";
 import { testStore } from "../src/contract.ts";
+import { type SqliteWasm, sqliteWasm } from "../src/drivers/sqlite-wasm.ts";
 import { StoreError, storeError } from "../src/store-error.ts";
-import { openBetterSqlite3, openNodeSqlite } from "./open.ts";
+import { openBetterSqlite3, openNodeSqlite, openSqliteWasm } from "./open.ts";
 
 const drivers = [
   ["better-sqlite3", openBetterSqlite3],
   ["node:sqlite", openNodeSqlite],
+  ["sqlite-wasm", openSqliteWasm],
 ] as const;
 
 for (const [library, open] of drivers) {
@@ -26,4 +28,22 @@ test("SQLite's codes are told apart by what follows from them", () => {
   ).toEqual(["full", "io", "damaged", "damaged", "busy"]);
   expect(kind("SQLITE_ERROR")).toBe("defect");
   expect(kind("undefined")).toBe("defect");
+});
+
+test("a device of scripts that ran full is told from one that failed", () => {
+  const failing = (ranFull: boolean): unknown => {
+    const database: SqliteWasm = {
+      prepare: () => {
+        throw Object.assign(new Error("disk I/O error"), { resultCode: 778 });
+      },
+      close: () => undefined,
+    };
+    try {
+      sqliteWasm(database, { ranFull: () => ranFull }).run("COMMIT");
+      return undefined;
+    } catch (error) {
+      return (error as StoreError).kind;
+    }
+  };
+  expect([failing(true), failing(false)]).toEqual(["full", "io"]);
 });

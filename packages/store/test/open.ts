@@ -7,9 +7,11 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import initSqlite from "@sqlite.org/sqlite-wasm";
 import { onTestFinished } from "vitest";
 import { type BetterSqlite3, betterSqlite3 } from "../src/drivers/better-sqlite3.ts";
 import { type NodeSqlite, nodeSqlite } from "../src/drivers/node-sqlite.ts";
+import { type SqliteWasm, sqliteWasm } from "../src/drivers/sqlite-wasm.ts";
 import type { SqlConnection } from "../src/sql.ts";
 
 type Open = (path: string) => SqlConnection;
@@ -36,6 +38,11 @@ export const openNodeSqlite: Open | undefined = (() => {
   };
   return (path) => nodeSqlite(new DatabaseSync(path, { timeout: 0 }));
 })();
+
+const { oo1 } = await (initSqlite as unknown as () => Promise<{ oo1: { DB: new (path: string) => SqliteWasm } }>)();
+
+/** Opens SQLite's own build for browsers; in memory alone. */
+export const openSqliteWasm: Open = (path) => sqliteWasm(new oo1.DB(path));
 
 /** Opens or makes a file; a locked one fails at once. */
 export function openSql(path: string): SqlConnection {

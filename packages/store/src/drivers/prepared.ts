@@ -24,6 +24,33 @@ export interface Manners<Statement> {
   readonly codeOf: (error: unknown) => string;
 }
 
+/** SQLite's primary result codes, by number. */
+const CODES: Readonly<Record<number, string>> = {
+  5: "SQLITE_BUSY",
+  6: "SQLITE_LOCKED",
+  7: "SQLITE_NOMEM",
+  8: "SQLITE_READONLY",
+  10: "SQLITE_IOERR",
+  11: "SQLITE_CORRUPT",
+  13: "SQLITE_FULL",
+  14: "SQLITE_CANTOPEN",
+  26: "SQLITE_NOTADB",
+};
+
+/** The name of a result code, extended or not; nothing for what is no failure of a device. */
+export function nameOfCode(number: unknown): string {
+  return CODES[Number(number ?? 0) & 0xff] ?? "";
+}
+
+/**
+ * For libraries that end a text at U+0000 when they read it. We store none with it; one that came would be another's key when it
+ * is read.
+ */
+export function refuseCutText(binding: SqlValue): void {
+  if (typeof binding === "string" && binding.includes("\0"))
+    throw new TypeError("this library of SQLite keeps no text with U+0000");
+}
+
 /** The port over a database, which is closed with it. Each statement is prepared once: all of them are constants. */
 export function prepared<Statement extends PreparedStatement>(
   database: PreparingDatabase<Statement>,

@@ -13,9 +13,9 @@ export const browserPath: string | undefined = [process.env["BROOKLET_CHROMIUM"]
 );
 
 if (browserPath === undefined) {
-  console.warn(
-    "The page is not tested: there is no browser. Install chromium, or say where one is in BROOKLET_CHROMIUM.",
-  );
+  const what = "there is no browser. Install chromium, or say where one is in BROOKLET_CHROMIUM";
+  if (process.env["BROOKLET_BROWSER"] === "required") throw new Error(`Pages have to be tested, and ${what}`);
+  console.warn(`Pages are not tested: ${what}.`);
 }
 
 /** Starts it. */

@@ -1,0 +1,66 @@
+/** The script of the worker that has a page's database. `open` of `brooklet/browser` starts it; nobody else has to. */
+import {
+  channelOf,
+  type Envelope,
+  EVERYBODY,
+  type FromOwner,
+  type FromWorker,
+  OWNER,
+  type ToOwner,
+  type ToWorker,
+} from "./browser/messages.ts";
+import { type Channel, type MessageEnd, openChannel } from "./browser/platform.ts";
+import { LackOfFiles } from "./browser/pool.ts";
+import { type StartMessage, WorkerDatabase } from "./browser/worker-database.ts";
+import { startingError } from "./starting.ts";
+
+/** The page that started this worker. */
+const page = globalThis as unknown as MessageEnd;
+let database: WorkerDatabase | undefined;
+let channel: Channel | undefined;
+
+function tell(message: FromWorker, transfer: readonly ArrayBuffer[] = []): void {
+  page.postMessage(message, transfer);
+}
+
+/** Problems go to the page as what can be sent: an error without what it refers to. */
+function tellProblem(problem: unknown): void {
+  const { name, message, stack } = problem instanceof Error ? problem : new Error(String(problem));
+  tell({ kind: "problem", problem: Object.assign(new Error(message), { stack: stack ?? `${name}: ${message}` }) });
+}
+
+async function start(asked: StartMessage): Promise<void> {
+  try {
+    database = await WorkerDatabase.open(asked, tellProblem);
+    if (asked.stored !== undefined) channel = serveOthers(database, asked.stored);
+    tell({ kind: "started" });
+  } catch (error) {
+    const { code, status, message } = startingError(error);
+    tell({ kind: "failed", code, status, message, lacks: error instanceof LackOfFiles });
+  }
+}
+
+/** Answers the other pages of a database, and tells them that it is here. */
+function serveOthers(of: WorkerDatabase, { name, owner }: NonNullable<StartMessage["stored"]>): Channel {
+  const heard = openChannel(channelOf(name));
+  const send = (to: string, message: FromOwner): void => heard.postMessage({ to, from: owner, message });
+  heard.onmessage = ({ data }) => {
+    const { to, from, message } = data as Envelope<ToOwner>;
+    if (to === OWNER) of.take(from, message, (reply) => send(from, reply));
+  };
+  send(EVERYBODY, { kind: "serving" });
+  return heard;
+}
+
+async function close(): Promise<void> {
+  await database?.close().catch(tellProblem);
+  channel?.close();
+  tell({ kind: "closed" });
+}
+
+page.onmessage = ({ data }) => {
+  const message = data as ToWorker;
+  if (message.kind === "start") void start(message);
+  else if (message.kind === "close") void close();
+  else database?.take(OWNER, message, tell);
+};

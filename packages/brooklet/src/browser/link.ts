@@ -1,0 +1,115 @@
+/**
+ * The way of a page's requests to whoever has the database: this page's worker, or another page's. Who has it may change; what was
+ * sent to the one before and not answered is told as a failure, since nobody knows whether it was done.
+ */
+import { BrookletError, type Fetch } from "@brooklet/client";
+import type { Ask, FromOwner, ToOwner } from "./messages.ts";
+
+/** Whoever has the database. */
+export interface Owner {
+  readonly id: string;
+  readonly send: (message: ToOwner) => void;
+}
+
+interface Pending {
+  readonly ask: Ask;
+  /** The owner it was sent to. */
+  sentTo: string | undefined;
+  readonly answer: (response: Response) => void;
+  readonly fail: (reason: unknown) => void;
+}
+
+/** Statuses whose answers have no body. */
+const EMPTY: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** The requests of a page. */
+export class Link {
+  readonly #pending = new Map<number, Pending>();
+  #owner: Owner | undefined;
+  #failure: unknown;
+  #last = 0;
+
+  /** Sends a request, as soon as there is somebody to send it to. */
+  readonly fetch: Fetch = (url, { method = "GET", headers, body, signal }) =>
+    new Promise((answer, fail) => {
+      if (this.#failure !== undefined) return fail(this.#failure);
+      this.#last += 1;
+      const number = this.#last;
+      const ask: Ask = {
+        kind: "ask",
+        number,
+        url,
+        method,
+        headers: (headers ?? {}) as Record<string, string>,
+        body: (body ?? null) as string | Uint8Array | null,
+      };
+      const stop = (): void => {
+        if (this.#pending.delete(number)) this.#owner?.send({ kind: "abort", number });
+        fail(signal?.reason);
+      };
+      if (signal?.aborted === true) return stop();
+      signal?.addEventListener("abort", stop, { once: true });
+      const settled = (): void => signal?.removeEventListener("abort", stop);
+      const pending: Pending = {
+        ask,
+        sentTo: undefined,
+        answer: (response) => {
+          settled();
+          answer(response);
+        },
+        fail: (reason) => {
+          settled();
+          fail(reason);
+        },
+      };
+      this.#pending.set(number, pending);
+      this.#send(pending);
+    });
+
+  /** Takes somebody for the owner from here on. */
+  serve(owner: Owner): void {
+    if (this.#owner?.id === owner.id) return;
+    this.#owner = owner;
+    for (const pending of this.#pending.values()) {
+      if (pending.sentTo === undefined) this.#send(pending);
+      else this.#lose(pending);
+    }
+  }
+
+  /** Takes what an owner says. */
+  receive(message: FromOwner): void {
+    if (message.kind === "serving") return;
+    const pending = this.#pending.get(message.number);
+    if (pending === undefined) return;
+    if (message.kind === "moved") {
+      // It is sent to the next, who may be there already.
+      const former = pending.sentTo;
+      pending.sentTo = undefined;
+      if (this.#owner?.id === former) this.#owner = undefined;
+      this.#send(pending);
+      return;
+    }
+    this.#pending.delete(message.number);
+    const { status, headers, body } = message;
+    pending.answer(new Response(EMPTY.has(status) ? null : body, { status, headers }));
+  }
+
+  /** Has everything fail from here on: there is nobody any more. */
+  fail(reason: unknown): void {
+    this.#failure = reason;
+    for (const { fail } of this.#pending.values()) fail(reason);
+    this.#pending.clear();
+  }
+
+  #send(pending: Pending): void {
+    if (this.#owner === undefined) return;
+    pending.sentTo = this.#owner.id;
+    this.#owner.send(pending.ask);
+  }
+
+  #lose({ ask, fail }: Pending): void {
+    this.#pending.delete(ask.number);
+    const message = "The page that had the database was closed before it answered";
+    fail(new BrookletError("UNREACHABLE", message, { outcome: "unknown" }));
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * A database in a page of a real browser: the same bits as on Node, kept over pages, without a network, in several pages at once,
+ * and where the storage is full.
+ */
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { browserPath, startBrowser } from "../../../tools/browser.ts";
+import type { BrowserDatabase, BrowserOpenOptions, BrookletError as Failure } from "../src/browser.ts";
+import { open as openHere } from "../src/open.ts";
+import { findings, MANY, type manyNotes, note } from "./browser/program.ts";
+import { openSite, type Site } from "./browser/site.ts";
+
+/** What a page has as names of its own (browser/page.ts). */
+interface Window {
+  open(options: BrowserOpenOptions): Promise<BrowserDatabase>;
+  findings: typeof findings;
+  manyNotes: typeof manyNotes;
+  note: typeof note;
+  database: BrowserDatabase;
+}
+
+describe.runIf(browserPath !== undefined)("in a browser", () => {
+  let site: Site;
+  let browser: Browser;
+  let context: BrowserContext;
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    [site, browser] = await Promise.all([openSite(), startBrowser()]);
+    context = await browser.newContext();
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    site?.close();
+  });
+
+  async function newPage(of: BrowserContext = context): Promise<Page> {
+    const page = await of.newPage();
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    page.on("console", (message) => {
+      if (message.type() === "error") complaints.push(message.text());
+    });
+    await page.goto(site.url);
+    await page.waitForFunction(() => "findings" in globalThis);
+    return page;
+  }
+
+  /** A page that has a database open, as `database`. */
+  async function pageWith(name: string): Promise<Page> {
+    const page = await newPage();
+    await openIn(page, name);
+    return page;
+  }
+
+  async function openIn(page: Page, name: string): Promise<readonly string[]> {
+    return await page.evaluate(async (of) => {
+      const window = globalThis as unknown as Window;
+      window.database = await window.open({ name: of, schemas: [window.note] });
+      return window.database.warnings;
+    }, name);
+  }
+
+  const close = (page: Page): Promise<void> => page.evaluate(() => (globalThis as unknown as Window).database.close());
+
+  const countOf = (page: Page, words: string): Promise<number> =>
+    page.evaluate(async (asked) => {
+      const { database, note: schema } = globalThis as unknown as Window;
+      return (await database.group("me").search(schema, { text: asked, limit: 1 })).totalCount;
+    }, words);
+
+  const putIn = (page: Page, id: string): Promise<string> =>
+    page.evaluate(async (of) => {
+      const { database, note: schema } = globalThis as unknown as Window;
+      const fields = { title: of, body: "written later", folder: "later", writtenAt: new Date(0) };
+      return await database
+        .group("me")
+        .put(schema, of, fields)
+        .then(
+          () => "done",
+          (error: Failure) => `${error.code} ${error.status} ${error.outcome}`,
+        );
+    }, id);
+
+  test("finds with the same bits as on Node, in memory and stored", async () => {
+    await using here = await openHere({ schemas: [note] });
+    const expected = JSON.stringify(await findings(here));
+    expect(expected).toContain("bills");
+    const page = await newPage();
+    const found = await page.evaluate(async () => {
+      const { open, findings: find, note: schema } = globalThis as unknown as Window;
+      const memory = await open({ memory: true, schemas: [schema] });
+      const stored = await open({ name: "bits", schemas: [schema] });
+      const both = [JSON.stringify(await find(memory)), JSON.stringify(await find(stored))];
+      const about = [memory.isStored, memory.warnings, stored.isStored, stored.warnings];
+      await Promise.all([memory.close(), stored.close()]);
+      return { both, about };
+    });
+    expect(found.both).toEqual([expected, expected]);
+    expect(found.about).toEqual([false, [], true, []]);
+    await page.close();
+  });
+
+  test("keeps ten thousand notes, which another page finds without a network", async () => {
+    const first = await pageWith("many");
+    const fed = await first.evaluate(async () => {
+      const { database, manyNotes: notes, note: schema } = globalThis as unknown as Window;
+      return await database.group("me").feed(schema, notes());
+    });
+    expect(fed).toEqual({ applied: MANY });
+    expect(await countOf(first, "rent")).toBe(MANY / 10);
+    await close(first);
+    await first.close();
+
+    const second = await pageWith("many");
+    await context.setOffline(true);
+    try {
+      expect(await countOf(second, "rent")).toBe(MANY / 10);
+      expect(await putIn(second, "offline")).toBe("done");
+      expect(await countOf(second, "offline")).toBe(1);
+    } finally {
+      await context.setOffline(false);
+    }
+    await close(second);
+    await second.close();
+  });
+
+  test("two pages have one database; the other takes over when its owner closes, or is gone", async () => {
+    const owner = await pageWith("shared");
+    const other = await pageWith("shared");
+    expect(await putIn(owner, "first")).toBe("done");
+    expect(await countOf(other, "first")).toBe(1);
+    expect(await putIn(other, "second")).toBe("done");
+    expect(await countOf(owner, "second")).toBe(1);
+
+    await close(owner);
+    expect(await putIn(other, "third")).toBe("done");
+    // Now the other is the owner, and goes without a word.
+    await openIn(owner, "shared");
+    expect(await countOf(owner, "written later")).toBe(3);
+    await other.close();
+    expect(await countOf(owner, "written later")).toBe(3);
+    expect(await putIn(owner, "fourth")).toBe("done");
+    await close(owner);
+    await owner.close();
+  });
+
+  test("a full storage is an error of its own, loses nothing, and takes writes again when it has room", async () => {
+    const page = await pageWith("full");
+    expect(await putIn(page, "before")).toBe("done");
+    const devtools = await context.newCDPSession(page);
+    const { origin } = new URL(site.url);
+    const { usage } = await devtools.send("Storage.getUsageAndQuota", { origin });
+    await devtools.send("Storage.overrideQuotaForOrigin", { origin, quotaSize: usage + 200_000 });
+    const failure = await page.evaluate(async () => {
+      const { database, note: schema } = globalThis as unknown as Window;
+      const text = "x".repeat(100_000);
+      for (let number = 0; number < 50; number += 1) {
+        try {
+          const fields = { title: `fill ${number}`, body: text, folder: "full", writtenAt: new Date(0) };
+          await database.group("me").put(schema, `fill-${number}`, fields);
+        } catch (error) {
+          const { code, status, outcome } = error as Failure;
+          return { code, status, outcome, number };
+        }
+      }
+      return undefined;
+    });
+    expect(failure).toMatchObject({ code: "INSUFFICIENT_STORAGE", status: 507, outcome: "not_applied" });
+    expect(await countOf(page, "before")).toBe(1);
+    await devtools.send("Storage.overrideQuotaForOrigin", { origin });
+    expect(await putIn(page, "after")).toBe("done");
+    await close(page);
+    await openIn(page, "full");
+    expect(await countOf(page, "fill")).toBe(failure?.number);
+    expect(await countOf(page, "written later")).toBe(2);
+    await close(page);
+    await page.close();
+  });
+
+  test("complains of nothing", () => {
+    expect(complaints).toEqual([]);
+  });
+});
