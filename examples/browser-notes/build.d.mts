@@ -1,0 +1,3 @@
+/** The types of `build.mjs`. */
+/** Builds the site into a folder. */
+export function buildSite(folder: string): Promise<void>;

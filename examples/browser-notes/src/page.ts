@@ -1,0 +1,141 @@
+/** The page: notes are imported, kept and searched in it, with or without a network. */
+import { BrookletError, type ExplainedOperator, type Explanation, open } from "brooklet/browser";
+import { FACETS, type FiledNote, idOf, note, readNotes } from "./note.ts";
+
+const HITS = 30;
+const SNIPPET_CHARACTERS = 220;
+
+/** What is shown of a note that was found. */
+interface Found {
+  readonly title: string;
+  readonly body: string;
+  readonly tags: readonly string[];
+  readonly writtenAt: Date;
+  readonly why: readonly string[];
+}
+
+const byId = <Kind extends HTMLElement>(id: string): Kind => document.getElementById(id) as Kind;
+const query = byId<HTMLInputElement>("query");
+const count = byId("count");
+const results = byId("results");
+const facets = byId("facets");
+const chosen = new Set<string>();
+
+const database = await open({ name: "notes", schemas: [note] }).catch((error: unknown) => {
+  count.textContent = (error as Error).message;
+  throw error;
+});
+byId("kept").textContent = database.isStored
+  ? "Kept in this browser, searched in this page."
+  : database.warnings.join(" ");
+const mine = database.group("me");
+/** Number of the search that was typed last: what an earlier one finds is nobody's any more. */
+let latest = 0;
+
+async function search(): Promise<void> {
+  latest += 1;
+  const number = latest;
+  const typed = query.value.trim();
+  const result = await mine.search(note, {
+    ...(typed === "" ? { orderBy: "writtenAt desc" } : { text: { query: typed, asYouType: true }, explain: true }),
+    ...(chosen.size === 0 ? {} : { where: (it) => it.tags.is([...chosen][0] ?? "") }),
+    facets: FACETS,
+    limit: HITS,
+  });
+  if (number !== latest) return;
+  const { totalCount, hits } = result;
+  count.textContent = `${totalCount} ${totalCount === 1 ? "note" : "notes"}`;
+  byId("empty").hidden = totalCount > 0 || typed !== "" || chosen.size > 0;
+  facets.replaceChildren(...result.facets.tags.map(({ value, count: notes }) => tagButton(value, notes)));
+  const words = typed.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  results.replaceChildren(
+    ...hits.map((hit) => item({ ...hit.fields, why: typed === "" ? [] : reasons(hit.explain()) }, words)),
+  );
+}
+
+function tagButton(tag: string, notes: number): HTMLElement {
+  const button = make("button", `${tag} `, make("span", String(notes)));
+  button.setAttribute("aria-pressed", String(chosen.has(tag)));
+  button.addEventListener("click", () => {
+    const wasChosen = chosen.has(tag);
+    chosen.clear();
+    if (!wasChosen) chosen.add(tag);
+    show();
+  });
+  return button;
+}
+
+function item({ title, body, tags, writtenAt, why }: Found, words: readonly string[]): HTMLElement {
+  const day = make("time", writtenAt.toLocaleDateString(undefined, { dateStyle: "medium" }));
+  const about = make("p", day, ...tags.map((tag) => make("span", `#${tag}`)));
+  about.className = "about";
+  const parts = [make("h2", ...marked(title, words)), make("p", ...marked(snippet(body, words), words)), about];
+  if (why.length > 0) {
+    const list = make("ul", ...why.map((reason) => make("li", reason)));
+    parts.push(make("details", make("summary", "Why this note"), list));
+  }
+  return make("li", ...parts);
+}
+
+/** The part of a text around the first word that was looked for. */
+function snippet(text: string, words: readonly string[]): string {
+  const found = Math.min(...words.map((word) => text.toLowerCase().indexOf(word)).filter((place) => place >= 0));
+  const begin = Number.isFinite(found) ? Math.max(0, found - SNIPPET_CHARACTERS / 3) : 0;
+  const piece = text.slice(begin, begin + SNIPPET_CHARACTERS);
+  return `${begin > 0 ? "… " : ""}${piece}${begin + piece.length < text.length ? " …" : ""}`;
+}
+
+function marked(text: string, words: readonly string[]): (string | HTMLElement)[] {
+  const isLookedFor = (part: string): boolean => words.some((word) => part.toLowerCase().startsWith(word));
+  return text.split(/([\p{L}\p{N}]+)/u).map((part) => (isLookedFor(part) ? make("mark", part) : part));
+}
+
+/** Why a note was found, in words. */
+function reasons({ query: asked }: Explanation): string[] {
+  const found = new Set<string>();
+  const look = ({ fields = [], children = [] }: ExplainedOperator): void => {
+    for (const { asks, field, matched } of fields)
+      if (matched && (field === "title" || field === "body")) found.add(`${asks} in the ${field}`);
+    children.forEach(look);
+  };
+  look(asked);
+  return [...found];
+}
+
+async function add(notes: readonly FiledNote[]): Promise<void> {
+  const documents = await Promise.all(notes.map(async (fields) => ({ id: await idOf(fields), fields })));
+  try {
+    await mine.feed(note, documents);
+    byId("told").textContent = `${notes.length} ${notes.length === 1 ? "note" : "notes"} imported.`;
+  } catch (error) {
+    const isFull = BrookletError.is(error) && error.code === "INSUFFICIENT_STORAGE";
+    byId("told").textContent = isFull ? "This browser has no room for more notes." : (error as Error).message;
+  }
+  await search();
+}
+
+function make(name: string, ...children: (string | HTMLElement)[]): HTMLElement {
+  const element = document.createElement(name);
+  element.append(...children);
+  return element;
+}
+
+function show(): void {
+  search().catch((error: unknown) => {
+    count.textContent = (error as Error).message;
+  });
+}
+
+query.addEventListener("input", show);
+byId<HTMLInputElement>("file").addEventListener("change", async ({ target }) => {
+  const { files } = target as HTMLInputElement;
+  const read = [...(files ?? [])].map(async (it) => readNotes(await it.text(), it.name, new Date(it.lastModified)));
+  await add((await Promise.all(read)).flat());
+});
+byId("sample").addEventListener("click", async () => {
+  const sample = await fetch("sample.md");
+  await add(readNotes(await sample.text(), "sample", new Date()));
+});
+await search();
+// The files of the page themselves are kept by a service worker, so that it also opens without a network.
+await navigator.serviceWorker?.register("offline.js").catch(() => undefined);
