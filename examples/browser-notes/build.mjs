@@ -32,7 +32,7 @@ export async function buildSite(folder) {
   copyFileSync(require.resolve("@brooklet/core/core.wasm"), join(folder, "wasm/core_bg.wasm"));
   copyFileSync(require.resolve("@sqlite.org/sqlite-wasm/sqlite3.wasm"), join(folder, "app/sqlite3.wasm"));
   for (const file of ["index.html", "page.css"]) copyFileSync(here(`page/${file}`), join(folder, file));
-  copyFileSync(here("sample/notes.md"), join(folder, "sample.md"));
+  copyFileSync(here("sample/notes.txt"), join(folder, "sample.txt"));
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((path) => statSync(join(folder, path)).isFile())
     .sort();

@@ -10,7 +10,7 @@ const TYPES = {
   ".css": "text/css",
   ".js": "text/javascript",
   ".wasm": "application/wasm",
-  ".md": "text/markdown; charset=utf-8",
+  ".txt": "text/plain; charset=utf-8",
 };
 const PORT = 8085;
 

@@ -133,7 +133,7 @@ byId<HTMLInputElement>("file").addEventListener("change", async ({ target }) => 
   await add((await Promise.all(read)).flat());
 });
 byId("sample").addEventListener("click", async () => {
-  const sample = await fetch("sample.md");
+  const sample = await fetch("sample.txt");
   await add(readNotes(await sample.text(), "sample", new Date()));
 });
 await search();

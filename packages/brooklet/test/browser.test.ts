@@ -2,13 +2,15 @@
  * A database in a page of a real browser: the same bits as on Node, kept over pages, without a network, in several pages at once,
  * and where the storage is full.
  */
+import { rmSync } from "node:fs";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { browserPath, startBrowser } from "../../../tools/browser.ts";
+import sizes from "../../../tools/sizes.json" with { type: "json" };
 import type { BrowserDatabase, BrowserOpenOptions, BrookletError as Failure } from "../src/browser.ts";
 import { open as openHere } from "../src/open.ts";
 import { findings, MANY, type manyNotes, note } from "./browser/program.ts";
-import { openSite, type Site } from "./browser/site.ts";
+import { openSite, type Site, siteFolder, weigh, withEsbuild, withVite } from "./browser/site.ts";
 
 /** What a page has as names of its own (browser/page.ts). */
 interface Window {
@@ -26,7 +28,7 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
   const complaints: string[] = [];
 
   beforeAll(async () => {
-    [site, browser] = await Promise.all([openSite(), startBrowser()]);
+    [site, browser] = await Promise.all([openSite(withEsbuild), startBrowser()]);
     context = await browser.newContext();
   }, 60_000);
 
@@ -35,13 +37,13 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     site?.close();
   });
 
-  async function newPage(of: BrowserContext = context): Promise<Page> {
-    const page = await of.newPage();
+  async function newPage(at: Site = site): Promise<Page> {
+    const page = await context.newPage();
     page.on("pageerror", (error) => complaints.push(String(error)));
     page.on("console", (message) => {
       if (message.type() === "error") complaints.push(message.text());
     });
-    await page.goto(site.url);
+    await page.goto(at.url);
     await page.waitForFunction(() => "findings" in globalThis);
     return page;
   }
@@ -178,7 +180,62 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     await page.close();
   });
 
+  test("runs as Vite builds it, without a setting", async () => {
+    const built = await openSite(withVite);
+    const page = await newPage(built);
+    await openIn(page, "vite");
+    expect(await putIn(page, "first")).toBe("done");
+    expect(await countOf(page, "first")).toBe(1);
+    await close(page);
+    await page.close();
+    built.close();
+  });
+
+  test("says what browser or site lack, and is in memory where nothing can be kept", async () => {
+    const page = await newPage();
+    const said = await page.evaluate(async () => {
+      const { open, note: schema } = globalThis as unknown as Window;
+      const failure = (assets: object): Promise<string> =>
+        open({ name: "lacking", schemas: [schema], assets }).then(
+          () => "opened",
+          (error: Failure) => `${error.code}: ${error.message}`,
+        );
+      const failures = [
+        await failure({ worker: "data:text/javascript,throw 'x'" }),
+        await failure({ core: "/none.wasm" }),
+      ];
+      Object.defineProperty(navigator.storage, "getDirectory", { value: undefined });
+      const database = await open({ name: "lacking", schemas: [schema] });
+      const about = { failures, isStored: database.isStored, warnings: database.warnings };
+      await database.close();
+      return about;
+    });
+    expect(said.failures[0]).toMatch(
+      /^CANNOT_START: The worker of the database failed: .*open\(\{ assets: \{ worker \} \}\)/,
+    );
+    expect(said.failures[1]).toMatch(/^CANNOT_START: .*none\.wasm answered 404/);
+    expect(said.isStored).toBe(false);
+    expect(said.warnings).toEqual([
+      "The database is in memory, and ends with this page: this browser has no private file system (OPFS)",
+    ]);
+    await page.close();
+    // The browser itself tells of the file that is not there.
+    const told = complaints.splice(0);
+    expect(told.every((complaint) => complaint.includes("404"))).toBe(true);
+  });
+
   test("complains of nothing", () => {
     expect(complaints).toEqual([]);
   });
+});
+
+test("what a page loads is within its budget", async () => {
+  const folder = siteFolder();
+  const weight = await weigh(folder);
+  rmSync(folder, { recursive: true });
+  const budget = sizes.pageKilobytes;
+  for (const part of ["page", "worker", "sqlite", "core"] as const) {
+    expect(weight[part], part).toBeGreaterThan(budget[part] / 2);
+    expect(weight[part], part).toBeLessThan(budget[part]);
+  }
 });

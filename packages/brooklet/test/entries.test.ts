@@ -10,7 +10,7 @@ const { exports } = JSON.parse(readFileSync(new URL("../package.json", import.me
   readonly exports: Readonly<Record<string, unknown>>;
 };
 const ENTRIES = ["ai-sdk", "evaluation", "langchain", "mcp", "react", "vitest"];
-const DOCUMENTS = ["docs/adapters.md", "docs/answers.md", "docs/evaluation.md"];
+const DOCUMENTS = ["docs/adapters.md", "docs/answers.md", "docs/browser.md", "docs/evaluation.md"];
 
 /** What is there unless an example makes it itself. */
 const GIVEN: Readonly<Record<string, string>> = {

@@ -1,12 +1,14 @@
 /** A site for tests: a page, bundled as an application would be, served from this machine. */
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, extname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { gzipSync } from "node:zlib";
+import { build, type Metafile } from "esbuild";
+import { build as vite } from "vite";
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -16,33 +18,92 @@ const TYPES: Readonly<Record<string, string>> = {
 const require: NodeJS.Require = createRequire(import.meta.url);
 const HERE: string = dirname(fileURLToPath(import.meta.url));
 
+/** Makes the files of a site in an empty folder. */
+export type Bundler = (folder: string) => Promise<void>;
+
 /** A site that runs. */
 export interface Site {
   readonly url: string;
   close(): void;
 }
 
-/** Bundles the page and its worker, and serves them. */
-export async function openSite(): Promise<Site> {
-  const folder = mkdtempSync(join(tmpdir(), "brooklet-site-"));
-  await build({
+/** Kilobytes, compressed, of what is loaded for a database in a page. */
+export interface Weight {
+  /** What a page loads to open it, by itself. */
+  page: number;
+  /** What the worker loads: all scripts but what is fetched when it is asked for. */
+  worker: number;
+  sqlite: number;
+  core: number;
+}
+
+const SQLITE: string = require.resolve("@sqlite.org/sqlite-wasm/sqlite3.wasm");
+const CORE: string = require.resolve("@brooklet/core/core.wasm");
+
+/** What bundlers that know no `new URL` leave to be put beside the scripts. */
+export async function withEsbuild(folder: string): Promise<void> {
+  await bundle(folder);
+  mkdirSync(join(folder, "wasm"));
+  copyFileSync(CORE, join(folder, "wasm/core_bg.wasm"));
+  copyFileSync(SQLITE, join(folder, "app/sqlite3.wasm"));
+  const page = readFileSync(join(HERE, "index.html"), "utf8").replace("./page.ts", "/app/page.js");
+  writeFileSync(join(folder, "index.html"), page);
+}
+
+/** As it is without any configuration. */
+export async function withVite(folder: string): Promise<void> {
+  const target = "es2022";
+  await vite({
+    root: HERE,
+    configFile: false,
+    logLevel: "error",
+    build: { outDir: folder, emptyOutDir: true, target },
+  });
+}
+
+/** What a page and its worker weigh, as esbuild makes them. */
+export async function weigh(folder: string): Promise<Weight> {
+  const { outputs } = await bundle(folder);
+  const kilobytes = (path: string): number => gzipSync(readFileSync(path), { level: 9 }).length / 1_000;
+  const loaded = (entry: string): number => {
+    const files = new Set<string>();
+    const load = (file: string): void => {
+      if (files.has(file)) return;
+      files.add(file);
+      for (const { path, kind } of outputs[file]?.imports ?? []) if (kind === "import-statement") load(path);
+    };
+    load(`app/${entry}.js`);
+    return [...files].reduce((sum, file) => sum + kilobytes(join(folder, file)), 0);
+  };
+  return { page: loaded("page"), worker: loaded("browser-worker"), sqlite: kilobytes(SQLITE), core: kilobytes(CORE) };
+}
+
+async function bundle(folder: string): Promise<Metafile> {
+  const { metafile } = await build({
+    absWorkingDir: folder,
     entryPoints: { page: join(HERE, "page.ts"), "browser-worker": require.resolve("brooklet/browser-worker") },
-    outdir: join(folder, "app"),
+    outdir: "app",
     bundle: true,
     splitting: true,
+    minify: true,
+    metafile: true,
     format: "esm",
     platform: "browser",
     target: "es2022",
     logLevel: "error",
   });
-  // Where a bundler that knows no `new URL` leaves these to be put.
-  mkdirSync(join(folder, "wasm"));
-  copyFileSync(require.resolve("@brooklet/core/core.wasm"), join(folder, "wasm/core_bg.wasm"));
-  copyFileSync(require.resolve("@sqlite.org/sqlite-wasm/sqlite3.wasm"), join(folder, "app/sqlite3.wasm"));
-  writeFileSync(
-    join(folder, "index.html"),
-    '<!doctype html><title>page</title><script type="module" src="/app/page.js"></script>',
-  );
+  return metafile;
+}
+
+/** A folder of its own for what is built. */
+export function siteFolder(): string {
+  return realpathSync(mkdtempSync(join(tmpdir(), "brooklet-site-")));
+}
+
+/** Builds the page and its worker, and serves them. */
+export async function openSite(make: Bundler): Promise<Site> {
+  const folder = siteFolder();
+  await make(folder);
   const server = serveFolder(folder);
   const close = (): void => {
     server.close();
