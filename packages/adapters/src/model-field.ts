@@ -5,8 +5,8 @@
 import { type AnySchema, allOf, BrookletError, type Condition, type Field } from "@brooklet/client";
 import { z } from "zod";
 
-/** What a field is to a model. */
-type Kind = "text" | "number" | "truth" | "date";
+/** What a field is to a model, and to the filters of other libraries. */
+export type Kind = "text" | "number" | "truth" | "date";
 
 /** Fields by which a model filters, what it may order by, and the condition it means. */
 export interface ModelFilter {
@@ -34,7 +34,8 @@ const DATE = z
   .regex(/^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/, { error: `give ${DATE_WORDS}` })
   .refine((text) => !Number.isNaN(Date.parse(text)), { error: "there is no such date" });
 
-function kindOf({ definition, codec }: Field): Kind | undefined {
+/** What a field is; nothing where it is none of these. */
+export function kindOf({ definition, codec }: Field): Kind | undefined {
   const { type, made } = definition;
   if (made !== undefined || type.kind !== "primitive") return undefined;
   if (codec.zod.safeParse(new Date(0)).success) return "date";

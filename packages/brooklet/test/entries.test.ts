@@ -9,7 +9,7 @@ import { type Example, examplesOfDocument, examplesOfPackages, problemsOfModules
 const { exports } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   readonly exports: Readonly<Record<string, unknown>>;
 };
-const ENTRIES = ["ai-sdk", "evaluation", "langchain", "mcp", "react", "vitest"];
+const ENTRIES = ["ai-sdk", "evaluation", "langchain", "llamaindex", "mastra", "mcp", "react", "vitest"];
 const DOCUMENTS = ["docs/adapters.md", "docs/answers.md", "docs/browser.md", "docs/evaluation.md"];
 
 /** What is there unless an example makes it itself. */
@@ -18,6 +18,7 @@ const GIVEN: Readonly<Record<string, string>> = {
   subject: brooklet.text(),
   body: brooklet.text(),
   sender: brooklet.string(),
+  thread: brooklet.string().optional(),
   size: brooklet.int(),
   isUnread: brooklet.bool(),
   sentAt: brooklet.timestamp(),
