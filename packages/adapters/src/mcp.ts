@@ -17,12 +17,17 @@ import { type ForgetRules, forget, type RememberRules, remember, WRITE_WARNING }
 export interface McpOptions<S extends AnySchema = AnySchema> {
   readonly client: Client;
   readonly group: string;
-  /** The schema whose documents are served, or its name where it is not at hand: then there are no filters and no writes. */
+  /** The schema whose documents are served, or its name where it is not at hand: then there are no writes, and filters of `fields`. */
   readonly schema: S | string;
   /** First part of the ids of its documents; the schema's name by default. Only beside a name. */
   readonly namespace?: string;
   /** What the documents are: "the user's mail", say. */
   readonly description?: string;
+  /**
+   * What fields of the schema are, by their names: `text` (a value), `number`, `truth`, or `date` (seconds in a number). A model may
+   * filter and sort by them. Only beside a name.
+   */
+  readonly fields?: NonNullable<McpNamed["fields"]>;
   /**
    * A vector field, its profile, and the embedder of questions, for a schema in which the server does not make one vector:
    * that is searched near to anyway. Only beside a name.
@@ -94,10 +99,12 @@ export function createMcpServer<S extends AnySchema = AnySchema>(options: McpOpt
 }
 
 function documentsOf<S extends AnySchema>(options: McpOptions<S>): McpDocuments {
-  const { client, group, schema, namespace, near, filters, write } = options;
+  const { client, group, schema, namespace, fields, near, filters, write } = options;
   if (typeof schema !== "string") {
-    if (near !== undefined || namespace !== undefined)
-      throw refused("`near` and `namespace` are for a schema that is given by its name: this one says both itself");
+    if (near !== undefined || namespace !== undefined || fields !== undefined)
+      throw refused(
+        "`near`, `namespace` and `fields` are for a schema that is given by its name: this one says them itself",
+      );
     return documentsBySchema({ group: client.group(group), schema, filters });
   }
   const typed = Object.entries({ filters, write }).find(([, value]) => value !== undefined)?.[0];
@@ -106,6 +113,7 @@ function documentsOf<S extends AnySchema>(options: McpOptions<S>): McpDocuments 
   return documentsByName({
     ...named,
     ...(namespace === undefined ? {} : { namespace }),
+    ...(fields === undefined ? {} : { fields }),
     ...(near === undefined ? {} : { near }),
   });
 }

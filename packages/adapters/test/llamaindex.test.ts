@@ -25,6 +25,7 @@ const page = schema("page", {
 
 /** Vectors by the first letter: what begins with `i` is one thing, everything else another. */
 class LetterEmbedding extends BaseEmbedding {
+  // biome-ignore lint/complexity/noUselessConstructor: the one it would inherit is protected
   constructor() {
     super();
   }

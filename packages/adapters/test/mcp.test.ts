@@ -218,7 +218,11 @@ describe("an MCP server of a schema", () => {
     const database = await mails();
     const named = { client: database, group: "alice", schema: "mail" };
     expect(() => createMcpServer({ ...named, filters: ["sender"] })).toThrow("`filters` needs the schema itself");
-    expect(() => createMcpServer({ ...named, schema: note, near: { field: "vec" } })).toThrow("`near` and `namespace`");
+    expect(() => createMcpServer({ ...named, schema: note, near: { field: "vec" } })).toThrow(
+      "`near`, `namespace` and `fields` are for a schema that is given by its name",
+    );
+    const fields = { sender: "text" } as const;
+    expect(() => createMcpServer({ ...named, schema: note, fields })).toThrow("given by its name");
     const client = await inMemory();
     const { structuredContent } = await client.callTool({ name: "get", arguments: { id: "invoice" } });
     expect(Object.keys((structuredContent as { readonly fields: object }).fields)).toEqual([

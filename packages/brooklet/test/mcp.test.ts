@@ -37,6 +37,102 @@ test("over the standard streams", async () => {
   expect(structuredContent).toMatchObject(EXPECTED);
 }, 30_000);
 
+const MAIL = `schema mail { document mail {
+  field text type string { indexing: summary | index }
+  field sender type string { indexing: summary | attribute
+    rank: filter }
+  field size type int { indexing: summary | attribute } # field ghost type int { indexing: attribute }
+  field sentAt type long { indexing { summary | attribute; } }
+  field isUnread type bool { indexing: attribute | summary }
+  field tags type array<string> { indexing: summary | attribute }
+  field note type string { indexing: summary }
+} fieldset default { fields: text } }`;
+
+async function mailbox(): Promise<readonly string[]> {
+  const application = writeFiles(folder(), applicationFiles({ mail: MAIL }));
+  const { port } = await serveProcess(folder(), "--app", application);
+  const ask = asking(port);
+  const put = (group: string, id: string, sender: string, size: number, date: string, isUnread: boolean) => {
+    const fields = { text: `The lease, ${id}.`, sender, size, sentAt: Date.parse(date) / 1_000, isUnread };
+    return ask("POST", `/document/v1/mail/mail/group/${group}/${id}`, { fields });
+  };
+  await put("alice", "old", "bo", 10, "2026-10-01T08:00:00Z", false);
+  await put("alice", "new", "bo", 30, "2026-11-30T23:00:00Z", true);
+  await put("alice", "other", "cy", 20, "2026-11-01T00:00:00Z", true);
+  await put("mallory", "hers", "bo", 20, "2026-11-01T00:00:00Z", true);
+  return ["mcp", "--group", "alice", "--schema", "mail", "--url", `http://127.0.0.1:${port}`];
+}
+
+async function clientOf(words: readonly string[]): Promise<Client> {
+  const transport = new StdioClientTransport({ command: process.execPath, args: [CLI, ...words], stderr: "ignore" });
+  const client = new Client({ name: "test", version: "0" });
+  await client.connect(transport);
+  onTestFinished(() => client.close());
+  return client;
+}
+
+test("filters by the fields of the schema that the server has, and sorts by them", async () => {
+  const words = await mailbox();
+  const client = await clientOf([...words, "--dates", "sentAt"]);
+  const { tools } = await client.listTools();
+  const properties = tools.find(({ name }) => name === "search")?.inputSchema.properties as Record<string, object>;
+  expect(properties["filter"]).toMatchObject({
+    additionalProperties: false,
+    properties: {
+      sender: { type: "array", items: { type: "string" } },
+      size: { properties: { min: { type: "number" }, max: { type: "number" } } },
+      sentAt: { properties: { from: { type: "string" }, until: { type: "string" } } },
+      isUnread: { type: "boolean" },
+    },
+  });
+  expect(Object.keys((properties["filter"] as { properties: object }).properties)).toHaveLength(4);
+  const found = async (asked: object, tool = "search"): Promise<string> => {
+    const { structuredContent, isError } = await client.callTool({ name: tool, arguments: { ...asked } });
+    const told = structuredContent as { readonly hits?: { id: string }[]; readonly passages?: { id: string }[] };
+    return isError === true ? "refused" : (told.hits ?? told.passages ?? []).map(({ id }) => id).join(" ");
+  };
+  expect((await found({ query: "lease" })).split(" ").toSorted()).toEqual(["new", "old", "other"]);
+  expect(await found({ query: "lease", filter: { sender: ["bo"], isUnread: true } })).toBe("new");
+  expect(await found({ filter: { size: { min: 15, max: 25 } } })).toBe("other");
+  expect(await found({ filter: { sentAt: { from: "2026-11-01", until: "2026-11-30" } }, sort: "size desc" })).toBe(
+    "new other",
+  );
+  expect(await found({ query: "lease", sort: "sentAt asc" })).toBe("old other new");
+  expect(await found({ query: "nothing", sort: "sentAt asc" })).toBe("");
+  expect(await found({ query: "lease", filter: { tags: ["x"] } })).toBe("refused");
+  expect(await found({ query: "lease", sort: "text asc" })).toBe("refused");
+  expect(await found({ question: "What of the lease?", filter: { sender: ["cy"] } }, "retrieve")).toBe("other");
+  const { structuredContent: read } = await client.callTool({ name: "get", arguments: { id: "new" } });
+  expect(read).toMatchObject({ fields: { sentAt: "2026-11-30T23:00:00.000Z", size: 30 } });
+}, 30_000);
+
+test("filters by what is said, or by nothing", async () => {
+  const words = await mailbox();
+  const filterOf = async (...more: readonly string[]): Promise<unknown> => {
+    const { tools } = await (await clientOf([...words, ...more])).listTools();
+    const { properties = {} } = tools.find(({ name }) => name === "search")?.inputSchema ?? {};
+    return Object.keys((properties["filter"] as { readonly properties?: object } | undefined)?.properties ?? {});
+  };
+  expect(await filterOf("--filters", "sender, size")).toEqual(["sender", "size"]);
+  expect(await filterOf("--no-filters")).toEqual([]);
+  const failed = async (...more: readonly string[]): Promise<readonly unknown[]> => {
+    const child = spawn(process.execPath, [CLI, ...words, ...more], { stdio: ["pipe", "ignore", "pipe"] });
+    let said = "";
+    child.stderr.on("data", (text) => (said += String(text)));
+    const [code] = (await once(child, "close")) as [number];
+    return [code, said];
+  };
+  expect(await failed("--filters", "tags")).toEqual([
+    2,
+    expect.stringContaining("--filters: schema mail has no field 'tags' that can be filtered by; it has sender, size"),
+  ]);
+  expect(await failed("--dates", "sender")).toEqual([
+    2,
+    expect.stringContaining("'sender' of schema mail is no number"),
+  ]);
+  expect(await failed("--no-filters", "--dates", "sentAt")).toEqual([2, expect.stringContaining("--no-filters")]);
+}, 60_000);
+
 test("on a port", async () => {
   const child = spawn(process.execPath, [CLI, ...(await words()), "--http", "0"], {
     stdio: ["ignore", "pipe", "inherit"],

@@ -1,5 +1,16 @@
 /** Documents of a schema that is known by its name alone: asked of the server's own interfaces, shown as they come. */
-import { givenId, shownId, type WireAnswer } from "@brooklet/client";
+import {
+  bool,
+  double,
+  givenId,
+  schema as schemaOf,
+  shownId,
+  string,
+  timestamp,
+  type WireAnswer,
+} from "@brooklet/client";
+import { type ModelFilter, modelFilter } from "../model-field.ts";
+import type { ModelSearch } from "../model-search.ts";
 import type { McpDocuments, McpNamed } from "./documents.ts";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -8,18 +19,51 @@ function post(options: McpNamed, target: string, body: Json, signal: AbortSignal
   return options.client.request({ method: "POST", target, body: JSON.stringify(body), isRepeatable: true, signal });
 }
 
-/** The documents of a schema by its name. Nothing is known of its fields, so that there are no filters. */
+/** The documents of a schema by its name. By what is said of its fields they are filtered; without it there are no filters. */
 export function documentsByName(options: McpNamed): McpDocuments {
+  const filter = filterOf(options);
+  const where = (filled: unknown): Json => {
+    const condition = filter?.condition(filled);
+    return condition === undefined ? {} : { filter: String(condition) };
+  };
   return {
-    filter: undefined,
-    search: ({ query, limit }, signal) => search(options, query, limit, signal),
+    filter,
+    search: async (asked, signal) => {
+      const isInOrder = asked.sort !== undefined || asked.query.trim() === "";
+      const body = isInOrder
+        ? ordered(options, asked, where(asked.filter))
+        : related(options, asked, where(asked.filter));
+      return told(options, await post(options, isInOrder ? "/search/" : "/brooklet/v1/search", body, signal));
+    },
     get: (id, signal) => get(options, id, signal),
-    retrieve: ({ question, tokens }, signal) => retrieve(options, question, tokens, signal),
+    retrieve: ({ question, tokens, filter: filled }, signal) => {
+      return retrieve(options, { question, tokens, ...where(filled) }, signal);
+    },
   };
 }
 
-/** Fields without vectors, which say nothing to a reader. */
-function readable(fields: Json): Json {
+const FIELD_OF_KIND = {
+  text: () => string().optional(),
+  number: () => double().optional(),
+  truth: () => bool().optional(),
+  date: () => timestamp().optional(),
+};
+
+/** What a model filters by: the fields that are told, as if they were all there are. */
+function filterOf({ schema, fields = {} }: McpNamed): ModelFilter | undefined {
+  const told = Object.entries(fields);
+  if (told.length === 0) return undefined;
+  return modelFilter(
+    schemaOf(schema, Object.fromEntries(told.map(([name, kind]) => [name, FIELD_OF_KIND[kind]()]))),
+    undefined,
+  );
+}
+
+/** Fields with dates as texts, and without vectors, which say nothing to a reader. */
+function readable(fields: Json, kinds: McpNamed["fields"] = {}): Json {
+  const isDate = (name: string, value: unknown): value is number => {
+    return typeof value === "number" && Object.hasOwn(kinds, name) && kinds[name] === "date";
+  };
   const isTensor = (value: unknown): boolean => {
     const { type, values, cells, blocks } = Object(value) as Json;
     const isTyped = typeof type === "string" && type.startsWith("tensor");
@@ -27,19 +71,39 @@ function readable(fields: Json): Json {
       isTyped || [values, cells, blocks].some((part) => part !== undefined && Object.keys(Object(value)).length === 1)
     );
   };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isTensor(value)));
+  const shown = Object.entries(fields).filter(([, value]) => !isTensor(value));
+  return Object.fromEntries(shown.map(([name, value]) => [name, isDate(name, value) ? dateText(value) : value]));
 }
 
-async function search(
-  options: McpNamed,
-  query: string,
-  limit: number,
-  signal: AbortSignal,
-): Promise<Json & Record<string, unknown>> {
-  const { group, schema, near } = options;
+const SECOND_MS = 1_000;
+
+/** A time in seconds as text; a number that is no time stays one. */
+function dateText(seconds: number): string | number {
+  const date = new Date(seconds * SECOND_MS);
+  return Number.isNaN(date.getTime()) ? seconds : date.toISOString();
+}
+
+/** A search in the order of a field, or for what a filter lets through: words, if there are any, have to be there. */
+function ordered({ group, schema }: McpNamed, { query, limit, sort }: ModelSearch, { filter = "true" }: Json): Json {
+  const hasWords = query.trim() !== "";
+  const words = hasWords ? ' and ({grammar: "all"}userInput(@words))' : "";
+  return {
+    yql: `select * from ${schema} where ${filter}${words}${sort === undefined ? "" : ` order by ${sort}`}`,
+    ...(hasWords ? { words: query } : {}),
+    hits: limit,
+    ranking: "unranked",
+    "streaming.groupname": group,
+  };
+}
+
+/** A search for words, and near to them, the best first. */
+function related({ group, schema, near }: McpNamed, { query, limit }: ModelSearch, where: Json): Json {
   // A profile of its own ranks by the vector alone, so that searches are by words then.
   const beside = near === undefined ? {} : { near: near.profile === undefined ? near : (false as const) };
-  const { json } = await post(options, "/brooklet/v1/search", { group, schema, text: query, limit, ...beside }, signal);
+  return { group, schema, text: query, limit, ...where, ...beside };
+}
+
+function told(options: McpNamed, { json }: WireAnswer): Record<string, unknown> {
   const { root } = json as {
     readonly root: {
       readonly fields?: { readonly totalCount?: number };
@@ -51,6 +115,7 @@ async function search(
     relevance: Number(relevance),
     fields: readable(
       Object.fromEntries(Object.entries(fields).filter(([field]) => field !== "documentid" && field !== "sddocname")),
+      options.fields,
     ),
   }));
   return { totalCount: root.fields?.totalCount ?? 0, hits };
@@ -68,21 +133,16 @@ async function get(options: McpNamed, id: string, signal: AbortSignal): Promise<
   const target = `/document/v1/${first}/${second}/group/${third}/${last}`;
   try {
     const { json } = await options.client.request({ method: "GET", target, isRepeatable: true, signal });
-    return { found: true, fields: readable((json as { readonly fields?: Json }).fields ?? {}) };
+    return { found: true, fields: readable((json as { readonly fields?: Json }).fields ?? {}, options.fields) };
   } catch (error) {
     if ((error as { readonly status?: number }).status === 404) return { found: false, fields: {} };
     throw error;
   }
 }
 
-async function retrieve(
-  options: McpNamed,
-  question: string,
-  tokens: number,
-  signal: AbortSignal,
-): Promise<Record<string, unknown>> {
+async function retrieve(options: McpNamed, question: Json, signal: AbortSignal): Promise<Record<string, unknown>> {
   const { group, schema, near } = options;
-  const asked = { group, schema, question, tokens, ...(near === undefined ? {} : { near }) };
+  const asked = { group, schema, ...question, ...(near === undefined ? {} : { near }) };
   const { json } = await post(options, "/brooklet/v1/retrieve", asked, signal);
   const retrieved = json as {
     readonly tokens: number;

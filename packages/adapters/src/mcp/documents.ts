@@ -1,6 +1,6 @@
 /** What the tools of an MCP server ask, however the documents behind them are known. */
 import type { Client } from "@brooklet/client";
-import type { ModelFilter } from "../model-field.ts";
+import type { Kind, ModelFilter } from "../model-field.ts";
 import type { ModelSearch } from "../model-search.ts";
 
 /** What a tool answers. */
@@ -30,6 +30,8 @@ export interface McpNamed {
   readonly group: string;
   readonly schema: string;
   readonly namespace?: string;
+  /** What the fields are that are filtered and sorted by. */
+  readonly fields?: Readonly<Record<string, Kind>>;
   readonly near?: {
     readonly field: string;
     readonly profile?: string;

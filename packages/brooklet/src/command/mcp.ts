@@ -1,7 +1,8 @@
 /** `brooklet mcp`: one group of a server as tools for a language model, on the standard streams or on a port. */
 import process from "node:process";
 import { connect } from "../node/connect.ts";
-import { CommandFailed, type Surroundings } from "./surroundings.ts";
+import { type FieldKind, filterFields } from "./mcp-fields.ts";
+import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
 
 /** What the command line says. */
 export interface McpCommand {
@@ -9,6 +10,9 @@ export interface McpCommand {
   readonly schema: string;
   readonly namespace?: string;
   readonly describe: string;
+  /** Names with commas between them; `false`: none. */
+  readonly filters?: string | boolean;
+  readonly dates?: string;
   readonly near?: string;
   readonly nearProfile?: string;
   readonly embedder?: string;
@@ -26,12 +30,14 @@ export async function runMcp(command: McpCommand, surroundings: Surroundings): P
     ...(nearProfile === undefined ? {} : { profile: nearProfile }),
     ...(embedder === undefined ? {} : { embedder }),
   };
+  const fields = await fieldsOf(command, surroundings);
   const options = {
     client,
     group,
     schema,
     description: describe,
     ...(namespace === undefined ? {} : { namespace }),
+    ...(fields === undefined ? {} : { fields }),
     ...(near === undefined ? {} : { near: { field: near, ...how } }),
   };
   if (http !== undefined) {
@@ -53,6 +59,32 @@ export async function runMcp(command: McpCommand, surroundings: Surroundings): P
   await server.connect(new StdioServerTransport());
   await Promise.race([closed, surroundings.untilEnded()]);
   await server.close();
+}
+
+/** By what a model may filter: what is said, of what the server says of the schema. */
+async function fieldsOf(
+  { url, schema, filters, dates }: McpCommand,
+  { warn }: Surroundings,
+): Promise<Readonly<Record<string, FieldKind>> | undefined> {
+  if (filters === false) {
+    if (dates !== undefined)
+      throw new UsageError("--dates says which filters are times: there are none with --no-filters");
+    return undefined;
+  }
+  const names = typeof filters === "string" ? { names: namesOf(filters) } : {};
+  const asked = { url, schema, ...names, dates: dates === undefined ? [] : namesOf(dates) };
+  try {
+    return await filterFields(asked);
+  } catch (error) {
+    // What was asked for by name has to be there; else searching for words is better than nothing.
+    if (error instanceof UsageError || typeof filters === "string" || dates !== undefined) throw error;
+    warn(`No filters: ${(error as Error).message}`);
+    return undefined;
+  }
+}
+
+function namesOf(list: string): readonly string[] {
+  return list.split(",").map((name) => name.trim());
 }
 
 /** The protocol's library is an optional package: who serves no model need not have it. */

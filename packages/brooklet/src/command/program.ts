@@ -255,6 +255,12 @@ function addMcp(program: Command, surroundings: Surroundings): void {
     .requiredOption("--schema <name>", "the schema of the documents")
     .option("--namespace <name>", "namespace of their ids; the name of the schema unless it is said")
     .option("--describe <words>", "what the documents are, for the model", "the user's documents")
+    .option(
+      "--filters <fields>",
+      "the fields that a model may filter and sort by, with commas; all that it can unless it is said",
+    )
+    .option("--no-filters", "let it filter by none")
+    .option("--dates <fields>", "which of them are times, in seconds since 1970, with commas")
     .option("--near <field>", "a vector field to search near to, where it is not the one that the server makes")
     .option("--near-profile <name>", "the rank profile for it")
     .option("--embedder <id>", "the embedder of questions, where the server has several")

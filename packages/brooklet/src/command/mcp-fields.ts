@@ -1,0 +1,97 @@
+/**
+ * By which fields of a deployed schema a model may filter, for `brooklet mcp`, which knows a schema by its name: read off the schema file
+ * that the server has. Types are taken as they stand there; a file says of no number that it is a time, so that the command line does.
+ */
+import { UsageError } from "./surroundings.ts";
+
+/** What a field is to a model. */
+export type FieldKind = "text" | "number" | "truth" | "date";
+
+/** Which schema of which server, and which of its fields. */
+export interface FieldsAsked {
+  readonly url: string;
+  readonly schema: string;
+  /** All that can be filtered by, unless it is said. */
+  readonly names?: readonly string[];
+  readonly dates: readonly string[];
+}
+
+const CONTENT =
+  "/application/v2/tenant/default/application/default/environment/prod/region/default/instance/default/content/schemas/";
+const TIMEOUT_MS = 10_000;
+/** Characters of a schema file at most. */
+const FILE_MAX = 1_000_000;
+const KINDS: Readonly<Record<string, FieldKind>> = {
+  string: "text",
+  bool: "truth",
+  byte: "number",
+  int: "number",
+  long: "number",
+  float: "number",
+  double: "number",
+};
+/** Comments, outside of texts in quotes. */
+const COMMENT = /("(?:[^"\\\n]|\\.)*")|#[^\n]*/g;
+const FIELD = /(?<![\w-])field\s+(\w+)\s+type\s+(\w+)\s*\{/g;
+const INDEXING = /(?<![\w-])indexing\s*(?::([^\n}]*)|\{([^}]*)\})/;
+
+/** The fields that a model may filter by, of the schema that the server has. */
+export async function filterFields({ url, schema, names, dates }: FieldsAsked): Promise<Record<string, FieldKind>> {
+  const kinds = kindsOf(await schemaFile(url, schema));
+  const chosen = names ?? [...kinds.keys()];
+  for (const [option, list] of Object.entries({ "--filters": chosen, "--dates": dates })) {
+    const stranger = list.find((name) => !kinds.has(name));
+    if (stranger !== undefined)
+      throw new UsageError(
+        `${option}: schema ${schema} has no field '${stranger}' that can be filtered by; it has ${[...kinds.keys()].join(", ") || "none"}`,
+      );
+  }
+  for (const name of dates) {
+    if (kinds.get(name) !== "number") throw new UsageError(`--dates: '${name}' of schema ${schema} is no number`);
+    if (!chosen.includes(name)) throw new UsageError(`--dates: '${name}' is not among --filters`);
+  }
+  const kindOf = (name: string): FieldKind => (dates.includes(name) ? "date" : (kinds.get(name) ?? "text"));
+  return Object.fromEntries(chosen.map((name) => [name, kindOf(name)]));
+}
+
+async function schemaFile(url: string, schema: string): Promise<string> {
+  const address = new URL(`${CONTENT}${encodeURIComponent(schema)}.sd`, url);
+  const answer = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((cause: unknown) => {
+    throw new Error(`${address.origin} does not say what the fields of ${schema} are: it does not answer`, { cause });
+  });
+  if (answer.status !== 200) {
+    await answer.body?.cancel();
+    throw new Error(`${address.origin} does not say what the fields of ${schema} are (status ${answer.status})`);
+  }
+  const text = await answer.text();
+  if (text.length > FILE_MAX)
+    throw new Error(`the file of schema ${schema} has ${text.length} characters: ${FILE_MAX} at most`);
+  return text;
+}
+
+/** Fields of one value that is held as a value: what is found by its words alone cannot be compared. */
+function kindsOf(file: string): ReadonlyMap<string, FieldKind> {
+  const text = file.replace(COMMENT, "$1");
+  const found = [...text.matchAll(FIELD)].flatMap(
+    ({ 0: head, 1: name = "", 2: type = "", index }): [string, FieldKind][] => {
+      const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
+      const { 1: line, 2: block } = INDEXING.exec(blockFrom(text, index + head.length)) ?? [];
+      const script = line ?? block ?? "";
+      const isWords = type === "string" && /\bindex\b/.test(script);
+      return kind === undefined || isWords || !/\battribute\b/.test(script) ? [] : [[name, kind]];
+    },
+  );
+  return new Map(found);
+}
+
+/** What stands in a block, up to the brace that ends it. */
+function blockFrom(text: string, start: number): string {
+  let depth = 1;
+  let end = start;
+  while (end < text.length && depth > 0) {
+    if (text[end] === "{") depth += 1;
+    if (text[end] === "}") depth -= 1;
+    end += 1;
+  }
+  return text.slice(start, end - 1);
+}
