@@ -6,7 +6,7 @@ import { BrookletRetriever, BrookletVectorStore } from "../src/langchain.ts";
 import { mail, mails } from "./mails.ts";
 
 const built = new URL("../../brooklet/dist/index.js", import.meta.url).href;
-const { int, open, schema, string, text, vector } = (await import(built)) as typeof Brooklet;
+const { int, json, open, schema, string, text, vector } = (await import(built)) as typeof Brooklet;
 
 /** Vectors by the first letter: what begins with `i` is one thing, everything else another. */
 class LetterEmbeddings extends FakeEmbeddings {
@@ -110,6 +110,38 @@ describe("the vector store", () => {
     expect((await store.similaritySearch("Icicle", 1))[0]?.metadata).toEqual({ ...kept, documentId: "a" });
     await group.update(note, "a", { metadata: { assign: "by hand" } });
     expect((await store.similaritySearch("Icicle", 1))[0]?.metadata).toMatchObject({ metadata: "by hand" });
+  });
+
+  test("keeps whatever JSON a loader gives in a field of json()", async () => {
+    const page = schema("page", { text: text(), number: int().optional(), rest: json(), vec: vector(2) });
+    const database = await open({ schemas: [page] });
+    onTestFinished(() => database.close());
+    const group = database.group("alice");
+    const place = { schema: page, textField: "text", vectorField: "vec", metadataField: "rest" } as const;
+    const store = new BrookletVectorStore(new LetterEmbeddings(), { ...place, group });
+    const metadatas: Record<string, unknown>[] = [
+      {},
+      { number: 7 },
+      { source: "a.pdf", number: 3, pdf: { info: { Title: 'Ä \u0000 "q"' }, pages: [1, 2.5, -0.1, 1e300] }, ok: false },
+      { list: [[], {}, [null, { deep: [true] }]], nothing: "", big: 2 ** 53, text: "own", rest: { rest: "rest" } },
+      Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`key ${index}`, "x".repeat(index)])),
+    ];
+    const documents = metadatas.map((metadata, index) => {
+      return new Document({ pageContent: `I${index}`, metadata, id: String(index) });
+    });
+    await store.addDocuments(documents);
+    const back = async (): Promise<Record<string, unknown>[]> => {
+      const found = await store.similaritySearch("Icicle", metadatas.length);
+      return found.toSorted((a, b) => Number(a.id) - Number(b.id)).map(({ metadata }) => metadata);
+    };
+    const expected = metadatas.map((metadata, index) => ({ ...metadata, documentId: String(index) }));
+    expect(await back()).toEqual(expected);
+    // What was found can be put again, and what is put again replaces.
+    const found = await store.similaritySearch("Icicle", metadatas.length);
+    await store.addDocuments(found);
+    expect(await back()).toEqual(expected);
+    await store.addDocuments([new Document({ pageContent: "I2", metadata: { source: "b.pdf" }, id: "2" })]);
+    expect((await back())[2]).toEqual({ source: "b.pdf", documentId: "2" });
   });
 
   test("refuses by name what it has no place for", async () => {
