@@ -139,6 +139,11 @@ describe("documents", () => {
       `${url}/document/v1/note/note/group/a.b/%2E%2E`,
       `${url}/document/v1/note/note/group/alice/..x`,
     ]);
+    // Beside the address, for platforms that would take the name for a step; no other request has the header.
+    expect(server.asked.map((it) => it.headers["x-brooklet-target"])).toEqual([
+      "/document/v1/note/note/group/a.b/%2E%2E",
+      undefined,
+    ]);
   });
 
   test.each(["", "a:b", "a,b", "\0", "\ud800"])("%j cannot be a group", (name) => {
