@@ -96,20 +96,21 @@ export function isWorthAnother(
 }
 
 async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest): Promise<ExchangeAnswer> {
-  const { method, body, contentType = "application/json", signal, alsoAccept, isExact = false } = request;
+  const { method, target, body, contentType = "application/json", signal, alsoAccept, isExact = false } = request;
   signal?.throwIfAborted();
   options.closed?.throwIfAborted();
   const headers = {
     ...options.headers,
     ...(body === undefined ? {} : { "content-type": contentType }),
-    ...dotted(options.url, request.target),
+    // A name of dots, as only `pathSegment` writes it: the platform before a server at the edge would take it for a step of the path.
+    ...(target.includes("/%2E") && { "x-brooklet-target": (options.url + target).replace(/^\w+:\/\/[^/]+/, "") }),
   };
   const init = { method, headers, body: body ?? null, signal: signal ?? null };
   let status: number;
   let text: string;
   let cause: unknown;
   try {
-    const response = await abortable(options.fetch(options.url + request.target, init), signal);
+    const response = await abortable(options.fetch(options.url + target, init), signal);
     status = response.status;
     cause = causeOf(response);
     if (request.isFile === true && response.ok)
@@ -128,15 +129,6 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
     });
   }
   throw failure(status, json, text, cause);
-}
-
-/** A segment of a path that is `.` or `..`, as `pathSegment` writes them. */
-const DOTS = /\/(?:%2E){1,2}(?=[/?]|$)/;
-
-/** The target again, as a header, where the platform before a server at the edge would take a name for a step of the path. */
-function dotted(url: string, target: string): Readonly<Record<string, string>> {
-  if (!DOTS.test(target)) return {};
-  return { "x-brooklet-target": (url + target).replace(/^[a-z]+:\/\/[^/]*/i, "") };
 }
 
 /** Ends with the signal, also where `fetch` does not look at it: a server in this process does its work to the end. */
