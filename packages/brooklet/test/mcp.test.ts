@@ -115,6 +115,8 @@ test("filters by what is said, or by nothing", async () => {
   };
   expect(await filterOf("--filters", "sender, size")).toEqual(["sender", "size"]);
   expect(await filterOf("--no-filters")).toEqual([]);
+  // Where the server does not say, words can be searched for all the same.
+  expect(await filterOf("--schema", "other")).toEqual([]);
   const failed = async (...more: readonly string[]): Promise<readonly unknown[]> => {
     const child = spawn(process.execPath, [CLI, ...words, ...more], { stdio: ["pipe", "ignore", "pipe"] });
     let said = "";
