@@ -180,6 +180,36 @@ describe.runIf(browserPath !== undefined)("in a browser", () => {
     await page.close();
   });
 
+  test("files that cannot be opened once are an error, and are there the next time", async () => {
+    const page = await pageWith("broken");
+    expect(await putIn(page, "before")).toBe("done");
+    await close(page);
+    // The guard and eight files are looked at, and the library tries a file of its own, before it opens them.
+    const working = 1 + 8 + 1;
+    const script = `import "${site.url}app/browser-worker.js";
+      const { prototype } = FileSystemFileHandle;
+      const { createSyncAccessHandle } = prototype;
+      let calls = 0;
+      prototype.createSyncAccessHandle = function (...given) {
+        calls += 1;
+        if (calls > ${working}) return Promise.reject(new DOMException("it broke", "UnknownError"));
+        return createSyncAccessHandle.apply(this, given);
+      };`;
+    const failure = await page.evaluate(async (text) => {
+      const { open, note: schema } = globalThis as unknown as Window;
+      const worker = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+      return await open({ name: "broken", schemas: [schema], assets: { worker } }).then(
+        () => "opened",
+        (error: Failure) => `${error.code}: ${error.message}`,
+      );
+    }, script);
+    expect(failure).toBe("STORE_FAILED: the browser's storage cannot be used: it broke");
+    await openIn(page, "broken");
+    expect(await countOf(page, "before")).toBe(1);
+    await close(page);
+    await page.close();
+  });
+
   test("runs as Vite builds it, without a setting", async () => {
     const built = await openSite(withVite);
     const page = await newPage(built);
