@@ -42,7 +42,7 @@ test.each([
   [`{"results":"${"x".repeat(2 << 20)}"}`, 200, "too long", "longer than 1048576 bytes"],
   ["", 401, "refused", "status 401"],
   ["", 429, "overloaded", "status 429"],
-  ["", 302, "unreachable", "cannot be reached"],
+  ["", 302, "refused", "answered with status"],
 ])("the answer %.20s with status %i fails", async (body, status, failure, message) => {
   const rerank = await reranker((_, response) => response.writeHead(status, { location: "/" }).end(body));
   const failed = Promise.resolve(rerank("?", ["a", "b"], undefined));
