@@ -13,7 +13,7 @@ import { build } from "esbuild";
 /** Where the bundle is, if the compiler's files stay. */
 const BESIDE = "bundle/";
 /** What tests and benches take of a built package, beside what it exports. */
-const ALSO = { brooklet: ["open", "serve", "node/threads"] };
+const ALSO = { brooklet: ["open", "serve", "node/secret", "node/threads"] };
 
 /** Bundles the entries of the package in a folder. */
 export async function bundlePackage(folder) {

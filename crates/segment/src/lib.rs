@@ -28,7 +28,9 @@ pub use builder::{BuiltSegment, SegmentBuilder};
 pub use document::{BlockSource, find_id, find_ids, ordinal_after, read_document, read_id, read_time, vector_rows};
 pub use halt::{Gaps, Halt, gather};
 pub use header::Header;
-pub use manifest::{Change, Manifest, NewSegment, PartitionName, PartitionVersion, StoredSegment, read_liveness, write_liveness};
+pub use manifest::{
+    Change, Manifest, NewSegment, PartitionName, PartitionVersion, StoredSegment, read_liveness, write_liveness,
+};
 pub use operation::{Operation, StoredOperation};
 pub use outline::{Outline, Outlines};
 pub use stored_schema::StoredSchema;

@@ -109,7 +109,7 @@ fn feed() -> Target {
 /// Loads operations into the tail of a partition that does not exist.
 fn load(application: &Application, key: &str, count: u64, operations: Vec<u8>) {
     let mut writer = Writer::new();
-    PartitionVersion { partition: 0, key: key.to_owned(), layout: 1, operation: 0 }.write(&mut writer);
+    PartitionVersion { incarnation: 1, partition: 0, key: key.to_owned(), layout: 1, operation: 0 }.write(&mut writer);
     writer.u64(1);
     writer.u32(0);
     writer.varint(count);
@@ -285,7 +285,8 @@ fn update() -> Target {
 /// What an update makes of a document that was just written; nothing if it changes nothing.
 fn updated(application: &Application, id: &str, before: &[u8], body: &[u8]) -> Result<Option<Document>, Rejection> {
     let mut writer = Writer::new();
-    PartitionVersion { partition: 1, key: corpus::KEY.to_owned(), layout: 1, operation: 1 }.write(&mut writer);
+    PartitionVersion { incarnation: 1, partition: 1, key: corpus::KEY.to_owned(), layout: 1, operation: 1 }
+        .write(&mut writer);
     writer.u64(1);
     writer.bytes(before);
     writer.u8(2);

@@ -73,15 +73,13 @@ const cores = new SharedCores(makeEngine);
  *
  * @example
  * ```ts
- * import { type ObjectDatabase, openIn } from "brooklet/durable-object";
+ * import { openIn, schema, text } from "brooklet/durable-object";
  *
- * class Agent extends DurableObject {
- *   memory?: Promise<ObjectDatabase>;
- *   async recall(text: string) {
- *     this.memory ??= openIn(this.ctx.storage, { schemas: [note] });
- *     const database = await this.memory;
- *     return await database.group("me").search(note, { text });
- *   }
+ * const note = schema("note", { body: text() });
+ *
+ * async function recall(ctx: { storage: Parameters<typeof openIn>[0] }, words: string) {
+ *   const memory = await openIn(ctx.storage, { schemas: [note] });
+ *   return await memory.group("me").search(note, { text: words });
  * }
  * ```
  */

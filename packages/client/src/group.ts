@@ -82,14 +82,8 @@ export class Group {
    *
    * @example
    * ```ts
-   * await alice.put(mail, "m1", {
-   *   subject: "Invoice 42",
-   *   body: "It is due on Friday.",
-   *   sender: "billing@x.org",
-   *   size: 120,
-   *   isUnread: true,
-   *   sentAt: new Date(),
-   * });
+   * const sender = "billing@x.org";
+   * await alice.put(mail, "m1", { subject: "Due", body: "On Friday", sender, size: 9, isUnread: true, sentAt: new Date() });
    * ```
    */
   async put<S extends AnySchema>(
@@ -127,8 +121,7 @@ export class Group {
    *
    * @example
    * ```ts
-   * const found = await alice.get(mail, "m1");
-   * console.log(found?.subject);
+   * console.log((await alice.get(mail, "m1"))?.subject);
    * ```
    */
   async get<S extends AnySchema>(
@@ -145,7 +138,6 @@ export class Group {
    * @example
    * ```ts
    * const [first, second] = await alice.getMany(mail, ["m1", "m2"]);
-   * console.log(first?.subject, second?.subject);
    * ```
    */
   async getMany<S extends AnySchema>(
@@ -189,8 +181,7 @@ export class Group {
    * ```
    */
   feed<S extends AnySchema>(schema: S, operations: FeedSource<OperationOf<S>>, options: FeedOptions = {}): Feed {
-    const { signal } = options;
-    const request: RequestOptions = signal === undefined ? {} : { signal };
+    const request: RequestOptions = options.signal === undefined ? {} : { signal: options.signal };
     const single = (operation: OperationOf<S>): Promise<void> => {
       const { id } = operation;
       if (operation.remove === true) return this.remove(schema, id, request);
@@ -202,8 +193,7 @@ export class Group {
   }
 
   /**
-   * Every document of the group, page by page as they are taken, in the order of their ids: `for await (const { id,
-   * document } of group.visit(mail))`. One that nobody touches meanwhile is seen exactly once.
+   * Every document of the group, page by page as they are taken, in the order of their ids, each exactly once if nobody touches it.
    *
    * @example
    * ```ts
@@ -244,7 +234,6 @@ export class Group {
    * @example
    * ```ts
    * const { removed } = await alice.clear();
-   * console.log(`${removed} documents are gone`);
    * ```
    */
   async clear(options: SelectedOptions = {}): Promise<ClearReceipt> {
@@ -259,7 +248,6 @@ export class Group {
    * @example
    * ```ts
    * const { erasedAt, recoverableUntil } = await alice.erase();
-   * console.log(`erased ${erasedAt.toISOString()}`, recoverableUntil ?? "for good");
    * ```
    */
   async erase(options: RequestOptions = {}): Promise<EraseReceipt> {
@@ -292,7 +280,6 @@ export class Group {
    * @example
    * ```ts
    * const { hits, totalCount } = await alice.search(mail, { text: "invoice", where: (it) => it.isUnread.is(true) });
-   * console.log(totalCount, hits[0]?.fields.subject);
    * ```
    */
   async search<
@@ -312,9 +299,8 @@ export class Group {
     SearchResult<SelectedFields<S, Selected>, SearchedMembers<S, Profile, Near, Ordering, Explain, Form>> &
       GroupedAnswer<S, Facets, G>
   > {
-    const { signal } = options;
     const written = query<S, Selected, Profile, Facets, G, Near, Ordering, Explain, Form>(schema, options);
-    return await this.run(written, signal === undefined ? {} : { signal });
+    return await this.run(written, options.signal === undefined ? {} : { signal: options.signal });
   }
 
   /**

@@ -108,7 +108,8 @@ impl Host {
     pub fn open(&self, reason: u8) -> Compact {
         let mut writer = Writer::new();
         let operation = self.operations.keys().last().copied().unwrap_or(0);
-        PartitionVersion { incarnation: 1, partition: 1, key: KEY.into(), layout: self.layout, operation }.write(&mut writer);
+        PartitionVersion { incarnation: 1, partition: 1, key: KEY.into(), layout: self.layout, operation }
+            .write(&mut writer);
         writer.u8(reason);
         writer.u32(self.next_segment);
         writer.u64(self.forget_before);
@@ -141,7 +142,8 @@ impl Host {
     pub fn load(&mut self, operations: &[String], into_segments: bool) -> Vec<Loaded> {
         let mut writer = Writer::new();
         let operation = self.operations.keys().last().copied().unwrap_or(0);
-        PartitionVersion { incarnation: 1, partition: 1, key: KEY.into(), layout: self.layout, operation }.write(&mut writer);
+        PartitionVersion { incarnation: 1, partition: 1, key: KEY.into(), layout: self.layout, operation }
+            .write(&mut writer);
         writer.u64(NOW);
         writer.u32(if into_segments { self.next_segment } else { 0 });
         writer.varint(operations.len() as u64);

@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use brooklet_kernel::Bitmap;
-use brooklet_segment::{Halt, Manifest, Operation, Outline, Outlines, PartitionName, PartitionVersion, StoredOperation, find_id};
+use brooklet_segment::{
+    Halt, Manifest, Operation, Outline, Outlines, PartitionName, PartitionVersion, StoredOperation, find_id,
+};
 use brooklet_task::{Rejection, Want};
 
 use super::loading::{in_memory, stored};

@@ -75,6 +75,8 @@ const REQUIRED = { schemas: "what is stored, as in open({ name: 'notes', schemas
  *
  * @example
  * ```ts
+ * import { open } from "brooklet/browser";
+ *
  * const notes = await open({ name: "notes", schemas: [mail] });
  * const { hits } = await notes.group("me").search(mail, { text: "invoice" });
  * ```
