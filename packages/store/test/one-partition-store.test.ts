@@ -1,21 +1,20 @@
 /** The store of one partition: against the tables of many over the same steps, and the rows that it writes. */
 import { createHash } from "node:crypto";
-import Database from "better-sqlite3";
 import { expect, test } from "vitest";
-import { betterSqlite3 } from "../src/drivers/better-sqlite3.ts";
-import { durableObject } from "../src/drivers/durable-object.ts";
+import { durableObject, type ObjectSqlStorage } from "../src/drivers/durable-object.ts";
 import { OnePartitionStore } from "../src/one-partition-store.ts";
 import { packRows, unpackRow } from "../src/packed-row.ts";
 import { PartitionStore } from "../src/partition-store.ts";
 import type { Partitions, StoredChange } from "../src/partitions.ts";
-import type { SqlConnection } from "../src/sql.ts";
+import type { SqlConnection, SqlValue } from "../src/sql.ts";
 import { createTables } from "../src/tables.ts";
+import { openSql } from "./open.ts";
 
 const KEY = "g:alice";
 const IDENTITY = { bucket: 0, buckets: 1, application: 1 };
 
 function memory(): SqlConnection {
-  return betterSqlite3(new Database(":memory:"));
+  return openSql(":memory:");
 }
 
 /** Numbers that look random, the same in every run. */
@@ -157,31 +156,29 @@ test("a transaction that fails leaves what is in memory as it was", () => {
 });
 
 /** The storage of an object, over a database of this process: it counts the rows that statements change. */
-function objectOf(database: Database.Database) {
-  const written = { rows: 0 };
-  const sql = {
-    exec: (text: string, ...bindings: unknown[]) => {
-      const statement = database.prepare(text);
-      if (statement.reader) {
-        const rows = statement.all(...bindings) as Record<string, unknown>[];
-        for (const row of rows)
-          for (const name in row) if (row[name] instanceof Uint8Array) row[name] = Uint8Array.from(row[name]).buffer;
-        return { toArray: () => rows, rowsRead: rows.length, rowsWritten: 0 };
-      }
-      const { changes } = statement.run(...bindings);
-      const rowsWritten = text.startsWith("CREATE") ? 1 : changes;
-      written.rows += rowsWritten;
-      return { toArray: () => [], rowsRead: 0, rowsWritten };
-    },
+function objectOf(database: SqlConnection): ObjectSqlStorage {
+  const exec: ObjectSqlStorage["sql"]["exec"] = (text, ...given) => {
+    const bindings = given as SqlValue[];
+    if (text.startsWith("SELECT")) {
+      const rows = database.all<Record<string, unknown>>(text, ...bindings);
+      // The platform's blobs are buffers.
+      for (const row of rows)
+        for (const name in row) {
+          const value = row[name];
+          if (value instanceof Uint8Array) row[name] = Uint8Array.from(value).buffer;
+        }
+      return { toArray: () => rows, rowsRead: rows.length, rowsWritten: 0 };
+    }
+    database.run(text, ...bindings);
+    const [changed] = database.all<{ rows: number }>("SELECT changes() AS rows");
+    return { toArray: () => [], rowsRead: 0, rowsWritten: text.startsWith("CREATE") ? 1 : (changed?.rows ?? 0) };
   };
-  const transactionSync = <Result>(work: () => Result): Result => database.transaction(work)();
-  return { storage: { sql, transactionSync }, written };
+  return { sql: { exec }, transactionSync: (work) => database.transaction(work) };
 }
 
 test("reads write nothing, a first write three rows, and operations that come together one", () => {
   const billed = { read: 0, written: 0 };
-  const { storage } = objectOf(new Database(":memory:"));
-  const store = new OnePartitionStore(durableObject(storage, billed), KEY, IDENTITY);
+  const store = new OnePartitionStore(durableObject(objectOf(memory()), billed), KEY, IDENTITY);
   expect(store.manifest(KEY, 0, 0).operations).toEqual([]);
   expect(store.outdated(0, 1)).toEqual([]);
   expect(billed.written).toBe(0);
