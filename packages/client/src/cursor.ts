@@ -70,7 +70,7 @@ export async function searchPage<Fields, Features>(
   const request = { method: "POST", target: "/search/", body, signal, isRepeatable: true, isExact: true } as const;
   const answer = (await exchange(place.exchange, request)).json as WireResult;
   const shown = fields === undefined ? written : { ...written, hitFields: fields };
-  const { hits } = readResult(shown as unknown as Query<AnySchema, Fields, Features>, answer);
+  const { hits } = await readResult(shown as unknown as Query<AnySchema, Fields, Features>, answer);
   const last = wholeRoot(answer).children?.at(-1) as WireHit | undefined;
   if (last === undefined || hits.length < pageSize) return { hits };
   return { hits, next: nextOf(last, order, sorted, documentSet(schema, place.group)) };

@@ -17,7 +17,7 @@ import type { ClearReceipt, EraseReceipt } from "./group-list.ts";
 import type { FacetsOf } from "./grouping/facet.ts";
 import type { Grouping } from "./grouping/grouping.ts";
 import type { DocumentExplanation } from "./hit/explanation.ts";
-import type { HighlightForm } from "./hit/highlight.ts";
+import type { HighlightForm } from "./hit/marks.ts";
 import { type Hit, readResult, type SearchResult, wholeRoot } from "./hit/result.ts";
 import type { PathChanges } from "./path-change.ts";
 import { type Query, query, yqlQuery } from "./query.ts";
@@ -484,7 +484,7 @@ export class Group {
     written: Query<AnySchema, Fields, Features, Grouped>,
     options: RequestOptions = {},
   ): Promise<SearchResult<Fields, Features> & Grouped> {
-    return readResult(written, await this.#search(written.toJSON(), options.signal, hasBigints(written.schema)));
+    return await readResult(written, await this.#search(written.toJSON(), options.signal, hasBigints(written.schema)));
   }
 
   async #search(

@@ -107,8 +107,8 @@ export type {
 } from "./hit/explanation.ts";
 export type { ChosenFeatures, FeaturesOf, HitFeaturesOf } from "./hit/features.ts";
 export type { FoundDocument } from "./hit/found-document.ts";
-export type { HighlightForm, TextRange } from "./hit/highlight.ts";
 export type { HighlightsOf, HitChoice, HitMembers } from "./hit/hit-members.ts";
+export type { HighlightForm, TextRange } from "./hit/marks.ts";
 export type { Hit, SearchResult, SearchTiming } from "./hit/result.ts";
 export {
   alternatives,

@@ -18,7 +18,7 @@ import { checked, invalidArgument, refuseUnknown } from "./error.ts";
 import type { Facet, FacetsOf } from "./grouping/facet.ts";
 import { CODE, type FacetCode } from "./grouping/grouped.ts";
 import type { Grouping } from "./grouping/grouping.ts";
-import { CONTROL_MARKS, type HighlightForm, hasMarks } from "./hit/highlight.ts";
+import { CONTROL_MARKS, type HighlightForm, hasMarks } from "./hit/marks.ts";
 import type { HitFeatures } from "./schema/ranking.ts";
 import type { AnySchema } from "./schema/schema.ts";
 import { searchedSchema } from "./schema/searched-schema.ts";

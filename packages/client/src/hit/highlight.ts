@@ -4,20 +4,8 @@
  * what looks like a mark in a document is text.
  */
 import type { Hit as WireHit } from "@brooklet/wire";
-import type { FieldDefinition } from "../schema/field.ts";
 import type { AnySchema } from "../schema/schema.ts";
-
-/** A part of a text, in UTF-16 units as strings of JavaScript have them: `text.slice(start, end)`. */
-export interface TextRange {
-  readonly start: number;
-  readonly end: number;
-}
-
-/**
- * How hits tell what matched in the texts that they show bold or as teasers. `html`: those texts are HTML, with `<mark>` around it
- * and everything else escaped. `ranges`: they are plain texts, and `hit.highlights` says where it is.
- */
-export type HighlightForm = "html" | "ranges";
+import { type HighlightForm, isMarked, type TextRange } from "./marks.ts";
 
 /** A text that hits show marked, and where. */
 interface MarkedText {
@@ -36,18 +24,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '"': "&quot;",
   "'": "&#39;",
 };
-
-/** Asks for marks that are in no document. */
-export const CONTROL_MARKS: Readonly<Record<string, unknown>> = { "brooklet.controlMarks": true };
-
-/** Whether hits show texts of a schema marked. */
-export function hasMarks(schema: AnySchema): boolean {
-  return Object.values(schema.fields).some(({ definition }) => isMarked(definition));
-}
-
-function isMarked({ settings }: FieldDefinition): boolean {
-  return settings.some((setting) => setting === "bolding: on" || setting === "summary: dynamic");
-}
 
 /** The fields of a hit with its marked texts as they are asked for, and where they are marked. */
 export function withHighlights(

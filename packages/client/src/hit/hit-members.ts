@@ -4,7 +4,7 @@ import type { TextFieldName } from "../schema/infer.ts";
 import type { AnySchema } from "../schema/schema.ts";
 import type { Explanation } from "./explanation.ts";
 import type { ChosenFeatures } from "./features.ts";
-import type { HighlightForm, TextRange } from "./highlight.ts";
+import type { HighlightForm, TextRange } from "./marks.ts";
 
 /** What a search says that decides what its hits have. */
 export interface HitChoice {

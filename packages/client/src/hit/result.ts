@@ -10,7 +10,8 @@ import { decodeMembers } from "../schema/codec.ts";
 import type { FeatureValue, HitFeatures } from "../schema/ranking.ts";
 import type { AnySchema } from "../schema/schema.ts";
 import type { FoundDocument } from "./found-document.ts";
-import { hasMarks, withHighlights } from "./highlight.ts";
+import type { withHighlights } from "./highlight.ts";
+import { hasMarks } from "./marks.ts";
 
 /** A document that was found, with the features that its profile lists and whatever else the search asks for. */
 export type Hit<Fields, Features = HitFeatures> = FoundDocument<Fields> & Features;
@@ -47,16 +48,21 @@ export function wholeRoot(answer: unknown): ResultRoot {
   throw new BrookletError("ERROR_IN_REPLY", `The result is not complete: ${problem.message}`, { status: 200 });
 }
 
+/** What reads marked texts; nothing of a schema that has none. */
+type Marking = typeof withHighlights | undefined;
+
 /** Reads an answer. A part that could not be answered is an error: half a result looks like a whole one. */
-export function readResult<Fields, Features, Grouped>(
+export async function readResult<Fields, Features, Grouped>(
   query: Query<AnySchema, Fields, Features, Grouped>,
   answer: unknown,
-): SearchResult<Fields, Features> & Grouped {
+): Promise<SearchResult<Fields, Features> & Grouped> {
+  // Loaded when there are such texts: most schemas have none.
+  const marking = hasMarks(query.schema) ? (await import("./highlight.ts")).withHighlights : undefined;
   const { timing } = answer as WireResult;
   const root = wholeRoot(answer);
   const hits = (root.children ?? []).filter((child): child is WireHit => !child.id.startsWith("group:"));
   const result: SearchResult<Fields, Features> = {
-    hits: hits.map((hit) => readHit<Fields, Features>(query, hit)),
+    hits: hits.map((hit) => readHit<Fields, Features>(query, hit, marking)),
     totalCount: root.fields?.totalCount ?? 0,
     ...(root.coverage === undefined ? {} : { coverage: root.coverage }),
     ...(query.note === undefined ? {} : { note: query.note }),
@@ -65,12 +71,16 @@ export function readResult<Fields, Features, Grouped>(
   const groups = (root.children ?? []).filter((child) => child.id.startsWith("group:root:"));
   return {
     ...result,
-    ...readGrouped(query as unknown as Query, groups as unknown as readonly WireGroup[]),
+    ...readGrouped(query as unknown as Query, groups as unknown as readonly WireGroup[], marking),
   } as typeof result & Grouped;
 }
 
 /** Every grouping has a root, in the order of the request: those of facets first. */
-function readGrouped(query: Query<AnySchema, unknown>, roots: readonly WireGroup[]): Readonly<Record<string, unknown>> {
+function readGrouped(
+  query: Query<AnySchema, unknown>,
+  roots: readonly WireGroup[],
+  marking: Marking,
+): Readonly<Record<string, unknown>> {
   const { schema, facets, grouping, zoneMinutes = 0 } = query;
   const asked = Object.entries(facets ?? {});
   const rootAt = (index: number): WireGroup => {
@@ -80,19 +90,24 @@ function readGrouped(query: Query<AnySchema, unknown>, roots: readonly WireGroup
   };
   const read = asked.map(([name, facet], index) => [name, facet[CODE].read(schema, facet, rootAt(index), zoneMinutes)]);
   // Only the server knows which fields a summary class shows.
-  const readAny = (hit: WireHit) => readHit({ ...query, hitFields: undefined }, hit);
+  const readAny = (hit: WireHit) => readHit({ ...query, hitFields: undefined }, hit, marking);
   return {
     ...(facets === undefined ? {} : { facets: Object.fromEntries(read) }),
     ...(grouping === undefined ? {} : { grouping: grouping[CODE].read(grouping, rootAt(asked.length), readAny) }),
   };
 }
 
-function readHit<Fields, Features>(query: Query<AnySchema, Fields, Features>, hit: WireHit): Hit<Fields, Features> {
+function readHit<Fields, Features>(
+  query: Query<AnySchema, Fields, Features>,
+  hit: WireHit,
+  marking: Marking,
+): Hit<Fields, Features> {
   try {
     const { schema, hitFields, highlights: form = "html" } = query;
-    const { fields: json, highlights } = hasMarks(schema)
-      ? withHighlights(schema, hit.fields ?? {}, form)
-      : { fields: hit.fields ?? {}, highlights: {} };
+    const { fields: json, highlights } = marking?.(schema, hit.fields ?? {}, form) ?? {
+      fields: hit.fields ?? {},
+      highlights: {},
+    };
     const fields =
       hitFields === undefined
         ? decodeMembers(schema.fields, json, Object.keys(schema.fields), "left out")
