@@ -1,10 +1,10 @@
 /** Requests about single documents of one group: what they are addressed to, and how their answers are read. */
 import type { DocumentFound } from "@brooklet/wire";
 import { type DocumentSet, givenId } from "./document-id.ts";
-import { BrookletError, invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
+import { BrookletError, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeAnswer, type ExchangeOptions, exchange, pathSegment } from "./exchange.ts";
 import { unmetCondition } from "./request-failure.ts";
-import type { CreateOptions, GetManyOptions, RequestOptions, UpdateOptions } from "./request-options.ts";
+import type { CreateOptions, RequestOptions, UpdateOptions } from "./request-options.ts";
 import { decodeMembers } from "./schema/codec.ts";
 import type { FieldMap } from "./schema/field.ts";
 import type { DocumentOf } from "./schema/infer.ts";
@@ -24,15 +24,18 @@ const WRITE_OPTIONS = Object.keys({
   signal: true,
 } satisfies Readonly<Record<keyof UpdateOptions, true>>);
 
-const GETS_AT_ONCE = 16;
-
 /** The documents of a schema in a group. */
 export function documentSet(schema: AnySchema, group: string): DocumentSet {
   return { namespace: schema.namespace, type: schema.name, group };
 }
 
 /** The path of a document. */
-function pathOf({ exchange: { keepsDotSegments }, group }: DocumentPlace, schema: AnySchema, id: string): string {
+/** Where a document is; refuses what cannot be its id. */
+export function pathOf(
+  { exchange: { keepsDotSegments }, group }: DocumentPlace,
+  schema: AnySchema,
+  id: string,
+): string {
   const given = givenId(documentSet(schema, group), id);
   const [namespace, type, name, local] = [schema.namespace, schema.name, group, given].map((part) =>
     pathSegment(part, keepsDotSegments),
@@ -107,26 +110,4 @@ export async function get<Fields extends FieldMap>(
   } catch (error) {
     throw unexpectedAnswer(`document '${id}': ${(error as Error).message}`);
   }
-}
-
-/** Documents in the order of their ids, nothing where there is none; so many at a time. */
-export async function getMany<Fields extends FieldMap>(
-  place: DocumentPlace,
-  schema: AnySchema,
-  ids: readonly string[],
-  options: GetManyOptions,
-): Promise<(DocumentOf<Fields> | undefined)[]> {
-  refuseUnknown("getMany", options, ["concurrency", "signal"]);
-  const { concurrency = GETS_AT_ONCE, ...request } = options;
-  if (!(Number.isInteger(concurrency) && concurrency >= 1))
-    throw invalidArgument(`concurrency is ${concurrency}: give a whole number, 1 or more`);
-  // What cannot be an id is told before anything is asked.
-  for (const id of ids) pathOf(place, schema, id);
-  const found: (DocumentOf<Fields> | undefined)[] = ids.map(() => undefined);
-  const waiting = ids.entries();
-  const worker = async (): Promise<void> => {
-    for (const [index, id] of waiting) found[index] = await get<Fields>(place, schema, id, request);
-  };
-  await Promise.all(Array.from({ length: Math.min(concurrency, ids.length) }, worker));
-  return found;
 }

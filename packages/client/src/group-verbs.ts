@@ -5,6 +5,7 @@
 export { BULK_CONCURRENCY, BulkSender, takesFeeds } from "./bulk/bulk-feed.ts";
 export { bulkOperation } from "./bulk/feed-line.ts";
 export { searchAll, searchPage } from "./cursor.ts";
+export { getMany } from "./document-list.ts";
 export { clearGroup, eraseGroup, groupNames } from "./group-list.ts";
 export { conditionText } from "./selection.ts";
 export { encodeUpdate } from "./update.ts";

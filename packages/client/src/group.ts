@@ -9,7 +9,7 @@ import type { Condition } from "./condition.ts";
 import type { Page } from "./cursor.ts";
 import { encodeDocument } from "./document.ts";
 import { shownId, wholeId } from "./document-id.ts";
-import { type DocumentPlace, documentSet, get, getMany, stored, write } from "./document-request.ts";
+import { type DocumentPlace, documentSet, get, stored, write } from "./document-request.ts";
 import { invalidArgument, refuseUnknown, unexpectedAnswer } from "./error.ts";
 import { type ExchangeOptions, exchange } from "./exchange.ts";
 import { Feed, type FeedOptions, type FeedSource, isFeedUpdate } from "./feed.ts";
@@ -145,6 +145,7 @@ export class Group {
     ids: readonly string[],
     options: GetManyOptions = {},
   ): Promise<readonly (DocumentOf<S["fields"]> | undefined)[]> {
+    const { getMany } = await import("./group-verbs.ts");
     return await getMany<S["fields"]>(this.#place, schema, ids, options);
   }
 
@@ -162,7 +163,6 @@ export class Group {
 
   /**
    * Removes the document with this id. It is no error if there is none.
-   *
    * @example
    * ```ts
    * await alice.remove(mail, "m1", { condition: (it) => it.isUnread.is(false) });
