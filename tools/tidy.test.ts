@@ -193,6 +193,11 @@ describe("nothing lies about", () => {
     const silentRust = rust.filter((path) => !unit.test(path) && !/^(#!\[.*\n)?\/\/!/.test(content(path)));
     expectNone("first lines", [...silent, ...silentRust]);
   });
+  test("no type that TypeScript 5.4 cannot read: bytes of memory that is not shared are UnsharedBytes", () =>
+    expectNone(
+      "generic bytes",
+      sources.filter(({ text }) => /\bUint8Array</.test(text)).map(({ path }) => path),
+    ));
   test("every exported item is documented", () =>
     expectNone(
       "documented",

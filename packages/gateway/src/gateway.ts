@@ -4,7 +4,7 @@
  */
 import type { Reranker } from "@brooklet/answers";
 import type { Cluster } from "@brooklet/partition";
-import { ServiceError, withCause } from "@brooklet/wire";
+import { ServiceError, type UnsharedBytes, withCause } from "@brooklet/wire";
 import type { Context, Hono } from "hono";
 import { Hono as SmallHono } from "hono/tiny";
 import { Access, type AccessOptions } from "./access.ts";
@@ -199,8 +199,8 @@ function webResponse(call: Call, { status, headers, body, cause }: Reply): Respo
 }
 
 /** A body as a `Response` takes it. */
-function webBody(body: Reply["body"]): Uint8Array<ArrayBuffer> | string | ReadableStream<Uint8Array> {
-  if (typeof body === "string" || body instanceof Uint8Array) return body as Uint8Array<ArrayBuffer> | string;
+function webBody(body: Reply["body"]): UnsharedBytes | string | ReadableStream<Uint8Array> {
+  if (typeof body === "string" || body instanceof Uint8Array) return body as UnsharedBytes | string;
   return streamOf(body);
 }
 

@@ -1,5 +1,5 @@
 /** Decompression that stops at a limit instead of filling memory. This one needs nothing but the Web's streams. */
-import { ServiceError } from "@brooklet/wire";
+import { ServiceError, type UnsharedBytes } from "@brooklet/wire";
 import { concatenate } from "./call.ts";
 
 /** Inflates a whole gzip body to at most `limitBytes`. Throws `InflationLimit` beyond them. */
@@ -16,9 +16,7 @@ export async function inflateWithin(
   compressed: Uint8Array,
   limitBytes: number,
 ): Promise<Uint8Array> {
-  const inflated = new Blob([compressed as Uint8Array<ArrayBuffer>])
-    .stream()
-    .pipeThrough(new DecompressionStream(format));
+  const inflated = new Blob([compressed as UnsharedBytes]).stream().pipeThrough(new DecompressionStream(format));
   const chunks: Uint8Array[] = [];
   let total = 0;
   for await (const chunk of inflated) {
@@ -35,11 +33,11 @@ export const webGunzip: Gunzip = (compressed, limitBytes) => inflateWithin("gzip
 /** Inflates gzip as it comes: what goes in is asked for when what came out was taken. */
 export async function* inflated(compressed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const source = compressed[Symbol.asyncIterator]();
-  const sent = new ReadableStream<Uint8Array<ArrayBuffer>>({
+  const sent = new ReadableStream<UnsharedBytes>({
     pull: async (controller) => {
       const { done, value } = await source.next();
       if (done === true) controller.close();
-      else controller.enqueue(value as Uint8Array<ArrayBuffer>);
+      else controller.enqueue(value as UnsharedBytes);
     },
     cancel: async () => {
       await source.return?.();

@@ -2,7 +2,7 @@
  * Requests that come from this process, and their answers, without the classes of the Web for them: in Node those load a whole
  * HTTP client before the first is made. What is asked and answered is what it would be over HTTP.
  */
-import { withCause } from "@brooklet/wire";
+import { type UnsharedBytes, withCause } from "@brooklet/wire";
 import { BodyLimit, type Call, concatenate, NO_BYTES, type Reply } from "./call.ts";
 
 /** What is asked: what `fetch` is given, with headers by name. */
@@ -74,14 +74,14 @@ export function localAnswer({ status, headers, body, cause }: Reply): LocalAnswe
 }
 
 /** A body as a stream of the Web, which takes the next part when it has room for it. */
-export function streamOf(body: Reply["body"]): ReadableStream<Uint8Array<ArrayBuffer>> {
+export function streamOf(body: Reply["body"]): ReadableStream<UnsharedBytes> {
   const whole = typeof body === "string" ? new TextEncoder().encode(body) : body;
   const parts = whole instanceof Uint8Array ? [whole].values() : whole[Symbol.asyncIterator]();
   return new ReadableStream({
     pull: async (controller) => {
       const { done, value } = await parts.next();
       if (done === true) controller.close();
-      else controller.enqueue(value as Uint8Array<ArrayBuffer>);
+      else controller.enqueue(value as UnsharedBytes);
     },
     cancel: async () => {
       await parts.return?.();
