@@ -9,6 +9,7 @@
 //! Not reproduced: an extra empty token the reference implementation counts at the end of some values that are not
 //! ASCII; folding of `cased` fields whose value is all ASCII. Both are documented there as accidents.
 
+mod accents;
 mod automaton;
 mod chunk;
 mod cjk;

@@ -2,11 +2,9 @@
 //! reference makes equal is equal already; this is about what it keeps apart: `Zurich` and `Zürich` (which it makes
 //! `zuerich`), `oeuvre` and `œuvre`, `Dvorak` and `Dvořák`, `ё` and `е`.
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
+use crate::accents::{ACCENTED, BASES};
 use crate::fold::{fold, lowercase};
-use crate::unicode::compositions;
 
 /// Longest word that has other spellings, bytes.
 const WORD_BYTES_MAX: usize = 100;
@@ -93,46 +91,59 @@ pub fn unaccented(word: &str) -> Cow<'_, str> {
         match character {
             'œ' => out.push_str("oe"),
             '\u{300}'..='\u{36f}' => {}
-            _ => out.push(accents().base(character)),
+            _ => out.push(base(character)),
         }
     }
     Cow::Owned(out)
 }
 
-/// Letters with accents that folding leaves, and which letters they are without.
-pub(crate) struct Accents {
-    bases: BTreeMap<char, char>,
-    of_base: BTreeMap<char, Vec<char>>,
+/// The letter without its accent, where it is in [`ACCENTED`].
+fn base(letter: char) -> char {
+    BASES.binary_search_by_key(&letter, |(accented, _)| *accented).map_or(letter, |at| BASES[at].1)
 }
 
-impl Accents {
-    fn base(&self, letter: char) -> char {
-        self.bases.get(&letter).copied().unwrap_or(letter)
-    }
-
-    /// Letters with an accent.
-    pub(crate) fn accented(&self, base: char) -> &[char] {
-        self.of_base.get(&base).map_or(&[], Vec::as_slice)
-    }
+/// Letters that folding leaves their accent, for a letter without one.
+pub(crate) fn accented(base: char) -> impl Iterator<Item = char> {
+    ACCENTED.binary_search_by_key(&base, |(base, _)| *base).map_or("", |at| ACCENTED[at].1).chars()
 }
 
-/// Letters that are written with a stroke, or otherwise in one piece.
-const PIECES: [(char, char); 10] = [
-    ('ł', 'l'),
-    ('ħ', 'h'),
-    ('ŧ', 't'),
-    ('ı', 'i'),
-    ('ƶ', 'z'),
-    ('ɨ', 'i'),
-    ('ς', 'σ'),
-    ('ё', 'е'),
-    ('ѐ', 'е'),
-    ('œ', 'o'),
-];
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
 
-pub(crate) fn accents() -> &'static Accents {
-    static ACCENTS: OnceLock<Accents> = OnceLock::new();
-    ACCENTS.get_or_init(|| {
+    use super::*;
+    use crate::unicode::compositions;
+
+    fn finds(written: &str, stored: &str) -> bool {
+        let mut folded = String::new();
+        fold(stored, &mut folded);
+        let spelling = Spelling::parse(written).expect("a short word");
+        spelling.is_of(&folded, false)
+    }
+
+    /// Letters that are written with a stroke, or otherwise in one piece.
+    const PIECES: [(char, char); 10] = [
+        ('ł', 'l'),
+        ('ħ', 'h'),
+        ('ŧ', 't'),
+        ('ı', 'i'),
+        ('ƶ', 'z'),
+        ('ɨ', 'i'),
+        ('ς', 'σ'),
+        ('ё', 'е'),
+        ('ѐ', 'е'),
+        ('œ', 'o'),
+    ];
+
+    /// Whether folding leaves a letter as it is.
+    fn stays(letter: char) -> bool {
+        let mut folded = String::new();
+        fold(letter.encode_utf8(&mut [0; 4]), &mut folded);
+        folded.chars().eq([letter])
+    }
+
+    /// What the tables of accents are: worked out when a process begins, they cost it a fifth of its first answer.
+    fn bases() -> BTreeMap<char, char> {
         let mut bases: BTreeMap<char, char> = PIECES.into();
         let whole: BTreeMap<char, char> = compositions().map(|(letter, _, whole)| (whole, letter)).collect();
         for letter in whole.keys() {
@@ -146,28 +157,19 @@ pub(crate) fn accents() -> &'static Accents {
                 bases.insert(*letter, base);
             }
         }
-        let mut of_base = BTreeMap::<char, Vec<char>>::new();
-        bases.iter().for_each(|(letter, base)| of_base.entry(*base).or_default().push(*letter));
-        Accents { bases, of_base }
-    })
-}
+        bases
+    }
 
-/// Whether folding leaves a letter as it is.
-fn stays(letter: char) -> bool {
-    let mut folded = String::new();
-    fold(letter.encode_utf8(&mut [0; 4]), &mut folded);
-    folded.chars().eq([letter])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn finds(written: &str, stored: &str) -> bool {
-        let mut folded = String::new();
-        fold(stored, &mut folded);
-        let spelling = Spelling::parse(written).expect("a short word");
-        spelling.is_of(&folded, false)
+    #[test]
+    fn tables_of_accents_are_what_unicode_and_folding_leave() {
+        let mut of_base = BTreeMap::<char, String>::new();
+        bases().iter().for_each(|(letter, base)| of_base.entry(*base).or_default().push(*letter));
+        let lines = of_base.iter().map(|(base, letters)| format!("    ({base:?}, {letters:?}),\n")).collect::<String>();
+        assert!(
+            ACCENTED.iter().map(|(base, letters)| (*base, (*letters).to_owned())).eq(of_base),
+            "the table is to be:\n{lines}"
+        );
+        assert!(BASES.iter().copied().eq(bases()));
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub(crate) fn composition(letter: char, mark: char) -> Option<char> {
 }
 
 /// Every letter and mark with what they are together.
+#[cfg(test)]
 pub(crate) fn compositions() -> impl Iterator<Item = (char, char, char)> {
     let character = |code: u16| char::from_u32(code.into());
     COMPOSITIONS

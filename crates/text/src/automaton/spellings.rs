@@ -1,6 +1,6 @@
 //! Words that are spellings of another one: for each of its letters those that may stand for it, with any accents.
 use super::path::Automaton;
-use crate::spelling::{Spelling, accents, unaccented};
+use crate::spelling::{Spelling, accented, unaccented};
 
 /// Letters that are followed. Behind them all is accepted.
 const LETTERS_MAX: usize = 120;
@@ -104,7 +104,7 @@ impl Automaton for Spellings {
         let firsts = self.at(state.firsts).map(|(_, own)| own.first);
         let seconds = self.at(state.seconds).flat_map(|(_, own)| own.seconds.iter().copied());
         let letters = firsts.chain(seconds);
-        let accented = letters.flat_map(|letter| accents().accented(letter).iter().copied().chain([letter]));
+        let accented = letters.flat_map(|letter| accented(letter).chain([letter]));
         let mark = (from <= MARKS[1]).then(|| from.max(MARKS[0]));
         accented.filter(|letter| *letter >= from).chain(mark).min()
     }
