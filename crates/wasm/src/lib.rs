@@ -2,7 +2,7 @@
 //!
 //! The only crate that knows JavaScript. It gives every call a task, and every rejection a JSON text; it decides nothing.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use brooklet_document::embedding::write_wanted;
@@ -96,7 +96,9 @@ impl Core {
     /// # Errors
     /// A rejection as JSON.
     pub fn open(&mut self, kind: u32, request: &[u8], input: Option<Vec<u8>>) -> Result<Task, JsValue> {
-        self.try_open(kind, request, input.unwrap_or_default()).map_err(|rejection| thrown(&rejection))
+        let input = input.unwrap_or_default();
+        comes_in(request.len() + input.len());
+        self.try_open(kind, request, input).map_err(|rejection| thrown(&rejection))
     }
 
     /// Opens a query.
@@ -142,13 +144,40 @@ impl Core {
 /// Room beside the cache for the requests under way.
 const WORKING_BYTES: usize = 32 << 20;
 
-/// Makes the memory as large as it is going to be, at once. The allocator would grow it by a page or so whenever a block
-/// is kept, and every growth makes the host's engine forget its view of the memory and count it anew as garbage: with a
-/// cache that fills, that was two fifths of all time. Pages that nobody wrote to take no memory of the machine.
+/// What is made room for before anything was read: a process that looks for one document in one small group takes no more.
+const FIRST_BYTES: usize = 8 << 20;
+
+thread_local! {
+    /// What is to come in yet before the memory is made as large as it is going to be, and how much that is then.
+    static ROOM: Cell<Option<(usize, usize)>> = const { Cell::new(None) };
+}
+
+/// Makes the memory large for what little is asked of it first, and remembers how large it is going to be. Hosts count memory
+/// as garbage to be: an engine that is given some hundred MiB looks through all it has.
 fn reserve(cache_bytes: usize) {
+    grow(FIRST_BYTES);
+    ROOM.set(Some((FIRST_BYTES / 4, cache_bytes + cache_bytes / 4 + WORKING_BYTES)));
+}
+
+/// Notes that something comes in. When it comes to some MiB, the memory is made as large as it is going to be, at once. The
+/// allocator would grow it by a page or so whenever a block is kept, and every growth makes the host's engine forget its view
+/// of the memory and count it anew as garbage: with a cache that fills, that was two fifths of all time. Pages that nobody
+/// wrote to take no memory of the machine.
+fn comes_in(bytes: usize) {
+    let Some((before, all)) = ROOM.get() else { return };
+    match before.checked_sub(bytes) {
+        Some(left) => ROOM.set(Some((left, all))),
+        None => {
+            ROOM.set(None);
+            grow(all);
+        }
+    }
+}
+
+fn grow(bytes: usize) {
     let mut room: Vec<u8> = Vec::new();
     // A host that refuses so much still works, only slower.
-    let _ = room.try_reserve_exact(cache_bytes + cache_bytes / 4 + WORKING_BYTES);
+    let _ = room.try_reserve_exact(bytes);
     // Or the compiler sees that nobody uses it.
     std::hint::black_box(&room);
 }
@@ -322,6 +351,7 @@ impl Task {
 
     /// A place of `length` bytes for the next answer.
     pub fn buffer(&mut self, length: usize) -> *const u8 {
+        comes_in(length);
         let block = self.incoming.insert(Block::zeroed(length));
         block.bytes_mut().as_ptr()
     }

@@ -180,6 +180,17 @@ export class Core implements Engine {
     return this.deploy(asStored(applicationPackage));
   }
 
+  /** Notes how the deployed application was stored: an instance that takes the place of one that trapped reads that. */
+  keep(stored: PackageBytes): void {
+    this.#package = asStored(stored).slice() as PackageBytes;
+  }
+
+  /** Gives up what is deployed. */
+  undeploy(): void {
+    this.#live = undefined;
+    this.#package = undefined;
+  }
+
   /** What has to be kept of the deployed application beside its package. */
   history(): Uint8Array {
     const { instance } = this.#now();

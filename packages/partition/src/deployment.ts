@@ -54,13 +54,14 @@ export interface StoredDocuments {
 
 /**
  * Validates a package against what is deployed, in an engine of its own, and stores it with what has to be remembered of
- * earlier deployments.
+ * earlier deployments. `onStored` is called in the same turn as it is stored.
  */
 export async function prepareDeployment(
   bytes: PackageBytes,
   storage: Storage,
   validator: DeployableEngine,
   hasValue: HasValue,
+  onStored: (deployment: Deployment) => void = () => undefined,
 ): Promise<Deployment> {
   const current = storage.readApplication();
   if (current !== undefined) validator.restore(asPackage(current.bytes));
@@ -68,10 +69,14 @@ export async function prepareDeployment(
   const number = (current?.number ?? 0) + 1;
   const report = validator.deploy(bytes, { number, day: Math.floor(Date.now() / DAY_MS) });
   if (current !== undefined && equal(current.bytes, remembered)) return { application: current, report };
-  const warnings = await demandUnset(report.unlessStored ?? [], hasValue);
+  const { unlessStored = [] } = report;
+  // Nothing is waited for where there is nothing to look for: what the validator has is stored in the turn it has it.
+  const warnings = unlessStored.length === 0 ? [] : await demandUnset(unlessStored, hasValue);
   const application = { number, bytes: withHistory(bytes, validator.history?.() ?? NOTHING).slice() };
   storage.storeApplication(application);
-  return { application, report: { ...report, warnings: [...report.warnings, ...warnings] } };
+  const deployment = { application, report: { ...report, warnings: [...report.warnings, ...warnings] } };
+  onStored(deployment);
+  return deployment;
 }
 
 /** What the operator is told of a stored package that this release would not take; nothing if it would. */

@@ -1,5 +1,5 @@
 /** A cluster in this thread: all buckets, one core. What `open()` of the SDK and small servers use. */
-import { encodeQuery, type Query } from "@brooklet/core";
+import { asPackage, encodeQuery, type PackageBytes, type Query } from "@brooklet/core";
 import { bucketOf } from "@brooklet/store";
 import { BucketHost, type DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
@@ -18,7 +18,14 @@ import type {
   VisitStep,
 } from "./cluster.ts";
 import { beganMs } from "./deadline.ts";
-import { completePackage, hasStoredValue, objectionsTo, prepareDeployment } from "./deployment.ts";
+import {
+  completePackage,
+  type Deployment,
+  type HasValue,
+  hasStoredValue,
+  objectionsTo,
+  prepareDeployment,
+} from "./deployment.ts";
 import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { serviceError } from "./failure.ts";
@@ -29,7 +36,7 @@ import type { Surroundings } from "./surroundings.ts";
 
 /** What a cluster needs. */
 export interface LocalClusterOptions extends ModelSurroundingsOptions {
-  /** Makes a core; one serves, and one more validates each package before it is deployed. */
+  /** Makes a core; one serves, and one more validates each package that takes the place of another. */
   readonly makeEngine: () => DeployableEngine;
   readonly surroundings: Surroundings;
   /** How long it is known that a document was removed; two weeks by default. */
@@ -159,16 +166,40 @@ export class LocalCluster implements Cluster {
   async #deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
     const { storage, makeEngine, modelRunner } = this.#options;
     try {
-      const validator = makeEngine();
+      const isFirst = storage.readApplication() === undefined;
+      const validator = isFirst ? this.#engine : makeEngine();
       const complete = await completePackage(applicationPackage, modelRunner, validator);
       const hasValue = (schema: string, field: string): Promise<boolean> => hasStoredValue(this, schema, field);
-      const { application, report } = await prepareDeployment(complete, storage, validator, hasValue);
-      this.#host.deploy(application);
+      const { application, report } = isFirst
+        ? await this.#deployFirst(complete, hasValue)
+        : await prepareDeployment(complete, storage, validator, hasValue);
+      if (!isFirst) this.#host.deploy(application);
       this.#report = await withMissingModels(report, this.#options.embedder);
       this.#options.onApplication?.(this.#report);
       return this.#report;
     } catch (error) {
       throw serviceError(error);
+    }
+  }
+
+  /** Deploys where nothing is: the core that serves reads the package itself, once, and no other core is made. */
+  async #deployFirst(applicationPackage: PackageBytes, hasValue: HasValue): Promise<Deployment> {
+    const engine = this.#engine;
+    let isStored = false;
+    try {
+      return await prepareDeployment(
+        applicationPackage,
+        this.#options.storage,
+        engine,
+        hasValue,
+        ({ application, report }) => {
+          isStored = true;
+          engine.keep(asPackage(application.bytes));
+          this.#host.activate(application.number, report);
+        },
+      );
+    } finally {
+      if (!isStored) engine.undeploy();
     }
   }
 

@@ -10,6 +10,8 @@ export declare class FakeEngine implements DeployableEngine {
   models: DeployableEngine["models"];
   deploy: DeployableEngine["deploy"];
   restore: DeployableEngine["restore"];
+  keep: DeployableEngine["keep"];
+  undeploy: DeployableEngine["undeploy"];
   embeddings: DeployableEngine["embeddings"];
   query: DeployableEngine["query"];
   encode: DeployableEngine["encode"];

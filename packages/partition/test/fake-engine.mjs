@@ -40,6 +40,13 @@ export class FakeEngine {
     return this.deploy(bytes);
   }
 
+  /** Nothing ends it. */
+  keep() {}
+
+  undeploy() {
+    this.deployed.length = 0;
+  }
+
   /** Nothing is ever embedded. */
   embeddings() {
     return this.#task(function* () {

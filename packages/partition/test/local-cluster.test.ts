@@ -64,6 +64,23 @@ test("everything survives closing, the application included", async () => {
   for (const key of keys) expect(await all(second.cluster, key)).toEqual({ a: key });
 });
 
+test("a first deployment is of the core that serves; one that cannot be stored leaves it empty", async () => {
+  const storage = directory(join(folder(), "data"));
+  const store = vi.spyOn(storage, "storeApplication").mockImplementationOnce(() => {
+    throw new StoreError("full", "no room");
+  });
+  const { cluster: local, engine } = cluster(storage);
+  await expect(local.deploy(new TextEncoder().encode("one"))).rejects.toMatchObject({ code: "INSUFFICIENT_STORAGE" });
+  expect([engine.deployed, local.application(), local.applicationPackage()]).toEqual([[], undefined, undefined]);
+  await expect(local.deploy(new TextEncoder().encode("bad"))).rejects.toMatchObject({ message: "bad package" });
+  expect(local.application()).toBeUndefined();
+  await local.deploy(new TextEncoder().encode("one"));
+  expect([engine.deployed, local.application()?.fingerprint]).toEqual([["one"], "one"]);
+  expect(await put(local.partition("g:a"), "a", 1)).toEqual({ status: 200 });
+  expect(store).toHaveBeenCalledTimes(2);
+  await local.close();
+});
+
 test.each([
   ["in memory", () => undefined],
   ["in a directory", () => directory(join(folder(), "data"))],

@@ -47,6 +47,20 @@ pub(crate) fn plan(
     if requests.is_empty() {
         return Ok(Planned { requests: Vec::new(), seal, zone: None });
     }
+    bind_requests(&requests, seal, properties, schemas, now, issues)
+}
+
+/// Resolves requests and binds them to schemas. Large, and of its own so that a query without groupings does not have its
+/// host's engine compile it.
+#[inline(never)]
+fn bind_requests(
+    requests: &[Parsed],
+    seal: Seal,
+    properties: &Properties,
+    schemas: &[Rc<DeployedSchema>],
+    now: i64,
+    issues: &mut Issues,
+) -> Result<Planned, Rejection> {
     let defaults = defaults(properties)?;
     let zone = zone_of(properties.value("timezone")).map_err(|reason| properties.refuse("timezone", &reason))?;
     let (zone, asked) = match zone {
