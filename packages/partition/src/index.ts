@@ -30,7 +30,7 @@ export type { BucketThread } from "./correspondent.ts";
 export { type Deployment, deploymentUnderWay, prepareDeployment } from "./deployment.ts";
 export type { TextEmbedder } from "./embedding.ts";
 export { serviceError, tellingOnce } from "./failure.ts";
-export { LocalCluster, type LocalClusterOptions } from "./local-cluster.ts";
+export { type ClusterEngine, LocalCluster, type LocalClusterOptions } from "./local-cluster.ts";
 export { type Alarm, GroupObject, type GroupObjectOptions } from "./objects/group-object.ts";
 export { type DeployedCore, Isolate } from "./objects/isolate.ts";
 export type {

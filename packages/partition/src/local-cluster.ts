@@ -34,10 +34,18 @@ import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } f
 import { ClusterQuery, type QueryPlace } from "./query/cluster-query.ts";
 import type { Surroundings } from "./surroundings.ts";
 
+/** A core of one cluster, which may have the first application at once. */
+export interface ClusterEngine extends DeployableEngine {
+  /** Notes how the deployed application was stored. */
+  keep(stored: PackageBytes): void;
+  /** Gives up what is deployed. */
+  undeploy(): void;
+}
+
 /** What a cluster needs. */
 export interface LocalClusterOptions extends ModelSurroundingsOptions {
   /** Makes a core; one serves, and one more validates each package that takes the place of another. */
-  readonly makeEngine: () => DeployableEngine;
+  readonly makeEngine: () => ClusterEngine;
   readonly surroundings: Surroundings;
   /** How long it is known that a document was removed; two weeks by default. */
   readonly keepRemovesSeconds?: number;
@@ -50,7 +58,7 @@ export interface LocalClusterOptions extends ModelSurroundingsOptions {
 /** All partitions, in this thread. */
 export class LocalCluster implements Cluster {
   readonly #options: LocalClusterOptions;
-  readonly #engine: DeployableEngine;
+  readonly #engine: ClusterEngine;
   readonly #host: BucketHost;
   readonly #expiry: Expiry;
   readonly #models: ModelSurroundings;

@@ -1,24 +1,24 @@
 /** Types of the stand-in for the core. */
-import type { DeployableEngine } from "../src/bucket-host.ts";
+import type { ClusterEngine } from "../src/local-cluster.ts";
 
-export declare class FakeEngine implements DeployableEngine {
+export declare class FakeEngine implements ClusterEngine {
   readonly deployed: readonly string[];
   readonly compactions: readonly { readonly key: string; readonly reason: string }[];
   compactFailure: unknown;
   pauses: number;
   timeoutMs: number;
-  models: DeployableEngine["models"];
-  deploy: DeployableEngine["deploy"];
-  restore: DeployableEngine["restore"];
-  keep: DeployableEngine["keep"];
-  undeploy: DeployableEngine["undeploy"];
-  embeddings: DeployableEngine["embeddings"];
-  query: DeployableEngine["query"];
-  encode: DeployableEngine["encode"];
-  visit: DeployableEngine["visit"];
-  split: DeployableEngine["split"];
-  load: DeployableEngine["load"];
-  mutate: DeployableEngine["mutate"];
-  get: DeployableEngine["get"];
-  compact: DeployableEngine["compact"];
+  models: ClusterEngine["models"];
+  deploy: ClusterEngine["deploy"];
+  restore: ClusterEngine["restore"];
+  keep: ClusterEngine["keep"];
+  undeploy: ClusterEngine["undeploy"];
+  embeddings: ClusterEngine["embeddings"];
+  query: ClusterEngine["query"];
+  encode: ClusterEngine["encode"];
+  visit: ClusterEngine["visit"];
+  split: ClusterEngine["split"];
+  load: ClusterEngine["load"];
+  mutate: ClusterEngine["mutate"];
+  get: ClusterEngine["get"];
+  compact: ClusterEngine["compact"];
 }
