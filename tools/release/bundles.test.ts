@@ -3,34 +3,27 @@
  * and with worker threads; the client for browsers, whose size has a budget (tools/sizes.json).
  */
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { builtinModules } from "node:module";
+import { cpSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { gzipSync } from "node:zlib";
-import { nodeResolve } from "@rollup/plugin-node-resolve";
 import { build as esbuild } from "esbuild";
-import { rollup } from "rollup";
 import { build as vite } from "vite";
 import { describe, expect, inject, test } from "vitest";
-import webpack from "webpack";
+import { runtimes } from "../runtimes/runtimes.mjs";
 import sizes from "../sizes.json" with { type: "json" };
+import {
+  bundlers,
+  FOR_SERVERS,
+  FOUND,
+  MODULES,
+  place as placeIn,
+  SERVER,
+  withRollup,
+  withWebpack,
+} from "./bundlers.ts";
 
 const project = inject("project");
-/** Node's own modules, which no bundle holds. */
-const BUILTIN = [...builtinModules, ...builtinModules.map((name) => `node:${name}`)];
-/** A server that writes and searches: in this thread, or in two others if it is given a folder. */
-const SERVER = `import { open, schema, text } from "brooklet";
-const note = schema("note", { title: text() });
-const path = process.argv[2];
-const database = await open({ schemas: [note], ...(path === undefined ? {} : { path, threads: 2 }) });
-const alice = database.group("alice");
-await alice.put(note, "n1", { title: "the deposit" });
-const { hits } = await alice.search(note, { text: "deposit" });
-console.log(JSON.stringify(hits.map(({ fields }) => fields.title)));
-await database.close();
-`;
-const FOUND = '["the deposit"]';
 /** A page that puts, gets and searches; its server is in it. */
 const PAGE = `import { connect, schema, text, timestamp } from "@brooklet/client";
 const note = schema("note", { title: text(), at: timestamp() });
@@ -44,90 +37,38 @@ const found = await alice.get(note, "n1");
 const { hits } = await alice.search(note, { text: found?.title });
 console.log(JSON.stringify(hits.map(({ fields }) => fields.title)));
 `;
-const FOR_SERVERS = { bundle: true, platform: "node", format: "esm", target: "node20", logLevel: "error" } as const;
 const CLIENT_KILOBYTES = sizes.browserKilobytes["@brooklet/client"];
 
 /** A folder of the project with a program in it. */
-function place(name: string, program: string): { readonly entry: string; readonly out: string } {
-  const folder = join(project, "bundles", name.replaceAll(" ", "-"));
-  const out = join(folder, "out");
-  mkdirSync(out, { recursive: true });
-  const entry = join(folder, "entry.mjs");
-  writeFileSync(entry, program);
-  writeFileSync(join(out, "package.json"), '{"type":"module"}');
-  return { entry, out };
-}
+const place = (name: string, program: string): { readonly entry: string; readonly out: string } =>
+  placeIn(project, name, program);
 
 /** Runs a bundle; what it prints. */
 function run(file: string, ...words: readonly string[]): string {
   return execFileSync(process.execPath, [file, ...words], { encoding: "utf8", stdio: "pipe" }).trim();
 }
 
-/** Makes `main.js` of a program, in a folder. */
-type Bundler = (entry: string, out: string) => Promise<void>;
-
-const MODULES = { output: { module: true, chunkFormat: "module" }, experiments: { outputModule: true } } as const;
-
-async function withWebpack(
-  entry: string,
-  out: string,
-  { output = {}, experiments = {}, target = "node20" }: webpack.Configuration,
-): Promise<void> {
-  const files = { path: out, filename: "[name].js", ...output };
-  const compiler = webpack({
-    mode: "production",
-    target,
-    entry: { main: entry },
-    output: files,
-    experiments,
-  });
-  await new Promise<void>((resolve, reject) => {
-    compiler.run((error, stats) => {
-      if (error !== null) reject(error);
-      else if (stats?.hasErrors() === true) reject(new Error(stats.toString({ preset: "errors-only" })));
-      else resolve();
-    });
-  });
-}
-
-const withRollup: Bundler = async (entry, out) => {
-  const plugins = [nodeResolve({ exportConditions: ["node"], preferBuiltins: true })];
-  const bundle = await rollup({ input: { main: entry }, external: BUILTIN, plugins, onwarn: () => undefined });
-  await bundle.write({ dir: out, format: "es" });
-  await bundle.close();
-};
-
-const withVite: Bundler = async (entry, out) => {
-  const output = { entryFileNames: "main.js" };
-  await vite({
-    root: project,
-    configFile: false,
-    logLevel: "error",
-    build: { ssr: entry, outDir: out, emptyOutDir: false, rollupOptions: { output } },
-    ssr: { noExternal: true },
-  });
-};
-
-const bundlers: Readonly<Record<string, Bundler>> = {
-  esbuild: async (entry, out) => void (await esbuild({ entryPoints: { main: entry }, outdir: out, ...FOR_SERVERS })),
-  "esbuild with splitting": async (entry, out) =>
-    void (await esbuild({ entryPoints: { main: entry }, outdir: out, splitting: true, ...FOR_SERVERS })),
-  "webpack to ECMAScript modules": (entry, out) => withWebpack(entry, out, MODULES),
-  "webpack to CommonJS": async (entry, out) => {
-    await withWebpack(entry, out, {});
-    writeFileSync(join(out, "package.json"), '{"type":"commonjs"}');
-  },
-  Rollup: withRollup,
-  "Vite for servers": withVite,
-};
-
 describe.each(Object.entries(bundlers))("a server bundled by %s", (name, bundle) => {
   test("runs in memory, and in worker threads", async () => {
     const { entry, out } = place(name, SERVER);
-    await bundle(entry, out);
+    await bundle(entry, out, project);
     expect(run(join(out, "main.js"))).toBe(FOUND);
     expect(run(join(out, "main.js"), join(out, "../data"))).toBe(FOUND);
   });
+});
+
+describe("a server bundled by esbuild", () => {
+  test.each(Object.entries(runtimes()))(
+    "runs in %s, in memory and in worker threads",
+    async (name, [program, ...words]) => {
+      const { entry, out } = place(`for ${name}`, SERVER);
+      await bundlers["esbuild"]?.(entry, out, project);
+      const start = [...words, join(out, "main.js")];
+      expect(execFileSync(program, start, { encoding: "utf8", stdio: "pipe" }).trim()).toBe(FOUND);
+      const overThreads = [...start, join(out, "../data")];
+      expect(execFileSync(program, overThreads, { encoding: "utf8", stdio: "pipe" }).trim()).toBe(FOUND);
+    },
+  );
 });
 
 test("webpack takes the core's module along, once", async () => {
@@ -140,7 +81,7 @@ test("webpack takes the core's module along, once", async () => {
 
 test("a bundle elsewhere says which file it lacks, and runs with that beside it", async () => {
   const { entry, out } = place("alone", SERVER);
-  await bundlers["esbuild"]?.(entry, out);
+  await bundlers["esbuild"]?.(entry, out, project);
   const alone = join(inject("scratch"), "alone");
   cpSync(out, alone, { recursive: true });
   for (const name of ["better-sqlite3", "bindings", "file-uri-to-path"])
@@ -192,6 +133,12 @@ describe("the client for browsers, within its budget", () => {
     const { first, all } = travelling(out);
     expect(first).toBeLessThan(CLIENT_KILOBYTES.first * 1_000);
     expect(all).toBeLessThan(CLIENT_KILOBYTES.all * 1_000);
+  });
+
+  test("bundled by Rollup runs", async () => {
+    const { entry, out } = place("page of Rollup", PAGE);
+    await withRollup(entry, out, "page");
+    expect(run(join(out, "main.js"))).toBe(FOUND);
   });
 
   test("bundled by esbuild runs, in pieces and as one", async () => {

@@ -4,6 +4,8 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { describe, expect, inject, test } from "vitest";
+import manifest from "../../packages/brooklet/package.json" with { type: "json" };
+import { bundlers, FOUND, place, SERVER } from "./bundlers.ts";
 import { addSqliteBinary, COMPANIONS, emptyProject } from "./install.ts";
 import { publishedPackages } from "./packages.mjs";
 import { type Program, programOf, run, stripped, typeProblems } from "./programs.ts";
@@ -76,23 +78,37 @@ describe("installed with npm", () => {
 });
 
 describe("installed with pnpm", () => {
-  test("the first program has types and runs", () => {
-    const dependencies = Object.fromEntries(tarballs.map(({ name, path }) => [name, `file:${path}`]));
-    const folder = emptyProject(join(scratch, "pnpm"), { pnpm: { overrides: dependencies } });
-    const words = ["--yes", "pnpm@9", "add", "--ignore-scripts", "--prefer-offline"];
-    const paths = tarballs.filter(({ name }) => name === "brooklet").map(({ path }) => path);
-    const development = COMPANIONS.filter((name) => !name.startsWith("ai@"));
-    execFileSync("npx", [...words, ...paths, ...development], {
+  const folder = join(scratch, "pnpm");
+  const pnpm = (...words: readonly string[]): Buffer =>
+    execFileSync("npx", ["--yes", "pnpm@9", ...words, "--ignore-scripts", "--prefer-offline"], {
       cwd: folder,
       stdio: "pipe",
       shell: process.platform === "win32",
     });
+
+  test("the first program has types and runs", () => {
+    const dependencies = Object.fromEntries(tarballs.map(({ name, path }) => [name, `file:${path}`]));
+    emptyProject(folder, { pnpm: { overrides: dependencies } });
+    const paths = tarballs.filter(({ name }) => name === "brooklet").map(({ path }) => path);
+    pnpm("add", ...paths, ...COMPANIONS.filter((name) => !name.startsWith("ai@")));
     const program = programOf("packages/brooklet/README.md");
     for (const resolution of ["NodeNext", "Bundler"] as const)
       expect(typeProblems(folder, [["first.ts", program]], resolution)).toBe("");
     writeFileSync(join(folder, "first.js"), stripped(folder, program));
     addSqliteBinary(join(folder, "node_modules/.pnpm/node_modules/better-sqlite3"));
     expect(run(folder, "first.js")).toContain("Invoice 42");
+  });
+
+  test("a bundled server runs where the project has better-sqlite3 itself, in memory and in worker threads", async () => {
+    // A bundle leaves it to the project, and pnpm shows a project what it names and nothing else.
+    pnpm("add", `better-sqlite3@${manifest.optionalDependencies["better-sqlite3"]}`);
+    addSqliteBinary(join(folder, "node_modules/better-sqlite3"));
+    for (const name of ["esbuild", "webpack to ECMAScript modules", "Rollup", "Vite for servers"]) {
+      const { entry, out } = place(folder, name, SERVER);
+      await bundlers[name]?.(entry, out, folder);
+      expect(run(folder, join(out, "main.js")).trim(), name).toBe(FOUND);
+      expect(run(folder, join(out, "main.js"), join(out, "../data")).trim(), name).toBe(FOUND);
+    }
   });
 });
 

@@ -8,6 +8,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { beforeAll, describe, expect, inject, test } from "vitest";
+import manifest from "../../packages/brooklet/package.json" with { type: "json" };
+import { FOUND as BUNDLED, bundlers, place, SERVER } from "./bundlers.ts";
 import { addSqliteBinary, emptyProject, npm } from "./install.ts";
 import { root } from "./packages.mjs";
 import { programOf, run, stripped } from "./programs.ts";
@@ -89,6 +91,16 @@ describe("installed with Yarn", () => {
     placePrograms(folder);
     expect(yarn(folder, "node", "first.js")).toMatch(FOUND);
     expect(yarn(folder, "node", "threads.js")).toMatch(FOUND);
+  });
+
+  test("with Plug'n'Play, a server bundled by esbuild runs where the project has better-sqlite3 itself", async () => {
+    const folder = join(scratch, "yarn-pnp");
+    // A bundle leaves it to the project, and Plug'n'Play shows a project what it names and nothing else.
+    yarn(folder, "add", `better-sqlite3@${manifest.optionalDependencies["better-sqlite3"]}`);
+    const { entry, out } = place(folder, "esbuild", SERVER);
+    await bundlers["esbuild"]?.(entry, out, folder);
+    expect(yarn(folder, "node", join(out, "main.js")).trim()).toBe(BUNDLED);
+    expect(yarn(folder, "node", join(out, "main.js"), join(out, "../data")).trim()).toBe(BUNDLED);
   });
 });
 

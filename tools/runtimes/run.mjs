@@ -1,40 +1,15 @@
 /**
- * The same answers in every runtime: `node tools/runtimes/run.mjs`. Installs the runtimes of package.json beside this into a
- * cache outside of the repository (BROOKLET_RUNTIMES), runs answers.mjs in this Node and in each of them, and compares what
- * they say line by line. Every check is a line, `ok …` or `FAILED …`; the last line counts them. Needs a build.
+ * The same answers in every runtime: `node tools/runtimes/run.mjs`. Runs answers.mjs in this Node and in each of
+ * the others (runtimes.mjs), and compares what they say line by line. Every check is a line, `ok …` or `FAILED …`; the last line counts them. Needs a build.
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { runtimes } from "./runtimes.mjs";
 
 const MINUTES = 60_000;
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const wanted = fileURLToPath(new URL("package.json", import.meta.url));
-const cache = process.env["BROOKLET_RUNTIMES"] ?? join(homedir(), ".cache", "brooklet-runtimes");
-
-/** How each is started, by its name in package.json. */
-const COMMANDS = {
-  "node-22": ["node-22/bin/node", "--no-warnings"],
-  "node-24": ["node-24/bin/node", "--no-warnings"],
-  "node-26": ["node-26/bin/node", "--no-warnings"],
-  bun: [".bin/bun"],
-  deno: [".bin/deno", "run", "--allow-all", "--no-prompt"],
-};
-
-/** A stamp holds what was installed; it is written last. */
-function install() {
-  const stamp = join(cache, "installed.json");
-  const versions = readFileSync(wanted, "utf8");
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === versions) return;
-  mkdirSync(cache, { recursive: true });
-  copyFileSync(wanted, join(cache, "package.json"));
-  const options = { cwd: cache, stdio: /** @type {const} */ ("inherit"), timeout: 10 * MINUTES };
-  execFileSync("npm", ["install", "--no-audit", "--no-fund", "--no-package-lock"], options);
-  writeFileSync(stamp, versions);
-}
 
 /** The vectors' runner as a module. */
 function vectorsModule() {
@@ -67,15 +42,15 @@ function answersOf(program, words) {
   }
 }
 
-install();
+const commands = runtimes();
 const program = fileURLToPath(new URL("answers.mjs", import.meta.url));
 const module = vectorsModule();
 const here = answersOf(process.execPath, [program, module]);
 if (here.failure !== "") throw new Error(`Node ${process.version} does not answer:\n${here.failure}`);
 
 let [passed, failed] = [0, 0];
-for (const [name, [command = "", ...words]] of Object.entries(COMMANDS)) {
-  const { said, failure } = answersOf(join(cache, "node_modules", command), [...words, program, module]);
+for (const [name, [command, ...words]] of Object.entries(commands)) {
+  const { said, failure } = answersOf(command, [...words, program, module]);
   for (const [check, expected] of here.said) {
     const good = said.get(check) === expected;
     if (good) passed += 1;

@@ -45,13 +45,25 @@ function moduleFile(): URL | string {
   if (existsSync(ours)) return ours;
   const beside = join(dirname(fileURLToPath(import.meta.url)), FILE);
   if (existsSync(beside)) return beside;
-  try {
-    // Taken so that no bundler looks for what is found when it runs.
-    const { createRequire } = process.getBuiltinModule("node:module");
-    return createRequire(import.meta.url).resolve("@brooklet/core/core.wasm");
-  } catch {
-    throw new Error(
-      `${FILE} is neither at ${fileURLToPath(ours)} nor beside this script: copy it from @brooklet/core/core.wasm`,
-    );
+  const installed = installedFile();
+  if (installed !== undefined) return installed;
+  throw new Error(
+    `${FILE} is neither at ${fileURLToPath(ours)} nor beside this script: copy it from @brooklet/core/core.wasm`,
+  );
+}
+
+/** Where the module is installed; some installers show a project this package by way of the one that needs it alone. */
+function installedFile(): string | undefined {
+  // Taken so that no bundler looks for what is found when it runs.
+  const { createRequire } = process.getBuiltinModule("node:module");
+  const require = createRequire(import.meta.url);
+  const ways = [() => require, () => createRequire(require.resolve("brooklet"))];
+  for (const way of ways) {
+    try {
+      return way().resolve("@brooklet/core/core.wasm");
+    } catch {
+      // The next way.
+    }
   }
+  return undefined;
 }

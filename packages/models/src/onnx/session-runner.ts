@@ -100,7 +100,13 @@ function threadScript(): string {
   const script = join(dirname(fileURLToPath(import.meta.url)), folder, "session-thread.js");
   if (existsSync(script)) return script;
   const { createRequire } = process.getBuiltinModule("node:module");
-  return createRequire(import.meta.url).resolve("@brooklet/models/session-thread");
+  const require = createRequire(import.meta.url);
+  try {
+    return require.resolve("@brooklet/models/session-thread");
+  } catch {
+    // Some installers show a project this package by way of the one that needs it alone.
+    return createRequire(require.resolve("brooklet")).resolve("@brooklet/models/session-thread");
+  }
 }
 
 /** The model cannot be opened: nobody who asks again finds it otherwise until somebody puts another there. */
