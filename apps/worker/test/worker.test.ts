@@ -162,7 +162,7 @@ test("all groups are searched with their groupings, and visited in slices and pa
     }
   }
   const yql = 'select * from note where title contains "wide" | all(group(n) each(output(count())))';
-  const searched = await ask("POST", "/search/", { yql, hits: 5, "streaming.selection": "true" });
+  const searched = await ask("POST", "/search/", { yql, hits: 5, "streaming.selection": "true", timeout: "60s" });
   const root = searched.answer["root"] as { fields: { totalCount: number }; children: readonly object[] };
   expect(root.fields.totalCount).toBe(ids.length);
   const counts = [...JSON.stringify(root).matchAll(/"count\(\)":(\d+)/g)].map(([, count]) => Number(count));
@@ -247,7 +247,7 @@ test("an answer that is too long for an object is refused by name, and the same 
   expect(new Set(seen.map(({ id }) => id)).size).toBe(110);
   expect(await all(large.visit(big, { pageSize: 200 }))).toHaveLength(110);
   const yql = 'select * from big where body contains "word"';
-  const wide = await ask("POST", "/search/", { yql, hits: 110, "streaming.selection": "true" });
+  const wide = await ask("POST", "/search/", { yql, hits: 110, "streaming.selection": "true", timeout: "60s" });
   expect(wide.status).toBe(413);
 });
 

@@ -97,6 +97,7 @@ const QUERY = {
   "streaming.groupname": "alice",
   searchChain: "rag",
   format: "sse",
+  timeout: "20s",
 };
 
 async function ask(
@@ -413,11 +414,11 @@ interface RetrievalJson {
 describe("POST /brooklet/v1/retrieve", () => {
   const post = async (
     { gateway }: Setting,
-    body: unknown,
+    body: object,
   ): Promise<{ readonly status: number; readonly json: RetrievalJson }> => {
     const response = await gateway.fetch("http://localhost/brooklet/v1/retrieve", {
       method: "POST",
-      body: JSON.stringify(body),
+      body: JSON.stringify(Array.isArray(body) ? body : { timeoutMs: 20_000, ...body }),
     });
     return { status: response.status, json: (await response.json()) as RetrievalJson };
   };

@@ -65,11 +65,11 @@ const BOTH: readonly (readonly [string, Open])[] = [
 ];
 
 test.each(BOTH)("%s: a feed that goes on takes longer than a request may", async (_, open) => {
-  const { port } = await start({ requestTimeoutMs: 100, headersTimeoutMs: 50, streamTimeoutMs: 60_000 });
+  const { port } = await start({ requestTimeoutMs: 1_000, headersTimeoutMs: 900, streamTimeoutMs: 60_000 });
   const feed = open(port, FEED);
   for (const name of ["1", "2", "3", "4"]) {
     feed.write(line(name));
-    await pause(150);
+    await pause(300);
   }
   feed.end();
   const { status, text } = await feed.answer;
