@@ -78,7 +78,7 @@ async function send({ gateway }: Setting, method: string, fields: object, more =
 }
 
 async function found({ gateway }: Setting, parameters: Readonly<Record<string, string>>): Promise<readonly object[]> {
-  const query = new URLSearchParams({ "streaming.groupname": "a", ...parameters });
+  const query = new URLSearchParams({ "streaming.groupname": "a", timeout: "20s", ...parameters });
   const response = await gateway.fetch(`http://localhost/search/?${query}`);
   const { root } = (await response.json()) as { root: { children?: readonly { fields: object }[]; errors?: unknown } };
   expect(root.errors).toBeUndefined();

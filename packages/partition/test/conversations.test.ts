@@ -20,7 +20,7 @@ import type { ModelRunner } from "../src/query/query-models.ts";
 import { Platform } from "./object-setting.ts";
 import { openSql } from "./setting.ts";
 
-const BUILD_MS = 15 * 60_000;
+const BUILD_MS = 40 * 60_000;
 const MINUTE_MS = 60_000;
 /** The time of the native host. */
 const NOW_MS = 1_790_000_000_000;
