@@ -52,6 +52,20 @@ export function target(source: Source, specifier: string): string {
   return relative(root, resolve(root, dirname(source.path), specifier)).replaceAll("\\", "/");
 }
 
+/** Every file that the compiler reads for a configuration, from the root, but for the language's own: sources, and what they refer to. */
+export function compiledFiles(configuration: string): readonly string[] {
+  const host: ts.ParseConfigFileHost = {
+    ...ts.sys,
+    onUnRecoverableConfigFileDiagnostic: ({ messageText }) => {
+      throw new Error(`${configuration}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`);
+    },
+  };
+  const parsed = ts.getParsedCommandLineOfConfigFile(join(root, configuration), undefined, host);
+  if (parsed === undefined) throw new Error(`${configuration} is not there`);
+  const program = ts.createProgram(parsed.fileNames, { ...parsed.options, noLib: true });
+  return program.getSourceFiles().map(({ fileName }) => relative(root, fileName).replaceAll("\\", "/"));
+}
+
 /** Functions and methods with bodies, with their names and lengths in lines. */
 export function functions(source: Source): readonly { readonly name: string; readonly lines: number }[] {
   const found: { name: string; lines: number }[] = [];

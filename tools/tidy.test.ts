@@ -7,7 +7,7 @@ import { circles, rustImports } from "./rust-modules.ts";
 import { blanked, crateDependencies, rustFunctions, unexplainedDependencies, withoutTests } from "./rust-sources.ts";
 import sizes from "./sizes.json" with { type: "json" };
 import { fullFolders, largeRooms, type SizedFile } from "./sizes.ts";
-import { functions, type Room, rooms, type Source, target, undocumented } from "./sources.ts";
+import { compiledFiles, functions, type Room, rooms, type Source, target, undocumented } from "./sources.ts";
 
 const { functionLines: FUNCTION_LINES_MAX, fileLines: FILE_LINES_MAX } = sizes;
 const DRAWERS = /(^|\/)(utils?|helpers?|common|shared|misc)(\.\w+$|\/)|(^|\/)types\.ts$/;
@@ -19,6 +19,10 @@ const LEFT_OUT = new RegExp(["\\b(test|it|describe)\\.(only|sk", "ip|to", "do)\\
 /** A comment that ends as a statement does, or begins as one. */
 const COMMENTED_OUT =
   /^\s*\/\/(?![/!]) ?(?:(?:let|const|var|if|for|while|return|use|import|export|fn|pub|impl|struct|mod)\b.*[;{(]|.*(?:\);|\};|\) \{)|[})\]]+[;,]?)$/m;
+/** What a package has for Node alone: an entry, a folder. */
+const NODE_ROOM = /^[^/]+\/[^/]+\/src\/node(\.ts$|\/)/;
+/** It keeps an object of a platform in memory, and a process alive: clusters are given theirs. */
+const INTERVAL = /\bsetInterval\b/;
 /** What knows a clock, a thread or the machine. */
 const MACHINE = /\bstd::(time|thread|fs|env|net|process)\b/;
 /** Functions whose bits depend on the platform; crate `libm` has them all. */
@@ -72,6 +76,22 @@ describe("imports", () => {
       "portable",
       used.map(({ path }) => `${path} imports Node's own modules`),
     );
+  });
+
+  test("bring none of Node's types to what every platform runs: turns and intervals are given", () => {
+    const everywhere = all.filter(({ name }) => layers.noNodeTypes.includes(name));
+    const found = everywhere.flatMap(({ name, folder, sources: own }) => {
+      const files = compiledFiles(`${folder}/tsconfig.json`);
+      const typed = files.filter((path) => path.includes("/@types/node/")).slice(0, 1);
+      const portable = own.filter(({ path }) => !NODE_ROOM.test(path));
+      const unread = portable.filter(({ path }) => !files.includes(path));
+      return [
+        ...typed.map((path) => `${name} is compiled with ${path}`),
+        ...unread.map(({ path }) => `${path} is not compiled by ${folder}/tsconfig.json`),
+        ...portable.filter(({ text }) => INTERVAL.test(text)).map(({ path }) => `${path} takes an interval of its own`),
+      ];
+    });
+    expectNone("given by Node", found);
   });
 
   test("are of no foreign package where each one would come into browsers", () => {

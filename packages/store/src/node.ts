@@ -1,2 +1,2 @@
 /** The data directory on Node. */
-export { BUCKETS_DEFAULT, DataDirectory, MODELS_FOLDER, type OpenSql, openBucket } from "./data-directory.ts";
+export { BUCKETS_DEFAULT, DataDirectory, MODELS_FOLDER, type OpenSql, openBucket } from "./node/data-directory.ts";

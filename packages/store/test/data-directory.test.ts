@@ -15,7 +15,7 @@ import {
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { DataDirectory, openBucket } from "../src/data-directory.ts";
+import { DataDirectory, openBucket } from "../src/node/data-directory.ts";
 import { FORMAT_VERSION } from "../src/tables.ts";
 import { folder, openBetterSqlite3, openSql } from "./open.ts";
 

@@ -19,9 +19,9 @@ import {
   writeSync,
 } from "node:fs";
 import { join, resolve } from "node:path";
-import type { SqlConnection } from "./sql.ts";
-import { SECRET_BYTES, type Storage, type StoredApplication } from "./storage.ts";
-import { StoreError } from "./store-error.ts";
+import type { SqlConnection } from "../sql.ts";
+import { SECRET_BYTES, type Storage, type StoredApplication } from "../storage.ts";
+import { StoreError } from "../store-error.ts";
 import {
   type BucketIdentity,
   checkTables,
@@ -30,7 +30,7 @@ import {
   refuseVersion,
   stampFile,
   upgradeTables,
-} from "./tables.ts";
+} from "../tables.ts";
 
 /** Opens or makes the SQLite file `path`; a second opener of a locked file gets an error at once, not after a wait. */
 export type OpenSql = (path: string) => SqlConnection;
