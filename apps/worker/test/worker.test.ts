@@ -235,6 +235,16 @@ test("reads write no row, a first write four, a put one, and a load one for a hu
   expect((await rowsOf("billed in bulk", fed)) / documents).toBeLessThanOrEqual(0.02);
 });
 
+test("a rest after a write folds it, for at most 17 rows", async () => {
+  const one = group("resting");
+  await feedNotes(one, 300, (n) => `number ${n}`);
+  await one.put(note, "301", { title: "number 301", n: 301 });
+  const written = async (): Promise<number> => (await billed("resting")).written;
+  const before = await written();
+  await expect.poll(written, { interval: 250 }).toBeGreaterThan(before);
+  expect((await written()) - before).toBeLessThanOrEqual(17);
+});
+
 test("an answer that is too long for an object is refused by name, and the same hits come in pages", async () => {
   const large = group("large");
   // No two are alike, so that nothing is told twice.

@@ -9,6 +9,7 @@ import { runImport } from "./import/import.ts";
 import { runMcp } from "./mcp.ts";
 import { runMigrate } from "./migrate.ts";
 import { runModelList, runModelOutline, runModelPull } from "./model.ts";
+import { countOf, runPlan } from "./plan.ts";
 import { runQuery } from "./query.ts";
 import { runServe } from "./serve.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
@@ -64,6 +65,7 @@ function makeProgram(surroundings: Surroundings): Command {
   addMigrate(program, surroundings);
   addMcp(program, surroundings);
   addModel(program, surroundings);
+  addPlan(program, surroundings);
   return program;
 }
 
@@ -297,6 +299,34 @@ function addOutline(model: Command, surroundings: Surroundings): void {
     .argument("<model>", "the model")
     .argument("<outline>", "the file to write, as in app/models/cross-encoder.onnx")
     .action((file: string, outline: string) => runModelOutline(file, outline, surroundings));
+}
+
+function addPlan(program: Command, surroundings: Surroundings): void {
+  program
+    .command("plan")
+    .description(
+      "estimate machines, disks, memory and monthly cost, as in: plan --users 50k --documents 10k (docs/plan.md has the formulas)",
+    )
+    .option("--users <count>", "how many users (groups) there are; counts are written as 250, 1.5k, 2M, 10B", count)
+    .option("--documents <count>", "documents of one user", count)
+    .option("--bytes <count>", "bytes of text of one document (default: 1000)", count)
+    .option("--dimensions <count>", "of its vector, 0 for none (default: 384)", count)
+    .option("--queries <count>", "searches a second of all users, on average", count)
+    .option("--queries-per-day <count>", "searches a day of one user, instead (default: 10)", count)
+    .option("--writes <count>", "documents written a second by all users, on average", count)
+    .option("--writes-per-day <count>", "documents written a day by one user, instead (default: 5)", count)
+    .option("--peak <times>", "how many times the average the busiest minutes have (default: 3)", count)
+    .option("--burst <count>", "writes of a user that come within seconds of each other (default: 1)", count)
+    .option("--prices <file>", "prices that differ, as JSON; --json prints those there are")
+    .option("--example", "the example that was published for Vespa: 10 billion documents of a million users")
+    .option("--json", "print all of it as JSON: plans, prices, and the measured figures they stand on")
+    .action((options: Parameters<typeof runPlan>[0]) => runPlan(options, surroundings));
+}
+
+function count(text: string): number {
+  const value = countOf(text);
+  if (value !== undefined) return value;
+  throw new InvalidArgumentError("Give a number, as in 250, 1.5k, 2M or 10B.");
 }
 
 function whole(text: string): number {

@@ -1,0 +1,124 @@
+/**
+ * `npm run bench:stored`: what a document weighs, which `brooklet plan` stands on: bytes on disk when its group rests, and bytes that
+ * the first search of a group reads when nothing of it is in memory. Documents with vectors alone, and with texts alone; a group
+ * of one document besides, which is what a group itself weighs.
+ */
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Writer } from "@brooklet/core";
+import { searchOnce } from "@brooklet/partition";
+import { openCluster } from "../packages/brooklet/dist/node/threads.js";
+import { settled } from "./settled.mjs";
+
+// It belongs to the package that stores.
+const Database = createRequire(new URL("../packages/brooklet/package.json", import.meta.url))("better-sqlite3");
+const DIMENSIONS = 384;
+const WORDS = 200;
+const TIMEOUT_MS = 600_000;
+const encoder = new TextEncoder();
+const SERVICES = `<services version="1.0"><content id="doc" version="1.0"><redundancy>1</redundancy><documents>
+  <document type="doc" mode="streaming"/></documents><nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
+const SCHEMA = `schema doc {
+  document doc {
+    field body type string { indexing: summary | index }
+    field vector type tensor<bfloat16>(x[${DIMENSIONS}]) {
+      indexing: summary | attribute
+      attribute { distance-metric: angular }
+    }
+  }
+  rank-profile near {
+    inputs { query(q) tensor<bfloat16>(x[${DIMENSIONS}]) }
+    first-phase { expression: closeness(field, vector) }
+  }
+  rank-profile text { first-phase { expression: bm25(body) } }
+}`;
+const SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va we xi yo zu".split(" ");
+let state = 7;
+
+/** A repeatable number from 0 to 1. */
+function next() {
+  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+  return state / 2 ** 32;
+}
+
+/** Words by how often they come, as in natural language. */
+function word() {
+  let [name, rest] = ["", Math.floor(28_000 ** next() - 1)];
+  do {
+    name += SYLLABLES[rest % 20];
+    rest = Math.floor(rest / 20);
+  } while (rest > 0);
+  return name;
+}
+
+/** Bytes of a database that are in use: pages that folding left free are written again by what comes next. */
+function usedBytes(file) {
+  const database = new Database(file, { readonly: true });
+  const of = (name) => database.pragma(name, { simple: true });
+  const bytes = (of("page_count") - of("freelist_count")) * of("page_size");
+  database.close();
+  return bytes;
+}
+
+const vector = () => Array.from({ length: DIMENSIONS }, () => Math.round((next() - 0.5) * 1_000) / 1_000);
+const text = () => Array.from({ length: WORDS }, word).join(" ");
+const near = () => [
+  ["yql", "select * from doc where {targetHits:10}nearestNeighbor(vector,q)"],
+  ["ranking", "near"],
+  ["input.query(q)", JSON.stringify(vector())],
+];
+const typed = () => [
+  ["yql", `select * from doc where {grammar: "any", defaultIndex: "body"}userInput("${word()} ${word()} ${word()}")`],
+  ["ranking", "text"],
+];
+const CASES = [
+  { name: "vectors", fields: () => ({ vector: { values: vector() } }), groups: 5, documents: 2_000, query: near },
+  { name: "texts", fields: () => ({ body: text() }), groups: 5, documents: 2_000, query: typed },
+  { name: "groups of one text", fields: () => ({ body: text() }), groups: 2_000, documents: 1, query: typed },
+];
+
+for (const { name, fields, groups, documents, query } of CASES) {
+  const path = mkdtempSync(join(tmpdir(), "brooklet-stored-"));
+  const options = { path, threads: 0, onProblem: (problem) => process.stderr.write(`${problem}\n`) };
+  let cluster = openCluster(options);
+  let given = 0;
+  try {
+    const files = new Writer().varint(2).text("services.xml").text(SERVICES).text("schemas/doc.sd").text(SCHEMA);
+    await cluster.deploy(files.finish());
+    for (let group = 0; group < groups; group += 1) {
+      const pending = Array.from({ length: documents }, (_, number) => {
+        const value = fields();
+        given += value.body?.length ?? 0;
+        const id = `id:b:doc:g=g${group}:${number}`;
+        const body = encoder.encode(JSON.stringify({ fields: value }));
+        return cluster
+          .partition(`g:g${group}`)
+          .apply({ kind: "put", rawPath: "", id, create: false, condition: "", body }, TIMEOUT_MS);
+      });
+      for (const { status, message } of await Promise.all(pending)) if (status !== 200) throw new Error(message);
+    }
+    if (documents > 1) await settled(path, groups, async () => {});
+    await cluster.close();
+    const all = groups * documents;
+    const stored = readdirSync(join(path, "buckets"))
+      .filter((file) => file.endsWith(".sqlite"))
+      .map((file) => usedBytes(join(path, "buckets", file)))
+      .reduce((sum, size) => sum + size, 0);
+    cluster = openCluster(options);
+    let read = 0;
+    for (let group = 0; group < groups; group += 1) {
+      const properties = [["streaming.groupname", `g${group}`], ["timeout", "60s"], ...query()];
+      const answer = await searchOnce(cluster, { properties, body: new Uint8Array(0) }, TIMEOUT_MS);
+      if (answer.status !== 200) throw new Error(new TextDecoder().decode(answer.body));
+      read += answer.bytesRead;
+    }
+    process.stdout.write(
+      `${name}: ${Math.round(stored / all)} bytes on disk a document (${Math.round(given / all)} of text given), ${Math.round(read / all)} read by the first search\n`,
+    );
+  } finally {
+    await cluster.close();
+    rmSync(path, { recursive: true, force: true });
+  }
+}
