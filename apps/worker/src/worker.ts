@@ -1,6 +1,7 @@
 /** The edge deployment: the gateway in a Worker, each group in a Durable Object of its own. */
 import { createGateway, type Gateway } from "@brooklet/gateway";
 import { ObjectCluster } from "@brooklet/partition";
+import { embeddersOf } from "./embedders.ts";
 import { DIRECTORIES, type Env } from "./env.ts";
 import { isolate, makeValidator, onProblem } from "./isolate.ts";
 import { EDGE_LIMITS } from "./limits.ts";
@@ -28,6 +29,7 @@ async function open(env: Env): Promise<Gateway> {
     isolate,
     directories: DIRECTORIES,
     makeEngine: makeValidator,
+    embedder: embeddersOf(env),
     recoverableMs: RECOVERABLE_MS,
     onProblem,
   });

@@ -4,6 +4,7 @@
  */
 import type { AnySchema, ApplicationOptions, Client, LanguageModel } from "@brooklet/client";
 import { Core, instantiate } from "@brooklet/core";
+import { type Embedder, GivenEmbedders } from "@brooklet/models";
 import { ObjectCluster, OwnObjects, SharedCores, type Surroundings } from "@brooklet/partition";
 import { durableObject, type ObjectSqlStorage } from "@brooklet/store";
 import { localClient } from "./local-client.ts";
@@ -26,7 +27,12 @@ export interface OpenInOptions {
   readonly remove?: boolean;
   /** Embedders that are configured, by the name that schemas have for them. ONNX models are not run in an object. */
   readonly embedders?: ApplicationOptions["embedders"];
-  /** The language model that `ask` asks. */
+  /**
+   * Embedders of this object, by their ids: of Workers AI (`WorkersAiEmbedder` of `brooklet/workers-ai`), or any other that has the
+   * interface. One that has the name of a configured one is used instead.
+   */
+  readonly models?: { readonly embedders?: readonly Embedder[] };
+  /** The language model that `ask` asks: an endpoint, or a `WorkersAiModel`. */
   readonly languageModel?: LanguageModel;
   /** Told of failures that no call sees, and of what made those that are no caller's fault. */
   readonly onProblem?: (problem: unknown) => void;
@@ -51,6 +57,7 @@ const OPTIONS = {
   schemas: CHECKS.schemas,
   remove: CHECKS.flag,
   embedders: CHECKS.settings,
+  models: CHECKS.settings,
   languageModel: CHECKS.settings,
   onProblem: CHECKS.listener,
 } satisfies Readonly<Record<keyof OpenInOptions, Check>>;
@@ -85,11 +92,19 @@ const cores = new SharedCores(makeEngine);
  */
 export async function openIn(storage: ObjectSqlStorage, options: OpenInOptions): Promise<ObjectDatabase> {
   checkOptions("openIn", options, OPTIONS, REQUIRED);
-  const { schemas, remove, embedders, languageModel, onProblem = () => undefined } = options;
+  const { schemas, remove, embedders, models, languageModel, onProblem = () => undefined } = options;
+  const embedder = new GivenEmbedders(models?.embedders ?? [], "in an object");
   const core = cores.open();
   const connection = durableObject(storage);
   const objects = new OwnObjects({ connection, core, surroundings: SURROUNDINGS, onProblem });
-  const cluster = await ObjectCluster.open({ port: objects, isolate: core, directories: 1, makeEngine, onProblem });
+  const cluster = await ObjectCluster.open({
+    port: objects,
+    isolate: core,
+    directories: 1,
+    makeEngine,
+    embedder,
+    onProblem,
+  });
   const { client, close } = localClient({ cluster, limits: LIMITS, languageModel, onProblem });
   const deployed = await client.deploy(schemas, {
     ...(embedders === undefined ? {} : { embedders }),

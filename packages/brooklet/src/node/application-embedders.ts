@@ -6,7 +6,7 @@
 import { existsSync } from "node:fs";
 import { join, normalize, sep } from "node:path";
 import type { Embedding, EmbeddingWanted } from "@brooklet/core";
-import { deadlineIn, type Embedder, Embedders } from "@brooklet/models";
+import { askTogether, deadlineIn, type Embedder, Embedders } from "@brooklet/models";
 import type { Component } from "@brooklet/models/node";
 import type { DeployReport, TextEmbedder } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
@@ -59,28 +59,15 @@ export class ApplicationEmbedders implements TextEmbedder {
     gone?: AbortSignal,
   ): Promise<readonly Embedding[]> {
     const deadline = deadlineIn(timeoutMs, gone);
-    const answers: Embedding[] = [];
-    // Texts for one embedder are asked for together; it makes batches of them as it likes.
-    for (const [, indexes] of groups(wanted)) {
-      const first = wanted[indexes[0] ?? 0];
-      if (first === undefined) continue;
-      const texts = indexes.map((index) => wanted[index]?.text ?? "");
-      const { purpose, values: dimensions } = first;
+    return await askTogether<EmbeddingWanted, Embedding>(wanted, async (first, texts) => {
       if (this.#generators.has(first.embedder, application)) {
         const said = await this.#generators.generate(first.embedder, texts, application, deadline);
-        indexes.forEach((index, place) => {
-          answers[index] = { shape: "text", text: said[place] ?? "" };
-        });
-        continue;
+        return texts.map((_, place) => ({ shape: "text", text: said[place] ?? "" }));
       }
+      const { purpose, values: dimensions } = first;
       const embedder = (await this.#of(application)).get(first.embedder);
-      const embeddings = await embedder.embed({ texts, purpose, dimensions, deadline });
-      indexes.forEach((index, place) => {
-        const embedding = embeddings[place];
-        if (embedding !== undefined) answers[index] = embedding;
-      });
-    }
-    return answers;
+      return await embedder.embed({ texts, purpose, dimensions, deadline });
+    });
   }
 
   /**
@@ -232,16 +219,4 @@ function noFolder(url: string): string {
 async function closeAll(opened: Opened | undefined): Promise<void> {
   const components = await opened?.components.catch(() => []);
   await Promise.all((components ?? []).map((embedder) => embedder.close()));
-}
-
-/** Indexes of the texts for one embedder, purpose and number of values. */
-function groups(wanted: readonly EmbeddingWanted[]): ReadonlyMap<string, readonly number[]> {
-  const groups = new Map<string, number[]>();
-  wanted.forEach(({ embedder, purpose, values }, index) => {
-    const name = JSON.stringify([embedder, purpose, values]);
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [index]);
-    else group.push(index);
-  });
-  return groups;
 }
