@@ -6,12 +6,22 @@ import type { AnySchema, ApplicationOptions, Client, LanguageModel } from "@broo
 import { Core, instantiate } from "@brooklet/core";
 import { type Embedder, GivenEmbedders } from "@brooklet/models";
 import { ObjectCluster, OwnObjects, SharedCores, type Surroundings } from "@brooklet/partition";
-import { durableObject, type ObjectSqlStorage } from "@brooklet/store";
+import { durableObject } from "@brooklet/store";
 import { localClient } from "./local-client.ts";
+import {
+  backupOf,
+  closed,
+  type ObjectBackup,
+  type ObjectRestoration,
+  type ObjectStorage,
+  refuseEnding,
+  restoreTo,
+} from "./object-backup.ts";
 import { CHECKS, type Check, checkOptions } from "./options.ts";
 
 export * from "@brooklet/client";
 export type { ObjectSqlStorage } from "@brooklet/store";
+export type { ObjectBackup, ObjectRestoration, ObjectStorage } from "./object-backup.ts";
 
 /** Memory for what was read before, for all objects of an isolate together: it has 128 MB for everything. */
 const CACHE_BYTES = 16 << 20;
@@ -49,6 +59,13 @@ export interface ObjectDatabase extends Client {
    * database only so. Whether there was anything to do.
    */
   rest(): Promise<boolean>;
+  /** A moment to which the object can be restored: now. Everything that was acknowledged is in it; nothing is copied. */
+  backup(): Promise<ObjectBackup>;
+  /**
+   * Has the next session of the object begin with what its storage was: all of it, your own tables too. This database is closed by
+   * it, and what is under way finished; then call `ctx.abort()`, which ends the session. Nothing that is written in between is kept.
+   */
+  restore(moment: ObjectBackup | string | Date): Promise<ObjectRestoration>;
   /** Finishes what is under way. Every call after it fails with `CLOSED`. An object that ends need not call it. */
   close(): Promise<void>;
 }
@@ -90,8 +107,9 @@ const cores = new SharedCores(makeEngine);
  * }
  * ```
  */
-export async function openIn(storage: ObjectSqlStorage, options: OpenInOptions): Promise<ObjectDatabase> {
+export async function openIn(storage: ObjectStorage, options: OpenInOptions): Promise<ObjectDatabase> {
   checkOptions("openIn", options, OPTIONS, REQUIRED);
+  refuseEnding(storage);
   const { schemas, remove, embedders, models, languageModel, onProblem = () => undefined } = options;
   const embedder = new GivenEmbedders(models?.embedders ?? [], "in an object");
   const core = cores.open();
@@ -117,6 +135,8 @@ export async function openIn(storage: ObjectSqlStorage, options: OpenInOptions):
       return objects.isRestless;
     },
     rest: () => objects.rest(),
-    close,
+    backup: () => backupOf(storage),
+    restore: (moment) => restoreTo(storage, moment, () => close(closed())),
+    close: () => close(),
   };
 }

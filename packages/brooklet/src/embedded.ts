@@ -31,7 +31,7 @@ export async function openHere(options: OpenOptions): Promise<Database> {
     });
     const notice = sqliteNotice();
     const warnings = notice === undefined ? deployed.warnings : [...deployed.warnings, notice];
-    return { ...migrating(client), warnings, close, [Symbol.asyncDispose]: close };
+    return { ...migrating(client), warnings, close: () => close(), [Symbol.asyncDispose]: () => close() };
   } catch (error) {
     await cluster.close();
     throw error;

@@ -14,10 +14,10 @@ export interface LocalClientOptions extends Pick<GatewayOptions, "limits" | "sec
   readonly onProblem?: ((problem: unknown) => void) | undefined;
 }
 
-/** A client, and how it is closed: what is under way is finished, every call after it fails with `CLOSED`. */
+/** A client, and how it is closed: what is under way is finished, every call after it fails with `CLOSED`, or as it is said. */
 export interface LocalClient {
   readonly client: Client;
-  readonly close: () => Promise<void>;
+  readonly close: (why?: BrookletError) => Promise<void>;
 }
 
 /** Makes a client before a cluster, which is closed with it. */
@@ -38,9 +38,9 @@ export function localClient({ cluster, limits, secret, languageModel, onProblem 
     ...(languageModel === undefined ? {} : { languageModel }),
   });
   let closing: Promise<void> | undefined;
-  const close = (): Promise<void> => {
+  const close = (why?: BrookletError): Promise<void> => {
     closing ??= (async () => {
-      closed.abort(new BrookletError("CLOSED", "The database was closed: open() it again to use it"));
+      closed.abort(why ?? new BrookletError("CLOSED", "The database was closed: open() it again to use it"));
       await Promise.allSettled(underWay);
       await cluster.close();
     })();

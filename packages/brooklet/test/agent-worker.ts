@@ -51,6 +51,10 @@ export class Agent extends DurableObject {
     return [await group.count(NOTE), groups];
   }
 
+  async backup(): Promise<string> {
+    return (await (await this.#database()).backup()).bookmark;
+  }
+
   async tables(): Promise<readonly unknown[]> {
     return this.ctx.storage.sql.exec("SELECT name FROM sqlite_schema ORDER BY name").toArray();
   }
@@ -58,7 +62,7 @@ export class Agent extends DurableObject {
 
 interface Call {
   readonly agent: string;
-  readonly verb: "remember" | "recall" | "rest" | "forget" | "tables";
+  readonly verb: "remember" | "recall" | "rest" | "forget" | "backup" | "tables";
 }
 
 /** Calls an agent. */

@@ -77,3 +77,9 @@ test("agents of one isolate share a core and nothing else; what is theirs is lef
   await ask("bob", "remember");
   expect(await ask("bob", "recall")).toEqual(found);
 });
+
+test("a backup is a bookmark of the platform's own", async () => {
+  await ask("keeper", "remember");
+  // This runtime has the same for every moment: what a restoration gives is tested over a stand-in (object-backup.test.ts).
+  expect(await ask("keeper", "backup")).toMatch(/^[0-9a-f-]{8,}$/);
+});

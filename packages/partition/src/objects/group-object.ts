@@ -168,6 +168,8 @@ export class GroupObject implements GroupCalls {
 
   /** Folds and settles the partition now. */
   async rest(): Promise<void> {
+    // What is written from now on sets an alarm anew.
+    this.#alarm = undefined;
     const writtenMs = this.#lastWriteMs;
     const { host } = await this.#ready(0);
     await host.rest(this.#key);
