@@ -25,6 +25,7 @@ export const USAGE: string = `Usage: brooklet-gateway [options]
   --port PORT         port of documents, queries and everything else           [8080]
   --config-port PORT  port where clients look for deployments; 'none' for none [19071]
   --allow-host NAME   another host name requests may be addressed to (repeatable)
+                      BROOKLET_ADMIN_KEY or BROOKLET_ADMIN_KEY_FILE asks everybody for a key
   --insecure-allow-anonymous
                       listen where others can reach it, although nobody is asked for a key
   --help              this text

@@ -1,6 +1,14 @@
 /** Runs a gateway from its command line to its end: deploy, listen, drain on a signal. The cluster is given by `main.ts`. */
 import { LOOPBACK_HOSTS } from "@brooklet/gateway";
-import { isLoopback, type RunningServer, readPackageDirectory, StartError, startServer } from "@brooklet/gateway/node";
+import {
+  adminKeysOf,
+  demandGuard,
+  isLoopback,
+  type RunningServer,
+  readPackageDirectory,
+  StartError,
+  startServer,
+} from "@brooklet/gateway/node";
 import type { Cluster } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import { type GatewayCommand, parseCommand, USAGE, UsageError } from "./options.ts";
@@ -40,14 +48,14 @@ function isReachable(error: StartError): boolean {
 }
 
 async function serve(command: GatewayCommand, surroundings: Surroundings): Promise<void> {
-  if (!isLoopback(command.host) && !command.insecureAllowAnonymous) {
-    // Said before a data directory is touched.
-    throw new StartError(`${command.host} can be reached by others: add --insecure-allow-anonymous to allow it`);
-  }
+  const { insecureAllowAnonymous } = command;
+  const adminKeys = adminKeysOf();
+  // Said before a data directory is touched.
+  await demandGuard(command.host, { adminKeys, insecureAllowAnonymous });
   const cluster = await surroundings.openCluster(command.data);
   try {
     if (command.application !== undefined) await deploy(cluster, command.application, surroundings);
-    const server = await startServer(cluster, serverOptions(command, surroundings));
+    const server = await startServer(cluster, { ...serverOptions(command, surroundings), adminKeys });
     announce(server, command, surroundings);
     await surroundings.ended;
     surroundings.print("Finishing what is under way");
@@ -82,7 +90,8 @@ function serverOptions(command: GatewayCommand, { warn }: Surroundings): Paramet
 }
 
 function announce(server: RunningServer, command: GatewayCommand, { print, warn }: Surroundings): void {
-  if (!isLoopback(command.host)) warn(`Warning: anyone who reaches ${command.host} may read and write everything`);
+  if (!isLoopback(command.host) && command.insecureAllowAnonymous)
+    warn(`Warning: anyone who reaches ${command.host} may read and write everything`);
   const deployments = server.configPort === undefined ? "" : ` (deployments also at port ${server.configPort})`;
   print(`Listening on http://${command.host}:${server.port}${deployments}`);
 }

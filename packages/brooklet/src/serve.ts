@@ -1,5 +1,6 @@
 /** A server in this process: a cluster behind the gateway on a port. What `brooklet serve` runs. */
 import type { Reranker } from "@brooklet/client";
+import type { TokenOptions } from "@brooklet/wire";
 import type { ModelOptions } from "./node/application-embedders.ts";
 import { CHECKS, type Check, checkOptions } from "./options.ts";
 
@@ -21,7 +22,16 @@ export interface ServeOptions {
   readonly searchOfAll?: boolean;
   /** The only group there is for whoever asks, for clients that cannot name one: requests without a group are of it. */
   readonly group?: string;
-  /** Must be said to listen where others can reach it: nobody is asked for a key in this release. */
+  /**
+   * Keys with which everything may be done, and tokens for groups be minted; where there are some, nobody is answered without
+   * one. Those of the environment (`BROOKLET_ADMIN_KEY`, `BROOKLET_ADMIN_KEY_FILE`) unless they are said; `[]`: none.
+   */
+  readonly adminKeys?: readonly string[];
+  /** Tokens that are minted elsewhere, and what all of them are meant for. */
+  readonly tokens?: TokenOptions;
+  /** Whether applications may be deployed over HTTP. Default: yes, where there are admin keys with one of those. */
+  readonly deploys?: boolean;
+  /** Must be said to listen where others can reach it, where nobody is asked for a key. */
   readonly insecureAllowAnonymous?: boolean;
   /** Threads that read and write; one for each processor but one by default. */
   readonly threads?: number;
@@ -60,6 +70,9 @@ const OPTIONS = {
   allowedHosts: CHECKS.texts,
   searchOfAll: CHECKS.flag,
   group: CHECKS.group,
+  adminKeys: CHECKS.texts,
+  tokens: CHECKS.settings,
+  deploys: CHECKS.flag,
   insecureAllowAnonymous: CHECKS.flag,
   threads: CHECKS.count,
   cacheBytes: CHECKS.count,

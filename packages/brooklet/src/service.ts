@@ -1,6 +1,6 @@
 /** What starts a server: a cluster, its application, and the gateway on a port. `serve` loads it when it is called. */
 import { LOOPBACK_HOSTS } from "@brooklet/gateway";
-import { isLoopback, StartError, startServer } from "@brooklet/gateway/node";
+import { adminKeysOf, demandGuard, startServer } from "@brooklet/gateway/node";
 import { deployDirectory } from "./application-directory.ts";
 import { sqliteNotice } from "./node/database.ts";
 import { secret } from "./node/secret.ts";
@@ -22,10 +22,10 @@ export async function startService(options: ServeOptions): Promise<RunningServic
 
 async function begin(options: ServeOptions): Promise<RunningService> {
   const { host = HOST_DEFAULT, port = PORT_DEFAULT, onProblem } = options;
-  if (!isLoopback(host) && options.insecureAllowAnonymous !== true) {
-    // Said before a data directory is touched.
-    throw new StartError(`${host} can be reached by others: add --insecure-allow-anonymous to allow it`);
-  }
+  const { adminKeys = adminKeysOf(), tokens } = options;
+  const guard = { adminKeys, ...given({ tokens, insecureAllowAnonymous: options.insecureAllowAnonymous }) };
+  // Said before a data directory is touched.
+  await demandGuard(host, guard);
   const cluster = openCluster({
     ...given({ path: options.path, threads: options.threads, cacheBytes: options.cacheBytes }),
     ...given({ keepRemovesSeconds: options.keepRemovesSeconds, models: options.models, onProblem }),
@@ -36,10 +36,11 @@ async function begin(options: ServeOptions): Promise<RunningService> {
       host,
       port,
       secret,
+      ...guard,
       ...given({
         configPort: options.configPort,
         allowedHosts: options.allowedHosts && [...LOOPBACK_HOSTS, ...options.allowedHosts],
-        insecureAllowAnonymous: options.insecureAllowAnonymous,
+        deploys: options.deploys,
         searchOfAll: options.searchOfAll,
         group: options.group,
         reranker: options.reranker,

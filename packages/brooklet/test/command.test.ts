@@ -110,7 +110,11 @@ describe("what makes no sense ends with 2, or 1 when the machine is at fault", (
     [["query", "select * from note where true"], 2, "whose documents? Say it with --group NAME"],
     [["feed", "no-such-file.jsonl"], 2, "no-such-file.jsonl cannot be read: there is no such file"],
     [["feed", folder], 2, "cannot be read: it is a directory"],
-    [["serve", "--host", "0.0.0.0"], 1, "0.0.0.0 can be reached by others: add --insecure-allow-anonymous to allow it"],
+    [
+      ["serve", "--host", "0.0.0.0"],
+      1,
+      "0.0.0.0 can be reached by others, and nobody is asked for a key: set BROOKLET_ADMIN_KEY",
+    ],
     [
       ["serve", "--port", "0", "--data", join(folder, "other"), "--app", join(folder, "nowhere")],
       1,

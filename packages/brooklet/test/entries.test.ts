@@ -9,8 +9,26 @@ import { type Example, examplesOfDocument, examplesOfPackages, problemsOfModules
 const { exports } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   readonly exports: Readonly<Record<string, unknown>>;
 };
-const ENTRIES = ["ai-sdk", "evaluation", "langchain", "llamaindex", "mastra", "mcp", "react", "vitest", "workers-ai"];
-const DOCUMENTS = ["docs/adapters.md", "docs/answers.md", "docs/browser.md", "docs/edge.md", "docs/evaluation.md"];
+const ENTRIES = [
+  "ai-sdk",
+  "evaluation",
+  "langchain",
+  "llamaindex",
+  "mastra",
+  "mcp",
+  "react",
+  "token",
+  "vitest",
+  "workers-ai",
+];
+const DOCUMENTS = [
+  "docs/adapters.md",
+  "docs/answers.md",
+  "docs/browser.md",
+  "docs/edge.md",
+  "docs/evaluation.md",
+  "docs/security.md",
+];
 
 /** What is there unless an example makes it itself. */
 const GIVEN: Readonly<Record<string, string>> = {

@@ -80,7 +80,7 @@ async function fed(url: string, lines: readonly string[], chunk = 50): Promise<F
     }
   }
   const told: FedOperation[] = [];
-  for await (const operations of feedServer(url, input(), SOON)) told.push(...operations);
+  for await (const operations of feedServer({ url }, input(), SOON)) told.push(...operations);
   return told.sort((left, right) => left.number - right.number);
 }
 

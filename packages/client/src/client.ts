@@ -19,6 +19,10 @@ export interface ConnectOptions {
   readonly fetch?: Fetch;
   /** Whether that `fetch` sends the path as it is given, so that documents may be called `.` and `..`. */
   readonly keepsDotSegments?: boolean;
+  /** What the server asks for where it has admin keys: one of those, or a token for some groups. */
+  readonly key?: string;
+  /** The same, from who gives tokens: asked before every request, so that it can give the next one before the last is over. */
+  readonly token?: () => string | Promise<string>;
   /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly retry?: RetryOptions;
@@ -147,9 +151,13 @@ function clientOf(options: ConnectOptions): Client {
 
 /** How requests are sent. */
 function exchangeOf(options: ConnectOptions): ExchangeOptions {
-  const { retry, headers = {}, keepsDotSegments = false, closed } = options;
+  const { retry, headers = {}, keepsDotSegments = false, closed, key, token = key && (() => key) } = options;
   // Looked up at every call, so that a fetch that is replaced later (by a test, say) is the one that is used.
-  const send: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+  const plain: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+  const send: Fetch = token
+    ? async (url, init) =>
+        plain(url, { ...init, headers: { ...(init.headers as object), authorization: `Bearer ${await token()}` } })
+    : plain;
   const sending = { fetch: send, headers, retry: { ...RETRY_DEFAULT, ...retry }, keepsDotSegments };
   return { url: baseUrl(options.url), ...sending, closed };
 }
@@ -165,6 +173,8 @@ const OPTIONS = Object.keys({
   configUrl: true,
   fetch: true,
   keepsDotSegments: true,
+  key: true,
+  token: true,
   headers: true,
   retry: true,
   languageModel: true,

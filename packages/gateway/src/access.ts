@@ -1,49 +1,45 @@
 /**
- * Decides whether a request may be answered at all, and makes the one thing that opens a partition: its handle. No
- * other file asks the cluster for a partition, or for what is in several.
+ * Decides whether a request may be answered at all, and for whom: from which host and page it comes, and what its credential
+ * reaches, before anything else of it is looked at.
  *
- * There are no keys and tokens in this release: who reaches the listener may use it. So it listens on loopback by
- * default, and even there a browser that was led here (another `Host` by DNS rebinding, an `Origin`) is refused.
+ * Where there are no keys, who reaches the listener may use it. So it listens on loopback by default, and even there a browser
+ * that was led here (another `Host` by DNS rebinding, an `Origin`) is refused.
  */
-import type {
-  Cluster,
-  Erasure,
-  FedOperation,
-  FeedOptions,
-  MassOperation,
-  MassOutcome,
-  PartitionHandle,
-  PartitionKey,
-  QueryHandle,
-  SearchRequest,
-  SearchScope,
-  Visit,
-  VisitPage,
-  VisitStep,
-} from "@brooklet/partition";
+import type { Cluster } from "@brooklet/partition";
 import { documentNameProblem, ServiceError } from "@brooklet/wire";
+import type { Context } from "hono";
+import { type Digest, webDigest } from "./authority/admin-keys.ts";
+import { Authority, type Bounds, type Reach } from "./authority/authority.ts";
+import { asksForCredentials, type CredentialOptions, Credentials } from "./authority/credentials.ts";
 import type { Call } from "./call.ts";
-import { type DocumentPath, inGroup } from "./document-path.ts";
 import { echo } from "./echo.ts";
 import type { GatewayLimits } from "./limits.ts";
 
 /** Whom to answer. */
-export interface AccessOptions {
+export interface AccessOptions extends CredentialOptions {
   /** Host names (without port) a request may be addressed to; nothing: any. */
   readonly allowedHosts?: readonly string[];
   /** Whether a search may address all partitions there are, which it does only by `streaming.selection`. Default: yes. */
   readonly searchOfAll?: boolean;
   /** The only group there is for whoever asks: requests that name none are of it, those that name another are refused. */
   readonly group?: string;
+  /** Whether applications may be deployed over HTTP. Default: yes, by whoever may do everything. */
+  readonly deploys?: boolean;
   /** Origins of web pages that may ask, as browsers write them. None by default. */
   readonly allowedOrigins?: readonly string[];
+  /**
+   * Says what a request reaches, where the gateway is mounted in an application that knows its users: everything, or what is
+   * granted. Nothing: only what its key or token says.
+   */
+  readonly authorise?: (context: Context) => Reach | undefined | Promise<Reach | undefined>;
+  /** How to make digests of keys, where the platform has a faster way than the Web's. */
+  readonly digest?: Digest;
 }
 
 /** The names of this machine for itself. */
 export const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
-/** What names the documents that a query is about. */
-const SCOPE_PARAMETERS = ["streaming.groupname", "streaming.userid", "streaming.selection"];
+const NOBODY: Reach = { groups: [], verbs: [] };
 
 /** The guard before every route. */
 export class Access {
@@ -51,23 +47,30 @@ export class Access {
   readonly #limits: GatewayLimits;
   readonly #hosts: ReadonlySet<string> | undefined;
   readonly #origins: ReadonlySet<string>;
-  readonly #searchOfAll: boolean;
-  readonly #group: string | undefined;
+  readonly #bounds: Bounds;
+  /** Nothing: nobody is asked. */
+  readonly #credentials: Credentials | undefined;
+  readonly #authorise: AccessOptions["authorise"];
+  readonly #everything: Authority;
+  /** The authority of a grant, as long as that is in use. */
+  readonly #granted: WeakMap<object, Authority> = new WeakMap();
+  /** What reaches nothing: for those who are not asked who they are. */
+  readonly nobody: Authority;
 
   constructor(cluster: Cluster, limits: GatewayLimits, options: AccessOptions) {
     this.#cluster = cluster;
     this.#limits = limits;
     this.#hosts = options.allowedHosts && new Set(options.allowedHosts.map((host) => host.toLowerCase()));
     this.#origins = new Set(options.allowedOrigins);
-    this.#searchOfAll = options.searchOfAll ?? true;
-    this.#group = options.group;
-    const problem = options.group === undefined ? undefined : documentNameProblem("group", options.group);
-    if (problem !== undefined) throw new RangeError(`'${options.group}' cannot be the name of a group: ${problem}`);
-  }
-
-  /** The partition of the only group there is here; nothing: all of them are. */
-  get onlyKey(): PartitionKey | undefined {
-    return this.#group === undefined ? undefined : `g:${this.#group}`;
+    const { group, searchOfAll = true, deploys = true } = options;
+    const problem = group === undefined ? undefined : documentNameProblem("group", group);
+    if (problem !== undefined) throw new RangeError(`'${group}' cannot be the name of a group: ${problem}`);
+    this.#bounds = { group, searchOfAll, deploys };
+    this.#authorise = options.authorise;
+    const isAsked = asksForCredentials(options) || options.authorise !== undefined;
+    this.#credentials = isAsked ? new Credentials(options, options.digest ?? webDigest) : undefined;
+    this.#everything = new Authority(cluster, this.#bounds, "admin");
+    this.nobody = new Authority(cluster, this.#bounds, NOBODY);
   }
 
   /** Throws unless a request may be looked at. Costs nothing that depends on its body. */
@@ -85,97 +88,17 @@ export class Access {
     this.#checkOrigin(call.header("origin"));
   }
 
-  /** The documents that a path means here. Throws if they are of a group that is not to be seen. */
-  documents(path: DocumentPath): DocumentPath {
-    if (this.#group === undefined) return path;
-    const meant = inGroup(path, this.#group);
-    this.#checkKey(meant.group?.partition);
-    return meant;
+  /** What the caller of a request reaches. Throws unless that is known. */
+  authorise(call: Call, context: Context): Authority | Promise<Authority> {
+    return this.#credentials === undefined ? this.#everything : this.#authority(call, context, this.#credentials);
   }
 
-  /** Throws where there is one group only, of what is about all of them. */
-  checkAllGroups(what: string): void {
-    if (this.#group === undefined) return;
-    throw new ServiceError(
-      "SCOPE_REFUSED",
-      `${what} is about all groups, and here there is only '${echo(this.#group)}'`,
-    );
-  }
-
-  /** The partition of a group. */
-  partition(key: PartitionKey): PartitionHandle {
-    this.#checkKey(key);
-    return this.#cluster.partition(key);
-  }
-
-  /** Erases a group whole; nothing where that cannot be done but by removing its documents. */
-  async erase(key: PartitionKey): Promise<Erasure | undefined> {
-    this.#checkKey(key);
-    return await this.#cluster.erase?.(key);
-  }
-
-  /** Writes documents of whatever groups a feed names. */
-  feed(
-    input: AsyncIterable<Uint8Array>,
-    options: FeedOptions,
-  ): AsyncGenerator<readonly FedOperation[], void, undefined> {
-    this.checkAllGroups("A feed");
-    return this.#cluster.feed(input, options);
-  }
-
-  /** Documents of all groups of a bucket, or of one. */
-  visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
-    this.#checkKey(step.key);
-    return this.#cluster.visit(visit, step, timeoutMs);
-  }
-
-  /** Changes documents of all groups of a bucket, or of one. */
-  applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
-    this.#checkKey(step.key);
-    return this.#cluster.applyWhere(visit, step, operation, timeoutMs);
-  }
-
-  /** Opens a query, which its caller disposes of. It is searched in whatever partitions it names, if it may name those. */
-  query(request: SearchRequest): QueryHandle {
-    const query = this.#open(request);
-    return {
-      scope: query.scope,
-      parameter: (name) => query.parameter(name),
-      search: async (timeoutMs, gone) => {
-        this.#checkScope(query.scope ?? { keys: [] });
-        return await query.search(timeoutMs, gone);
-      },
-      [Symbol.dispose]: () => query[Symbol.dispose](),
-    };
-  }
-
-  /** Opens a query; where there is one group only, one that names none is of it. */
-  #open(request: SearchRequest): QueryHandle {
-    const query = this.#cluster.query(request);
-    if (this.#group === undefined || SCOPE_PARAMETERS.some((name) => query.parameter(name) !== undefined)) return query;
-    query[Symbol.dispose]();
-    const properties = [...request.properties, ["streaming.groupname", this.#group] as const];
-    return this.#cluster.query({ ...request, properties });
-  }
-
-  /** Throws unless a partition is that of the only group there is. */
-  #checkKey(key: PartitionKey | undefined): void {
-    if (this.#group === undefined || key === `g:${this.#group}`) return;
-    const asked =
-      key === undefined ? "all groups" : key === "d:" ? "documents without a group" : `'${echo(key.slice(2))}'`;
-    throw new ServiceError(
-      "SCOPE_REFUSED",
-      `There is only the group '${echo(this.#group)}' here, and this asks for ${asked}`,
-    );
-  }
-
-  #checkScope({ keys }: SearchScope): void {
-    if (keys === undefined) this.#checkKey(undefined);
-    for (const key of keys ?? []) this.#checkKey(key);
-    if (keys === undefined && !this.#searchOfAll) {
-      const message = "A search of all groups is not allowed here: name those to search in streaming.selection";
-      throw new ServiceError("SCOPE_REFUSED", message);
-    }
+  async #authority(call: Call, context: Context, credentials: Credentials): Promise<Authority> {
+    const reach = (await this.#authorise?.(context)) ?? (await credentials.known(call)).reach;
+    if (reach === "admin") return this.#everything;
+    const made = this.#granted.get(reach) ?? new Authority(this.#cluster, this.#bounds, reach);
+    this.#granted.set(reach, made);
+    return made;
   }
 
   #checkHost(host: string | undefined): void {

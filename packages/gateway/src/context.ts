@@ -2,19 +2,18 @@
 import type { Reranker } from "@brooklet/answers";
 import type { Cluster, DeployReport } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
-import type { Access } from "./access.ts";
 import type { Admission, KeyedAdmission } from "./admission.ts";
+import type { Authority } from "./authority/authority.ts";
 import type { Bodies } from "./bodies.ts";
 import type { Continuations } from "./continuation.ts";
 import type { RequestCounters } from "./counters.ts";
 import { echo } from "./echo.ts";
 import type { GatewayLimits } from "./limits.ts";
 
-/** The surroundings of a route. */
-export interface GatewayContext {
+/** What all requests have around them. */
+export interface Surroundings {
   readonly cluster: Cluster;
   readonly limits: GatewayLimits;
-  readonly access: Access;
   readonly bodies: Bodies;
   readonly documents: Admission;
   readonly feeds: Admission;
@@ -31,6 +30,11 @@ export interface GatewayContext {
   readonly counters: RequestCounters;
   /** The port that serves documents and queries, told to clients that ask the deploy interface for it. */
   readonly containerPort: () => number;
+}
+
+/** The surroundings of a route: those of all requests, and what the caller of this one reaches. */
+export interface GatewayContext extends Surroundings {
+  readonly access: Authority;
 }
 
 /** What is deployed. Throws when nothing is. */

@@ -104,6 +104,7 @@ const CLOSING: ReadonlySet<number> = new Set([408, 413, 414, 431]);
 function withFailureHeaders(error: ServiceError, reply: WholeReply): WholeReply {
   const headers: Record<string, string> = { ...reply.headers };
   if (error.status === 429 || error.status === 503) headers["retry-after"] = "1";
+  if (error.status === 401) headers["www-authenticate"] = "Bearer";
   if (error.code === "UNSUPPORTED_ENCODING") headers["accept-encoding"] = "gzip, identity";
   return { ...reply, headers, close: CLOSING.has(error.status), cause: error.cause };
 }

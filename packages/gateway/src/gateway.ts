@@ -9,9 +9,10 @@ import type { Context, Hono } from "hono";
 import { Hono as SmallHono } from "hono/tiny";
 import { Access, type AccessOptions } from "./access.ts";
 import { Admission, KeyedAdmission } from "./admission.ts";
+import type { Authority } from "./authority/authority.ts";
 import { Bodies } from "./bodies.ts";
 import { type Call, callFromRequest, type Reply, rawTargetOf } from "./call.ts";
-import type { GatewayContext } from "./context.ts";
+import type { GatewayContext, Surroundings } from "./context.ts";
 import { Continuations } from "./continuation.ts";
 import { RequestCounters, type RequestKind } from "./counters.ts";
 import { Deployment } from "./deployment.ts";
@@ -30,7 +31,7 @@ import { hostOf, type LocalAnswer, type LocalRequest, localAnswer, localCall, st
 import { answerDeploy } from "./routes/deploy.ts";
 import { answerDocument } from "./routes/document.ts";
 import { answerSearch } from "./routes/search.ts";
-import { STATUS_ROUTES } from "./routes/status.ts";
+import { LIVE, STATUS_ROUTES } from "./routes/status.ts";
 import { splitTarget } from "./target.ts";
 
 /** What a gateway is made of. */
@@ -74,11 +75,26 @@ export interface Gateway {
 /** The routes of our own, with the library that holds requests against their shapes: loaded with the first such request. */
 const ownRoutes = (): Promise<typeof import("./routes/own.ts")> => import("./routes/own.ts");
 
+/**
+ * Who may come to a route at all. What those may do who have a token for some groups only the route asks of their authority,
+ * without which it can open nothing.
+ */
+type Admitted = "anybody" | "holders" | "admins";
+
 /** Who answers a call. */
 interface Route {
   readonly kind: RequestKind;
-  readonly answer: (call: Call) => Promise<Reply> | Reply;
+  readonly admitted: Admitted;
+  readonly answer: (call: Call, context: GatewayContext) => Promise<Reply> | Reply;
+}
+
+/** What stands before the routes. */
+interface House {
+  readonly access: Access;
+  readonly surroundings: Surroundings;
   readonly onDefect: DefectListener;
+  /** The surroundings of what a caller reaches: made once for each. */
+  readonly contexts: WeakMap<Authority, GatewayContext>;
 }
 
 /**
@@ -92,10 +108,9 @@ export const ANY_REQUEST: Request = { method: "GET" } as Request;
 /** Makes a gateway before a cluster. */
 export function createGateway(options: GatewayOptions): Gateway {
   const limits: GatewayLimits = { ...DEFAULT_LIMITS, ...options.limits };
-  const context: GatewayContext = {
+  const surroundings: Surroundings = {
     cluster: options.cluster,
     limits,
-    access: new Access(options.cluster, limits, options),
     bodies: new Bodies(limits, options.gunzip ?? webGunzip),
     documents: new Admission(limits.documents),
     feeds: new Admission(limits.feeds),
@@ -111,36 +126,9 @@ export function createGateway(options: GatewayOptions): Gateway {
     containerPort: options.containerPort ?? (() => 8080),
   };
   const onDefect = options.onDefect ?? (() => {});
-  const deployment = new Deployment(options.cluster, limits.packageSessions);
-  // Its router looks at one route after the other: there are a dozen, and those that compile them take longer to load than they save.
-  const app: Gateway["app"] = new SmallHono<{ Bindings: GatewayBindings }>({ getPath: routingPath });
-  const mount = (path: string, kind: RequestKind, answer: Route["answer"]): void => {
-    app.all(path, (honoContext) => respond(honoContext, { kind, answer, onDefect }, context));
-  };
-  mount("/document/v1/*", "document", (call) => answerDocument(call, context, onDefect));
-  mount("/brooklet/v1/feed", "document", async (call) => (await ownRoutes()).answerFeed(call, context, onDefect));
-  mount("/brooklet/v1/groups", "document", async (call) => (await ownRoutes()).answerGroups(call, context, onDefect));
-  mount("/brooklet/v1/groups/*", "document", async (call) =>
-    (await ownRoutes()).answerErasure(call, context, onDefect),
-  );
-  mount("/search/*", "search", (call) => answerSearch(call, context, onDefect));
-  mount("/brooklet/v1/search", "search", async (call) =>
-    (await ownRoutes()).answerGroupSearch(call, context, onDefect),
-  );
-  mount("/brooklet/v1/retrieve", "search", async (call) =>
-    (await ownRoutes()).answerRetrieval(call, context, onDefect),
-  );
-  mount("/application/v2/*", "deploy", (call) => answerDeploy(call, context, deployment, onDefect));
-  for (const [path, answer] of Object.entries(STATUS_ROUTES)) {
-    const read = (call: Call): Reply => (isRead(call) ? answer(context, call) : onlyReads(call));
-    mount(path, "other", read);
-    if (path.startsWith("/state/")) mount(`${path}/`, "other", read);
-  }
-  app.notFound((honoContext) => respond(honoContext, { kind: "other", answer: nothingHere, onDefect }, context));
-  app.onError((error, honoContext) => {
-    const answer = (): Reply => plainFailure(serviceErrorOf(error, onDefect));
-    return respond(honoContext, { kind: "other", answer, onDefect }, context);
-  });
+  const access = new Access(options.cluster, limits, options);
+  const house: House = { access, surroundings, onDefect, contexts: new WeakMap() };
+  const app = routed(house, new Deployment(options.cluster, limits.packageSessions));
   return {
     app,
     fetch: async (input, init) => {
@@ -157,6 +145,47 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
+/** All routes, each with who may come to it. */
+function routed(house: House, deployment: Deployment): Gateway["app"] {
+  const { onDefect } = house;
+  // Its router looks at one route after the other: there are a dozen, and those that compile them take longer to load than they save.
+  const app: Gateway["app"] = new SmallHono<{ Bindings: GatewayBindings }>({ getPath: routingPath });
+  const mount = (path: string, admitted: Admitted, kind: RequestKind, answer: Route["answer"]): void => {
+    app.all(path, (honoContext) => respond(honoContext, { kind, admitted, answer }, house));
+  };
+  mount("/document/v1/*", "holders", "document", (call, context) => answerDocument(call, context, onDefect));
+  mount("/brooklet/v1/feed", "holders", "document", async (call, context) =>
+    (await ownRoutes()).answerFeed(call, context, onDefect),
+  );
+  mount("/brooklet/v1/groups", "admins", "document", async (call, context) =>
+    (await ownRoutes()).answerGroups(call, context, onDefect),
+  );
+  mount("/brooklet/v1/groups/*", "holders", "document", async (call, context) =>
+    (await ownRoutes()).answerErasure(call, context, onDefect),
+  );
+  mount("/search/*", "holders", "search", (call, context) => answerSearch(call, context, onDefect));
+  mount("/brooklet/v1/search", "holders", "search", async (call, context) =>
+    (await ownRoutes()).answerGroupSearch(call, context, onDefect),
+  );
+  mount("/brooklet/v1/retrieve", "holders", "search", async (call, context) =>
+    (await ownRoutes()).answerRetrieval(call, context, onDefect),
+  );
+  mount("/application/v2/*", "admins", "deploy", (call, context) => answerDeploy(call, context, deployment, onDefect));
+  for (const [path, answer] of Object.entries(STATUS_ROUTES)) {
+    const read: Route["answer"] = (call, context) => (isRead(call) ? answer(context, call) : onlyReads(call));
+    const admitted = path === LIVE ? "anybody" : "admins";
+    mount(path, admitted, "other", read);
+    if (path.startsWith("/state/")) mount(`${path}/`, admitted, "other", read);
+  }
+  const plain = { kind: "other", admitted: "holders" } as const;
+  app.notFound((honoContext) => respond(honoContext, { ...plain, answer: nothingHere }, house));
+  app.onError((error, honoContext) => {
+    const answer = (): Reply => plainFailure(serviceErrorOf(error, onDefect));
+    return respond(honoContext, { ...plain, admitted: "anybody", answer }, house);
+  });
+  return app;
+}
+
 /** The path to route by: the raw one, so that routing and the routes cannot disagree about it. */
 function routingPath(request: Request, options?: { env?: GatewayBindings }): string {
   return splitTarget(options?.env?.call?.target ?? options?.env?.rawTarget ?? rawTargetOf(request.url)).path;
@@ -169,28 +198,57 @@ function routingPath(request: Request, options?: { env?: GatewayBindings }): str
 function respond(
   honoContext: Context<{ Bindings: GatewayBindings }>,
   route: Route,
-  context: GatewayContext,
+  house: House,
 ): Response | Promise<Response> {
   const bindings: GatewayBindings | undefined = honoContext.env;
   const call = bindings?.call ?? callFromRequest(honoContext.req.raw, bindings?.rawTarget);
-  const replied = replyTo(call, route, context);
+  const replied = replyTo(call, honoContext, route, house);
   if (call.send === undefined) return replied.then((reply) => webResponse(call, reply));
   void replied.then((reply) => call.send?.(reply));
   return SENT;
 }
 
 /** What a call is answered with. Never rejects. */
-async function replyTo(call: Call, { kind, answer, onDefect }: Route, context: GatewayContext): Promise<Reply> {
+async function replyTo(call: Call, honoContext: Context, route: Route, house: House): Promise<Reply> {
   let reply: Reply;
   try {
-    reply = refusal(call, kind, context) ?? (await answer(call));
+    const authorised = authorityOf(call, honoContext, route, house);
+    const authority = authorised instanceof Promise ? await authorised : authorised;
+    reply = await route.answer(call, contextOf(authority, house));
   } catch (error) {
-    reply = plainFailure(serviceErrorOf(error, onDefect));
+    reply = failureOf(serviceErrorOf(error, house.onDefect), call, route.kind);
   }
   const { status, body, close, cause } = reply;
-  context.counters.count(kind, status);
+  house.surroundings.counters.count(route.kind, status);
   const headers = { ...reply.headers, "cache-control": "no-store", "x-content-type-options": "nosniff" };
   return { status, headers, body, close: close === true, cause };
+}
+
+/** What the caller reaches. Throws, or rejects, where the call may not come to the route. */
+function authorityOf(
+  call: Call,
+  honoContext: Context,
+  { admitted }: Route,
+  { access }: House,
+): Authority | Promise<Authority> {
+  access.check(call);
+  if (admitted === "anybody") return access.nobody;
+  const authority = access.authorise(call, honoContext);
+  if (admitted === "holders") return authority;
+  return authority instanceof Promise ? authority.then(ofAdmin) : ofAdmin(authority);
+}
+
+function ofAdmin(authority: Authority): Authority {
+  authority.demandAdmin();
+  return authority;
+}
+
+function contextOf(access: Authority, { contexts, surroundings }: House): GatewayContext {
+  const known = contexts.get(access);
+  if (known !== undefined) return known;
+  const made = { ...surroundings, access };
+  contexts.set(access, made);
+  return made;
 }
 
 function webResponse(call: Call, { status, headers, body, cause }: Reply): Response {
@@ -204,18 +262,11 @@ function webBody(body: Reply["body"]): UnsharedBytes | string | ReadableStream<U
   return streamOf(body);
 }
 
-/** The answer to a request that may not be looked at; nothing if it may. */
-function refusal(call: Call, kind: RequestKind, context: GatewayContext): Reply | undefined {
-  try {
-    context.access.check(call);
-    return undefined;
-  } catch (error) {
-    if (!ServiceError.is(error)) throw error;
-    if (kind === "document")
-      return documentFailure(error, { pathId: echo(splitTarget(call.target).path), writes: true });
-    if (kind === "search") return searchFailure(error);
-    return kind === "deploy" ? deployFailure(error) : plainFailure(error);
-  }
+/** A failure before a route began, in the form of its answers. */
+function failureOf(error: ServiceError, call: Call, kind: RequestKind): Reply {
+  if (kind === "document") return documentFailure(error, { pathId: echo(splitTarget(call.target).path), writes: true });
+  if (kind === "search") return searchFailure(error);
+  return kind === "deploy" ? deployFailure(error) : plainFailure(error);
 }
 
 function isRead(call: Call): boolean {

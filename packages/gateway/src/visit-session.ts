@@ -4,7 +4,7 @@
  */
 
 import type { PartitionKey, Visit, VisitPage } from "@brooklet/partition";
-import type { Access } from "./access.ts";
+import type { Authority } from "./authority/authority.ts";
 import type { BucketProgress, VisitProgress } from "./continuation.ts";
 
 /** What is visited. */
@@ -44,12 +44,12 @@ interface BucketVisit {
 
 /** A visit under way. */
 export class VisitSession {
-  readonly #access: Access;
+  readonly #access: Authority;
   readonly #plan: VisitPlan;
   readonly #visits: BucketVisit[];
   #nextBucket: number;
 
-  constructor(access: Access, plan: VisitPlan, from: VisitProgress | undefined) {
+  constructor(access: Authority, plan: VisitPlan, from: VisitProgress | undefined) {
     this.#access = access;
     this.#plan = plan;
     this.#nextBucket = from?.nextBucket ?? 0;

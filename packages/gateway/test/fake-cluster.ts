@@ -51,7 +51,7 @@ export function fakeCluster(): FakeCluster {
     report: REPORT,
     partition: (key) => partition(cluster, key),
     query: (request) => query(cluster, request),
-    feed: async function* (input) {
+    feed: async function* (input, { keys }) {
       let number = 0;
       for await (const bytes of input) {
         for (const line of new TextDecoder().decode(bytes).split("\n")) {
@@ -60,7 +60,10 @@ export function fakeCluster(): FakeCluster {
           if (line === "") continue;
           const { put: id = "" } = JSON.parse(line) as { put?: string };
           const failed = { status: 400, code: "INVALID_DOCUMENT", message: "no", outcome: "not_applied" } as const;
-          yield [{ number, id, outcome: id === "" ? failed : { status: 200 } }];
+          const [, group = ""] = /^id:[^:]*:[^:]*:(g=[^:]*):/.exec(id) ?? [];
+          const isOutside = keys?.has(group.replace("=", ":") as PartitionKey) === false;
+          const outside = { status: 403, code: "SCOPE_REFUSED", message: "outside", outcome: "not_applied" } as const;
+          yield [{ number, id, outcome: isOutside ? outside : id === "" ? failed : { status: 200 } }];
           number += 1;
         }
       }

@@ -130,6 +130,8 @@ export interface FeedOptions {
   readonly timeoutMs: number;
   /** Bytes of operations that were read and are not answered yet; no more is read meanwhile. */
   readonly heldBytes?: number;
+  /** The partitions that may be written; operations on documents of others are refused. Any, unless it is said. */
+  readonly keys?: ReadonlySet<PartitionKey>;
   /** When it is aborted nobody waits for the outcomes: what is not begun is not done. */
   readonly gone?: AbortSignal;
 }

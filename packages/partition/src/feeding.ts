@@ -12,6 +12,7 @@ import {
   ServiceError,
   SPLIT_NUMBERS,
   type SplitChunk,
+  type SplitOperations,
 } from "@brooklet/core";
 import { clock } from "./clock.ts";
 import type {
@@ -48,6 +49,12 @@ interface Apart extends LaterOperation {
 /** The part of what is held that waits at most once reading had to. */
 const WAITING = 0.75;
 const DONE: Outcome = { status: 200 };
+const REFUSED: Outcome = {
+  status: 403,
+  code: "SCOPE_REFUSED",
+  message: "The token of this request does not reach what it asks for",
+  outcome: "not_applied",
+};
 
 function unheard(): ServiceError {
   const message = "Nobody waits for the outcomes of the feed any more";
@@ -81,7 +88,7 @@ export async function* feedPlace(
 /** The state of a feed. */
 class FeedRun {
   readonly #place: FeedPlace;
-  readonly #options: Required<Omit<FeedOptions, "gone">>;
+  readonly #options: Required<Omit<FeedOptions, "gone" | "keys">> & Pick<FeedOptions, "keys">;
   /** Whether anybody listens. */
   readonly #listener: AbortController = new AbortController();
   readonly #queues = new FeedQueues();
@@ -205,9 +212,14 @@ class FeedRun {
     const { consumed, partitions, refused } = this.#place.split(chunk);
     let count = refused.length;
     for (const operations of partitions) {
-      const queue = this.#queues.of(operations.key as PartitionKey);
-      this.#held += queue.add(this.#operations, chunk, operations);
+      const key = operations.key as PartitionKey;
       count += operations.numbers.length / SPLIT_NUMBERS;
+      if (this.#options.keys?.has(key) === false) {
+        this.#refuse(operations);
+        continue;
+      }
+      const queue = this.#queues.of(key);
+      this.#held += queue.add(this.#operations, chunk, operations);
       if (queue.bytes >= limits.LOAD_BYTES || queue.count >= limits.LOAD_OPERATIONS) this.#load(queue);
     }
     for (const { number, status, code, message } of refused) {
@@ -223,6 +235,21 @@ class FeedRun {
     this.#enough = Math.max(limits.SPLIT_BYTES, 2 * this.#buffer.length);
     if (refused.length > 0) this.#ring();
     return consumed;
+  }
+
+  /** Tells of operations on documents that may not be written. */
+  #refuse({ ids, numbers }: SplitOperations): void {
+    let idBegin = 0;
+    for (let at = 0; at < numbers.length; at += SPLIT_NUMBERS) {
+      const idEnd = numbers[at + 1] ?? 0;
+      this.#told.push({
+        number: this.#operations + (numbers[at] ?? 0),
+        id: ids.slice(idBegin, idEnd),
+        outcome: REFUSED,
+      });
+      idBegin = idEnd;
+    }
+    this.#ring();
   }
 
   /** Whether reading has to wait. Then the longest queues are loaded: few at a time, so that the others grow long too. */

@@ -1,7 +1,20 @@
 /**
  * Vespa's HTTP interfaces as types, the table of error codes, `ServiceError`, and what both ends of a connection have to do
- * alike: what names may be, base64, waits before another try. No dependency, no state.
+ * alike: what names may be, base64, waits before another try, what tokens grant. No dependency, no state.
  */
+export {
+  adminKeyProblem,
+  type Grant,
+  TOKEN_AUDIENCE,
+  TOKEN_GROUPS_MAX,
+  TOKEN_SCHEMAS_MAX,
+  TOKEN_SECONDS_MAX,
+  type TokenAlgorithm,
+  type TokenOptions,
+  tokenSecret,
+  VERBS,
+  type Verb,
+} from "./authority.ts";
 export { askedWaitMs, pause, type Waits, waitMs } from "./backoff.ts";
 export { type Base64Alphabet, decodeBase64, encodeBase64 } from "./base64.ts";
 export type { UnsharedBytes } from "./bytes.ts";

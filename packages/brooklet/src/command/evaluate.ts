@@ -4,11 +4,13 @@ import { type Client, shownId } from "@brooklet/client";
 import { compare, type Ranking } from "../evaluation/comparison.ts";
 import { type CheckedQuestion, checkedQuestions } from "../evaluation/judged.ts";
 import { connect } from "../node/connect.ts";
+import { serverOf } from "./server.ts";
 import { type Surroundings, UsageError } from "./surroundings.ts";
 
 /** Options of the command. */
 export interface EvaluateCommand {
   readonly url: string;
+  readonly key?: string;
   readonly schema: string;
   /** Whose documents, where a question does not say it. */
   readonly group?: string;
@@ -23,12 +25,12 @@ const FILE_BYTES_MAX = 256 << 20;
 
 /** Evaluates, and prints the table, or all of it as JSON. */
 export async function runEvaluate(file: string, command: EvaluateCommand, surroundings: Surroundings): Promise<void> {
-  const { url, group, profile, depth, seed } = command;
+  const { group, profile, depth, seed } = command;
   const questions = await questionsOf(file);
   const lonely = questions.find((one) => one.group === undefined && group === undefined);
   if (lonely !== undefined)
     throw new UsageError(`whose documents? '${lonely.question}' does not say it: give --group NAME`);
-  const client = connect({ url });
+  const client = connect(serverOf(command));
   let answered = 0;
   const rankings = (profile ?? [undefined]).map((name): [string, Ranking] => [
     name ?? "default",

@@ -2,6 +2,7 @@
  * By which fields of a deployed schema a model may filter, for `brooklet mcp`, which knows a schema by its name: read off the schema file
  * that the server has. Types are taken as they stand there; a file says of no number that it is a time, so that the command line does.
  */
+import { type Server, shown } from "./server.ts";
 import { UsageError } from "./surroundings.ts";
 
 /** What a field is to a model. */
@@ -9,7 +10,7 @@ export type FieldKind = "text" | "number" | "truth" | "date";
 
 /** Which schema of which server, and which of its fields. */
 export interface FieldsAsked {
-  readonly url: string;
+  readonly server: Server;
   readonly schema: string;
   /** All that can be filtered by, unless it is said. */
   readonly names?: readonly string[];
@@ -36,8 +37,8 @@ const FIELD = /(?<![\w-])field\s+(\w+)\s+type\s+(\w+)\s*\{/g;
 const INDEXING = /(?<![\w-])indexing\s*(?::([^\n}]*)|\{([^}]*)\})/;
 
 /** The fields that a model may filter by, of the schema that the server has. */
-export async function filterFields({ url, schema, names, dates }: FieldsAsked): Promise<Record<string, FieldKind>> {
-  const kinds = kindsOf(await schemaFile(url, schema));
+export async function filterFields({ server, schema, names, dates }: FieldsAsked): Promise<Record<string, FieldKind>> {
+  const kinds = kindsOf(await schemaFile(server, schema));
   const chosen = names ?? [...kinds.keys()];
   for (const [option, list] of Object.entries({ "--filters": chosen, "--dates": dates })) {
     const stranger = list.find((name) => !kinds.has(name));
@@ -54,11 +55,13 @@ export async function filterFields({ url, schema, names, dates }: FieldsAsked): 
   return Object.fromEntries(chosen.map((name) => [name, kindOf(name)]));
 }
 
-async function schemaFile(url: string, schema: string): Promise<string> {
-  const address = new URL(`${CONTENT}${encodeURIComponent(schema)}.sd`, url);
-  const answer = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) }).catch((cause: unknown) => {
-    throw new Error(`${address.origin} does not say what the fields of ${schema} are: it does not answer`, { cause });
-  });
+async function schemaFile(server: Server, schema: string): Promise<string> {
+  const address = new URL(`${CONTENT}${encodeURIComponent(schema)}.sd`, server.url);
+  const answer = await fetch(address, { headers: shown(server), signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(
+    (cause: unknown) => {
+      throw new Error(`${address.origin} does not say what the fields of ${schema} are: it does not answer`, { cause });
+    },
+  );
   if (answer.status !== 200) {
     await answer.body?.cancel();
     throw new Error(`${address.origin} does not say what the fields of ${schema} are (status ${answer.status})`);

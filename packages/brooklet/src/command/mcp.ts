@@ -2,6 +2,7 @@
 import process from "node:process";
 import { connect } from "../node/connect.ts";
 import { type FieldKind, filterFields } from "./mcp-fields.ts";
+import { serverOf } from "./server.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
 
 /** What the command line says. */
@@ -17,13 +18,14 @@ export interface McpCommand {
   readonly nearProfile?: string;
   readonly embedder?: string;
   readonly url: string;
+  readonly key?: string;
   readonly http?: number;
 }
 
 /** Serves until it is ended, or until the standard input is. */
 export async function runMcp(command: McpCommand, surroundings: Surroundings): Promise<void> {
-  const { group, schema, namespace, describe, near, nearProfile, embedder, url, http } = command;
-  const client = connect({ url });
+  const { group, schema, namespace, describe, near, nearProfile, embedder, http } = command;
+  const client = connect(serverOf(command));
   // Refuses a name that no group can have, before a model asks.
   client.group(group);
   const how = {
@@ -63,16 +65,17 @@ export async function runMcp(command: McpCommand, surroundings: Surroundings): P
 
 /** By what a model may filter: what is said, of what the server says of the schema. */
 async function fieldsOf(
-  { url, schema, filters, dates }: McpCommand,
+  command: McpCommand,
   { warn }: Surroundings,
 ): Promise<Readonly<Record<string, FieldKind>> | undefined> {
+  const { schema, filters, dates } = command;
   if (filters === false) {
     if (dates !== undefined)
       throw new UsageError("--dates says which filters are times: there are none with --no-filters");
     return undefined;
   }
   const names = typeof filters === "string" ? { names: namesOf(filters) } : {};
-  const asked = { url, schema, ...names, dates: dates === undefined ? [] : namesOf(dates) };
+  const asked = { server: serverOf(command), schema, ...names, dates: dates === undefined ? [] : namesOf(dates) };
   try {
     return await filterFields(asked);
   } catch (error) {

@@ -7,11 +7,11 @@ import type { Migrating } from "../migration/migrating.ts";
 import { MigrationError, type MigrationProgress, type MigrationReport } from "../migration/report.ts";
 import { connect } from "../node/connect.ts";
 import { open } from "../open.ts";
+import { type Server, serverOf } from "./server.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
 
 /** Options of the command. */
-export interface MigrateCommand {
-  readonly url: string;
+export interface MigrateCommand extends Server {
   /** A data directory that is opened, instead of a server that is asked. */
   readonly data?: string;
   /** Whether the schemas of the file may be deployed where the server has others. */
@@ -35,7 +35,7 @@ export async function runMigrate(file: string, command: MigrateCommand, surround
     await using database = await open({ path: command.data, schemas });
     return await runAll(database, migrations, command, surroundings);
   }
-  const server = await connect({ url: command.url, schemas, deploy: command.deploy === true });
+  const server = await connect({ ...serverOf(command), schemas, deploy: command.deploy === true });
   await runAll(server, migrations, command, surroundings);
 }
 

@@ -1,11 +1,13 @@
 /** The command line: which commands there are, what they take, and what a process ends with. */
 import { BrookletError } from "@brooklet/client";
 import { StartError } from "@brooklet/gateway/node";
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { VERBS } from "@brooklet/wire";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { runEvaluate } from "./evaluate.ts";
 import { runExport } from "./export.ts";
 import { runFeed } from "./feed/feed.ts";
 import { runImport } from "./import/import.ts";
+import { runKey, runToken } from "./key.ts";
 import { runMcp } from "./mcp.ts";
 import { runMigrate } from "./migrate.ts";
 import { runModelList, runModelOutline, runModelPull } from "./model.ts";
@@ -66,6 +68,8 @@ function makeProgram(surroundings: Surroundings): Command {
   addMcp(program, surroundings);
   addModel(program, surroundings);
   addPlan(program, surroundings);
+  addKey(program, surroundings);
+  addToken(program, surroundings);
   return program;
 }
 
@@ -96,6 +100,11 @@ function addServe(program: Command, surroundings: Surroundings): void {
     )
     .option("--cache-mb <megabytes>", "memory for what was read before", positive)
     .option("--insecure-allow-anonymous", "listen where others can reach it, although nobody is asked for a key")
+    .option("--no-deploy", "take no deployments over HTTP: what --app or the data directory has is served")
+    .option("--token-audience <name>", "what tokens are meant for (aud), where servers have names", "brooklet")
+    .option("--token-public-key <file>", "the public key of who mints tokens elsewhere: PEM, or a JWK")
+    .option("--token-keys <url>", "the list of public keys (JWKS) of who mints tokens elsewhere")
+    .option("--token-algorithm <name>", "what those keys sign with: EdDSA, ES256 or RS256", "EdDSA")
     .action((options: Parameters<typeof runServe>[0]) => runServe(options, surroundings));
 }
 
@@ -105,6 +114,7 @@ function addFeed(program: Command, surroundings: Surroundings): void {
     .description("put, update and remove the documents of a file (JSON, one operation after the other; also gzip)")
     .argument("<file>", "the file; - for the standard input")
     .option("--url <url>", "the server", URL_DEFAULT)
+    .addOption(credential())
     .option("--data <dir>", "a data directory that is fed without a server, instead")
     .option("--app <dir>", "application package to deploy there before")
     .option("--threads <count>", "threads that write there", whole)
@@ -129,6 +139,7 @@ function addUpdate(program: Command, surroundings: Surroundings): void {
     .option("--create", "make the document if there is none")
     .option("--condition <selection>", "only if this document selection is true of it")
     .option("--url <url>", "the server", URL_DEFAULT)
+    .addOption(credential())
     .option("--json", "print the answer as it is")
     .action((id: string, words: string[], options: Parameters<typeof runUpdate>[2]) =>
       runUpdate(id, words, options, surroundings),
@@ -144,6 +155,7 @@ function addQuery(program: Command, surroundings: Surroundings): void {
     .argument("<words...>", "YQL, and parameters as name=value")
     .option("--group <name>", "whose documents")
     .option("--url <url>", "the server", URL_DEFAULT)
+    .addOption(credential())
     .option("--json", "print the answer as it is")
     .action((words: string[], options: Parameters<typeof runQuery>[1]) => runQuery(words, options, surroundings));
 }
@@ -159,6 +171,7 @@ function addEvaluate(program: Command, surroundings: Surroundings): void {
     .option("--depth <count>", "hits that recall and MRR look at (default: 100)", positive)
     .option("--seed <number>", "of the samples that the intervals are made of (default: 1)", whole)
     .option("--url <url>", "the server", URL_DEFAULT)
+    .addOption(credential())
     .option("--json", "print all of it as JSON, question by question")
     .action((file: string, options: Parameters<typeof runEvaluate>[1]) => runEvaluate(file, options, surroundings));
 }
@@ -176,6 +189,7 @@ function addVisit(program: Command, surroundings: Surroundings): void {
     .option("--slices <count>", "the documents in so many parts, for as many visits side by side", positive)
     .option("--slice <number>", "which of the parts, from 0", whole)
     .option("--url <url>", "the server", URL_DEFAULT)
+    .addOption(credential())
     .action((options: Parameters<typeof runVisit>[0]) => runVisit(options, surroundings));
 }
 
@@ -185,6 +199,7 @@ function addForget(program: Command, surroundings: Surroundings): void {
     .description("remove all documents of a group, of every type; within a minute their bytes are gone as well")
     .argument("<group>", "whose documents")
     .option("--url <url>", "the server", URL_DEFAULT)
+    .addOption(credential())
     .option("--json", "print the result as JSON")
     .action((group: string, options: Parameters<typeof runForget>[1]) => runForget(group, options, surroundings));
 }
@@ -196,6 +211,7 @@ function addExport(program: Command, surroundings: Surroundings): void {
     .argument("<dir>", "a new directory")
     .requiredOption("--to <what>", "vespa")
     .option("--url <url>", "the server", URL_DEFAULT)
+    .addOption(credential())
     .option("--selection <selection>", "only the documents that this document selection selects")
     .action((directory: string, options: Parameters<typeof runExport>[1]) =>
       runExport(directory, options, surroundings),
@@ -221,6 +237,7 @@ function addImport(program: Command, surroundings: Surroundings): void {
     )
     .option("--delimiter <character>", "what stands between the values of a row", ",")
     .option("--url <url>", "the server", URL_DEFAULT)
+    .addOption(credential())
     .option("--concurrency <count>", "operations under way at a time", positive, CONCURRENCY_DEFAULT)
     .option("--json", "print the result as JSON")
     .option("--results", "print what came of every document, as a line of JSON each")
@@ -236,6 +253,7 @@ function addMigrate(program: Command, surroundings: Surroundings): void {
       "a module (.mjs, .js; .ts where Node reads it) that exports `migrations`, a list of them or one",
     )
     .option("--url <url>", "the server", URL_DEFAULT)
+    .addOption(credential())
     .option("--data <dir>", "a data directory that nobody serves, instead")
     .option("--deploy", "deploy the schemas of the file where the server has others")
     .option("--group <name...>", "only these groups")
@@ -267,6 +285,7 @@ function addMcp(program: Command, surroundings: Surroundings): void {
     .option("--near-profile <name>", "the rank profile for it")
     .option("--embedder <id>", "the embedder of questions, where the server has several")
     .option("--url <url>", "the server", URL_DEFAULT)
+    .addOption(credential())
     .option("--http <port>", "listen on this port of the loopback address instead of the standard input", port)
     .action((options: Parameters<typeof runMcp>[0]) => runMcp(options, surroundings));
 }
@@ -327,6 +346,31 @@ function count(text: string): number {
   const value = countOf(text);
   if (value !== undefined) return value;
   throw new InvalidArgumentError("Give a number, as in 250, 1.5k, 2M or 10B.");
+}
+
+function addKey(program: Command, surroundings: Surroundings): void {
+  program
+    .command("key")
+    .description("make an admin key for a server: whoever sends it may do everything there")
+    .action(() => runKey(surroundings));
+}
+
+function addToken(program: Command, surroundings: Surroundings): void {
+  program
+    .command("token")
+    .description("make a token for groups, with the server's admin key (BROOKLET_ADMIN_KEY or BROOKLET_ADMIN_KEY_FILE)")
+    .requiredOption("--group <name...>", "whose documents")
+    .requiredOption("--verbs <verbs>", `what may be done with them, with commas: ${VERBS.join(", ")}`)
+    .option("--schemas <names>", "of which schemas, with commas; of all of them unless it is said")
+    .requiredOption("--ttl <time>", "how long it is valid, as 15m or 8h; 24h at most")
+    .option("--audience <name>", "the server that it is meant for, where servers have names (serve --token-audience)")
+    .option("--id <id>", "its name, by which it can be revoked; random unless it is said")
+    .action((options: Parameters<typeof runToken>[0]) => runToken(options, surroundings));
+}
+
+/** Not the server's own variable: where that is set, a command that is sent to another server must not show its key there. */
+function credential(): Option {
+  return new Option("--key <key>", "an admin key of the server, or a token").env("BROOKLET_KEY");
 }
 
 function whole(text: string): number {

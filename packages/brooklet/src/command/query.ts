@@ -1,11 +1,11 @@
 /** `brooklet query`: sends a query and prints what was found. */
 import type { WireAnswer } from "@brooklet/client";
 import { connect } from "../node/connect.ts";
+import { type Server, serverOf } from "./server.ts";
 import { type Surroundings, UsageError } from "./surroundings.ts";
 
 /** Options of the command. */
-export interface QueryCommand {
-  readonly url: string;
+export interface QueryCommand extends Server {
   readonly group?: string;
   readonly json?: boolean;
 }
@@ -20,7 +20,7 @@ export async function runQuery(
   surroundings: Surroundings,
 ): Promise<void> {
   const body = JSON.stringify(parametersOf(words, command.group));
-  const answer = await connect({ url: command.url }).request({
+  const answer = await connect(serverOf(command)).request({
     method: "POST",
     target: "/search/",
     body,

@@ -1,5 +1,7 @@
 /** `brooklet serve`: serves until the process is told to end. */
+import { readFileSync } from "node:fs";
 import { type Reranker, rerankEndpoint } from "@brooklet/client";
+import type { TokenAlgorithm, TokenOptions } from "@brooklet/wire";
 import { secret } from "../node/secret.ts";
 import { serve } from "../serve.ts";
 import { type Surroundings, UsageError } from "./surroundings.ts";
@@ -22,6 +24,11 @@ export interface ServeCommand {
   readonly reranker?: string;
   readonly rerankerModel?: string;
   readonly insecureAllowAnonymous?: boolean;
+  readonly deploy: boolean;
+  readonly tokenAudience: string;
+  readonly tokenPublicKey?: string;
+  readonly tokenKeys?: string;
+  readonly tokenAlgorithm: string;
 }
 
 const BYTES_PER_MB = 2 ** 20;
@@ -67,6 +74,8 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
       ...(modelCache === undefined ? {} : { modelCache }),
     },
     ...(insecureAllowAnonymous === undefined ? {} : { insecureAllowAnonymous }),
+    deploys: command.deploy,
+    tokens: tokensOf(command),
   });
   for (const warning of service.warnings) surroundings.warn(`Warning: ${warning}`);
   const served = service.schemas.length === 0 ? "nothing is deployed yet" : `serving ${service.schemas.join(", ")}`;
@@ -76,6 +85,20 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
   await surroundings.untilEnded();
   surroundings.print("Finishing what is under way");
   await service.close();
+}
+
+const ALGORITHMS: readonly TokenAlgorithm[] = ["EdDSA", "ES256", "RS256"];
+
+/** Which tokens are taken. */
+function tokensOf({ tokenAudience, tokenPublicKey, tokenKeys, tokenAlgorithm }: ServeCommand): TokenOptions {
+  const algorithm = ALGORITHMS.find((one) => one === tokenAlgorithm);
+  if (algorithm === undefined) throw new UsageError(`--token-algorithm is one of ${ALGORITHMS.join(", ")}`);
+  return {
+    audience: tokenAudience,
+    algorithm,
+    ...(tokenPublicKey === undefined ? {} : { publicKey: readFileSync(tokenPublicKey, "utf8") }),
+    ...(tokenKeys === undefined ? {} : { keysUrl: tokenKeys }),
+  };
 }
 
 /** The reranker of an endpoint. Its key, where it wants one, is the environment's `VESPA_SECRET_RERANKER`. */

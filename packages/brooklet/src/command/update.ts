@@ -1,11 +1,11 @@
 /** `brooklet update`: changes fields of one document, as `brooklet update id:mail:mail:g=alice:1 unread=false year+=1`. */
 import { connect } from "../node/connect.ts";
 import { documentPath } from "./feed/feed-source.ts";
+import { type Server, serverOf } from "./server.ts";
 import { type Surroundings, UsageError } from "./surroundings.ts";
 
 /** Options of the command. */
-export interface UpdateCommand {
-  readonly url: string;
+export interface UpdateCommand extends Server {
   /** The document is made if there is none. */
   readonly create?: boolean;
   /** A document selection that must be true of it. */
@@ -37,7 +37,7 @@ export async function runUpdate(
   const target = documentPath(id) + query;
   const body = JSON.stringify({ fields });
   // What computes with the stored value may not be done twice.
-  const answer = await connect({ url: command.url }).request({ method: "PUT", target, body, isRepeatable: false });
+  const answer = await connect(serverOf(command)).request({ method: "PUT", target, body, isRepeatable: false });
   surroundings.print(command.json === true ? JSON.stringify(answer.json) : `${id} is updated`);
 }
 

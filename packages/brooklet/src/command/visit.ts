@@ -4,11 +4,11 @@
  */
 import { selectionLiteral } from "@brooklet/client";
 import { connect } from "../node/connect.ts";
+import { type Server, serverOf, shown } from "./server.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
 
 /** Options of `visit`. */
-export interface VisitCommand {
-  readonly url: string;
+export interface VisitCommand extends Server {
   /** Only the documents of this group … */
   readonly group?: string;
   /** … that this selection selects … */
@@ -26,24 +26,23 @@ export interface VisitCommand {
 }
 
 /** Options of `forget`. */
-export interface ForgetCommand {
-  readonly url: string;
+export interface ForgetCommand extends Server {
   readonly json?: boolean;
 }
 
 /** Prints every document that is selected. */
 export async function runVisit(command: VisitCommand, surroundings: Surroundings): Promise<void> {
   const parameters = parametersOf(command);
-  for (const cluster of await contentClusters(command.url)) {
-    for await (const line of visitLines(command.url, { ...parameters, cluster })) surroundings.print(line);
+  for (const cluster of await contentClusters(command)) {
+    for await (const line of visitLines(command, { ...parameters, cluster })) surroundings.print(line);
   }
 }
 
 /** Removes all documents of a group, of every type. What is written meanwhile may stay. */
 export async function runForget(group: string, command: ForgetCommand, surroundings: Surroundings): Promise<void> {
-  const documents = connect({ url: command.url }).group(group);
+  const documents = connect(serverOf(command)).group(group);
   let removed = 0;
-  for (const cluster of await contentClusters(command.url)) {
+  for (const cluster of await contentClusters(command)) {
     removed += (await documents.clear({ cluster })).removed;
     surroundings.progress(`${removed} removed`);
   }
@@ -83,8 +82,9 @@ function microsOf(text: string): number {
 }
 
 /** The names of the content clusters, which the server tells whoever asks for one that cannot be. */
-export async function contentClusters(url: string): Promise<string[]> {
-  const answer = await fetch(`${url}/document/v1/?cluster=%2A`);
+export async function contentClusters(server: Server): Promise<string[]> {
+  const { url } = server;
+  const answer = await fetch(`${url}/document/v1/?cluster=%2A`, { headers: shown(server) });
   const { message = "" } = (await answer.json()) as { readonly message?: string };
   const [, known = ""] = message.split(", only ");
   const names = [...known.matchAll(/'([^']*)'/g)].map(([, name = ""]) => name);
@@ -100,14 +100,16 @@ interface StreamLine {
 
 /** The lines of a visit, as a feed has them. A stream that ends early is continued. */
 export async function* visitLines(
-  url: string,
+  server: Server,
   parameters: Readonly<Record<string, string>>,
 ): AsyncGenerator<string, void, undefined> {
   const chosen = { ...parameters, stream: "true", "format.tensors": "short" };
   let token: string | undefined;
   do {
     const query = new URLSearchParams(token === undefined ? chosen : { ...chosen, continuation: token });
-    const answer = await fetch(`${url}/document/v1/?${query}`, { headers: { accept: "application/jsonl" } });
+    const answer = await fetch(`${server.url}/document/v1/?${query}`, {
+      headers: { ...shown(server), accept: "application/jsonl" },
+    });
     const before = token;
     token = undefined;
     for await (const line of linesOf(answer)) {

@@ -2,9 +2,12 @@
  * Listens on the port of documents and queries and, if asked to, on the one where the `vespa` command looks for the
  * deploy interface. Both serve the same gateway with the same guard.
  */
+import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import type { Cluster } from "@brooklet/partition";
 import { LOOPBACK_HOSTS } from "../access.ts";
+import { checkAdminKeys, type Digest } from "../authority/admin-keys.ts";
+import { asksForCredentials } from "../authority/credentials.ts";
 import { ANY_REQUEST, createGateway, type Gateway, type GatewayOptions } from "../gateway.ts";
 import { DEFAULT_LIMITS } from "../limits.ts";
 import { StartError } from "../start-error.ts";
@@ -13,14 +16,14 @@ import { nodeGunzip } from "./gunzip.ts";
 import { type CallHandler, Listener } from "./listener.ts";
 
 /** How to serve. */
-export interface ServerOptions extends Omit<GatewayOptions, "cluster" | "containerPort" | "gunzip"> {
+export interface ServerOptions extends Omit<GatewayOptions, "cluster" | "containerPort" | "gunzip" | "digest"> {
   /** Address to listen on; the loopback address by default. */
   readonly host?: string;
   /** Port of documents, queries, and everything else. 0: the system chooses. */
   readonly port: number;
   /** Another port with the same interfaces, for clients that expect deployments at 19071. */
   readonly configPort?: number;
-  /** Must be said to listen where others can reach it: there are no keys and tokens yet. */
+  /** Must be said to listen where others can reach it, without any key. */
   readonly insecureAllowAnonymous?: boolean;
   /** Limits of connections other than the defaults. */
   readonly connectionLimits?: Partial<ConnectionLimits>;
@@ -40,16 +43,14 @@ const GRACE_MS = 30_000;
 /** Starts to serve a cluster. The cluster stays the caller's to close, after the server. */
 export async function startServer(cluster: Cluster, options: ServerOptions): Promise<RunningServer> {
   const host = options.host ?? "127.0.0.1";
-  if (!isLoopback(host) && options.insecureAllowAnonymous !== true) {
-    const message = `${host} can be reached by others, and this release asks nobody for a key`;
-    throw new StartError(`${message}: listen on 127.0.0.1, or allow it with --insecure-allow-anonymous`);
-  }
+  await demandGuard(host, options);
   let containerPort = options.port;
   const gateway = createGateway({
     ...(isLoopback(host) ? { allowedHosts: LOOPBACK_HOSTS } : {}),
     ...options,
     cluster,
     gunzip: nodeGunzip,
+    digest: nodeDigest,
     containerPort: () => containerPort,
   });
   const handler = handlerOf(gateway);
@@ -71,6 +72,27 @@ export async function startServer(cluster: Cluster, options: ServerOptions): Pro
       await Promise.all([main.close(graceMs), config?.close(graceMs)]);
     },
   };
+}
+
+const nodeDigest: Digest = (text) => createHash("sha256").update(text).digest();
+
+/**
+ * Throws where everybody who reaches an address could do everything, and nobody said so; and what is wrong with a key, which is
+ * said now and not to the first who sends one.
+ */
+export async function demandGuard(
+  host: string,
+  options: Pick<ServerOptions, "adminKeys" | "tokens" | "insecureAllowAnonymous">,
+): Promise<void> {
+  const { adminKeys = [], tokens = {}, insecureAllowAnonymous } = options;
+  checkAdminKeys(adminKeys);
+  if (tokens.publicKey !== undefined || tokens.keysUrl !== undefined) {
+    const { GroupTokens } = await import("../authority/group-token.ts");
+    await GroupTokens.open([], tokens);
+  }
+  if (isLoopback(host) || insecureAllowAnonymous === true || asksForCredentials(options)) return;
+  const remedy = "set BROOKLET_ADMIN_KEY (brooklet key makes one), or allow it with --insecure-allow-anonymous";
+  throw new StartError(`${host} can be reached by others, and nobody is asked for a key: ${remedy}`);
 }
 
 function listenerOf(handler: CallHandler, options: ServerOptions): Listener {

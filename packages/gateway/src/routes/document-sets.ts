@@ -21,7 +21,9 @@ export async function answerDocumentSet(
   parameters: DocumentParameters,
   context: GatewayContext,
 ): Promise<Reply> {
+  context.access.demand("visit");
   if (call.method === "GET") return await answerVisit(call, path, parameters, context);
+  if (call.method !== "POST") context.access.demand(call.method === "PUT" ? "update" : "remove");
   const traceLevel = checkMassParameters(call.method, parameters, context);
   const shown = { fieldSet: "", tensorFormat: "", format: "json" as const, concurrency: 1 };
   const set = readDocumentSet(path, parameters, context, shown);

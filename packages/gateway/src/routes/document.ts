@@ -3,7 +3,7 @@
  * the admission, and Vespa's answers. Operations on sets of documents are in `document-sets.ts`.
  */
 import type { OperationRequest, Outcome } from "@brooklet/partition";
-import { causeOf, type DocumentAnswer, ServiceError } from "@brooklet/wire";
+import { causeOf, type DocumentAnswer, ServiceError, type Verb } from "@brooklet/wire";
 import type { BodyKind, HeldBody } from "../bodies.ts";
 import { type Call, NO_BYTES, type Reply } from "../call.ts";
 import { demandApplication, demandContentCluster, type GatewayContext } from "../context.ts";
@@ -51,10 +51,23 @@ export async function answerDocument(call: Call, context: GatewayContext, onDefe
     const parameters = new DocumentParameters(parseParameters(query, context.limits.parameterCount), raw);
     if (path.id === undefined) return await answerDocumentSet(call, path, parameters, context);
     const request: DocumentRequest = { call, path, id: path.id, parameters };
+    context.access.demand(...verbsOf(call.method, parameters));
     return call.method === "GET" ? await get(request, context) : await write(request, context);
   } catch (error) {
     return documentFailure(serviceErrorOf(error, onDefect), { pathId: raw, writes });
   }
+}
+
+/** What a request does. A condition tells of the document, and an update may make it. */
+function verbsOf(method: string, parameters: DocumentParameters): readonly Verb[] {
+  if (method === "GET") return ["get"];
+  const kind = WRITES[method as keyof typeof WRITES];
+  const isRead = parameters.text("condition") !== undefined;
+  return [
+    kind,
+    ...(kind === "update" && parameters.flag("create") ? (["put"] as const) : []),
+    ...(isRead ? (["get"] as const) : []),
+  ];
 }
 
 function notAllowed(method: string, raw: string, methods: readonly string[]): Reply {
@@ -79,7 +92,7 @@ async function get(request: DocumentRequest, context: GatewayContext): Promise<R
   await context.documents.enter();
   try {
     const asked = { rawPath: path.raw, id, fieldSet, tensorFormat };
-    const answer = await context.access.partition(group.partition).get(asked, leftMs(call, timeout));
+    const answer = await context.access.partition(group.partition, "get").get(asked, leftMs(call, timeout));
     // What was read too late is not told either: the clock decides, not how it was read.
     if (answer.status === 504 || leftMs(call, timeout) <= 0)
       throw new ServiceError("TIMED_OUT", timeoutMessage(timeout));
@@ -116,7 +129,7 @@ async function write(request: DocumentRequest, context: GatewayContext): Promise
     body = kind === "remove" ? undefined : await context.bodies.read(call, bodyKind(context));
     if (body?.bytes.length === 0) throw new ServiceError("INVALID_DOCUMENT", "Could not read document, no document?");
     const operation = { kind, rawPath: path.raw, id, create, condition, body: body?.bytes ?? NO_BYTES };
-    const outcome = await context.access.partition(group.partition).apply(operation, leftMs(call, timeout), call);
+    const outcome = await context.access.partition(group.partition, kind).apply(operation, leftMs(call, timeout), call);
     if (outcome.status !== 200) return withHeaders(writeFailure(outcome, request, timeout), timeout.headers);
     const traced = traceLevel === 0 ? answer : { ...answer, ...traceOf(traceLevel, writeDone(kind), call.arrivedMs) };
     const reply = jsonReply(200, traced, DOCUMENT_JSON);

@@ -28,6 +28,7 @@ export async function answerErasure(call: Call, context: GatewayContext, onDefec
     const [, , , name, ...more] = pathSegments(path);
     if (name === undefined || more.length > 0) throw new ServiceError("NOT_FOUND", `Nothing at '${echo(path)}'`);
     const { partition: key } = groupOf(name);
+    context.access.checkErasure(key);
     ownParameters(call, context, NO_PARAMETERS);
     await context.visits.enter();
     try {

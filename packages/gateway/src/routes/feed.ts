@@ -50,7 +50,7 @@ class Tally {
 export async function answerFeed(call: Call, context: GatewayContext, onDefect: DefectListener): Promise<Reply> {
   try {
     // Before the method, by which clients find out whether they can feed in bulk.
-    context.access.checkAllGroups("A feed");
+    context.access.demandFeed();
     if (call.method !== "POST") return onlyPost(call);
     const { timeout } = ownParameters(call, context, FEED_PARAMETERS);
     const timeoutMs = timeout === undefined ? context.limits.documentTimeoutMs : timeSpanMs(timeout);

@@ -63,6 +63,7 @@ async function searched(
   context: GatewayContext,
 ): Promise<Reply | PreparedGeneration> {
   const parameters = generationParameters(chain, query, call, context);
+  if (parameters.includeHits) context.access.demand("search");
   if (chain.searcher === "llm") return prepared(parameters, undefined, undefined, context);
   // Its hits are for the model: JSON, whatever the answer will be.
   const { status, body, contentType } = await withQuery(plainSearch(request), context, call, (plain) =>

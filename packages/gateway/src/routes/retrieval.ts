@@ -63,6 +63,7 @@ async function answerOwn(
 ): Promise<Reply> {
   try {
     if (call.method !== "POST") throw new ServiceError("METHOD_NOT_ALLOWED", "Only POST is supported here");
+    context.access.demand("search");
     ownParameters(call, context, NO_PARAMETERS);
     demandApplication(context.cluster);
     await context.searches.enter();
@@ -143,7 +144,9 @@ function hitsOf({ status, body }: Answer): readonly Hit[] {
 /** The fields of a document as they are stored; nothing if it is gone by now. */
 async function storedOf(id: string, group: string, context: GatewayContext): Promise<Hit["fields"]> {
   const request = { rawPath: "/brooklet/v1/retrieve", id, fieldSet: "", tensorFormat: "" };
-  const { status, body } = await context.access.partition(`g:${group}`).get(request, context.limits.documentTimeoutMs);
+  const { status, body } = await context.access
+    .partition(`g:${group}`, "search")
+    .get(request, context.limits.documentTimeoutMs);
   if (status !== 200 && status !== 404) throw new ServiceError("ERROR_IN_REPLY", `${id} could not be read`);
   return (JSON.parse(new TextDecoder().decode(body)) as Pick<Hit, "fields">).fields;
 }

@@ -22,6 +22,7 @@ export async function answerSearch(call: Call, context: GatewayContext, onDefect
   if (call.method === "OPTIONS") return { status: 204, headers: { allow: METHODS }, body: "" };
   try {
     if (call.method !== "GET" && call.method !== "POST") return notAllowed(call.method);
+    context.access.demandSearch();
     demandApplication(context.cluster);
     await context.searches.enter();
     let answer: Reply | PreparedGeneration;
@@ -86,6 +87,7 @@ async function withBody<Result>(
 async function ask(request: SearchRequest, call: Call, context: GatewayContext): Promise<Reply | PreparedGeneration> {
   return await withQuery(request, context, call, async (query) => {
     const chain = searchChainOf(query, context);
+    context.access.demand(chain?.searcher === undefined ? "search" : "ask");
     if (chain?.searcher !== undefined) return await prepareGeneration({ chain, query, request }, call, context);
     const { status, contentType, body } = await searchAnswer(query, context, call);
     return { status, headers: { "content-type": contentType }, body };

@@ -12,11 +12,14 @@ const SEARCH_HANDLER = "com.yahoo.search.handler.SearchHandler";
 /** What answers a path of this file. */
 type StatusRoute = (context: GatewayContext, call: Call) => Reply;
 
+/** Whether the process is there: the one thing that everybody may ask. */
+export const LIVE = "/livez";
+
 /** Answers by path. All take GET and HEAD only. */
 export const STATUS_ROUTES: Readonly<Record<string, StatusRoute>> = {
   "/": applicationStatus,
   "/ApplicationStatus": applicationStatus,
-  "/livez": () => textReply("text/plain", "ok\n"),
+  [LIVE]: () => textReply("text/plain", "ok\n"),
   "/status.html": () => textReply("text/html", "<!doctype html><title>OK</title>OK\n"),
   "/state/v1": (_, call) => jsonReply(200, { resources: resources(call) }),
   "/state/v1/health": () => jsonReply(200, { time: Date.now(), status: { code: "up" } }),

@@ -3,6 +3,7 @@ import { BrookletError } from "@brooklet/client";
 import { ServiceError } from "@brooklet/wire";
 import { deployDirectory } from "../../application-directory.ts";
 import { openCluster } from "../../node/threads.ts";
+import { type Server, shown } from "../server.ts";
 import { type Surroundings, UsageError } from "../surroundings.ts";
 import { FEED_PATH, type FedBatches } from "./feed-server.ts";
 
@@ -35,9 +36,10 @@ export async function* feedDirectory(
 }
 
 /** Whether the server takes feeds in bulk. Throws where there is none: a whole feed would fail operation by operation. */
-export async function takesFeeds(url: string): Promise<boolean> {
+export async function takesFeeds(server: Server): Promise<boolean> {
+  const { url } = server;
   try {
-    const { status, headers, body } = await fetch(url + FEED_PATH);
+    const { status, headers, body } = await fetch(url + FEED_PATH, { headers: shown(server) });
     await body?.cancel();
     return status === 405 && headers.get("allow") === "POST";
   } catch (cause) {

@@ -7,6 +7,7 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } f
 import { BrookletError } from "@brooklet/client";
 import type { FedOperation, Outcome } from "@brooklet/partition";
 import { type FeedLine, pause, type Waits, waitMs } from "@brooklet/wire";
+import { type Server, shown } from "../server.ts";
 import { UsageError } from "../surroundings.ts";
 import { splitBytes } from "./feed-objects.ts";
 import { isRepeatable, nameOf } from "./feed-source.ts";
@@ -45,16 +46,16 @@ interface Sent {
 }
 
 /** Feeds a server; what comes of each operation, in no order. */
-export async function* feedServer(url: string, input: AsyncIterable<Uint8Array>, waits: Waits = WAITS): FedBatches {
+export async function* feedServer(server: Server, input: AsyncIterable<Uint8Array>, waits: Waits = WAITS): FedBatches {
   const queue = new Queue(input);
   for (let silent = 0; ; ) {
-    const stream = new FeedStream(url, queue);
+    const stream = new FeedStream(server, queue);
     yield* stream.told();
     const { resent, failed } = stream.left();
     if (failed.length > 0) yield failed;
     queue.putBack(resent);
     silent = stream.fault === undefined || stream.hasTold ? 0 : silent + 1;
-    if (silent === (stream.isRefused ? REFUSALS : SILENT_STREAMS)) throw disconnected(url, stream.fault);
+    if (silent === (stream.isRefused ? REFUSALS : SILENT_STREAMS)) throw disconnected(server.url, stream.fault);
     if (queue.isEmpty) break;
     const failures = resent.reduce((most, { refusals }) => Math.max(most, refusals), silent);
     await pause(waitMs(waits, failures));
@@ -138,7 +139,7 @@ class FeedStream {
   hasTold = false;
   /** Why the stream ended before its end. */
   fault: unknown;
-  readonly #url: string;
+  readonly #server: Server;
   readonly #queue: Queue;
   /** From the first of which it is not known what came of it. */
   readonly #sent = new Map<number, Sent>();
@@ -150,8 +151,8 @@ class FeedStream {
   #isStopped = false;
   #wake: (() => void) | undefined;
 
-  constructor(url: string, queue: Queue) {
-    this.#url = url;
+  constructor(server: Server, queue: Queue) {
+    this.#server = server;
     this.#queue = queue;
   }
 
@@ -162,7 +163,7 @@ class FeedStream {
 
   /** Sends what is queued; what comes of it for good. Throws what sending again does not mend. */
   async *told(): FedBatches {
-    const session = connect(this.#url, { settings: { initialWindowSize: WINDOW_BYTES } });
+    const session = connect(this.#server.url, { settings: { initialWindowSize: WINDOW_BYTES } });
     const stream = this.#open(session);
     const sending = this.#send(stream).catch((error: unknown) => this.#fail(error));
     try {
@@ -195,7 +196,8 @@ class FeedStream {
       const isLate = (answeredLast.get(id) ?? -1) > at;
       const isSafe = !isLate && (refusal !== undefined || isRepeatable(pending.bytes));
       if (isSafe) resent.push(pending);
-      else failed.push({ number: pending.number, id, outcome: refusal ?? unknownOutcome(this.#url, this.fault) });
+      else
+        failed.push({ number: pending.number, id, outcome: refusal ?? unknownOutcome(this.#server.url, this.fault) });
     }
     return { resent, failed };
   }
@@ -204,7 +206,8 @@ class FeedStream {
     session.once("error", (error) => this.#fail(error));
     const stream = session.request({
       ":method": "POST",
-      ":path": new URL(this.#url).pathname.replace(/\/$/, "") + FEED_PATH,
+      ...shown(this.#server),
+      ":path": new URL(this.#server.url).pathname.replace(/\/$/, "") + FEED_PATH,
       accept: "application/jsonl",
       "content-type": "application/jsonl",
     });

@@ -2,6 +2,7 @@
 import { BrookletError, type Client, type FeedOutcome, feed } from "@brooklet/client";
 import type { FedOperation } from "@brooklet/partition";
 import { connect } from "../../node/connect.ts";
+import { type Server, serverOf } from "../server.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { feedDirectory, takesFeeds } from "./feed-bulk.ts";
 import { FeedCheckpoint } from "./feed-checkpoint.ts";
@@ -14,8 +15,7 @@ import { type FeedRequest, feedRequest } from "./feed-source.ts";
 const LINE_END: Uint8Array = new TextEncoder().encode("\n");
 
 /** Options of the command. */
-export interface FeedCommand extends FeedReportOptions {
-  readonly url: string;
+export interface FeedCommand extends FeedReportOptions, Server {
   /** A data directory that is fed without a server, instead. */
   readonly data?: string;
   /** An application package to deploy there before. */
@@ -39,15 +39,14 @@ export async function runFeed(file: string, command: FeedCommand, surroundings: 
   const skipped = checkpoint?.done ?? 0;
   const input = openFeed(file, surroundings.input);
   if (skipped > 0) surroundings.warn(`${skipped} operations were done before; going on after them`);
-  if (command.data === undefined && !(await takesFeeds(command.url))) {
+  if (command.data === undefined && !(await takesFeeds(command))) {
     await sendAll(readRequests(input, skipped), command, surroundings, checkpoint);
     return;
   }
   // What was done before is passed over; there is no need to look at the rest of it here.
   const rest = skipped === 0 ? input : afterObjects(input, skipped);
   const { data } = command;
-  const told =
-    data === undefined ? feedServer(command.url, rest) : feedDirectory({ ...command, data }, rest, surroundings);
+  const told = data === undefined ? feedServer(command, rest) : feedDirectory({ ...command, data }, rest, surroundings);
   await tellAll(told, { ...command, skipped }, surroundings, checkpoint);
 }
 
@@ -83,11 +82,11 @@ async function tellAll(
 /** Sends operations by themselves, tells what fails, and how it went. */
 export async function sendAll(
   requests: AsyncIterable<NumberedRequest>,
-  command: FeedReportOptions & { readonly url: string; readonly concurrency: number },
+  command: FeedReportOptions & Server & { readonly concurrency: number },
   surroundings: Surroundings,
   checkpoint?: FeedCheckpoint,
 ): Promise<void> {
-  const client = connect({ url: command.url });
+  const client = connect(serverOf(command));
   const report = new FeedReport(command, surroundings);
   const underWay = new Set<Promise<void>>();
   const apply = (request: NumberedRequest): Promise<void> => {

@@ -16,6 +16,7 @@ import { MAIL_COLUMNS, type MailProblems, mailSources } from "./mail-source.ts";
 /** Options of the command. */
 export interface ImportCommand {
   readonly url: string;
+  readonly key?: string;
   readonly from: string;
   readonly schema: string;
   /** Namespace of the ids; the name of the schema unless it is said. */

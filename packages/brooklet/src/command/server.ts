@@ -1,0 +1,18 @@
+/** The server that a command asks: where it is, and what it is shown. */
+
+/** What the command line says of it. */
+export interface Server {
+  readonly url: string;
+  /** An admin key of it, or a token. */
+  readonly key?: string;
+}
+
+/** What the client of the SDK takes of it. */
+export function serverOf({ url, key }: Server): Server {
+  return key === undefined ? { url } : { url, key };
+}
+
+/** The header that shows the key, where there is one. */
+export function shown({ key }: Server): { readonly authorization?: string } {
+  return key === undefined ? {} : { authorization: `Bearer ${key}` };
+}

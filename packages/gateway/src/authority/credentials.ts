@@ -1,0 +1,97 @@
+/** Who asks: the key or token of a request, as what it reaches. */
+import { ServiceError, type TokenOptions } from "@brooklet/wire";
+import type { Call } from "../call.ts";
+import { AdminKeys, checkAdminKeys, type Digest } from "./admin-keys.ts";
+import type { Reach } from "./authority.ts";
+import type { GroupTokens } from "./group-token.ts";
+
+/** Whom to believe. */
+export interface CredentialOptions {
+  /** Keys with which everything may be done, of 256 random bits or more each (`brooklet key`). */
+  readonly adminKeys?: readonly string[];
+  /** Tokens that are taken beside those minted with an admin key, and whom all of them are meant for. */
+  readonly tokens?: TokenOptions;
+}
+
+/** A credential that was read. */
+export interface Known {
+  readonly reach: Reach;
+  /** When it has to be read anew, milliseconds since the epoch. */
+  readonly endMs: number;
+  readonly id?: string;
+}
+
+/** Tokens are read to this length. One with 16 long names of groups and 64 schemas is shorter. */
+const CHARACTERS_MAX = 16_384;
+/** Tokens that are remembered, so that a signature is checked once. */
+const REMEMBERED_MAX = 4_096;
+
+/** Whether anybody has to say who asks. */
+export function asksForCredentials({ adminKeys = [], tokens }: CredentialOptions): boolean {
+  return adminKeys.length > 0 || tokens?.publicKey !== undefined || tokens?.keysUrl !== undefined;
+}
+
+/** The keys and tokens of a gateway. */
+export class Credentials {
+  readonly #options: CredentialOptions;
+  readonly #digest: Digest;
+  readonly #keys: AdminKeys;
+  #tokens: Promise<GroupTokens> | undefined;
+  /** By the digest of the token: what is looked up tells nothing of it. */
+  readonly #remembered: Map<string, Known> = new Map();
+
+  constructor(options: CredentialOptions, digest: Digest) {
+    checkAdminKeys(options.adminKeys ?? []);
+    this.#options = options;
+    this.#digest = digest;
+    this.#keys = new AdminKeys(options.adminKeys ?? [], digest);
+  }
+
+  /** What the credential of a request reaches. Throws where there is none that is valid. */
+  async known(call: Call): Promise<Known> {
+    const header = call.header("authorization");
+    if (header === undefined)
+      throw unauthenticated("This server wants a key or a token: send 'Authorization: Bearer …'");
+    const [, given] = header.length > CHARACTERS_MAX ? [] : (/^bearer +([^\s,]+)$/i.exec(header.trim()) ?? []);
+    const found = given === undefined ? undefined : await this.#find(given);
+    if (found !== undefined) return found;
+    throw unauthenticated(
+      "The key or token of this request is not valid here: it is unknown, expired or for another server",
+    );
+  }
+
+  async #find(given: string): Promise<Known | undefined> {
+    const digest = await this.#digest(given);
+    if (await this.#keys.has(digest)) return { reach: "admin", endMs: Number.POSITIVE_INFINITY };
+    // A key has no dots, a token two.
+    if (given.split(".", 4).length !== 3) return undefined;
+    const known = await this.#token(given, digest.join());
+    const isRevoked = known?.id !== undefined && this.#options.tokens?.isRevoked?.(known.id) === true;
+    return isRevoked ? undefined : known;
+  }
+
+  async #token(given: string, name: string): Promise<Known | undefined> {
+    const remembered = this.#remembered.get(name);
+    if (remembered !== undefined && remembered.endMs > Date.now()) return remembered;
+    this.#remembered.delete(name);
+    const token = await (await this.#reader()).read(given);
+    if (token === undefined) return undefined;
+    const known: Known = { reach: token.grant, endMs: token.endMs, id: token.id };
+    const [oldest] = this.#remembered.keys();
+    if (oldest !== undefined && this.#remembered.size >= REMEMBERED_MAX) this.#remembered.delete(oldest);
+    this.#remembered.set(name, known);
+    return known;
+  }
+
+  #reader(): Promise<GroupTokens> {
+    this.#tokens ??= (async () => {
+      const { GroupTokens } = await import("./group-token.ts");
+      return await GroupTokens.open(this.#options.adminKeys ?? [], this.#options.tokens ?? {});
+    })();
+    return this.#tokens;
+  }
+}
+
+function unauthenticated(message: string): ServiceError {
+  return new ServiceError("UNAUTHENTICATED", message);
+}
