@@ -41,6 +41,13 @@ export interface ServeOptions {
   readonly keepRemovesSeconds?: number;
   /** Embedders, and where the models of the application are. */
   readonly models?: ModelOptions;
+  /**
+   * Origins that models, embedders and files of models may be at although they are not public or not behind TLS, as in
+   * `http://127.0.0.1:11434`. Nothing is sent to others.
+   */
+  readonly modelOrigins?: readonly string[];
+  /** The origin, or the origins, that each secret may be sent to, by the name that services.xml has for it. */
+  readonly secrets?: Readonly<Record<string, string | readonly string[]>>;
   /** Orders the passages of retrievals over HTTP that ask for it, as `rerankEndpoint` of an endpoint does. */
   readonly reranker?: Reranker;
   /** Told of failures that no request sees. */
@@ -78,6 +85,8 @@ const OPTIONS = {
   cacheBytes: CHECKS.count,
   keepRemovesSeconds: CHECKS.count,
   models: CHECKS.settings,
+  modelOrigins: CHECKS.texts,
+  secrets: CHECKS.settings,
   reranker: CHECKS.work,
   onProblem: CHECKS.listener,
 } satisfies Readonly<Record<keyof ServeOptions, Check>>;

@@ -3,7 +3,7 @@ import { LOOPBACK_HOSTS } from "@brooklet/gateway";
 import { adminKeysOf, demandGuard, startServer } from "@brooklet/gateway/node";
 import { deployDirectory } from "./application-directory.ts";
 import { sqliteNotice } from "./node/database.ts";
-import { secret } from "./node/secret.ts";
+import { guardedOutbound } from "./node/outbound.ts";
 import { openCluster } from "./node/threads.ts";
 import type { RunningService, ServeOptions } from "./serve.ts";
 import { startingError } from "./starting.ts";
@@ -26,7 +26,9 @@ async function begin(options: ServeOptions): Promise<RunningService> {
   const guard = { adminKeys, ...given({ tokens, insecureAllowAnonymous: options.insecureAllowAnonymous }) };
   // Said before a data directory is touched.
   await demandGuard(host, guard);
+  const outbound = guardedOutbound({ ...given({ origins: options.modelOrigins, secrets: options.secrets }) });
   const cluster = openCluster({
+    outbound,
     ...given({ path: options.path, threads: options.threads, cacheBytes: options.cacheBytes }),
     ...given({ keepRemovesSeconds: options.keepRemovesSeconds, models: options.models, onProblem }),
   });
@@ -35,7 +37,8 @@ async function begin(options: ServeOptions): Promise<RunningService> {
     const server = await startServer(cluster, {
       host,
       port,
-      secret,
+      secret: outbound.secret,
+      fetch: outbound.fetch,
       ...guard,
       ...given({
         configPort: options.configPort,

@@ -57,7 +57,12 @@ async function asked(models: ModelOptions, services = SERVICES) {
     ["schemas/t.sd", SCHEMA],
   ]);
   const application = writeFiles(join(folder(), "application"), files);
-  const service = await serve({ application, port: 0, models });
+  const service = await serve({
+    application,
+    port: 0,
+    models,
+    modelOrigins: [...new Set([...services.matchAll(/"(http:\/\/[^/"]+)/g)].map(([, origin = ""]) => origin))],
+  });
   onTestFinished(() => service.close());
   const ask = asking(service.port);
   const query = {

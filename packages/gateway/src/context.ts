@@ -24,7 +24,9 @@ export interface Surroundings {
   readonly searchesOfSeveral: Admission;
   readonly generations: Admission;
   /** A secret by the name that services.xml has for it. It goes to the model it is for, and nowhere else. */
-  readonly secret: (name: string) => string | undefined;
+  readonly secret: (name: string, address: string) => string | undefined;
+  /** Sends what language models are asked. */
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** Orders the passages of a retrieval, if there is one. */
   readonly reranker: Reranker | undefined;
   readonly counters: RequestCounters;

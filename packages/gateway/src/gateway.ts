@@ -43,8 +43,10 @@ export interface GatewayOptions extends AccessOptions {
   readonly containerPort?: () => number;
   /** How to inflate request bodies, where the platform has a faster way than the Web's streams. */
   readonly gunzip?: Gunzip;
-  /** Gives the secrets that language models of services.xml name. None by default. */
-  readonly secret?: (name: string) => string | undefined;
+  /** Gives the secrets that language models of services.xml name, for what is sent to an address. None by default. */
+  readonly secret?: (name: string, address: string) => string | undefined;
+  /** Sends what the language models of services.xml are asked; the platform's `fetch` unless it is said. */
+  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Orders the passages of a retrieval that asks for it (`rerank`). None by default: such requests are refused. */
   readonly reranker?: Reranker;
   /** Told about every answer 500 that is a defect of ours. Nothing by default. */
@@ -121,6 +123,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     searchesOfSeveral: new Admission(limits.searchesOfSeveral),
     generations: new Admission(limits.generations),
     secret: options.secret ?? (() => undefined),
+    fetch: options.fetch ?? ((url, init) => globalThis.fetch(url, init)),
     reranker: options.reranker,
     counters: new RequestCounters(),
     containerPort: options.containerPort ?? (() => 8080),

@@ -1,6 +1,7 @@
 /** Vespa's HTTP interfaces over a `Cluster`. Runs anywhere; `@brooklet/gateway/node` listens on a port. */
 export { type AccessOptions, LOOPBACK_HOSTS } from "./access.ts";
 export type { Reach } from "./authority/authority.ts";
+export { type OriginOptions, Origins } from "./authority/origins.ts";
 export type { Call, Reply } from "./call.ts";
 export { BodyLimit, NO_BYTES } from "./call.ts";
 export type { DefectListener } from "./failure.ts";

@@ -143,8 +143,11 @@ function modelOf(settings: Settings, said: (name: string) => string | undefined,
   const component = configuredModel(configured);
   const { model, ...parameters } = { ...component.parameters, ...modelParameters(said, prefix) };
   const apiKey =
-    call.header(`${prefix.toLowerCase()}.x-llm-api-key`) ?? call.header("x-llm-api-key") ?? secretOf(config, context);
+    call.header(`${prefix.toLowerCase()}.x-llm-api-key`) ??
+    call.header("x-llm-api-key") ??
+    secretOf(config, component.url, context);
   return {
+    fetch: context.fetch,
     url: component.url,
     model: String(model ?? component.model),
     parameters,
@@ -154,9 +157,9 @@ function modelOf(settings: Settings, said: (name: string) => string | undefined,
   };
 }
 
-function secretOf({ settings }: LanguageModelConfig, context: GatewayContext): string | undefined {
+function secretOf({ settings }: LanguageModelConfig, address: string, context: GatewayContext): string | undefined {
   const name = secretNameOf(new Map(settings));
-  return name === undefined ? undefined : context.secret(name);
+  return name === undefined ? undefined : context.secret(name, address);
 }
 
 /** What a request says of the members of the endpoint's request; it counts more than what is configured. */

@@ -25,6 +25,7 @@ export interface ModelFilesOptions {
   /** The largest file that is taken; 8 GiB unless given. */
   readonly bytesMax?: number;
   readonly onProgress?: (progress: PullProgress) => void;
+  /** Follows redirects, as it sees fit. */
   readonly fetch?: typeof fetch;
 }
 

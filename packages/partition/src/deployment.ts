@@ -43,6 +43,15 @@ export async function completePackage(
   return outlines.length === 0 ? given : withOutlines(bytes, outlines);
 }
 
+/** What decides on a deployment beside the core. */
+export interface DeploymentChecks {
+  readonly hasValue: HasValue;
+  /** What is to be said against an application. */
+  readonly objections?: ((report: DeployReport) => readonly string[]) | undefined;
+  /** Called in the same turn as it is stored. */
+  readonly onStored?: (deployment: Deployment) => void;
+}
+
 /** Whether a stored document has a value of a field, or that cannot be told. */
 export type HasValue = (schema: string, field: string) => Promise<boolean>;
 
@@ -54,20 +63,20 @@ export interface StoredDocuments {
 
 /**
  * Validates a package against what is deployed, in an engine of its own, and stores it with what has to be remembered of
- * earlier deployments. `onStored` is called in the same turn as it is stored.
+ * earlier deployments.
  */
 export async function prepareDeployment(
   bytes: PackageBytes,
   storage: Storage,
   validator: DeployableEngine,
-  hasValue: HasValue,
-  onStored: (deployment: Deployment) => void = () => undefined,
+  { hasValue, objections, onStored = () => undefined }: DeploymentChecks,
 ): Promise<Deployment> {
   const current = storage.readApplication();
   if (current !== undefined) validator.restore(asPackage(current.bytes));
   const remembered = withHistory(bytes, validator.history?.() ?? NOTHING);
   const number = (current?.number ?? 0) + 1;
   const report = validator.deploy(bytes, { number, day: Math.floor(Date.now() / DAY_MS) });
+  demandUnobjected(objections?.(report) ?? []);
   if (current !== undefined && equal(current.bytes, remembered)) return { application: current, report };
   const { unlessStored = [] } = report;
   // Nothing is waited for where there is nothing to look for: what the validator has is stored in the turn it has it.
@@ -84,6 +93,12 @@ export function objectionsTo({ objections = [] }: DeployReport): Error | undefin
   if (objections.length === 0) return undefined;
   const sentence = "The stored application is served as before, but would be refused if it were deployed again:";
   return new Error([sentence, ...objections].join("\n  "));
+}
+
+function demandUnobjected(objections: readonly string[]): void {
+  if (objections.length === 0) return;
+  const said = { code: "INVALID_APPLICATION_PACKAGE", status: 400, number: 17 } as const;
+  throw new ServiceError({ ...said, message: objections.join("; "), outcome: "not_applied" });
 }
 
 /** Refuses changes of fields that stored documents have; what is said of the others. */

@@ -21,7 +21,7 @@ import { beganMs } from "./deadline.ts";
 import {
   completePackage,
   type Deployment,
-  type HasValue,
+  type DeploymentChecks,
   hasStoredValue,
   objectionsTo,
   prepareDeployment,
@@ -172,15 +172,16 @@ export class LocalCluster implements Cluster {
   }
 
   async #deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
-    const { storage, makeEngine, modelRunner } = this.#options;
+    const { storage, makeEngine, modelRunner, objections } = this.#options;
     try {
       const isFirst = storage.readApplication() === undefined;
       const validator = isFirst ? this.#engine : makeEngine();
       const complete = await completePackage(applicationPackage, modelRunner, validator);
       const hasValue = (schema: string, field: string): Promise<boolean> => hasStoredValue(this, schema, field);
+      const checks: DeploymentChecks = { hasValue, objections };
       const { application, report } = isFirst
-        ? await this.#deployFirst(complete, hasValue)
-        : await prepareDeployment(complete, storage, validator, hasValue);
+        ? await this.#deployFirst(complete, checks)
+        : await prepareDeployment(complete, storage, validator, checks);
       if (!isFirst) this.#host.deploy(application);
       this.#report = await withMissingModels(report, this.#options.embedder);
       this.#options.onApplication?.(this.#report);
@@ -191,21 +192,16 @@ export class LocalCluster implements Cluster {
   }
 
   /** Deploys where nothing is: the core that serves reads the package itself, once, and no other core is made. */
-  async #deployFirst(applicationPackage: PackageBytes, hasValue: HasValue): Promise<Deployment> {
+  async #deployFirst(applicationPackage: PackageBytes, checks: DeploymentChecks): Promise<Deployment> {
     const engine = this.#engine;
     let isStored = false;
+    const onStored = ({ application, report }: Deployment): void => {
+      isStored = true;
+      engine.keep(asPackage(application.bytes));
+      this.#host.activate(application.number, report);
+    };
     try {
-      return await prepareDeployment(
-        applicationPackage,
-        this.#options.storage,
-        engine,
-        hasValue,
-        ({ application, report }) => {
-          isStored = true;
-          engine.keep(asPackage(application.bytes));
-          this.#host.activate(application.number, report);
-        },
-      );
+      return await prepareDeployment(applicationPackage, this.#options.storage, engine, { ...checks, onStored });
     } finally {
       if (!isStored) engine.undeploy();
     }

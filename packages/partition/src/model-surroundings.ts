@@ -15,6 +15,8 @@ export interface ModelSurroundingsOptions {
   readonly embedder?: TextEmbedder;
   /** Runs the models of rank profiles; without one such queries are refused. */
   readonly modelRunner?: ModelRunner;
+  /** What is to be said against an application; one against which there is anything is not deployed. */
+  readonly objections?: (report: DeployReport) => readonly string[];
 }
 
 /** A report that also warns of models that are not here. */

@@ -180,11 +180,11 @@ export class ThreadCluster implements Cluster {
     if (this.#deploying) throw deploymentUnderWay();
     this.#deploying = true;
     try {
-      const { storage, makeEngine, modelRunner } = this.#options;
+      const { storage, makeEngine, modelRunner, objections } = this.#options;
       const validator = makeEngine();
       const complete = await completePackage(applicationPackage, modelRunner, validator);
       const hasValue = (schema: string, field: string): Promise<boolean> => hasStoredValue(this, schema, field);
-      const { application, report } = await prepareDeployment(complete, storage, validator, hasValue);
+      const { application, report } = await prepareDeployment(complete, storage, validator, { hasValue, objections });
       this.#engine.restore(asPackage(application.bytes));
       this.#report = report;
       const calls = this.#threads.map((thread) => thread.call("deploy", () => application, undefined, PATIENT_MS));

@@ -91,6 +91,11 @@ function addServe(program: Command, surroundings: Surroundings): void {
       "--model-cache <dir>",
       "folder for models that services.xml and schemas give the address of (the data's models/)",
     )
+    .option(
+      "--secret <name=origin...>",
+      "where the secret of a name may be sent (openai=https://api.openai.com); its value is VESPA_SECRET_<NAME>",
+    )
+    .option("--model-origin <origin...>", "where models may be although that is private or plain http")
     .option("--reranker <url>", "what /rerank is appended to: orders passages that POST /brooklet/v1/retrieve gives")
     .option("--reranker-model <name>", "its model, where it has several")
     .option(

@@ -21,6 +21,8 @@ export interface ServeCommand {
   readonly keepRemoves?: number;
   readonly models?: string;
   readonly modelCache?: string;
+  readonly modelOrigin?: readonly string[];
+  readonly secret?: readonly string[];
   readonly reranker?: string;
   readonly rerankerModel?: string;
   readonly insecureAllowAnonymous?: boolean;
@@ -74,6 +76,8 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
       ...(modelCache === undefined ? {} : { modelCache }),
     },
     ...(insecureAllowAnonymous === undefined ? {} : { insecureAllowAnonymous }),
+    ...(command.modelOrigin === undefined ? {} : { modelOrigins: command.modelOrigin }),
+    secrets: secretsOf(command.secret ?? []),
     deploys: command.deploy,
     tokens: tokensOf(command),
   });
@@ -85,6 +89,18 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
   await surroundings.untilEnded();
   surroundings.print("Finishing what is under way");
   await service.close();
+}
+
+/** The origins of secrets, as `name=origin` each. */
+function secretsOf(words: readonly string[]): Readonly<Record<string, readonly string[]>> {
+  const origins = new Map<string, string[]>();
+  for (const word of words) {
+    const [, name, origin] = /^([^=]+)=(.+)$/.exec(word) ?? [];
+    if (name === undefined || origin === undefined)
+      throw new UsageError(`--secret takes a name and an origin, as openai=https://api.openai.com, not '${word}'`);
+    origins.set(name, [...(origins.get(name) ?? []), origin]);
+  }
+  return Object.fromEntries(origins);
 }
 
 const ALGORITHMS: readonly TokenAlgorithm[] = ["EdDSA", "ES256", "RS256"];

@@ -7,12 +7,12 @@ import { existsSync } from "node:fs";
 import { join, normalize, sep } from "node:path";
 import type { Embedding, EmbeddingWanted } from "@brooklet/core";
 import { askTogether, deadlineIn, type Embedder, Embedders } from "@brooklet/models";
-import type { Component } from "@brooklet/models/node";
+import type { Component, Surroundings } from "@brooklet/models/node";
 import type { DeployReport, TextEmbedder } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
 import { ApplicationGenerators } from "./application-generators.ts";
 import { Notices } from "./notices.ts";
-import { secret } from "./secret.ts";
+import { type Outbound, OWN_OUTBOUND } from "./outbound.ts";
 
 /** Where models and secrets are. */
 export interface ModelOptions {
@@ -42,13 +42,16 @@ interface Opened {
 export class ApplicationEmbedders implements TextEmbedder {
   readonly #options: ModelOptions;
   readonly #notices: Notices;
-  readonly #generators: ApplicationGenerators = new ApplicationGenerators(secret);
+  readonly #outbound: Outbound;
+  readonly #generators: ApplicationGenerators;
   #opened: Opened | undefined;
   /** The application that is served, until this is closed. */
   #served: DeployReport | undefined;
 
-  constructor(options: ModelOptions) {
+  constructor(options: ModelOptions, outbound: Outbound = OWN_OUTBOUND) {
     this.#options = options;
+    this.#outbound = outbound;
+    this.#generators = new ApplicationGenerators(outbound);
     this.#notices = new Notices(options.onNotice);
   }
 
@@ -113,7 +116,7 @@ export class ApplicationEmbedders implements TextEmbedder {
     const models = await import("@brooklet/models/node").catch(() => undefined);
     if (models === undefined) return undefined;
     try {
-      await models.checkComponent(component, { file: (where) => this.#file(where), secret });
+      await models.checkComponent(component, this.#surroundings());
     } catch (error) {
       return [error instanceof Error ? error.message : String(error)];
     }
@@ -171,13 +174,19 @@ export class ApplicationEmbedders implements TextEmbedder {
       const { openComponent } = await import("@brooklet/models/node");
       const onNotice = (notice: string): void => this.#notices.tell(notice);
       for (const component of others) {
-        opened.push(await openComponent(component, { file: (where) => this.#file(where), secret, onNotice }));
+        opened.push(await openComponent(component, { ...this.#surroundings(), onNotice }));
       }
     }
     for (const { id, notice } of [...own, ...opened]) {
       if (notice !== undefined) this.#notices.tell(`embedder '${id}': ${notice}`);
     }
     return opened;
+  }
+
+  /** What components refer to. */
+  #surroundings(): Surroundings {
+    const { secret, fetch } = this.#outbound;
+    return { file: (where) => this.#file(where), secret, fetch };
   }
 
   async #file(where: { readonly path: string } | { readonly url: string }): Promise<string> {
@@ -198,7 +207,7 @@ export class ApplicationEmbedders implements TextEmbedder {
     }
     const { ModelFiles } = await import("@brooklet/models/node");
     try {
-      return await new ModelFiles({ folder: modelCache }).pull(where.url);
+      return await new ModelFiles({ folder: modelCache, fetch: this.#outbound.fetch }).pull(where.url);
     } catch (error) {
       if (!ServiceError.is(error)) throw error;
       throw new ServiceError(error.code, `${error.message}; ${pullAdvice(where.url, modelCache)}`, { cause: error });

@@ -8,6 +8,7 @@ import { generationOf } from "@brooklet/core";
 import { AdaptivePool, type BatchRunner, type Deadline } from "@brooklet/models";
 import type { DeployReport } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
+import type { Outbound } from "./outbound.ts";
 
 /** Questions to one language model that are under way at a time. */
 const QUESTIONS = 8;
@@ -21,12 +22,12 @@ interface Question {
 
 /** The generators. */
 export class ApplicationGenerators {
-  readonly #secret: (name: string) => string | undefined;
+  readonly #outbound: Pick<Outbound, "secret" | "fetch">;
   /** By the id of the language model and its settings. */
   readonly #pools: Map<string, AdaptivePool<Question, string>> = new Map();
 
-  constructor(secret: (name: string) => string | undefined) {
-    this.#secret = secret;
+  constructor(outbound: Pick<Outbound, "secret" | "fetch">) {
+    this.#outbound = outbound;
   }
 
   /** Whether the application has a generator of that id. */
@@ -84,12 +85,13 @@ export class ApplicationGenerators {
     const { prompt, jsonSchema } = generationOf(text);
     const { url, model, parameters } = configuredModel(settings);
     const secretName = secretNameOf(settings);
-    const apiKey = secretName === undefined ? undefined : this.#secret(secretName);
+    const apiKey = secretName === undefined ? undefined : this.#outbound.secret(secretName, url);
     const timeoutMs = Math.max(1, Math.min(deadline.leftMs(), 2 ** 31 - 1));
     const format = jsonSchema === undefined ? {} : { response_format: responseFormat(jsonSchema) };
     const endpoint: ChatEndpoint = {
       url,
       model,
+      fetch: this.#outbound.fetch,
       parameters: { ...parameters, ...format },
       timeoutMs,
       idleTimeoutMs: timeoutMs,

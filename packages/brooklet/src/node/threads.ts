@@ -22,6 +22,7 @@ import { DataDirectory, MODELS_FOLDER } from "@brooklet/store/node";
 import { ApplicationEmbedders, type ModelOptions } from "./application-embedders.ts";
 import { ApplicationModels } from "./application-models.ts";
 import { openDatabase } from "./database.ts";
+import { type Outbound, OWN_OUTBOUND } from "./outbound.ts";
 
 /** How a cluster is opened. Everything has a default. */
 export interface OpenClusterOptions {
@@ -37,6 +38,8 @@ export interface OpenClusterOptions {
   readonly keepRemovesSeconds?: number;
   /** Embedders, and where the models of the application are. */
   readonly models?: ModelOptions;
+  /** How models are reached: as the program likes, unless it is said. */
+  readonly outbound?: Outbound;
   /** Told of every failure that no caller sees, for the operator's log. */
   readonly onProblem?: (error: unknown) => void;
 }
@@ -65,19 +68,21 @@ const SEAL_KEY_BYTES = 16;
 
 /** Opens a cluster. The directory is locked until it is closed. */
 export function openCluster(options: OpenClusterOptions = {}): Cluster {
-  const { path, cacheBytes = CACHE_BYTES, keepRemovesSeconds } = options;
+  const { path, cacheBytes = CACHE_BYTES, keepRemovesSeconds, outbound = OWN_OUTBOUND } = options;
   const onProblem = tellingOnce(options.onProblem ?? (() => undefined));
   demandParts();
   const models: ModelOptions = {
     ...(path !== undefined && { modelCache: join(path, MODELS_FOLDER) }),
     ...options.models,
   };
-  const embedder = new ApplicationEmbedders(models);
+  const embedder = new ApplicationEmbedders(models, outbound);
   const modelRunner = new ApplicationModels(models);
   const removes = keepRemovesSeconds === undefined ? {} : { keepRemovesSeconds };
   // Nobody waits for it, and whoever needs the model is told why it cannot be had.
   const onApplication = (application: DeployReport): void => void embedder.warm(application).catch(() => undefined);
-  const given = { surroundings: nodeSurroundings, onProblem, embedder, modelRunner, onApplication, ...removes };
+  const { objections } = outbound;
+  const asked = { embedder, modelRunner, objections };
+  const given = { surroundings: nodeSurroundings, onProblem, onApplication, ...asked, ...removes };
   if (path === undefined) {
     const storage = memoryStorage(openDatabase);
     return new LocalCluster({ storage, makeEngine: coreOf(storage, cacheBytes, onProblem), ...given });

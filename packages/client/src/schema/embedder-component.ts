@@ -38,7 +38,10 @@ export interface OpenAiComponent {
   readonly model: string;
   /** The address of the endpoint itself; OpenAI's by default. */
   readonly endpoint?: string;
-  /** The name of the secret that has the key: of `myApiKey` the server reads `VESPA_SECRET_MY_API_KEY`. */
+  /**
+   * The name of the secret that has the key: of `myApiKey` the server reads `VESPA_SECRET_MY_API_KEY`, and sends it to the
+   * origin that its operator bound it to (`serve --secret myApiKey=https://api.example.com`).
+   */
   readonly apiKeySecret?: string;
   /** Has the endpoint cut its vectors to so many values. */
   readonly dimensions?: number;

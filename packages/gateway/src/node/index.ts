@@ -3,6 +3,7 @@
 export { StartError } from "../start-error.ts";
 export { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
 export { adminKeysOf } from "./environment-keys.ts";
+export { guardedFetch, isPublicAddress, type ModelFetch, type Resolve } from "./guarded-fetch.ts";
 export { nodeGunzip } from "./gunzip.ts";
 export { type PackageDirectoryLimits, readPackageDirectory } from "./package-directory.ts";
 export { demandGuard, isLoopback, type RunningServer, type ServerOptions, startServer } from "./server.ts";

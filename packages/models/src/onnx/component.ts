@@ -19,8 +19,10 @@ export interface Component {
 export interface Surroundings {
   /** The path of a model's file, given its `path` or its `url`. */
   readonly file: (where: { readonly path: string } | { readonly url: string }) => Promise<string>;
-  /** The secret of a name. */
-  readonly secret: (name: string) => string | undefined;
+  /** The secret of a name, for what is sent to an address. */
+  readonly secret: (name: string, address: string) => string | undefined;
+  /** Sends what endpoints are asked; the platform's `fetch` unless it is said. */
+  readonly fetch?: typeof fetch;
   /** Told what the operator should know while it runs. */
   readonly onNotice?: (notice: string) => void;
 }
@@ -66,10 +68,13 @@ export async function checkComponent(component: Component, surroundings: Surroun
 
 function openAi(settings: Settings): Embedder {
   const secret = settings.text("api-key-secret-ref", "");
-  const apiKey = secret === "" ? undefined : settings.secret(secret);
+  const endpoint = settings.text("endpoint", OPENAI_ENDPOINT);
+  const apiKey = secret === "" ? undefined : settings.secret(secret, endpoint);
+  const { fetch: send } = settings;
   return new HttpEmbedder({
     id: settings.id,
-    endpoint: settings.text("endpoint", OPENAI_ENDPOINT),
+    endpoint,
+    ...(send === undefined ? {} : { fetch: send }),
     model: settings.text("model", ""),
     prepend: { document: settings.text("prepend/document", ""), query: settings.text("prepend/query", "") },
     ...(apiKey === undefined ? {} : { apiKey }),
@@ -173,8 +178,12 @@ class Settings {
     return value === undefined ? otherwise : Number(value);
   }
 
-  secret(name: string): string | undefined {
-    return this.#surroundings.secret(name);
+  get fetch(): typeof fetch | undefined {
+    return this.#surroundings.fetch;
+  }
+
+  secret(name: string, address: string): string | undefined {
+    return this.#surroundings.secret(name, address);
   }
 
   /** Where a model is: Vespa's precedence of self-hosted applications, `url` before `path`. */

@@ -54,6 +54,8 @@ export interface ObjectClusterOptions {
   /** Makes a core for validating a package. */
   readonly makeEngine: () => DeployableEngine;
   readonly embedder?: TextEmbedder;
+  /** What is to be said against an application; one against which there is anything is not deployed. */
+  readonly objections?: (report: DeployReport) => readonly string[];
   /** How long the platform can bring back what was erased, in milliseconds; nothing: it cannot. */
   readonly recoverableMs?: number;
   /** Told of every failure that no caller sees. */
@@ -302,7 +304,7 @@ export class ObjectCluster implements Cluster {
   }
 
   async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {
-    const { makeEngine, port, embedder } = this.#options;
+    const { makeEngine, port, embedder, objections } = this.#options;
     try {
       await this.refresh();
       const validator = makeEngine();
@@ -313,7 +315,7 @@ export class ObjectCluster implements Cluster {
       });
       const complete = await completePackage(applicationPackage, undefined, validator);
       const hasValue = (schema: string, field: string): Promise<boolean> => hasStoredValue(this, schema, field);
-      const { report } = await prepareDeployment(complete, storage, validator, hasValue);
+      const { report } = await prepareDeployment(complete, storage, validator, { hasValue, objections });
       if (made !== undefined) {
         if (!(await port.registry().store(before, made))) throw deploymentUnderWay();
         this.#take(made);

@@ -1,0 +1,34 @@
+/** How models are reached from here: whatever a program that opens a database names, or only what the operator of a server does. */
+import { type OriginOptions, Origins } from "@brooklet/gateway";
+import { guardedFetch, type ModelFetch } from "@brooklet/gateway/node";
+import type { DeployReport } from "@brooklet/partition";
+import { secret } from "./secret.ts";
+
+/** The way out. */
+export interface Outbound {
+  /** A secret for what is sent to an address. Throws where it may not go there. */
+  readonly secret: (name: string, address: string) => string | undefined;
+  readonly fetch: ModelFetch;
+  /** What is to be said against an application. */
+  readonly objections: (report: DeployReport) => readonly string[];
+}
+
+/** Of a database in this process: who deploys to it is the program itself, which may send what it likes. */
+export const OWN_OUTBOUND: Outbound = {
+  secret: (name) => secret(name),
+  fetch: (url, init) => fetch(url, init),
+  objections: () => [],
+};
+
+/** Of a server, to which others deploy. */
+export function guardedOutbound(options: OriginOptions): Outbound {
+  const origins = new Origins(options);
+  return {
+    secret: (name, address) => {
+      origins.demandSecret(name, address);
+      return secret(name);
+    },
+    fetch: guardedFetch(origins),
+    objections: (report) => origins.objections(report),
+  };
+}
