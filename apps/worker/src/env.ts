@@ -1,7 +1,8 @@
 /** What the Worker is bound to (wrangler.jsonc). */
+import type { GuardVariables } from "./guard.ts";
 
-/** The namespaces of the objects: of `Group`, `Directory` and `Registry`. What they can be called is said in `port.ts`. */
-export interface Env {
+/** The namespaces of the objects: of `Group`, `Directory` and `Registry`. What they can be called is said in `port.ts`. And what the operator set. */
+export interface Env extends GuardVariables {
   readonly GROUP: DurableObjectNamespace;
   readonly DIRECTORY: DurableObjectNamespace;
   readonly REGISTRY: DurableObjectNamespace;

@@ -3,6 +3,7 @@ import { createGateway, type Gateway } from "@brooklet/gateway";
 import { ObjectCluster } from "@brooklet/partition";
 import { embeddersOf } from "./embedders.ts";
 import { DIRECTORIES, type Env } from "./env.ts";
+import { guardOf } from "./guard.ts";
 import { isolate, makeValidator, onProblem } from "./isolate.ts";
 import { EDGE_LIMITS } from "./limits.ts";
 import { objectPort } from "./port.ts";
@@ -21,9 +22,12 @@ const TARGET_HEADER = "x-brooklet-target";
 /** The platform can bring an object back to any moment of so many days, one that was erased too. */
 const RECOVERABLE_MS: number = 30 * 86_400_000;
 
+const NOT_OPENED = "The Worker could not begin: its log says why";
+
 let opened: Promise<Gateway> | undefined;
 
 async function open(env: Env): Promise<Gateway> {
+  const { origins, ...guard } = guardOf(env);
   const cluster = await ObjectCluster.open({
     port: objectPort(env),
     isolate,
@@ -31,9 +35,10 @@ async function open(env: Env): Promise<Gateway> {
     makeEngine: makeValidator,
     embedder: embeddersOf(env),
     recoverableMs: RECOVERABLE_MS,
+    objections: (report) => origins.objections(report),
     onProblem,
   });
-  return createGateway({ cluster, limits: EDGE_LIMITS, onDefect: onProblem });
+  return createGateway({ cluster, limits: EDGE_LIMITS, onDefect: onProblem, ...guard });
 }
 
 /** The gateway of this isolate. One that could not be opened is tried again by the next request. */
@@ -48,7 +53,9 @@ function gatewayOf(env: Env): Promise<Gateway> {
 /** The Worker. */
 const worker: ExportedHandler<Env> = {
   fetch: async (request, env) => {
-    const gateway = await gatewayOf(env);
+    const gateway = await gatewayOf(env).catch(onProblem);
+    // What is wrong with a key or a variable is the operator's to know, and stands in the log.
+    if (gateway === undefined) return Response.json({ code: "INTERNAL", message: NOT_OPENED }, { status: 500 });
     const rawTarget = request.headers.get(TARGET_HEADER);
     if (rawTarget === null) return await gateway.app.fetch(request, {});
     if (!isTargetOf(rawTarget, request.url)) {

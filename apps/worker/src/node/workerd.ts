@@ -9,6 +9,8 @@ export interface WorkerdOptions {
   readonly persist?: string;
   /** Where it listens on this machine; without one on any port that is free. */
   readonly port?: number;
+  /** Variables of the Worker, and of the second. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** The name of another Worker before the same objects, in an isolate of its own (`unsafeGetDirectURL` has its address). */
   readonly second?: string;
 }
@@ -22,7 +24,7 @@ const OBJECTS = { GROUP: "Group", DIRECTORY: "Directory", REGISTRY: "Registry" }
 const COMPATIBILITY_DATE = "2026-04-01";
 
 /** A Worker. Others than the first have no objects of their own but those of the first. */
-function worker(name: string): WorkerOptions {
+function worker(name: string, variables: Readonly<Record<string, string>>): WorkerOptions {
   const isFirst = name === FIRST;
   const object = (className: string): NonNullable<WorkerOptions["durableObjects"]>[string] =>
     isFirst ? { className, useSQLite: true } : { className, scriptName: FIRST };
@@ -35,6 +37,7 @@ function worker(name: string): WorkerOptions {
       { type: "CompiledWasm", path: `${BUNDLE}${CORE}`, contents: readFileSync(`${BUNDLE}${CORE}`) },
     ],
     compatibilityDate: COMPATIBILITY_DATE,
+    bindings: { ...variables },
     durableObjects: Object.fromEntries(objects),
     // An address of its own, on any port that is free.
     ...(!isFirst && { unsafeDirectSockets: [{ host: HOST, port: 0 }] }),
@@ -42,11 +45,11 @@ function worker(name: string): WorkerOptions {
 }
 
 /** Starts it. It has to be disposed of. */
-export function startWorkerd({ persist, port = 0, second }: WorkerdOptions = {}): Miniflare {
+export function startWorkerd({ persist, port = 0, second, variables = {} }: WorkerdOptions = {}): Miniflare {
   const options: MiniflareOptions = {
     host: HOST,
     port,
-    workers: [worker(FIRST), ...(second === undefined ? [] : [worker(second)])],
+    workers: [worker(FIRST, variables), ...(second === undefined ? [] : [worker(second, variables)])],
     ...(persist !== undefined && { durableObjectsPersist: persist }),
   };
   return new Miniflare(options);
