@@ -4,7 +4,7 @@
  * fits. What the bytes mean is the core's, as in `PartitionStore`.
  *
  * The table has a number and bytes: 0 is what is known of the partition, then come the operations of the tail, the segments (a
- * header and a liveness each), and the blocks of the segments.
+ * header with the liveness it began with, and the liveness once that has changed), and the blocks of the segments.
  */
 import { countOfRow, packRows, unpackRow } from "./packed-row.ts";
 import type { PartitionStoreOptions } from "./partition-store.ts";
@@ -299,29 +299,25 @@ export class OnePartitionStore implements Partitions {
   }
 
   #segments(): StoredSegment[] {
-    const livenesses = new Map<number, Uint8Array>();
-    for (const { id, bytes } of this.#rows(SEGMENTS, BLOCKS - 1)) if (id % 2 === 1) livenesses.set(id, bytes);
-    return this.#headers().map(({ number, header }) => {
-      const liveness = livenesses.get(livenessId(number));
+    const rows = this.#rows(SEGMENTS, BLOCKS - 1);
+    const changed = new Map(rows.filter(({ id }) => id % 2 === 1).map(({ id, bytes }) => [id, bytes]));
+    return headersIn(rows).map(({ number, header, liveness: atFirst }) => {
+      const liveness = changed.get(livenessId(number)) ?? atFirst;
       if (liveness === undefined) throw new StoreError("damaged", `the liveness of segment ${number} is missing`);
       return { number, header, liveness };
     });
   }
 
-  #headers(): { readonly number: number; readonly schema: string; readonly header: Uint8Array }[] {
-    const rows = this.#rows(SEGMENTS, BLOCKS - 1).filter(({ id }) => id % 2 === 0);
-    return rows.map(({ id, bytes }) => {
-      const [schema, header] = unpackRow(bytes);
-      if (schema === undefined || header === undefined) throw new StoreError("damaged", "a segment without its header");
-      return { number: (id - SEGMENTS) / 2, schema: new TextDecoder().decode(schema), header };
-    });
+  #headers(): readonly HeaderRow[] {
+    return headersIn(this.#rows(SEGMENTS, BLOCKS - 1));
   }
 
   #addSegment({ number, schema, header, liveness, blocks }: StoredChange["newSegments"][number]): void {
     if (blocks.length > BLOCKS_PER_SEGMENT) throw new RangeError(`a segment of ${blocks.length} blocks`);
-    const [about] = packRows(headerId(number), [new TextEncoder().encode(schema), header], Number.POSITIVE_INFINITY);
-    if (about !== undefined) this.#sql.run(this.#statements.write, about.first, about.bytes);
-    this.#sql.run(this.#statements.write, livenessId(number), liveness);
+    // The liveness has a row of its own once it changes: until then that would be a row more to write, and one to remove.
+    const things = [new TextEncoder().encode(schema), header, liveness];
+    for (const row of packRows(headerId(number), things, Number.POSITIVE_INFINITY))
+      this.#sql.run(this.#statements.write, row.first, row.bytes);
     for (const row of packRows(blockId(number, 0), blocks, ROW_BYTES))
       this.#sql.run(this.#statements.write, row.first, row.bytes);
   }
@@ -345,6 +341,26 @@ export class OnePartitionStore implements Partitions {
   #demandKey(key: string): void {
     if (key !== this.#key) throw new Error("a partition was sent to the database of another");
   }
+}
+
+/** A segment as its row tells it. */
+interface HeaderRow {
+  readonly number: number;
+  readonly schema: string;
+  readonly header: Uint8Array;
+  /** As it was when the segment was written. */
+  readonly liveness: Uint8Array | undefined;
+}
+
+/** The segments in the rows of segments. */
+function headersIn(rows: readonly Row[]): readonly HeaderRow[] {
+  return rows
+    .filter(({ id }) => id % 2 === 0)
+    .map(({ id, bytes }) => {
+      const [schema, header, liveness] = unpackRow(bytes);
+      if (schema === undefined || header === undefined) throw new StoreError("damaged", "a segment without its header");
+      return { number: (id - SEGMENTS) / 2, schema: new TextDecoder().decode(schema), header, liveness };
+    });
 }
 
 function tailRow({
