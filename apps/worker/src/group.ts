@@ -24,7 +24,7 @@ import {
 } from "@brooklet/partition";
 import { type BilledRows, durableObject, type SqlConnection, storedKey } from "@brooklet/store";
 import { DIRECTORIES, type Env } from "./env.ts";
-import { isolate, onProblem, surroundings } from "./isolate.ts";
+import { coreBytes, isolate, onProblem, surroundings } from "./isolate.ts";
 import { objectPort } from "./port.ts";
 
 /** A group. */
@@ -87,9 +87,19 @@ export class Group extends DurableObject<Env> implements GroupCalls {
     await this.#named?.ring();
   }
 
+  /** Folds and settles what was written, as the alarm does when its time has come. */
+  async rest(): Promise<void> {
+    await this.#group.rest();
+  }
+
   /** The rows that were read and written since this object began: what the platform bills. */
   async billed(): Promise<BilledRows> {
     return { ...this.#billed };
+  }
+
+  /** Bytes of the cores of the isolate in which this object is. */
+  async coreBytes(): Promise<number> {
+    return coreBytes();
   }
 }
 

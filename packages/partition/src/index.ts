@@ -32,7 +32,7 @@ export type { TextEmbedder } from "./embedding.ts";
 export { serviceError, tellingOnce } from "./failure.ts";
 export { type ClusterEngine, LocalCluster, type LocalClusterOptions } from "./local-cluster.ts";
 export { type Alarm, GroupObject, type GroupObjectOptions } from "./objects/group-object.ts";
-export { type DeployedCore, Isolate } from "./objects/isolate.ts";
+export { type DeployedCore, Isolate, type IsolateOptions } from "./objects/isolate.ts";
 export type {
   DirectoryCalls,
   GroupCalls,

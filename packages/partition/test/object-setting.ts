@@ -22,6 +22,11 @@ interface Machine {
   group: GroupObject | undefined;
 }
 
+/** An isolate of a platform. */
+export function makeIsolate(makeEngine: (sealKey: Uint8Array) => DeployableEngine): Isolate {
+  return new Isolate({ makeEngine, sealKeyOf: async (secret) => secret.subarray(0, 16) });
+}
+
 /** A platform with a cluster on it. */
 export class Platform {
   readonly #makeEngine: () => DeployableEngine;
@@ -34,7 +39,7 @@ export class Platform {
 
   constructor(makeEngine: () => DeployableEngine) {
     this.#makeEngine = makeEngine;
-    this.isolate = new Isolate(makeEngine);
+    this.isolate = makeIsolate(makeEngine);
   }
 
   /** A gateway, of this isolate or of one of its own. */
@@ -55,6 +60,11 @@ export class Platform {
     machine.alarmMs = undefined;
     await this.#group(key).ring();
     return true;
+  }
+
+  /** Folds and settles a group, as its alarm does when nothing was written for a while. */
+  rest(key: PartitionKey): Promise<void> {
+    return this.#group(key).rest();
   }
 
   /** When the alarm of a group rings. */

@@ -2,11 +2,10 @@
 import { Core, instantiate } from "@brooklet/core";
 import { expect, test } from "vitest";
 import type { Answer, Cluster, PartitionKey, SearchRequest, Visit } from "../src/cluster.ts";
-import { Isolate } from "../src/objects/isolate.ts";
 import type { ObjectCluster } from "../src/objects/object-cluster.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { packageOf } from "./core-setting.ts";
-import { Platform } from "./object-setting.ts";
+import { makeIsolate, Platform } from "./object-setting.ts";
 
 const MINUTE_MS = 60_000;
 const NOTE = `schema note {
@@ -102,13 +101,17 @@ test("reads write no row, a first write four, a put one, and a load few", async 
     id: `id:x:note:g=bulk:${n}`,
     fields: { title: `${"a note of some words about many things ".repeat(3)}${n}`, n },
   }));
-  await feed(cluster, documents);
-  const loaded = platform.billOf("g:bulk").written;
-  expect(loaded / documents.length).toBeLessThanOrEqual(0.02);
-  await platform.ring("g:bulk");
-  const settled = platform.billOf("g:bulk").written;
-  expect((loaded + settled) / documents.length).toBeLessThanOrEqual(0.02);
-  expect(await count(cluster, "things", { "streaming.groupname": "bulk" })).toBe(10_000);
+  // In one request, and in as many as the SDK sends.
+  for (const [name, atOnce] of [
+    ["bulk", documents.length],
+    ["requests", 512],
+  ] as const) {
+    const named = documents.map(({ id, fields }) => ({ id: id.replace("g=bulk", `g=${name}`), fields }));
+    for (let from = 0; from < named.length; from += atOnce) await feed(cluster, named.slice(from, from + atOnce));
+    await platform.rest(`g:${name}`);
+    expect(platform.billOf(`g:${name}`).written / documents.length).toBeLessThanOrEqual(0.02);
+    expect(await count(cluster, "things", { "streaming.groupname": name })).toBe(documents.length);
+  }
 });
 
 test("an object that was put out of memory, and one in another isolate, go on with what is stored", async () => {
@@ -117,7 +120,7 @@ test("an object that was put out of memory, and one in another isolate, go on wi
     await put(cluster, "alice", String(n), "red balloon", n);
     if (n % 7 === 0) platform.evict("g:alice");
     if (n % 10 === 0) await platform.ring("g:alice");
-    if (n === 20) platform.isolate = new Isolate(makeEngine);
+    if (n === 20) platform.isolate = makeIsolate(makeEngine);
     expect(await count(cluster, "red", IN_ALICE)).toBe(n + 1);
   }
   expect(platform.problems).toEqual([]);
@@ -128,9 +131,9 @@ test("who is behind takes the newer application when it asks, or is asked", asyn
   await put(first, "alice", "1", "red balloon");
   await put(first, "bob", "1", "red balloon");
   // Another gateway, in an isolate of its own, deploys what the first one does not hear of.
-  const second = await platform.open(new Isolate(makeEngine));
+  const second = await platform.open(makeIsolate(makeEngine));
   await second.deploy(packageOf({ note: WITH_TAG }));
-  platform.isolate = new Isolate(makeEngine);
+  platform.isolate = makeIsolate(makeEngine);
   platform.evict("g:alice");
   const tagged = { ...IN_ALICE, yql: 'select * from note where tag contains "x"' };
   expect(rootOf(await searchOnce(second, requestOf(tagged), MINUTE_MS)).fields.totalCount).toBe(0);
@@ -142,7 +145,7 @@ test("who is behind takes the newer application when it asks, or is asked", asyn
 
 test("of two deployments at a time one is refused, and what waits to be activated is known to every gateway", async () => {
   const { platform, cluster: first } = await deployed();
-  const second = await platform.open(new Isolate(makeEngine));
+  const second = await platform.open(makeIsolate(makeEngine));
   const outcomes = await Promise.allSettled([
     first.deploy(packageOf({ note: WITH_TAG })),
     second.deploy(packageOf({ note: NOTE.replace("field n", "field m") })),

@@ -219,6 +219,8 @@ export class GroupObject implements GroupCalls {
     const { isolate, port } = this.#options;
     // What comes meanwhile is of the group that comes after it.
     await this.#erasing;
+    const opening = isolate.open?.(() => port.registry().secret());
+    if (opening !== undefined) await opening;
     if (isolate.number < Math.max(application, 1)) {
       const newest = await port.registry().application();
       if (newest !== undefined) isolate.deploy(newest);

@@ -5,6 +5,11 @@ import type { DeployableEngine } from "../bucket-host.ts";
 
 /** A core with an application, as objects use it. */
 export interface DeployedCore {
+  /**
+   * Has the core made, which seals what callers bring back with a key of the secret that all isolates share: whoever is asked next
+   * may be another. Nothing: that is done.
+   */
+  open?(secret: () => Promise<Uint8Array>): Promise<void> | undefined;
   /** The core; the same object for good, whatever is deployed. */
   readonly engine: DeployableEngine;
   /** Number of the application; 0: none was deployed here. */
@@ -15,19 +20,37 @@ export interface DeployedCore {
   deploy(application: StoredApplication): void;
 }
 
+/** How the core of an isolate is made. */
+export interface IsolateOptions {
+  readonly makeEngine: (sealKey: Uint8Array) => DeployableEngine;
+  /** A key for the core alone, so that what it seals says nothing of the secret. */
+  readonly sealKeyOf: (secret: Uint8Array) => Promise<Uint8Array>;
+}
+
 /** The core of an isolate whose objects all have one application. */
 export class Isolate implements DeployedCore {
-  readonly #makeEngine: () => DeployableEngine;
+  readonly #options: IsolateOptions;
   #engine: DeployableEngine | undefined;
   #deployed: { readonly number: number; readonly report: DeployReport } | undefined;
 
   /** The core is made when it is first needed: platforms let nothing be done before the first request. */
-  constructor(makeEngine: () => DeployableEngine) {
-    this.#makeEngine = makeEngine;
+  constructor(options: IsolateOptions) {
+    this.#options = options;
+  }
+
+  open(secret: () => Promise<Uint8Array>): Promise<void> | undefined {
+    return this.#engine === undefined ? this.#open(secret) : undefined;
+  }
+
+  /** Several may ask for the secret at a time: nobody waits for what a request of another does, which may be given up. */
+  async #open(secret: () => Promise<Uint8Array>): Promise<void> {
+    const { makeEngine, sealKeyOf } = this.#options;
+    const sealKey = await sealKeyOf(await secret());
+    this.#engine ??= makeEngine(sealKey);
   }
 
   get engine(): DeployableEngine {
-    this.#engine ??= this.#makeEngine();
+    if (this.#engine === undefined) throw new Error("an isolate was used before it was opened");
     return this.#engine;
   }
 

@@ -93,7 +93,9 @@ export class ObjectCluster implements Cluster {
 
   /** Reads what is deployed. */
   static async open(options: ObjectClusterOptions): Promise<ObjectCluster> {
-    const cluster = new ObjectCluster(options, await options.port.registry().secret());
+    const secret = await options.port.registry().secret();
+    await options.isolate.open?.(async () => secret);
+    const cluster = new ObjectCluster(options, secret);
     await cluster.refresh();
     return cluster;
   }
