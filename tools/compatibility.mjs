@@ -118,9 +118,26 @@ function conversations() {
   const path = "test-vectors/http/differences.json";
   /** @type {{ reason: string, conversations: Record<string, number[]> }[]} */
   const found = JSON.parse(content(path));
-  const rows = found.map(({ reason, conversations: of }) => {
-    return `| ${reason.replaceAll("|", "\\|")} | ${Object.keys(of).length} |`;
-  });
+  return reasons(
+    path,
+    found.map(({ reason, conversations: of }) => ({ reason, count: Object.keys(of).length })),
+  );
+}
+
+/** Where conversations differ at the edge, and why. */
+function atTheEdge() {
+  const path = "apps/worker/test/differences.json";
+  /** @type {{ reason: string, about: string[] }[]} */
+  const found = JSON.parse(content(path));
+  return reasons(
+    path,
+    found.map(({ reason, about }) => ({ reason, count: about.length })),
+  );
+}
+
+/** @param {string} path @param {{ reason: string, count: number }[]} found */
+function reasons(path, found) {
+  const rows = found.map(({ reason, count }) => `| ${reason.replaceAll("|", "\\|")} | ${count} |`);
   return [`### ${path}`, "", "| reason | conversations |", "| --- | --- |", ...rows, ""];
 }
 
@@ -155,6 +172,7 @@ const document = `${[
   "",
   ...deliberate(),
   ...conversations(),
+  ...atTheEdge(),
 ]
   .join("\n")
   .trimEnd()}\n`;
