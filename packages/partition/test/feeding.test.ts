@@ -341,3 +341,22 @@ test("writes that come meanwhile are neither lost nor decided on what is being r
     expect(Math.floor(size / 1_000_000), `document ${number}`).toBe(5);
   }
 });
+
+test("operations on documents of other partitions than may be written are refused by themselves, and the others done", async () => {
+  const cluster = await open();
+  const keys: ReadonlySet<PartitionKey> = new Set(["g:a", "g:c"]);
+  const groups = ["a", "b", "c", "b", "a", "d"];
+  const text = lines(groups.map((group, number) => put(group, number, number)));
+  for (const bytes of [7, 100_000]) {
+    const told: FedOperation[] = [];
+    for await (const some of cluster.feed(pieces(text, bytes), { timeoutMs: MINUTE_MS, keys })) told.push(...some);
+    told.sort((left, right) => left.number - right.number);
+    expect(told.map(({ number, id: of, outcome }) => [number, of, outcome.status])).toEqual(
+      groups.map((group, number) => [number, id(group, number), group === "a" || group === "c" ? 200 : 403]),
+    );
+    expect(told[1]?.outcome).toMatchObject({ code: "SCOPE_REFUSED", outcome: "not_applied" });
+  }
+  const stored = JSON.stringify(await content(cluster, ["a"]));
+  expect(["g=a", "g=b", "g=c", "g=d"].map((group) => stored.includes(group))).toEqual([true, false, true, false]);
+  await cluster.close();
+});
