@@ -431,8 +431,13 @@ function platformFailure(error: unknown, writes: boolean): unknown {
   return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 8, message, outcome, cause: error });
 }
 
+/** Whether the object was moved or ended before it answered: one that is asked now begins anew. */
 function isRetryable(error: unknown): boolean {
-  return (error as { readonly retryable?: unknown }).retryable === true;
+  const { retryable, durableObjectReset } = error as {
+    readonly retryable?: unknown;
+    readonly durableObjectReset?: unknown;
+  };
+  return retryable === true || durableObjectReset === true;
 }
 
 /** Bytes that are nobody else's: what is sent takes the whole of their buffer with it. */
