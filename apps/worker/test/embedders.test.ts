@@ -1,7 +1,6 @@
 /** The embedders that a Worker is configured with: models of Workers AI by name, and what is wrong with a configuration. */
 import { expect, test } from "vitest";
-import { embeddersOf } from "../src/embedders.ts";
-import type { EmbedderConfig } from "../src/env.ts";
+import { type EmbedderConfig, embeddersOf } from "../src/embedders.ts";
 
 type Configured = Readonly<Record<string, EmbedderConfig>>;
 
