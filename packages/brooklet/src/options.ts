@@ -5,7 +5,18 @@ import { documentNameProblem } from "@brooklet/wire";
 /** What an option has to be, as the end of "give …", if this value is not that. */
 export type Check = (value: unknown) => string | undefined;
 
-type OptionKind = "text" | "flag" | "listener" | "work" | "settings" | "count" | "port" | "texts" | "schemas" | "group";
+type OptionKind =
+  | "text"
+  | "flag"
+  | "listener"
+  | "work"
+  | "settings"
+  | "count"
+  | "port"
+  | "texts"
+  | "origins"
+  | "schemas"
+  | "group";
 
 const PORT_MAX = 65_535;
 
@@ -35,6 +46,10 @@ export const CHECKS: Readonly<Record<OptionKind, Check>> = {
     return problem === undefined ? undefined : `the name of a group${problem === "" ? "" : ` (${problem})`}`;
   },
   texts: unless((value) => Array.isArray(value) && value.every(isText), "a list of texts"),
+  origins: unless(
+    (value) => Array.isArray(value) && value.every((one) => URL.canParse(one) && new URL(one).origin === one),
+    "a list of origins, such as https://notes.example.com",
+  ),
   schemas: unless((value) => Array.isArray(value) && value.every(isSchema), "a list of schemas made with schema()"),
 };
 

@@ -29,6 +29,11 @@ export interface ServeOptions {
   readonly adminKeys?: readonly string[];
   /** Tokens that are minted elsewhere, and what all of them are meant for. */
   readonly tokens?: TokenOptions;
+  /**
+   * Origins of web pages that may ask, as in `https://notes.example.com`; their browsers are told so. Give pages tokens: without
+   * admin keys, whoever opens such a page may do everything.
+   */
+  readonly allowedOrigins?: readonly string[];
   /** Whether applications may be deployed over HTTP. Default: yes, where there are admin keys with one of those. */
   readonly deploys?: boolean;
   /** Must be said to listen where others can reach it, where nobody is asked for a key. */
@@ -79,6 +84,7 @@ const OPTIONS = {
   group: CHECKS.group,
   adminKeys: CHECKS.texts,
   tokens: CHECKS.settings,
+  allowedOrigins: CHECKS.origins,
   deploys: CHECKS.flag,
   insecureAllowAnonymous: CHECKS.flag,
   threads: CHECKS.count,

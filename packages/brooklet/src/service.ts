@@ -44,6 +44,7 @@ async function begin(options: ServeOptions): Promise<RunningService> {
         configPort: options.configPort,
         allowedHosts: options.allowedHosts && [...LOOPBACK_HOSTS, ...options.allowedHosts],
         deploys: options.deploys,
+        allowedOrigins: options.allowedOrigins,
         searchOfAll: options.searchOfAll,
         group: options.group,
         reranker: options.reranker,

@@ -11,7 +11,7 @@ import type { Context } from "hono";
 import { type Digest, webDigest } from "./authority/admin-keys.ts";
 import { Authority, type Bounds, type Reach } from "./authority/authority.ts";
 import { asksForCredentials, type CredentialOptions, Credentials } from "./authority/credentials.ts";
-import type { Call } from "./call.ts";
+import type { Call, Reply } from "./call.ts";
 import { echo } from "./echo.ts";
 import type { GatewayLimits } from "./limits.ts";
 
@@ -38,6 +38,21 @@ export interface AccessOptions extends CredentialOptions {
 
 /** The names of this machine for itself. */
 export const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
+
+/** Cookies are not sent along: a page shows a token, or nothing. */
+const SHARED = { "access-control-expose-headers": "allow, retry-after", vary: "origin" };
+/** What a page may send, told to browsers that ask before. */
+const PREFLIGHT = {
+  "access-control-allow-methods": "GET, POST, PUT, DELETE",
+  "access-control-allow-headers": "authorization, content-type, accept",
+  "access-control-max-age": "600",
+};
+
+/** The answer to a browser that asks what a page of an allowed origin may send; nothing: the call is no such question. */
+export function preflight(call: Call): Reply | undefined {
+  const isAsked = call.method === "OPTIONS" && call.header("access-control-request-method") !== undefined;
+  return isAsked && call.header("origin") !== undefined ? { status: 204, headers: PREFLIGHT, body: "" } : undefined;
+}
 
 const NOBODY: Reach = { groups: [], verbs: [] };
 
@@ -99,6 +114,12 @@ export class Access {
     const made = this.#granted.get(reach) ?? new Authority(this.#cluster, this.#bounds, reach);
     this.#granted.set(reach, made);
     return made;
+  }
+
+  /** What lets a page of an allowed origin read the answer; nothing where no page asks. Only of a call that was checked. */
+  sharing(call: Call): Readonly<Record<string, string>> | undefined {
+    const origin = call.header("origin");
+    return origin === undefined ? undefined : { ...SHARED, "access-control-allow-origin": origin };
   }
 
   #checkHost(host: string | undefined): void {

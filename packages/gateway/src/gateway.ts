@@ -7,7 +7,7 @@ import type { Cluster } from "@brooklet/partition";
 import { ServiceError, type UnsharedBytes, withCause } from "@brooklet/wire";
 import type { Context, Hono } from "hono";
 import { Hono as SmallHono } from "hono/tiny";
-import { Access, type AccessOptions } from "./access.ts";
+import { Access, type AccessOptions, preflight } from "./access.ts";
 import { Admission, KeyedAdmission } from "./admission.ts";
 import type { Authority } from "./authority/authority.ts";
 import { Bodies } from "./bodies.ts";
@@ -214,16 +214,19 @@ function respond(
 /** What a call is answered with. Never rejects. */
 async function replyTo(call: Call, honoContext: Context, route: Route, house: House): Promise<Reply> {
   let reply: Reply;
+  let shared: Readonly<Record<string, string>> | undefined;
   try {
-    const authorised = authorityOf(call, honoContext, route, house);
+    house.access.check(call);
+    shared = house.access.sharing(call);
+    const authorised = preflight(call) ?? authorityOf(call, honoContext, route, house);
     const authority = authorised instanceof Promise ? await authorised : authorised;
-    reply = await route.answer(call, contextOf(authority, house));
+    reply = "status" in authority ? authority : await route.answer(call, contextOf(authority, house));
   } catch (error) {
     reply = failureOf(serviceErrorOf(error, house.onDefect), call, route.kind);
   }
   const { status, body, close, cause } = reply;
   house.surroundings.counters.count(route.kind, status);
-  const headers = { ...reply.headers, "cache-control": "no-store", "x-content-type-options": "nosniff" };
+  const headers = { ...reply.headers, ...shared, "cache-control": "no-store", "x-content-type-options": "nosniff" };
   return { status, headers, body, close: close === true, cause };
 }
 
@@ -234,7 +237,6 @@ function authorityOf(
   { admitted }: Route,
   { access }: House,
 ): Authority | Promise<Authority> {
-  access.check(call);
   if (admitted === "anybody") return access.nobody;
   const authority = access.authorise(call, honoContext);
   if (admitted === "holders") return authority;

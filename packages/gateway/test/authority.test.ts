@@ -337,6 +337,43 @@ describe("a token", () => {
   });
 });
 
+describe("a page of another origin", () => {
+  const ORIGIN = "https://notes.example.com";
+  const options = { adminKeys: [KEY], allowedOrigins: [ORIGIN] };
+  const send = async (method: string, headers: Record<string, string>): Promise<Answered> => {
+    const cluster = fakeCluster();
+    const target = `http://localhost${DOCUMENTS}/group/alice/1`;
+    const response = await createGateway({ cluster, ...options }).fetch(target, { method, headers });
+    return { status: response.status, text: await response.text(), headers: response.headers, cluster };
+  };
+  const asking = { "access-control-request-method": "PUT", "access-control-request-headers": "authorization" };
+
+  test("may ask where its origin is allowed, and its browser is told so before, without a token", async () => {
+    const { status, headers, cluster } = await send("OPTIONS", { origin: ORIGIN, ...asking });
+    expect([status, cluster.asked]).toEqual([204, []]);
+    expect(headers.get("access-control-allow-origin")).toBe(ORIGIN);
+    expect(headers.get("access-control-allow-headers")).toContain("authorization");
+    expect(headers.get("access-control-allow-methods")).toContain("PUT");
+    expect(headers.get("access-control-allow-credentials")).toBeNull();
+    const refused = await send("GET", { origin: ORIGIN });
+    expect([refused.status, refused.headers.get("access-control-allow-origin")]).toEqual([401, ORIGIN]);
+    const answered = await send("GET", { origin: ORIGIN, authorization: `Bearer ${await token()}` });
+    expect([answered.status, answered.headers.get("vary")]).toEqual([404, "origin"]);
+  });
+
+  test("may not where it is none of them, whatever it shows, and nobody is told that others are", async () => {
+    for (const origin of ["https://evil.example", "https://notes.example.com.evil.example", "null", `${ORIGIN}:8443`])
+      for (const method of ["OPTIONS", "GET"]) {
+        const shown = { origin, ...asking, authorization: `Bearer ${await token()}` };
+        const { status, headers } = await send(method, shown);
+        expect([origin, status, headers.get("access-control-allow-origin")]).toEqual([origin, 403, null]);
+      }
+    expect((await send("OPTIONS", asking)).status).toBe(401);
+    const plain = await send("GET", { authorization: `Bearer ${await token()}` });
+    expect([plain.status, plain.headers.get("access-control-allow-origin")]).toEqual([404, null]);
+  });
+});
+
 describe("admin keys", () => {
   test("are several, so that one can take the place of another; tokens of each are taken", async () => {
     const both = { adminKeys: [KEY, OTHER_KEY] };

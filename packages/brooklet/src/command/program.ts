@@ -105,6 +105,8 @@ function addServe(program: Command, surroundings: Surroundings): void {
     )
     .option("--cache-mb <megabytes>", "memory for what was read before", positive)
     .option("--insecure-allow-anonymous", "listen where others can reach it, although nobody is asked for a key")
+    .option("--allow-origin <origin...>", "web pages that may ask, as https://notes.example.com: give them tokens")
+    .option("--revoked-tokens <file>", "ids of tokens that are not taken any more, one a line; it may change")
     .option("--no-deploy", "take no deployments over HTTP: what --app or the data directory has is served")
     .option("--token-audience <name>", "what tokens are meant for (aud), where servers have names", "brooklet")
     .option("--token-public-key <file>", "the public key of who mints tokens elsewhere: PEM, or a JWK")

@@ -1,6 +1,7 @@
 /** `brooklet serve`: serves until the process is told to end. */
 import { readFileSync } from "node:fs";
 import { type Reranker, rerankEndpoint } from "@brooklet/client";
+import { revokedIn } from "@brooklet/gateway/node";
 import type { TokenAlgorithm, TokenOptions } from "@brooklet/wire";
 import { secret } from "../node/secret.ts";
 import { serve } from "../serve.ts";
@@ -26,7 +27,9 @@ export interface ServeCommand {
   readonly reranker?: string;
   readonly rerankerModel?: string;
   readonly insecureAllowAnonymous?: boolean;
+  readonly allowOrigin?: readonly string[];
   readonly deploy: boolean;
+  readonly revokedTokens?: string;
   readonly tokenAudience: string;
   readonly tokenPublicKey?: string;
   readonly tokenKeys?: string;
@@ -78,6 +81,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     ...(insecureAllowAnonymous === undefined ? {} : { insecureAllowAnonymous }),
     ...(command.modelOrigin === undefined ? {} : { modelOrigins: command.modelOrigin }),
     secrets: secretsOf(command.secret ?? []),
+    ...(command.allowOrigin === undefined ? {} : { allowedOrigins: command.allowOrigin }),
     deploys: command.deploy,
     tokens: tokensOf(command),
   });
@@ -106,7 +110,8 @@ function secretsOf(words: readonly string[]): Readonly<Record<string, readonly s
 const ALGORITHMS: readonly TokenAlgorithm[] = ["EdDSA", "ES256", "RS256"];
 
 /** Which tokens are taken. */
-function tokensOf({ tokenAudience, tokenPublicKey, tokenKeys, tokenAlgorithm }: ServeCommand): TokenOptions {
+function tokensOf(command: ServeCommand): TokenOptions {
+  const { tokenAudience, tokenPublicKey, tokenKeys, tokenAlgorithm, revokedTokens } = command;
   const algorithm = ALGORITHMS.find((one) => one === tokenAlgorithm);
   if (algorithm === undefined) throw new UsageError(`--token-algorithm is one of ${ALGORITHMS.join(", ")}`);
   return {
@@ -114,6 +119,7 @@ function tokensOf({ tokenAudience, tokenPublicKey, tokenKeys, tokenAlgorithm }: 
     algorithm,
     ...(tokenPublicKey === undefined ? {} : { publicKey: readFileSync(tokenPublicKey, "utf8") }),
     ...(tokenKeys === undefined ? {} : { keysUrl: tokenKeys }),
+    ...(revokedTokens === undefined ? {} : { isRevoked: revokedIn(revokedTokens) }),
   };
 }
 

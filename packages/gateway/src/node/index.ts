@@ -6,4 +6,5 @@ export { adminKeysOf } from "./environment-keys.ts";
 export { guardedFetch, isPublicAddress, type ModelFetch, type Resolve } from "./guarded-fetch.ts";
 export { nodeGunzip } from "./gunzip.ts";
 export { type PackageDirectoryLimits, readPackageDirectory } from "./package-directory.ts";
+export { revokedIn } from "./revoked-tokens.ts";
 export { demandGuard, isLoopback, type RunningServer, type ServerOptions, startServer } from "./server.ts";
