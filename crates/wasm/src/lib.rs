@@ -153,8 +153,12 @@ thread_local! {
 }
 
 /// Makes the memory large for what little is asked of it first, and remembers how large it is going to be. Hosts count memory
-/// as garbage to be: an engine that is given some hundred MiB looks through all it has.
+/// as garbage to be: an engine that is given some hundred MiB looks through all it has. An instance without a cache is there for
+/// a package and given up: it stays as small as that is, for some platforms count every page.
 fn reserve(cache_bytes: usize) {
+    if cache_bytes == 0 {
+        return;
+    }
     grow(FIRST_BYTES);
     ROOM.set(Some((FIRST_BYTES / 4, cache_bytes + cache_bytes / 4 + WORKING_BYTES)));
 }

@@ -89,6 +89,8 @@ const SURROUNDINGS: Surroundings = {
 };
 
 const makeEngine = (): Core => new Core({ instantiate, cacheBytes: CACHE_BYTES });
+/** A package is validated in a core that keeps nothing in memory, and takes little of it. */
+const makeValidator = (): Core => new Core({ instantiate, cacheBytes: 0 });
 const cores = new SharedCores(makeEngine);
 
 /**
@@ -119,7 +121,7 @@ export async function openIn(storage: ObjectStorage, options: OpenInOptions): Pr
     port: objects,
     isolate: core,
     directories: 1,
-    makeEngine,
+    makeEngine: makeValidator,
     embedder,
     onProblem,
   });
