@@ -57,7 +57,7 @@ const worker: ExportedHandler<Env> = {
     // What is wrong with a key or a variable is the operator's to know, and stands in the log.
     if (gateway === undefined) return Response.json({ code: "INTERNAL", message: NOT_OPENED }, { status: 500 });
     const rawTarget = request.headers.get(TARGET_HEADER);
-    if (rawTarget === null) return await gateway.app.fetch(request, {});
+    if (rawTarget === null) return await gateway.app.fetch(request, { rawTarget: targetOf(request.url) });
     if (!isTargetOf(rawTarget, request.url)) {
       const message = `The header ${TARGET_HEADER} is not what this address was before it was normalised`;
       return Response.json({ code: "BAD_REQUEST", message }, { status: 400 });
@@ -65,6 +65,11 @@ const worker: ExportedHandler<Env> = {
     return await gateway.app.fetch(request, { rawTarget });
   },
 };
+
+/** What comes after the host in a URL of the platform, which has no fragment. */
+function targetOf(url: string): string {
+  return url.slice(url.indexOf("/", url.indexOf("//") + 2));
+}
 
 /** Whether a URL is what a target becomes when it is normalised. */
 function isTargetOf(target: string, url: string): boolean {

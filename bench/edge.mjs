@@ -1,0 +1,233 @@
+/**
+ * `npm run bench:edge [-- --quick]`: what the edge costs in processor time. The Worker in workerd and a server on Node have the same 1,000
+ * documents, and are asked the same queries in turns over HTTP; what each process spent is read from /proc, so it needs Linux.
+ * Every answer of the Worker has to be the bytes that Node answers. Beside that: what the Worker costs until its first answer over
+ * a Worker that is empty, what making an instance of the core costs, and what is uploaded. Goals that are missed are said, and
+ * make it fail. A request at the edge is two, one to the Worker and one to the object. Needs a build.
+ */
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import http from "node:http";
+import { createRequire } from "node:module";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { addressOf, startWorkerd } from "../apps/worker/dist/node/workerd.js";
+import { connect, int, schema, text, vector } from "../packages/brooklet/dist/index.js";
+
+// It belongs to the Worker.
+const { Miniflare } = createRequire(new URL("../apps/worker/package.json", import.meta.url))("miniflare");
+
+const DOCUMENTS = 1_000;
+const DIMENSIONS = 384;
+const quick = process.argv.includes("--quick");
+const ROUNDS = quick ? 3 : 7;
+const QUERIES = 200;
+const WARM_UP = quick ? 600 : 1_600;
+const STARTS = quick ? 2 : 5;
+const RATIO_MAX = 1.2;
+const INSTANTIATE_MS_MAX = 50;
+const BUNDLE_BYTES_MAX = 2_600_000;
+/** What the kernel counts in. */
+const TICK_MS = 10;
+const GROUP = "alice";
+const WORDS = ["river", "stone", "light", "paper", "winter", "garden", "letter", "bridge", "morning", "silver"];
+
+const note = schema("note", { title: text(), body: text(), n: int(), vec: vector(DIMENSIONS) });
+const numbers = (seed) => Array.from({ length: DIMENSIONS }, (_, at) => Math.sin(seed * 7.31 + at * (1 + (seed % 13))));
+const wordsOf = (n) => `${WORDS[n % 10]} ${WORDS[(n * 7 + 3) % 10]}`;
+const bodyOf = (n) => Array.from({ length: 30 }, (_, at) => WORDS[(n * 3 + at * at) % 10]).join(" ");
+
+/** What is asked: requests for `/search/`, by the name of what they show. */
+const NEAR = "{targetHits: 100}nearestNeighbor(vec, vec)";
+const QUESTIONS = {
+  text: (n) => ({ yql: "select * from note where userInput(@text)", "ranking.profile": "default", text: wordsOf(n) }),
+  vectors: (n) => ({
+    yql: `select * from note where (${NEAR})`,
+    "ranking.profile": "near_vec",
+    "input.query(vec)": numbers(n),
+  }),
+  both: (n) => ({
+    yql: `select * from note where (userInput(@text) or (${NEAR}))`,
+    "ranking.profile": "hybrid_vec",
+    text: wordsOf(n),
+    "input.query(vec)": numbers(n),
+  }),
+};
+
+/** Processor time of a process since it began, in milliseconds. */
+function spentMs(pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1].split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+/** The workerd that this process started last. */
+function workerdPid() {
+  const children = readdirSync("/proc").filter((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      const [head, rest] = readFileSync(`/proc/${name}/stat`, "utf8").split(") ");
+      return head.includes("(workerd") && Number(rest.split(" ")[1]) === process.pid;
+    } catch {
+      return false;
+    }
+  });
+  return Math.max(...children.map(Number));
+}
+
+const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+
+/** Sends a request; the bytes of its answer. */
+function send(url, target, body) {
+  return new Promise((resolve, reject) => {
+    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body) };
+    const asked = http.request(url + target, { agent, method: "POST", headers }, async (response) => {
+      const chunks = [];
+      for await (const chunk of response) chunks.push(chunk);
+      const answer = Buffer.concat(chunks);
+      if (response.statusCode === 200) resolve(answer);
+      else reject(new Error(`${response.statusCode}: ${answer}`));
+    });
+    asked.on("error", reject);
+    asked.end(body);
+  });
+}
+
+/** Deploys, and feeds all documents in one request. */
+async function fill(url) {
+  const client = connect({ url, schemas: [note] });
+  await client;
+  const lines = Array.from({ length: DOCUMENTS }, (_, n) => {
+    const fields = { title: `${WORDS[n % 10]} ${n}`, body: bodyOf(n), n, vec: numbers(n) };
+    return JSON.stringify({ put: `id:note:note:g=${GROUP}:${n}`, fields });
+  });
+  const told = `${await send(url, "/brooklet/v1/feed", lines.join("\n"))}`.trimEnd().split("\n").at(-1);
+  if (JSON.parse(told).applied !== DOCUMENTS) throw new Error(told);
+}
+
+function bodies(question) {
+  return Array.from({ length: QUERIES }, (_, n) =>
+    JSON.stringify({ ...question(n), "streaming.groupname": GROUP, hits: 10, timeout: "60s" }),
+  );
+}
+
+/** Asks all queries one after another. A digest of the answers. */
+async function ask(url, asked) {
+  const digest = createHash("sha256");
+  for (const body of asked) digest.update(await send(url, "/search/", body));
+  return digest.digest("hex");
+}
+
+/** A server on Node with one thread, in a process of its own. */
+async function startNode() {
+  const built = JSON.stringify(new URL("../packages/brooklet/dist/index.js", import.meta.url).href);
+  const program = `const { serve } = await import(${built});
+    const service = await serve({ port: 0, threads: 1 });
+    console.log(service.url);`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [url] = await new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout }).once("line", (line) => resolve([line]));
+    child.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+  });
+  return { url, pid: child.pid, end: () => child.kill() };
+}
+
+/** Processor time until a Worker has answered once: the least of some starts. */
+async function startMs(start, target) {
+  let least = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < STARTS; round += 1) {
+    const workerd = start();
+    const url = await addressOf(workerd);
+    await fetch(url + target).then((response) => response.arrayBuffer());
+    least = Math.min(least, spentMs(workerdPid()));
+    await workerd.dispose();
+  }
+  return least;
+}
+
+const emptyWorker = () =>
+  new Miniflare({
+    modules: true,
+    script: "export default { fetch: () => new Response('') }",
+    compatibilityDate: "2026-04-01",
+  });
+
+/** Processor time of compiling the core and making an instance, over what a process costs that does neither. */
+async function instantiateMs() {
+  const core = JSON.stringify(new URL("../packages/core/wasm/core_bg.wasm", import.meta.url).pathname);
+  const work = `const module = new WebAssembly.Module(bytes);
+    const imports = {};
+    for (const { module: from, name } of WebAssembly.Module.imports(module)) (imports[from] ??= {})[name] = () => undefined;
+    new WebAssembly.Instance(module, imports);`;
+  let least = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < STARTS; round += 1) {
+    const program = `import { readFileSync } from "node:fs";
+      const bytes = readFileSync(${core});
+      const before = process.cpuUsage();
+      ${work}
+      const { user, system } = process.cpuUsage(before);
+      console.log((user + system) / 1_000);`;
+    // Functions are compiled when they are called first, as in workerd.
+    const child = spawn(process.execPath, ["--wasm-lazy-compilation", "--input-type=module", "--eval", program]);
+    const chunks = [];
+    for await (const chunk of child.stdout) chunks.push(chunk);
+    least = Math.min(least, Number(Buffer.concat(chunks).toString()));
+  }
+  return least;
+}
+
+const missed = [];
+function report(what, value, unit, goal) {
+  if (goal !== undefined && value > goal) missed.push(what);
+  console.log(`${what}: ${value.toFixed(2)}${unit}${goal === undefined ? "" : ` (goal: at most ${goal})`}`);
+}
+
+const bundle = fileURLToPath(new URL("../apps/worker/dist/bundle/", import.meta.url));
+const sizes = readdirSync(bundle).map((name) => gzipSync(readFileSync(bundle + name), { level: 9 }).length);
+report(
+  "uploaded, compressed",
+  sizes.reduce((sum, size) => sum + size, 0),
+  " bytes",
+  BUNDLE_BYTES_MAX,
+);
+report("compiling the core and making an instance", await instantiateMs(), " ms of CPU", INSTANTIATE_MS_MAX);
+const [empty, ours] = [await startMs(emptyWorker, "/"), await startMs(() => startWorkerd(), "/state/v1/health")];
+report("start of workerd and first answer, over an empty Worker", ours - empty, ` ms of CPU (${ours} and ${empty})`);
+
+const node = await startNode();
+// Before the first Worker stands one of the simulator, which is not the platform's; the second is reached directly.
+const DIRECT = "direct";
+const workerd = startWorkerd({ second: DIRECT });
+try {
+  const edge = { url: await addressOf(workerd, DIRECT), pid: workerdPid() };
+  for (const { url } of [node, edge]) await fill(url);
+  for (const [name, question] of Object.entries(QUESTIONS)) {
+    const asked = bodies(question);
+    const least = new Map([node, edge].map((place) => [place, Number.POSITIVE_INFINITY]));
+    const answers = new Set();
+    for (const { url } of [node, edge]) for (let n = 0; n < WARM_UP; n += QUERIES) answers.add(await ask(url, asked));
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const place of [node, edge]) {
+        const before = spentMs(place.pid);
+        answers.add(await ask(place.url, asked));
+        least.set(place, Math.min(least.get(place), (spentMs(place.pid) - before) / QUERIES));
+      }
+    }
+    if (answers.size !== 1) throw new Error(`${name}: the answers differ`);
+    const [onNode, atEdge] = [least.get(node), least.get(edge)];
+    console.log(`${name}: ${onNode.toFixed(3)} ms of CPU a query on Node, ${atEdge.toFixed(3)} in workerd`);
+    report(`${name}: workerd over Node`, atEdge / onNode, " times", RATIO_MAX);
+  }
+} finally {
+  agent.destroy();
+  await workerd.dispose();
+  node.end();
+}
+if (missed.length > 0) {
+  console.error(`missed: ${missed.join(", ")}`);
+  process.exitCode = 1;
+}
