@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { Core, instantiate } from "@brooklet/core";
 import { createGateway, type Gateway } from "@brooklet/gateway";
+import { GivenEmbedders } from "@brooklet/models";
 import { LocalCluster, type PartitionKey } from "@brooklet/partition";
 import { nodeSurroundings } from "@brooklet/partition/node";
 import { memoryStorage } from "@brooklet/store";
@@ -177,6 +178,8 @@ function localCluster(core: Core, runs: ReturnType<typeof runsOf> = []): LocalCl
     makeEngine: () => core,
     surroundings: nodeSurroundings,
     modelRunner: modelRunner(runs),
+    // As the Worker has them: it is configured with none.
+    embedder: new GivenEmbedders([], "in a Worker"),
   });
 }
 
@@ -380,7 +383,11 @@ function requestOf(step: Step): Request {
 
 /** Puts all documents that are there when a conversation begins. */
 function feedRequest(feed: readonly Step[]): Request {
-  const lines = feed.map((step) => `{"put":${JSON.stringify(step.put)},${bodyOf(step).slice(1)}`);
+  const lines = feed.map((step) =>
+    step.remove === undefined
+      ? `{"put":${JSON.stringify(step.put)},${bodyOf(step).slice(1)}`
+      : JSON.stringify({ remove: step.remove }),
+  );
   return { method: "POST", target: "/brooklet/v1/feed", body: lines.join("\n") };
 }
 
