@@ -118,7 +118,7 @@ async function withSchemas(
   const { differences } = await import("./deployment.ts");
   const told = await differences(toConfig, schemas, application);
   if (told.length === 0) return { ...client, warnings: [] };
-  const what = `The server does not have these schemas as they are here: ${told.join("; ")}`;
+  const what = `The server's schemas differ from these: ${told.join("; ")}`;
   if (!mayDeploy) throw new BrookletError("SCHEMAS_DIFFER", `${what}. Deploy them, or connect without deploy: false`);
   try {
     const { warnings } = await client.deploy(schemas, application);
@@ -151,13 +151,21 @@ function clientOf(options: ConnectOptions): Client {
 
 /** How requests are sent. */
 function exchangeOf(options: ConnectOptions): ExchangeOptions {
-  const { retry, headers = {}, keepsDotSegments = false, closed, key, token = key && (() => key) } = options;
+  const {
+    fetch: given,
+    retry,
+    headers = {},
+    keepsDotSegments = false,
+    closed,
+    key,
+    token = key && (() => key),
+  } = options;
   // Looked up at every call, so that a fetch that is replaced later (by a test, say) is the one that is used.
-  const plain: Fetch = options.fetch ?? ((url, init) => globalThis.fetch(url, init));
-  const send: Fetch = token
-    ? async (url, init) =>
-        plain(url, { ...init, headers: { ...(init.headers as object), authorization: `Bearer ${await token()}` } })
-    : plain;
+  const send: Fetch = async (url, init) =>
+    (given ?? globalThis.fetch)(
+      url,
+      token ? { ...init, headers: { ...(init.headers as object), authorization: `Bearer ${await token()}` } } : init,
+    );
   const sending = { fetch: send, headers, retry: { ...RETRY_DEFAULT, ...retry }, keepsDotSegments };
   return { url: baseUrl(options.url), ...sending, closed };
 }

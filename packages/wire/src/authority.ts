@@ -58,12 +58,13 @@ export function adminKeyProblem(key: string): string | undefined {
   return new Set(key).size < KEY_VARIETY ? "it repeats few characters, so it is no random one" : undefined;
 }
 
-const encoder = new TextEncoder();
-const INFORMATION = encoder.encode("brooklet group token HS256");
+const INFORMATION = "brooklet group token HS256";
 
 /** The secret that group tokens are signed with, which says nothing of the admin key that it comes of. */
 export async function tokenSecret(adminKey: string): Promise<UnsharedBytes> {
+  // Made here: what is made when this is loaded comes into every bundle of a client.
+  const encoder = new TextEncoder();
   const key = await crypto.subtle.importKey("raw", encoder.encode(adminKey), "HKDF", false, ["deriveBits"]);
-  const how = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(0), info: INFORMATION };
+  const how = { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(0), info: encoder.encode(INFORMATION) };
   return new Uint8Array(await crypto.subtle.deriveBits(how, key, 256));
 }
