@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { MODEL_ORIGIN } from "./language-model.mjs";
 
 const COMMAND = fileURLToPath(new URL("../../packages/brooklet/dist/cli.js", import.meta.url));
 const START_MS_MAX = 60_000;
@@ -20,7 +21,7 @@ const START_MS_MAX = 60_000;
  * @returns {Promise<Gateway>}
  */
 export async function startGateway(data, more = []) {
-  const words = ["serve", "--data", data, "--port", "0", "--config-port", "0", ...more];
+  const words = ["serve", "--data", data, "--port", "0", "--config-port", "0", "--model-origin", MODEL_ORIGIN, ...more];
   const child = spawn(process.execPath, [COMMAND, ...words], { stdio: ["ignore", "pipe", "pipe"] });
   let printed = "";
   const ended = once(child, "exit");

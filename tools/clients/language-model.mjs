@@ -6,6 +6,17 @@ import { join } from "node:path";
 /** What the model says, in pieces; the context it was given is not among it. */
 const TOKENS = ["The deposit", " is due", " soon."];
 
+/** Where the stand-in is going to be: a server is told before it starts which origin may be asked although it is plain http. */
+export const MODEL_ORIGIN = await freeOrigin();
+
+async function freeOrigin() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(undefined)));
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  await new Promise((resolve) => server.close(resolve));
+  return `http://127.0.0.1:${port}`;
+}
+
 /**
  * Starts a stand-in for an endpoint with the OpenAI interface.
  * @returns {Promise<{ url: string, asked: { messages: { content: string }[] }[], close: () => void }>}
@@ -23,9 +34,9 @@ async function startModel() {
     }
     response.end("data: [DONE]\n\n");
   });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(undefined)));
-  const address = /** @type {import("node:net").AddressInfo} */ (server.address());
-  return { url: `http://127.0.0.1:${address.port}/v1/`, asked, close: () => server.close() };
+  const { hostname, port } = new URL(MODEL_ORIGIN);
+  await new Promise((resolve) => server.listen(Number(port), hostname, () => resolve(undefined)));
+  return { url: `${MODEL_ORIGIN}/v1/`, asked, close: () => server.close() };
 }
 
 /**
