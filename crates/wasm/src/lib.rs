@@ -145,10 +145,10 @@ impl Core {
 const WORKING_BYTES: usize = 32 << 20;
 
 /// What is made room for before anything was read: a process that looks for one document in one small group takes no more.
-const FIRST_BYTES: usize = 8 << 20;
+const FIRST_BYTES: usize = 10 << 20;
 
 thread_local! {
-    /// What is to come in yet before the memory is made as large as it is going to be, and how much that is then.
+    /// What is to come in yet before the memory is made as large as it is going to be, and how much it lacks then.
     static ROOM: Cell<Option<(usize, usize)>> = const { Cell::new(None) };
 }
 
@@ -160,7 +160,8 @@ fn reserve(cache_bytes: usize) {
         return;
     }
     grow(FIRST_BYTES);
-    ROOM.set(Some((FIRST_BYTES / 4, cache_bytes + cache_bytes / 4 + WORKING_BYTES)));
+    let all = cache_bytes + cache_bytes / 4 + WORKING_BYTES;
+    ROOM.set(Some((FIRST_BYTES / 4, all.saturating_sub(FIRST_BYTES))));
 }
 
 /// Notes that something comes in. When it comes to some MiB, the memory is made as large as it is going to be, at once. The
@@ -168,12 +169,12 @@ fn reserve(cache_bytes: usize) {
 /// of the memory and count it anew as garbage: with a cache that fills, that was two fifths of all time. Pages that nobody
 /// wrote to take no memory of the machine.
 fn comes_in(bytes: usize) {
-    let Some((before, all)) = ROOM.get() else { return };
+    let Some((before, lacking)) = ROOM.get() else { return };
     match before.checked_sub(bytes) {
-        Some(left) => ROOM.set(Some((left, all))),
+        Some(left) => ROOM.set(Some((left, lacking))),
         None => {
             ROOM.set(None);
-            grow(all);
+            grow(lacking);
         }
     }
 }
