@@ -2,14 +2,16 @@
  * `npm run bench:edge [-- --quick]`: what the edge costs in processor time. The Worker in workerd and a server on Node have the same 1,000
  * documents, and are asked the same queries in turns over HTTP; what each process spent is read from /proc, so it needs Linux.
  * Every answer of the Worker has to be the bytes that Node answers. Beside that: what the Worker costs until its first answer over
- * a Worker that is empty, what making an instance of the core costs, and what is uploaded. Goals that are missed are said, and
- * make it fail. A request at the edge is two, one to the Worker and one to the object. Needs a build.
+ * a Worker that is empty, what making an instance of the core costs, what an object takes that is woken for a search, and what is
+ * uploaded. Goals that are missed are said, and make it fail. A request at the edge is two, one to the Worker and one to the object. Needs a build.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import http from "node:http";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -96,20 +98,20 @@ function send(url, target, body) {
 }
 
 /** Deploys, and feeds all documents in one request. */
-async function fill(url) {
+async function fill(url, group = GROUP) {
   const client = connect({ url, schemas: [note] });
   await client;
   const lines = Array.from({ length: DOCUMENTS }, (_, n) => {
     const fields = { title: `${WORDS[n % 10]} ${n}`, body: bodyOf(n), n, vec: numbers(n) };
-    return JSON.stringify({ put: `id:note:note:g=${GROUP}:${n}`, fields });
+    return JSON.stringify({ put: `id:note:note:g=${group}:${n}`, fields });
   });
   const told = `${await send(url, "/brooklet/v1/feed", lines.join("\n"))}`.trimEnd().split("\n").at(-1);
   if (JSON.parse(told).applied !== DOCUMENTS) throw new Error(told);
 }
 
-function bodies(question) {
+function bodies(question, group = GROUP) {
   return Array.from({ length: QUERIES }, (_, n) =>
-    JSON.stringify({ ...question(n), "streaming.groupname": GROUP, hits: 10, timeout: "60s" }),
+    JSON.stringify({ ...question(n), "streaming.groupname": group, hits: 10, timeout: "60s" }),
   );
 }
 
@@ -180,6 +182,31 @@ async function instantiateMs() {
   return least;
 }
 
+/** Rows and wall time of the first search of objects that sleep, in an isolate that is awake: the most rows, the median of the times. */
+async function woken() {
+  const persist = mkdtempSync(join(tmpdir(), "brooklet-edge-"));
+  const groups = ["awake", ...Array.from({ length: STARTS }, (_, n) => `asleep ${n}`)];
+  try {
+    const first = startWorkerd({ persist });
+    for (const group of groups) await fill(await addressOf(first), group);
+    await first.dispose();
+    const second = startWorkerd({ persist });
+    const [url, objects] = [await addressOf(second), await second.getDurableObjectNamespace("GROUP")];
+    let rows = 0;
+    const times = [];
+    for (const group of groups) {
+      const began = performance.now();
+      await send(url, "/search/", bodies(QUESTIONS.both, group)[0]);
+      times.push(performance.now() - began);
+      rows = Math.max(rows, (await objects.get(objects.idFromName(`g:${group}`)).billed()).read);
+    }
+    await second.dispose();
+    return { rows, ms: times.slice(1).sort((a, b) => a - b)[STARTS >> 1] };
+  } finally {
+    rmSync(persist, { recursive: true });
+  }
+}
+
 const missed = [];
 function report(what, value, unit, goal) {
   if (goal !== undefined && value > goal) missed.push(what);
@@ -197,6 +224,10 @@ report(
 report("compiling the core and making an instance", await instantiateMs(), " ms of CPU", INSTANTIATE_MS_MAX);
 const [empty, ours] = [await startMs(emptyWorker, "/"), await startMs(() => startWorkerd(), "/state/v1/health")];
 report("start of workerd and first answer, over an empty Worker", ours - empty, ` ms of CPU (${ours} and ${empty})`);
+
+const { rows, ms } = await woken();
+report("rows that an object reads for its first search", rows, "");
+report("an object that is woken for a search answers after", ms, " ms");
 
 const node = await startNode();
 // Before the first Worker stands one of the simulator, which is not the platform's; the second is reached directly.

@@ -68,7 +68,7 @@ export const ERROR_KINDS: Readonly<Record<ErrorCode, ErrorKind>> = {
   CONDITION_NOT_MET: core(17, "Bad request.", 412),
   STORE_CORRUPT: core(10, "Backend communication error", 500),
   INTERNAL: core(18, "Internal server error.", 500),
-  UNAUTHENTICATED: host(14, "Client is not authenticated.", 401),
+  UNAUTHENTICATED: host(14, "Client not authenticated.", 401),
   NOT_FOUND: host(16, "Resource not found.", 404),
   METHOD_NOT_ALLOWED: host(17, "Bad request.", 405),
   REQUEST_TIMEOUT: host(17, "Bad request.", 408),
