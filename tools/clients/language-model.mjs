@@ -56,7 +56,11 @@ export async function checkLanguageModel(vespa, gateway, { folder, application, 
     <search><chain id="rag" inherits="vespa"><searcher id="ai.vespa.search.llm.RAGSearcher"/></chain></search>`;
     writeFileSync(path, readFileSync(path, "utf8").replace("<search/>", chain));
     const deployed = await vespa("deploy", "-t", gateway.configUrl, "--wait", "30", changed);
-    report(deployed.code === 0 && /Deployed/.test(deployed.output), "deploy of a chain with a language model", deployed.output);
+    report(
+      deployed.code === 0 && /Deployed/.test(deployed.output),
+      "deploy of a chain with a language model",
+      deployed.output,
+    );
     const query = (/** @type {readonly string[]} */ ...words) =>
       vespa(
         ...["query", "-t", gateway.url, "--timeout", "10", ...words],
