@@ -11,6 +11,8 @@ export interface Env extends GuardVariables {
   readonly AI?: Ai;
   /** Models that embed, by the names that schemas have for them. */
   readonly EMBEDDERS?: Readonly<Record<string, EmbedderConfig>>;
+  /** Bytes of a group from which on it is spread over several objects; 100663296 if it is not said. */
+  readonly SHARD_BYTES?: string;
 }
 
 /** How many directories list the groups. Never to be changed where there are groups: each is listed in one of them for good. */

@@ -1,6 +1,6 @@
 /** The object of one group, named by the key of its partition. */
 import { DurableObject } from "cloudflare:workers";
-import type { FloorBytes, Load, Merged } from "@brooklet/core";
+import type { FloorBytes, Load, Merged, ShardBits } from "@brooklet/core";
 import {
   type Answer,
   directoryOf,
@@ -17,14 +17,16 @@ import {
   type ObjectWaiting,
   type OperationRequest,
   type Outcome,
-  type PartitionKey,
+  readObjectName,
   type SentQuery,
+  storedName,
   type Visit,
   type VisitPage,
 } from "@brooklet/partition";
-import { type BilledRows, durableObject, type SqlConnection, storedKey } from "@brooklet/store";
+import { type BilledRows, durableObject, type SqlConnection } from "@brooklet/store";
 import { DIRECTORIES, type Env } from "./env.ts";
 import { coreBytes, isolate, onProblem, surroundings } from "./isolate.ts";
+import { shardBytesOf } from "./limits.ts";
 import { objectPort } from "./port.ts";
 
 /** A group. */
@@ -37,8 +39,8 @@ export class Group extends DurableObject<Env> implements GroupCalls {
     super(ctx, env);
     const connection = durableObject(ctx.storage, this.#billed);
     // An alarm of one that was put out of memory does not always tell the name.
-    const key = ctx.id.name ?? storedKey(connection);
-    this.#named = key === undefined ? undefined : new GroupObject(optionsOf(key as PartitionKey, connection, ctx, env));
+    const name = ctx.id.name ?? storedName(connection);
+    this.#named = name === undefined ? undefined : new GroupObject(optionsOf(name, connection, ctx, env));
   }
 
   get #group(): GroupObject {
@@ -83,6 +85,22 @@ export class Group extends DurableObject<Env> implements GroupCalls {
     return this.#group.erase();
   }
 
+  prepareShard(shard: ShardBits, attempt: number, application: number): Promise<void> {
+    return this.#group.prepareShard(shard, attempt, application);
+  }
+
+  copyShard(attempt: number, number: number, operations: Uint8Array, application: number): Promise<void> {
+    return this.#group.copyShard(attempt, number, operations, application);
+  }
+
+  openShard(attempt: number): Promise<void> {
+    return this.#group.openShard(attempt);
+  }
+
+  dropShard(made: number): Promise<void> {
+    return this.#group.dropShard(made);
+  }
+
   override async alarm(): Promise<void> {
     await this.#named?.ring();
   }
@@ -104,13 +122,16 @@ export class Group extends DurableObject<Env> implements GroupCalls {
 }
 
 function optionsOf(
-  key: PartitionKey,
+  name: string,
   connection: SqlConnection,
   { storage }: DurableObjectState,
   env: Env,
 ): GroupObjectOptions {
+  const { key, number: shard } = readObjectName(name);
   return {
     key,
+    shard,
+    shardBytes: shardBytesOf(env),
     isolate,
     connection,
     removeAll: () => storage.deleteAll(),

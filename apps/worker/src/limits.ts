@@ -3,6 +3,8 @@
  * another. What a request holds is a share of them.
  */
 import type { GatewayLimits } from "@brooklet/gateway";
+import { SHARD_BYTES } from "@brooklet/partition";
+import type { Env } from "./env.ts";
 
 const MIB: number = 1 << 20;
 
@@ -14,3 +16,11 @@ export const EDGE_LIMITS: Partial<GatewayLimits> = {
   packageContentBytes: 24 * MIB,
   visitBytes: 4 * MIB,
 };
+
+/** From how many bytes on a group is spread over several objects. */
+export function shardBytesOf({ SHARD_BYTES: said }: Pick<Env, "SHARD_BYTES">): number {
+  if (said === undefined) return SHARD_BYTES;
+  const bytes = Number(said);
+  if (Number.isSafeInteger(bytes) && bytes >= MIB) return bytes;
+  throw new Error(`SHARD_BYTES must be a whole number of bytes, ${MIB} or more, not '${said}'`);
+}

@@ -80,6 +80,8 @@ pub(crate) fn choose(
             Reason::Settle => compactable(of_schema, puts, forget_before),
             Reason::Fold => by_tiers(of_schema, puts, *fingerprint, FAN),
             Reason::Load => by_tiers(of_schema, puts, *fingerprint, FAN_OF_LOADS),
+            // Writes wait for it: what it leaves half dead is merged later.
+            Reason::Split => Vec::new(),
         };
         if puts > 0 || !inputs.is_empty() {
             merges.push(Merge { schema: schema.clone(), inputs });

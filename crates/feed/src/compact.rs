@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use brooklet_document::Document;
+use brooklet_document::{Document, Shard};
 use brooklet_kernel::Bitmap;
 use brooklet_schema::Application;
 use brooklet_segment::{
@@ -19,7 +19,7 @@ use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, BlockRef, Rejection, Task, Want, limits};
 
 use crate::change::{Merge, choose, last_operations, segment_schema};
-use crate::cursor::{Cursor, Dated, Fetched, find_all};
+use crate::cursor::{Cursor, Dated, Fetched, find_all, find_others};
 use crate::reason::Reason;
 
 /// Documents merged before the thread is given back.
@@ -36,6 +36,8 @@ pub struct Compact {
     given: Vec<StoredOperation>,
     /// Removes before this are forgotten, µs since the epoch.
     forget_before: u64,
+    /// The documents that stay, if not all do.
+    kept: Option<Shard>,
     schemas: Vec<StoredSchema>,
     state: State,
     asked: VecDeque<BlockRef>,
@@ -88,12 +90,15 @@ impl Compact {
         let reason = match reader.u8()? {
             1 => Reason::Fold,
             2 => Reason::Rewrite,
+            4 => Reason::Split,
             _ => Reason::Settle,
         };
         let next_segment = reader.u32()?;
         let forget_before = reader.u64()?;
+        let kept = (reason == Reason::Split).then(|| Shard::read(&mut reader)).transpose()?;
+        reader.end()?;
         let columns = stored_schemas(application);
-        Ok(Compact { forget_before, ..Compact::new(place, reason, next_segment, columns, Vec::new()) })
+        Ok(Compact { forget_before, kept, ..Compact::new(place, reason, next_segment, columns, Vec::new()) })
     }
 
     /// Folds the tail together with operations that were never in it and come after it, in their order.
@@ -119,6 +124,7 @@ impl Compact {
             next_segment,
             given,
             forget_before: 0,
+            kept: None,
             schemas,
             state: State::Manifest,
             asked: VecDeque::new(),
@@ -130,7 +136,10 @@ impl Compact {
     fn take_manifest(&mut self, manifest: Manifest) -> Result<(), Rejection> {
         let segments = manifest.segments.as_ref().ok_or_else(|| Rejection::corrupt("a manifest without segments"))?;
         self.change.operation = manifest.operations.last().map_or(0, |(number, _)| *number);
-        let last = last_operations(&self.place.key, &manifest, std::mem::take(&mut self.given))?;
+        let mut last = last_operations(&self.place.key, &manifest, std::mem::take(&mut self.given))?;
+        if let Some(kept) = self.kept {
+            last.retain(|operation| kept.holds(operation.id()));
+        }
         let segments = segments.iter().cloned().map(Rc::new).collect();
         self.state = State::Hide(Hide { segments, last, next: 0, touched: Vec::new() });
         Ok(())
@@ -139,11 +148,15 @@ impl Compact {
     /// Marks what the tail replaced or removed as dead, in the next segment.
     fn hide(&mut self) -> Result<Option<Want>, Rejection> {
         let State::Hide(hide) = &mut self.state else { return Ok(None) };
-        let Some(segment) = hide.segments.get_mut(hide.next).filter(|_| !hide.last.is_empty()) else {
+        let Some(segment) = hide.segments.get_mut(hide.next).filter(|_| self.kept.is_some() || !hide.last.is_empty())
+        else {
             self.begin_merges();
             return Ok(None);
         };
-        match find_all(segment, &hide.last, &mut self.fetched) {
+        let replaced = find_all(segment, &hide.last, &mut self.fetched);
+        let moved = self.kept.map_or(Ok(Vec::new()), |kept| find_others(segment, kept, &mut self.fetched));
+        // Both note what they miss before one of them halts.
+        match replaced.and_then(|replaced| Ok([replaced, moved?].concat())) {
             Ok(found) => {
                 let alive = |ordinal: &u32| segment.liveness.get(*ordinal as usize);
                 let dying: Vec<u32> = found.into_iter().filter(alive).collect();

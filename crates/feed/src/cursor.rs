@@ -2,9 +2,9 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use brooklet_document::Document;
+use brooklet_document::{Document, Shard};
 use brooklet_segment::{
-    BlockSource, Halt, StoredOperation, StoredSegment, find_id, find_ids, open, read_document, read_time,
+    BlockSource, Gaps, Halt, StoredOperation, StoredSegment, find_id, find_ids, open, read_document, read_id, read_time,
 };
 use brooklet_task::{Block, BlockRef, Rejection};
 
@@ -125,4 +125,20 @@ pub(crate) fn find_all(
     let mut used = Vec::new();
     let mut blocks = Of { fetched, segment: segment.number, used: &mut used };
     find_ids(&segment.header, operations.iter().map(StoredOperation::id), &mut blocks)
+}
+
+/// The ordinals of the living documents of a segment that a shard does not hold. All missing blocks are noted before it halts.
+pub(crate) fn find_others(segment: &StoredSegment, kept: Shard, fetched: &mut Fetched) -> Result<Vec<u32>, Halt> {
+    let mut used = Vec::new();
+    let mut blocks = Of { fetched, segment: segment.number, used: &mut used };
+    let mut gaps = Gaps::default();
+    let mut others = Vec::new();
+    for ordinal in segment.liveness.ones() {
+        match gaps.note(read_id(&segment.header, ordinal as u32, &mut blocks))? {
+            Some(id) if !kept.holds(&id) => others.push(ordinal as u32),
+            _ => {}
+        }
+    }
+    gaps.check()?;
+    Ok(others)
 }

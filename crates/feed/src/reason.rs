@@ -9,6 +9,8 @@ pub enum Reason {
     Load,
     /// The schema stores other columns now.
     Rewrite,
+    /// A shard of a large group gives half of its documents away.
+    Split,
     /// It is idle: one large segment is faster to search than several small ones.
     Settle,
 }

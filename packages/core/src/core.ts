@@ -28,13 +28,14 @@ import type {
   PartitionPage,
   Place,
   Query,
+  ShardBits,
   Task,
   Visit,
 } from "./task.ts";
 
-const PAGE_FORMAT = { json: 0, jsonl: 1, ids: 2 } as const;
+const PAGE_FORMAT = { json: 0, jsonl: 1, ids: 2, operations: 3, namedJson: 4, namedJsonl: 5 } as const;
 const OPERATION = { put: 1, update: 2, remove: 3 } as const;
-const REASON = { fold: 1, schema: 2, settle: 3 } as const;
+const REASON = { fold: 1, schema: 2, settle: 3, split: 4 } as const;
 /** What stands for `create` in a request, as said beside the body. */
 const CREATE_UNSAID = 0;
 const CREATE = 1;
@@ -283,6 +284,7 @@ export class Core implements Engine {
       .u64(request.fromMicros ?? 0)
       .u64(request.toMicros ?? 0)
       .u8(request.includeRemoves === true ? 1 : 0);
+    if (request.format === "operations") writeShard(writer, request.shard);
     return this.#open(TASK_KIND.visit, writer, (result) => {
       const reader = new Reader(result);
       const [complete, last, documents, bytesRead] = [reader.u8() === 1, reader.text(), reader.u32(), reader.u64()];
@@ -292,6 +294,7 @@ export class Core implements Engine {
 
   compact(place: Place, reason: CompactReason, bounds: CompactBounds, room?: ResultRoom): Task<Change | undefined> {
     const writer = writePlace(place).u8(REASON[reason]).u32(bounds.firstFreeSegment).u64(bounds.forgetBeforeMicros);
+    if (reason === "split") writeShard(writer, bounds.kept);
     return this.#open(TASK_KIND.compact, writer, decodeChange, { room });
   }
 
@@ -317,6 +320,11 @@ export class Core implements Engine {
     this.#live = { instance };
     return this.#live;
   }
+}
+
+/** A shard as the core reads it; all of the group is the one of no bits. */
+function writeShard(writer: Writer, { bits, number }: ShardBits = { bits: 0, number: 0 }): Writer {
+  return writer.u8(bits).u32(number);
 }
 
 function writeOperation(writer: Writer, request: OperationRequest): Writer {

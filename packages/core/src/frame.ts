@@ -215,6 +215,11 @@ export class Reader {
     return items;
   }
 
+  /** Bytes that are left. */
+  get remaining(): number {
+    return this.#bytes.length - this.#at;
+  }
+
   /** Requires that everything was read. */
   end(): void {
     if (this.#at !== this.#bytes.length) throw new RangeError(`${this.#bytes.length - this.#at} bytes too many`);

@@ -82,6 +82,7 @@ export {
   type Query,
   type QueryScope,
   type SearchRequest,
+  type ShardBits,
   type Task,
   type Visit,
   type Want,

@@ -35,6 +35,8 @@ export interface Load {
   readonly count: number;
   /** The JSON of each after its length (varint), in the order they came. */
   readonly operations: Uint8Array;
+  /** For the host: the ids of their documents, where somebody asks for them. */
+  readonly ids?: readonly string[];
 }
 
 /** An operation of a load that has to be written by its own. */

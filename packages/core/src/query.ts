@@ -96,8 +96,9 @@ export class ResidentQuery implements Query {
     return this.#task(TASK_KIND.search, writePlace(place), readRendered);
   }
 
-  part(place: Place, floor: FloorBytes): Task<PartialBytes> {
+  part(place: Place, floor: FloorBytes, shard?: number): Task<PartialBytes> {
     const writer = writePlace(place, new Writer().bytes(floor));
+    if (shard !== undefined) writer.u32(shard);
     return this.#task(TASK_KIND.part, writer, (result) => result as PartialBytes);
   }
 

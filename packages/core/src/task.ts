@@ -119,8 +119,18 @@ export interface GetRequest {
   readonly tensorFormat: string;
 }
 
-/** How the documents of a page are written: JSON with commas between them, JSON lines, or only their ids (`texts`). */
-export type PageFormat = "json" | "jsonl" | "ids";
+/**
+ * How the documents of a page are written: JSON with commas between them, JSON lines, or only their ids (`texts`). Of a shard
+ * also as operations of its tail, or as they are shown, each after its id (`text`, `bytes`).
+ */
+export type PageFormat = "json" | "jsonl" | "ids" | "operations" | "namedJson" | "namedJsonl";
+
+/** Which documents of a large group a shard has: those whose ids have a hash that ends with these bits. */
+export interface ShardBits {
+  readonly bits: number;
+  /** What they are; the number of the shard. */
+  readonly number: number;
+}
 
 /** What is visited of a partition, and how it is shown. */
 export interface Visit {
@@ -139,6 +149,8 @@ export interface Visit {
   readonly toMicros?: number;
   /** Whether removed documents are shown too. */
   readonly includeRemoves?: boolean;
+  /** The only documents that are looked at, where they are written as operations. */
+  readonly shard?: ShardBits;
 }
 
 /** Where a page begins and how long it may become. */
@@ -201,7 +213,8 @@ export interface Query {
   /** The answer of the only partition that is addressed. */
   search(place: Place): Task<Answer>;
   /** What one of the partitions that are addressed finds that comes before the floor. */
-  part(place: Place, floor: FloorBytes): Task<PartialBytes>;
+  /** `shard`: the number of the partition among those that its group has, if it has several. */
+  part(place: Place, floor: FloorBytes, shard?: number): Task<PartialBytes>;
   /** `damaged`: how many partitions more could not be searched, as what is stored of them is damaged. */
   merge(floor: FloorBytes, partials: readonly PartialBytes[], damaged?: number): Task<Merged>;
   /** The answer, once everything was found. */
@@ -219,13 +232,15 @@ export interface Merged {
 }
 
 /** Why a partition is compacted. */
-export type CompactReason = "fold" | "schema" | "settle";
+export type CompactReason = "fold" | "schema" | "settle" | "split";
 
 /** What a compaction may write and forget. */
 export interface CompactBounds {
   readonly firstFreeSegment: number;
   /** Removes before this are forgotten, µs since the epoch. */
   readonly forgetBeforeMicros: number;
+  /** Of a split: the documents that stay. */
+  readonly kept?: ShardBits;
 }
 
 /** What a partition asks of the core. */

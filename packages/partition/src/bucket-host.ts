@@ -30,6 +30,8 @@ import { Maintenance } from "./maintenance.ts";
 import { Partition } from "./partition.ts";
 import { searchBucket } from "./query/bucket-search.ts";
 import { ownTime, type Waiting } from "./query/query-models.ts";
+import type { ShardGuard } from "./shards/shard-guard.ts";
+import { ShardStore } from "./shards/shard-store.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** An engine that can be given an application. */
@@ -52,6 +54,8 @@ export interface BucketHostOptions {
   readonly partitions?: PartitionsOf;
   /** Which of them are this host's; all of them by default. */
   readonly owns?: (bucket: number) => boolean;
+  /** Which documents are a partition's, if it is a shard of a large group. */
+  readonly guard?: (key: string) => ShardGuard | undefined;
   readonly application: StoredApplication | undefined;
   readonly surroundings: Surroundings;
   /** How long it is known that a document was removed; two weeks by default. */
@@ -86,7 +90,15 @@ export class BucketHost {
   /** The partition of `key`; it need not exist. */
   partition(key: string): Partition {
     const bucket = this.#bucketAt(bucketOf(key, this.#options.buckets));
-    return new Partition(key, bucket, this.#options.engine, this.#maintenance, this.#tell);
+    const { engine, guard } = this.#options;
+    if (guard === undefined) return new Partition(key, bucket, engine, this.#maintenance, this.#tell);
+    return new Partition(key, bucket, engine, this.#maintenance, this.#tell, () => guard(key));
+  }
+
+  /** What is stored of the shard of `key`; it need not exist. */
+  shard(key: string): ShardStore {
+    const bucket = this.#bucketAt(bucketOf(key, this.#options.buckets));
+    return new ShardStore(key, bucket, this.#options.engine, this.#maintenance);
   }
 
   /** Opens a query, which its caller disposes of. Throws if nothing is deployed. */

@@ -64,7 +64,7 @@ export class FeedQueue {
 
   /** All that waits; nothing does afterwards. */
   take(): Batch {
-    const load = { count: this.count, operations: this.#buffer.subarray(0, this.#length) };
+    const load = { count: this.count, operations: this.#buffer.subarray(0, this.#length), ids: this.#ids };
     const batch = { load, numbers: this.#numbers, ids: this.#ids, bytes: this.bytes };
     this.#firstBytes = Math.max(Math.ceil(this.#length * 1.25), FIRST_BYTES);
     [this.#numbers, this.#ids, this.#buffer, this.#length] = [[], [], NOTHING, 0];

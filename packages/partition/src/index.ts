@@ -30,8 +30,10 @@ export type { BucketThread } from "./correspondent.ts";
 export { type Deployment, deploymentUnderWay, prepareDeployment } from "./deployment.ts";
 export type { TextEmbedder } from "./embedding.ts";
 export { serviceError, tellingOnce } from "./failure.ts";
+export { SHARD_BYTES } from "./limits.ts";
 export { type ClusterEngine, LocalCluster, type LocalClusterOptions } from "./local-cluster.ts";
-export { type Alarm, GroupObject, type GroupObjectOptions } from "./objects/group-object.ts";
+export { GroupObject } from "./objects/group-object.ts";
+export type { Alarm, GroupObjectOptions } from "./objects/group-options.ts";
 export { type DeployedCore, Isolate, type IsolateOptions } from "./objects/isolate.ts";
 export type {
   DirectoryCalls,
@@ -49,6 +51,7 @@ export { Partition } from "./partition.ts";
 export { searchOnce } from "./query/cluster-query.ts";
 export type { SentQuery } from "./query/open-queries.ts";
 export type { ModelApplication, ModelRunner } from "./query/query-models.ts";
+export { readObjectName, storedName } from "./shards/shard.ts";
 export type { Surroundings } from "./surroundings.ts";
 export { ThreadCluster, type ThreadClusterOptions } from "./thread-cluster.ts";
 export type { ThreadCall, ThreadPort, ThreadReply } from "./thread-messages.ts";

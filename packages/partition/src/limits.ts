@@ -107,3 +107,12 @@ export const FEED_PATIENCE_IN_BULK_MS = 200;
 export const FEED_BULK_BYTES: number = 1 << 20;
 /** Operations of one load that are written by their own at a time. */
 export const FEED_APART = 256;
+
+/** Bytes of a group, or of one of its shards, from which on it is split: about 50,000 vectors of 384 dimensions with their texts. */
+export const SHARD_BYTES: number = 96 << 20;
+/** Documents that are copied to another shard at a time. */
+export const SPLIT_PAGE_DOCUMENTS = 1_024;
+/** Bytes after which a page of them ends. */
+export const SPLIT_PAGE_BYTES: number = 1 << 20;
+/** The longest that writes wait for the last of them; then the split is given up, to be tried again. */
+export const SPLIT_WAIT_MS = 20_000;

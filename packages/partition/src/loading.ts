@@ -17,6 +17,8 @@ import { failedOutcome, tooLate } from "./failure.ts";
 import { FOLD_BYTES, FOLD_OPERATIONS, SLICE_MS } from "./limits.ts";
 import type { Maintenance } from "./maintenance.ts";
 import { placeOf, sourceOf } from "./place.ts";
+import { MOVED_OUTCOME } from "./shards/moved.ts";
+import type { ShardGuard } from "./shards/shard-guard.ts";
 
 /** Where a load works. */
 export interface LoadPlace {
@@ -26,6 +28,8 @@ export interface LoadPlace {
   readonly maintenance: Maintenance;
   /** Waits until the tail takes more. */
   readonly room: () => Promise<void>;
+  /** Which documents are the partition's, if it is a shard. */
+  readonly guard: () => ShardGuard | undefined;
   /** What a caller sees of a failure, of which the operator is told where it is theirs. */
   readonly failure: (error: unknown) => ServiceError;
 }
@@ -37,7 +41,7 @@ const ATTEMPTS = 3;
 export async function loadPartition(place: LoadPlace, load: Load, deadline: Deadline): Promise<readonly LoadOutcome[]> {
   try {
     const isWorthSegments = load.count >= FOLD_OPERATIONS || load.operations.length >= FOLD_BYTES;
-    for (let attempt = 0; isWorthSegments && attempt < ATTEMPTS; attempt += 1) {
+    for (let attempt = 0; isWorthSegments && maySegment(place, load) && attempt < ATTEMPTS; attempt += 1) {
       const loaded = await place.maintenance.alone(() => intoSegments(place, load, deadline));
       if (loaded !== undefined) return outcomesOf(loaded.outcomes);
     }
@@ -48,10 +52,20 @@ export async function loadPartition(place: LoadPlace, load: Load, deadline: Dead
   }
 }
 
+/**
+ * Whether segments may be written. Of a shard it must be known whose they are; while one is split, what is committed is kept
+ * operation by operation.
+ */
+function maySegment({ guard }: LoadPlace, { ids }: Load): boolean {
+  const shard = guard();
+  return shard === undefined || (!shard.isSplit && ids !== undefined);
+}
+
 /** Writes segments and commits them. Nothing: something else was written meanwhile. */
 async function intoSegments(place: LoadPlace, load: Load, deadline: Deadline): Promise<LoadResult | undefined> {
   const { bucket, key, maintenance } = place;
   if (deadline.passed || maintenance.stopped) throw tooLate();
+  if (!maySegment(place, load)) return undefined;
   const { store, application } = bucket;
   const startMs = clock.now();
   let seen: StoredManifest | undefined;
@@ -74,6 +88,8 @@ async function intoSegments(place: LoadPlace, load: Load, deadline: Deadline): P
   const loaded = await driveInSlices(task, source, { sliceMs: SLICE_MS, turn: maintenance.turn, stop });
   if (maintenance.stopped) throw tooLate();
   if (loaded === undefined || !isSame() || !isUndisturbed(store, place, seen)) return undefined;
+  // Of what is not its own the tail tells.
+  if ((place.guard()?.admission(load.ids ?? []) ?? "here") !== "here") return undefined;
   if (loaded.change !== undefined) maintenance.commit(bucket, key, loaded.change, startMs);
   return loaded;
 }
@@ -102,6 +118,14 @@ async function intoTail(place: LoadPlace, load: Load, deadline: Deadline): Promi
     });
     // Another application was deployed meanwhile.
     if (loaded === undefined || stop()) continue;
+    const ids = loaded.operations.map(({ id }) => id);
+    const admission = place.guard()?.admission([...ids, ...(load.ids ?? [])]) ?? "here";
+    if (admission === "moved")
+      return Array.from({ length: load.count }, (_, index) => ({ index, outcome: MOVED_OUTCOME }));
+    if (admission !== "here") {
+      await deadline.wait(admission, tooLate);
+      continue;
+    }
     try {
       await Promise.all(loaded.operations.map(({ id, bytes }) => bucket.write(key, bytes, { id, decided: true })));
     } catch (error) {

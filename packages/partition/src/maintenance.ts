@@ -3,7 +3,7 @@
  * their files. One compaction at a time in a thread, in slices, so that requests run in between.
  */
 
-import { type Change, type CompactReason, type Engine, ResultRoom } from "@brooklet/core";
+import { type Change, type CompactReason, type Engine, ResultRoom, type ShardBits } from "@brooklet/core";
 import type { Bucket, PartitionState, Partitions } from "@brooklet/store";
 import { clock } from "./clock.ts";
 import { driveInSlices } from "./drive.ts";
@@ -148,6 +148,32 @@ export class Maintenance {
     this.#commit(this.#of(bucket), key, change, { reason: "fold", wholly: false, startMs });
   }
 
+  /**
+   * Has only these documents of a partition stay, and notes what it is then, all in one transaction. `noteOf` throws where that is
+   * not to be done any more; `committed` is called in the turn of the commit.
+   */
+  divide(
+    bucket: Bucket,
+    key: string,
+    kept: ShardBits,
+    { noteOf, committed }: { readonly noteOf: () => string; readonly committed: () => void },
+  ): Promise<void> {
+    return this.alone(async () => {
+      const { store, application } = bucket;
+      const startMs = clock.now();
+      const bounds = { firstFreeSegment: store.firstFreeSegment, forgetBeforeMicros: 0, kept };
+      const task = this.#options.engine.compact(placeOf(store.state(key)), "split", bounds, this.room);
+      const isSame = (): boolean => !this.#stopped && this.#same(bucket, store) && bucket.application === application;
+      const pace = { sliceMs: limits.SLICE_MS, turn: this.#options.turn, stop: () => !isSame() };
+      const change = await driveInSlices(task, sourceOf(store, key), pace);
+      if (!isSame()) throw closed();
+      const note = noteOf();
+      if (change === undefined) bucket.change((it) => it.note(key, note), 1);
+      else this.#commit(this.#of(bucket), key, change, { reason: "fold", wholly: false, startMs, note });
+      committed();
+    });
+  }
+
   /** Compares every partition of `bucket` with the application deployed now. */
   deployed(bucket: Bucket): void {
     this.#of(bucket).applicationCursor = 0;
@@ -275,12 +301,12 @@ export class Maintenance {
     attention: Attention,
     key: string,
     change: Change,
-    { reason, wholly, startMs }: { reason: CompactReason; wholly: boolean; startMs: number },
+    { reason, wholly, startMs, note }: { reason: CompactReason; wholly: boolean; startMs: number; note?: string },
   ): void {
     const { bucket } = attention;
     const bytes = change.newSegments.flatMap(({ blocks }) => blocks).reduce((sum, block) => sum + block.length, 0);
     // What is only deleted has to leave the log as well.
-    bucket.change((it) => it.commit(key, change, wholly), Math.max(bytes, 1));
+    bucket.change((it) => it.commit(key, change, wholly, note), Math.max(bytes, 1));
     this.#compacted(attention, key, { reason, startMs, change });
     if (bucket.logBytes >= limits.LOG_BYTES) this.#checkpoint(attention, false);
   }

@@ -28,6 +28,8 @@ import type { Maintenance } from "./maintenance.ts";
 import { placeOf, sourceOf } from "./place.ts";
 import { OpenSearch } from "./query/open-search.ts";
 import { ownTime, type Waiting } from "./query/query-models.ts";
+import { MOVED, MOVED_ANSWER, MOVED_OUTCOME } from "./shards/moved.ts";
+import type { ShardGuard } from "./shards/shard-guard.ts";
 
 /** What a write came to: its outcome, if what it waits for is committed. */
 interface Begun {
@@ -53,26 +55,29 @@ export class Partition {
   readonly #engine: Engine;
   readonly #maintenance: Maintenance;
   readonly #tell: (problem: unknown) => void;
+  readonly #guard: () => ShardGuard | undefined;
 
-  /** `tell` is told of failures that the operator has to know. */
+  /** `tell` is told of failures that the operator has to know; `guard` says which documents are the partition's, if it is a shard. */
   constructor(
     key: string,
     bucket: Bucket,
     engine: Engine,
     maintenance: Maintenance,
     tell: (problem: unknown) => void = () => undefined,
+    guard: () => ShardGuard | undefined = () => undefined,
   ) {
     this.#key = key;
     this.#bucket = bucket;
     this.#engine = engine;
     this.#maintenance = maintenance;
     this.#tell = tell;
+    this.#guard = guard;
   }
 
   apply(request: OperationRequest, timeoutMs: number): Promise<Outcome> {
     const deadline = Deadline.in(timeoutMs);
     // There nearly always is room: then nothing is waited for but the commit.
-    if (this.#hasRoomNow(deadline)) return this.#start(request, deadline).outcome;
+    if (this.#guard() === undefined && this.#hasRoomNow(deadline)) return this.#start(request, deadline).outcome;
     return this.#begin(request, deadline).then(({ outcome }) => outcome);
   }
 
@@ -101,7 +106,13 @@ export class Partition {
   /** Starts a write as soon as there is room. */
   async #begin(request: OperationRequest, deadline: Deadline, run?: object): Promise<Started> {
     try {
-      await this.#room(deadline);
+      for (;;) {
+        await this.#room(deadline);
+        const admission = this.#guard()?.admission([request.id]) ?? "here";
+        if (admission === "here") break;
+        if (admission === "moved") return { decided: MOVED, outcome: Promise.resolve(MOVED_OUTCOME) };
+        await deadline.wait(admission, tooLate);
+      }
     } catch (error) {
       return failed(this.#failure(error));
     }
@@ -147,7 +158,8 @@ export class Partition {
   load(load: Load, timeoutMs: number): Promise<readonly LoadOutcome[]> {
     const deadline = Deadline.in(timeoutMs);
     const [key, bucket, engine, maintenance] = [this.#key, this.#bucket, this.#engine, this.#maintenance];
-    const place = { key, bucket, engine, maintenance, room: () => this.#room(deadline) };
+    const guarding = { guard: this.#guard, room: () => this.#room(deadline) };
+    const place = { key, bucket, engine, maintenance, ...guarding };
     return loadPartition({ ...place, failure: (error) => this.#failure(error) }, load, deadline);
   }
 
@@ -163,6 +175,7 @@ export class Partition {
 
   async get(request: GetRequest, timeoutMs: number): Promise<Answer> {
     const start = clock.now();
+    if (this.#guard()?.holds(request.id) === false) return MOVED_ANSWER;
     return this.#read((place) => this.#engine.get(place, request), Deadline.in(timeoutMs, start), start);
   }
 
@@ -191,7 +204,9 @@ export class Partition {
     if (this.#outdated()) await this.#rewritten(deadline);
     const state = store.state(this.#key);
     if (state.number === 0) return undefined;
-    return drive(query.part(placeOf(state), floor), sourceOf(store, this.#key), deadline, startMs);
+    const shard = this.#guard()?.record;
+    const number = shard === undefined || shard.bits === 0 ? undefined : shard.number;
+    return drive(query.part(placeOf(state), floor, number), sourceOf(store, this.#key), deadline, startMs);
   }
 
   /** Folds the tail now. */

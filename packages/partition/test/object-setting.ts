@@ -11,6 +11,7 @@ import { GroupObject } from "../src/objects/group-object.ts";
 import { Isolate } from "../src/objects/isolate.ts";
 import type { ObjectPort } from "../src/objects/object-calls.ts";
 import { directoryOf, ObjectCluster } from "../src/objects/object-cluster.ts";
+import { objectName, readObjectName } from "../src/shards/shard.ts";
 
 const DIRECTORIES = 3;
 
@@ -19,6 +20,8 @@ interface Machine {
   storage: ObjectSqlStorage;
   readonly billed: { read: number; written: number };
   alarmMs: number | undefined;
+  /** How often it lost its memory. */
+  lives: number;
   group: GroupObject | undefined;
 }
 
@@ -30,6 +33,7 @@ export function makeIsolate(makeEngine: (sealKey: Uint8Array) => DeployableEngin
 /** A platform with a cluster on it. */
 export class Platform {
   readonly #makeEngine: () => DeployableEngine;
+  readonly #shardBytes: number | undefined;
   readonly #groups = new Map<string, Machine>();
   readonly #directories = Array.from({ length: DIRECTORIES }, () => new DirectoryStore(durableObject(newStorage())));
   readonly #registry = new RegistryStore(durableObject(newStorage()));
@@ -37,8 +41,10 @@ export class Platform {
   /** All objects of this process. */
   isolate: Isolate;
 
-  constructor(makeEngine: () => DeployableEngine) {
+  /** `shardBytes`: from how many bytes on a group is split. */
+  constructor(makeEngine: () => DeployableEngine, shardBytes?: number) {
     this.#makeEngine = makeEngine;
+    this.#shardBytes = shardBytes;
     this.isolate = makeIsolate(makeEngine);
   }
 
@@ -80,34 +86,62 @@ export class Platform {
     return bill;
   }
 
+  /** Has a shard of a group split. Whether it was. */
+  split(key: PartitionKey, shard = 0): Promise<boolean> {
+    return this.#group(objectName(key, shard)).split();
+  }
+
+  /** The names of the objects in which documents are stored. */
+  stored(): string[] {
+    return [...this.#groups].filter(([, { storage }]) => rowsOf(storage) > 1).map(([name]) => name);
+  }
+
   /** Puts an object out of memory, as a platform does when it rests or is moved: another isolate may have it next. */
-  evict(key: PartitionKey): void {
-    this.#machine(key).group = undefined;
+  evict(key: PartitionKey, shard = 0): void {
+    const machine = this.#machine(objectName(key, shard));
+    machine.group = undefined;
+    machine.lives += 1;
   }
 
   #machine(key: string): Machine {
     let machine = this.#groups.get(key);
     if (machine === undefined) {
-      machine = { storage: newStorage(), billed: { read: 0, written: 0 }, alarmMs: undefined, group: undefined };
+      machine = {
+        storage: newStorage(),
+        billed: { read: 0, written: 0 },
+        alarmMs: undefined,
+        lives: 0,
+        group: undefined,
+      };
       this.#groups.set(key, machine);
     }
     return machine;
   }
 
   #group(name: string): GroupObject {
-    const key = name as PartitionKey;
-    const machine = this.#machine(key);
-    machine.group ??= new GroupObject({
+    const { key, number: shard } = readObjectName(name);
+    const machine = this.#machine(name);
+    if (machine.group !== undefined) return machine.group;
+    const { lives } = machine;
+    // What is out of memory writes nothing any more.
+    const storage = (): ObjectSqlStorage => {
+      if (machine.lives !== lives) throw new Error("the object is out of memory");
+      return machine.storage;
+    };
+    machine.group = new GroupObject({
       key,
+      shard,
+      ...(this.#shardBytes !== undefined && { shardBytes: this.#shardBytes }),
       isolate: this.isolate,
       connection: durableObject(
         {
-          sql: { exec: (...asked) => machine.storage.sql.exec(...asked) },
-          transactionSync: (work) => machine.storage.transactionSync(work),
+          sql: { exec: (...asked) => storage().sql.exec(...asked) },
+          transactionSync: (work) => storage().transactionSync(work),
         },
         machine.billed,
       ),
       removeAll: async () => {
+        storage();
         machine.storage = newStorage();
       },
       alarm: {
@@ -142,6 +176,13 @@ export class Platform {
         })),
     };
   }
+}
+
+/** How many rows an object has. */
+function rowsOf({ sql }: ObjectSqlStorage): number {
+  const [table] = sql.exec("SELECT 1 AS found FROM sqlite_schema WHERE name = 'brooklet'").toArray();
+  if (table === undefined) return 0;
+  return Number(sql.exec("SELECT count(*) AS rows FROM brooklet").toArray()[0]?.["rows"]);
 }
 
 function callsOf(store: DirectoryStore) {

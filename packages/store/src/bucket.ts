@@ -69,6 +69,8 @@ export class Bucket {
   #scheduled = false;
   #logBytes = 0;
   #commits = 0;
+  /** Who is told of what is committed of a partition. */
+  readonly #watchers = new Map<string, (id: string, bytes: Uint8Array) => void>();
   #closed = false;
 
   constructor(options: BucketOptions) {
@@ -156,6 +158,14 @@ export class Bucket {
     return this.#queue.some((waiting) => waiting.key === key);
   }
 
+  /** Tells of each write on `key` from here on when it is committed, one at a time; until that is ended. */
+  watch(key: string, listener: (id: string, bytes: Uint8Array) => void): () => void {
+    this.#watchers.set(key, listener);
+    return () => {
+      if (this.#watchers.get(key) === listener) this.#watchers.delete(key);
+    };
+  }
+
   /** Changes the store outside the queue (compaction), with the same care for failures. */
   change<Result>(work: (store: Partitions) => Result, bytes: number): Result {
     const store = this.store;
@@ -218,6 +228,7 @@ export class Bucket {
     for (const waiting of batch) {
       this.#logBytes += waiting.bytes.length;
       this.#forget(waiting);
+      if (this.#watchers.size > 0) this.#watchers.get(waiting.key)?.(idOf(waiting), waiting.bytes);
       waiting.done();
     }
   }
@@ -277,4 +288,9 @@ export class Bucket {
 /** The name of a document of a partition; no key contains the separator. */
 function placeOf(key: string, id: string): string {
   return `${key}\n${id}`;
+}
+
+/** The document of a queued write. */
+function idOf({ key, place }: Waiting): string {
+  return place.slice(key.length + 1);
 }

@@ -6,7 +6,7 @@ export { type BetterSqlite3, betterSqlite3 } from "./drivers/better-sqlite3.ts";
 export { type BilledRows, durableObject, type ObjectSql, type ObjectSqlStorage } from "./drivers/durable-object.ts";
 export { type NodeSqlite, nodeSqlite } from "./drivers/node-sqlite.ts";
 export { type SqliteWasm, type SqliteWasmOptions, sqliteWasm, type WasmStatement } from "./drivers/sqlite-wasm.ts";
-export { type OnePartitionOptions, OnePartitionStore, storedKey } from "./one-partition-store.ts";
+export { type OnePartitionOptions, OnePartitionStore, storedPartition } from "./one-partition-store.ts";
 export { hasPartitionBefore, PartitionStore, type PartitionStoreOptions } from "./partition-store.ts";
 export type {
   NumberedKey,

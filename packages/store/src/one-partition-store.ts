@@ -76,6 +76,8 @@ interface About {
   readonly application: number;
   readonly nextOperation: number;
   readonly nextSegment: number;
+  /** What its host noted. */
+  readonly note?: string;
 }
 
 /** What is in memory of a partition that exists. */
@@ -85,12 +87,12 @@ interface Loaded {
   layout: number;
 }
 
-/** The key of the partition that a database has; nothing: it has none. */
-export function storedKey(sql: Sql): string | undefined {
+/** The key of the partition that a database has, and what was noted of it; nothing: it has none. */
+export function storedPartition(sql: Sql): { readonly key: string; readonly note?: string } | undefined {
   const [table] = sql.all("SELECT 1 FROM sqlite_schema WHERE name = ?", TABLE);
   if (table === undefined) return undefined;
   const [row] = sql.all<Row>(statementsOn(TABLE).read, ABOUT, ABOUT);
-  return row && (JSON.parse(new TextDecoder().decode(row.bytes)) as About).key;
+  return row && (JSON.parse(new TextDecoder().decode(row.bytes)) as About);
 }
 
 /** The partition of `key`, in a database that is nobody else's. */
@@ -184,7 +186,7 @@ export class OnePartitionStore implements Partitions {
     });
   }
 
-  commit(key: string, change: StoredChange, wholly: boolean): void {
+  commit(key: string, change: StoredChange, wholly: boolean, note?: string): void {
     this.#demandKey(key);
     this.#change((loaded) => {
       const tail = this.#fold(loaded.tail, change.folded);
@@ -194,7 +196,7 @@ export class OnePartitionStore implements Partitions {
       for (const segment of change.newSegments) this.#addSegment(segment);
       const nextSegment = Math.max(loaded.about.nextSegment, ...change.newSegments.map(({ number }) => number + 1));
       const application = wholly ? this.application : loaded.about.application;
-      const about = { ...loaded.about, nextSegment, application };
+      const about = { ...loaded.about, nextSegment, application, ...(note !== undefined && { note }) };
       this.#writeAbout(about);
       return { about, tail, layout: nextLayout() };
     });
@@ -207,6 +209,25 @@ export class OnePartitionStore implements Partitions {
       this.#writeAbout(about);
       return { ...loaded, about };
     });
+  }
+
+  noted(key: string): string | undefined {
+    return key === this.#key ? this.#loaded?.about.note : undefined;
+  }
+
+  note(key: string, note: string): void {
+    this.#demandKey(key);
+    this.#change((loaded) => {
+      const about = { ...loaded.about, note };
+      this.#writeAbout(about);
+      return { ...loaded, about };
+    });
+  }
+
+  storedBytes(key: string): number {
+    if (this.state(key).number === 0) return 0;
+    const statement = `SELECT coalesce(sum(length(bytes)), 0) AS bytes FROM ${this.#table}`;
+    return this.#sql.all<{ bytes: number }>(statement)[0]?.bytes ?? 0;
   }
 
   from(number: number, limit: number): NumberedKey[] {

@@ -172,7 +172,8 @@ export class PartitionStore implements Partitions {
    * Puts the result of compaction in place, or the segments that a load wrote, in one transaction; makes the partition if
    * it does not exist. The layout changes with it.
    */
-  commit(key: string, change: StoredChange, wholly: boolean): void {
+  commit(key: string, change: StoredChange, wholly: boolean, note?: string): void {
+    if (note !== undefined) throw new Error("nothing is noted of partitions that share a database");
     const nextSegment = Math.max(this.#nextSegment, ...change.newSegments.map((segment) => segment.number + 1));
     this.#sql.transaction(() => {
       const { number } = this.#known(key) ?? this.#create(key);
@@ -196,6 +197,21 @@ export class PartitionStore implements Partitions {
     if (state === undefined) return;
     this.#sql.transaction(() => this.#markWritten(state.number));
     state.application = this.#application;
+  }
+
+  noted(): undefined {
+    return undefined;
+  }
+
+  note(): void {
+    throw new Error("nothing is noted of partitions that share a database");
+  }
+
+  storedBytes(key: string): number {
+    const statement =
+      "SELECT coalesce(sum(length(block.bytes)), 0) AS bytes FROM segment JOIN block ON block.id >= segment.number * ? AND block.id < (segment.number + 1) * ? WHERE segment.partition = ?";
+    const { number } = this.state(key);
+    return this.#sql.all<{ bytes: number }>(statement, BLOCKS_PER_SEGMENT, BLOCKS_PER_SEGMENT, number)[0]?.bytes ?? 0;
   }
 
   /** Partitions in order of their number, from `number` on. */

@@ -73,11 +73,17 @@ export interface Partitions {
   append(entries: readonly TailEntry[]): void;
   /**
    * Puts the result of compaction in place, or the segments that a load wrote; makes the partition if it does not exist. The
-   * layout changes with it. `wholly`: everything in it is as the deployed application wants it.
+   * layout changes with it. `wholly`: everything in it is as the deployed application wants it. `note`: what is noted of it then.
    */
-  commit(key: string, change: StoredChange, wholly: boolean): void;
+  commit(key: string, change: StoredChange, wholly: boolean, note?: string): void;
   /** Notes that everything in a partition was written with the deployed application. */
   markCurrent(key: string): void;
+  /** What its host noted of a partition; nothing: nothing. */
+  noted(key: string): string | undefined;
+  /** Notes something of a partition, which is made if it does not exist. */
+  note(key: string, note: string): void;
+  /** Bytes that are stored of a partition. */
+  storedBytes(key: string): number;
   /** Partitions in order of their number, from `number` on. */
   from(number: number, limit: number): NumberedKey[];
   /** Partitions with a tail, in order of their number after `number`. */

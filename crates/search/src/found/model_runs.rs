@@ -166,8 +166,7 @@ impl GivenOutputs {
     ///
     /// # Errors
     /// If it is not in its form.
-    pub(crate) fn add(&self, bytes: &[u8]) -> Result<(), Rejection> {
-        let mut reader = Reader::new(bytes);
+    pub(crate) fn add(&self, reader: &mut Reader<'_>) -> Result<(), Rejection> {
         let mut all = self.0.borrow_mut();
         for _ in 0..reader.count(17)? {
             let key = u128::from(reader.u64()?) << 64 | u128::from(reader.u64()?);
@@ -178,7 +177,7 @@ impl GivenOutputs {
                 outputs.insert(name, Rc::new(given));
             }
         }
-        reader.end()
+        Ok(())
     }
 
     fn get(&self, key: u128, output: &str) -> Option<Rc<OutputTensor>> {
@@ -189,7 +188,7 @@ impl GivenOutputs {
 /// Reads outputs of models as the host gives them, for the fuzzer: the answer does not matter.
 #[doc(hidden)]
 pub fn read_outputs(bytes: &[u8]) -> bool {
-    GivenOutputs::default().add(bytes).is_ok() | WantedRuns::read(&mut Reader::new(bytes)).is_ok()
+    GivenOutputs::default().add(&mut Reader::new(bytes)).is_ok() | WantedRuns::read(&mut Reader::new(bytes)).is_ok()
 }
 
 /// What ranking knows of outputs of models, and what it lacks.

@@ -8,6 +8,7 @@ use brooklet_rank::Value;
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Code, Issues, Rejection, limits};
 
+use super::group_facts::GroupFacts;
 use super::hit::{PhaseInputs, Ranked};
 use super::hit_list::{read_ranked, write_ranked};
 use super::model_runs::WantedRuns;
@@ -16,7 +17,7 @@ use crate::plan::Plan;
 use crate::render::Tree;
 
 /// Changes with the form below; partial results do not outlive the processes that exchange them.
-const FORM: u8 = 3;
+const FORM: u8 = 4;
 
 /// What is shown of a hit.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +57,8 @@ pub(crate) struct Partial {
     pub(crate) issues: Issues,
     /// Runs of models without which hits and groups are not right.
     pub(crate) wanted: WantedRuns,
+    /// What shards of groups counted; then hits and groups are not right either.
+    pub(crate) facts: GroupFacts,
     /// The hits that can be shown, in order, by list.
     pub(crate) hits: Vec<Ranked<Filled>>,
     /// For each grouping request of the query its groups.
@@ -82,6 +85,7 @@ impl Partial {
             self.issues.report(issue.code, issue.message.clone());
         }
         self.wanted.merge(other.wanted);
+        self.facts.merge(other.facts);
         self.hits.extend(other.hits);
         Ok(())
     }
@@ -99,6 +103,7 @@ impl Partial {
         seen.into_iter().chain([self.bytes_read, self.bytes_scanned]).for_each(|number| writer.varint(number));
         write_notes(self.issues.all().iter().map(|issue| (issue.code, issue.message.as_str())), &mut writer);
         self.wanted.write(&mut writer);
+        self.facts.write(&mut writer);
         writer.varint(self.hits.len() as u64);
         for hit in &self.hits {
             write_ranked(hit, &mut writer);
@@ -147,6 +152,7 @@ impl Partial {
         }
         read_notes(&mut reader, |code, message| partial.issues.report(code, message))?;
         partial.wanted = WantedRuns::read(&mut reader)?;
+        partial.facts = GroupFacts::read(&mut reader)?;
         for _ in 0..reader.count(8)? {
             partial.hits.push(read_hit(&mut reader, plan)?);
         }

@@ -130,6 +130,16 @@ impl Resolving {
         matches!(self.stage, Stage::Done)
     }
 
+    /// How far the documents are that match (a smaller number is nearer), with their views and ordinals.
+    pub(crate) fn nearest_found(&self) -> Vec<(u64, u32, u32)> {
+        self.measured.iter().map(|of| (nearness(of.distance).0, of.view, of.ordinal)).collect()
+    }
+
+    /// Leaves the documents for whose distance, view and ordinal `stays` holds.
+    pub(crate) fn leave(&mut self, stays: impl Fn(u64, u32, u32) -> bool) {
+        self.measured.retain(|of| stays(nearness(of.distance).0, of.view, of.ordinal));
+    }
+
     /// The documents that match, by view and ordinal, with their distances; and what was kept of the others.
     pub(crate) fn result(self) -> (Vec<Measured>, Vec<Vec<(f64, f64)>>) {
         let mut measured = self.measured;

@@ -9,6 +9,7 @@ use brooklet_rank::match_data::{DocumentFrequency, FieldId, RankProperties, Stat
 use brooklet_segment::column::text::Text;
 use brooklet_segment::layout::ColumnKind;
 use brooklet_segment::{BlockSource, Gaps, Halt};
+use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Code, Rejection};
 
 use crate::matching::found::ViewMatch;
@@ -37,20 +38,67 @@ pub(crate) fn check(properties: &RankProperties) -> Result<(), Rejection> {
 }
 
 /// What was counted.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GroupStatistics {
     documents: u64,
     /// By term: documents that match it in any field.
     of_terms: BTreeMap<usize, u64>,
     /// By term and field.
     of_fields: BTreeMap<(usize, FieldId), u64>,
-    /// Mean number of words.
-    lengths: BTreeMap<FieldId, f64>,
+    /// Words of the documents that have any, and how many these are.
+    lengths: BTreeMap<FieldId, (u64, u64)>,
+}
+
+impl GroupStatistics {
+    /// Adds the numbers of other documents of the group.
+    pub(crate) fn add(&mut self, other: GroupStatistics) {
+        self.documents += other.documents;
+        other.of_terms.into_iter().for_each(|(term, count)| *self.of_terms.entry(term).or_default() += count);
+        other.of_fields.into_iter().for_each(|(place, count)| *self.of_fields.entry(place).or_default() += count);
+        for (field, (words, documents)) in other.lengths {
+            let lengths = self.lengths.entry(field).or_default();
+            *lengths = (lengths.0 + words, lengths.1 + documents);
+        }
+    }
+
+    pub(crate) fn write(&self, writer: &mut Writer) {
+        writer.varint(self.documents);
+        writer.varint(self.of_terms.len() as u64);
+        for (term, count) in &self.of_terms {
+            [*term as u64, *count].into_iter().for_each(|number| writer.varint(number));
+        }
+        writer.varint(self.of_fields.len() as u64);
+        for ((term, field), count) in &self.of_fields {
+            [*term as u64, u64::from(field.0), *count].into_iter().for_each(|number| writer.varint(number));
+        }
+        writer.varint(self.lengths.len() as u64);
+        for (field, (words, documents)) in &self.lengths {
+            [u64::from(field.0), *words, *documents].into_iter().for_each(|number| writer.varint(number));
+        }
+    }
+
+    pub(crate) fn read(reader: &mut Reader<'_>) -> Result<GroupStatistics, Rejection> {
+        let mut statistics = GroupStatistics { documents: reader.varint()?, ..GroupStatistics::default() };
+        for _ in 0..reader.count(2)? {
+            let term = reader.varint()? as usize;
+            statistics.of_terms.insert(term, reader.varint()?);
+        }
+        for _ in 0..reader.count(3)? {
+            let place = (reader.varint()? as usize, FieldId(reader.varint()? as u32));
+            statistics.of_fields.insert(place, reader.varint()?);
+        }
+        for _ in 0..reader.count(3)? {
+            let field = FieldId(reader.varint()? as u32);
+            statistics.lengths.insert(field, (reader.varint()?, reader.varint()?));
+        }
+        Ok(statistics)
+    }
 }
 
 impl Statistics for GroupStatistics {
     fn average_field_length(&self, field: FieldId) -> Option<f64> {
-        self.lengths.get(&field).copied()
+        let (words, documents) = self.lengths.get(&field).copied()?;
+        (documents > 0).then(|| words as f64 / documents as f64)
     }
 
     fn document_frequency(&self, index: usize, field: Option<FieldId>) -> Option<DocumentFrequency> {
@@ -94,8 +142,8 @@ pub(crate) fn count(
     }
     let mut gaps = Gaps::default();
     for field in searched(plan) {
-        if let Some(length) = gaps.note(mean_length(plan, field, views, reads))? {
-            statistics.lengths.extend(length.map(|length| (field, length)));
+        if let Some(lengths) = gaps.note(lengths_of(plan, field, views, reads))? {
+            statistics.lengths.extend(lengths.map(|lengths| (field, lengths)));
         }
     }
     gaps.check()?;
@@ -110,8 +158,13 @@ fn searched(plan: &SchemaPlan) -> Vec<FieldId> {
     fields
 }
 
-/// The mean number of words of a field over the documents that have any; nothing if no document has.
-fn mean_length(plan: &SchemaPlan, field: FieldId, views: &[View], reads: &mut Reads) -> Result<Option<f64>, Halt> {
+/// The number of words of a field, and of the documents that have any; nothing if it has no words.
+fn lengths_of(
+    plan: &SchemaPlan,
+    field: FieldId,
+    views: &[View],
+    reads: &mut Reads,
+) -> Result<Option<(u64, u64)>, Halt> {
     let name = &plan.profile.fields[field.0 as usize].name;
     let Some(spec) = plan.schema.column(name, |kind| matches!(kind, ColumnKind::Text { .. })) else { return Ok(None) };
     let (mut words, mut documents) = (0u64, 0u64);
@@ -136,5 +189,5 @@ fn mean_length(plan: &SchemaPlan, field: FieldId, views: &[View], reads: &mut Re
         }
     }
     gaps.check()?;
-    Ok((documents > 0).then(|| words as f64 / documents as f64))
+    Ok(Some((words, documents)))
 }

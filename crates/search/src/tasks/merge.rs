@@ -12,6 +12,7 @@ use super::answer::{final_hits, refuse, render};
 use super::late;
 use super::late::Progress;
 use super::query::Query;
+use crate::found::group_facts::GroupFacts;
 use crate::found::hit_list::Floor;
 use crate::found::model_runs::WantedRuns;
 use crate::found::partial::Partial;
@@ -34,6 +35,14 @@ fn tell_damage(merged: &mut Partial) {
             format!("The stored data of {} of {of_all} groups is damaged: they were not searched", merged.damaged);
         merged.issues.report(Code::StoreCorrupt, message);
     }
+}
+
+/// Facts as runs of models are wanted: there are none of those, and what stands behind them is given back as it is.
+fn wanted_facts(facts: &GroupFacts) -> Vec<u8> {
+    let mut writer = Writer::new();
+    WantedRuns::default().write(&mut writer);
+    facts.write(&mut writer);
+    writer.finish()
 }
 
 enum Stage {
@@ -144,6 +153,9 @@ impl Task for Merge {
         let Ok(plan) = self.plan.clone() else { return Ok(Want::Nothing) };
         if !matches!(self.stage, Stage::Judge) || self.merged.refusal.is_some() || self.lateness(&plan).is_some() {
             return Ok(Want::Nothing);
+        }
+        if !self.merged.facts.is_empty() {
+            return Ok(Want::ModelRuns { anew: true, runs: wanted_facts(&self.merged.facts) });
         }
         let (anew, wanted) = match self.merged.wanted.check() {
             Ok(()) if !self.merged.wanted.is_empty() => (true, Ok(Some(self.merged.wanted.to_bytes()))),

@@ -18,6 +18,7 @@ use crate::asked::properties::Properties;
 use crate::asked::request::Request;
 use crate::asked::scope::Scope;
 use crate::deployed::Deployed;
+use crate::found::group_facts::GroupFacts;
 use crate::found::model_runs::GivenOutputs;
 use crate::grouping::{Clock, unknown, zone_offset};
 use crate::plan::Plan;
@@ -66,6 +67,8 @@ pub struct Query {
     pub(crate) wanted: Result<Vec<EmbeddingWanted>, Rejection>,
     pub(crate) embeddings: RefCell<Embeddings>,
     pub(crate) models: Rc<GivenOutputs>,
+    /// What the shards of groups agreed on.
+    pub(crate) facts: RefCell<GroupFacts>,
     pub(crate) plan: RefCell<Option<Result<Rc<Plan>, Rejection>>>,
 }
 
@@ -93,6 +96,7 @@ impl Query {
             wanted,
             embeddings: RefCell::default(),
             models: Rc::default(),
+            facts: RefCell::default(),
             plan: RefCell::default(),
         })
     }
@@ -151,12 +155,19 @@ impl Query {
         Ok(())
     }
 
-    /// Takes outputs of models (docs/abi.md, runs of models), beside those that it was given before.
+    /// Takes outputs of models, or what the shards of groups agreed on (docs/abi.md, runs of models), beside what it was given
+    /// before.
     ///
     /// # Errors
     /// If the bytes are not in their form.
     pub fn give_outputs(&self, bytes: &[u8]) -> Result<(), Rejection> {
-        self.models.add(bytes)
+        let mut reader = Reader::new(bytes);
+        self.models.add(&mut reader)?;
+        if reader.remaining() > 0 {
+            let all = GroupFacts::read(&mut reader)?;
+            self.facts.borrow_mut().agree(all);
+        }
+        reader.end()
     }
 
     /// The plan, compiled when it is first asked for. Until [`Query::set_zone`] nobody keeps it.

@@ -2,6 +2,7 @@
 //! answer, at most as many for each view as the answer can show.
 mod blocks;
 mod bounded;
+mod of_shard;
 mod summed;
 
 use std::cmp::Reverse;
@@ -12,6 +13,7 @@ use brooklet_kernel::{Bitmap, TopK, score_key};
 use brooklet_segment::{Gaps, Halt, gather};
 use brooklet_task::{Rejection, Want, limits};
 
+use crate::found::group_facts::ShardFacts;
 use crate::found::hit_list::Floor;
 use crate::grouping::Kept;
 use crate::grouping::planned::keeps;
@@ -99,6 +101,8 @@ pub(crate) struct Run {
     /// Documents not looked at, because the run was stopped.
     pub(crate) unseen: u64,
     pub(crate) candidates: Vec<Candidate>,
+    /// Of a shard: what it knows of others.
+    shared: Option<ShardFacts>,
 }
 
 impl Run {
@@ -143,6 +147,7 @@ impl Run {
             unseen: 0,
             scanned: views.iter().map(|view| view.alive.count() as u64).sum(),
             candidates: Vec::new(),
+            shared: None,
             views,
         })
     }
@@ -208,6 +213,7 @@ impl Run {
         self.found = Vec::new();
         if self.ranker.wants_statistics() {
             let statistics = group_statistics::count(&self.plan, &self.views, &self.matches, reads)?;
+            let statistics = self.statistics_of_all(statistics);
             self.ranker.learn(Rc::new(statistics))?;
         }
         reads.relax();
@@ -219,6 +225,9 @@ impl Run {
 
     /// Has leaves that no document of the group matches ask what they ask otherwise. Whether there are any.
     fn forgive(&mut self) -> bool {
+        if self.knows_slips() {
+            return false;
+        }
         let has_none = |leaf: usize| {
             let mut of_views = self.found.iter().map(|of_view| &of_view[leaf]);
             of_views.all(|found| found.as_ref().is_none_or(|found| found.documents.is_empty()))
@@ -227,6 +236,7 @@ impl Run {
         let unmatched: Vec<usize> = leaves.map(|(number, _)| number).filter(|leaf| has_none(*leaf)).collect();
         for leaf in &unmatched {
             Rc::make_mut(&mut self.plan).forgive(*leaf);
+            self.note_slip(*leaf);
             self.found.iter_mut().for_each(|of_view| of_view[*leaf] = None);
             self.walks.iter_mut().for_each(|of_view| of_view[*leaf].clear());
         }
@@ -273,6 +283,11 @@ impl Run {
         let Some(resolving) = &mut self.resolving else { return Ok(Want::Pause) };
         let want = resolving.step(&self.views, reads)?;
         if resolving.is_done() {
+            match self.agree_on_nearest(reads) {
+                Ok(()) => {}
+                Err(Halt::Missing) => return Ok(Want::Blocks(reads.take_missing())),
+                Err(Halt::Rejected(rejection)) => return Err(rejection),
+            }
             if let (Some(resolving), Some(index)) = (self.resolving.take(), self.unresolved.pop_front()) {
                 self.resolved[index] = Resolved::new(resolving.result(), self.views.len());
             }
@@ -283,6 +298,11 @@ impl Run {
     }
 
     fn begin_ranking(&mut self) {
+        // Hits would not be right.
+        if self.lacks_facts() {
+            self.stage = Stage::Done;
+            return;
+        }
         let matching: Vec<Bitmap> = (0..self.views.len()).map(|view| self.matching(view)).collect();
         self.ranker.expect(matching.iter().map(Bitmap::count).collect());
         if Counted::is_needed(&self.plan) {

@@ -58,6 +58,8 @@ type Step = (Stage, Result<Option<Want>, Halt>);
 pub struct Search {
     query: Rc<Query>,
     outcome: Outcome,
+    /// The partition is one of the shards of its group.
+    is_shard: bool,
     /// The partition's.
     key: String,
     floor: Floor,
@@ -85,7 +87,7 @@ impl Search {
             Err(rejection) => Stage::Refused(rejection),
         };
         let (query, key) = (query.clone(), place.key.clone());
-        Search { query, outcome, key, floor, reads, stage, found, elapsed_ms: 0.0, has_begun: false }
+        Search { query, outcome, is_shard: false, key, floor, reads, stage, found, elapsed_ms: 0.0, has_begun: false }
     }
 
     /// The plan, if the query may be answered from this partition.
@@ -137,7 +139,11 @@ impl Search {
         if running.runs.len() == plan.schemas.len() {
             return (Stage::Seek(running), Ok(None));
         }
-        match running.select(plan, &self.query, (&self.key, &self.floor), &mut self.reads) {
+        let agreed = |schema: usize| {
+            let facts = self.query.facts.borrow();
+            self.is_shard.then(|| facts.of(&self.key, schema).cloned().unwrap_or_default())
+        };
+        match running.select(plan, &self.query, (&self.key, &self.floor, &agreed), &mut self.reads) {
             // Time passes when every document is looked at.
             Ok(true) => (Stage::Select(running), Ok(None)),
             Ok(false) => (Stage::Select(running), Ok(Some(Want::Pause))),
@@ -175,6 +181,14 @@ impl Search {
         self.found.total = running.runs.iter().map(|run| run.total).sum();
         self.found.documents = running.runs.iter().map(|run| run.scanned).sum();
         self.found.unseen = running.runs.iter().map(|run| run.unseen).sum();
+        for (schema, run) in running.runs.iter_mut().enumerate() {
+            if let Some(facts) = run.take_facts() {
+                self.found.facts.insert(&self.key, schema, facts);
+            }
+        }
+        if !self.found.facts.is_empty() {
+            return Stage::Done;
+        }
         match self.lacks_models(&mut running) {
             Ok(false) => {}
             Ok(true) => return self.wait(Stage::Run(running, 0)),
@@ -406,8 +420,13 @@ impl Query {
         let mut reader = Reader::new(request);
         let floor = Floor::read_optional(reader.bytes()?)?;
         let place = PartitionVersion::read(&mut reader)?;
+        let shard = if reader.remaining() > 0 { Some(reader.u32()?) } else { None };
         reader.end()?;
-        Ok(Search::open(self, &place, Outcome::Partial, floor))
+        let mut search = Search::open(self, &place, Outcome::Partial, floor);
+        // A group counts as one, however many shards it has.
+        search.found.partitions = u64::from(shard.is_none_or(|number| number == 0));
+        search.is_shard = shard.is_some();
+        Ok(search)
     }
 }
 

@@ -7,11 +7,14 @@ use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use brooklet_document::json::{JsonWriter, Render, TensorFormat, render_fields};
 use brooklet_document::selection::{Selection, Subject};
-use brooklet_document::{DocumentId, Value};
-use brooklet_segment::{Gaps, Halt, PartitionVersion, ordinal_after, read_document, read_id, read_time};
+use brooklet_document::{Document, DocumentId, Shard, Value};
+use brooklet_segment::{
+    Gaps, Halt, Operation, PartitionVersion, StoredOperation, ordinal_after, read_document, read_id, read_time,
+};
 use brooklet_task::bytes::{Reader, Writer};
 use brooklet_task::{Block, Code, Rejection, Task, Want};
 
@@ -35,6 +38,8 @@ enum PageFormat {
     JsonLines,
     /// The ids alone, as `text` each.
     Ids,
+    /// What the tail would store of them, as `text` id and `bytes` operation each; removed documents too.
+    Operations,
 }
 
 /// What a visit asks of one partition (docs/abi.md, visit).
@@ -48,6 +53,10 @@ struct Request {
     field_set: FieldSet,
     render: Render,
     format: PageFormat,
+    /// Each document stands behind its id, as `text` and `bytes`: for whoever puts pages of shards in one order.
+    is_named: bool,
+    /// The only documents of the partition that are looked at.
+    shard: Option<Shard>,
     documents_max: u32,
     bytes_max: usize,
     /// When documents were last written.
@@ -69,15 +78,19 @@ impl Request {
         let field_set = FieldSet::parse(reader.text()?)?;
         // An unknown format is the short one here, never an error (document-v1, query parameters).
         let tensors = TensorFormat::from_name(reader.text()?).unwrap_or(TensorFormat::Short);
-        let format = match reader.u8()? {
-            0 => PageFormat::Json,
-            1 => PageFormat::JsonLines,
-            2 => PageFormat::Ids,
+        let (format, is_named) = match reader.u8()? {
+            0 => (PageFormat::Json, false),
+            1 => (PageFormat::JsonLines, false),
+            2 => (PageFormat::Ids, false),
+            3 => (PageFormat::Operations, false),
+            4 => (PageFormat::Json, true),
+            5 => (PageFormat::JsonLines, true),
             other => return Err(Rejection::new(Code::BadRequest, format!("Unknown format {other} of a visit"))),
         };
         let (documents_max, bytes_max) = (reader.u32()?, reader.u32()? as usize);
         let period = Period { from: reader.u64()?, to: reader.u64()? };
         let includes_removes = reader.u8()? == 1;
+        let shard = (format == PageFormat::Operations).then(|| Shard::read(reader)).transpose()?;
         let render = Render::document(tensors);
         Ok(Request {
             after,
@@ -88,6 +101,8 @@ impl Request {
             field_set,
             render,
             format,
+            is_named,
+            shard,
             documents_max,
             bytes_max,
             period,
@@ -104,7 +119,8 @@ impl Request {
     /// Whether documents of a type are visited.
     fn includes_type(&self, name: &str) -> bool {
         let types = self.selection.as_ref().and_then(|selection| selection.scope().types.as_ref());
-        self.types.iter().any(|of| of == name) && types.is_none_or(|types| types.contains(name))
+        let is_named = self.format == PageFormat::Operations || self.types.iter().any(|of| of == name);
+        is_named && types.is_none_or(|types| types.contains(name))
     }
 
     /// Whether the selection looks at the field of that name.
@@ -122,7 +138,9 @@ impl Request {
     /// Whether a document needs no more than its id to be selected and shown.
     fn needs_only_id(&self, fields: &FieldChoice) -> bool {
         let selected = self.selection.as_ref().is_none_or(|selection| selection.fields().is_empty());
-        selected && (self.format == PageFormat::Ids || matches!(fields, FieldChoice::None))
+        self.format != PageFormat::Operations
+            && selected
+            && (self.format == PageFormat::Ids || matches!(fields, FieldChoice::None))
     }
 }
 
@@ -156,6 +174,8 @@ struct Page {
 /// The task: the answer is a page and where the next one begins.
 pub struct Visit {
     deployed: Rc<Deployed>,
+    /// The partition's.
+    key: String,
     request: Request,
     loading: Loading,
     reads: Reads,
@@ -187,7 +207,8 @@ impl Visit {
             // Then not even the manifest is looked at.
             complete: request.excludes_partition(&place.key),
         };
-        Ok(Visit { deployed, request, loading, reads, cursors: None, opened: 0, heap: BinaryHeap::new(), page })
+        let key = place.key;
+        Ok(Visit { deployed, key, request, loading, reads, cursors: None, opened: 0, heap: BinaryHeap::new(), page })
     }
 
     /// The views of the types that are visited, not opened yet.
@@ -203,7 +224,7 @@ impl Visit {
             let fields = self.request.field_set.choice(schema);
             cursors.push(Cursor { view: view.clone(), schema: Some(schema.clone()), fields, ordinal: 0 });
         }
-        if self.request.includes_removes {
+        if self.request.includes_removes || self.request.format == PageFormat::Operations {
             let removed = partition.removed.iter().cloned();
             cursors.extend(removed.map(|view| Cursor { view, schema: None, fields: FieldChoice::None, ordinal: 0 }));
         }
@@ -284,11 +305,16 @@ impl Visit {
         let request = &self.request;
         let removed = header.is_of_removed();
         let mut shown = request.namespace.is_empty() || namespace_of(id) == request.namespace;
+        shown &= request.shard.is_none_or(|shard| shard.holds(id));
         shown &= !removed || self.deployed.knew(&header.schema, id, |name| request.includes_type(name))?;
-        let time = (shown && !request.period.is_always()).then(|| read_time(header, *ordinal, &mut blocks));
+        let is_stored = request.format == PageFormat::Operations;
+        let time =
+            (shown && (is_stored || !request.period.is_always())).then(|| read_time(header, *ordinal, &mut blocks));
         let needed = shown && !request.needs_only_id(fields);
         let keep = |name: &str| fields.has(name) || request.selects_by(name);
         let document = needed.then(|| match schema {
+            // All of it, as it is when it is folded.
+            _ if is_stored => read_document(header, *ordinal, &|_| true, &mut blocks),
             Some(schema) => schema.read(header, *ordinal, &keep, &mut blocks),
             None => read_document(header, *ordinal, &keep, &mut blocks),
         });
@@ -298,7 +324,15 @@ impl Visit {
         let (time, document, following) = (time.transpose()?, document.transpose()?, following.transpose()?);
         shown &= time.is_none_or(|time| request.period.includes(time));
         let mut read = document.map_or_else(Vec::new, |document| document.fields);
-        if shown && request.selects(id, &read)? {
+        if shown && is_stored {
+            self.page.store(
+                &self.key,
+                id,
+                (!removed).then_some(read),
+                time.unwrap_or_default(),
+                schema_of(&self.deployed, id)?,
+            );
+        } else if shown && request.selects(id, &read)? {
             read.retain(|(name, _)| fields.has(name));
             if removed { self.page.show_remove(id, request) } else { self.page.show(id, &read, request) }
         }
@@ -310,13 +344,39 @@ impl Visit {
     }
 }
 
+/// The name that operations on a document have for its schema.
+fn schema_of(deployed: &Deployed, id: &str) -> Result<Option<Arc<str>>, Rejection> {
+    let id = DocumentId::parse(id)?;
+    Ok(deployed.schema(id.document_type()).map(|of| of.stored.name.as_str().into()))
+}
+
 impl Page {
+    /// Adds what the tail of the partition of this key would store: a document, or that it was removed.
+    fn store(
+        &mut self,
+        key: &str,
+        id: &str,
+        fields: Option<Vec<(String, Value)>>,
+        time: u64,
+        schema: Option<Arc<str>>,
+    ) {
+        // Of a schema that was removed: it is gone.
+        let Some(schema) = schema else { return };
+        self.documents += 1;
+        let operation = match fields {
+            Some(fields) => Operation::Put(Document { id: id.to_owned(), fields }),
+            None => Operation::Remove(id.to_owned()),
+        };
+        self.ids.text(id);
+        self.ids.bytes(&StoredOperation { schema, time, operation }.encode(key));
+    }
+
     fn show(&mut self, id: &str, fields: &[(String, Value)], request: &Request) {
         self.documents += 1;
         let key = match request.format {
             PageFormat::Json => "id",
             PageFormat::JsonLines => "put",
-            PageFormat::Ids => return self.ids.text(id),
+            PageFormat::Ids | PageFormat::Operations => return self.ids.text(id),
         };
         self.text.begin_object();
         self.text.key(key);
@@ -324,8 +384,18 @@ impl Page {
         self.text.key("fields");
         render_fields(fields, &request.render, &mut self.text);
         self.text.end_object();
+        self.end_shown(id, request);
+    }
+
+    /// Ends what is shown of a document.
+    fn end_shown(&mut self, id: &str, request: &Request) {
         if request.format == PageFormat::JsonLines {
             self.text.end_line();
+        }
+        if request.is_named {
+            let text = std::mem::replace(&mut self.text, JsonWriter::new());
+            self.ids.text(id);
+            self.ids.bytes(text.finish().as_bytes());
         }
     }
 
@@ -339,9 +409,7 @@ impl Page {
         self.text.key("remove");
         self.text.string(id);
         self.text.end_object();
-        if request.format == PageFormat::JsonLines {
-            self.text.end_line();
-        }
+        self.end_shown(id, request);
     }
 }
 
@@ -377,14 +445,15 @@ impl Task for Visit {
 
     /// Called early, the page ends earlier.
     fn finish(self: Box<Self>) -> Result<Vec<u8>, Rejection> {
-        let page = self.page;
+        let Visit { page, request, reads, .. } = *self;
         let mut writer = Writer::new();
         writer.u8(u8::from(page.complete));
         writer.text(&page.last);
         writer.u32(page.documents);
-        writer.u64(self.reads.bytes_read);
-        match self.request.format {
-            PageFormat::Ids => writer.bytes(&page.ids.finish()),
+        writer.u64(reads.bytes_read);
+        match request.format {
+            PageFormat::Ids | PageFormat::Operations => writer.bytes(&page.ids.finish()),
+            _ if request.is_named => writer.bytes(&page.ids.finish()),
             _ => writer.bytes(page.text.finish().as_bytes()),
         }
         Ok(writer.finish())

@@ -2,8 +2,8 @@
  * The object of one group: its partition, over the database that the platform gave it. It is listed before its first write is
  * committed, so that a group that is stored is listed too; it folds and settles when an alarm says that nothing came for a while.
  */
-import { type FloorBytes, type Load, type Merged, ServiceError } from "@brooklet/core";
-import { OnePartitionStore, type SqlConnection } from "@brooklet/store";
+import { type FloorBytes, type Load, type Merged, ServiceError, type ShardBits } from "@brooklet/core";
+import { OnePartitionStore } from "@brooklet/store";
 import { BucketHost } from "../bucket-host.ts";
 import { clock } from "../clock.ts";
 import type {
@@ -22,12 +22,26 @@ import type {
 import { serviceError } from "../failure.ts";
 import { OpenQueries, type SentQuery } from "../query/open-queries.ts";
 import type { Waiting } from "../query/query-models.ts";
-import type { Surroundings } from "../surroundings.ts";
+import { MOVED } from "../shards/moved.ts";
+import {
+  erased,
+  filling,
+  movingHalf,
+  objectName,
+  offspring,
+  prepared,
+  SHARD_BITS_MAX,
+  type ShardRecord,
+  StaleAttempt,
+  serves,
+  WHOLE,
+} from "../shards/shard.ts";
+import { ShardGuard } from "../shards/shard-guard.ts";
+import { type SplitChild, split } from "../shards/split.ts";
 import { errorFields } from "../thread-messages.ts";
-import type { DeployedCore } from "./isolate.ts";
+import type { GroupObjectOptions } from "./group-options.ts";
 import {
   type GroupCalls,
-  type ObjectPort,
   type ObjectReply,
   type ObjectStep,
   type ObjectWaiting,
@@ -38,32 +52,6 @@ import {
 export const REST_MS = 5_000;
 /** That is done at the latest so long after a write, however much is written. */
 export const REST_MAX_MS = 30_000;
-
-/** The platform's alarm of an object. */
-export interface Alarm {
-  /** When it rings, milliseconds since the epoch; nothing: it is not set. */
-  get(): Promise<number | undefined>;
-  set(atMs: number): Promise<void>;
-  clear(): Promise<void>;
-}
-
-/** What an object is made of. */
-export interface GroupObjectOptions {
-  readonly key: PartitionKey;
-  readonly isolate: DeployedCore;
-  readonly connection: SqlConnection;
-  /** The table of the group, where the database has others too. */
-  readonly table?: string;
-  /** Removes everything in the database. */
-  readonly removeAll: () => Promise<void>;
-  readonly alarm: Alarm;
-  readonly port: Pick<ObjectPort, "directory" | "registry">;
-  /** In which of the directories the group is listed. */
-  readonly directory: number;
-  readonly surroundings: Surroundings;
-  /** Told of every failure that no caller sees. */
-  readonly onProblem: (error: unknown) => void;
-}
 
 interface Served {
   readonly host: BucketHost;
@@ -81,25 +69,34 @@ export class GroupObject implements GroupCalls {
   #lastWriteMs = 0;
   #queries = 0;
   #erasing: Promise<void> | undefined;
+  /** Of a group that was split or is being split. */
+  #guard: ShardGuard | undefined;
+  #splitting: Promise<boolean> | undefined;
+  /** Somebody asked for it as the shard that it is: the one that it came from has committed that it is there. */
+  #isKnown = false;
+  /** How often documents were taken from another shard. */
+  #copies: number | undefined;
 
   constructor(options: GroupObjectOptions) {
     this.#options = options;
   }
 
   apply(request: OperationRequest, waiting: ObjectWaiting): Promise<ObjectReply<Outcome>> {
-    return this.#write(waiting, (host) => host.partition(this.#key).apply(request, waiting.timeoutMs));
+    return this.#write(waiting, (host) => host.partition(this.#key).apply(request, waiting.timeoutMs), isMoved);
   }
 
   load(load: Load, waiting: ObjectWaiting): Promise<ObjectReply<readonly LoadOutcome[]>> {
-    return this.#write(waiting, (host) => host.partition(this.#key).load(load, waiting.timeoutMs));
+    const hasMoved = (outcomes: readonly LoadOutcome[]): boolean =>
+      outcomes.some((told) => "outcome" in told && isMoved(told.outcome));
+    return this.#write(waiting, (host) => host.partition(this.#key).load(load, waiting.timeoutMs), hasMoved);
   }
 
   get(request: GetRequest, waiting: ObjectWaiting): Promise<ObjectReply<Answer>> {
-    return this.#call(waiting, ({ host }) => host.partition(this.#key).get(request, waiting.timeoutMs));
+    return this.#call(waiting, ({ host }) => host.partition(this.#key).get(request, waiting.timeoutMs), isMoved);
   }
 
   search(query: SentQuery, waiting: ObjectWaiting): Promise<ObjectReply<Answer>> {
-    return this.#call(waiting, async ({ queries }) => {
+    return this.#whole(waiting, async ({ queries }) => {
       const sent = this.#numbered(query);
       const stage = await queries.search(this.#key, sent, waitingOf(waiting));
       if (stage.kind === "answer") {
@@ -113,7 +110,7 @@ export class GroupObject implements GroupCalls {
   }
 
   searchPart(query: SentQuery, floor: FloorBytes, waiting: ObjectWaiting): Promise<ObjectReply<Merged>> {
-    return this.#call(waiting, async ({ queries }) => {
+    return this.#steady(waiting, async ({ queries }) => {
       const sent = this.#numbered(query);
       try {
         const found = await queries.searchBucket(sent, { bucket: 0, keys: [this.#key], floor }, waitingOf(waiting));
@@ -127,7 +124,7 @@ export class GroupObject implements GroupCalls {
 
   visit(visit: Visit, step: ObjectStep, waiting: ObjectWaiting): Promise<ObjectReply<VisitPage>> {
     const inside = { ...step, bucket: 0, key: this.#key };
-    return this.#call(waiting, ({ host }) => host.visit(visit, inside, waiting.timeoutMs));
+    return this.#steady(waiting, ({ host }) => host.visit(visit, inside, waiting.timeoutMs));
   }
 
   applyWhere(
@@ -137,10 +134,102 @@ export class GroupObject implements GroupCalls {
     waiting: ObjectWaiting,
   ): Promise<ObjectReply<MassOutcome>> {
     const inside = { ...step, bucket: 0, key: this.#key };
-    return this.#write(waiting, (host) => host.applyWhere(visit, inside, operation, waiting.timeoutMs));
+    const work = async (host: BucketHost): Promise<MassOutcome | undefined> => {
+      const apply = async (): Promise<MassOutcome | undefined> =>
+        this.#isSplit ? undefined : await host.applyWhere(visit, inside, operation, waiting.timeoutMs);
+      // While it goes through all documents none is given away.
+      return await this.#guardOf(host).throughAll(apply);
+    };
+    return this.#write(waiting, work, (outcome) => outcome === undefined) as Promise<ObjectReply<MassOutcome>>;
+  }
+
+  async prepareShard(shard: ShardBits, attempt: number, application: number): Promise<void> {
+    const { host } = await this.#ready(application);
+    const record = prepared(this.#record(host), shard, attempt);
+    await this.#empty();
+    this.#keep(this.#opened().host, record);
+    this.#copies = 0;
+  }
+
+  async copyShard(attempt: number, number: number, operations: Uint8Array, application: number): Promise<void> {
+    // Folded by an earlier application, documents of a later one would be lost.
+    const { host } = await this.#ready(application);
+    filling(this.#record(host), attempt);
+    if (this.#copies !== number) throw new StaleAttempt(attempt);
+    // None other is taken until this one is stored.
+    this.#copies = undefined;
+    await host.shard(this.#key).append(operations);
+    this.#copies = number + 1;
+    await this.#setAlarm();
+  }
+
+  async openShard(attempt: number): Promise<void> {
+    const { host } = await this.#ready(0);
+    const record = filling(this.#record(host), attempt);
+    this.#keep(host, { ...record, isOpen: true });
+  }
+
+  async dropShard(made: number): Promise<void> {
+    const { number } = this;
+    const { host } = this.#opened();
+    const record = this.#record(host);
+    if (record !== undefined && record.made > made) return;
+    if (record?.made === made) {
+      this.#keep(host, { ...record, isErased: true });
+      await this.#dropOffspring(record);
+    }
+    await this.#empty();
+    // Whatever of it is still on its way comes too late.
+    this.#keep(this.#opened().host, erased({ ...WHOLE, ...record, number, made }));
+  }
+
+  async #dropOffspring(record: ShardRecord): Promise<void> {
+    this.#guard?.release();
+    await this.#splitting;
+    const { port } = this.#options;
+    for (const { number, made } of offspring(this.#record(this.#opened().host) ?? record))
+      await port.group(objectName(this.#key, number)).dropShard(made);
+  }
+
+  /** Gives half of its documents to a new shard. Whether it did; if it was tried in vain, it is tried again later. */
+  async split(): Promise<boolean> {
+    this.#splitting ??= this.#split().finally(() => {
+      this.#splitting = undefined;
+    });
+    return await this.#splitting;
+  }
+
+  async #split(): Promise<boolean> {
+    // Not after an erasure, which waits for the end of this.
+    const { host } = this.#opened();
+    const guard = this.#guardOf(host);
+    const { record } = guard;
+    // A shard that nobody asked for yet may be one that its parent knows nothing of.
+    const isKnown = this.number === 0 || this.#isKnown;
+    if (!isKnown || !record.isOpen || record.isErased === true || record.bits >= SHARD_BITS_MAX) return false;
+    const name = objectName(this.#key, movingHalf(record).number);
+    const { port, onProblem } = this.#options;
+    const child: SplitChild = {
+      prepare: (shard, attempt) => port.group(name).prepareShard(shard, attempt, this.#application),
+      copy: (attempt, number, operations) => port.group(name).copyShard(attempt, number, operations, this.#application),
+      open: (attempt) => port.group(name).openShard(attempt),
+    };
+    try {
+      // Attempts are told apart by time: one of a group that was erased is older than any of the group after it.
+      await split(
+        host.shard(this.#key).splitting(guard),
+        child,
+        Math.max(Date.now(), record.attempt + 1, record.made + 1),
+      );
+      return true;
+    } catch (error) {
+      onProblem(error);
+      return false;
+    }
   }
 
   async erase(): Promise<Erasure> {
+    if (this.number > 0) throw new Error("a shard is erased with its group");
     this.#erasing ??= this.#erase().finally(() => {
       this.#erasing = undefined;
     });
@@ -149,14 +238,26 @@ export class GroupObject implements GroupCalls {
   }
 
   async #erase(): Promise<void> {
-    const { alarm, removeAll, port, directory } = this.#options;
+    const { port, directory } = this.#options;
+    const { host } = this.#opened();
+    const record = this.#record(host);
+    if (record !== undefined) {
+      this.#keep(host, { ...record, isErased: true });
+      await this.#dropOffspring(record);
+    }
+    await this.#empty();
+    await port.directory(directory).remove(this.#key);
+  }
+
+  /** Removes everything that is stored. */
+  async #empty(): Promise<void> {
+    const { alarm, removeAll } = this.#options;
     const served = this.#served;
-    this.#served = undefined;
+    [this.#served, this.#guard] = [undefined, undefined];
     await served?.host.close();
     await alarm.clear();
     await removeAll();
-    [this.#alarm, this.#firstWriteMs, this.#isListed] = [undefined, undefined, false];
-    await port.directory(directory).remove(this.#key);
+    [this.#alarm, this.#firstWriteMs, this.#isListed, this.#isKnown] = [undefined, undefined, false, false];
   }
 
   /** What is done when the alarm rings: the partition is folded and settled, unless more was written a moment ago. */
@@ -173,6 +274,7 @@ export class GroupObject implements GroupCalls {
     const writtenMs = this.#lastWriteMs;
     const { host } = await this.#ready(0);
     await host.rest(this.#key);
+    if (host.shard(this.#key).bytes >= (this.#options.shardBytes ?? Number.POSITIVE_INFINITY)) await this.split();
     if (this.#lastWriteMs === writtenMs) this.#firstWriteMs = undefined;
     else await this.#setAlarm();
   }
@@ -190,28 +292,105 @@ export class GroupObject implements GroupCalls {
     return this.#options.key;
   }
 
+  /** Which of the shards of its group it is; 0: the home. */
+  get number(): number {
+    return this.#options.shard ?? 0;
+  }
+
+  /** What is stored of the shard; of a home that was never split, nothing. */
+  #record(host: BucketHost): ShardRecord | undefined {
+    return host.shard(this.#key).record;
+  }
+
+  /** Stores what the shard is. */
+  #keep(host: BucketHost, record: ShardRecord): void {
+    host.shard(this.#key).keep(record);
+    this.#guardOf(host).record = record;
+  }
+
+  get #isSplit(): boolean {
+    return this.#guard !== undefined && this.#guard.record.bits > 0;
+  }
+
+  #guardOf(host: BucketHost): ShardGuard {
+    this.#guard ??= new ShardGuard(this.#record(host) ?? WHOLE);
+    return this.#guard;
+  }
+
+  /** What is asked of a group that is one partition; one that has shards says so. */
+  async #whole<Result>(
+    waiting: ObjectWaiting,
+    work: (served: Served) => Promise<Result>,
+  ): Promise<ObjectReply<Result>> {
+    const whole = async (served: Served): Promise<Result | undefined> => {
+      if (this.#isSplit) return undefined;
+      const result = await work(served);
+      // What was found while half of it was given away is not of all documents.
+      return this.#isSplit ? undefined : result;
+    };
+    const reply = await this.#call(waiting, whole, (result) => result === undefined);
+    return reply as ObjectReply<Result>;
+  }
+
+  /** What is asked of one shard among others: done again if half of it was given away meanwhile. */
+  async #steady<Result>(
+    waiting: ObjectWaiting,
+    work: (served: Served) => Promise<Result>,
+  ): Promise<ObjectReply<Result>> {
+    return await this.#call(waiting, async (served) => {
+      for (;;) {
+        const bits = this.#guard?.record.bits;
+        const result = await work(served);
+        if ((this.#guard?.record.bits ?? 0) === (bits ?? 0)) return result;
+      }
+    });
+  }
+
   async #write<Result>(
     waiting: ObjectWaiting,
     work: (host: BucketHost) => Promise<Result>,
+    hasMoved: (result: Result) => boolean,
   ): Promise<ObjectReply<Result>> {
-    return await this.#call(waiting, async ({ host }) => {
+    const write = async ({ host }: Served): Promise<Result> => {
       await this.#list();
       const result = await work(host);
       this.#lastWriteMs = Date.now();
       this.#firstWriteMs ??= this.#lastWriteMs;
       await this.#setAlarm();
       return result;
-    });
+    };
+    return await this.#call(waiting, write, hasMoved);
   }
 
-  async #call<Result>(waiting: ObjectWaiting, work: (served: Served) => Promise<Result>): Promise<ObjectReply<Result>> {
+  async #call<Result>(
+    waiting: ObjectWaiting,
+    work: (served: Served) => Promise<Result>,
+    hasMoved: (result: Result) => boolean = () => false,
+  ): Promise<ObjectReply<Result>> {
     try {
-      return { ok: await work(await this.#ready(waiting.application)), application: this.#application };
+      const served = await this.#ready(waiting.application);
+      if (!this.#isMeant(waiting)) return { moved: null, application: this.#application };
+      const result = await work(served);
+      const application = this.#application;
+      if (hasMoved(result)) {
+        const record = this.#guard?.record;
+        return { moved: record === undefined || record.isErased === true ? null : record, application };
+      }
+      const shard = this.#guard?.record;
+      return { ok: result, application, ...(shard !== undefined && shard.bits > 0 && { shard }) };
     } catch (thrown) {
       const error = serviceError(thrown);
       if (error.status >= 500) this.#options.onProblem(error.cause ?? error);
       return { failed: errorFields(error), application: this.#application };
     }
+  }
+
+  /** Whether it is the shard that a caller means. */
+  #isMeant({ made = 0 }: ObjectWaiting): boolean {
+    if (this.number === 0) return made === 0;
+    const record = this.#guard?.record;
+    this.#isKnown ||= serves(record, { made });
+    return serves(record, { made });
   }
 
   /** The host, with at least the application that the caller knows. */
@@ -221,10 +400,22 @@ export class GroupObject implements GroupCalls {
     await this.#erasing;
     const opening = isolate.open?.(() => port.registry().secret());
     if (opening !== undefined) await opening;
+    // What was begun before the object lost its memory is done first.
+    this.#opened();
+    while (this.number === 0 && this.#guard?.record.isErased === true) {
+      await this.erase();
+      this.#opened();
+    }
     if (isolate.number < Math.max(application, 1)) {
       const newest = await port.registry().application();
       if (newest !== undefined) isolate.deploy(newest);
     }
+    return this.#opened();
+  }
+
+  /** The host, with the application that is here. */
+  #opened(): Served {
+    const { isolate } = this.#options;
     this.#served ??= this.#serve();
     if (isolate.report !== undefined && this.#application !== isolate.number) {
       this.#application = isolate.number;
@@ -241,17 +432,21 @@ export class GroupObject implements GroupCalls {
       buckets: 1,
       openBucket: () => connection,
       partitions: (sql, options) => new OnePartitionStore(sql, this.#key, { ...options, ...inTable }),
+      guard: () => (this.#guard?.isActive === true ? this.#guard : undefined),
       application: undefined,
       surroundings,
       onProblem,
     });
     this.#application = 0;
+    const record = this.#record(host);
+    this.#guard = record === undefined ? undefined : new ShardGuard(record);
     return { host, queries: new OpenQueries(host) };
   }
 
   /** Has the group listed, before anything of it is stored. */
   async #list(): Promise<void> {
-    if (this.#isListed) return;
+    // A group is listed by its home.
+    if (this.#isListed || this.number > 0) return;
     const { port, directory } = this.#options;
     await port.directory(directory).add(this.#key);
     this.#isListed = true;
@@ -275,6 +470,11 @@ export class GroupObject implements GroupCalls {
     this.#queries += 1;
     return { ...query, number: this.#queries };
   }
+}
+
+/** Whether a document is another shard's. */
+function isMoved({ status }: { readonly status: number }): boolean {
+  return status === MOVED;
 }
 
 /** Throws where an answer is longer than an object may reply. */

@@ -3,7 +3,7 @@
  * Each call carries the number of the application that its caller knows, each reply that of the object: nobody is told of a
  * deployment, who is behind takes the newer one when it is asked.
  */
-import type { FloorBytes, Load, Merged, ServiceErrorFields } from "@brooklet/core";
+import type { FloorBytes, Load, Merged, ServiceErrorFields, ShardBits } from "@brooklet/core";
 import type { NumberedKey, StoredApplication } from "@brooklet/store";
 import type {
   Answer,
@@ -19,10 +19,18 @@ import type {
   VisitStep,
 } from "../cluster.ts";
 import type { SentQuery } from "../query/open-queries.ts";
+import type { ShardRecord } from "../shards/shard.ts";
 
 /** What came of a call, and the application that the object has. */
 export type ObjectReply<Result> =
-  | { readonly ok: Result; readonly application: number }
+  | {
+      readonly ok: Result;
+      readonly application: number;
+      /** What the object is, if it is a shard of a large group. */
+      readonly shard?: ShardRecord;
+    }
+  /** Nothing was done: what is asked for is another shard's. What the object is; null: the shard that is meant is not there. */
+  | { readonly moved: ShardRecord | null; readonly application: number }
   | { readonly failed: ServiceErrorFields; readonly application: number };
 
 /** How the caller of an object waits. */
@@ -32,6 +40,8 @@ export interface ObjectWaiting {
   readonly timeoutMs: number;
   /** Of a search: how long its caller waited before. */
   readonly waitedMs?: number;
+  /** Which of all shards that had its number is meant; nothing: the home of the group. */
+  readonly made?: number;
 }
 
 /** A step through the only partition of an object. */
@@ -58,6 +68,14 @@ export interface GroupCalls {
   ): Promise<ObjectReply<MassOutcome>>;
   /** Erases everything that is stored of the group. */
   erase(): Promise<Erasure>;
+  /** Begins to be a shard: throws away whatever is there. These four are between the shards of a group. */
+  prepareShard(shard: ShardBits, attempt: number, application: number): Promise<void>;
+  /** Stores documents that another shard gives away. */
+  copyShard(attempt: number, number: number, operations: Uint8Array, application: number): Promise<void>;
+  /** Takes no more of them, and serves from here on whoever asks for the shard. */
+  openShard(attempt: number): Promise<void>;
+  /** Erases a shard that was made by an attempt, and those it was split into. */
+  dropShard(made: number): Promise<void>;
 }
 
 /** An object that knows some of the groups there are. */

@@ -37,8 +37,14 @@ import { ModelSurroundings, withMissingModels } from "../model-surroundings.ts";
 import { type CallerWaiting, ClusterQuery, type Given, type QueryPlace } from "../query/cluster-query.ts";
 import { FoundParts } from "../query/found-parts.ts";
 import type { SentQuery } from "../query/open-queries.ts";
+import { gather, type ShardAnswer } from "../shards/gather.ts";
+import { learn, type Moved, route } from "../shards/route.ts";
+import { objectName, type ShardName, type ShardRecord, WHOLE } from "../shards/shard.ts";
+import { loadShards } from "../shards/shard-load.ts";
+import { ShardMaps } from "../shards/shard-map.ts";
+import { applyToShards, visitShards } from "../shards/shard-visit.ts";
 import type { DeployedCore } from "./isolate.ts";
-import type { GroupCalls, ObjectPort, ObjectReply, ObjectWaiting } from "./object-calls.ts";
+import type { GroupCalls, ObjectPort, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
 
 /** Groups that one search asks at a time. */
 const GROUPS_AT_ONCE = 32;
@@ -71,6 +77,7 @@ export function directoryOf(key: PartitionKey, directories: number): number {
 export class ObjectCluster implements Cluster {
   readonly #options: ObjectClusterOptions;
   readonly #models: ModelSurroundings;
+  readonly #maps = new ShardMaps();
   readonly secret: Uint8Array;
   readonly sessions: DeploySessions;
   #application: StoredApplication | undefined;
@@ -110,14 +117,16 @@ export class ObjectCluster implements Cluster {
     const partition: PartitionHandle = {
       apply: async (request, timeoutMs) => {
         try {
-          return await this.#told(key, true, (group) =>
-            group.apply({ ...request, body: own(request.body) }, this.#waiting(timeoutMs)),
+          const sent = { ...request, body: own(request.body) };
+          return await this.#routed(key, request.id, true, (group, of) =>
+            group.apply(sent, this.#waiting(timeoutMs, of)),
           );
         } catch (error) {
           return failedOutcome(error);
         }
       },
-      get: (request, timeoutMs) => this.#told(key, false, (group) => group.get(request, this.#waiting(timeoutMs))),
+      get: (request, timeoutMs) =>
+        this.#routed(key, request.id, false, (group, of) => group.get(request, this.#waiting(timeoutMs, of))),
     };
     return this.#models.around(partition);
   }
@@ -128,10 +137,10 @@ export class ObjectCluster implements Cluster {
   ): AsyncGenerator<readonly FedOperation[], void, undefined> {
     const place: FeedPlace = {
       split: (chunk) => splitChunk(this.#engine, chunk),
-      load: (key, load, timeoutMs) => {
-        const sent = { ...load, operations: own(load.operations) };
-        return this.#told(key, true, (group) => group.load(sent, this.#waiting(timeoutMs)));
-      },
+      load: (key, load, timeoutMs) =>
+        loadShards(this.#maps, key, load, (shard, sent) =>
+          this.#asked(key, shard, true, (group) => group.load(sent, this.#waiting(timeoutMs, shard))),
+        ),
       apply: (key, request, timeoutMs, caller) => this.partition(key).apply(request, timeoutMs, caller),
     };
     return feedPlace(place, input, options);
@@ -156,9 +165,13 @@ export class ObjectCluster implements Cluster {
       models: this.#models.ofQueries(),
       searchPartition: (key, given, waiting) => ({
         goOn: async () => {
+          if (this.#maps.of(key) !== undefined) return { kind: "shards" };
           const search = (group: GroupCalls): Promise<ObjectReply<Answer>> =>
             group.search(sent(given), this.#searching(waiting));
-          return { kind: "answer", answer: await this.#told(key, false, search) };
+          const reply = await this.#asked(key, WHOLE, false, search);
+          if ("result" in reply) return { kind: "answer", answer: reply.result };
+          learn(this.#maps, key, reply);
+          return { kind: "shards" };
         },
         [Symbol.dispose]: () => undefined,
       }),
@@ -172,11 +185,10 @@ export class ObjectCluster implements Cluster {
     const found = new FoundParts(query, step.floor);
     const deadline = Deadline.in(waiting.timeoutMs, waiting.startMs, waiting.gone);
     const search = async (key: PartitionKey): Promise<void> => {
-      const part = (group: GroupCalls): Promise<ObjectReply<Merged>> =>
-        group.searchPart(sent, found.floor, this.#searching(waiting));
+      const part = (shard: ShardName): Promise<ShardAnswer<Merged>> =>
+        this.#answered(key, shard, (group) => group.searchPart(sent, found.floor, this.#searching(waiting, shard)));
       try {
-        const { partial } = await this.#told(key, false, part);
-        found.add(partial);
+        for (const { partial } of await gather(this.#maps, key, part)) found.add(partial);
       } catch (error) {
         found.passDamage(error, 1);
         this.#options.onProblem?.(error);
@@ -223,8 +235,8 @@ export class ObjectCluster implements Cluster {
     let damage: string | undefined;
     const next = await this.#walk(step, deadline, async (key, from) => {
       const bounds = { from, documentsMax: step.documentsMax - documents, bytesMax: step.bytesMax - bytes };
-      const page = await this.#told(key, false, (group) =>
-        group.visit(visit, bounds, this.#waiting(deadline.remainingMs)),
+      const page = await visitShards(this.#maps, key, visit, bounds, (shard, of) =>
+        this.#answered(key, shard, (group) => group.visit(of, bounds, this.#waiting(deadline.remainingMs, shard))),
       );
       pages.push(page);
       documents += page.documents;
@@ -253,7 +265,7 @@ export class ObjectCluster implements Cluster {
       const bounds = { from, documentsMax: step.documentsMax - documents, bytesMax: step.bytesMax };
       const apply = (group: GroupCalls): Promise<ObjectReply<MassOutcome>> =>
         group.applyWhere(visit, bounds, sent, this.#waiting(deadline.remainingMs));
-      const outcome = await this.#told(key, true, apply);
+      const outcome = await this.#appliedWhere(key, visit, bounds, sent, deadline, apply);
       documents += outcome.documents;
       const { apart, failure } = outcome;
       // Positions within an object have its own number of the partition.
@@ -263,6 +275,27 @@ export class ObjectCluster implements Cluster {
       return { next: outcome.next, isFull: isOver || documents >= step.documentsMax };
     });
     return { documents, ...(next && { next }), ...told };
+  }
+
+  /** An operation on documents of a group: by the group itself, or where it has shards document by document. */
+  async #appliedWhere(
+    key: PartitionKey,
+    visit: Visit,
+    bounds: ObjectStep,
+    operation: MassOperation,
+    deadline: Deadline,
+    apply: (group: GroupCalls) => Promise<ObjectReply<MassOutcome>>,
+  ): Promise<MassOutcome> {
+    if (this.#maps.of(key) === undefined) {
+      const reply = await this.#asked(key, WHOLE, true, apply);
+      if ("result" in reply) return reply.result;
+      learn(this.#maps, key, reply);
+    }
+    const ids = (of: Visit, within: ObjectStep): Promise<VisitPage> =>
+      visitShards(this.#maps, key, of, within, (shard, shown) =>
+        this.#answered(key, shard, (group) => group.visit(shown, within, this.#waiting(deadline.remainingMs, shard))),
+      );
+    return await applyToShards(visit, bounds, operation, deadline, { ids, partition: this.partition(key) });
   }
 
   /**
@@ -340,8 +373,9 @@ export class ObjectCluster implements Cluster {
   /** Erases a group: its object is empty afterwards, and in no directory. */
   async erase(key: PartitionKey): Promise<Erasure> {
     const { port, recoverableMs } = this.#options;
+    this.#maps.forget(key);
     // Erasing twice does no harm, so it is asked once more where the object was moved meanwhile.
-    const attempt = (): Promise<Erasure> => port.group(key).erase();
+    const attempt = (): Promise<Erasure> => port.group(objectName(key, 0)).erase();
     const erasure = await attempt()
       .catch((error: unknown) => {
         if (!isRetryable(error)) throw error;
@@ -381,21 +415,42 @@ export class ObjectCluster implements Cluster {
     };
   }
 
-  #waiting(timeoutMs: number): ObjectWaiting {
-    return { application: this.#application?.number ?? 0, timeoutMs };
+  #waiting(timeoutMs: number, { made }: Pick<ShardName, "made"> = WHOLE): ObjectWaiting {
+    return { application: this.#application?.number ?? 0, timeoutMs, ...(made !== 0 && { made }) };
   }
 
-  #searching({ timeoutMs, startMs }: CallerWaiting): ObjectWaiting {
-    return { ...this.#waiting(timeoutMs), waitedMs: clock.now() - startMs };
+  #searching({ timeoutMs, startMs }: CallerWaiting, shard: ShardName = WHOLE): ObjectWaiting {
+    return { ...this.#waiting(timeoutMs, shard), waitedMs: clock.now() - startMs };
+  }
+
+  /** What the object says that has a document. */
+  #routed<Result>(
+    key: PartitionKey,
+    id: string,
+    writes: boolean,
+    call: (group: GroupCalls, shard: ShardName) => Promise<ObjectReply<Result>>,
+  ): Promise<Result> {
+    return route(this.#maps, key, id, (shard) => this.#asked(key, shard, writes, (group) => call(group, shard)));
+  }
+
+  /** What a shard answers for its documents. */
+  async #answered<Result>(
+    key: PartitionKey,
+    shard: ShardName,
+    call: (group: GroupCalls) => Promise<ObjectReply<Result>>,
+  ): Promise<ShardAnswer<Result>> {
+    const reply = await this.#asked(key, shard, false, call);
+    return "result" in reply ? { result: reply.result, shard: reply.shard ?? WHOLE } : undefined;
   }
 
   /** What an object answers. What a newer application was deployed for is answered by that, which is taken here too. */
-  async #told<Result>(
+  async #asked<Result>(
     key: PartitionKey,
+    shard: ShardName,
     writes: boolean,
     call: (group: GroupCalls) => Promise<ObjectReply<Result>>,
-  ): Promise<Result> {
-    const attempt = (): Promise<ObjectReply<Result>> => call(this.#options.port.group(key));
+  ): Promise<{ readonly result: Result; readonly shard?: ShardRecord } | Moved> {
+    const attempt = (): Promise<ObjectReply<Result>> => call(this.#options.port.group(objectName(key, shard.number)));
     const reply = await attempt()
       .catch((error: unknown) => {
         // The object was moved, or begins anew: a read is asked once more, of a write nobody knows.
@@ -407,7 +462,8 @@ export class ObjectCluster implements Cluster {
       });
     if (reply.application > (this.#application?.number ?? 0)) await this.refresh();
     if ("failed" in reply) throw new ServiceError(reply.failed);
-    return reply.ok;
+    if ("moved" in reply) return { moved: reply.moved ?? undefined };
+    return { result: reply.ok, ...(reply.shard && { shard: reply.shard }) };
   }
 }
 

@@ -19,8 +19,8 @@ export type CallerWaiting = Waiting & { readonly gone: AbortSignal | undefined }
 
 /** The search of one partition, here or in another thread. */
 export interface PartitionSearch {
-  /** Goes on, with the outputs that it waited for if it did. */
-  goOn(outputs?: Uint8Array): Promise<SearchStage>;
+  /** Goes on, with the outputs that it waited for if it did. `shards`: the group has several, and is searched as several are. */
+  goOn(outputs?: Uint8Array): Promise<SearchStage | { readonly kind: "shards" }>;
   [Symbol.dispose](): void;
 }
 
@@ -85,9 +85,9 @@ export class ClusterQuery implements QueryHandle {
       let stage = await search.goOn();
       if (stage.kind === "answer") return stage.answer;
       const rounds = this.#rounds(waiting);
-      do stage = await search.goOn(await rounds.run(stage.runs));
-      while (stage.kind === "models");
-      return stage.answer;
+      while (stage.kind === "models") stage = await search.goOn(await rounds.run(stage.runs));
+      if (stage.kind === "answer") return stage.answer;
+      return await this.#searchSeveral([key], given, waiting);
     } finally {
       search[Symbol.dispose]();
     }

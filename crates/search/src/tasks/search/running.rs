@@ -6,6 +6,7 @@ use brooklet_segment::{Gaps, Halt, gather, read_id};
 use brooklet_task::{Code, Rejection};
 
 use crate::explain::{ExplainedDocument, Explainer};
+use crate::found::group_facts::SchemaFacts;
 use crate::found::hit::{HitLocation, PhaseInputs, Ranked};
 use crate::found::hit_list::Floor;
 use crate::found::model_runs::WantedRuns;
@@ -60,7 +61,7 @@ impl Running {
         &mut self,
         plan: &Plan,
         query: &Query,
-        (key, floor): (&str, &Floor),
+        (key, floor, agreed): (&str, &Floor, &dyn Fn(usize) -> Option<SchemaFacts>),
         reads: &mut Reads,
     ) -> Result<bool, Halt> {
         let schema = self.runs.len();
@@ -83,15 +84,25 @@ impl Running {
                 selecting.into_views()
             }
         };
-        self.begin(plan, views, query.now, floor)?;
+        self.begin(plan, views, query.now, (floor, agreed(schema)))?;
         Ok(true)
     }
 
     /// Begins the run of the next schema over these views.
-    fn begin(&mut self, plan: &Plan, views: Vec<View>, now: i64, floor: &Floor) -> Result<(), Rejection> {
+    fn begin(
+        &mut self,
+        plan: &Plan,
+        views: Vec<View>,
+        now: i64,
+        (floor, agreed): (&Floor, Option<SchemaFacts>),
+    ) -> Result<(), Rejection> {
         let schema = self.runs.len();
         let of = &plan.schemas[schema];
-        self.runs.push(Run::new(plan, schema, views, now, floor)?);
+        let mut run = Run::new(plan, schema, views, now, floor)?;
+        if let Some(agreed) = agreed {
+            run.share(agreed, now)?;
+        }
+        self.runs.push(run);
         self.summarizers.push(Summarizer::new(plan, of, now)?);
         if plan.presentation.explain || plan.presentation.explain_id.is_some() {
             self.explainers.push(Explainer::new(of, now)?);

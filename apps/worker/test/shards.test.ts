@@ -1,0 +1,62 @@
+/** A group that becomes large in the runtime of the platform: it goes on in several objects, and answers as before. */
+import { randomBytes } from "node:crypto";
+import { connect, type Group, int, schema, text, vector } from "brooklet";
+import type { Miniflare } from "miniflare";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { addressOf, startWorkerd } from "../src/node/workerd.ts";
+
+const note = schema("note", { title: text(), n: int(), vec: vector(8).optional() });
+const DOCUMENTS = 4_000;
+const PATIENCE_MS = 60_000;
+
+let workerd: Miniflare;
+let group: Group;
+
+beforeAll(async () => {
+  workerd = startWorkerd({ variables: { SHARD_BYTES: String(1 << 20) } });
+  const client = await connect({ url: await addressOf(workerd), schemas: [note] });
+  group = client.group("large");
+});
+
+afterAll(() => workerd.dispose());
+
+/** The rows that were written to a shard of the group since it is awake. */
+async function written(shard: number): Promise<number> {
+  const groups = await workerd.getDurableObjectNamespace("GROUP");
+  const object = groups.get(groups.idFromName(`g:large\u0001${shard}`)) as unknown as {
+    billed(): Promise<{ readonly written: number }>;
+  };
+  return (await object.billed()).written;
+}
+
+async function answers(): Promise<unknown> {
+  const words = await group.search(note, { text: "winter garden", limit: 20 });
+  const near = await group.search(note, { near: { field: "vec", vector: [1, 0, 0.5, 0, 1, 0, 0, 0.25] }, limit: 20 });
+  const shown = [words, near].map(({ hits, totalCount }) => [
+    totalCount,
+    hits.map(({ id, relevance }) => [id, relevance]),
+  ]);
+  return [...shown, await group.count(note, (it) => it.n.lt(100)), await group.get(note, "77")];
+}
+
+test("a group of more than a megabyte is split after it rests, and answers the same bits", {
+  timeout: 180_000,
+}, async () => {
+  const documents = Array.from({ length: DOCUMENTS }, (_, n) => {
+    const vec = Array.from({ length: 8 }, (_, at) => ((n * (at + 3)) % 17) / 16);
+    const word = n % 7 === 0 ? "winter" : n % 11 === 0 ? "garden" : "stone";
+    return { id: String(n), fields: { title: `${word} ${randomBytes(300).toString("hex")}`, n, vec } };
+  });
+  expect(await group.feed(note, documents)).toMatchObject({ applied: DOCUMENTS });
+  const before = await answers();
+  const endMs = Date.now() + PATIENCE_MS;
+  while ((await written(1)) === 0 && Date.now() < endMs) await new Promise((resolve) => setTimeout(resolve, 1_000));
+  // What is copied is written before it is open.
+  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  expect(await written(1)).toBeGreaterThan(4);
+  expect(await answers()).toEqual(before);
+  await group.put(note, "77", { title: "winter", n: 77 });
+  expect(await group.get(note, "77")).toMatchObject({ title: "winter" });
+  await group.erase();
+  expect(await group.count(note)).toBe(0);
+});

@@ -1,0 +1,36 @@
+/** What the object of a group is made of: what differs from platform to platform. */
+import type { SqlConnection } from "@brooklet/store";
+import type { PartitionKey } from "../cluster.ts";
+import type { Surroundings } from "../surroundings.ts";
+import type { DeployedCore } from "./isolate.ts";
+import type { ObjectPort } from "./object-calls.ts";
+
+/** The platform's alarm of an object. */
+export interface Alarm {
+  /** When it rings, milliseconds since the epoch; nothing: it is not set. */
+  get(): Promise<number | undefined>;
+  set(atMs: number): Promise<void>;
+  clear(): Promise<void>;
+}
+
+/** What an object is made of. */
+export interface GroupObjectOptions {
+  readonly key: PartitionKey;
+  /** Which of the shards of the group it is; the home by default. */
+  readonly shard?: number;
+  /** Bytes from which on it is split, if it ever is. */
+  readonly shardBytes?: number;
+  readonly isolate: DeployedCore;
+  readonly connection: SqlConnection;
+  /** The table of the group, where the database has others too. */
+  readonly table?: string;
+  /** Removes everything in the database. */
+  readonly removeAll: () => Promise<void>;
+  readonly alarm: Alarm;
+  readonly port: ObjectPort;
+  /** In which of the directories the group is listed. */
+  readonly directory: number;
+  readonly surroundings: Surroundings;
+  /** Told of every failure that no caller sees. */
+  readonly onProblem: (error: unknown) => void;
+}

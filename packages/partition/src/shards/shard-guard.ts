@@ -1,0 +1,91 @@
+/**
+ * What a shard does for nobody but those whose documents are its own: each write is admitted in the turn in which it is queued.
+ * While the last documents are handed over, writes on them wait.
+ */
+import type { ShardBits } from "@brooklet/core";
+import { holdsHash, movingHalf, type ShardRecord, shardHash } from "./shard.ts";
+
+/** `here`: at once; `moved`: another shard has it; a promise: it has to be asked again when that is settled. */
+export type Admission = "here" | "moved" | Promise<void>;
+
+/** What is waited for until it is released. */
+interface Gate {
+  readonly over: Promise<void>;
+  readonly release: () => void;
+}
+
+/** The guard of one shard. */
+export class ShardGuard {
+  /** What the shard is. Set in the turn in which it is committed. */
+  record: ShardRecord;
+  /** Half of its documents is being given away. */
+  isSplit = false;
+  #held: (Gate & { readonly half: ShardBits }) | undefined;
+  #alone: Gate | undefined;
+  readonly #working = new Set<Promise<void>>();
+
+  constructor(record: ShardRecord) {
+    this.record = record;
+  }
+
+  /** Whether there is anything to guard: not in a group that is one partition. */
+  get isActive(): boolean {
+    return this.isSplit || this.record.bits > 0 || this.record.isErased === true;
+  }
+
+  /** Whether a document is the shard's. */
+  holds(id: string): boolean {
+    return this.record.isOpen && this.record.isErased !== true && holdsHash(this.record, shardHash(id));
+  }
+
+  /** Whether writes on these documents may be queued in this turn. */
+  admission(ids: Iterable<string>): Admission {
+    let held: Promise<void> | undefined;
+    for (const id of ids) {
+      if (!this.holds(id)) return "moved";
+      if (this.#held !== undefined && holdsHash(this.#held.half, shardHash(id))) held = this.#held.over;
+    }
+    return held ?? "here";
+  }
+
+  /** Does work on many documents, during which the shard is not split. */
+  async throughAll<Result>(work: () => Promise<Result>): Promise<Result> {
+    while (this.#alone !== undefined) await this.#alone.over;
+    const working = work();
+    const ended = working.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#working.add(ended);
+    void ended.then(() => this.#working.delete(ended));
+    return await working;
+  }
+
+  /** Waits for the end of such work; none is begun until `release`. */
+  async settle(): Promise<void> {
+    this.#alone ??= gate();
+    await Promise.all(this.#working);
+  }
+
+  /** Has writes on the half that moves wait, until `release`. */
+  hold(): void {
+    this.#held?.release();
+    this.#held = { half: movingHalf(this.record), ...gate() };
+  }
+
+  /** Lets those go on that wait, by what the shard is by now. */
+  release(): void {
+    const [held, alone] = [this.#held, this.#alone];
+    [this.#held, this.#alone] = [undefined, undefined];
+    held?.release();
+    alone?.release();
+  }
+}
+
+function gate(): Gate {
+  let release!: () => void;
+  const over = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return { over, release };
+}

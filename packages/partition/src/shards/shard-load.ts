@@ -1,0 +1,81 @@
+/** A load of a large group: its operations go to the shards that have their documents, and what came of them comes back in their order. */
+import { type Load, Reader, Writer } from "@brooklet/core";
+import type { LoadOutcome } from "../cluster.ts";
+import { learn, lost, type Moved } from "./route.ts";
+import { type ShardName, WHOLE } from "./shard.ts";
+import type { ShardMaps } from "./shard-map.ts";
+
+type Loaded = { readonly result: readonly LoadOutcome[] } | Moved;
+
+/** So often what is left is sent to other shards. */
+const HOPS_MAX = 16;
+
+/** Loads operations of one group, by whichever shards it has. */
+export async function loadShards(
+  maps: ShardMaps,
+  key: string,
+  { ids, ...load }: Load,
+  ask: (shard: ShardName, load: Load) => Promise<Loaded>,
+): Promise<readonly LoadOutcome[]> {
+  if (maps.of(key) === undefined || ids === undefined) {
+    const reply = await ask(WHOLE, { ...load, operations: own(load.operations) });
+    if ("result" in reply) return reply.result;
+    learn(maps, key, reply);
+    if (ids === undefined) throw lost();
+  }
+  const all = operationsOf(load);
+  const outcomes: LoadOutcome[] = [];
+  let left = all.map((_, index) => index);
+  for (let hop = 0; left.length > 0; hop += 1) {
+    if (hop === HOPS_MAX) throw lost();
+    const moved: number[] = [];
+    const parts = byShard(maps, key, ids, left);
+    await Promise.all(
+      parts.map(async ({ shard, indexes }) => {
+        const reply = await ask(shard, { ...loadOf(all, indexes), ids: indexes.map((index) => ids[index] ?? "") });
+        if ("result" in reply) {
+          outcomes.push(...reply.result.map((told) => ({ ...told, index: indexes[told.index] ?? 0 })));
+          return;
+        }
+        learn(maps, key, reply);
+        moved.push(...indexes);
+      }),
+    );
+    // Those on one document stay in their order.
+    left = moved.sort((one, other) => one - other);
+  }
+  return outcomes;
+}
+
+interface Part {
+  readonly shard: ShardName;
+  readonly indexes: number[];
+}
+
+function byShard(maps: ShardMaps, key: string, ids: readonly string[], indexes: readonly number[]): Part[] {
+  const map = maps.of(key);
+  const parts = new Map<number, Part>();
+  for (const index of indexes) {
+    const shard = map?.shardOf(ids[index] ?? "") ?? WHOLE;
+    const part = parts.get(shard.number) ?? { shard, indexes: [] };
+    part.indexes.push(index);
+    parts.set(shard.number, part);
+  }
+  return [...parts.values()];
+}
+
+function operationsOf({ count, operations }: Load): Uint8Array[] {
+  const reader = new Reader(operations);
+  return Array.from({ length: count }, () => reader.bytes());
+}
+
+function loadOf(all: readonly Uint8Array[], indexes: readonly number[]): Load {
+  const writer = new Writer();
+  for (const index of indexes) writer.bytes(all[index] ?? new Uint8Array());
+  return { count: indexes.length, operations: writer.finish().slice() };
+}
+
+/** Bytes that are nobody else's: what is sent takes the whole of their buffer with it. */
+function own(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
+}

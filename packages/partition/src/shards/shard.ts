@@ -1,0 +1,135 @@
+/**
+ * The shards of a large group: several partitions that share its documents by a hash of their ids (docs/decisions/0079). What is
+ * said here is a fact on disk: it must never change.
+ */
+import { ServiceError, type ShardBits } from "@brooklet/core";
+import { type Sql, storedPartition } from "@brooklet/store";
+import type { PartitionKey } from "../cluster.ts";
+
+/** Most bits that tell the shards of a group apart: 64 shards. */
+export const SHARD_BITS_MAX = 6;
+
+/** A shard of a group, and which of all that ever had its number: shards are made anew where an attempt to make one failed. */
+export interface ShardName {
+  /** 0 is the home of the group. */
+  readonly number: number;
+  /** The attempt that made it, which no other has; 0: the home, which is not made. */
+  readonly made: number;
+}
+
+/** What a shard stores of itself. */
+export interface ShardRecord extends ShardName, ShardBits {
+  /** It serves. One that is being filled does not. */
+  readonly isOpen: boolean;
+  /** The shards that it gave halves of its documents to, in order. */
+  readonly children: readonly ShardName[];
+  /** The last attempt to split it; 0: there was none. */
+  readonly attempt: number;
+  /** The group is being erased. */
+  readonly isErased?: boolean;
+}
+
+/** The home of a group that was never split, of which nothing is stored. */
+export const WHOLE: ShardRecord = { number: 0, made: 0, bits: 0, isOpen: true, children: [], attempt: 0 };
+
+const encoder = new TextEncoder();
+
+/** The hash of a document id: FNV-1a of its bytes, with all bits mixed into the low ones. The core has the same. */
+export function shardHash(id: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of encoder.encode(id)) hash = Math.imul(hash ^ byte, 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/** Whether documents with this hash are among those of a shard. */
+export function holdsHash({ bits, number }: ShardBits, hash: number): boolean {
+  return (hash & ((1 << bits) - 1)) === number;
+}
+
+/** The half that a shard gives away when it is split. */
+export function movingHalf({ bits, number }: ShardBits): ShardBits {
+  return { bits: bits + 1, number: number + (1 << bits) };
+}
+
+/** The half that it keeps. */
+export function keptHalf({ bits, number }: ShardBits): ShardBits {
+  return { bits: bits + 1, number };
+}
+
+/** A shard after it gave half of its documents to another. */
+export function afterSplit(record: ShardRecord, attempt: number): ShardRecord {
+  const child = { number: movingHalf(record).number, made: attempt };
+  return { ...record, ...keptHalf(record), attempt, children: [...record.children, child] };
+}
+
+/** An attempt that another one came after, or that was over. */
+export class StaleAttempt extends Error {
+  constructor(attempt: number) {
+    super(`attempt ${attempt} to split a shard is over`);
+  }
+}
+
+/** What a shard is that begins to be filled. An attempt that is not later than all before is refused. */
+export function prepared(record: ShardRecord | undefined, shard: ShardBits, attempt: number): ShardRecord {
+  if (record !== undefined && attempt <= record.made) throw new StaleAttempt(attempt);
+  return { ...shard, made: attempt, isOpen: false, children: [], attempt: 0 };
+}
+
+/** What a shard is that is being filled by an attempt. Refuses any other. */
+export function filling(record: ShardRecord | undefined, attempt: number): ShardRecord {
+  if (record?.made !== attempt || record.isOpen || record.isErased === true) throw new StaleAttempt(attempt);
+  return record;
+}
+
+/** Whether a shard is there, and serves. */
+export function serves(record: ShardRecord | undefined, { made }: Pick<ShardName, "made">): record is ShardRecord {
+  return record?.made === made && record.isOpen && record.isErased !== true;
+}
+
+/** What is left of a shard that was erased: which attempts are over. */
+export function erased(record: ShardRecord): ShardRecord {
+  return { ...record, isOpen: false, isErased: true, children: [], attempt: 0 };
+}
+
+/** The shards that have to be erased with one: those it was split into, and what an attempt may have begun to fill. */
+export function offspring(record: ShardRecord): readonly ShardName[] {
+  const { children, attempt } = record;
+  const isUnfinished = attempt !== 0 && children.every(({ made }) => made !== attempt);
+  return isUnfinished ? [...children, { number: movingHalf(record).number, made: attempt }] : children;
+}
+
+/** What there was of the documents of a child when it was made. */
+export function birthOf({ bits, children }: ShardRecord, child: number): ShardBits {
+  const name = children[child];
+  if (name === undefined) throw new Error(`a shard has no child ${child}`);
+  return { bits: bits - children.length + child + 1, number: name.number };
+}
+
+/** What stands between the key of a group and the number of a shard: no name of a group has it. */
+const SEPARATOR = "\u0001";
+
+/** The name of the object of a shard; that of the home is the key of the group. */
+export function objectName(key: PartitionKey, number: number): string {
+  if (key.includes(SEPARATOR)) {
+    const message = "The name of a group has no control character U+0001";
+    throw new ServiceError({ code: "BAD_REQUEST", status: 400, number: 17, message, outcome: "not_applied" });
+  }
+  return number === 0 ? key : `${key}${SEPARATOR}${number}`;
+}
+
+/** The group and the number of an object's name. */
+export function readObjectName(name: string): { readonly key: PartitionKey; readonly number: number } {
+  const at = name.indexOf(SEPARATOR);
+  const key = (at < 0 ? name : name.slice(0, at)) as PartitionKey;
+  return { key, number: at < 0 ? 0 : Number(name.slice(at + 1)) };
+}
+
+/** The name of the object that has this database, of a shard too; nothing: nothing is stored in it. */
+export function storedName(sql: Sql): string | undefined {
+  const stored = storedPartition(sql);
+  if (stored === undefined) return undefined;
+  const number = stored.note === undefined ? 0 : (JSON.parse(stored.note) as ShardRecord).number;
+  return objectName(stored.key as PartitionKey, number);
+}
