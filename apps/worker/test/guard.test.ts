@@ -15,7 +15,12 @@ let workerd: Miniflare;
 let url: string;
 
 beforeAll(async () => {
-  workerd = startWorkerd({ variables: { BROOKLET_ADMIN_KEY: `${NEXT_KEY}\n${KEY}\n` } });
+  const variables = {
+    BROOKLET_ADMIN_KEY: `${NEXT_KEY}\n${KEY}\n`,
+    BROOKLET_REVOKED_TOKENS: "lost-phone stolen-laptop",
+    BROOKLET_ALLOWED_ORIGINS: "https://notes.example.com",
+  };
+  workerd = startWorkerd({ variables });
   url = await addressOf(workerd);
   const admin = await connect({ url, key: KEY, schemas: [note] });
   await admin.group("alice").put(note, "1", { title: "lease" });
@@ -90,6 +95,33 @@ test("a token of alice does what is hers, and reaches nothing of bob's", async (
   expect(await connect({ url, key: KEY }).group("bob").get(note, "1")).toMatchObject({ title: CANARY });
 });
 
+test("a token that was taken back is not taken", async () => {
+  const answers = ["lost-phone", "kept"].map(async (id) => {
+    const token = await groupToken(KEY, { group: "alice", verbs: ["get"], ttl: "5m", id });
+    return (await send(token, "GET", "/document/v1/note/note/group/alice/1")).status;
+  });
+  expect(await Promise.all(answers)).toEqual([401, 200]);
+});
+
+test("pages of an origin that is named may ask and read the answer, others may not", async () => {
+  const token = await groupToken(KEY, { group: "alice", verbs: ["get"], ttl: "5m" });
+  const asked = async (method: string, origin: string): Promise<Response> =>
+    await fetch(`${url}/document/v1/note/note/group/alice/1`, {
+      method,
+      headers: { origin, "access-control-request-method": "GET", authorization: `Bearer ${token}` },
+    });
+  const seen = async (method: string, origin: string): Promise<readonly unknown[]> => {
+    const { status, headers } = await asked(method, origin);
+    return [status, headers.get("access-control-allow-origin")];
+  };
+  const named = "https://notes.example.com";
+  expect([await seen("OPTIONS", named), await seen("GET", named)]).toEqual([
+    [204, named],
+    [200, named],
+  ]);
+  for (const method of ["OPTIONS", "GET"]) expect(await seen(method, "https://evil.example")).toEqual([403, null]);
+});
+
 test("a package is refused that would have a model asked in a private network, or with a secret", async () => {
   const services = (settings: string): string => `<services version="1.0"><container id="default" version="1.0">
     <component id="m" class="ai.vespa.llm.clients.OpenAI"><config name="ai.vespa.llm.clients.llm-client">${settings}</config></component>
@@ -112,15 +144,17 @@ test("a package is refused that would have a model asked in a private network, o
   }
 });
 
-test.each([[{ BROOKLET_ADMIN_KEY: "short" }], [{ BROOKLET_ADMIN_KEY: " " }], [{ BROOKLET_DEPLOY: "no" }]])(
-  "a Worker with %o answers nobody",
-  async (variables) => {
-    const other = startWorkerd({ variables });
-    onTestFinished(() => other.dispose());
-    const answer = await fetch(`${await addressOf(other)}/livez`);
-    expect([answer.status, await answer.json()]).toMatchObject([
-      500,
-      { message: expect.stringContaining("could not begin") },
-    ]);
-  },
-);
+test.each([
+  [{ BROOKLET_ADMIN_KEY: "short" }],
+  [{ BROOKLET_ADMIN_KEY: " " }],
+  [{ BROOKLET_DEPLOY: "no" }],
+  [{ BROOKLET_ALLOWED_ORIGINS: "https://a.example/path" }],
+])("a Worker with %o answers nobody", async (variables) => {
+  const other = startWorkerd({ variables });
+  onTestFinished(() => other.dispose());
+  const answer = await fetch(`${await addressOf(other)}/livez`);
+  expect([answer.status, await answer.json()]).toMatchObject([
+    500,
+    { message: expect.stringContaining("could not begin") },
+  ]);
+});

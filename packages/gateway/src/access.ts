@@ -36,6 +36,16 @@ export interface AccessOptions extends CredentialOptions {
   readonly digest?: Digest;
 }
 
+/** An origin as a browser writes it. Throws a `RangeError` for what no browser would: it would be allowed in vain. */
+function pageOrigin(text: string): string {
+  const isWeb = /^https?:/i.test(text);
+  const isOrigin = isWeb
+    ? URL.canParse(text) && new URL(text).origin === text
+    : /^[a-z][a-z0-9+.-]*:\/\/[^/\s]+$/.test(text);
+  if (isOrigin) return text;
+  throw new RangeError(`'${text}' is no origin of a page: give one like https://notes.example.com, without a path`);
+}
+
 /** The names of this machine for itself. */
 export const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
@@ -76,7 +86,7 @@ export class Access {
     this.#cluster = cluster;
     this.#limits = limits;
     this.#hosts = options.allowedHosts && new Set(options.allowedHosts.map((host) => host.toLowerCase()));
-    this.#origins = new Set(options.allowedOrigins);
+    this.#origins = new Set(options.allowedOrigins?.map(pageOrigin));
     const { group, searchOfAll = true, deploys = true } = options;
     const problem = group === undefined ? undefined : documentNameProblem("group", group);
     if (problem !== undefined) throw new RangeError(`'${group}' cannot be the name of a group: ${problem}`);

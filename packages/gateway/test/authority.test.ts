@@ -374,6 +374,19 @@ describe("a page of another origin", () => {
   });
 });
 
+test.each([
+  ["https://notes.example.com/"],
+  ["notes.example.com"],
+  ["https://Notes.example.com"],
+  ["*"],
+  ["null"],
+  ["https://a b"],
+])("%s is no origin that a browser sends: it is refused when the gateway is made", (origin) => {
+  const make = (...origins: string[]): unknown => createGateway({ cluster: fakeCluster(), allowedOrigins: origins });
+  expect(() => make("https://notes.example.com", "chrome-extension://abcdef", "http://localhost:3000")).not.toThrow();
+  expect(() => make(origin)).toThrow(`'${origin}' is no origin of a page`);
+});
+
 describe("admin keys", () => {
   test("are several, so that one can take the place of another; tokens of each are taken", async () => {
     const both = { adminKeys: [KEY, OTHER_KEY] };

@@ -13,6 +13,8 @@ export interface OriginOptions {
   readonly origins?: readonly string[];
   /** The origin, or the origins, of each secret, by the name that services.xml has for it. */
   readonly secrets?: Readonly<Record<string, string | readonly string[]>>;
+  /** How an operator names an origin here, for messages; `--model-origin` of the command unless it is said. */
+  readonly setting?: string;
 }
 
 /** Names of machines that are not public, however they are resolved. */
@@ -26,9 +28,11 @@ const OPENAI_EMBEDDINGS = "https://api.openai.com/v1/embeddings";
 export class Origins {
   readonly #origins: ReadonlySet<string>;
   readonly #ofSecrets: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly #setting: string;
 
   /** Throws a `RangeError` for what is no origin. */
-  constructor({ origins = [], secrets = {} }: OriginOptions) {
+  constructor({ origins = [], secrets = {}, setting = "--model-origin" }: OriginOptions) {
+    this.#setting = setting;
     const bound = Object.entries(secrets).map(([name, of]): [string, ReadonlySet<string>] => {
       const all = (typeof of === "string" ? [of] : of).map(originOf);
       if (all.length === 0) throw new RangeError(`The secret '${name}' is bound to no origin`);
@@ -50,7 +54,7 @@ export class Origins {
     if (protocol !== "https:" && protocol !== "http:") return `'${echo(address)}' begins with neither https: nor http:`;
     if (username !== "" || password !== "") return `the address at '${echo(hostname)}' has a name or password in it`;
     if (this.#origins.has(origin)) return undefined;
-    const remedy = `name it with --model-origin ${origin} if it is to be asked`;
+    const remedy = `name it with ${this.#setting} ${origin} if it is to be asked`;
     if (protocol === "http:") return `'${origin}' is not behind TLS: ${remedy}`;
     const name = hostname.replace(/\.$/, "");
     if (!ADDRESS.test(name) && name.includes(".") && !PRIVATE_NAME.test(name)) return undefined;
