@@ -24,9 +24,10 @@ export interface GuardVariables {
 const ALGORITHMS = ["EdDSA", "ES256", "RS256"] as const;
 
 /** What the gateway is told of it. Throws what is wrong with a variable. */
-export function guardOf(
-  variables: GuardVariables,
-): Pick<GatewayOptions, "adminKeys" | "allowedOrigins" | "tokens" | "deploys" | "fetch"> & {
+export function guardOf(variables: GuardVariables): Pick<
+  GatewayOptions,
+  "adminKeys" | "allowedOrigins" | "tokens" | "deploys" | "fetch"
+> & {
   readonly origins: Origins;
 } {
   const {

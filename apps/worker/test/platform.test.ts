@@ -1,9 +1,9 @@
 /** What the platform does with objects, in its runtime: it puts them out of memory while they are written, and has SQLite its own way. */
 import { fileURLToPath } from "node:url";
 import { connect, int, schema, text } from "brooklet";
-import { build } from "esbuild";
 import { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { workerModules } from "../../../tools/worker.mjs";
 
 const WORKER = fileURLToPath(new URL("tested-worker.ts", import.meta.url));
 const OBJECTS = { GROUP: "Group", DIRECTORY: "Directory", REGISTRY: "Registry", CONTRACT: "Contract" };
@@ -15,30 +15,9 @@ const note = schema("note", { title: text(), n: int() });
 let workerd: Miniflare;
 
 beforeAll(async () => {
-  const { outputFiles } = await build({
-    entryPoints: [WORKER],
-    outdir: "/bundle",
-    bundle: true,
-    write: false,
-    format: "esm",
-    target: "es2023",
-    conditions: ["workerd", "worker"],
-    external: ["cloudflare:*"],
-    loader: { ".wasm": "copy" },
-    assetNames: "[name]",
-    logLevel: "error",
-  });
   const objects = Object.entries(OBJECTS).map(([name, className]) => [name, { className, useSQLite: true }]);
   workerd = new Miniflare({
-    modulesRoot: "/bundle",
-    modules: outputFiles
-      .sort((left) => (left.path.endsWith(".js") ? -1 : 1))
-      .map(({ path, contents, text }) =>
-        path.endsWith(".wasm")
-          ? { type: "CompiledWasm", path, contents: Buffer.from(contents) }
-          : { type: "ESModule", path, contents: text },
-      ),
-    compatibilityDate: "2026-04-01",
+    ...(await workerModules(WORKER)),
     durableObjects: Object.fromEntries(objects),
   });
   await workerd.ready;

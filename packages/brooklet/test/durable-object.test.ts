@@ -1,8 +1,8 @@
 /** A database in somebody's own Durable Object: in workerd, with the answers of this process. */
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
 import { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { workerModules } from "../../../tools/worker.mjs";
 import { open } from "../src/open.ts";
 import { NOTE, NOTES, SEARCHES } from "./agent-notes.ts";
 
@@ -10,29 +10,8 @@ const WORKER = fileURLToPath(new URL("agent-worker.ts", import.meta.url));
 let workerd: Miniflare;
 
 beforeAll(async () => {
-  const { outputFiles } = await build({
-    entryPoints: [WORKER],
-    outdir: "/bundle",
-    bundle: true,
-    write: false,
-    format: "esm",
-    target: "es2023",
-    conditions: ["workerd", "worker"],
-    external: ["cloudflare:*"],
-    loader: { ".wasm": "copy" },
-    assetNames: "[name]",
-    logLevel: "error",
-  });
   workerd = new Miniflare({
-    modulesRoot: "/bundle",
-    modules: outputFiles
-      .sort((left) => (left.path.endsWith(".js") ? -1 : 1))
-      .map(({ path, contents, text }) =>
-        path.endsWith(".wasm")
-          ? { type: "CompiledWasm", path, contents: Buffer.from(contents) }
-          : { type: "ESModule", path, contents: text },
-      ),
-    compatibilityDate: "2026-04-01",
+    ...(await workerModules(WORKER)),
     durableObjects: { AGENT: { className: "Agent", useSQLite: true } },
   });
   await workerd.ready;
