@@ -3,11 +3,10 @@ import { Core, instantiate } from "@brooklet/core";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { Cluster, MassOperation, SearchRequest, Visit, VisitPosition } from "../src/cluster.ts";
 import { REST_MAX_MS } from "../src/objects/group-object.ts";
-import { Isolate } from "../src/objects/isolate.ts";
 import type { ObjectCluster } from "../src/objects/object-cluster.ts";
 import { searchOnce } from "../src/query/cluster-query.ts";
 import { packageOf } from "./core-setting.ts";
-import { Platform } from "./object-setting.ts";
+import { makeIsolate, Platform } from "./object-setting.ts";
 
 const MINUTE_MS = 60_000;
 const NOTE = `schema note {
@@ -250,7 +249,7 @@ const COUNTER = 9_999;
 test("a group grows again and again under writers, searches and visits", { timeout: MINUTE_MS * 3 }, async () => {
   const { platform, cluster } = await opened();
   // It knows nothing of shards until it is told.
-  const elsewhere = await platform.open(new Isolate(makeEngine));
+  const elsewhere = await platform.open(makeIsolate(makeEngine));
   const steady = STEADY.map((number) => plain(number, { title: "steady", n: -1 }));
   await feed(cluster, [...steady, plain(COUNTER, { n: 0 })]);
   const acknowledged = new Map<number, number | undefined>();
@@ -422,7 +421,7 @@ test("a group with shards is listed once, changed where it is selected, and eras
   expect(await changed("note.n == 0", "remove")).toBe(STEADY.length / 2);
   expect((await found(cluster, "select * from note where true")).length).toBe(STEADY.length / 2);
 
-  const stale = await platform.open(new Isolate(makeEngine));
+  const stale = await platform.open(makeIsolate(makeEngine));
   expect((await found(stale, "select * from note where true")).length).toBe(STEADY.length / 2);
   // A shard is no group, by whatever name.
   const shard = `${KEY}\u00011` as typeof KEY;
