@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { SHARD_BYTES } from "@brooklet/partition";
 import { expect, test } from "vitest";
 import { runCommandLine } from "../src/command/program.ts";
 import { FIGURES } from "../src/plan/figures.ts";
@@ -118,11 +119,24 @@ test("nothing costs nothing: no users nothing at all, no searches no request, no
   expect(partOf({ ...some, burst: 100 }, "rows written")).toBeCloseTo(100 * MONTH_SECONDS * 2.18, -3);
 });
 
-test("a user who has more than an object stores is refused there by name", () => {
-  const { plans } = planOf({ ...EXAMPLE, users: 1, documents: 10e6, bytes: 1_000 });
+test("a user who has more than an object is to have is spread over several, and a search asks each", () => {
+  const workload = { ...EXAMPLE, users: 1, documents: 50_000, bytes: 0, queries: 1, writes: 0 };
+  const objects = (documents: number): Plans["plans"][number] | undefined =>
+    planOf({ ...workload, documents }).plans.find(({ name }) => name === "brooklet in Durable Objects");
+  const requests = (documents: number): number | undefined =>
+    objects(documents)?.monthly.find(({ of }) => of === "requests of objects")?.amount;
+  expect(FIGURES.shardBytes.value).toBe(SHARD_BYTES);
+  expect(requests(50_000)).toBe(MONTH_SECONDS);
+  expect(requests(100_000)).toBe(MONTH_SECONDS * 2 * 2);
+  expect(requests(1_000_000)).toBe(MONTH_SECONDS * 16 * 2);
+  expect(objects(1_000_000)?.note).toContain("over 16 objects");
+});
+
+test("a user who has more than all objects of a group store is refused there by name", () => {
+  const { plans } = planOf({ ...EXAMPLE, users: 1, documents: 200e6, bytes: 1_000 });
   const refusals = plans.map(({ name, refused }) => [name, refused]);
   expect(refusals.filter(([, refused]) => refused !== undefined)).toEqual([
-    ["brooklet in Durable Objects", "a user has 44.6 GB, an object at most 10"],
+    ["brooklet in Durable Objects", "a user has 891.6 GB, 64 objects at most 640"],
   ]);
 });
 

@@ -27,6 +27,8 @@ export type FigureName =
   | "rowsOfWrite"
   | "rowsOfRest"
   | "rowsOfRead"
+  | "rowsOfCopy"
+  | "shardBytes"
   | "wakeSeconds"
   | "slowerAtEdge";
 
@@ -56,11 +58,15 @@ export const FIGURES: Readonly<Record<FigureName, Figure>> = {
   rowsOfWrite: figure(2, "rows written a document, its part of folding included", "docs/edge.md"),
   rowsOfRest: figure(18, "rows written when a group rests after writes: folding 17, the alarm 1", "worker.test.ts"),
   rowsOfRead: figure(51, "rows read by an object that is woken", "bench:edge"),
+  rowsOfCopy: figure(0.04, "rows written a document that goes to a new shard of its group", "docs/edge.md"),
+  shardBytes: figure(96 * 2 ** 20, "bytes of an object from which on half of it goes to a new one", "docs/edge.md"),
   wakeSeconds: figure(0.052, "seconds to wake an object and answer", "bench:edge"),
   slowerAtEdge: figure(1.69, "times the processor time of Node", "bench:edge"),
 };
 
 /** How full a machine may be at its busiest: the rest is for what nobody planned. What Vespa's example leaves, too. */
 export const FILLED = 0.65;
+/** Objects that a group is spread over, at most. */
+export const SHARDS_MAX = 64;
 /** The largest row of a block at the edge, bytes. */
 export const ROW_BYTES: number = 64 * 1_024;

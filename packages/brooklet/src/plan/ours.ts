@@ -1,5 +1,5 @@
 /** What brooklet needs for a workload: on machines with Node, and in objects of a platform. */
-import { FIGURES, FILLED, ROW_BYTES } from "./figures.ts";
+import { FIGURES, FILLED, ROW_BYTES, SHARDS_MAX } from "./figures.ts";
 import { type Machines, machinesFor, type Need } from "./machines.ts";
 import { type ObjectPrices, type Prices, priceOf } from "./prices.ts";
 import { allDocuments, MONTH_SECONDS, type Workload } from "./workload.ts";
@@ -71,7 +71,13 @@ export function nodePlan(workload: Workload, { machine }: Prices): Plan {
   };
 }
 
-/** brooklet with an object for each user. */
+/** Over how many objects a group of so many bytes is spread: each that is large was split in two. */
+export function shardsOf(bytes: number): number {
+  const halvings = Math.ceil(Math.log2(bytes / FIGURES.shardBytes.value));
+  return Math.min(SHARDS_MAX, 2 ** Math.max(0, halvings));
+}
+
+/** brooklet with an object for each user, or several where a user has much. */
 export function objectPlan(workload: Workload, { objects }: Prices): Plan {
   const { users, documents } = workload;
   const objectBytes = documents * storedBytes(workload);
@@ -79,8 +85,11 @@ export function objectPlan(workload: Workload, { objects }: Prices): Plan {
   const diskBytes = documents > 0 ? users * Math.max(objectBytes, objects.objectBytesMin) : 0;
   const monthly = isUsed ? monthOfObjects(workload, diskBytes, objects) : [];
   const loaded = allDocuments(workload);
-  const rows = loaded > 0 ? loaded * FIGURES.rowsOfLoad.value + users * FIGURES.rowsOfGroup.value : 0;
-  const isTooLarge = objectBytes > objects.objectBytesMax;
+  const shards = shardsOf(objectBytes);
+  // Half of the documents move at each split.
+  const rowsOfDocument = FIGURES.rowsOfLoad.value + (Math.log2(shards) / 2) * FIGURES.rowsOfCopy.value;
+  const rows = loaded > 0 ? loaded * rowsOfDocument + users * shards * FIGURES.rowsOfGroup.value : 0;
+  const bytesMax = SHARDS_MAX * objects.objectBytesMax;
   return {
     name: "brooklet in Durable Objects",
     machines: undefined,
@@ -90,10 +99,14 @@ export function objectPlan(workload: Workload, { objects }: Prices): Plan {
     monthly,
     // What is included in a month is for what happens every month.
     once: [{ of: "rows written", amount: rows, dollars: priceOf({ ...objects.rowsWritten, included: 0 }, rows) }],
-    refused: isTooLarge
-      ? `a user has ${(objectBytes / 1e9).toFixed(1)} GB, an object at most ${objects.objectBytesMax / 1e9}`
-      : undefined,
-    note: "copies, places and sleep are the platform's",
+    refused:
+      objectBytes > bytesMax
+        ? `a user has ${(objectBytes / 1e9).toFixed(1)} GB, ${SHARDS_MAX} objects at most ${bytesMax / 1e9}`
+        : undefined,
+    note:
+      shards === 1
+        ? "copies, places and sleep are the platform's"
+        : `a user is spread over ${shards} objects, and a search asks each twice`,
   };
 }
 
@@ -102,9 +115,13 @@ function monthOfObjects(workload: Workload, diskBytes: number, prices: ObjectPri
   const writes = workload.writes * MONTH_SECONDS;
   // Each rest rings once: a request, and what folding writes.
   const rests = writes / workload.burst;
-  const answerSeconds = FIGURES.wakeSeconds.value + (FIGURES.slowerAtEdge.value * queryMs(workload)) / 1_000;
+  const shards = shardsOf(workload.documents * storedBytes(workload));
+  // What depends on the whole group is agreed on first, by all that have a part of it.
+  const rounds = shards === 1 ? 1 : 2;
+  const scanSeconds = (rounds * FIGURES.slowerAtEdge.value * queryMs(workload)) / 1_000;
+  const answerSeconds = shards * FIGURES.wakeSeconds.value + scanSeconds;
   const seconds = queries * answerSeconds + (writes + rests) * FIGURES.wakeSeconds.value;
-  const rowsOfQuery = FIGURES.rowsOfRead.value + readBytes(workload) / ROW_BYTES;
+  const rowsOfQuery = shards * FIGURES.rowsOfRead.value + (rounds * readBytes(workload)) / ROW_BYTES;
   const rowsWritten = writes * FIGURES.rowsOfWrite.value + rests * FIGURES.rowsOfRest.value;
   const rowsRead = queries * rowsOfQuery + (writes + rests) * FIGURES.rowsOfRead.value;
   const cost = (of: string, tariff: Parameters<typeof priceOf>[0], amount: number): Cost => ({
@@ -116,7 +133,7 @@ function monthOfObjects(workload: Workload, diskBytes: number, prices: ObjectPri
     { of: "the account", amount: 1, dollars: prices.account },
     cost("requests of Workers", prices.workerRequests, queries + writes),
     cost("milliseconds of Workers", prices.workerMilliseconds, (queries + writes) * FIGURES.query.value),
-    cost("requests of objects", prices.objectRequests, queries + writes + rests),
+    cost("requests of objects", prices.objectRequests, queries * shards * rounds + writes + rests),
     cost("GB-seconds", prices.gigabyteSeconds, seconds * prices.memoryGigabytes),
     cost("rows written", prices.rowsWritten, rowsWritten),
     cost("rows read", prices.rowsRead, rowsRead),
