@@ -7,6 +7,7 @@ import { connect, type Group, int, schema, text, vector } from "brooklet";
 import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addressOf, startWorkerd } from "../src/node/workerd.ts";
+import { objectOf } from "./objects.ts";
 
 const OBJECTS = Number(process.env["BROOKLET_WORKER_OBJECTS"] ?? 1_000);
 const DOCUMENTS = 5;
@@ -37,13 +38,10 @@ interface GroupObject {
   rest(): Promise<void>;
 }
 
-async function objectOf(name: string): Promise<GroupObject> {
-  const groups = await workerd.getDurableObjectNamespace("GROUP");
-  return groups.get(groups.idFromName(`g:${name}`)) as unknown as GroupObject;
-}
+const groupObject = (name: string): Promise<GroupObject> => objectOf(workerd, "GROUP", `g:${name}`);
 
 async function coreBytes(): Promise<number> {
-  return (await objectOf("u0")).coreBytes();
+  return (await groupObject("u0")).coreBytes();
 }
 
 /** Feeds documents of many groups in one request, which must all be taken. */
@@ -108,7 +106,7 @@ test(
       await connect({ url, schemas: [note, page, schema(more, { title: text() })] });
       expect(await coreBytes()).toBeLessThanOrEqual(CORES_BYTES_MAX);
     }
-    await (await objectOf("large")).rest();
+    await (await groupObject("large")).rest();
     expect(await coreBytes()).toBeLessThanOrEqual(CORES_BYTES_MAX);
     const near = { field: "vec", vector: documents[4_711]?.fields.vec ?? [] } as const;
     const { hits, totalCount } = await large.search(page, { text: "4711", near, limit: 1 });

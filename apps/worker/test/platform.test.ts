@@ -4,6 +4,7 @@ import { connect, int, schema, text } from "brooklet";
 import { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { workerModules } from "../../../tools/worker.mjs";
+import { objectOf } from "./objects.ts";
 
 const WORKER = fileURLToPath(new URL("tested-worker.ts", import.meta.url));
 const OBJECTS = { GROUP: "Group", DIRECTORY: "Directory", REGISTRY: "Registry", CONTRACT: "Contract" };
@@ -25,15 +26,9 @@ beforeAll(async () => {
 
 afterAll(() => workerd.dispose());
 
-/** An object, as the Worker has it. */
-async function objectOf<Calls>(binding: string, name: string): Promise<Calls> {
-  const objects = await workerd.getDurableObjectNamespace(binding);
-  return objects.get(objects.idFromName(name)) as unknown as Calls;
-}
-
 test("the contract of stores holds over the SQLite of an object", async () => {
   const contract = (name: string) =>
-    objectOf<{ cases(): Promise<string[]>; hold(name: string): Promise<void> }>("CONTRACT", name);
+    objectOf<{ cases(): Promise<string[]>; hold(name: string): Promise<void> }>(workerd, "CONTRACT", name);
   const names = await (await contract("any")).cases();
   expect(names.length).toBeGreaterThanOrEqual(CASES);
   for (const name of names) {
@@ -70,7 +65,7 @@ test("what was acknowledged is there when an object is put out of memory again a
     while (open > 0) {
       const before = acknowledged.length;
       await expect.poll(() => open === 0 || acknowledged.length >= before + (WRITERS * WRITES) / (ENDS * 2)).toBe(true);
-      const object = await objectOf<{ end(): Promise<void> }>("GROUP", "g:moved");
+      const object = await objectOf<{ end(): Promise<void> }>(workerd, "GROUP", "g:moved");
       await object.end().catch(() => undefined);
       ends += 1;
     }

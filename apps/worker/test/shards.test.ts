@@ -4,6 +4,7 @@ import { connect, type Group, int, schema, text, vector } from "brooklet";
 import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addressOf, startWorkerd } from "../src/node/workerd.ts";
+import { objectOf } from "./objects.ts";
 
 const note = schema("note", { title: text(), n: int(), vec: vector(8).optional() });
 const DOCUMENTS = 4_000;
@@ -22,11 +23,8 @@ afterAll(() => workerd.dispose());
 
 /** The rows that were written to a shard of the group since it is awake. */
 async function written(shard: number): Promise<number> {
-  const groups = await workerd.getDurableObjectNamespace("GROUP");
-  const object = groups.get(groups.idFromName(`g:large\u0001${shard}`)) as unknown as {
-    billed(): Promise<{ readonly written: number }>;
-  };
-  return (await object.billed()).written;
+  type Billing = { billed(): Promise<{ readonly written: number }> };
+  return (await (await objectOf<Billing>(workerd, "GROUP", `g:large\u0001${shard}`)).billed()).written;
 }
 
 async function answers(): Promise<unknown> {

@@ -17,6 +17,7 @@ import { strToU8, zipSync } from "fflate";
 import type { Miniflare } from "miniflare";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addressOf, startWorkerd } from "../src/node/workerd.ts";
+import { objectOf } from "./objects.ts";
 
 const SECOND = "second";
 const mail = schema("mail", {
@@ -56,14 +57,11 @@ interface GroupObject {
   rest(): Promise<void>;
 }
 
-async function objectOf(name: string): Promise<GroupObject> {
-  const groups = await workerd.getDurableObjectNamespace("GROUP");
-  return groups.get(groups.idFromName(`g:${name}`)) as unknown as GroupObject;
-}
+const groupObject = (name: string): Promise<GroupObject> => objectOf(workerd, "GROUP", `g:${name}`);
 
 /** The rows of a group's object since it began. */
 async function billed(name: string): Promise<Billed> {
-  const { read, written } = await (await objectOf(name)).billed();
+  const { read, written } = await (await groupObject(name)).billed();
   return { read, written };
 }
 
@@ -259,7 +257,7 @@ test("reads write no row, a first write four, a put one, and a load one for a hu
   const fed = (): Promise<void> =>
     feedNotes(bulk, documents, (n) => `${"some words about many things ".repeat(4)}${n}`);
   // With what is folded and settled some seconds later.
-  const settled = async (): Promise<void> => (await objectOf("billed in bulk")).rest();
+  const settled = async (): Promise<void> => (await groupObject("billed in bulk")).rest();
   const written = (await rowsOf("billed in bulk", fed)) + (await rowsOf("billed in bulk", settled));
   expect(written / documents).toBeLessThanOrEqual(0.02);
 });
