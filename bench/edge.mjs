@@ -1,7 +1,8 @@
 /**
  * `npm run bench:edge [-- --quick]`: what the edge costs in processor time. The Worker in workerd and a server on Node have the same 1,000
  * documents, and are asked the same queries in turns over HTTP; what each process spent is read from /proc, so it needs Linux.
- * Every answer of the Worker has to be the bytes that Node answers. Beside that: what the Worker costs until its first answer over
+ * Every answer of the Worker has to be the bytes that Node answers. What a Worker and an object take that do nothing, and a server on Node
+ * that does nothing, is said too: no query is cheaper there. Beside that: what the Worker costs until its first answer over
  * a Worker that is empty, what making an instance of the core costs, what an object takes that is woken for a search, and what is
  * uploaded. Goals that are missed are said, and make it fail. A request at the edge is two, one to the Worker and one to the object. Needs a build.
  */
@@ -34,7 +35,11 @@ const INSTANTIATE_MS_MAX = 50;
 const BUNDLE_BYTES_MAX = 2_600_000;
 /** What the kernel counts in. */
 const TICK_MS = 10;
+/** It is little, and the kernel's ticks are long. */
+const FLOOR_TURNS = 5;
 const GROUP = "alice";
+/** Before the first Worker stands one of the simulator, which is not the platform's; the second is reached directly. */
+const DIRECT = "direct";
 const WORDS = ["river", "stone", "light", "paper", "winter", "garden", "letter", "bridge", "morning", "silver"];
 
 const note = schema("note", { title: text(), body: text(), n: int(), vec: vector(DIMENSIONS) });
@@ -122,12 +127,8 @@ async function ask(url, asked) {
   return digest.digest("hex");
 }
 
-/** A server on Node with one thread, in a process of its own. */
-async function startNode() {
-  const built = JSON.stringify(new URL("../packages/brooklet/dist/index.js", import.meta.url).href);
-  const program = `const { serve } = await import(${built});
-    const service = await serve({ port: 0, threads: 1 });
-    console.log(service.url);`;
+/** A program of Node that prints an address, in a process of its own. */
+async function startProcess(program) {
   const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -136,6 +137,68 @@ async function startNode() {
     child.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
   });
   return { url, pid: child.pid, end: () => child.kill() };
+}
+
+/** A server on Node with one thread. */
+function startNode() {
+  const built = JSON.stringify(new URL("../packages/brooklet/dist/index.js", import.meta.url).href);
+  return startProcess(`const { serve } = await import(${built});
+    const service = await serve({ port: 0, threads: 1 });
+    console.log(service.url);`);
+}
+
+/** Bytes of an answer of ten hits, about. */
+const ANSWER_BYTES = 4_000;
+
+/** A server on Node that reads a body and answers bytes. */
+function startEmptyNode() {
+  return startProcess(`import { createServer } from "node:http";
+    const server = createServer((request, response) => {
+      request.resume().on("end", () => response.end(Buffer.alloc(${ANSWER_BYTES})));
+    });
+    server.listen(0, "127.0.0.1", () => console.log("http://127.0.0.1:" + server.address().port));`);
+}
+
+/** A Worker that hands a body to an object, which answers bytes; reached as ours is. */
+async function startEmptyObject() {
+  const script = `import { DurableObject } from "cloudflare:workers";
+    export class Empty extends DurableObject { search() { return new Uint8Array(${ANSWER_BYTES}); } }
+    export default { fetch: async (request, env) =>
+      new Response(await env.EMPTY.getByName("one").search(new Uint8Array(await request.arrayBuffer()))) };`;
+  const worker = (name, object, more) => ({
+    ...{ name, modules: true, script, compatibilityDate: "2026-04-01" },
+    ...{ durableObjects: { EMPTY: object }, ...more },
+  });
+  const empty = new Miniflare({
+    workers: [
+      worker("objects", { className: "Empty", useSQLite: true }, {}),
+      worker(
+        DIRECT,
+        { className: "Empty", scriptName: "objects" },
+        { unsafeDirectSockets: [{ host: "127.0.0.1", port: 0 }] },
+      ),
+    ],
+  });
+  const { origin } = await empty.unsafeGetDirectURL(DIRECT);
+  return { url: origin, pid: workerdPid(), end: () => empty.dispose() };
+}
+
+/** Processor time of a request to a server that does nothing. */
+async function floorMs(starting) {
+  const { url, pid, end } = await starting;
+  const asked = bodies(QUESTIONS.text);
+  let least = Number.POSITIVE_INFINITY;
+  try {
+    for (let n = 0; n < WARM_UP; n += QUERIES) await ask(url, asked);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const before = spentMs(pid);
+      for (let turn = 0; turn < FLOOR_TURNS; turn += 1) await ask(url, asked);
+      least = Math.min(least, (spentMs(pid) - before) / (FLOOR_TURNS * QUERIES));
+    }
+  } finally {
+    await end();
+  }
+  return least;
 }
 
 /** Processor time until a Worker has answered once: the least of some starts. */
@@ -229,9 +292,11 @@ const { rows, ms } = await woken();
 report("rows that an object reads for its first search", rows, "");
 report("an object that is woken for a search answers after", ms, " ms");
 
+const floors = { node: await floorMs(startEmptyNode()), edge: await floorMs(startEmptyObject()) };
+agent.destroy();
+console.log(`nothing: ${floors.node.toFixed(3)} ms of CPU a request on Node, ${floors.edge.toFixed(3)} in workerd`);
+
 const node = await startNode();
-// Before the first Worker stands one of the simulator, which is not the platform's; the second is reached directly.
-const DIRECT = "direct";
 const workerd = startWorkerd({ second: DIRECT });
 try {
   const edge = { url: await addressOf(workerd, DIRECT), pid: workerdPid() };
@@ -252,6 +317,7 @@ try {
     const [onNode, atEdge] = [least.get(node), least.get(edge)];
     console.log(`${name}: ${onNode.toFixed(3)} ms of CPU a query on Node, ${atEdge.toFixed(3)} in workerd`);
     report(`${name}: workerd over Node`, atEdge / onNode, " times", RATIO_MAX);
+    report(`${name}: what is above nothing`, (atEdge - floors.edge) / (onNode - floors.node), " times");
   }
 } finally {
   agent.destroy();
