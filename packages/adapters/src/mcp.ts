@@ -3,6 +3,7 @@
  * writes, if it is let. Group and schema are fixed when it is made, so that nothing a model asks for can leave them.
  */
 import { type AnySchema, BrookletError, type Client } from "@brooklet/client";
+import type { Verb } from "@brooklet/wire";
 import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { type CallToolResult, McpError } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
@@ -87,14 +88,43 @@ const PASSAGES = {
  * ```
  */
 export function createMcpServer<S extends AnySchema = AnySchema>(options: McpOptions<S>): McpServer {
-  const { name = "brooklet", version = "0.1.0", description = "the user's documents" } = options;
-  const documents = documentsOf(options);
-  const server = new McpServer({ name, version, title: name }, { instructions: instructionsOf(options, description) });
-  addSearch(server, documents, description);
-  addGet(server, documents, description);
-  addRetrieve(server, documents, description);
-  addResources(server, documents, description);
-  if (options.write !== undefined) addWrites(server, options, description);
+  const { name = "brooklet", version = "0.1.0", description = "the user's documents", write } = options;
+  const served = { documents: documentsOf(options), description, suffix: "" };
+  const server = mcpServerOf({
+    name,
+    version,
+    served: [served],
+    verbs: ["search", "get"],
+    writes: write !== undefined,
+  });
+  if (write !== undefined) addWrites(server, options, description);
+  return server;
+}
+
+/** What a server gives access to. */
+export interface McpServed {
+  readonly documents: McpDocuments;
+  readonly description: string;
+  /** What the names of its tools end with, which tells those of several schemas apart. */
+  readonly suffix: string;
+}
+
+/** @internal A server of documents of one or several schemas, with the tools that verbs let. */
+export function mcpServerOf(options: {
+  readonly name: string;
+  readonly version: string;
+  readonly served: readonly McpServed[];
+  readonly verbs: readonly Verb[];
+  readonly writes: boolean;
+}): McpServer {
+  const { name, version, served, verbs } = options;
+  const server = new McpServer({ name, version, title: name }, { instructions: instructionsOf(options) });
+  for (const one of served) {
+    if (verbs.includes("search")) addSearch(server, one);
+    if (verbs.includes("get")) addGet(server, one);
+    if (verbs.includes("search")) addRetrieve(server, one);
+    if (verbs.includes("get")) addResources(server, one);
+  }
   return server;
 }
 
@@ -118,20 +148,32 @@ function documentsOf<S extends AnySchema>(options: McpOptions<S>): McpDocuments 
   });
 }
 
-function instructionsOf<S extends AnySchema>({ write }: McpOptions<S>, description: string): string {
-  const writes =
-    write === undefined ? "" : ` Keep something with \`remember\`, remove it with \`forget\`. ${WRITE_WARNING}`;
-  return `Gives access to ${description}, and to nothing else. To answer a question, \`retrieve\` passages and cite them by their \
-numbers. To list or count documents, \`search\`; then \`get\` one by its id for the whole of it. ${DATA}${writes}`;
+function instructionsOf({
+  served,
+  verbs,
+  writes,
+}: {
+  readonly served: readonly McpServed[];
+  readonly verbs: readonly Verb[];
+  readonly writes: boolean;
+}): string {
+  const what = [...new Set(served.map(({ description }) => description))].join(", ");
+  const tool = (name: string): string => served.map(({ suffix }) => `\`${name}${suffix}\``).join(" or ");
+  const reads = verbs.includes("get") ? `; then ${tool("get")} one by its id for the whole of it` : "";
+  const uses = verbs.includes("search")
+    ? ` To answer a question, ${tool("retrieve")} passages and cite them by their numbers. To list or count documents, ${tool("search")}${reads}.`
+    : ` Read a document with ${tool("get")} by its id.`;
+  const kept = writes ? ` Keep something with \`remember\`, remove it with \`forget\`. ${WRITE_WARNING}` : "";
+  return `Gives access to ${what}, and to nothing else.${uses} ${DATA}${kept}`;
 }
 
-function addSearch(server: McpServer, { filter, search }: McpDocuments, description: string): void {
+function addSearch(server: McpServer, { documents: { filter, search }, description, suffix }: McpServed): void {
   const query = z.string().max(TEXT_MAX);
   // Without a filter or an order a search for nothing would be a list in no order.
   const isAlone = filter?.input === undefined;
   const words = isAlone ? query.min(1) : query.default("");
   server.registerTool(
-    "search",
+    `search${suffix}`,
     {
       title: "Search",
       description: `Searches ${description}, the best first. ${DATA}`,
@@ -155,9 +197,9 @@ function addSearch(server: McpServer, { filter, search }: McpDocuments, descript
   );
 }
 
-function addGet(server: McpServer, { get }: McpDocuments, description: string): void {
+function addGet(server: McpServer, { documents: { get }, description, suffix }: McpServed): void {
   server.registerTool(
-    "get",
+    `get${suffix}`,
     {
       title: "Read a document",
       description: `Reads one of ${description} by the id that a search gave. ${DATA}`,
@@ -169,10 +211,10 @@ function addGet(server: McpServer, { get }: McpDocuments, description: string): 
   );
 }
 
-function addRetrieve(server: McpServer, { filter, retrieve }: McpDocuments, description: string): void {
+function addRetrieve(server: McpServer, { documents: { filter, retrieve }, description, suffix }: McpServed): void {
   const tokens = z.number().int().min(1).max(TOKENS_MAX).default(TOKENS_DEFAULT);
   server.registerTool(
-    "retrieve",
+    `retrieve${suffix}`,
     {
       title: "Find passages",
       description: `Finds the passages of ${description} that answer a question, numbered to cite them. ${DATA}`,
@@ -189,10 +231,12 @@ function addRetrieve(server: McpServer, { filter, retrieve }: McpDocuments, desc
 }
 
 /** Each document is a resource, under its id. There is no list of them: that is what a search is for. */
-function addResources(server: McpServer, { get }: McpDocuments, description: string): void {
+function addResources(server: McpServer, { documents: { get }, description, suffix }: McpServed): void {
   const about = { title: "Document", description: `One of ${description}. ${DATA}`, mimeType: "application/json" };
-  const template = new ResourceTemplate(`${RESOURCES}{id}`, { list: undefined });
-  server.registerResource("document", template, about, async (uri, { id }, { signal }) => {
+  const template = new ResourceTemplate(`${RESOURCES}${suffix === "" ? "" : `${suffix.slice(1)}/`}{id}`, {
+    list: undefined,
+  });
+  server.registerResource(`document${suffix}`, template, about, async (uri, { id }, { signal }) => {
     const { found, fields } = await get(decodeURIComponent(String(id)), signal);
     if (found !== true) throw new McpError(RESOURCE_NOT_FOUND, `There is no document ${uri.href}`);
     return { contents: [{ uri: uri.href, mimeType: about.mimeType, text: JSON.stringify(fields) }] };

@@ -8,6 +8,7 @@ export type Check = (value: unknown) => string | undefined;
 type OptionKind =
   | "text"
   | "flag"
+  | "switch"
   | "listener"
   | "work"
   | "settings"
@@ -36,6 +37,7 @@ const isText = (value: unknown): boolean => typeof value === "string" && value !
 export const CHECKS: Readonly<Record<OptionKind, Check>> = {
   text: unless(isText, "a text that is not empty"),
   flag: unless((value) => typeof value === "boolean", "true or false"),
+  switch: unless((value) => typeof value === "boolean" || isObject(value), "true, false or an object with settings"),
   listener: unless(isFunction, "a function"),
   work: unless((value) => isFunction(value) || isObject(value), "a function or an object"),
   settings: unless(isObject, "an object with settings"),

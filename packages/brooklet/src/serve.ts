@@ -36,6 +36,11 @@ export interface ServeOptions {
   readonly allowedOrigins?: readonly string[];
   /** Whether applications may be deployed over HTTP. Default: yes, where there are admin keys with one of those. */
   readonly deploys?: boolean;
+  /**
+   * Whether assistants find the Model Context Protocol at `/mcp`: there each token has the tools that its verbs let, over the one group
+   * that it is for. Needs `@modelcontextprotocol/sdk`.
+   */
+  readonly mcp?: boolean | McpServeOptions;
   /** Must be said to listen where others can reach it, where nobody is asked for a key. */
   readonly insecureAllowAnonymous?: boolean;
   /** Threads that read and write; one for each processor but one by default. */
@@ -57,6 +62,12 @@ export interface ServeOptions {
   readonly reranker?: Reranker;
   /** Told of failures that no request sees. */
   readonly onProblem?: (problem: unknown) => void;
+}
+
+/** How assistants are served. */
+export interface McpServeOptions {
+  /** What the documents are: "the user's mail", say. */
+  readonly description?: string;
 }
 
 /** A server that answers. */
@@ -86,6 +97,7 @@ const OPTIONS = {
   tokens: CHECKS.settings,
   allowedOrigins: CHECKS.origins,
   deploys: CHECKS.flag,
+  mcp: CHECKS.switch,
   insecureAllowAnonymous: CHECKS.flag,
   threads: CHECKS.count,
   cacheBytes: CHECKS.count,

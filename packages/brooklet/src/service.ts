@@ -6,6 +6,7 @@ import { sqliteNotice } from "./node/database.ts";
 import { guardedOutbound } from "./node/outbound.ts";
 import { openCluster } from "./node/threads.ts";
 import type { RunningService, ServeOptions } from "./serve.ts";
+import { demandGroupOfMcp, mcpOf } from "./service-mcp.ts";
 import { startingError } from "./starting.ts";
 
 const PORT_DEFAULT = 8080;
@@ -26,6 +27,7 @@ async function begin(options: ServeOptions): Promise<RunningService> {
   const guard = { adminKeys, ...given({ tokens, insecureAllowAnonymous: options.insecureAllowAnonymous }) };
   // Said before a data directory is touched.
   await demandGuard(host, guard);
+  demandGroupOfMcp(options, guard);
   const outbound = guardedOutbound({ ...given({ origins: options.modelOrigins, secrets: options.secrets }) });
   const cluster = openCluster({
     outbound,
@@ -34,6 +36,7 @@ async function begin(options: ServeOptions): Promise<RunningService> {
   });
   try {
     if (options.application !== undefined) await deployDirectory(cluster, options.application);
+    const mcp = await mcpOf(cluster, options.mcp);
     const server = await startServer(cluster, {
       host,
       port,
@@ -48,6 +51,7 @@ async function begin(options: ServeOptions): Promise<RunningService> {
         searchOfAll: options.searchOfAll,
         group: options.group,
         reranker: options.reranker,
+        mcp,
         onDefect: onProblem,
       }),
     });

@@ -30,6 +30,7 @@ import { DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
 import { hostOf, type LocalAnswer, type LocalRequest, localAnswer, localCall, streamOf } from "./local-answer.ts";
 import { answerDeploy } from "./routes/deploy.ts";
 import { answerDocument } from "./routes/document.ts";
+import type { McpHandler } from "./routes/mcp.ts";
 import { answerSearch } from "./routes/search.ts";
 import { LIVE, STATUS_ROUTES } from "./routes/status.ts";
 import { splitTarget } from "./target.ts";
@@ -49,6 +50,8 @@ export interface GatewayOptions extends AccessOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Orders the passages of a retrieval that asks for it (`rerank`). None by default: such requests are refused. */
   readonly reranker?: Reranker;
+  /** Answers `/mcp` (the Model Context Protocol) of the one group that a caller's token is for. Nothing is there by default. */
+  readonly mcp?: McpHandler;
   /** Told about every answer 500 that is a defect of ours. Nothing by default. */
   readonly onDefect?: DefectListener;
 }
@@ -97,6 +100,8 @@ interface House {
   readonly onDefect: DefectListener;
   /** The surroundings of what a caller reaches: made once for each. */
   readonly contexts: WeakMap<Authority, GatewayContext>;
+  /** What the caller reaches on whose behalf this gateway asks itself. */
+  readonly inner: WeakMap<Call, Authority>;
 }
 
 /**
@@ -130,8 +135,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
   const onDefect = options.onDefect ?? (() => {});
   const access = new Access(options.cluster, limits, options);
-  const house: House = { access, surroundings, onDefect, contexts: new WeakMap() };
-  const app = routed(house, new Deployment(options.cluster, limits.packageSessions));
+  const house: House = { access, surroundings, onDefect, contexts: new WeakMap(), inner: new WeakMap() };
+  const app = routed(house, new Deployment(options.cluster, limits.packageSessions), options.mcp);
   return {
     app,
     fetch: async (input, init) => {
@@ -139,17 +144,28 @@ export function createGateway(options: GatewayOptions): Gateway {
       const rawTarget = typeof input === "string" ? rawTargetOf(input) : undefined;
       return app.fetch(request, { call: callFromRequest(request, rawTarget) });
     },
-    answer: (url, request) =>
-      new Promise((resolve) => {
-        const hasNoBody = ({ status }: Reply): boolean => status === 204 || request.method === "HEAD";
-        const send = (reply: Reply): void => resolve(localAnswer(hasNoBody(reply) ? { ...reply, body: "" } : reply));
-        void app.fetch(ANY_REQUEST, { call: localCall(rawTargetOf(url), hostOf(url), request, send) });
-      }),
+    answer: (url, request) => answerLocally(app, url, request),
   };
 }
 
+/** Answers a request of this process; `asking` is given its call before it is looked at. */
+function answerLocally(
+  app: Gateway["app"],
+  url: string,
+  request: LocalRequest,
+  asking?: (call: Call) => void,
+): Promise<LocalAnswer> {
+  return new Promise((resolve) => {
+    const hasNoBody = ({ status }: Reply): boolean => status === 204 || request.method === "HEAD";
+    const send = (reply: Reply): void => resolve(localAnswer(hasNoBody(reply) ? { ...reply, body: "" } : reply));
+    const call = localCall(rawTargetOf(url), hostOf(url), request, send);
+    asking?.(call);
+    void app.fetch(ANY_REQUEST, { call });
+  });
+}
+
 /** All routes, each with who may come to it. */
-function routed(house: House, deployment: Deployment): Gateway["app"] {
+function routed(house: House, deployment: Deployment, mcp: McpHandler | undefined): Gateway["app"] {
   const { onDefect } = house;
   // Its router looks at one route after the other: there are a dozen, and those that compile them take longer to load than they save.
   const app: Gateway["app"] = new SmallHono<{ Bindings: GatewayBindings }>({ getPath: routingPath });
@@ -174,6 +190,12 @@ function routed(house: House, deployment: Deployment): Gateway["app"] {
     (await ownRoutes()).answerRetrieval(call, context, onDefect),
   );
   mount("/application/v2/*", "admins", "deploy", (call, context) => answerDeploy(call, context, deployment, onDefect));
+  if (mcp !== undefined)
+    mount("/mcp", "holders", "other", async (call, context) => {
+      const ask = (url: string, request: LocalRequest): Promise<LocalAnswer> =>
+        answerLocally(app, url, request, (inner) => house.inner.set(inner, context.access));
+      return (await ownRoutes()).answerMcp(call, context, { answer: mcp, ask, onDefect });
+    });
   for (const [path, answer] of Object.entries(STATUS_ROUTES)) {
     const read: Route["answer"] = (call, context) => (isRead(call) ? answer(context, call) : onlyReads(call));
     const admitted = path === LIVE ? "anybody" : "admins";
@@ -216,7 +238,7 @@ async function replyTo(call: Call, honoContext: Context, route: Route, house: Ho
   let reply: Reply;
   let shared: Readonly<Record<string, string>> | undefined;
   try {
-    house.access.check(call);
+    if (!house.inner.has(call)) house.access.check(call);
     shared = house.access.sharing(call);
     const authorised = preflight(call) ?? authorityOf(call, honoContext, route, house);
     const authority = authorised instanceof Promise ? await authorised : authorised;
@@ -235,10 +257,10 @@ function authorityOf(
   call: Call,
   honoContext: Context,
   { admitted }: Route,
-  { access }: House,
+  { access, inner }: House,
 ): Authority | Promise<Authority> {
   if (admitted === "anybody") return access.nobody;
-  const authority = access.authorise(call, honoContext);
+  const authority = inner.get(call) ?? access.authorise(call, honoContext);
   if (admitted === "holders") return authority;
   return authority instanceof Promise ? authority.then(ofAdmin) : ofAdmin(authority);
 }

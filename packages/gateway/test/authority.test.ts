@@ -129,6 +129,8 @@ const OF_ADMINS: Readonly<Record<string, readonly Asked[]>> = {
 /** Tested by its own: what a feed may not do is told operation by operation. */
 const FEED = "/brooklet/v1/feed";
 const LIVE = "/livez";
+/** There where it is asked for; what its tools reach is tested with real tokens and the protocol's own client. */
+const MCP = "/mcp";
 
 interface Claims {
   readonly groups?: unknown;
@@ -188,8 +190,9 @@ const withoutPath = (text: string): string => text.replace(/"pathId":"[^"]*",/, 
 
 describe("every route", () => {
   test("is in the table of who may ask what", () => {
-    const { app } = createGateway({ cluster: fakeCluster() });
-    const known = [...Object.keys(OF_GROUPS), ...Object.keys(OF_ADMINS), FEED, LIVE];
+    const mcp = (): Promise<Response> => Promise.resolve(new Response());
+    const { app } = createGateway({ cluster: fakeCluster(), mcp });
+    const known = [...Object.keys(OF_GROUPS), ...Object.keys(OF_ADMINS), FEED, LIVE, MCP];
     expect([...new Set(app.routes.map(({ path }) => path))].sort()).toEqual(known.sort());
   });
 

@@ -72,8 +72,8 @@ async function schemaFile(server: Server, schema: string): Promise<string> {
   return text;
 }
 
-/** Fields of one value that is held as a value: what is found by its words alone cannot be compared. */
-function kindsOf(file: string): ReadonlyMap<string, FieldKind> {
+/** Fields of one value that is held as a value, as a schema file has them: what is found by its words alone cannot be compared. */
+export function kindsOf(file: string): ReadonlyMap<string, FieldKind> {
   const text = file.replace(COMMENT, "$1");
   const found = [...text.matchAll(FIELD)].flatMap(
     ({ 0: head, 1: name = "", 2: type = "", index }): [string, FieldKind][] => {

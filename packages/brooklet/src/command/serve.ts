@@ -29,6 +29,8 @@ export interface ServeCommand {
   readonly insecureAllowAnonymous?: boolean;
   readonly allowOrigin?: readonly string[];
   readonly deploy: boolean;
+  readonly mcp?: boolean;
+  readonly mcpDescribe?: string;
   readonly revokedTokens?: string;
   readonly tokenAudience: string;
   readonly tokenPublicKey?: string;
@@ -84,11 +86,14 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     ...(command.allowOrigin === undefined ? {} : { allowedOrigins: command.allowOrigin }),
     deploys: command.deploy,
     tokens: tokensOf(command),
+    mcp: command.mcpDescribe === undefined ? command.mcp === true : { description: command.mcpDescribe },
   });
   for (const warning of service.warnings) surroundings.warn(`Warning: ${warning}`);
   const served = service.schemas.length === 0 ? "nothing is deployed yet" : `serving ${service.schemas.join(", ")}`;
   const door = group === undefined ? "" : `, of the group '${group}' only`;
   surroundings.print(`Listening on ${service.url} (${served}${door})`);
+  if (command.mcp === true || command.mcpDescribe !== undefined)
+    surroundings.print(`Assistants find MCP at ${service.url}/mcp`);
   if (service.configPort !== undefined) surroundings.print(`Deployments also on port ${service.configPort}`);
   await surroundings.untilEnded();
   surroundings.print("Finishing what is under way");

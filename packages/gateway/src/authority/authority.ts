@@ -19,7 +19,7 @@ import type {
   VisitPage,
   VisitStep,
 } from "@brooklet/partition";
-import { type Grant, ServiceError, type Verb } from "@brooklet/wire";
+import { type Grant, ServiceError, VERBS, type Verb } from "@brooklet/wire";
 import { type DocumentPath, inGroup } from "../document-path.ts";
 import { echo } from "../echo.ts";
 
@@ -73,6 +73,18 @@ export class Authority {
   /** Throws unless everything is granted. */
   demandAdmin(): void {
     if (this.#grant !== undefined) throw outside();
+  }
+
+  /** The one group that there is for the caller, and what may be done there. Throws where there is none, or are several. */
+  demandGroup(): { readonly group: string; readonly grant: Omit<Grant, "groups"> } {
+    const { groups, ...grant } = this.#grant ?? { groups: [], verbs: VERBS };
+    const group = this.#assumed;
+    if (group !== undefined) {
+      this.#checkKey(`g:${group}`);
+      return { group, grant };
+    }
+    const shown = this.#grant === undefined ? "an admin key, which is for none" : `a token for ${groups.length} groups`;
+    throw new ServiceError("SCOPE_REFUSED", `This serves one group, and the request has ${shown}: use a token for one`);
   }
 
   /** Throws unless deployments are taken here. */

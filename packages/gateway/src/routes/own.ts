@@ -1,5 +1,6 @@
-/** The routes of our own (all below `/brooklet/v1/`), which Vespa has not. */
+/** The routes of our own (all below `/brooklet/v1/`, and `/mcp`), which Vespa has not. */
 export { answerErasure } from "./erasure.ts";
 export { answerFeed } from "./feed.ts";
 export { answerGroups } from "./groups.ts";
+export { answerMcp } from "./mcp.ts";
 export { answerGroupSearch, answerRetrieval } from "./retrieval.ts";
