@@ -35,6 +35,7 @@ export {
   STREAM_END,
 } from "./generation.ts";
 export { type MatchBy, relevantText } from "./matching.ts";
+export { type ModelComponents, type OriginOptions, Origins } from "./origins.ts";
 export type { Passage, PassageScores } from "./passage.ts";
 export { type ChatMessage, fenceFor, passageBlock, promptMessages, RULES } from "./prompt.ts";
 export { type RerankEndpoint, rerankEndpoint } from "./rerank-endpoint.ts";

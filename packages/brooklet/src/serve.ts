@@ -37,6 +37,11 @@ export interface ServeOptions {
   /** Whether applications may be deployed over HTTP. Default: yes, where there are admin keys with one of those. */
   readonly deploys?: boolean;
   /**
+   * Keys and tokens of one address that are not valid and are looked at all the same, one after the other and then in a minute; 10 by
+   * default. 0: all of them, where a proxy before the server counts.
+   */
+  readonly wrongCredentials?: number;
+  /**
    * Whether assistants find the Model Context Protocol at `/mcp`: there each token has the tools that its verbs let, over the one group
    * that it is for. Needs `@modelcontextprotocol/sdk`.
    */
@@ -97,6 +102,7 @@ const OPTIONS = {
   tokens: CHECKS.settings,
   allowedOrigins: CHECKS.origins,
   deploys: CHECKS.flag,
+  wrongCredentials: CHECKS.count,
   mcp: CHECKS.switch,
   insecureAllowAnonymous: CHECKS.flag,
   threads: CHECKS.count,

@@ -1,6 +1,6 @@
 /** What starts a server: a cluster, its application, and the gateway on a port. `serve` loads it when it is called. */
-import { LOOPBACK_HOSTS } from "@brooklet/gateway";
-import { adminKeysOf, demandGuard, startServer } from "@brooklet/gateway/node";
+import { DEFAULT_LIMITS, LOOPBACK_HOSTS } from "@brooklet/gateway";
+import { adminKeysOf, demandGuard, type ServerOptions, startServer } from "@brooklet/gateway/node";
 import { deployDirectory } from "./application-directory.ts";
 import { sqliteNotice } from "./node/database.ts";
 import { guardedOutbound } from "./node/outbound.ts";
@@ -52,6 +52,7 @@ async function begin(options: ServeOptions): Promise<RunningService> {
         group: options.group,
         reranker: options.reranker,
         mcp,
+        limits: limitsOf(options),
         onDefect: onProblem,
       }),
     });
@@ -76,6 +77,13 @@ async function begin(options: ServeOptions): Promise<RunningService> {
     await cluster.close();
     throw error;
   }
+}
+
+/** Limits that are not the usual ones. */
+function limitsOf({ wrongCredentials: failures }: ServeOptions): ServerOptions["limits"] {
+  if (failures === undefined) return undefined;
+  const { addresses } = DEFAULT_LIMITS.wrongCredentials;
+  return { wrongCredentials: { failures, failuresPerMinute: failures, addresses } };
 }
 
 /** The members that are set. */

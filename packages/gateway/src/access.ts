@@ -93,7 +93,9 @@ export class Access {
     this.#bounds = { group, searchOfAll, deploys };
     this.#authorise = options.authorise;
     const isAsked = asksForCredentials(options) || options.authorise !== undefined;
-    this.#credentials = isAsked ? new Credentials(options, options.digest ?? webDigest) : undefined;
+    this.#credentials = isAsked
+      ? new Credentials(options, options.digest ?? webDigest, limits.wrongCredentials)
+      : undefined;
     this.#everything = new Authority(cluster, this.#bounds, "admin");
     this.nobody = new Authority(cluster, this.#bounds, NOBODY);
   }

@@ -11,6 +11,8 @@ export interface Call {
   readonly headerBytes: number;
   /** When it came, by the monotonic clock: what a request may take is counted from then on. */
   readonly arrivedMs: number;
+  /** From which address it came, where that is known. */
+  readonly address?: string | undefined;
   /** A header by its lower-case name. */
   header(name: string): string | undefined;
   /** The body as sent, still compressed. Rejects with `BodyLimit` as soon as `limitBytes` are passed. */

@@ -1,8 +1,8 @@
 /** Vespa's HTTP interfaces over a `Cluster`. Runs anywhere; `@brooklet/gateway/node` listens on a port. */
+export { type OriginOptions, Origins } from "@brooklet/answers";
 export { type AccessOptions, LOOPBACK_HOSTS } from "./access.ts";
 export type { Reach } from "./authority/authority.ts";
 export { asksForCredentials } from "./authority/credentials.ts";
-export { type OriginOptions, Origins } from "./authority/origins.ts";
 export type { Call, Reply } from "./call.ts";
 export { BodyLimit, NO_BYTES } from "./call.ts";
 export type { DefectListener } from "./failure.ts";

@@ -3,6 +3,8 @@
  * inside a document or a query belong to the core, which has them in `crates/task/src/limits.rs`.
  */
 
+import type { ThrottleLimits } from "./authority/throttle.ts";
+
 /** How many requests of a kind may run, may wait, and for how long. */
 export interface AdmissionLimits {
   readonly running: number;
@@ -59,6 +61,8 @@ export interface GatewayLimits {
   readonly generationIdleMs: number;
   /** Characters of a prompt, its context included. */
   readonly promptCharacters: number;
+  /** Keys and tokens that are not valid, of one address, and of how many addresses that is known (L-wrong). */
+  readonly wrongCredentials: ThrottleLimits;
 }
 
 const KIB = 1024;
@@ -96,4 +100,5 @@ export const DEFAULT_LIMITS: GatewayLimits = {
   generationTimeoutMs: 300_000,
   generationIdleMs: 60_000,
   promptCharacters: MIB,
+  wrongCredentials: { failures: 10, failuresPerMinute: 10, addresses: 10_000 },
 };

@@ -22,6 +22,7 @@ export { causeOf, withCause } from "./cause.ts";
 export type { DeployAnswer, DeployFailure, DeployLogEntry, ServiceConvergence } from "./deploy.ts";
 export type { DocumentAnswer, DocumentBody, DocumentFailure, DocumentFound } from "./document.ts";
 export { type DocumentNamePart, documentNameProblem, illegalCodePoint } from "./document-name.ts";
+export { echo } from "./echo.ts";
 export {
   ERROR_KINDS,
   type ErrorCode,

@@ -108,6 +108,11 @@ function addServe(program: Command, surroundings: Surroundings): void {
     .option("--allow-origin <origin...>", "web pages that may ask, as https://notes.example.com: give them tokens")
     .option("--revoked-tokens <file>", "ids of tokens that are not taken any more, one a line; it may change")
     .option("--no-deploy", "take no deployments over HTTP: what --app or the data directory has is served")
+    .option(
+      "--wrong-credentials <count>",
+      "invalid keys and tokens of an address that are looked at in a minute (10; 0: all)",
+      whole,
+    )
     .option("--mcp", "serve assistants at /mcp: each token the one group that it is for, by the tools its verbs let")
     .option("--mcp-describe <words>", "the same, and what the documents are, for the model")
     .option("--token-audience <name>", "what tokens are meant for (aud), where servers have names", "brooklet")

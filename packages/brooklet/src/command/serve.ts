@@ -29,6 +29,7 @@ export interface ServeCommand {
   readonly insecureAllowAnonymous?: boolean;
   readonly allowOrigin?: readonly string[];
   readonly deploy: boolean;
+  readonly wrongCredentials?: number;
   readonly mcp?: boolean;
   readonly mcpDescribe?: string;
   readonly revokedTokens?: string;
@@ -86,6 +87,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     ...(command.allowOrigin === undefined ? {} : { allowedOrigins: command.allowOrigin }),
     deploys: command.deploy,
     tokens: tokensOf(command),
+    ...(command.wrongCredentials === undefined ? {} : { wrongCredentials: command.wrongCredentials }),
     mcp: command.mcpDescribe === undefined ? command.mcp === true : { description: command.mcpDescribe },
   });
   for (const warning of service.warnings) surroundings.warn(`Warning: ${warning}`);

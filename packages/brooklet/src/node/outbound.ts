@@ -1,6 +1,6 @@
 /** How models are reached from here: whatever a program that opens a database names, or only what the operator of a server does. */
 import { type OriginOptions, Origins } from "@brooklet/gateway";
-import { guardedFetch, type ModelFetch } from "@brooklet/gateway/node";
+import { guardedFetch, type ModelFetch } from "@brooklet/models/guarded-fetch";
 import type { DeployReport } from "@brooklet/partition";
 import { secret } from "./secret.ts";
 

@@ -4,6 +4,7 @@ import type { Call } from "../call.ts";
 import { AdminKeys, checkAdminKeys, type Digest } from "./admin-keys.ts";
 import type { Reach } from "./authority.ts";
 import type { GroupTokens } from "./group-token.ts";
+import { Throttle, type ThrottleLimits } from "./throttle.ts";
 
 /** Whom to believe. */
 export interface CredentialOptions {
@@ -36,14 +37,16 @@ export class Credentials {
   readonly #options: CredentialOptions;
   readonly #digest: Digest;
   readonly #keys: AdminKeys;
+  readonly #throttle: Throttle;
   #tokens: Promise<GroupTokens> | undefined;
   /** By the digest of the token: what is looked up tells nothing of it. */
   readonly #remembered: Map<string, Known> = new Map();
 
-  constructor(options: CredentialOptions, digest: Digest) {
+  constructor(options: CredentialOptions, digest: Digest, limits: ThrottleLimits) {
     checkAdminKeys(options.adminKeys ?? []);
     this.#options = options;
     this.#digest = digest;
+    this.#throttle = new Throttle(limits);
     this.#keys = new AdminKeys(options.adminKeys ?? [], digest);
   }
 
@@ -53,8 +56,10 @@ export class Credentials {
     if (header === undefined)
       throw unauthenticated("This server wants a key or a token: send 'Authorization: Bearer …'");
     const [, given] = header.length > CHARACTERS_MAX ? [] : (/^bearer +([^\s,]+)$/i.exec(header.trim()) ?? []);
+    this.#throttle.check(call.address, given ?? header);
     const found = given === undefined ? undefined : await this.#find(given);
     if (found !== undefined) return found;
+    this.#throttle.failed(call.address, given ?? header);
     throw unauthenticated(
       "The key or token of this request is not valid here: it is unknown, expired or for another server",
     );
@@ -62,7 +67,10 @@ export class Credentials {
 
   async #find(given: string): Promise<Known | undefined> {
     const digest = await this.#digest(given);
-    if (await this.#keys.has(digest)) return { reach: "admin", endMs: Number.POSITIVE_INFINITY };
+    if (await this.#keys.has(digest)) {
+      this.#throttle.succeeded(given);
+      return { reach: "admin", endMs: Number.POSITIVE_INFINITY };
+    }
     // A key has no dots, a token two.
     if (given.split(".", 4).length !== 3) return undefined;
     const known = await this.#token(given, digest.join());
@@ -76,6 +84,7 @@ export class Credentials {
     this.#remembered.delete(name);
     const token = await (await this.#reader()).read(given);
     if (token === undefined) return undefined;
+    this.#throttle.succeeded(given);
     const known: Known = { reach: token.grant, endMs: token.endMs, id: token.id };
     const [oldest] = this.#remembered.keys();
     if (oldest !== undefined && this.#remembered.size >= REMEMBERED_MAX) this.#remembered.delete(oldest);

@@ -25,6 +25,10 @@ export class Http1Call implements NodeCall {
     [this.#incoming, this.#outgoing, this.#surroundings] = [incoming, outgoing, surroundings];
   }
 
+  get address(): string | undefined {
+    return this.#incoming.socket.remoteAddress;
+  }
+
   header(name: string): string | undefined {
     const value = this.#incoming.headers[name];
     return Array.isArray(value) ? value.join(", ") : value;

@@ -44,6 +44,10 @@ export class Http2Call implements NodeCall {
     stream.on("close", () => this.#closed());
   }
 
+  get address(): string | undefined {
+    return this.#stream.session?.socket?.remoteAddress;
+  }
+
   header(name: string): string | undefined {
     // HTTP/2 names the host in a header of its own, which wins over `host`.
     const value = (name === "host" ? this.#headers[":authority"] : undefined) ?? this.#headers[name];

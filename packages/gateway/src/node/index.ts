@@ -3,7 +3,6 @@
 export { StartError } from "../start-error.ts";
 export { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
 export { adminKeysOf } from "./environment-keys.ts";
-export { guardedFetch, isPublicAddress, type ModelFetch, type Resolve } from "./guarded-fetch.ts";
 export { nodeGunzip } from "./gunzip.ts";
 export { type PackageDirectoryLimits, readPackageDirectory } from "./package-directory.ts";
 export { revokedIn } from "./revoked-tokens.ts";

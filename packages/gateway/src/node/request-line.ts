@@ -117,6 +117,11 @@ export class ReplayedConnection extends Duplex {
     socket.resume();
   }
 
+  /** As a socket has it: whom it belongs to. */
+  get remoteAddress(): string | undefined {
+    return this.#socket.remoteAddress;
+  }
+
   override _read(): void {
     this.#socket.resume();
   }

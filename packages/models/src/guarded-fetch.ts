@@ -7,7 +7,6 @@ import { type LookupAddress, lookup as lookUp } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { ServiceError } from "@brooklet/wire";
 import type { Agent } from "undici";
-import type { Origins } from "../authority/origins.ts";
 
 /** Sends what models are asked. */
 export type ModelFetch = (url: string | URL | Request, init?: RequestInit) => Promise<Response>;
@@ -62,8 +61,15 @@ export function isPublicAddress(address: string): boolean {
   return family === 6 && publics6.check(address, "ipv6") && !privates6.check(address, "ipv6");
 }
 
+/** What the operator of a server named. */
+export interface AddressRules {
+  isNamed(address: string): boolean;
+  /** Throws unless something may be sent to an address. */
+  demand(address: string): void;
+}
+
 /** Makes the `fetch` of what an operator named. */
-export function guardedFetch(origins: Origins, resolve: Resolve = lookUp): ModelFetch {
+export function guardedFetch(origins: AddressRules, resolve: Resolve = lookUp): ModelFetch {
   let agent: Promise<Agent> | undefined;
   const send = async (url: string, init: RequestInit): Promise<Response> => {
     origins.demand(url);

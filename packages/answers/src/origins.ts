@@ -2,10 +2,8 @@
  * Where the models of an application may be, and which secrets go there: the operator says it, an application that was deployed
  * does not. What is not named has to be a public name behind TLS; a secret goes to the origin that it is bound to, and nowhere else.
  */
-import { configuredModel, secretNameOf } from "@brooklet/answers";
-import type { DeployReport } from "@brooklet/partition";
-import { ServiceError } from "@brooklet/wire";
-import { echo } from "../echo.ts";
+import { echo, ServiceError } from "@brooklet/wire";
+import { configuredModel, secretNameOf } from "./configured-model.ts";
 
 /** What the operator names. */
 export interface OriginOptions {
@@ -15,6 +13,18 @@ export interface OriginOptions {
   readonly secrets?: Readonly<Record<string, string | readonly string[]>>;
   /** How an operator names an origin here, for messages; `--model-origin` of the command unless it is said. */
   readonly setting?: string;
+}
+
+/** A component of an application, with what services.xml says of it. */
+interface Component {
+  readonly id: string;
+  readonly settings: readonly (readonly [name: string, value: string])[];
+}
+
+/** The models of an application, as a report of its deployment has them. */
+export interface ModelComponents {
+  readonly languageModels?: readonly Component[];
+  readonly embedders?: readonly (Component & { readonly type: string })[];
 }
 
 /** Names of machines that are not public, however they are resolved. */
@@ -83,7 +93,7 @@ export class Origins {
   }
 
   /** What is to be said against an application: where its models are, and which secrets it would have sent there. */
-  objections({ languageModels = [], embedders = [] }: DeployReport): readonly string[] {
+  objections({ languageModels = [], embedders = [] }: ModelComponents): readonly string[] {
     const ofModels = languageModels.flatMap(({ id, settings }) => {
       const values = new Map(settings);
       return this.#against(`language model '${id}'`, configuredModel(values).url, secretNameOf(values));
