@@ -10,6 +10,7 @@ type OptionKind =
   | "flag"
   | "switch"
   | "listener"
+  | "textOrListener"
   | "work"
   | "settings"
   | "count"
@@ -39,6 +40,7 @@ export const CHECKS: Readonly<Record<OptionKind, Check>> = {
   flag: unless((value) => typeof value === "boolean", "true or false"),
   switch: unless((value) => typeof value === "boolean" || isObject(value), "true, false or an object with settings"),
   listener: unless(isFunction, "a function"),
+  textOrListener: unless((value) => isText(value) || isFunction(value), "the name of a file, or a function"),
   work: unless((value) => isFunction(value) || isObject(value), "a function or an object"),
   settings: unless(isObject, "an object with settings"),
   count: unless(isWhole(Number.MAX_SAFE_INTEGER), "a whole number from 0 on"),

@@ -1,5 +1,6 @@
 /** A server in this process: a cluster behind the gateway on a port. What `brooklet serve` runs. */
 import type { Reranker } from "@brooklet/client";
+import type { AuditListener } from "@brooklet/gateway";
 import type { TokenOptions } from "@brooklet/wire";
 import type { ModelOptions } from "./node/application-embedders.ts";
 import { CHECKS, type Check, checkOptions } from "./options.ts";
@@ -41,6 +42,11 @@ export interface ServeOptions {
    * default. 0: all of them, where a proxy before the server counts.
    */
   readonly wrongCredentials?: number;
+  /**
+   * Told who did what: deployments, erasures, what is done with all groups, refusals. A file, to which hash-chained lines of JSON are
+   * added, or a function; what it does not keep of the first three is not done.
+   */
+  readonly audit?: string | AuditListener;
   /**
    * Whether assistants find the Model Context Protocol at `/mcp`: there each token has the tools that its verbs let, over the one group
    * that it is for. Needs `@modelcontextprotocol/sdk`.
@@ -103,6 +109,7 @@ const OPTIONS = {
   allowedOrigins: CHECKS.origins,
   deploys: CHECKS.flag,
   wrongCredentials: CHECKS.count,
+  audit: CHECKS.textOrListener,
   mcp: CHECKS.switch,
   insecureAllowAnonymous: CHECKS.flag,
   threads: CHECKS.count,

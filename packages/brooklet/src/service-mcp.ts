@@ -1,9 +1,9 @@
 /** The Model Context Protocol of a server: one address, at which each token finds its own group. Its library is loaded when it is wanted. */
+import { type FieldKind, kindsOf } from "@brooklet/adapters/schema-fields";
 import { fileOfPackage } from "@brooklet/core";
 import { asksForCredentials, type McpHandler } from "@brooklet/gateway";
 import { StartError } from "@brooklet/gateway/node";
 import type { Cluster } from "@brooklet/partition";
-import { type FieldKind, kindsOf } from "./command/mcp-fields.ts";
 import type { ServeOptions } from "./serve.ts";
 
 /** Throws where nothing says whose documents assistants would be given. */

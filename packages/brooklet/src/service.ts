@@ -2,6 +2,7 @@
 import { DEFAULT_LIMITS, LOOPBACK_HOSTS } from "@brooklet/gateway";
 import { adminKeysOf, demandGuard, type ServerOptions, startServer } from "@brooklet/gateway/node";
 import { deployDirectory } from "./application-directory.ts";
+import { auditOf } from "./node/audit.ts";
 import { sqliteNotice } from "./node/database.ts";
 import { guardedOutbound } from "./node/outbound.ts";
 import { openCluster } from "./node/threads.ts";
@@ -29,6 +30,7 @@ async function begin(options: ServeOptions): Promise<RunningService> {
   await demandGuard(host, guard);
   demandGroupOfMcp(options, guard);
   const outbound = guardedOutbound({ ...given({ origins: options.modelOrigins, secrets: options.secrets }) });
+  const audit = await auditOf(options.audit, onProblem);
   const cluster = openCluster({
     outbound,
     ...given({ path: options.path, threads: options.threads, cacheBytes: options.cacheBytes }),
@@ -53,6 +55,7 @@ async function begin(options: ServeOptions): Promise<RunningService> {
         reranker: options.reranker,
         mcp,
         limits: limitsOf(options),
+        audit: audit?.listener,
         onDefect: onProblem,
       }),
     });
@@ -69,12 +72,14 @@ async function begin(options: ServeOptions): Promise<RunningService> {
         closing ??= (async () => {
           await server.close();
           await cluster.close();
+          await audit?.close();
         })();
         return closing;
       },
     };
   } catch (error) {
     await cluster.close();
+    await audit?.close();
     throw error;
   }
 }

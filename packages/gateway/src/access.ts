@@ -9,7 +9,7 @@ import type { Cluster } from "@brooklet/partition";
 import { documentNameProblem, ServiceError } from "@brooklet/wire";
 import type { Context } from "hono";
 import { type Digest, webDigest } from "./authority/admin-keys.ts";
-import { Authority, type Bounds, type Reach } from "./authority/authority.ts";
+import { Authority, type Bounds, type Caller, type Reach } from "./authority/authority.ts";
 import { asksForCredentials, type CredentialOptions, Credentials } from "./authority/credentials.ts";
 import type { Call, Reply } from "./call.ts";
 import { echo } from "./echo.ts";
@@ -76,7 +76,8 @@ export class Access {
   /** Nothing: nobody is asked. */
   readonly #credentials: Credentials | undefined;
   readonly #authorise: AccessOptions["authorise"];
-  readonly #everything: Authority;
+  /** All that there is, by the id of the admin key that reaches it. */
+  readonly #everything: Map<string, Authority> = new Map();
   /** The authority of a grant, as long as that is in use. */
   readonly #granted: WeakMap<object, Authority> = new WeakMap();
   /** What reaches nothing: for those who are not asked who they are. */
@@ -96,8 +97,7 @@ export class Access {
     this.#credentials = isAsked
       ? new Credentials(options, options.digest ?? webDigest, limits.wrongCredentials)
       : undefined;
-    this.#everything = new Authority(cluster, this.#bounds, "admin");
-    this.nobody = new Authority(cluster, this.#bounds, NOBODY);
+    this.nobody = new Authority(cluster, this.#bounds, NOBODY, { by: "nobody" });
   }
 
   /** Throws unless a request may be looked at. Costs nothing that depends on its body. */
@@ -117,14 +117,26 @@ export class Access {
 
   /** What the caller of a request reaches. Throws unless that is known. */
   authorise(call: Call, context: Context): Authority | Promise<Authority> {
-    return this.#credentials === undefined ? this.#everything : this.#authority(call, context, this.#credentials);
+    return this.#credentials === undefined
+      ? this.#ofAll({ by: "anybody" })
+      : this.#authority(call, context, this.#credentials);
   }
 
   async #authority(call: Call, context: Context, credentials: Credentials): Promise<Authority> {
-    const reach = (await this.#authorise?.(context)) ?? (await credentials.known(call)).reach;
-    if (reach === "admin") return this.#everything;
-    const made = this.#granted.get(reach) ?? new Authority(this.#cluster, this.#bounds, reach);
+    const ofSession = await this.#authorise?.(context);
+    const { reach, id } = ofSession === undefined ? await credentials.known(call) : { reach: ofSession };
+    const by = ofSession !== undefined ? "session" : reach === "admin" ? "admin" : "token";
+    const caller: Caller = { by, ...(id === undefined ? {} : { id }) };
+    if (reach === "admin") return this.#ofAll(caller);
+    const made = this.#granted.get(reach) ?? new Authority(this.#cluster, this.#bounds, reach, caller);
     this.#granted.set(reach, made);
+    return made;
+  }
+
+  #ofAll(caller: Caller): Authority {
+    const name = caller.id ?? caller.by;
+    const made = this.#everything.get(name) ?? new Authority(this.#cluster, this.#bounds, "admin", caller);
+    this.#everything.set(name, made);
     return made;
   }
 

@@ -9,7 +9,9 @@ import type { Context, Hono } from "hono";
 import { Hono as SmallHono } from "hono/tiny";
 import { Access, type AccessOptions, preflight } from "./access.ts";
 import { Admission, KeyedAdmission } from "./admission.ts";
+import { Audit, type AuditListener } from "./authority/audit.ts";
 import type { Authority } from "./authority/authority.ts";
+import { Throttled } from "./authority/throttle.ts";
 import { Bodies } from "./bodies.ts";
 import { type Call, callFromRequest, type Reply, rawTargetOf } from "./call.ts";
 import type { GatewayContext, Surroundings } from "./context.ts";
@@ -50,6 +52,8 @@ export interface GatewayOptions extends AccessOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
   /** Orders the passages of a retrieval that asks for it (`rerank`). None by default: such requests are refused. */
   readonly reranker?: Reranker;
+  /** Is told of deployments, erasures, what is done with all groups, and refusals (docs/security.md). Nobody by default. */
+  readonly audit?: AuditListener;
   /** Answers `/mcp` (the Model Context Protocol) of the one group that a caller's token is for. Nothing is there by default. */
   readonly mcp?: McpHandler;
   /** Told about every answer 500 that is a defect of ours. Nothing by default. */
@@ -98,6 +102,7 @@ interface House {
   readonly access: Access;
   readonly surroundings: Surroundings;
   readonly onDefect: DefectListener;
+  readonly audit: Audit | undefined;
   /** The surroundings of what a caller reaches: made once for each. */
   readonly contexts: WeakMap<Authority, GatewayContext>;
   /** What the caller reaches on whose behalf this gateway asks itself. */
@@ -135,7 +140,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
   const onDefect = options.onDefect ?? (() => {});
   const access = new Access(options.cluster, limits, options);
-  const house: House = { access, surroundings, onDefect, contexts: new WeakMap(), inner: new WeakMap() };
+  const audit = options.audit && new Audit(options.audit, options.cluster.secret, onDefect);
+  const house: House = { access, surroundings, onDefect, audit, contexts: new WeakMap(), inner: new WeakMap() };
   const app = routed(house, new Deployment(options.cluster, limits.packageSessions), options.mcp);
   return {
     app,
@@ -235,17 +241,27 @@ function respond(
 
 /** What a call is answered with. Never rejects. */
 async function replyTo(call: Call, honoContext: Context, route: Route, house: House): Promise<Reply> {
+  const audited = house.audit?.begin(call);
   let reply: Reply;
+  let isThrottled = false;
   let shared: Readonly<Record<string, string>> | undefined;
   try {
     if (!house.inner.has(call)) house.access.check(call);
     shared = house.access.sharing(call);
     const authorised = preflight(call) ?? authorityOf(call, honoContext, route, house);
     const authority = authorised instanceof Promise ? await authorised : authorised;
-    reply = "status" in authority ? authority : await route.answer(call, contextOf(authority, house));
+    reply =
+      "status" in authority
+        ? authority
+        : await route.answer(call, contextOf(audited?.watched(authority) ?? authority, house));
   } catch (error) {
     reply = failureOf(serviceErrorOf(error, house.onDefect), call, route.kind);
+    isThrottled = error instanceof Throttled;
   }
+  await audited?.answered(reply, isThrottled).catch((cause: unknown) => {
+    const message = "It was answered, and that cannot be written to the audit log";
+    reply = failureOf(new ServiceError("UNAVAILABLE", message, { outcome: "unknown", cause }), call, route.kind);
+  });
   const { status, body, close, cause } = reply;
   house.surroundings.counters.count(route.kind, status);
   const headers = { ...reply.headers, ...shared, "cache-control": "no-store", "x-content-type-options": "nosniff" };

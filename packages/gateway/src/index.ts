@@ -1,6 +1,7 @@
 /** Vespa's HTTP interfaces over a `Cluster`. Runs anywhere; `@brooklet/gateway/node` listens on a port. */
 export { type OriginOptions, Origins } from "@brooklet/answers";
 export { type AccessOptions, LOOPBACK_HOSTS } from "./access.ts";
+export type { AuditEvent, AuditListener } from "./authority/audit.ts";
 export type { Reach } from "./authority/authority.ts";
 export { asksForCredentials } from "./authority/credentials.ts";
 export type { Call, Reply } from "./call.ts";

@@ -2,10 +2,10 @@
 import { createHash } from "node:crypto";
 import http2 from "node:http2";
 import net from "node:net";
-import { tokenSecret } from "@brooklet/wire";
+import { networkOf, tokenSecret } from "@brooklet/wire";
 import { SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { networkOf, Throttle, Throttled } from "../src/authority/throttle.ts";
+import { Throttle, Throttled } from "../src/authority/throttle.ts";
 import type { Call, Reply } from "../src/call.ts";
 import { createGateway, type GatewayOptions } from "../src/index.ts";
 import { startServer } from "../src/node/index.ts";

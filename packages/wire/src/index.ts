@@ -2,6 +2,7 @@
  * Vespa's HTTP interfaces as types, the table of error codes, `ServiceError`, and what both ends of a connection have to do
  * alike: what names may be, base64, waits before another try, what tokens grant. No dependency, no state.
  */
+export { auditNames } from "./audit-name.ts";
 export {
   adminKeyProblem,
   type Grant,
@@ -32,6 +33,7 @@ export {
   isErrorCode,
 } from "./error-code.ts";
 export type { FeedLine } from "./feed.ts";
+export { networkOf } from "./network.ts";
 export type { Coverage, GroupingResult, Hit, ResultRoot, SearchError, SearchResult } from "./search.ts";
 export { ServiceError, type ServiceErrorOptions } from "./service-error.ts";
 export { suggestion } from "./suggestion.ts";

@@ -2,11 +2,9 @@
  * By which fields of a deployed schema a model may filter, for `brooklet mcp`, which knows a schema by its name: read off the schema file
  * that the server has. Types are taken as they stand there; a file says of no number that it is a time, so that the command line does.
  */
+import { type FieldKind, kindsOf } from "@brooklet/adapters/schema-fields";
 import { type Server, shown } from "./server.ts";
 import { UsageError } from "./surroundings.ts";
-
-/** What a field is to a model. */
-export type FieldKind = "text" | "number" | "truth" | "date";
 
 /** Which schema of which server, and which of its fields. */
 export interface FieldsAsked {
@@ -22,19 +20,6 @@ const CONTENT =
 const TIMEOUT_MS = 10_000;
 /** Characters of a schema file at most. */
 const FILE_MAX = 1_000_000;
-const KINDS: Readonly<Record<string, FieldKind>> = {
-  string: "text",
-  bool: "truth",
-  byte: "number",
-  int: "number",
-  long: "number",
-  float: "number",
-  double: "number",
-};
-/** Comments, outside of texts in quotes. */
-const COMMENT = /("(?:[^"\\\n]|\\.)*")|#[^\n]*/g;
-const FIELD = /(?<![\w-])field\s+(\w+)\s+type\s+(\w+)\s*\{/g;
-const INDEXING = /(?<![\w-])indexing\s*(?::([^\n}]*)|\{([^}]*)\})/;
 
 /** The fields that a model may filter by, of the schema that the server has. */
 export async function filterFields({ server, schema, names, dates }: FieldsAsked): Promise<Record<string, FieldKind>> {
@@ -70,31 +55,4 @@ async function schemaFile(server: Server, schema: string): Promise<string> {
   if (text.length > FILE_MAX)
     throw new Error(`the file of schema ${schema} has ${text.length} characters: ${FILE_MAX} at most`);
   return text;
-}
-
-/** Fields of one value that is held as a value, as a schema file has them: what is found by its words alone cannot be compared. */
-export function kindsOf(file: string): ReadonlyMap<string, FieldKind> {
-  const text = file.replace(COMMENT, "$1");
-  const found = [...text.matchAll(FIELD)].flatMap(
-    ({ 0: head, 1: name = "", 2: type = "", index }): [string, FieldKind][] => {
-      const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
-      const { 1: line, 2: block } = INDEXING.exec(blockFrom(text, index + head.length)) ?? [];
-      const script = line ?? block ?? "";
-      const isWords = type === "string" && /\bindex\b/.test(script);
-      return kind === undefined || isWords || !/\battribute\b/.test(script) ? [] : [[name, kind]];
-    },
-  );
-  return new Map(found);
-}
-
-/** What stands in a block, up to the brace that ends it. */
-function blockFrom(text: string, start: number): string {
-  let depth = 1;
-  let end = start;
-  while (end < text.length && depth > 0) {
-    if (text[end] === "{") depth += 1;
-    if (text[end] === "}") depth -= 1;
-    end += 1;
-  }
-  return text.slice(start, end - 1);
 }

@@ -1,7 +1,8 @@
 /** `brooklet mcp`: one group of a server as tools for a language model, on the standard streams or on a port. */
 import process from "node:process";
+import type { FieldKind } from "@brooklet/adapters/schema-fields";
 import { connect } from "../node/connect.ts";
-import { type FieldKind, filterFields } from "./mcp-fields.ts";
+import { filterFields } from "./mcp-fields.ts";
 import { serverOf } from "./server.ts";
 import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
 

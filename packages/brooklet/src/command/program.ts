@@ -3,6 +3,7 @@ import { BrookletError } from "@brooklet/client";
 import { StartError } from "@brooklet/gateway/node";
 import { VERBS } from "@brooklet/wire";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { runAuditGroup, runAuditVerify } from "./audit.ts";
 import { runEvaluate } from "./evaluate.ts";
 import { runExport } from "./export.ts";
 import { runFeed } from "./feed/feed.ts";
@@ -68,6 +69,7 @@ function makeProgram(surroundings: Surroundings): Command {
   addMcp(program, surroundings);
   addModel(program, surroundings);
   addPlan(program, surroundings);
+  addAudit(program, surroundings);
   addKey(program, surroundings);
   addToken(program, surroundings);
   return program;
@@ -113,6 +115,7 @@ function addServe(program: Command, surroundings: Surroundings): void {
       "invalid keys and tokens of an address that are looked at in a minute (10; 0: all)",
       whole,
     )
+    .option("--audit <file>", "add lines to this file: deployments, erasures, what is done with all groups, refusals")
     .option("--mcp", "serve assistants at /mcp: each token the one group that it is for, by the tools its verbs let")
     .option("--mcp-describe <words>", "the same, and what the documents are, for the model")
     .option("--token-audience <name>", "what tokens are meant for (aud), where servers have names", "brooklet")
@@ -360,6 +363,27 @@ function count(text: string): number {
   const value = countOf(text);
   if (value !== undefined) return value;
   throw new InvalidArgumentError("Give a number, as in 250, 1.5k, 2M or 10B.");
+}
+
+function addAudit(program: Command, surroundings: Surroundings): void {
+  const audit = program
+    .command("audit")
+    .description("what serve --audit has written: whether it is whole, and of whom");
+  audit
+    .command("verify")
+    .description("read the file from its beginning: fails where a line was changed, left out or put in")
+    .argument("<file>", "the file")
+    .option("--last <hash>", "the hash of a line that has to be there, as an earlier run printed it")
+    .option("--json", "print the result as JSON")
+    .action((file: string, options: Parameters<typeof runAuditVerify>[1]) =>
+      runAuditVerify(file, options, surroundings),
+    );
+  audit
+    .command("group")
+    .description("print what a group is called in the file")
+    .argument("<name>", "the group")
+    .option("--data <dir>", "the data directory of the server", "./data")
+    .action((name: string, options: Parameters<typeof runAuditGroup>[1]) => runAuditGroup(name, options, surroundings));
 }
 
 function addKey(program: Command, surroundings: Surroundings): void {

@@ -1,8 +1,8 @@
 /** `brooklet serve`: serves until the process is told to end. */
 import { readFileSync } from "node:fs";
 import { type Reranker, rerankEndpoint } from "@brooklet/client";
-import { revokedIn } from "@brooklet/gateway/node";
 import type { TokenAlgorithm, TokenOptions } from "@brooklet/wire";
+import { revokedIn } from "../node/revoked-tokens.ts";
 import { secret } from "../node/secret.ts";
 import { serve } from "../serve.ts";
 import { type Surroundings, UsageError } from "./surroundings.ts";
@@ -30,6 +30,7 @@ export interface ServeCommand {
   readonly allowOrigin?: readonly string[];
   readonly deploy: boolean;
   readonly wrongCredentials?: number;
+  readonly audit?: string;
   readonly mcp?: boolean;
   readonly mcpDescribe?: string;
   readonly revokedTokens?: string;
@@ -88,6 +89,7 @@ export async function runServe(command: ServeCommand, surroundings: Surroundings
     deploys: command.deploy,
     tokens: tokensOf(command),
     ...(command.wrongCredentials === undefined ? {} : { wrongCredentials: command.wrongCredentials }),
+    ...(command.audit === undefined ? {} : { audit: command.audit }),
     mcp: command.mcpDescribe === undefined ? command.mcp === true : { description: command.mcpDescribe },
   });
   for (const warning of service.warnings) surroundings.warn(`Warning: ${warning}`);

@@ -26,6 +26,23 @@ import { echo } from "../echo.ts";
 /** What somebody may do: everything, or what is granted. */
 export type Reach = "admin" | Grant;
 
+/** Who asks, as far as it may be told: an admin key by the first bytes of its digest, a token by its `jti`. */
+export interface Caller {
+  readonly by: "anybody" | "admin" | "token" | "session" | "nobody";
+  readonly id?: string;
+}
+
+/** What is noted of who may do it. `search`, `visit` and `change` are of all groups. */
+export type NotedAction = "deploy" | "erase" | "search" | "visit" | "change";
+
+/** Who is told what is done. */
+export interface Watch {
+  /** Something is about to be done, which waits until that is noted. */
+  noted(action: NotedAction, key?: PartitionKey): Promise<void>;
+  /** A partition is not reached. */
+  refused(key: PartitionKey | undefined): void;
+}
+
 /** What a server lets nobody do, whoever asks. */
 export interface Bounds {
   /** Whether a search may address all partitions there are. */
@@ -50,18 +67,24 @@ export class Authority {
   readonly #cluster: Cluster;
   readonly #bounds: Bounds;
   /** Nothing: everything is granted. */
-  readonly #grant: Grant | undefined;
+  readonly grant: Grant | undefined;
+  readonly caller: Caller;
+  readonly #watch: Watch | undefined;
   readonly #keys: ReadonlySet<PartitionKey>;
   /** The group of searches that name none. */
   readonly #assumed: string | undefined;
 
-  constructor(cluster: Cluster, bounds: Bounds, reach: Reach) {
-    this.#cluster = cluster;
-    this.#bounds = bounds;
-    this.#grant = reach === "admin" ? undefined : reach;
-    const groups = this.#grant?.groups ?? [];
+  constructor(cluster: Cluster, bounds: Bounds, reach: Reach, caller: Caller, watch?: Watch) {
+    [this.#cluster, this.#bounds, this.caller, this.#watch] = [cluster, bounds, caller, watch];
+    this.grant = reach === "admin" ? undefined : reach;
+    const groups = this.grant?.groups ?? [];
     this.#keys = new Set(groups.map((group): PartitionKey => `g:${group}`));
     this.#assumed = bounds.group ?? (groups.length === 1 ? groups[0] : undefined);
+  }
+
+  /** The same, and somebody is told what is done with it. */
+  watched(watch: Watch): Authority {
+    return new Authority(this.#cluster, this.#bounds, this.grant ?? "admin", this.caller, watch);
   }
 
   /** The partition of the only group there is here; nothing: all of them are. */
@@ -72,26 +95,27 @@ export class Authority {
 
   /** Throws unless everything is granted. */
   demandAdmin(): void {
-    if (this.#grant !== undefined) throw outside();
+    if (this.grant !== undefined) throw outside();
   }
 
   /** The one group that there is for the caller, and what may be done there. Throws where there is none, or are several. */
   demandGroup(): { readonly group: string; readonly grant: Omit<Grant, "groups"> } {
-    const { groups, ...grant } = this.#grant ?? { groups: [], verbs: VERBS };
+    const { groups, ...grant } = this.grant ?? { groups: [], verbs: VERBS };
     const group = this.#assumed;
     if (group !== undefined) {
       this.#checkKey(`g:${group}`);
       return { group, grant };
     }
-    const shown = this.#grant === undefined ? "an admin key, which is for none" : `a token for ${groups.length} groups`;
+    const shown = this.grant === undefined ? "an admin key, which is for none" : `a token for ${groups.length} groups`;
     throw new ServiceError("SCOPE_REFUSED", `This serves one group, and the request has ${shown}: use a token for one`);
   }
 
-  /** Throws unless deployments are taken here. */
-  demandDeploys(): void {
+  /** Throws, or rejects, unless deployments are taken here. */
+  async demandDeploys(): Promise<void> {
     this.demandAdmin();
     this.demandAllGroups("A deployment");
     if (!this.#bounds.deploys) throw new ServiceError("SCOPE_REFUSED", "Nothing can be deployed to this server");
+    await this.#watch?.noted("deploy");
   }
 
   /** Throws unless all of these verbs are granted. */
@@ -134,19 +158,20 @@ export class Authority {
   checkErasure(key: PartitionKey): void {
     this.#checkKey(key);
     this.demand("erase");
-    if (this.#grant?.schemas !== undefined) throw outside();
+    if (this.grant?.schemas !== undefined) throw outside();
   }
 
   /** Erases a group whole; nothing where that cannot be done but by removing its documents. */
   async erase(key: PartitionKey): Promise<Erasure | undefined> {
     this.checkErasure(key);
+    await this.#watch?.noted("erase", key);
     return await this.#cluster.erase?.(key);
   }
 
   /** Throws unless whatever stands in a feed may be done, if only to documents of some groups. */
   demandFeed(): void {
-    if (this.#grant === undefined) this.demandAllGroups("A feed");
-    else if (this.#bounds.group !== undefined || this.#grant.schemas !== undefined) throw outside();
+    if (this.grant === undefined) this.demandAllGroups("A feed");
+    else if (this.#bounds.group !== undefined || this.grant.schemas !== undefined) throw outside();
     this.demand("put", "update", "remove", "get");
   }
 
@@ -156,21 +181,23 @@ export class Authority {
     options: FeedOptions,
   ): AsyncGenerator<readonly FedOperation[], void, undefined> {
     this.demandFeed();
-    return this.#cluster.feed(input, this.#grant === undefined ? options : { ...options, keys: this.#keys });
+    return this.#cluster.feed(input, this.grant === undefined ? options : { ...options, keys: this.#keys });
   }
 
   /** Documents of all groups of a bucket, or of one. */
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage> {
     this.#checkKey(step.key);
     this.#checkTypes(visit.types);
-    return this.#cluster.visit(visit, step, timeoutMs);
+    const visited = (): Promise<VisitPage> => this.#cluster.visit(visit, step, timeoutMs);
+    return step.key === undefined ? this.#noted("visit", visited) : visited();
   }
 
   /** Changes documents of all groups of a bucket, or of one. */
   applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome> {
     this.#checkKey(step.key);
     this.#checkTypes(visit.types);
-    return this.#cluster.applyWhere(visit, step, operation, timeoutMs);
+    const applied = (): Promise<MassOutcome> => this.#cluster.applyWhere(visit, step, operation, timeoutMs);
+    return step.key === undefined ? this.#noted("change", applied) : applied();
   }
 
   /** Opens a query, which its caller disposes of. It is searched in whatever partitions it names, if it may name those. */
@@ -179,7 +206,7 @@ export class Authority {
     const query = this.#open(request);
     try {
       // Also of a chain that only asks a model, which searches nowhere.
-      if (this.#grant !== undefined) this.#checkScope(query.scope ?? { keys: [] });
+      if (this.grant !== undefined) this.#checkScope(query.scope ?? { keys: [] });
     } catch (error) {
       query[Symbol.dispose]();
       throw error;
@@ -189,6 +216,7 @@ export class Authority {
       parameter: (name) => query.parameter(name),
       search: async (timeoutMs, gone) => {
         this.#checkScope(query.scope ?? { keys: [] });
+        if (query.scope !== undefined && query.scope.keys === undefined) await this.#watch?.noted("search");
         return await query.search(timeoutMs, gone);
       },
       [Symbol.dispose]: () => query[Symbol.dispose](),
@@ -221,7 +249,7 @@ export class Authority {
       if (this.#assumed !== undefined) said.push(["streaming.groupname", this.#assumed]);
       else this.demandAdmin();
     }
-    const { schemas } = this.#grant ?? {};
+    const { schemas } = this.grant ?? {};
     if (schemas === undefined) return said;
     const names = (query.parameter(RESTRICTION) ?? "").split(",").map((name) => name.trim());
     const asked = names.filter((name) => name !== "" && name !== "*");
@@ -229,13 +257,20 @@ export class Authority {
     return [...said, [RESTRICTION, (asked.length === 0 ? schemas : asked).join(",")]];
   }
 
+  #noted<Result>(action: NotedAction, work: () => Promise<Result>): Promise<Result> {
+    return this.#watch === undefined ? work() : this.#watch.noted(action).then(work);
+  }
+
   #has(verb: Verb): boolean {
-    return this.#grant === undefined || this.#grant.verbs.includes(verb);
+    return this.grant === undefined || this.grant.verbs.includes(verb);
   }
 
   /** Throws unless a partition may be reached; nothing: all of them. */
   #checkKey(key: PartitionKey | undefined): void {
-    if (this.#grant !== undefined && (key === undefined || !this.#keys.has(key))) throw outside();
+    if (this.grant !== undefined && (key === undefined || !this.#keys.has(key))) {
+      this.#watch?.refused(key);
+      throw outside();
+    }
     const { group } = this.#bounds;
     if (group === undefined || key === `g:${group}`) return;
     const asked =
@@ -247,7 +282,7 @@ export class Authority {
   }
 
   #checkTypes(types: readonly string[]): void {
-    const { schemas } = this.#grant ?? {};
+    const { schemas } = this.grant ?? {};
     if (schemas !== undefined && !types.every((type) => schemas.includes(type))) throw outside();
   }
 

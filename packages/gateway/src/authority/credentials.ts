@@ -26,6 +26,8 @@ export interface Known {
 const CHARACTERS_MAX = 16_384;
 /** Tokens that are remembered, so that a signature is checked once. */
 const REMEMBERED_MAX = 4_096;
+/** Of the digest of an admin key, to tell it from another: nothing of a random key follows from them. */
+const ID_BYTES = 6;
 
 /** Whether anybody has to say who asks. */
 export function asksForCredentials({ adminKeys = [], tokens }: CredentialOptions): boolean {
@@ -69,7 +71,8 @@ export class Credentials {
     const digest = await this.#digest(given);
     if (await this.#keys.has(digest)) {
       this.#throttle.succeeded(given);
-      return { reach: "admin", endMs: Number.POSITIVE_INFINITY };
+      const id = Array.from(digest.subarray(0, ID_BYTES), (byte) => byte.toString(16).padStart(2, "0")).join("");
+      return { reach: "admin", endMs: Number.POSITIVE_INFINITY, id };
     }
     // A key has no dots, a token two.
     if (given.split(".", 4).length !== 3) return undefined;

@@ -5,5 +5,4 @@ export { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-l
 export { adminKeysOf } from "./environment-keys.ts";
 export { nodeGunzip } from "./gunzip.ts";
 export { type PackageDirectoryLimits, readPackageDirectory } from "./package-directory.ts";
-export { revokedIn } from "./revoked-tokens.ts";
 export { demandGuard, isLoopback, type RunningServer, type ServerOptions, startServer } from "./server.ts";

@@ -36,7 +36,7 @@ export async function answerDeploy(
   const { path } = splitTarget(call.target);
   const tenantUrl = `http://${call.header("host") ?? "localhost"}/application/v2/tenant/default`;
   try {
-    if (call.method !== "GET" && call.method !== "HEAD") context.access.demandDeploys();
+    if (call.method !== "GET" && call.method !== "HEAD") await context.access.demandDeploys();
     return await route({ call, context, deployment, tenantUrl }, path);
   } catch (error) {
     return deployFailure(serviceErrorOf(error, onDefect));

@@ -156,6 +156,11 @@ export class DataDirectory implements Storage {
   }
 }
 
+/** The secret of a data directory, which may be in use. Throws where there is none. */
+export function secretIn(directory: string): Uint8Array {
+  return new Uint8Array(readFileSync(join(directory, SECRET)));
+}
+
 /** The secret of a directory, which gets one if it has none. */
 function readSecret(directory: string): Uint8Array {
   const path = join(directory, SECRET);

@@ -3,7 +3,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { revokedIn } from "../src/node/index.ts";
+import { revokedIn } from "../src/node/revoked-tokens.ts";
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), "brooklet-revoked-"));

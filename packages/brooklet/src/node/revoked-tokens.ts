@@ -1,6 +1,6 @@
 /** Tokens that are not valid any more, in a file with an id (`jti`) a line, which is read again when it has changed. */
 import { readFileSync, statSync } from "node:fs";
-import { StartError } from "../start-error.ts";
+import { StartError } from "@brooklet/gateway/node";
 
 /** How often the file is looked at. */
 const LOOK_MS = 1_000;

@@ -1,0 +1,37 @@
+/** `brooklet audit`: whether an audit log is whole, and what a group is called in it. */
+import { StoreError } from "@brooklet/store";
+import { secretIn, verifyAuditLog } from "@brooklet/store/node";
+import { auditNames } from "@brooklet/wire";
+import { CommandFailed, type Surroundings, UsageError } from "./surroundings.ts";
+
+/** Reads a log, and fails where its chain breaks, or a line is not there that has to be. */
+export async function runAuditVerify(
+  file: string,
+  { last, json }: { readonly last?: string; readonly json?: boolean },
+  { print, warn }: Surroundings,
+): Promise<void> {
+  const report = await verifyAuditLog(file, last);
+  const { lines, torn, broken, isLastThere } = report;
+  if (json === true) print(JSON.stringify(report));
+  else {
+    for (const line of torn) warn(`Line ${line} was not written to its end: the server ended while it was`);
+    if (broken === undefined) print(`${lines} lines, each with the hash of the one before; the last is ${report.last}`);
+  }
+  if (broken !== undefined) warn(`The chain of ${file} breaks at line ${broken.line}: ${broken.reason}`);
+  else if (isLastThere === false) warn(`No line of ${file} has the hash ${last}: its end was cut off`);
+  if (broken !== undefined || isLastThere === false) throw new CommandFailed();
+}
+
+/** Prints the keyed hash of a group's name. */
+export async function runAuditGroup(
+  name: string,
+  { data }: { readonly data: string },
+  { print }: Surroundings,
+): Promise<void> {
+  try {
+    print(await auditNames(secretIn(data))(name));
+  } catch (error) {
+    if (error instanceof StoreError) throw error;
+    throw new UsageError(`${data} has no secret to name groups with: it is no data directory`);
+  }
+}
