@@ -54,7 +54,7 @@ const SHARED = { "access-control-expose-headers": "allow, retry-after", vary: "o
 /** What a page may send, told to browsers that ask before. */
 const PREFLIGHT = {
   "access-control-allow-methods": "GET, POST, PUT, DELETE",
-  "access-control-allow-headers": "authorization, content-type, accept",
+  "access-control-allow-headers": "authorization, content-type, accept, mcp-protocol-version",
   "access-control-max-age": "600",
 };
 
@@ -62,6 +62,11 @@ const PREFLIGHT = {
 export function preflight(call: Call): Reply | undefined {
   const isAsked = call.method === "OPTIONS" && call.header("access-control-request-method") !== undefined;
   return isAsked && call.header("origin") !== undefined ? { status: 204, headers: PREFLIGHT, body: "" } : undefined;
+}
+
+/** The host of a target in the absolute form (`GET http://host/path`), with its port. */
+function absoluteHost(target: string): string | undefined {
+  return /^https?:\/\/([^/?#]*)/i.exec(target)?.[1];
 }
 
 const NOBODY: Reach = { groups: [], verbs: [] };
@@ -111,8 +116,8 @@ export class Access {
       const message = `${call.headerCount} headers of ${call.headerBytes} bytes; at most ${headerCount} of ${headerBytes}`;
       throw new ServiceError("HEADERS_TOO_LARGE", `${message} are accepted (limit L-head)`);
     }
-    this.#checkHost(call.header("host"));
-    this.#checkOrigin(call.header("origin"));
+    this.#checkHost(call.header("host"), call.target.startsWith("/") ? undefined : absoluteHost(call.target));
+    this.#checkOrigin(call.header("origin"), call.header("sec-fetch-site"));
   }
 
   /** What the caller of a request reaches. Throws unless that is known. */
@@ -146,7 +151,14 @@ export class Access {
     return origin === undefined ? undefined : { ...SHARED, "access-control-allow-origin": origin };
   }
 
-  #checkHost(host: string | undefined): void {
+  #checkHost(given: string | undefined, ofTarget: string | undefined): void {
+    // Several come joined: whoever stands between would look at one, and this at another.
+    if (given?.includes(",") === true) throw new ServiceError("BAD_REQUEST", "The request names more than one host");
+    const host = given ?? ofTarget;
+    if (ofTarget !== undefined && ofTarget.toLowerCase() !== host?.toLowerCase()) {
+      const message = `The target is of host '${echo(ofTarget)}', and the request of '${echo(host ?? "")}'`;
+      throw new ServiceError("MISDIRECTED", message);
+    }
     if (this.#hosts === undefined) return;
     const name = (host ?? "").replace(/:\d*$/, "").toLowerCase();
     if (!this.#hosts.has(name)) {
@@ -154,7 +166,10 @@ export class Access {
     }
   }
 
-  #checkOrigin(origin: string | undefined): void {
+  #checkOrigin(origin: string | undefined, site: string | undefined): void {
+    // A link, an image or a form: for these a browser may name no origin, but it says that it is another's page.
+    if (origin === undefined && site !== undefined && site !== "same-origin" && site !== "none")
+      throw new ServiceError("ORIGIN_REFUSED", `A page of another site asks (Sec-Fetch-Site: ${echo(site)})`);
     if (origin !== undefined && !this.#origins.has(origin)) {
       throw new ServiceError("ORIGIN_REFUSED", `Origin '${echo(origin)}' is not one of the allowed origins`);
     }

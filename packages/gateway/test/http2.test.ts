@@ -270,3 +270,20 @@ test("a visit is read as fast as its stream is, and its place is free when that 
   stream.close(NGHTTP2_CANCEL);
   await expect.poll(async () => (await ask(session, { ":path": "/document/v1/?cluster=mail" })).status).toBe(200);
 });
+
+test("a host beside the authority says the same, or the request is refused", async () => {
+  const { session, port } = await connect();
+  const status = (fields: http2.OutgoingHttpHeaders): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      const stream = session.request({ ":path": PATH, ...fields });
+      stream.once("response", (headers) => resolve(headers[":status"]));
+      stream.once("error", reject);
+      stream.resume();
+    });
+  const authority = `localhost:${port}`;
+  expect(await status({ ":authority": authority })).toBe(404);
+  expect(await status({ ":authority": authority, host: authority })).toBe(404);
+  expect(await status({ ":authority": authority, host: "evil.example" })).toBe(400);
+  expect(await status({ ":authority": "evil.example" })).toBe(421);
+  expect(await status({ ":authority": authority, "sec-fetch-site": "cross-site" })).toBe(403);
+});

@@ -84,6 +84,30 @@ describe("raw paths over HTTP/1.1", () => {
   });
 });
 
+test.each([
+  ["the host of the request", [head(`GET http://LOCALHOST${PATH}`)]],
+  ["no other host beside it", [`GET http://localhost${PATH} HTTP/1.0\r\n\r\n`]],
+  ["who typed the address", [head(`GET ${PATH}`, "Sec-Fetch-Site: none")]],
+  ["a page of this server", [head(`GET ${PATH}`, "Sec-Fetch-Site: same-origin")]],
+])("what is asked by %s is answered", async (_, parts) => {
+  const { port } = await start();
+  expect(statusOf(await converse(port, parts))).toBe(404);
+});
+
+test("a page of an origin that is allowed may be of another site", async () => {
+  const { port } = await start({ allowedOrigins: ["https://notes.example.com"] });
+  const asked = ["Sec-Fetch-Site: cross-site", "Origin: https://notes.example.com"];
+  expect(statusOf(await converse(port, [head(`GET ${PATH}`, ...asked)]))).toBe(404);
+  expect(statusOf(await converse(port, [head(`GET ${PATH}`, "Sec-Fetch-Site: cross-site")]))).toBe(403);
+});
+
+test("two hosts and targets of another are refused where any host is served, too", async () => {
+  const { port } = await start({ host: "0.0.0.0", insecureAllowAnonymous: true });
+  expect(statusOf(await converse(port, [head(`GET ${PATH}`)]))).toBe(404);
+  expect(statusOf(await converse(port, [head(`GET ${PATH}`, "Host: other")]))).toBe(400);
+  expect(statusOf(await converse(port, [head(`GET http://other${PATH}`)]))).toBe(421);
+});
+
 describe("limits of HTTP/1.1", () => {
   const many = Array.from({ length: 101 }, (_, index) => `x-${index}: y`);
   const big = "9".repeat(8 << 20);
@@ -127,6 +151,21 @@ describe("limits of HTTP/1.1", () => {
     ["H14 another host", [`GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`], 421, "MISDIRECTED"],
     ["H15 another origin", [head("GET /", "Origin: https://evil.example")], 403, "ORIGIN_REFUSED"],
     ["H15 an origin without a name", [head(`POST ${PATH}?dryRun=true`, "Origin: null")], 403, "ORIGIN_REFUSED"],
+    ["two hosts", [head("GET /", "Host: evil.example")], 400, "BAD_REQUEST"],
+    ["one host twice", [head("GET /", "HOST: localhost")], 400, "BAD_REQUEST"],
+    [
+      "a host and a list of them",
+      ["GET / HTTP/1.1\r\nHost: localhost, evil\r\nConnection: close\r\n\r\n"],
+      400,
+      "BAD_REQUEST",
+    ],
+    ["a target of another host", [head(`GET http://evil.example${PATH}`)], 421, "MISDIRECTED"],
+    ["a target of another port", [head(`GET http://localhost:9${PATH}`)], 421, "MISDIRECTED"],
+    ["a target with a name in it", [head(`GET http://localhost@evil.example${PATH}`)], 421, "MISDIRECTED"],
+    ["a target of another host, by itself", [`GET http://evil.example${PATH} HTTP/1.0\r\n\r\n`], 421, "MISDIRECTED"],
+    ["a page of another site", [head(`GET ${PATH}`, "Sec-Fetch-Site: cross-site")], 403, "ORIGIN_REFUSED"],
+    ["a page of a neighbour", [head(`GET ${PATH}`, "Sec-Fetch-Site: same-site")], 403, "ORIGIN_REFUSED"],
+    ["a page of who knows", [head(`GET ${PATH}`, "Sec-Fetch-Site: same-origin, none")], 403, "ORIGIN_REFUSED"],
     ["a line that is not HTTP", ["NONSENSE\r\n\r\n"], 400, "BAD_REQUEST"],
     ["a path with bytes that are not UTF-8", [Buffer.from(head(`GET ${PATH}é`), "latin1")], 400, "BAD_REQUEST"],
   ];

@@ -1,7 +1,7 @@
 /** A call over HTTP/1.1. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Reply } from "../call.ts";
-import { disconnected, type NodeCall, readParts, readWhole, type Surroundings } from "./node-call.ts";
+import { disconnected, type NodeCall, readParts, readWhole, type Surroundings, valuesOf } from "./node-call.ts";
 import { writeParts } from "./sending.ts";
 
 /** One request and its answer on a connection. */
@@ -30,6 +30,8 @@ export class Http1Call implements NodeCall {
   }
 
   header(name: string): string | undefined {
+    // Node takes the first of several.
+    if (name === "host") return valuesOf("host", this.#incoming.rawHeaders).join() || undefined;
     const value = this.#incoming.headers[name];
     return Array.isArray(value) ? value.join(", ") : value;
   }

@@ -4,7 +4,7 @@
  */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { Reply } from "../call.ts";
-import { disconnected, type NodeCall, readParts, readWhole, type Surroundings } from "./node-call.ts";
+import { disconnected, type NodeCall, readParts, readWhole, type Surroundings, valuesOf } from "./node-call.ts";
 import { writeParts } from "./sending.ts";
 
 /** A request as the session gives it. */
@@ -26,6 +26,8 @@ export class Http2Call implements NodeCall {
   readonly #headers: IncomingHttpHeaders;
   readonly #surroundings: Surroundings;
   readonly #onReset: () => void;
+  /** HTTP/2 names the host in a header of its own, beside which `host` may say the same. */
+  readonly #host: string | undefined;
   #gone: AbortController | undefined;
   #isAnswered = false;
   #isCut = false;
@@ -35,6 +37,8 @@ export class Http2Call implements NodeCall {
     this.method = headers[":method"] ?? "GET";
     this.target = headers[":path"] ?? "/";
     this.headerCount = rawHeaders.length / 2;
+    const named = [headers[":authority"] ?? [], ...valuesOf("host", rawHeaders)].flat();
+    this.#host = named.filter((host, at) => at === 0 || host !== headers[":authority"]).join() || undefined;
     let headerBytes = 0;
     for (const text of rawHeaders) headerBytes += text.length;
     this.headerBytes = headerBytes;
@@ -49,8 +53,7 @@ export class Http2Call implements NodeCall {
   }
 
   header(name: string): string | undefined {
-    // HTTP/2 names the host in a header of its own, which wins over `host`.
-    const value = (name === "host" ? this.#headers[":authority"] : undefined) ?? this.#headers[name];
+    const value = name === "host" ? this.#host : this.#headers[name];
     return Array.isArray(value) ? value.join(", ") : value;
   }
 

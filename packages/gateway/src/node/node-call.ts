@@ -21,6 +21,11 @@ export interface Surroundings {
   readonly receiveClock: ReceiveClock;
 }
 
+/** The values of a header, of which several may have come. */
+export function valuesOf(name: string, rawHeaders: readonly string[]): readonly string[] {
+  return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
+}
+
 /** What a client is told, should it still listen, that went away before its request was complete. */
 export function disconnected(cause?: Error): ServiceError {
   return new ServiceError("BAD_REQUEST", "The connection was closed before the request was complete", { cause });
