@@ -7,7 +7,7 @@ import type { Verb } from "@brooklet/wire";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import { documentsByName } from "./mcp/by-name.ts";
 import type { McpNamed } from "./mcp/documents.ts";
-import { type McpServed, mcpServerOf } from "./mcp.ts";
+import { type McpServed, mcpServerOf } from "./mcp/tools.ts";
 
 /** What is the same for all users. */
 export interface McpEndpointOptions {

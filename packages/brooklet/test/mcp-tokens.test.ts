@@ -78,7 +78,7 @@ describe("one address", { timeout: 60_000 }, () => {
     }
     const search = { query: CANARY, group: "bob", "streaming.groupname": "bob" };
     const found = await client.callTool({ name: "search_note", arguments: search });
-    expect(found.structuredContent ?? { totalCount: 0 }).toMatchObject({ totalCount: 0 });
+    expect(Object(found.structuredContent ?? { totalCount: 0 })).toMatchObject({ totalCount: 0 });
     expect(JSON.stringify(found)).not.toContain(`"${CANARY}"`);
   });
 

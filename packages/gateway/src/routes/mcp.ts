@@ -37,6 +37,8 @@ export async function answerMcp(
   context: GatewayContext,
   { answer, ask, onDefect }: { answer: McpHandler; ask: Asking; onDefect: DefectListener },
 ): Promise<Reply> {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(), context.limits.documentTimeoutMs);
   try {
     const { group, grant } = context.access.demandGroup();
     if (!grant.verbs.includes("get")) context.access.demand("search");
@@ -54,13 +56,15 @@ export async function answerMcp(
       verbs: grant.verbs,
       schemas: grant.schemas,
       fetch: (url, init) => ask(url, init as LocalRequest),
-      gone: AbortSignal.any([call.gone, AbortSignal.timeout(context.limits.documentTimeoutMs)]),
+      gone: AbortSignal.any([call.gone, late.signal]),
     });
     const type = response.headers.get("content-type");
     const body = await response.text();
     return { status: response.status, headers: type === null ? {} : { "content-type": type }, body };
   } catch (error) {
     return plainFailure(serviceErrorOf(error, onDefect));
+  } finally {
+    clearTimeout(timer);
   }
 }
 
