@@ -258,10 +258,11 @@ async function replyTo(call: Call, honoContext: Context, route: Route, house: Ho
     reply = failureOf(serviceErrorOf(error, house.onDefect), call, route.kind);
     isThrottled = error instanceof Throttled;
   }
-  await audited?.answered(reply, isThrottled).catch((cause: unknown) => {
-    const message = "It was answered, and that cannot be written to the audit log";
-    reply = failureOf(new ServiceError("UNAVAILABLE", message, { outcome: "unknown", cause }), call, route.kind);
-  });
+  if (audited !== undefined)
+    await audited.answered(reply, isThrottled).catch((cause: unknown) => {
+      const message = "It was answered, and that cannot be written to the audit log";
+      reply = failureOf(new ServiceError("UNAVAILABLE", message, { outcome: "unknown", cause }), call, route.kind);
+    });
   const { status, body, close, cause } = reply;
   house.surroundings.counters.count(route.kind, status);
   const headers = { ...reply.headers, ...shared, "cache-control": "no-store", "x-content-type-options": "nosniff" };
