@@ -45,6 +45,7 @@ import { ShardMaps } from "../shards/shard-map.ts";
 import { applyToShards, visitShards } from "../shards/shard-visit.ts";
 import type { DeployedCore } from "./isolate.ts";
 import type { GroupCalls, ObjectPort, ObjectReply, ObjectStep, ObjectWaiting } from "./object-calls.ts";
+import { isRetryable, platformFailure } from "./platform-failure.ts";
 
 /** Groups that one search asks at a time. */
 const GROUPS_AT_ONCE = 32;
@@ -465,35 +466,6 @@ export class ObjectCluster implements Cluster {
     if ("moved" in reply) return { moved: reply.moved ?? undefined };
     return { result: reply.ok, ...(reply.shard && { shard: reply.shard }) };
   }
-}
-
-/** What a failure of the platform means: too much at a time, or an object that was moved meanwhile. */
-function platformFailure(error: unknown, writes: boolean): unknown {
-  const { overloaded } = error as { readonly overloaded?: unknown };
-  if (overloaded === true) {
-    const message = "The object of this group has too much to do; try again later";
-    return new ServiceError({
-      code: "OVERLOADED",
-      status: 503,
-      number: 8,
-      message,
-      outcome: "not_applied",
-      cause: error,
-    });
-  }
-  if (!isRetryable(error)) return error;
-  const message = "The object of this group was moved or started again meanwhile; ask again";
-  const outcome = writes ? "unknown" : "not_applied";
-  return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 8, message, outcome, cause: error });
-}
-
-/** Whether the object was moved or ended before it answered: one that is asked now begins anew. */
-function isRetryable(error: unknown): boolean {
-  const { retryable, durableObjectReset } = error as {
-    readonly retryable?: unknown;
-    readonly durableObjectReset?: unknown;
-  };
-  return retryable === true || durableObjectReset === true;
 }
 
 /** Bytes that are nobody else's: what is sent takes the whole of their buffer with it. */
