@@ -2,8 +2,9 @@
  * What every driver must do, as cases that any test runner can run: `for (const { name, run } of testStore(open))
  * test(name, run)`. `open` gives a new empty database each time.
  */
+import { OnePartitionStore } from "./one-partition-store.ts";
 import { PartitionStore } from "./partition-store.ts";
-import type { StoredChange } from "./partitions.ts";
+import type { Partitions, StoredChange } from "./partitions.ts";
 import type { SqlConnection } from "./sql.ts";
 import { createTables } from "./tables.ts";
 
@@ -15,7 +16,7 @@ export interface ContractCase {
 
 const IDENTITY = { bucket: 0, buckets: 1, application: 1 };
 
-/** The contract of `Sql`, and of `PartitionStore` over it. */
+/** The contract of `Sql`, of `PartitionStore` over it, and of what every store of partitions does alike. */
 export function testStore(open: () => SqlConnection): readonly ContractCase[] {
   const using = (name: string, work: (sql: SqlConnection) => void): ContractCase => ({
     name,
@@ -42,6 +43,11 @@ export function testStore(open: () => SqlConnection): readonly ContractCase[] {
     stored("operations are listed in order and only once", operationsInOrder),
     stored("a change replaces tail and segments together", changeIsWhole),
     stored("blocks are read in the order asked for", blocksInOrder),
+    stored("what is erased is gone, and what comes after it is another", erasedIsGone),
+    using("what is erased is gone where a partition has the database for itself", (sql) =>
+      erasedIsGone(new OnePartitionStore(sql, "g:a", IDENTITY)),
+    ),
+    stored("what was erased is dropped in parts, and nothing else", erasedIsDropped),
   ];
 }
 
@@ -176,6 +182,55 @@ function blocksInOrder(store: PartitionStore): void {
     "blocks",
   );
   equal([...(store.read([{ segment, block: 3 }])[0] ?? [])], [3], "a single block");
+}
+
+function erasedIsGone(store: Partitions): void {
+  store.erase("g:a");
+  equal(store.state("g:a").number, 0, "number of a partition that never was");
+  store.append([entry("g:a", 1), entry("g:a", 2)]);
+  const segment = store.firstFreeSegment;
+  store.commit("g:a", change(segment, 1, [[9], [8]]), true);
+  const before = store.state("g:a");
+  store.erase("g:a");
+  equal(store.state("g:a").operations, 0, "operations after the erasure");
+  const { layout, segments, operations } = store.manifest("g:a", before.layout, before.lastOperation);
+  equal([layout === before.layout, segments, operations], [false, [], []], "what a core is told that knew it");
+  equal([store.from(0, 9), store.withTail(0, 9), store.storedBytes("g:a")], [[], [], 0], "what is listed");
+  throws(() => store.operation("g:a", before.lastOperation));
+  store.append([entry("g:a", 3)]);
+  const after = store.state("g:a");
+  const isTold = after.incarnation !== before.incarnation || after.number !== before.number;
+  equal([isTold, after.layout === before.layout], [true, false], "whether the next one can be told apart");
+  // While something of the one before is dropped.
+  for (let turn = 0; store.dropErased(1); turn += 1) if (turn > 99) throw new Error("dropping does not end");
+  equal(
+    store.manifest("g:a", 0, 0).operations.map(({ bytes }) => [...bytes]),
+    [[3]],
+    "operations of the next one",
+  );
+  if (after.incarnation === before.incarnation) throws(() => store.read([{ segment, block: 0 }]));
+}
+
+function erasedIsDropped(store: PartitionStore): void {
+  const blocks = Array.from({ length: 100 }, (_, index) => [index, 1, 2, 3]);
+  for (const key of ["g:a", "g:b"]) {
+    store.append([entry(key, 1)]);
+    const { lastOperation } = store.state(key);
+    store.commit(key, change(store.firstFreeSegment, lastOperation, blocks), true);
+    store.commit(key, change(store.firstFreeSegment, 0, [[7]]), true);
+  }
+  const free = store.firstFreeSegment;
+  store.erase("g:a");
+  let turns = 0;
+  while (store.dropErased(100)) turns += 1;
+  equal(turns > 2, true, `parts, of which there were ${turns}`);
+  for (const segment of [1, 2]) throws(() => store.read([{ segment, block: 0 }]));
+  equal(
+    store.read([{ segment: 3, block: 99 }]).map(([value]) => value),
+    [99],
+    "a block of another partition",
+  );
+  equal(store.firstFreeSegment, free, "the next segment's number");
 }
 
 function entry(key: string, value: number): { readonly key: string; readonly bytes: Uint8Array } {

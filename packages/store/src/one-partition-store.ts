@@ -45,6 +45,7 @@ function statementsOn(table: string) {
     readTail: `SELECT id, length(bytes) AS length, substr(bytes, 1, 4) AS start FROM ${table} WHERE id BETWEEN ? AND ? ORDER BY id`,
     write: `INSERT OR REPLACE INTO ${table} (id, bytes) VALUES (?, ?)`,
     remove: `DELETE FROM ${table} WHERE id BETWEEN ? AND ?`,
+    erase: `DROP TABLE ${table}`,
   } as const;
 }
 
@@ -97,7 +98,7 @@ export function storedPartition(sql: Sql): { readonly key: string; readonly note
 
 /** The partition of `key`, in a database that is nobody else's. */
 export class OnePartitionStore implements Partitions {
-  readonly #incarnation = nextIncarnation();
+  #incarnation = nextIncarnation();
   readonly #sql: Sql;
   readonly #key: string;
   readonly #table: string;
@@ -254,6 +255,19 @@ export class OnePartitionStore implements Partitions {
       return { ...loaded, layout: nextLayout() };
     });
     return last.number + 1;
+  }
+
+  erase(key: string): void {
+    if (this.state(key).number === 0) return;
+    this.#sql.transaction(() => this.#sql.run(this.#statements.erase));
+    this.#loaded = undefined;
+    // Numbers begin anew: nothing that a core has of this partition may be taken for what comes after it.
+    this.#incarnation = nextIncarnation();
+  }
+
+  /** It went whole. */
+  dropErased(): boolean {
+    return false;
   }
 
   #load(): Loaded | undefined {

@@ -37,6 +37,10 @@ interface PartitionRow {
 }
 
 const REMEMBERED = 20_000;
+/** Segments of erased partitions have this number for their partition, which none has, until their blocks are deleted. */
+const ERASED = 0;
+/** Blocks deleted in one statement at most: short ones are many. */
+const DROP_BLOCKS = 64;
 const BATCH = 16;
 const READ_ONE = "SELECT bytes FROM block WHERE id = ?";
 const READ_RUN = "SELECT id, bytes FROM block WHERE id BETWEEN ? AND ? ORDER BY id";
@@ -63,9 +67,12 @@ export class PartitionStore implements Partitions {
     this.#buckets = options.buckets;
     // Numbers of partitions are congruent to their bucket: cores that serve several buckets tell them apart by it.
     const lastPartition = this.#maximum("SELECT max(number) AS last FROM partition");
-    this.#nextPartition = Math.max(lastPartition, options.bucket) + options.buckets;
     const about = new Map(
       sql.all<{ name: string; value: number }>("SELECT name, value FROM about").map((row) => [row.name, row.value]),
+    );
+    this.#nextPartition = Math.max(
+      about.get("next_partition") ?? 0,
+      Math.max(lastPartition, options.bucket) + options.buckets,
     );
     this.#nextOperation = Math.max(
       about.get("next_operation") ?? 1,
@@ -211,6 +218,7 @@ export class PartitionStore implements Partitions {
     const statement =
       "SELECT coalesce(sum(length(block.bytes)), 0) AS bytes FROM segment JOIN block ON block.id >= segment.number * ? AND block.id < (segment.number + 1) * ? WHERE segment.partition = ?";
     const { number } = this.state(key);
+    if (number === 0) return 0;
     return this.#sql.all<{ bytes: number }>(statement, BLOCKS_PER_SEGMENT, BLOCKS_PER_SEGMENT, number)[0]?.bytes ?? 0;
   }
 
@@ -256,6 +264,56 @@ export class PartitionStore implements Partitions {
     const partitions = new Set(found.map(({ partition }) => partition));
     for (const { key, number } of [...this.#states.values()]) if (partitions.has(number)) this.#states.delete(key);
     return last.number + 1;
+  }
+
+  /** The blocks stay, and their segments as numbers without content, by which `dropErased` finds them. */
+  erase(key: string): void {
+    const state = this.#known(key);
+    if (state === undefined) return;
+    const { number } = state;
+    this.#sql.transaction(() => {
+      this.#sql.run("DELETE FROM operation WHERE partition = ?", number);
+      const empty = "UPDATE segment SET partition = ?, header = x'', liveness = x'' WHERE partition = ?";
+      this.#sql.run(empty, ERASED, number);
+      this.#sql.run("DELETE FROM partition WHERE number = ?", number);
+      // Numbers that were used are never used again, though the last of them are gone.
+      this.#setAbout("next_operation", this.#nextOperation);
+      this.#setAbout("next_segment", this.#nextSegment);
+      const keep = "INSERT OR REPLACE INTO about (name, value) VALUES ('next_partition', ?)";
+      this.#sql.run(keep, this.#nextPartition);
+    });
+    this.#states.delete(key);
+  }
+
+  dropErased(bytesMax: number): boolean {
+    return this.#sql.transaction(() => {
+      let [dropped, segment] = [0, this.#erasedSegment()];
+      if (segment === undefined) return false;
+      for (; segment !== undefined && dropped < bytesMax; segment = this.#erasedSegment())
+        dropped += this.#dropBlocks(segment, bytesMax - dropped);
+      return true;
+    });
+  }
+
+  /** A segment of an erased partition. */
+  #erasedSegment(): number | undefined {
+    const statement = "SELECT number FROM segment WHERE partition = ? ORDER BY number LIMIT 1";
+    return this.#sql.all<{ number: number }>(statement, ERASED)[0]?.number;
+  }
+
+  /** Deletes blocks of a segment, and with the last of them the segment. How many bytes; at least 1. */
+  #dropBlocks(segment: number, bytesMax: number): number {
+    const first = segment * BLOCKS_PER_SEGMENT;
+    const end = first + BLOCKS_PER_SEGMENT;
+    const statement = "SELECT id, length(bytes) AS bytes FROM block WHERE id >= ? AND id < ? ORDER BY id LIMIT ?";
+    const blocks = this.#sql.all<{ id: number; bytes: number }>(statement, first, end, DROP_BLOCKS);
+    let [dropped, count] = [0, 0];
+    for (; count < blocks.length && dropped < bytesMax; count += 1) dropped += blocks[count]?.bytes ?? 0;
+    const isWhole = count === blocks.length && count < DROP_BLOCKS;
+    const until = isWhole ? end : (blocks[count - 1]?.id ?? first) + 1;
+    this.#sql.run("DELETE FROM block WHERE id >= ? AND id < ?", first, until);
+    if (isWhole) this.#sql.run("DELETE FROM segment WHERE number = ? AND partition = ?", segment, ERASED);
+    return Math.max(dropped, 1);
   }
 
   #known(key: string): MutableState | undefined {
@@ -346,4 +404,9 @@ export class PartitionStore implements Partitions {
 /** Whether a bucket has partitions that were last written with an earlier application than this. */
 export function hasPartitionBefore(sql: Sql, application: number): boolean {
   return sql.all("SELECT 1 FROM partition WHERE application < ? LIMIT 1", application).length > 0;
+}
+
+/** Whether a bucket has something of erased partitions left. */
+export function hasErased(sql: Sql): boolean {
+  return sql.all("SELECT 1 FROM segment WHERE partition = ? LIMIT 1", ERASED).length > 0;
 }

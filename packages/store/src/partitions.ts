@@ -95,6 +95,13 @@ export interface Partitions {
    * are no more.
    */
   eraseOthers(schemas: readonly string[], from: number, limit: number): number | undefined;
+  /**
+   * Erases a partition in a short transaction: after it there is none of that key. What is large of it may be left, unreachable,
+   * for `dropErased`, also across a restart. One that does not exist is no mistake.
+   */
+  erase(key: string): void;
+  /** Deletes about so many bytes of what erased partitions left. Whether there was something: then there may be more. */
+  dropErased(bytesMax: number): boolean;
 }
 
 /** A partition and its number. */
