@@ -74,6 +74,11 @@ export function fakeCluster(): FakeCluster {
     checkVisit: () => Promise.resolve(),
     visit: () => Promise.resolve({ documents: 0, body: new Uint8Array() }),
     applyWhere: () => Promise.resolve({ documents: 0 }),
+    erase: async (key) => {
+      const documents = cluster.stored.get(key)?.size ?? 0;
+      cluster.stored.delete(key);
+      return { key, erasedAt: Date.UTC(2026, 0, 31), documents };
+    },
     deploy: async (applicationPackage) => {
       await cluster.gate;
       if (new TextDecoder().decode(applicationPackage).includes("broken")) {

@@ -16,14 +16,25 @@ import { asPackage } from "@brooklet/core";
 import {
   Bucket,
   bucketOf,
+  hasErased,
   hasPartitionBefore,
   type PartitionsOf,
   type SqlConnection,
   type StoredApplication,
 } from "@brooklet/store";
 import { applyToSelected, visitBucket } from "./bucket-visit.ts";
-import type { MassOperation, MassOutcome, SearchStep, Visit, VisitPage, VisitStep } from "./cluster.ts";
+import type {
+  Erasure,
+  MassOperation,
+  MassOutcome,
+  PartitionKey,
+  SearchStep,
+  Visit,
+  VisitPage,
+  VisitStep,
+} from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
+import { erasePartition } from "./erasing.ts";
 import { closed, tellingOnce } from "./failure.ts";
 import { KEEP_REMOVES_SECONDS, SWEEP_MS, UNSEEN_SECONDS } from "./limits.ts";
 import { Maintenance } from "./maintenance.ts";
@@ -132,6 +143,13 @@ export class BucketHost {
     return applyToSelected(place, visit, step, operation, timeoutMs);
   }
 
+  /** Erases a partition, in this turn. */
+  async erase(key: PartitionKey): Promise<Erasure> {
+    const bucket = this.#bucketAt(bucketOf(key, this.#options.buckets));
+    const { engine } = this.#options;
+    return erasePartition({ bucket, engine, maintenance: this.#maintenance, onProblem: this.#tell }, key);
+  }
+
   /** Activates an application that was validated and stored. */
   deploy(application: StoredApplication): DeployReport {
     if (this.#isClosed) throw closed();
@@ -164,10 +182,11 @@ export class BucketHost {
       if (this.#open.get(number)?.isOpen) continue;
       try {
         const connection = this.#options.openBucket(number);
-        const isOutdated = hasPartitionBefore(connection, this.#unseen.erasedFrom);
+        const hasRest = hasPartitionBefore(connection, this.#unseen.erasedFrom) || hasErased(connection);
+        // What an earlier process left in the log goes with this.
         connection.close();
         // From here on it is maintained.
-        if (isOutdated) void this.#bucketAt(number).store;
+        if (hasRest) void this.#bucketAt(number).store;
       } catch (error) {
         this.#options.onProblem(error);
       }
@@ -208,15 +227,16 @@ export class BucketHost {
   }
 }
 
-/** Buckets that were not looked into for documents that are gone, since that was needed. */
+/** Buckets that were not looked into for what is gone, since that was needed: from the start on, and after deployments. */
 class UnseenBuckets {
   readonly #own: readonly number[];
-  #waiting: number[] = [];
+  #waiting: number[];
   /** Partitions that were last written with an earlier application may hold some. */
   erasedFrom = 0;
 
   constructor(buckets: number, owns: (bucket: number) => boolean) {
     this.#own = Array.from({ length: buckets }, (_, number) => number).filter(owns);
+    this.#waiting = [...this.#own];
   }
 
   /** Notes from which application on nothing is gone. */

@@ -4,7 +4,7 @@ import { isServiceError, type Merged } from "@brooklet/core";
 import type { BucketHost } from "./bucket-host.ts";
 import { Cancellation, type Gone } from "./cancellation.ts";
 import { clock } from "./clock.ts";
-import type { Answer, VisitPage } from "./cluster.ts";
+import type { Answer, PartitionKey, VisitPage } from "./cluster.ts";
 import { causeOf, serviceError, tellingOnce } from "./failure.ts";
 import { OpenQueries } from "./query/open-queries.ts";
 import type { Waiting } from "./query/query-models.ts";
@@ -109,6 +109,8 @@ function answer(
       return host.visit(call.request.visit, call.request.step, leftMs);
     case "applyWhere":
       return host.applyWhere(call.request.visit, call.request.step, call.request.operation, leftMs);
+    case "erase":
+      return host.erase(keyOf(call));
     case "deploy":
       host.deploy(call.request);
       return undefined;
@@ -122,7 +124,7 @@ function waitingOf({ timeoutMs }: ThreadCall, waitedMs: number, gone: Gone): Wai
   return { timeoutMs, startMs: clock.now() - waitedMs, gone };
 }
 
-function keyOf({ key, name }: ThreadCall): string {
+function keyOf({ key, name }: ThreadCall): PartitionKey {
   if (key === undefined) throw new Error(`${name} without a partition`);
   return key;
 }

@@ -180,6 +180,8 @@ export interface Erasure {
   readonly key: string;
   /** When it was erased, milliseconds since the epoch. */
   readonly erasedAt: number;
+  /** How many documents there were; nothing: they were not counted. */
+  readonly documents?: number;
   /** How long the platform can still bring it back, in milliseconds; nothing: it cannot. */
   readonly recoverableMs?: number;
 }
@@ -212,8 +214,11 @@ export interface Cluster {
   visit(visit: Visit, step: VisitStep, timeoutMs: number): Promise<VisitPage>;
   /** Updates or removes the documents a visit selects; the selection is looked at again when each is written. */
   applyWhere(visit: Visit, step: VisitStep, operation: MassOperation, timeoutMs: number): Promise<MassOutcome>;
-  /** Erases a group whole, where it has a database of its own; elsewhere its documents are removed. */
-  erase?(key: PartitionKey): Promise<Erasure>;
+  /**
+   * Erases a group whole, in one operation: what was acknowledged before is gone for everybody, what comes after it belongs to
+   * the next group of that name. Erasing what is not there is no mistake.
+   */
+  erase(key: PartitionKey): Promise<Erasure>;
   /** Validates, stores and activates an application package (docs/abi.md, Package). */
   deploy(applicationPackage: Uint8Array): Promise<DeployReport>;
   /** The package that is deployed, as it was given. */

@@ -70,6 +70,11 @@ export const UNSEEN_SECONDS = 8;
 /** Segments of schemas that were removed that are deleted in one transaction. */
 export const ERASE_SEGMENTS = 64;
 
+/** Bytes of erased partitions that are deleted in one transaction: about what a request waits for it. */
+export const ERASE_BYTES: number = 1 << 20;
+/** The longest that closing waits for what is left of them; the rest goes when the directory is opened again. */
+export const ERASE_CLOSING_MS = 5_000;
+
 /** Committed bytes after which the log is moved to the file. */
 export const LOG_BYTES: number = 8 << 20;
 /** A log with something in it is emptied after this time, so that removed bytes do not stay in it. */

@@ -83,7 +83,9 @@ async function intoSegments(place: LoadPlace, load: Load, deadline: Deadline): P
     load,
     maintenance.room,
   );
-  const isSame = (): boolean => bucket.isOpen && bucket.store === store && bucket.application === application;
+  const { number } = store.state(key);
+  const isSame = (): boolean =>
+    bucket.isOpen && bucket.store === store && bucket.application === application && store.state(key).number === number;
   const stop = (): boolean => maintenance.stopped || !isSame();
   const loaded = await driveInSlices(task, source, { sliceMs: SLICE_MS, turn: maintenance.turn, stop });
   if (maintenance.stopped) throw tooLate();

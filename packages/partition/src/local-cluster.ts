@@ -6,6 +6,7 @@ import { visitNowhere } from "./bucket-visit.ts";
 import type {
   Cluster,
   DeployReport,
+  Erasure,
   FedOperation,
   FeedOptions,
   MassOperation,
@@ -162,6 +163,10 @@ export class LocalCluster implements Cluster {
       applyWhere: (of, ms) => this.#host.applyWhere(visit, of, operation, ms),
       partition: (key) => this.partition(key),
     });
+  }
+
+  erase(key: PartitionKey): Promise<Erasure> {
+    return this.#host.erase(key);
   }
 
   /** One after the other: each is validated against the one before. */

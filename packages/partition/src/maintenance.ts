@@ -7,6 +7,7 @@ import { type Change, type CompactReason, type Engine, ResultRoom, type ShardBit
 import type { Bucket, PartitionState, Partitions } from "@brooklet/store";
 import { clock } from "./clock.ts";
 import { driveInSlices } from "./drive.ts";
+import { ErasedBlocks } from "./erased-blocks.ts";
 import { closed } from "./failure.ts";
 import * as limits from "./limits.ts";
 import { placeOf, sourceOf } from "./place.ts";
@@ -54,6 +55,7 @@ interface Attention {
   readonly tails: Map<string, number>;
   /** Partitions whose segments changed and were not settled since: they may be small, or hold removed documents. */
   readonly unsettled: Map<string, Unsettled>;
+  readonly erasedBlocks: ErasedBlocks;
   jobs: Map<string, Job>;
   tailCursor: number;
   /** Next partition to be settled that an earlier process may have left; `undefined`: all were seen. */
@@ -96,8 +98,10 @@ export class Maintenance {
   written(bucket: Bucket, key: string): void {
     try {
       const attention = this.#of(bucket);
-      if (!attention.tails.has(key)) attention.tails.set(key, clock.now());
-      if (isLong(bucket.store.state(key))) this.#schedule(attention, key);
+      const state = bucket.store.state(key);
+      // It may be erased since.
+      if (state.number !== 0 && !attention.tails.has(key)) attention.tails.set(key, clock.now());
+      if (isLong(state)) this.#schedule(attention, key);
       if (bucket.logBytes >= limits.LOG_BYTES && !attention.checkpointDue) this.#checkpointLater(attention);
     } catch (error) {
       this.#options.onProblem(error);
@@ -174,6 +178,13 @@ export class Maintenance {
     });
   }
 
+  /** Takes note of an erasure: forgets the partition, and has what it left deleted. */
+  erased(bucket: Bucket, key: string): void {
+    const attention = this.#of(bucket);
+    for (const known of [attention.tails, attention.unsettled, attention.retries]) known.delete(key);
+    attention.erasedBlocks.expect();
+  }
+
   /** Compares every partition of `bucket` with the application deployed now. */
   deployed(bucket: Bucket): void {
     this.#of(bucket).applicationCursor = 0;
@@ -188,6 +199,7 @@ export class Maintenance {
         this.#sweepUnsettled(attention);
         this.#sweepErased(attention);
         this.#sweepApplication(attention);
+        attention.erasedBlocks.drop();
         this.#sweepLog(attention);
       } catch (error) {
         this.#options.onProblem(error);
@@ -200,13 +212,18 @@ export class Maintenance {
 
   /** Settles when nothing is queued or running. */
   async idle(): Promise<void> {
-    while (this.#running !== undefined) await this.#running;
+    do {
+      await this.#running;
+      for (const { erasedBlocks } of this.#attention.values()) await erasedBlocks.idle();
+    } while (this.#running !== undefined);
   }
 
-  /** Ends after the current slice; what is queued is dropped. */
+  /** Ends after the current slice; what is queued is dropped, but what was erased is deleted as far as that is soon done. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    await this.idle();
+    const endMs = clock.now() + limits.ERASE_CLOSING_MS;
+    while (this.#running !== undefined) await this.#running;
+    for (const { erasedBlocks } of this.#attention.values()) await erasedBlocks.finish(endMs);
   }
 
   #of(bucket: Bucket): Attention {
@@ -222,7 +239,9 @@ export class Maintenance {
         checkpointDue: false,
       };
       const known = { retries: new Map(), jobs: new Map(), tails: new Map(), unsettled: new Map() };
-      attention = { bucket, sweeps: [], ...known, ...cursors };
+      const checkpoint = (): void => this.#checkpoint(this.#of(bucket), false);
+      const erasedBlocks = new ErasedBlocks(bucket, { ...this.#options, checkpoint });
+      attention = { bucket, sweeps: [], ...known, erasedBlocks, ...cursors };
       this.#attention.set(bucket, attention);
     }
     return attention;
@@ -279,13 +298,16 @@ export class Maintenance {
     const application = bucket.application;
     const forgetBeforeMicros = (Date.now() - this.#options.keepRemovesSeconds * 1_000) * 1_000;
     const bounds = { firstFreeSegment: store.firstFreeSegment, forgetBeforeMicros: Math.max(forgetBeforeMicros, 0) };
+    // A partition that was erased and made anew has another number.
+    const isSame = (): boolean =>
+      !this.#stopped && this.#same(bucket, store) && store.state(key).number === state.number;
     const task = this.#options.engine.compact(placeOf(state), reason, bounds, this.room);
     const change = await driveInSlices(task, sourceOf(store, key), {
       sliceMs: limits.SLICE_MS,
       turn: this.#options.turn,
-      stop: () => this.#stopped || !this.#same(bucket, store),
+      stop: () => !isSame(),
     });
-    if (this.#stopped || !this.#same(bucket, store)) return false;
+    if (!isSame()) return false;
     // A deployment in between: what was written is of the application before, and stays marked so.
     const wholly = reason === "schema" && application === bucket.application;
     if (change !== undefined) {
@@ -414,8 +436,8 @@ export class Maintenance {
   }
 
   #sweepLog(attention: Attention): void {
-    const due = clock.now() - attention.checkpointMs >= limits.LOG_MS;
-    if (due && attention.bucket.logBytes > 0) this.#checkpoint(attention, true);
+    const isDue = clock.now() - attention.checkpointMs >= limits.LOG_MS && attention.bucket.logBytes > 0;
+    if (isDue || attention.erasedBlocks.isLogged) this.#checkpoint(attention, true);
   }
 
   #checkpointLater(attention: Attention): void {
@@ -431,6 +453,7 @@ export class Maintenance {
 
   #checkpoint(attention: Attention, truncate: boolean): void {
     attention.bucket.checkpoint(truncate);
+    if (truncate) attention.erasedBlocks.truncated();
     attention.checkpointMs = clock.now();
   }
 }

@@ -9,6 +9,7 @@ import { visitNowhere } from "./bucket-visit.ts";
 import type {
   Cluster,
   DeployReport,
+  Erasure,
   FedOperation,
   FeedOptions,
   MassOperation,
@@ -174,6 +175,10 @@ export class ThreadCluster implements Cluster {
     };
     const partition = (key: PartitionKey): EmbeddingHandle => this.partition(key);
     return await applyWhereEmbedded(visit, step, operation, timeoutMs, { applyWhere: inThread, partition });
+  }
+
+  async erase(key: PartitionKey): Promise<Erasure> {
+    return await this.#threadOf(this.bucketOf(key)).call("erase", () => undefined, key, PATIENT_MS);
   }
 
   async deploy(applicationPackage: Uint8Array): Promise<DeployReport> {

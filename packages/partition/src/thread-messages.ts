@@ -6,6 +6,7 @@ import { type Load, type Merged, ServiceError, type ServiceErrorFields, type Uns
 import type { StoredApplication } from "@brooklet/store";
 import type {
   Answer,
+  Erasure,
   GetRequest,
   LoadOutcome,
   MassOperation,
@@ -45,6 +46,7 @@ interface Calls {
     readonly request: { readonly visit: Visit; readonly step: VisitStep; readonly operation: MassOperation };
     readonly result: MassOutcome;
   };
+  readonly erase: { readonly request: undefined; readonly result: Erasure };
   readonly deploy: { readonly request: StoredApplication; readonly result: undefined };
   readonly close: { readonly request: undefined; readonly result: undefined };
 }

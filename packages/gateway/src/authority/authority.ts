@@ -161,11 +161,11 @@ export class Authority {
     if (this.grant?.schemas !== undefined) throw outside();
   }
 
-  /** Erases a group whole; nothing where that cannot be done but by removing its documents. */
-  async erase(key: PartitionKey): Promise<Erasure | undefined> {
+  /** Erases a group whole. */
+  async erase(key: PartitionKey): Promise<Erasure> {
     this.checkErasure(key);
     await this.#watch?.noted("erase", key);
-    return await this.#cluster.erase?.(key);
+    return await this.#cluster.erase(key);
   }
 
   /** Throws unless whatever stands in a feed may be done, if only to documents of some groups. */
