@@ -3,7 +3,7 @@
  * is committed before; what is decided after it begins with nothing. Its blocks are deleted by maintenance.
  */
 /// <reference lib="esnext.disposable" preserve="true" />
-import { encodeQuery, type Engine } from "@brooklet/core";
+import { type Engine, encodeQuery } from "@brooklet/core";
 import type { Bucket } from "@brooklet/store";
 import type { Erasure, PartitionKey } from "./cluster.ts";
 import { Deadline } from "./deadline.ts";
