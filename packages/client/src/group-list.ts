@@ -22,7 +22,7 @@ export interface EraseReceipt {
   readonly group: string;
   /** When it was erased, by the server's clock. */
   readonly erasedAt: Date;
-  /** The number of documents that were removed, where they were counted: at the edge they are not. */
+  /** The number of documents that were removed, where they were counted: at the edge they are not, and what is damaged cannot be. */
   readonly removed?: number;
   /** Until when the platform can bring it back, where it keeps what was stored for a while. */
   readonly recoverableUntil?: Date;

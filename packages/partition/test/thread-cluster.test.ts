@@ -117,3 +117,22 @@ test("closing finishes what was accepted, and everything is there afterwards", a
   const second = threads(path).cluster;
   expect(await get(second.partition("g:7"), "d187")).toBe(187);
 });
+
+test("a group is erased in its thread, after what was sent before and before what is sent later", async () => {
+  const { cluster, problems } = threads();
+  const [alice, bob] = [cluster.partition("g:alice"), cluster.partition("g:bob")];
+  await Promise.all(Array.from({ length: 300 }, (_, at) => put(alice, `d${at}`, at)));
+  await put(bob, "b", 1);
+  const before = put(alice, "before", 1);
+  const erased = cluster.erase("g:alice");
+  const after = put(alice, "after", 2);
+  expect([await before, await after]).toEqual([{ status: 200 }, { status: 200 }]);
+  const { key, erasedAt } = await erased;
+  expect([key, Math.abs(erasedAt - Date.now()) < 60_000]).toEqual(["g:alice", true]);
+  expect(await all(cluster, "g:alice")).toEqual({ after: 2 });
+  expect(await all(cluster, "g:bob")).toEqual({ b: 1 });
+  expect(await cluster.erase("g:nobody")).toMatchObject({ key: "g:nobody", documents: 0 });
+  expect(problems).toEqual([]);
+  await cluster.close();
+  await expect(cluster.erase("g:bob")).rejects.toMatchObject({ status: 503, outcome: "not_applied" });
+});
