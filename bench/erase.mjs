@@ -119,15 +119,15 @@ async function round(threads, documents) {
     // What a process does the first time it has to compile.
     expectCount((await cluster.erase("g:first")).documents, 1_000, "first");
     if (!isStored(path, ["Dear erased"])) throw new Error("the files would not tell whether documents are stored");
-    const removed = await timed(() => removeAll(cluster, "g:removed"));
-    expectCount(removed.result, documents, "removed");
-    // What removing left to be folded is not the erasure's.
+    // What feeding left to be folded is not the erasure's.
     await new Promise((resolve) => setTimeout(resolve, REST_MS));
     const erased = await timed(() => cluster.erase("g:erased"));
     expectCount(erased.result.documents, documents, "erased");
+    const { seconds, longestMs } = await gone(cluster, path, ["g:erased", "g=erased", "Dear erased"]);
+    const removed = await timed(() => removeAll(cluster, "g:removed"));
+    expectCount(removed.result, documents, "removed");
     for (const key of ["g:removed", "g:erased"]) expectCount(await countOf(cluster, key), 0, key);
     expectCount(await countOf(cluster, "g:other"), 1_000, "g:other");
-    const { seconds, longestMs } = await gone(cluster, path, ["g:erased", "g=erased", "Dear erased"]);
     return { removedMs: removed.ms, erasedMs: erased.ms, seconds, longestMs };
   } finally {
     await cluster.close();
@@ -135,8 +135,8 @@ async function round(threads, documents) {
   }
 }
 
-for (const threads of [0, 2]) {
-  for (const documents of SIZES) {
+for (const documents of SIZES) {
+  for (const threads of [0, 2]) {
     const rounds = [];
     for (let count = 0; count < ROUNDS; count += 1) rounds.push(await round(threads, documents));
     const of = (name) => median(rounds.map((one) => one[name]));

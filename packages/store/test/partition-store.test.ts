@@ -1,8 +1,8 @@
 /** Blocks come in the order they are asked for, whether they stand in a row or alone. */
 import { expect, test } from "vitest";
-import { PartitionStore } from "../src/partition-store.ts";
+import { hasErased, PartitionStore } from "../src/partition-store.ts";
 import type { StoreError } from "../src/store-error.ts";
-import { createTables } from "../src/tables.ts";
+import { checkTables, createTables } from "../src/tables.ts";
 import { openSql } from "./open.ts";
 
 const IDENTITY = { bucket: 0, buckets: 8 };
@@ -67,4 +67,30 @@ test("a block that is missing in the middle of a run is named", () => {
     }
   };
   expect(thrown()).toContain(`block ${BLOCKS} of segment 1 is missing`);
+});
+
+test("who opens the tables after an erasure goes on with it, and gives no number twice", () => {
+  const sql = openSql(":memory:");
+  createTables(sql, IDENTITY);
+  const open = (): PartitionStore => new PartitionStore(sql, { ...IDENTITY, application: 1 });
+  const first = open();
+  first.append([{ key: "g:a", bytes: Uint8Array.of(1) }]);
+  const segment = first.firstFreeSegment;
+  const bytes = { header: Uint8Array.of(7), liveness: Uint8Array.of(1), blocks: [Uint8Array.of(1), Uint8Array.of(2)] };
+  const newSegments = [{ number: segment, schema: "mail", documents: 1, ...bytes }];
+  first.commit("g:a", { folded: 0, removedSegments: [], liveness: [], newSegments }, true);
+  const before = first.state("g:a");
+  expect(hasErased(sql)).toBe(false);
+  first.erase("g:a");
+  expect(hasErased(sql)).toBe(true);
+
+  const second = open();
+  checkTables(sql, IDENTITY);
+  expect([second.firstFreeSegment, second.lastOperation]).toEqual([segment + 1, before.lastOperation]);
+  second.append([{ key: "g:b", bytes: Uint8Array.of(3) }]);
+  expect(second.state("g:b").number).toBe(before.number + IDENTITY.buckets);
+  expect([second.dropErased(1), second.dropErased(1), second.dropErased(1)]).toContain(false);
+  expect(hasErased(sql)).toBe(false);
+  expect(sql.all("SELECT id FROM block")).toEqual([]);
+  expect(second.manifest("g:b", 0, 0).operations).toHaveLength(1);
 });
