@@ -1,8 +1,8 @@
 /**
- * `npm run bench:erase [-- --quick]`: how long it takes until a user's documents are gone: all of them removed one by one, as
- * `clear()` does, and the group erased, as `erase()` does, in the same run; how long it then takes until their bytes are gone
- * from the files, which are read whole for it, and what a reader of the same bucket waits meanwhile. Documents have texts and
- * vectors and are settled. What is counted, found and stored is asserted.
+ * `npm run bench:erase [-- --quick]`: how long it takes until a user's documents are gone: the group erased, as `erase()` does, and
+ * all documents of another one removed one by one, as `clear()` does, in the same run; how long it takes until the bytes of the
+ * erased ones are gone from the files, which are read whole for it once a second; and what a reader of the same bucket waits
+ * meanwhile at most, for whatever is done in it. Documents have texts and vectors. What is counted, found and stored is asserted.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
