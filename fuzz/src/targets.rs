@@ -6,6 +6,7 @@ mod rank;
 mod schema;
 mod search;
 mod segment;
+mod shards;
 mod text;
 
 /// Reads an input; the answer does not matter.
@@ -50,6 +51,7 @@ pub fn targets() -> Vec<Target> {
         schema::targets(),
         search::targets(),
         segment::targets(),
+        shards::targets(),
         text::targets(),
     ]
     .into_iter()

@@ -93,6 +93,7 @@ check_each! {
     columns = "columns",
     stored_operation = "stored-operation",
     manifest = "manifest",
+    group_facts = "group-facts",
     text = "text",
     stem = "stem",
 }

@@ -138,7 +138,7 @@ fn queries(host: &Host) -> Vec<Query> {
 }
 
 /// The floor and the partial result that a merge made.
-fn merged(result: &[u8]) -> (Vec<u8>, Vec<u8>) {
+pub(super) fn merged(result: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mut reader = Reader::new(result);
     let mut read = || {
         reader.u8()?;
@@ -183,9 +183,9 @@ fn split(part: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mut read = || {
         reader.u8()?;
         (0..3).try_for_each(|_| reader.u64().map(|_| ()))?;
-        // No refusal; seven numbers; no issues; no runs, not too many either; no hits; one grouping request.
-        let counts = (0..13).map(|_| reader.varint()).collect::<Result<Vec<_>, _>>()?;
-        assert_eq!((counts[0], &counts[8..]), (0, &[0, 0, 0, 0, 1][..]), "only groups");
+        // No refusal; seven numbers; no issues; no runs, not too many either; no facts; no hits; one grouping request.
+        let counts = (0..14).map(|_| reader.varint()).collect::<Result<Vec<_>, _>>()?;
+        assert_eq!((counts[0], &counts[8..]), (0, &[0, 0, 0, 0, 0, 1][..]), "only groups");
         let before = reader.position();
         Ok::<_, brooklet_task::Rejection>((part[..before].to_vec(), reader.bytes()?.to_vec()))
     };

@@ -495,21 +495,40 @@ impl Host {
 
     /// What one partition finds that comes before the floor.
     pub fn search_part(&self, key: &str, query: &Rc<Query>, floor: &[u8]) -> Result<Vec<u8>, Rejection> {
-        let mut search = self.part(key, query, floor)?;
+        let mut search = self.part(key, query, floor, None)?;
         self.drive(key, &mut search)?;
         Box::new(search).finish()
     }
 
-    fn part(&self, key: &str, query: &Rc<Query>, floor: &[u8]) -> Result<Search, Rejection> {
+    /// What a partition finds as one of the shards of its group.
+    pub fn search_shard(&self, key: &str, query: &Rc<Query>, number: u32) -> Result<Vec<u8>, Rejection> {
+        let mut search = self.part(key, query, &[], Some(number))?;
+        self.drive(key, &mut search)?;
+        Box::new(search).finish()
+    }
+
+    /// What shards agree on that counted these, as a query is given it; nothing where they lack nothing.
+    pub fn agreed(&self, query: &Rc<Query>, parts: &[Vec<u8>]) -> Option<Vec<u8>> {
+        let mut merge = query.merge(&merge_request(&[], parts, true, 0)).expect("good parts");
+        match merge.wants().expect("good parts") {
+            Want::ModelRuns { runs, .. } => Some(runs[1..].to_vec()),
+            _ => None,
+        }
+    }
+
+    fn part(&self, key: &str, query: &Rc<Query>, floor: &[u8], shard: Option<u32>) -> Result<Search, Rejection> {
         let mut writer = Writer::new();
         writer.bytes(floor);
         self.place(key).write(&mut writer);
+        if let Some(number) = shard {
+            writer.u32(number);
+        }
         query.part(&writer.finish())
     }
 
     /// The same, where the clock jumps to `late_ms` after so many wants.
     pub fn search_part_late(&self, key: &str, query: &Rc<Query>, steps: usize, late_ms: f64) -> Vec<u8> {
-        let mut search = self.part(key, query, &[]).unwrap();
+        let mut search = self.part(key, query, &[], None).unwrap();
         self.drive_for(key, &mut search, steps).unwrap_or_else(|rejection| panic!("{rejection}"));
         search.elapsed(late_ms);
         self.drive(key, &mut search).unwrap_or_else(|rejection| panic!("{rejection}"));
