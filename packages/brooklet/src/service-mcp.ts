@@ -19,16 +19,29 @@ export function demandGroupOfMcp(
 /** What answers MCP requests; nothing unless it is wanted. */
 export async function mcpOf(cluster: Cluster, mcp: ServeOptions["mcp"]): Promise<McpHandler | undefined> {
   if (mcp === undefined || mcp === false) return undefined;
-  const { mcpEndpoint } = await import("@brooklet/adapters/mcp-endpoint").catch((cause: { readonly code?: string }) => {
-    if (cause.code !== "ERR_MODULE_NOT_FOUND") throw cause;
-    const message = "MCP needs the package @modelcontextprotocol/sdk: npm install @modelcontextprotocol/sdk";
-    throw new StartError(message, { cause });
-  });
+  const { mcpEndpoint } = await endpointModule();
   return mcpEndpoint({
     schemas: () => cluster.application()?.schemas.map(({ name }) => name) ?? [],
     fields: (schema) => fieldsOf(cluster, schema),
     ...(mcp === true || mcp.description === undefined ? {} : { description: mcp.description }),
   });
+}
+
+/**
+ * What speaks the protocol. A bundler does not see the name, and so leaves it alone: the library below it is an optional peer, which
+ * a server has to find only where it is wanted.
+ */
+async function endpointModule(): Promise<typeof import("@brooklet/adapters/mcp-endpoint")> {
+  const name = ["@brooklet/adapters", "mcp-endpoint"].join("/");
+  try {
+    return await import(/* @vite-ignore */ /* webpackIgnore: true */ name);
+  } catch (cause) {
+    const { code } = cause as { readonly code?: string };
+    if (code !== "ERR_MODULE_NOT_FOUND") throw cause;
+    const packages = "@brooklet/adapters @modelcontextprotocol/sdk";
+    const message = `MCP needs packages that are not installed where the server runs: npm install ${packages}`;
+    throw new StartError(message, { cause });
+  }
 }
 
 const decoder = new TextDecoder();

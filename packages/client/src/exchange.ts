@@ -220,12 +220,12 @@ export function pathSegment(text: string, keepsDotSegments: boolean): string {
   if (text === "." || text === "..") {
     if (keepsDotSegments) return text.replaceAll(".", "%2E");
     throw invalidArgument(
-      `'${text}' cannot be sent with this fetch, which would take it for a step in the path: import { connect } from 'brooklet', or give a fetch with keepsDotSegments`,
+      `'${text}' cannot be sent with this fetch, to which it is a step in the path: import { connect } from 'brooklet', or give keepsDotSegments`,
     );
   }
   try {
     return encodeURIComponent(text);
   } catch (cause) {
-    throw new BrookletError("INVALID_ARGUMENT", `${JSON.stringify(text)} is not well-formed text`, { cause });
+    throw new BrookletError("INVALID_ARGUMENT", `${JSON.stringify(text)} is no well-formed text`, { cause });
   }
 }
