@@ -9,6 +9,8 @@ import { documentsByName } from "./mcp/by-name.ts";
 import type { McpNamed } from "./mcp/documents.ts";
 import { type McpServed, mcpServerOf } from "./mcp/tools.ts";
 
+export { kindsOf } from "./schema-fields.ts";
+
 /** What is the same for all users. */
 export interface McpEndpointOptions {
   /** The schemas that there are now. */

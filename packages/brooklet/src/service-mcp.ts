@@ -1,5 +1,5 @@
 /** The Model Context Protocol of a server: one address, at which each token finds its own group. Its library is loaded when it is wanted. */
-import { type FieldKind, kindsOf } from "@brooklet/adapters/schema-fields";
+import type { FieldKind, kindsOf } from "@brooklet/adapters/schema-fields";
 import { fileOfPackage } from "@brooklet/core";
 import { asksForCredentials, type McpHandler } from "@brooklet/gateway";
 import { StartError } from "@brooklet/gateway/node";
@@ -19,10 +19,10 @@ export function demandGroupOfMcp(
 /** What answers MCP requests; nothing unless it is wanted. */
 export async function mcpOf(cluster: Cluster, mcp: ServeOptions["mcp"]): Promise<McpHandler | undefined> {
   if (mcp === undefined || mcp === false) return undefined;
-  const { mcpEndpoint } = await endpointModule();
+  const { mcpEndpoint, kindsOf } = await endpointModule();
   return mcpEndpoint({
     schemas: () => cluster.application()?.schemas.map(({ name }) => name) ?? [],
-    fields: (schema) => fieldsOf(cluster, schema),
+    fields: (schema) => fieldsOf(cluster, schema, kindsOf),
     ...(mcp === true || mcp.description === undefined ? {} : { description: mcp.description }),
   });
 }
@@ -47,10 +47,10 @@ async function endpointModule(): Promise<typeof import("@brooklet/adapters/mcp-e
 const decoder = new TextDecoder();
 
 /** What a model may filter by: as the schema file that is deployed has it. */
-function fieldsOf(cluster: Cluster, schema: string): Readonly<Record<string, FieldKind>> {
+function fieldsOf(cluster: Cluster, schema: string, kinds: typeof kindsOf): Readonly<Record<string, FieldKind>> {
   const deployed = cluster.applicationPackage();
   const names = [`schemas/${schema}.sd`, `searchdefinitions/${schema}.sd`];
   const files = deployed === undefined ? [] : names.map((name) => fileOfPackage(deployed, name));
   const file = files.find((one) => one !== undefined);
-  return file === undefined ? {} : Object.fromEntries(kindsOf(decoder.decode(file)));
+  return file === undefined ? {} : Object.fromEntries(kinds(decoder.decode(file)));
 }
