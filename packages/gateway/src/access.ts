@@ -69,6 +69,7 @@ function absoluteHost(target: string): string | undefined {
   return /^https?:\/\/([^/?#]*)/i.exec(target)?.[1];
 }
 
+const ANYBODY: Caller = { by: "anybody" };
 const NOBODY: Reach = { groups: [], verbs: [] };
 
 /** The guard before every route. */
@@ -120,11 +121,14 @@ export class Access {
     this.#checkOrigin(call.header("origin"), call.header("sec-fetch-site"));
   }
 
+  /** What everybody reaches, where nobody is asked for a key. */
+  get anybody(): Authority | undefined {
+    return this.#credentials === undefined ? this.#ofAll(ANYBODY) : undefined;
+  }
+
   /** What the caller of a request reaches. Throws unless that is known. */
   authorise(call: Call, context: Context): Authority | Promise<Authority> {
-    return this.#credentials === undefined
-      ? this.#ofAll({ by: "anybody" })
-      : this.#authority(call, context, this.#credentials);
+    return this.#credentials === undefined ? this.#ofAll(ANYBODY) : this.#authority(call, context, this.#credentials);
   }
 
   async #authority(call: Call, context: Context, credentials: Credentials): Promise<Authority> {

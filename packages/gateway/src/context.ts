@@ -2,13 +2,13 @@
 import type { Reranker } from "@brooklet/answers";
 import type { Cluster, DeployReport } from "@brooklet/partition";
 import { ServiceError } from "@brooklet/wire";
-import type { Admission, KeyedAdmission } from "./admission.ts";
 import type { Authority } from "./authority/authority.ts";
 import type { Bodies } from "./bodies.ts";
 import type { Continuations } from "./continuation.ts";
 import type { RequestCounters } from "./counters.ts";
 import { echo } from "./echo.ts";
 import type { GatewayLimits } from "./limits.ts";
+import type { Admission, KeyedAdmission } from "./load/admission.ts";
 
 /** What all requests have around them. */
 export interface Surroundings {

@@ -8,7 +8,6 @@ import { ServiceError, type UnsharedBytes, withCause } from "@brooklet/wire";
 import type { Context, Hono } from "hono";
 import { Hono as SmallHono } from "hono/tiny";
 import { Access, type AccessOptions, preflight } from "./access.ts";
-import { Admission, KeyedAdmission } from "./admission.ts";
 import { Audit, type AuditListener } from "./authority/audit.ts";
 import type { Authority } from "./authority/authority.ts";
 import { Throttled } from "./authority/throttle.ts";
@@ -29,6 +28,8 @@ import {
 } from "./failure.ts";
 import { type Gunzip, webGunzip } from "./inflate.ts";
 import { DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
+import { Admission, KeyedAdmission } from "./load/admission.ts";
+import { overload } from "./load/overload.ts";
 import { hostOf, type LocalAnswer, type LocalRequest, localAnswer, localCall, streamOf } from "./local-answer.ts";
 import { answerDeploy } from "./routes/deploy.ts";
 import { answerDocument } from "./routes/document.ts";
@@ -77,6 +78,8 @@ export interface Gateway {
    * `%2e%2e`, is not collapsed in it, so that any document id can be addressed.
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /** Answers a call that sends its answer itself. What there is no room for is refused before it comes to the routes. */
+  take(call: Call & Required<Pick<Call, "send">>): void;
   /** Answers a request of this process. The URL is taken as it stands, as by `fetch`, and no class of the Web is made for it. */
   answer(url: string, request: LocalRequest): Promise<LocalAnswer>;
 }
@@ -150,8 +153,30 @@ export function createGateway(options: GatewayOptions): Gateway {
       const rawTarget = typeof input === "string" ? rawTargetOf(input) : undefined;
       return app.fetch(request, { call: callFromRequest(request, rawTarget) });
     },
+    take: (call) => {
+      const refused = refusedAtOnce(call, house);
+      if (refused === undefined) void app.fetch(ANY_REQUEST, { call });
+      else call.send(refused);
+    },
     answer: (url, request) => answerLocally(app, url, request),
   };
+}
+
+/** The refusal of what there is no room for, where nobody has to be asked who asks. */
+function refusedAtOnce(call: Call, house: House): Reply | undefined {
+  const { access, surroundings } = house;
+  const refusal = access.anybody && overload(call, surroundings, access.anybody);
+  if (refusal === undefined) return undefined;
+  const kind = call.target.startsWith("/document/") ? "document" : "search";
+  let told = refusal;
+  let shared: Readonly<Record<string, string>> | undefined;
+  try {
+    access.check(call);
+    shared = access.sharing(call);
+  } catch (error) {
+    told = serviceErrorOf(error, house.onDefect);
+  }
+  return complete(failureOf(told, call, kind), kind, shared, house);
 }
 
 /** Answers a request of this process; `asking` is given its call before it is looked at. */
@@ -250,10 +275,11 @@ async function replyTo(call: Call, honoContext: Context, route: Route, house: Ho
     shared = house.access.sharing(call);
     const authorised = preflight(call) ?? authorityOf(call, honoContext, route, house);
     const authority = authorised instanceof Promise ? await authorised : authorised;
-    reply =
-      "status" in authority
-        ? authority
-        : await route.answer(call, contextOf(audited?.watched(authority) ?? authority, house));
+    if ("status" in authority) reply = authority;
+    else {
+      demandRoom(call, authority, house);
+      reply = await route.answer(call, contextOf(audited?.watched(authority) ?? authority, house));
+    }
   } catch (error) {
     reply = failureOf(serviceErrorOf(error, house.onDefect), call, route.kind);
     isThrottled = error instanceof Throttled;
@@ -263,8 +289,25 @@ async function replyTo(call: Call, honoContext: Context, route: Route, house: Ho
       const message = "It was answered, and that cannot be written to the audit log";
       reply = failureOf(new ServiceError("UNAVAILABLE", message, { outcome: "unknown", cause }), call, route.kind);
     });
+  return complete(reply, route.kind, shared, house);
+}
+
+/** Throws where there is no room for a request of a caller who had to be asked who that is: others were refused before. */
+function demandRoom(call: Call, caller: Authority, { access, surroundings, inner }: House): void {
+  if (access.anybody !== undefined || inner.has(call)) return;
+  const refusal = overload(call, surroundings, caller);
+  if (refusal !== undefined) throw refusal;
+}
+
+/** An answer with the headers that all have, counted. */
+function complete(
+  reply: Reply,
+  kind: RequestKind,
+  shared: Readonly<Record<string, string>> | undefined,
+  { surroundings }: House,
+): Reply {
   const { status, body, close, cause } = reply;
-  house.surroundings.counters.count(route.kind, status);
+  surroundings.counters.count(kind, status);
   const headers = { ...reply.headers, ...shared, "cache-control": "no-store", "x-content-type-options": "nosniff" };
   return { status, headers, body, close: close === true, cause };
 }

@@ -194,6 +194,11 @@ export interface Cluster {
   partition(key: PartitionKey): PartitionHandle;
   /** Opens a query: of whatever partitions its parameters name, which the core finds. Throws if nothing is deployed. */
   query(request: SearchRequest): QueryHandle;
+  /**
+   * Why a search of a partition, or of any, would be refused at present; nothing: it would not be. Asked before anything is read
+   * of a request.
+   */
+  overload?(key?: PartitionKey): string | undefined;
   /** How many buckets there are. A partition is in `bucketOf` its key, for good. */
   readonly buckets: number;
   bucketOf(key: PartitionKey): number;

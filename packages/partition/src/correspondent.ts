@@ -3,6 +3,7 @@ import { ServiceError } from "@brooklet/core";
 import { Cancellation } from "./cancellation.ts";
 import type { Outcome, PartitionKey } from "./cluster.ts";
 import { closed, withCause } from "./failure.ts";
+import { Lane, type LaneLimits } from "./query/lane.ts";
 import type { Surroundings } from "./surroundings.ts";
 import {
   type CallName,
@@ -34,6 +35,8 @@ interface Pending {
 
 /** The calls to one thread, which is started again by the first call after it ended. */
 export class Correspondent {
+  /** The places for searches. */
+  readonly lane: Lane;
   readonly #start: (cancelled: SharedArrayBuffer) => BucketThread;
   readonly #onProblem: (error: unknown) => void;
   readonly #surroundings: Surroundings;
@@ -47,7 +50,9 @@ export class Correspondent {
     start: (cancelled: SharedArrayBuffer) => BucketThread,
     onProblem: (error: unknown) => void,
     surroundings: Surroundings,
+    lane?: LaneLimits,
   ) {
+    this.lane = new Lane(lane);
     this.#surroundings = surroundings;
     this.#start = start;
     this.#onProblem = onProblem;

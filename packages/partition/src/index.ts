@@ -49,6 +49,7 @@ export { OwnObjects, type OwnObjectsOptions } from "./objects/own-objects.ts";
 export { SharedCores } from "./objects/shared-cores.ts";
 export { Partition } from "./partition.ts";
 export { searchOnce } from "./query/cluster-query.ts";
+export { LANE_LIMITS, type LaneLimits } from "./query/lane.ts";
 export type { SentQuery } from "./query/open-queries.ts";
 export type { ModelApplication, ModelRunner } from "./query/query-models.ts";
 export { readObjectName, storedName } from "./shards/shard.ts";

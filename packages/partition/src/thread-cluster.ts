@@ -33,6 +33,7 @@ import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
 import { SEARCH_BUCKETS_OF_THREAD } from "./limits.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import { ClusterQuery, type QueryPlace } from "./query/cluster-query.ts";
+import type { LaneLimits } from "./query/lane.ts";
 import { ThreadPlaces } from "./query/thread-places.ts";
 import type { Surroundings } from "./surroundings.ts";
 import type { CallRequest, Packing } from "./thread-messages.ts";
@@ -50,6 +51,8 @@ export interface ThreadClusterOptions extends ModelSurroundingsOptions {
   /** Makes a core for validating packages, and for searches without a group. */
   readonly makeEngine: () => DeployableEngine;
   readonly surroundings: Surroundings;
+  /** The places of each thread for searches, if not the usual. */
+  readonly lane?: LaneLimits;
   /** Told of the application that is served: of the stored one at the start, and of each that is deployed. */
   readonly onApplication?: (application: DeployReport) => void;
   /** Told of every failure that no caller sees. */
@@ -83,7 +86,7 @@ export class ThreadCluster implements Cluster {
     this.#threads = Array.from({ length: Math.min(threads, storage.buckets) }, (_, thread) => {
       const start = (cancelled: SharedArrayBuffer): BucketThread =>
         startThread(storage.readApplication(), cancelled, thread);
-      return new Correspondent(start, onProblem, surroundings);
+      return new Correspondent(start, onProblem, surroundings, options.lane);
     });
     this.#expiry = new Expiry({
       buckets: storage.buckets,
@@ -128,6 +131,13 @@ export class ThreadCluster implements Cluster {
     const startMs = beganMs(request);
     const bytes = encodeQuery(request, Math.floor(Date.now() / 1_000));
     return new ClusterQuery(this.#engine.query(bytes), this.#placeOf(bytes), startMs);
+  }
+
+  overload(key?: PartitionKey): string | undefined {
+    if (key !== undefined) return this.#threadOf(this.bucketOf(key)).lane.refusal;
+    // While one thread has room there is a search that is not refused.
+    const refusals = this.#threads.map(({ lane }) => lane.refusal);
+    return refusals.includes(undefined) ? undefined : refusals[0];
   }
 
   #placeOf(bytes: QueryBytes): QueryPlace {

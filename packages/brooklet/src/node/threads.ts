@@ -28,7 +28,7 @@ import { type Outbound, OWN_OUTBOUND } from "./outbound.ts";
 export interface OpenClusterOptions {
   /** The data directory; without one everything is in memory and ends with the process. */
   readonly path?: string;
-  /** Threads beside this one. 0: everything in this thread. By default one for each processor but one, at most 8. */
+  /** Threads beside this one. 0: everything in this thread. By default one for each processor but one, 1 to 8. */
   readonly threads?: number;
   /** Buckets of a directory that is made now; an existing one keeps its number. */
   readonly buckets?: number;
@@ -89,7 +89,8 @@ export function openCluster(options: OpenClusterOptions = {}): Cluster {
   }
   const storage = DataDirectory.open(path, openDatabase, options.buckets);
   try {
-    const threads = Math.min(options.threads ?? Math.min(availableParallelism() - 1, THREADS_MAX), storage.buckets);
+    const usual = Math.min(Math.max(availableParallelism() - 1, 1), THREADS_MAX);
+    const threads = Math.min(options.threads ?? usual, storage.buckets);
     if (threads === 0)
       return new LocalCluster({ storage, makeEngine: coreOf(storage, cacheBytes, onProblem), ...given });
     const data = {

@@ -93,6 +93,16 @@ export class Authority {
     return group === undefined ? undefined : `g:${group}`;
   }
 
+  /**
+   * The partition that a search is about, where that is plain before it is read: the one that is named, if it may be reached, or
+   * else the only one there is for the caller.
+   */
+  plainKey(named: PartitionKey | undefined): PartitionKey | undefined {
+    const assumed: PartitionKey | undefined = this.#assumed === undefined ? undefined : `g:${this.#assumed}`;
+    if (this.grant === undefined && this.#bounds.group === undefined) return named ?? assumed;
+    return named === undefined || named === assumed ? assumed : this.#keys.has(named) ? named : undefined;
+  }
+
   /** Throws unless everything is granted. */
   demandAdmin(): void {
     if (this.grant !== undefined) throw outside();

@@ -8,7 +8,7 @@ import type { Cluster } from "@brooklet/partition";
 import { LOOPBACK_HOSTS } from "../access.ts";
 import { checkAdminKeys, type Digest } from "../authority/admin-keys.ts";
 import { asksForCredentials } from "../authority/credentials.ts";
-import { ANY_REQUEST, createGateway, type Gateway, type GatewayOptions } from "../gateway.ts";
+import { createGateway, type Gateway, type GatewayOptions } from "../gateway.ts";
 import { DEFAULT_LIMITS } from "../limits.ts";
 import { StartError } from "../start-error.ts";
 import { type ConnectionLimits, DEFAULT_CONNECTION_LIMITS } from "./connection-limits.ts";
@@ -108,7 +108,7 @@ export function isLoopback(host: string): boolean {
 
 function handlerOf(gateway: Gateway): CallHandler {
   // The call sends its answer itself.
-  return (call) => void gateway.app.fetch(ANY_REQUEST, { call });
+  return (call) => gateway.take(call);
 }
 
 async function listen(listener: Listener, host: string, port: number): Promise<number> {

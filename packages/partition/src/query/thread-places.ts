@@ -27,7 +27,7 @@ export class ThreadPlaces {
     const [number, { timeoutMs, startMs, gone }] = [this.#number, waiting];
     const search = (): Promise<SearchStage> => {
       const packed = (by: Packing) => ({ query: this.#sent(given, by), waitedMs: clock.now() - startMs });
-      return thread.call("search", packed, key, timeoutMs, gone);
+      return inLane(thread, () => thread.call("search", packed, key, timeoutMs, gone));
     };
     const resume = (outputs: Uint8Array): Promise<SearchStage> =>
       thread.call("resume", (by) => ({ query: number, outputs: by.copy(outputs) }), key, timeoutMs, gone);
@@ -52,7 +52,7 @@ export class ThreadPlaces {
       waitedMs: clock.now() - startMs,
       step: { ...step, floor: by.copy(step.floor) as Uint8Array as FloorBytes },
     });
-    return thread.call("searchBucket", packed, undefined, timeoutMs, gone);
+    return inLane(thread, () => thread.call("searchBucket", packed, undefined, timeoutMs, gone));
   }
 
   /** Tells the threads that the query is over. */
@@ -71,5 +71,16 @@ export class ThreadPlaces {
       ...(embeddings !== undefined && { embeddings: by.copy(embeddings) }),
       outputs: outputs.map((some) => by.copy(some)),
     };
+  }
+}
+
+/** A search in one of the places of its thread. What it waits for one is a part of its time: it says so when it is sent. */
+async function inLane<Result>({ lane }: Correspondent, search: () => Promise<Result>): Promise<Result> {
+  const entering = lane.enter();
+  if (entering !== undefined) await entering;
+  try {
+    return await search();
+  } finally {
+    lane.leave();
   }
 }

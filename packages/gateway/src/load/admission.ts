@@ -3,7 +3,7 @@
  * overload what was accepted is still finished; nobody waits in front of a body that was not asked for yet.
  */
 import { ServiceError } from "@brooklet/wire";
-import type { AdmissionLimits } from "./limits.ts";
+import type { AdmissionLimits } from "../limits.ts";
 
 interface Waiter {
   readonly admit: () => void;
@@ -33,6 +33,12 @@ export class Admission {
   /** Requests that wait. */
   get queued(): number {
     return this.#waiters.length;
+  }
+
+  /** What one more request would be refused with at present; nothing: it would not be. */
+  get refusal(): ServiceError | undefined {
+    const isFull = this.#running >= this.#limits.running && this.#waiters.length >= this.#limits.queued;
+    return isFull ? queueFull(this.#waiters.length) : undefined;
   }
 
   /** Takes a place: at once, or when what it gives is settled. Each success must be followed by one `leave`. */
@@ -94,6 +100,11 @@ export class KeyedAdmission {
       entry.users -= 1;
       if (entry.users === 0) this.#byKey.delete(key);
     }
+  }
+
+  /** What one more request for `key` would be refused with at present. */
+  refusal(key: string): ServiceError | undefined {
+    return this.#byKey.get(key)?.admission.refusal;
   }
 
   /** Keys in use. */

@@ -1,0 +1,165 @@
+/**
+ * `npm run bench:overload`: what a server does with more than it can do (P9 of the specification of reliability). An open
+ * loop: requests are due at times that no answer changes, and latency counts from when one was due. Measured at half of
+ * the capacity, at it, and at twice and four times of it, then how soon all is well again; every answer 200 has the hits
+ * that were asked for, and every refusal a `retry-after`.
+ *
+ * Options: `--seconds N` for each load (10), `--hot` all of it on one group, `--light` queries that cost the thread little,
+ * `--documents N` of a group, `--unbounded` without any bound of waiting: the sabotage, which must miss.
+ */
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { OpenLoop } from "./definitions/open-loop.mjs";
+
+const option = (name, usual) => {
+  const at = process.argv.indexOf(`--${name}`);
+  return at === -1 ? usual : Number(process.argv[at + 1]);
+};
+const has = (name) => process.argv.includes(`--${name}`);
+const SECONDS = option("seconds", 10);
+const GROUPS = has("hot") ? 1 : 40;
+const DOCUMENTS = option("documents", has("light") ? 50 : 4_000);
+const CONNECTIONS = 400;
+const GOODPUT = 0.8;
+const SLOWER = 2;
+const LIVE_MS = 100;
+const RECOVERY_S = 5;
+
+const SERVICES = `<services version="1.0"><container id="default" version="1.0"><search/><document-api/></container>
+<content id="note" version="1.0"><redundancy>1</redundancy><documents><document type="note" mode="streaming"/></documents>
+<nodes><node hostalias="n" distribution-key="0"/></nodes></content></services>`;
+const SCHEMA = `schema note { document note {
+  field title type string { indexing: summary | index }
+  field year type int { indexing: summary | attribute }
+} rank-profile text { first-phase { expression: bm25(title) } } }`;
+const words = ["river", "stone", "light", "paper", "winter", "garden", "letter", "bridge", "morning", "silver"];
+
+const folder = mkdtempSync(join(tmpdir(), "brooklet-overload-"));
+const app = join(folder, "app");
+mkdirSync(join(app, "schemas"), { recursive: true });
+writeFileSync(join(app, "services.xml"), SERVICES);
+writeFileSync(join(app, "schemas/note.sd"), SCHEMA);
+const port = await freePort();
+const cli = fileURLToPath(new URL("../packages/brooklet/dist/cli.js", import.meta.url));
+const limits = join(folder, "limits.json");
+if (has("unbounded")) {
+  const all = { running: 1e9, queued: 1e9, waitMs: 1e9 };
+  const unbounded = { searches: all, searchesOfPartition: all, turnMs: 1e9, threadSearches: 1e9, threadWaitMs: 1e9 };
+  writeFileSync(limits, JSON.stringify(unbounded));
+}
+const words_ = ["serve", "--app", app, "--data", join(folder, "data"), "--port", String(port)];
+const server = spawn(process.execPath, [cli, ...words_, ...(has("unbounded") ? ["--limits", limits] : [])], {
+  stdio: ["ignore", "ignore", "inherit"],
+});
+const missed = [];
+const say = (line) => process.stdout.write(`${line}\n`);
+const expect = (isSo, what) => {
+  if (!isSo) missed.push(what);
+};
+
+try {
+  await ready();
+  await feed();
+  const load = new OpenLoop({ port, connections: CONNECTIONS, request: (number) => request(number), check });
+  await load.closed(8, 1_500);
+  const capacity = await load.closed(8, 4_000);
+  say(`capacity (8 clients, each after the other): ${capacity.toFixed(0)} queries/s`);
+  const figures = [];
+  for (const times of [0.5, 1, 2, 4]) {
+    const figure = await load.open(capacity * times, SECONDS * 1_000);
+    figures.push(figure);
+    say(
+      `${times}×: ${figure.goodput.toFixed(0)}/s answered (${((100 * figure.goodput) / capacity).toFixed(0)} %), p50 ${ms(figure.p50)}, ` +
+        `p99 ${ms(figure.p99)}; ${figure.refused} refused of ${figure.sent}, ${figure.late} 504, ${figure.failed} failed; ` +
+        `/livez ≤ ${ms(figure.liveMax)} (p99 ${ms(figure.liveP99)}), ${figure.unsent} not sent for want of a connection`,
+    );
+    expect(figure.failed === 0, `${times}×: ${figure.failed} connections or answers failed`);
+    expect(figure.withoutRetryAfter === 0, `${times}×: ${figure.withoutRetryAfter} refusals without retry-after`);
+  }
+  const [, one, two, four] = figures;
+  const peak = Math.max(...figures.map(({ goodput }) => goodput));
+  for (const [times, figure] of [
+    [2, two],
+    [4, four],
+  ]) {
+    const share = figure.goodput / peak;
+    expect(share >= GOODPUT, `${times}×: ${(100 * share).toFixed(0)} % of peak goodput, wanted ${100 * GOODPUT} %`);
+    const slower = figure.p99 / one.p99;
+    expect(slower <= SLOWER, `${times}×: p99 is ${slower.toFixed(2)}× that at 1×, wanted ≤ ${SLOWER}×`);
+    expect(figure.liveP99 <= LIVE_MS, `${times}×: /livez p99 ${ms(figure.liveP99)}, wanted ≤ ${LIVE_MS} ms`);
+    say(`${times}×: ${(100 * share).toFixed(0)} % of peak goodput, p99 ${slower.toFixed(2)}× that at 1×`);
+  }
+  const recovery = await load.recovery(capacity / 2, figures[0].p99, RECOVERY_S);
+  say(
+    `recovery: ${recovery === undefined ? `not within ${RECOVERY_S} s` : `${recovery.toFixed(1)} s`} after the load fell`,
+  );
+  expect(recovery !== undefined, `no recovery within ${RECOVERY_S} s`);
+  load.close();
+} finally {
+  server.kill("SIGTERM");
+  await new Promise((resolve) => server.once("exit", resolve));
+  rmSync(folder, { recursive: true, force: true });
+}
+for (const what of missed) say(`MISSED ${what}`);
+if (missed.length === 0) say("all bounds hold");
+process.exitCode = missed.length === 0 ? 0 : 1;
+
+/** The request of a number, as bytes. */
+function request(number) {
+  const group = `g${number % GROUPS}`;
+  const word = (step) => words[(number * 3 + step) % words.length];
+  const terms = [0, 4, 7].map((step) => `title contains "${word(step)}"`).join(" or ");
+  const yql = `select * from note where (${terms}) and year > ${1990 + (number % 30)}`;
+  const query = new URLSearchParams({ yql, "streaming.groupname": group, ranking: "text" });
+  return `GET /search/?${query} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
+}
+
+/** Whether an answer 200 is whole. */
+function check(body) {
+  return body.includes('"full":true') && body.includes('"children":[');
+}
+
+async function feed() {
+  for (let group = 0; group < GROUPS; group += 1) {
+    let lines = "";
+    for (let number = 0; number < DOCUMENTS; number += 1) {
+      const title = `${words[number % 10]} ${words[(number * 7 + 3) % 10]} ${words[(number * 3 + 1) % 10]} ${number}`;
+      lines += `${JSON.stringify({ put: `id:b:note:g=g${group}:${number}`, fields: { title, year: 1990 + (number % 40) } })}\n`;
+    }
+    const answer = await fetch(`http://127.0.0.1:${port}/brooklet/v1/feed`, { method: "POST", body: lines });
+    const text = await answer.text();
+    if (!answer.ok || /"status":[45]/.test(text)) throw new Error(`feed: ${answer.status} ${text.slice(0, 300)}`);
+  }
+  // Folded, so that what is measured does not become less.
+  await new Promise((resolve) => setTimeout(resolve, 4_000));
+}
+
+async function ready() {
+  for (let turn = 0; turn < 200; turn += 1) {
+    const isUp = await fetch(`http://127.0.0.1:${port}/livez`).then(
+      (it) => it.ok,
+      () => false,
+    );
+    if (isUp) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error("the server does not start");
+}
+
+function freePort() {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, "127.0.0.1", () => {
+      const { port: free } = probe.address();
+      probe.close(() => resolve(free));
+    });
+  });
+}
+
+function ms(value) {
+  return `${value.toFixed(1)} ms`;
+}

@@ -1,0 +1,124 @@
+/**
+ * The searches of one thread: few are with it at a time, so that it never waits for one, and the others wait here, where they can
+ * still be refused for next to nothing. A burst may wait as long as its own time allows. When some waited without a break for a
+ * while, more comes than can be done: then nobody begins to wait for longer than a moment, since what is accepted has to be answered
+ * as fast as before, and a long queue makes all of them late and none of them more.
+ */
+import { ServiceError } from "@brooklet/core";
+
+/** How many searches are with a thread, and how many wait. */
+export interface LaneLimits {
+  /** With the thread at a time. */
+  readonly running: number;
+  /** Waiting at a time, of a burst. */
+  readonly queued: number;
+  /** Waiting without a break for so long, milliseconds, is an overload. */
+  readonly burstMs: number;
+  /** What a search may have to wait in an overload, milliseconds, as far as that can be foretold … */
+  readonly waitMs: number;
+  /** … though so many may always wait … */
+  readonly queuedAlways: number;
+  /** … and when one has waited for so long, and more than those are behind it, it is refused after all. */
+  readonly waitedMs: number;
+}
+
+/** What holds unless somebody says otherwise. */
+export const LANE_LIMITS: LaneLimits = {
+  running: 4,
+  queued: 256,
+  burstMs: 500,
+  waitMs: 50,
+  queuedAlways: 16,
+  waitedMs: 200,
+};
+
+const OVERLOAD = "Rejecting execution due to overload";
+/** A part of the new in a mean of what was. */
+const MEAN_PART = 0.1;
+
+interface Waiter {
+  readonly sinceMs: number;
+  readonly admit: () => void;
+  readonly refuse: (error: ServiceError) => void;
+}
+
+/** The places of one thread. */
+export class Lane {
+  readonly #limits: LaneLimits;
+  readonly #now: () => number;
+  readonly #waiters: Waiter[] = [];
+  #running = 0;
+  /** Since when somebody waits without a break. */
+  #busySinceMs: number | undefined;
+  /** Time from one search that is done to the next while others wait, a mean. */
+  #paceMs = 0;
+  #leftMs: number | undefined;
+
+  constructor(limits: LaneLimits = LANE_LIMITS, now: () => number = () => performance.now()) {
+    [this.#limits, this.#now] = [limits, now];
+  }
+
+  /** Searches that wait. */
+  get queued(): number {
+    return this.#waiters.length;
+  }
+
+  /** Searches that are with the thread. */
+  get running(): number {
+    return this.#running;
+  }
+
+  /** What one more search would be refused with at present; nothing: it would not be. */
+  get refusal(): string | undefined {
+    const { queued } = this;
+    if (queued === 0) return undefined;
+    const { queued: most, queuedAlways, waitMs } = this.#limits;
+    const isTooMany =
+      queued >= most || (this.#isOverloaded() && queued >= queuedAlways && queued * this.#paceMs >= waitMs);
+    return isTooMany ? `${OVERLOAD}: ${queued} searches already enqueued` : undefined;
+  }
+
+  /** Takes a place: at once, or when what it gives is settled. Each success must be followed by one `leave`. */
+  enter(): Promise<void> | undefined {
+    if (this.#running < this.#limits.running) {
+      this.#running += 1;
+      return undefined;
+    }
+    const { refusal } = this;
+    if (refusal !== undefined) return Promise.reject(refused(refusal));
+    const sinceMs = this.#now();
+    this.#busySinceMs ??= sinceMs;
+    return new Promise((admit, refuse) => this.#waiters.push({ sinceMs, admit, refuse }));
+  }
+
+  /** Gives the place back: to the search that waits longest, if any does. */
+  leave(): void {
+    const nowMs = this.#now();
+    const next = this.#next(nowMs);
+    if (this.#leftMs !== undefined) this.#paceMs += MEAN_PART * (nowMs - this.#leftMs - this.#paceMs);
+    // Only while others wait is the time between two what a search takes.
+    this.#leftMs = next === undefined ? undefined : nowMs;
+    if (next === undefined) this.#running -= 1;
+    else next.admit();
+    if (this.queued === 0) this.#busySinceMs = undefined;
+  }
+
+  #next(nowMs: number): Waiter | undefined {
+    for (;;) {
+      const next = this.#waiters.shift();
+      if (next === undefined) return undefined;
+      const waitedMs = nowMs - next.sinceMs;
+      const { waitedMs: longestMs, queuedAlways } = this.#limits;
+      if (waitedMs <= longestMs || this.queued < queuedAlways || !this.#isOverloaded()) return next;
+      next.refuse(refused(`${OVERLOAD}: waited ${Math.round(waitedMs)} ms for a place`));
+    }
+  }
+
+  #isOverloaded(): boolean {
+    return this.#busySinceMs !== undefined && this.#now() - this.#busySinceMs >= this.#limits.burstMs;
+  }
+}
+
+function refused(message: string): ServiceError {
+  return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 0, message, outcome: "not_applied" });
+}
