@@ -19,6 +19,8 @@ export interface MaintenanceOptions {
   readonly keepRemovesSeconds: number;
   /** Gives everyone else a turn. */
   readonly turn: () => Promise<void>;
+  /** Brings what is stored of a partition, where that is not all here, and holds it until what it gives is called. */
+  readonly hold?: (key: string) => Promise<() => void>;
   /** Told of every failure, for the operator's log. */
   readonly onProblem: (error: unknown) => void;
 }
@@ -92,6 +94,14 @@ export class Maintenance {
   /** Takes a bucket into care from its first use on, reads included: an earlier process may have left long tails. */
   attend(bucket: Bucket): void {
     this.#of(bucket);
+  }
+
+  /** Does nothing more for a bucket that was let go of. */
+  forget(bucket: Bucket): void {
+    this.#attention.delete(bucket);
+    const gone = this.#queue.filter((job) => job.bucket === bucket);
+    this.#queue = this.#queue.filter((job) => job.bucket !== bucket);
+    for (const job of gone) job.settle(closed());
   }
 
   /** Notes a committed write; folds the tail if it is long. Never fails: the write is done. */
@@ -269,7 +279,7 @@ export class Maintenance {
       if (job === undefined) continue;
       const attention = this.#of(job.bucket);
       try {
-        const isChanged = !this.#stopped && (await this.#compact(attention, job));
+        const isChanged = !this.#stopped && (await this.#compactHeld(attention, job));
         attention.retries.delete(job.key);
         attention.jobs.delete(job.key);
         // What was written meanwhile may be a long tail again, and perhaps nothing more comes.
@@ -284,6 +294,15 @@ export class Maintenance {
       await this.#options.turn();
     }
     this.#running = undefined;
+  }
+
+  async #compactHeld(attention: Attention, job: Job): Promise<boolean> {
+    const release = await this.#options.hold?.(job.key);
+    try {
+      return await this.#compact(attention, job);
+    } finally {
+      release?.();
+    }
   }
 
   /** Compacts a partition. Returns whether that changed anything. */

@@ -97,6 +97,11 @@ export class PartitionStore implements Partitions {
     return this.#nextSegment;
   }
 
+  /** The number that the next partition of this bucket gets. */
+  get nextPartition(): number {
+    return this.#nextPartition;
+  }
+
   /** Number of the latest operation of the bucket. */
   get lastOperation(): number {
     return this.#nextOperation - 1;

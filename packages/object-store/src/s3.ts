@@ -1,0 +1,168 @@
+/**
+ * A bucket of any S3-compatible service with conditional writes (`If-None-Match: *`, `If-Match`): S3, R2, GCS, MinIO, Ceph, versitygw
+ * and Tigris have them. Requests and their meanings are those of the S3 API reference (PutObject, GetObject, DeleteObject,
+ * ListObjectsV2).
+ */
+import { AwsClient } from "aws4fetch";
+import { Costs, type ObjectStore, type WriteOutcome } from "./object-store.ts";
+
+/** Where a bucket is, and who may use it. */
+export interface S3Options {
+  readonly bucket: string;
+  /** Everything is below it; nothing by default. No slash at its ends. */
+  readonly prefix?: string;
+  /** The service, `https://…`; that of AWS in the region by default. */
+  readonly endpoint?: string;
+  /** `us-east-1` by default; `auto` for R2. */
+  readonly region?: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+  /** Whether the bucket stands in the path, not in the host's name: so it is wherever an endpoint is named, unless it is said. */
+  readonly pathStyle?: boolean;
+  /** Milliseconds that a request may take; 10,000 by default. It is then made again. */
+  readonly timeoutMs?: number;
+  /** Makes requests, as the platform's own does. */
+  readonly fetch?: typeof fetch;
+}
+
+const PLACE_DIGITS = 12;
+const TIMEOUT_MS = 10_000;
+const NOT_FOUND = 404;
+/** Somebody else's is there. */
+const PRECONDITION_FAILED = 412;
+const LISTED_NAME = /<Key>([^<]*)<\/Key>/g;
+
+/** A request that the service refused. */
+export class S3Error extends Error {
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.name = "S3Error";
+    this.status = status;
+  }
+}
+
+/** A store in a bucket. */
+export function s3ObjectStore(options: S3Options): ObjectStore {
+  const costs = new Costs();
+  const ask = requester(options);
+  const get = async (name: string, headers: Record<string, string> = {}): Promise<Response | undefined> => {
+    const response = await ask("GET", pathOf(name), { headers });
+    if (response.status === NOT_FOUND) {
+      await response.body?.cancel();
+      costs.got(undefined);
+      return undefined;
+    }
+    return await demand(response, name);
+  };
+  const bytesOf = async (response: Response | undefined): Promise<Uint8Array | undefined> => {
+    if (response === undefined) return undefined;
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    costs.got(bytes);
+    return bytes;
+  };
+  const put = async (name: string, bytes: Uint8Array, headers: Record<string, string> = {}): Promise<WriteOutcome> => {
+    costs.put(bytes);
+    const response = await ask("PUT", pathOf(name), { headers, body: bytes as Uint8Array<ArrayBuffer> });
+    await response.body?.cancel();
+    if (response.status === PRECONDITION_FAILED) return "taken";
+    await demand(response, name);
+    return "won";
+  };
+  const remove = async (name: string): Promise<void> => {
+    costs.removes += 1;
+    const response = await ask("DELETE", pathOf(name), {});
+    await response.body?.cancel();
+    if (response.status !== NOT_FOUND) await demand(response, name);
+  };
+  const names = async (prefix: string, after: string): Promise<readonly string[]> => {
+    costs.lists += 1;
+    const root = options.prefix === undefined ? "" : `${options.prefix}/`;
+    const asked = new URLSearchParams({ "list-type": "2", "encoding-type": "url", prefix: `${root}${prefix}` });
+    if (after !== "") asked.set("start-after", `${root}${after}`);
+    const response = await demand(await ask("GET", `?${asked}`, {}), `the names below ${prefix}`);
+    const listed = (await response.text()).matchAll(LISTED_NAME);
+    return Array.from(listed, ([, name = ""]) => decodeURIComponent(name.replaceAll("+", " ")).slice(root.length));
+  };
+  const pathOf = (name: string): string => {
+    const whole = options.prefix === undefined ? name : `${options.prefix}/${name}`;
+    return whole.split("/").map(encodeURIComponent).join("/");
+  };
+  return {
+    costs,
+    log: {
+      append: (log, place, bytes) => put(placeName(log, place), bytes, { "If-None-Match": "*" }),
+      read: async (log, place) => bytesOf(await get(placeName(log, place))),
+      after: async (log, place) => {
+        const start = place === 0 ? `${log}/log/` : placeName(log, place - 1);
+        return (await names(`${log}/log/`, start)).map((name) => Number(name.slice(name.lastIndexOf("/") + 1)));
+      },
+      remove: (log, place) => remove(placeName(log, place)),
+      snapshot: async (log) => {
+        const response = await get(`${log}/snapshot`);
+        const bytes = await bytesOf(response);
+        if (response === undefined || bytes === undefined) return undefined;
+        const tag = response.headers.get("etag");
+        if (tag === null) throw new S3Error("the service gives no ETag", response.status);
+        return { bytes, tag };
+      },
+      replaceSnapshot: (log, bytes, tag) =>
+        put(`${log}/snapshot`, bytes, tag === undefined ? { "If-None-Match": "*" } : { "If-Match": tag }),
+    },
+    files: {
+      put: async (name, bytes) => {
+        await put(name, bytes);
+      },
+      read: async (name, from = 0, to) => {
+        // An empty range cannot be asked for.
+        if (to !== undefined && to <= from) return new Uint8Array();
+        const whole = from === 0 && to === undefined;
+        const range = `bytes=${from}-${to === undefined ? "" : to - 1}`;
+        return bytesOf(await get(name, whole ? {} : { Range: range }));
+      },
+      remove,
+      names: (prefix, after = "") => names(prefix, after),
+    },
+  };
+}
+
+type Ask = (
+  method: string,
+  path: string,
+  what: { readonly headers?: Record<string, string>; readonly body?: Uint8Array<ArrayBuffer> },
+) => Promise<Response>;
+
+/** Makes signed requests for paths below the bucket. */
+function requester(options: S3Options): Ask {
+  const { bucket, endpoint, region = "us-east-1", accessKeyId, secretAccessKey, sessionToken } = options;
+  const client = new AwsClient({
+    accessKeyId,
+    secretAccessKey,
+    ...(sessionToken !== undefined && { sessionToken }),
+    service: "s3",
+    region,
+    // What failed is asked again by who knows what it means.
+    retries: 0,
+  });
+  const service = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
+  const isInPath = options.pathStyle ?? endpoint !== undefined;
+  const root = isInPath ? `${service.origin}/${bucket}/` : `${service.protocol}//${bucket}.${service.host}/`;
+  const send = options.fetch ?? ((...asked: Parameters<typeof fetch>) => fetch(...asked));
+  return async (method, path, { headers, body }) => {
+    const signed = await client.sign(`${root}${path}`, { method, ...(headers && { headers }), ...(body && { body }) });
+    return await send(signed, { signal: AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS) });
+  };
+}
+
+/** The response, unless the service refused or failed. */
+async function demand(response: Response, what: string): Promise<Response> {
+  if (response.ok) return response;
+  const said = response.bodyUsed ? "" : (await response.text().catch(() => "")).slice(0, 300);
+  throw new S3Error(`the object store answered ${response.status} for ${what}: ${said}`, response.status);
+}
+
+function placeName(log: string, place: number): string {
+  return `${log}/log/${String(place).padStart(PLACE_DIGITS, "0")}`;
+}
