@@ -6,8 +6,9 @@
  * What is written is applied here first and told to nobody before its place is won: a loser forgets all it has and begins anew.
  */
 import { StoreError } from "@brooklet/store";
-import { damaged, decodeFrame, encodeFrame, type Framed } from "./log-object.ts";
-import type { ObjectLog, TaggedBytes } from "./object-store.ts";
+import { encodeFrame, type Framed } from "./log-object.ts";
+import { openObject, openSnapshot, type Snapshot, sameBytes, type Written } from "./log-reader.ts";
+import type { ObjectLog } from "./object-store.ts";
 
 /** What a log is about: it holds what was applied, and can be begun anew. */
 export interface Replica {
@@ -68,15 +69,6 @@ export class Fenced extends Error {
   }
 }
 
-/** The head of each object: who wrote it. */
-interface Written {
-  readonly writer: string;
-  /** Tells one object of a writer from another. */
-  readonly nonce: number;
-  readonly isSeal?: true;
-  readonly records: readonly unknown[];
-}
-
 interface Confirmation {
   readonly until: number;
   readonly waiter: Waiter;
@@ -117,7 +109,9 @@ export class BucketLog {
   #collecting: Promise<void> | undefined;
   #wantsSnapshot: Waiter[] = [];
   /** Taken, and not stored before everything in it is in the log. */
-  #captured: { readonly until: number; readonly frame: Promise<Framed> | undefined; readonly asked: readonly Waiter[] } | undefined;
+  #captured:
+    | { readonly until: number; readonly frame: Promise<Framed> | undefined; readonly asked: readonly Waiter[] }
+    | undefined;
 
   constructor(options: BucketLogOptions) {
     this.#options = options;
@@ -503,33 +497,4 @@ export class BucketLog {
     for (const { reject } of waiters) reject(error);
     for (const { waiter } of this.#confirmations.splice(0)) waiter.reject(error);
   }
-}
-
-async function openObject(bytes: Uint8Array): Promise<{ readonly written: Written; readonly frame: Framed }> {
-  const frame = await decodeFrame(bytes);
-  const { writer, nonce, records } = (frame.value ?? {}) as Partial<Written>;
-  if (typeof writer !== "string" || typeof nonce !== "number" || !Array.isArray(records))
-    throw damaged("it does not say who wrote it");
-  return { written: frame.value as Written, frame };
-}
-
-interface Snapshot {
-  /** The last place of the log that is in it. */
-  readonly upTo: number;
-  /** Who wrote that place. */
-  readonly writer: string | undefined;
-  readonly frame: Framed | undefined;
-}
-
-async function openSnapshot(stored: TaggedBytes | undefined): Promise<Snapshot> {
-  if (stored === undefined) return { upTo: -1, writer: undefined, frame: undefined };
-  const { value, blobs } = await decodeFrame(stored.bytes);
-  const { upTo, writer, state } = (value ?? {}) as Readonly<Record<"upTo" | "writer" | "state", unknown>>;
-  if (!Number.isSafeInteger(upTo) || typeof writer !== "string")
-    throw damaged("a snapshot does not say up to where it goes");
-  return { upTo: upTo as number, writer, frame: { value: state, blobs } };
-}
-
-function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
-  return left.length === right.length && left.every((byte, index) => byte === right[index]);
 }

@@ -11,15 +11,23 @@ import {
   PartitionStore,
   readPartitionRows,
   removeBlocks,
-  segmentsOf,
   type SqlConnection,
   StoreError,
+  segmentsOf,
   writeBlocks,
   writeNextNumbers,
   writePartitionRows,
 } from "@brooklet/store";
 import type { Replica } from "./bucket-log.ts";
-import { type DirectoryEntry, type DirectoryPage, decodeDirectory, decodePage, type Directory, encodePage, pageOf } from "./directory.ts";
+import {
+  type Directory,
+  type DirectoryEntry,
+  type DirectoryPage,
+  decodeDirectory,
+  decodePage,
+  encodePage,
+  pageOf,
+} from "./directory.ts";
 import { decodeFrame, encodeFrame, type Framed } from "./log-object.ts";
 import type { ObjectFiles } from "./object-store.ts";
 import { decodeRecord, type LogRecord, type SegmentFile } from "./record.ts";

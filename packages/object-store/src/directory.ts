@@ -59,7 +59,10 @@ export function encodePage(page: DirectoryPage): Framed {
   const blobs: Uint8Array[] = [];
   const partitions = Array.from(page.values(), ({ rows, files }) => {
     const { number, key, application, operations, segments } = rows;
-    blobs.push(...operations.map(({ bytes }) => bytes), ...segments.flatMap(({ header, liveness }) => [header, liveness]));
+    blobs.push(
+      ...operations.map(({ bytes }) => bytes),
+      ...segments.flatMap(({ header, liveness }) => [header, liveness]),
+    );
     return {
       number,
       key,

@@ -2,6 +2,7 @@
  * The bytes of one place of a log, and of a snapshot: a line of JSON that says who wrote it and what is in it, the byte strings it
  * speaks of behind each other, and a digest before all of it. What is read may be anything: nothing is taken on its word.
  */
+import type { UnsharedBytes } from "@brooklet/core";
 import { StoreError } from "@brooklet/store";
 
 /** A JSON value and the byte strings that it names by their index. */
@@ -18,7 +19,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /** A frame: digest, length of the head, head (`{ value, blobs: lengths }`), byte strings. */
-export async function encodeFrame({ value, blobs }: Framed): Promise<Uint8Array<ArrayBuffer>> {
+export async function encodeFrame({ value, blobs }: Framed): Promise<UnsharedBytes> {
   const head = encoder.encode(JSON.stringify({ value, blobs: blobs.map(({ length }) => length) }));
   const start = DIGEST_BYTES + LENGTH_BYTES;
   const length = blobs.reduce((sum, blob) => sum + blob.length, start + head.length);
@@ -74,6 +75,6 @@ export function damaged(why: string, cause?: unknown): StoreError {
   return new StoreError("damaged", `an object of the store is damaged: ${why}`, cause);
 }
 
-async function digestOf(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+async function digestOf(bytes: UnsharedBytes): Promise<Uint8Array> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
 }

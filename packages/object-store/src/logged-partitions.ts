@@ -9,8 +9,8 @@ import {
   type Partitions,
   type StoredBlock,
   type StoredChange,
-  StoreError,
   type StoredManifest,
+  StoreError,
   type TailEntry,
 } from "@brooklet/store";
 import type { LogRecord, SegmentFile } from "./record.ts";

@@ -3,12 +3,12 @@
  * taken it over, and anybody reads it. What a process has of it is a cache: an operation waits until it is there and new enough, is
  * done in one turn as everywhere, and is answered when what it wrote, or read, is in the log.
  */
-import { asPackage, ServiceError } from "@brooklet/core";
+import { ServiceError } from "@brooklet/core";
 import {
   type Cluster,
   type ClusterEngine,
-  deploymentUnderWay,
   type DeployReport,
+  deploymentUnderWay,
   type Gate,
   type GateTarget,
   LocalCluster,
@@ -18,10 +18,20 @@ import {
 import { bucketOf, type SqlConnection, type Storage, type StoredApplication, StoreError } from "@brooklet/store";
 import { BucketLog, Fenced } from "./bucket-log.ts";
 import { BucketReplica, Outdated } from "./bucket-replica.ts";
-import { damaged, decodeFrame, encodeFrame } from "./log-object.ts";
+import { encodeFrame } from "./log-object.ts";
 import { LoggedPartitions } from "./logged-partitions.ts";
 import type { ObjectStore, ObjectStoreCosts } from "./object-store.ts";
-import { encodeRecord, integer } from "./record.ts";
+import { encodeRecord } from "./record.ts";
+import {
+  type About,
+  APPLICATION,
+  againWith,
+  pauseMs,
+  readAbout,
+  readApplication,
+  readNewest,
+  sleep,
+} from "./store-records.ts";
 
 /** How a cluster over an object store is opened. */
 export interface ObjectStoreClusterOptions
@@ -30,7 +40,8 @@ export interface ObjectStoreClusterOptions
     "surroundings" | "keepRemovesSeconds" | "onApplication" | "onProblem" | "embedder" | "modelRunner" | "objections"
   > {
   readonly store: ObjectStore;
-  readonly makeEngine: () => ClusterEngine;
+  /** Makes a core. `secret` stays the same as long as the store: what cores seal is of all gateways. */
+  readonly makeEngine: (secret: Uint8Array) => ClusterEngine;
   /** Opens an empty database of this process, in memory or in a file that nobody needs to find again. */
   readonly openCache: () => SqlConnection;
   /** Bytes of blocks that are kept of all buckets; 1 GiB by default. */
@@ -41,17 +52,10 @@ export interface ObjectStoreClusterOptions
   readonly wait?: (milliseconds: number) => Promise<void>;
 }
 
-const FORMAT = 1;
 const BUCKETS_DEFAULT = 8;
-const BUCKETS_MAX = 1_024;
 const CACHE_BYTES = 1 << 30;
-const SECRET_BYTES = 32;
-const ABOUT = "about";
-const APPLICATION = "application";
 /** An operation whose bucket is taken over again and again gives up. */
 const ATTEMPTS = 5;
-const PAUSE_MS = 20;
-const PAUSE_MAX_MS = 2_000;
 /** What is done here ends by itself in time; the store alone can take longer. */
 const GRACE_MS = 50;
 const TIMER_MS_MAX = 2 ** 31 - 1;
@@ -63,16 +67,10 @@ interface SharedBucket {
   readonly replica: BucketReplica;
 }
 
-/** What a store says of itself. */
-interface About {
-  readonly buckets: number;
-  readonly secret: Uint8Array;
-}
-
 /** Opens a cluster. An empty store is made one. */
 export async function openObjectStoreCluster(options: ObjectStoreClusterOptions): Promise<ObjectStoreCluster> {
   const again = againWith(options.wait ?? sleep);
-  const about = await readAbout(options, again);
+  const about = await readAbout(options.store, options.buckets ?? BUCKETS_DEFAULT, again);
   const application = await readNewest(options.store, 0, again);
   return new ObjectStoreCluster(options, about, application);
 }
@@ -103,6 +101,7 @@ export class ObjectStoreCluster implements Cluster {
     };
     this.#inner = new LocalCluster({
       ...options,
+      makeEngine: () => options.makeEngine(about.secret),
       storage: this.#storage(),
       gate,
       partitions: (_, { bucket }) => this.#partitionsOf(bucket),
@@ -240,7 +239,8 @@ export class ObjectStoreCluster implements Cluster {
   /** Brings what an operation needs, and answers when that is known to be true. */
   async #pass<Result>(target: GateTarget, kind: "read" | "write", work: () => Promise<Result>): Promise<Result> {
     const keys = "keys" in target ? target.keys : undefined;
-    const numbers = keys === undefined ? [(target as { readonly bucket: number }).bucket] : keys.map((key) => this.#numberOf(key));
+    const numbers =
+      keys === undefined ? [(target as { readonly bucket: number }).bucket] : keys.map((key) => this.#numberOf(key));
     const shared = [...new Set(numbers)].map((number) => this.#bucketAt(number));
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -419,82 +419,6 @@ function meaningOf(error: unknown): unknown {
     return new ServiceError({ code: "UNAVAILABLE", status: 503, number: 10, message, outcome, cause: error });
   }
   return error;
-}
-
-async function readAbout(
-  { store, buckets = BUCKETS_DEFAULT }: ObjectStoreClusterOptions,
-  again: <Result>(ask: () => Promise<Result>) => Promise<Result>,
-): Promise<About> {
-  if (!(Number.isSafeInteger(buckets) && buckets >= 1 && buckets <= BUCKETS_MAX))
-    throw new RangeError(`${buckets} buckets; there may be 1 to ${BUCKETS_MAX}`);
-  const found = await again(() => store.log.read(ABOUT, 0));
-  if (found === undefined) {
-    const secret = crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
-    const bytes = await encodeFrame({ value: { format: FORMAT, buckets }, blobs: [secret] });
-    await again(() => store.log.append(ABOUT, 0, bytes));
-  }
-  const there = found ?? (await again(() => store.log.read(ABOUT, 0)));
-  if (there === undefined) throw damaged("what it says of itself is gone");
-  const { value, blobs } = await decodeFrame(there);
-  const said = value as Readonly<Record<string, unknown>>;
-  const format = integer(said, "format");
-  if (format !== FORMAT) throw new StoreError("refused", `the store has format ${format}; this release reads ${FORMAT}`);
-  const [secret] = blobs;
-  if (secret?.length !== SECRET_BYTES) throw damaged("it has no secret");
-  return { buckets: integer(said, "buckets"), secret: secret.slice() };
-}
-
-/** The newest application, if it is newer than `known`. */
-async function readNewest(
-  store: ObjectStore,
-  known: number,
-  again: <Result>(ask: () => Promise<Result>) => Promise<Result>,
-): Promise<StoredApplication | undefined> {
-  for (let newest: StoredApplication | undefined, from = known + 1; ; ) {
-    const places = await again(() => store.log.after(APPLICATION, from));
-    const last = places.at(-1);
-    if (last === undefined) return newest;
-    const read = await readApplication(store, last, again);
-    if (read === undefined) throw damaged("an application is gone");
-    newest = read.application;
-    from = last + 1;
-  }
-}
-
-async function readApplication(
-  store: ObjectStore,
-  number: number,
-  again: <Result>(ask: () => Promise<Result>) => Promise<Result>,
-): Promise<{ readonly application: StoredApplication; readonly writer: unknown } | undefined> {
-  const bytes = await again(() => store.log.read(APPLICATION, number));
-  if (bytes === undefined) return undefined;
-  const { value, blobs } = await decodeFrame(bytes);
-  const [stored] = blobs;
-  if (stored === undefined) throw damaged("an application without a package");
-  return { application: { number, bytes: asPackage(stored.slice()) }, writer: (value as { writer?: unknown }).writer };
-}
-
-function againWith(wait: (milliseconds: number) => Promise<void>): <Result>(ask: () => Promise<Result>) => Promise<Result> {
-  return async (ask) => {
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        return await ask();
-      } catch (error) {
-        if (attempt === GIVEN_UP_AFTER) throw new StoreError("io", "the object store does not answer", error);
-        await wait(pauseMs(attempt));
-      }
-    }
-  };
-}
-/** Some minute of asking. */
-const GIVEN_UP_AFTER = 40;
-
-function pauseMs(attempt: number): number {
-  return Math.min(PAUSE_MS * 2 ** attempt, PAUSE_MAX_MS) * (0.5 + Math.random() / 2);
-}
-
-function sleep(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 function randomName(): string {

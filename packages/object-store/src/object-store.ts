@@ -27,7 +27,7 @@ export interface ObjectLog {
   replaceSnapshot(log: string, bytes: Uint8Array, tag: string | undefined): Promise<WriteOutcome>;
 }
 
-/** Files that are written once under names nobody else has, and may be read in parts. */
+/** Files that are written once under names nobody else has (letters, digits, `-`, `.`, `_` and `/`), and may be read in parts. */
 export interface ObjectFiles {
   put(name: string, bytes: Uint8Array): Promise<void>;
   /** Bytes `from` up to `to`, exclusive; all of them unless it is said. Nothing: there is no such file. */

@@ -42,7 +42,10 @@ export interface EncodedRecord {
 export function encodeRecord(record: LogRecord): EncodedRecord {
   if (record.kind === "append") {
     const { kind, application, entries } = record;
-    return { value: { kind, application, keys: entries.map(({ key }) => key) }, blobs: entries.map(({ bytes }) => bytes) };
+    return {
+      value: { kind, application, keys: entries.map(({ key }) => key) },
+      blobs: entries.map(({ bytes }) => bytes),
+    };
   }
   if (record.kind !== "commit") return { value: record, blobs: [] };
   const { change, files, ...said } = record;
@@ -50,7 +53,10 @@ export function encodeRecord(record: LogRecord): EncodedRecord {
   const segments = newSegments.map(({ number, schema, documents }) => ({ number, schema, documents }));
   return {
     value: { ...said, files, folded, removedSegments, changed: liveness.map(({ segment }) => segment), segments },
-    blobs: [...liveness.map(({ liveness: bytes }) => bytes), ...newSegments.flatMap((segment) => [segment.header, segment.liveness])],
+    blobs: [
+      ...liveness.map(({ liveness: bytes }) => bytes),
+      ...newSegments.flatMap((segment) => [segment.header, segment.liveness]),
+    ],
   };
 }
 

@@ -3,6 +3,7 @@
  * and Tigris have them. Requests and their meanings are those of the S3 API reference (PutObject, GetObject, DeleteObject,
  * ListObjectsV2).
  */
+import type { UnsharedBytes } from "@brooklet/core";
 import { AwsClient } from "aws4fetch";
 import { Costs, type ObjectStore, type WriteOutcome } from "./object-store.ts";
 
@@ -31,6 +32,7 @@ const TIMEOUT_MS = 10_000;
 const NOT_FOUND = 404;
 /** Somebody else's is there. */
 const PRECONDITION_FAILED = 412;
+/** Ours have nothing in them that XML would write otherwise. */
 const LISTED_NAME = /<Key>([^<]*)<\/Key>/g;
 
 /** A request that the service refused. */
@@ -46,92 +48,105 @@ export class S3Error extends Error {
 
 /** A store in a bucket. */
 export function s3ObjectStore(options: S3Options): ObjectStore {
-  const costs = new Costs();
-  const ask = requester(options);
-  const get = async (name: string, headers: Record<string, string> = {}): Promise<Response | undefined> => {
-    const response = await ask("GET", pathOf(name), { headers });
-    if (response.status === NOT_FOUND) {
-      await response.body?.cancel();
-      costs.got(undefined);
-      return undefined;
-    }
-    return await demand(response, name);
-  };
-  const bytesOf = async (response: Response | undefined): Promise<Uint8Array | undefined> => {
-    if (response === undefined) return undefined;
-    const bytes = new Uint8Array(await response.arrayBuffer());
-    costs.got(bytes);
-    return bytes;
-  };
-  const put = async (name: string, bytes: Uint8Array, headers: Record<string, string> = {}): Promise<WriteOutcome> => {
-    costs.put(bytes);
-    const response = await ask("PUT", pathOf(name), { headers, body: bytes as Uint8Array<ArrayBuffer> });
-    await response.body?.cancel();
-    if (response.status === PRECONDITION_FAILED) return "taken";
-    await demand(response, name);
-    return "won";
-  };
-  const remove = async (name: string): Promise<void> => {
-    costs.removes += 1;
-    const response = await ask("DELETE", pathOf(name), {});
-    await response.body?.cancel();
-    if (response.status !== NOT_FOUND) await demand(response, name);
-  };
-  const names = async (prefix: string, after: string): Promise<readonly string[]> => {
-    costs.lists += 1;
-    const root = options.prefix === undefined ? "" : `${options.prefix}/`;
-    const asked = new URLSearchParams({ "list-type": "2", "encoding-type": "url", prefix: `${root}${prefix}` });
-    if (after !== "") asked.set("start-after", `${root}${after}`);
-    const response = await demand(await ask("GET", `?${asked}`, {}), `the names below ${prefix}`);
-    const listed = (await response.text()).matchAll(LISTED_NAME);
-    return Array.from(listed, ([, name = ""]) => decodeURIComponent(name.replaceAll("+", " ")).slice(root.length));
-  };
-  const pathOf = (name: string): string => {
-    const whole = options.prefix === undefined ? name : `${options.prefix}/${name}`;
-    return whole.split("/").map(encodeURIComponent).join("/");
-  };
+  const bucket = new Bucket(options);
   return {
-    costs,
+    costs: bucket.costs,
     log: {
-      append: (log, place, bytes) => put(placeName(log, place), bytes, { "If-None-Match": "*" }),
-      read: async (log, place) => bytesOf(await get(placeName(log, place))),
+      append: (log, place, bytes) => bucket.put(placeName(log, place), bytes, { "If-None-Match": "*" }),
+      read: async (log, place) => bucket.bytesOf(await bucket.get(placeName(log, place))),
       after: async (log, place) => {
         const start = place === 0 ? `${log}/log/` : placeName(log, place - 1);
-        return (await names(`${log}/log/`, start)).map((name) => Number(name.slice(name.lastIndexOf("/") + 1)));
+        const names = await bucket.names(`${log}/log/`, start);
+        return names.map((name) => Number(name.slice(name.lastIndexOf("/") + 1)));
       },
-      remove: (log, place) => remove(placeName(log, place)),
+      remove: (log, place) => bucket.remove(placeName(log, place)),
       snapshot: async (log) => {
-        const response = await get(`${log}/snapshot`);
-        const bytes = await bytesOf(response);
+        const response = await bucket.get(`${log}/snapshot`);
+        const bytes = await bucket.bytesOf(response);
         if (response === undefined || bytes === undefined) return undefined;
         const tag = response.headers.get("etag");
         if (tag === null) throw new S3Error("the service gives no ETag", response.status);
         return { bytes, tag };
       },
       replaceSnapshot: (log, bytes, tag) =>
-        put(`${log}/snapshot`, bytes, tag === undefined ? { "If-None-Match": "*" } : { "If-Match": tag }),
+        bucket.put(`${log}/snapshot`, bytes, tag === undefined ? { "If-None-Match": "*" } : { "If-Match": tag }),
     },
     files: {
       put: async (name, bytes) => {
-        await put(name, bytes);
+        await bucket.put(name, bytes);
       },
       read: async (name, from = 0, to) => {
         // An empty range cannot be asked for.
         if (to !== undefined && to <= from) return new Uint8Array();
-        const whole = from === 0 && to === undefined;
+        const isWhole = from === 0 && to === undefined;
         const range = `bytes=${from}-${to === undefined ? "" : to - 1}`;
-        return bytesOf(await get(name, whole ? {} : { Range: range }));
+        return bucket.bytesOf(await bucket.get(name, isWhole ? {} : { Range: range }));
       },
-      remove,
-      names: (prefix, after = "") => names(prefix, after),
+      remove: (name) => bucket.remove(name),
+      names: (prefix, after = "") => bucket.names(prefix, after),
     },
   };
+}
+
+/** Requests to one bucket, and what their answers mean. */
+class Bucket {
+  readonly costs: Costs = new Costs();
+  readonly #ask: Ask;
+  /** What all names begin with. */
+  readonly #root: string;
+
+  constructor(options: S3Options) {
+    this.#ask = requester(options);
+    this.#root = options.prefix === undefined ? "" : `${options.prefix}/`;
+  }
+
+  /** Nothing: there is no such object. */
+  async get(name: string, headers: Record<string, string> = {}): Promise<Response | undefined> {
+    const response = await this.#ask("GET", this.#pathOf(name), { headers });
+    if (response.status !== NOT_FOUND) return await demand(response, name);
+    await response.body?.cancel();
+    return undefined;
+  }
+
+  async bytesOf(response: Response | undefined): Promise<Uint8Array | undefined> {
+    const bytes = response === undefined ? undefined : new Uint8Array(await response.arrayBuffer());
+    this.costs.got(bytes);
+    return bytes;
+  }
+
+  async put(name: string, bytes: Uint8Array, headers: Record<string, string> = {}): Promise<WriteOutcome> {
+    this.costs.put(bytes);
+    const response = await this.#ask("PUT", this.#pathOf(name), { headers, body: bytes as UnsharedBytes });
+    if (response.status !== PRECONDITION_FAILED) await demand(response, name);
+    await response.body?.cancel();
+    return response.status === PRECONDITION_FAILED ? "taken" : "won";
+  }
+
+  async remove(name: string): Promise<void> {
+    this.costs.removes += 1;
+    const response = await this.#ask("DELETE", this.#pathOf(name), {});
+    if (response.status !== NOT_FOUND) await demand(response, name);
+    await response.body?.cancel();
+  }
+
+  async names(prefix: string, after: string): Promise<readonly string[]> {
+    this.costs.lists += 1;
+    const asked = new URLSearchParams({ "list-type": "2", prefix: `${this.#root}${prefix}` });
+    if (after !== "") asked.set("start-after", `${this.#root}${after}`);
+    const response = await demand(await this.#ask("GET", `?${asked}`, {}), `the names below ${prefix}`);
+    const listed = (await response.text()).matchAll(LISTED_NAME);
+    return Array.from(listed, ([, name = ""]) => name.slice(this.#root.length));
+  }
+
+  #pathOf(name: string): string {
+    return `${this.#root}${name}`.split("/").map(encodeURIComponent).join("/");
+  }
 }
 
 type Ask = (
   method: string,
   path: string,
-  what: { readonly headers?: Record<string, string>; readonly body?: Uint8Array<ArrayBuffer> },
+  what: { readonly headers?: Record<string, string>; readonly body?: UnsharedBytes },
 ) => Promise<Response>;
 
 /** Makes signed requests for paths below the bucket. */

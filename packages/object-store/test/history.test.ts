@@ -98,7 +98,13 @@ test(`several gateways are as one (seed ${SEED})`, { timeout: 600_000 }, async (
     const condition = seen === 0 ? "not note" : `note.seen == ${seen}`;
     const id = steps;
     try {
-      const status = await put(cluster, group, name, { title: `note ${id}`, seen: seen + 1 }, seen === 0 ? "" : condition);
+      const status = await put(
+        cluster,
+        group,
+        name,
+        { title: `note ${id}`, seen: seen + 1 },
+        seen === 0 ? "" : condition,
+      );
       if (status === 412) reached.refused += 1;
       else if (seen > 0) {
         reached.changed += 1;
@@ -118,7 +124,10 @@ test(`several gateways are as one (seed ${SEED})`, { timeout: 600_000 }, async (
     for (let name = 0; name < DOCUMENTS; name += 1) {
       known.set(`group${group} d${name}`, { acknowledged: 1, successors: new Map() });
       for (let done = false; !done; )
-        done = await put(clusters[0] as ObjectStoreCluster, `group${group}`, `d${name}`, { title: "note", seen: 1 }).then(
+        done = await put(clusters[0] as ObjectStoreCluster, `group${group}`, `d${name}`, {
+          title: "note",
+          seen: 1,
+        }).then(
           () => true,
           () => false,
         );

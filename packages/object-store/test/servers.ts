@@ -49,10 +49,13 @@ export async function startS3(): Promise<Running & { readonly options: S3Options
   mkdirSync(versions);
   const port = await freePort();
   const words = ["--access", ACCESS.accessKeyId, "--secret", ACCESS.secretAccessKey, "--port", `127.0.0.1:${port}`];
-  const server = new Server(() => spawn(program, [...words, "--quiet", "posix", data], { stdio: "ignore" }), async () => {
-    const answer = await fetch(`http://127.0.0.1:${port}/`, { signal: AbortSignal.timeout(1_000) });
-    await answer.arrayBuffer();
-  });
+  const server = new Server(
+    () => spawn(program, [...words, "--quiet", "posix", data], { stdio: "ignore" }),
+    async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/`, { signal: AbortSignal.timeout(1_000) });
+      await answer.arrayBuffer();
+    },
+  );
   await server.start();
   return {
     options: { ...ACCESS, bucket: BUCKET, endpoint: `http://127.0.0.1:${port}` },
@@ -73,11 +76,15 @@ export async function startPostgres(): Promise<Running & { readonly connection: 
   const port = await freePort();
   const isRoot = process.getuid?.() === 0;
   const asUser = (program: string, words: readonly string[]): [string, string[]] =>
-    isRoot ? ["setpriv", ["--reuid=postgres", "--regid=postgres", "--clear-groups", join(programs, program), ...words]] : [join(programs, program), [...words]];
+    isRoot
+      ? ["setpriv", ["--reuid=postgres", "--regid=postgres", "--clear-groups", join(programs, program), ...words]]
+      : [join(programs, program), [...words]];
   if (isRoot) execFileSync("chown", ["postgres", folder]);
   chmodSync(folder, 0o700);
   const data = join(folder, "data");
-  execFileSync(...asUser("initdb", ["-D", data, "-A", "trust", "-U", "tester", "-E", "UTF8", "--no-locale"]), { stdio: "ignore" });
+  execFileSync(...asUser("initdb", ["-D", data, "-A", "trust", "-U", "tester", "-E", "UTF8", "--no-locale"]), {
+    stdio: "ignore",
+  });
   const settings = ["-p", String(port), "-k", "", "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=60"];
   const connection = { host: "127.0.0.1", port, user: "tester", database: "postgres" };
   const server = new Server(

@@ -7,7 +7,11 @@ import Database from "better-sqlite3";
 import { expect, onTestFinished } from "vitest";
 import { memoryObjectStore, ObjectMemory } from "../src/memory.ts";
 import type { ObjectStore } from "../src/object-store.ts";
-import { type ObjectStoreCluster, type ObjectStoreClusterOptions, openObjectStoreCluster } from "../src/object-store-cluster.ts";
+import {
+  type ObjectStoreCluster,
+  type ObjectStoreClusterOptions,
+  openObjectStoreCluster,
+} from "../src/object-store-cluster.ts";
 
 const MINUTE_MS = 60_000;
 const encoder = new TextEncoder();
@@ -55,7 +59,9 @@ export async function openCluster(
 }
 
 /** Several gateways over one memory, with an application. */
-export async function gateways(count: number): Promise<{ readonly clusters: ObjectStoreCluster[]; readonly memory: ObjectMemory; readonly problems: unknown[] }> {
+export async function gateways(
+  count: number,
+): Promise<{ readonly clusters: ObjectStoreCluster[]; readonly memory: ObjectMemory; readonly problems: unknown[] }> {
   const memory = new ObjectMemory();
   const clusters: ObjectStoreCluster[] = [];
   const problems: unknown[] = [];
@@ -69,10 +75,23 @@ export async function gateways(count: number): Promise<{ readonly clusters: Obje
 }
 
 /** Puts a note; the status. */
-export async function put(cluster: Cluster, group: string, name: string, fields: object, condition = ""): Promise<number> {
+export async function put(
+  cluster: Cluster,
+  group: string,
+  name: string,
+  fields: object,
+  condition = "",
+): Promise<number> {
   const id = `id:test:note:g=${group}:${name}`;
   const body = encoder.encode(JSON.stringify({ fields }));
-  const request = { kind: "put", rawPath: `/document/v1/test/note/group/${group}/${name}`, id, create: false, condition, body } as const;
+  const request = {
+    kind: "put",
+    rawPath: `/document/v1/test/note/group/${group}/${name}`,
+    id,
+    create: false,
+    condition,
+    body,
+  } as const;
   const outcome = await cluster.partition(`g:${group}`).apply(request, MINUTE_MS);
   if (outcome.status !== 200 && outcome.status !== 412) throw Object.assign(new Error(outcome.message), outcome);
   return outcome.status;
@@ -92,17 +111,38 @@ export async function search(
   word: string,
   properties: readonly (readonly [string, string])[],
 ): Promise<{ readonly count: number; readonly titles: readonly string[] }> {
-  const asked = [["yql", `select title from note where title contains "${word}"`], ["hits", "400"], ["timeout", "50s"], ...properties] as const;
-  const { status, body } = await searchOnce(cluster, { properties: asked.map(([name, value]) => [name, value] as const), body: new Uint8Array() }, MINUTE_MS);
+  const asked = [
+    ["yql", `select title from note where title contains "${word}"`],
+    ["hits", "400"],
+    ["timeout", "50s"],
+    ...properties,
+  ] as const;
+  const { status, body } = await searchOnce(
+    cluster,
+    { properties: asked.map(([name, value]) => [name, value] as const), body: new Uint8Array() },
+    MINUTE_MS,
+  );
   const text = decoder.decode(body);
   expect(status, text).toBe(200);
-  const { root } = JSON.parse(text) as { readonly root: { readonly fields: { readonly totalCount: number }; readonly children?: readonly { readonly fields: { readonly title: string } }[] } };
+  const { root } = JSON.parse(text) as {
+    readonly root: {
+      readonly fields: { readonly totalCount: number };
+      readonly children?: readonly { readonly fields: { readonly title: string } }[];
+    };
+  };
   return { count: root.fields.totalCount, titles: (root.children ?? []).map(({ fields }) => fields.title) };
 }
 
 /** All ids that a visit of everything finds. */
 export async function visitAll(cluster: Cluster): Promise<readonly string[]> {
-  const visit = { types: ["note"], namespace: "", selection: "", fieldSet: "[id]", tensorFormat: "", format: "json" } as const;
+  const visit = {
+    types: ["note"],
+    namespace: "",
+    selection: "",
+    fieldSet: "[id]",
+    tensorFormat: "",
+    format: "json",
+  } as const;
   const ids: string[] = [];
   for (let bucket = 0; bucket < cluster.buckets; bucket += 1) {
     let from: { readonly partition: number; readonly after: string } | undefined = { partition: 0, after: "" };

@@ -10,6 +10,8 @@ export type {
   Erasure,
   FedOperation,
   FeedOptions,
+  Gate,
+  GateTarget,
   GetRequest,
   LoadOutcome,
   MassOperation,
@@ -30,7 +32,6 @@ export type { BucketThread } from "./correspondent.ts";
 export { type Deployment, deploymentUnderWay, prepareDeployment } from "./deployment.ts";
 export type { TextEmbedder } from "./embedding.ts";
 export { serviceError, tellingOnce } from "./failure.ts";
-export { type Gate, type GateTarget, OPEN_GATE } from "./gate.ts";
 export { SHARD_BYTES } from "./limits.ts";
 export { type ClusterEngine, LocalCluster, type LocalClusterOptions } from "./local-cluster.ts";
 export { GroupObject } from "./objects/group-object.ts";

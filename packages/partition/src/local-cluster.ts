@@ -3,21 +3,24 @@ import { asPackage, encodeQuery, type PackageBytes, type Query } from "@brooklet
 import { bucketOf, type PartitionsOf, type StoredApplication } from "@brooklet/store";
 import { BucketHost, type DeployableEngine } from "./bucket-host.ts";
 import { visitNowhere } from "./bucket-visit.ts";
-import type {
-  Cluster,
-  DeployReport,
-  Erasure,
-  FedOperation,
-  FeedOptions,
-  MassOperation,
-  MassOutcome,
-  PartitionHandle,
-  PartitionKey,
-  QueryHandle,
-  SearchRequest,
-  Visit,
-  VisitPage,
-  VisitStep,
+import {
+  type Cluster,
+  type DeployReport,
+  type Erasure,
+  type FedOperation,
+  type FeedOptions,
+  type Gate,
+  type GateTarget,
+  type MassOperation,
+  type MassOutcome,
+  OPEN_GATE,
+  type PartitionHandle,
+  type PartitionKey,
+  type QueryHandle,
+  type SearchRequest,
+  type Visit,
+  type VisitPage,
+  type VisitStep,
 } from "./cluster.ts";
 import { beganMs } from "./deadline.ts";
 import {
@@ -32,7 +35,6 @@ import { applyWhereEmbedded, type EmbeddingHandle } from "./embedding.ts";
 import { Expiry } from "./expiry.ts";
 import { serviceError } from "./failure.ts";
 import { type FeedPlace, feedPlace, splitChunk } from "./feeding.ts";
-import { type Gate, type GateTarget, OPEN_GATE } from "./gate.ts";
 import { ModelSurroundings, type ModelSurroundingsOptions, withMissingModels } from "./model-surroundings.ts";
 import { type CallerWaiting, ClusterQuery, type PartitionSearch, type QueryPlace } from "./query/cluster-query.ts";
 import type { Surroundings } from "./surroundings.ts";

@@ -7,7 +7,6 @@ export { type BilledRows, durableObject, type ObjectSql, type ObjectSqlStorage }
 export { type NodeSqlite, nodeSqlite } from "./drivers/node-sqlite.ts";
 export { type SqliteWasm, type SqliteWasmOptions, sqliteWasm, type WasmStatement } from "./drivers/sqlite-wasm.ts";
 export { type OnePartitionOptions, OnePartitionStore, storedPartition } from "./one-partition-store.ts";
-export { hasErased, hasPartitionBefore, PartitionStore, type PartitionStoreOptions } from "./partition-store.ts";
 export {
   allSegments,
   type NextNumbers,
@@ -20,6 +19,7 @@ export {
   writeNextNumbers,
   writePartitionRows,
 } from "./partition-rows.ts";
+export { hasErased, hasPartitionBefore, PartitionStore, type PartitionStoreOptions } from "./partition-store.ts";
 export type {
   NumberedKey,
   PartitionState,
