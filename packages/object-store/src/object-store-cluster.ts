@@ -13,6 +13,7 @@ import {
   type GateTarget,
   LocalCluster,
   type LocalClusterOptions,
+  type PartitionKey,
   serviceError,
 } from "@brooklet/partition";
 import { bucketOf, type SqlConnection, type Storage, type StoredApplication, StoreError } from "@brooklet/store";
@@ -190,6 +191,11 @@ export class ObjectStoreCluster implements Cluster {
     this.#inner.restore(newest);
   }
 
+  /** Folds the tail of a partition now. */
+  maintain(key: PartitionKey): Promise<void> {
+    return this.#passInTime({ keys: [key] }, "write", Number.POSITIVE_INFINITY, () => this.#inner.maintain(key));
+  }
+
   /** Settles when no maintenance is queued or running. */
   idle(): Promise<void> {
     return this.#inner.idle();
@@ -266,14 +272,23 @@ export class ObjectStoreCluster implements Cluster {
     for (const { log } of shared) if (!log.isOwner) await log[wanted]();
     const held = await this.#hold(shared, keys);
     try {
-      const before = shared.map(({ log }) => ({ log, epoch: log.epoch, won: log.won, followed: log.followed }));
+      const before = shared.map(({ log }) => ({
+        log,
+        epoch: log.epoch,
+        won: log.won,
+        submitted: log.submitted,
+        followed: log.followed,
+      }));
       try {
         const result = await work();
+        const unwritten = before.filter(({ log, submitted }) => kind === "read" || log.submitted === submitted);
+        // What was refused wrote nothing: it has to be asked whether what it was refused for was the newest.
+        if (kind === "write") proofs.push(...unwritten.map(({ log }) => log.fresh()));
         for (const { log } of shared) await log.confirmed();
         await Promise.all(proofs);
         if (before.some(({ log, epoch }) => log.epoch !== epoch)) throw new Fenced("not_applied");
         // What another wrote until this was asked was not here yet when it was read.
-        if (kind === "read" && before.some(({ log, followed }) => log.followed !== followed)) throw new Outdated();
+        if (unwritten.some(({ log, followed }) => log.followed !== followed)) throw new Outdated();
         return result;
       } catch (error) {
         throw before.some(({ log, epoch }) => log.epoch !== epoch) ? certain(error, before) : error;

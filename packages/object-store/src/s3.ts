@@ -23,6 +23,8 @@ export interface S3Options {
   readonly pathStyle?: boolean;
   /** Milliseconds that a request may take; 10,000 by default. It is then made again. */
   readonly timeoutMs?: number;
+  /** The time that requests are signed with; the process's own by default. */
+  readonly now?: () => Date;
   /** Makes requests, as the platform's own does. */
   readonly fetch?: typeof fetch;
 }
@@ -166,7 +168,10 @@ function requester(options: S3Options): Ask {
   const root = isInPath ? `${service.origin}/${bucket}/` : `${service.protocol}//${bucket}.${service.host}/`;
   const send = options.fetch ?? ((...asked: Parameters<typeof fetch>) => fetch(...asked));
   return async (method, path, { headers, body }) => {
-    const signed = await client.sign(`${root}${path}`, { method, ...(headers && { headers }), ...(body && { body }) });
+    // As the signature has it: 20261124T055239Z.
+    const datetime = (options.now?.() ?? new Date()).toISOString().replace(/[:-]|\.\d+/g, "");
+    const what = { method, ...(headers && { headers }), ...(body && { body }) };
+    const signed = await client.sign(`${root}${path}`, { ...what, aws: { datetime } });
     return await send(signed, { signal: AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS) });
   };
 }

@@ -15,6 +15,10 @@ test("what one gateway acknowledged, all others answer", async () => {
   expect(await put(one, "alice", "1", { title: "changed note", seen: 4 }, "note.seen == 1")).toBe(200);
   expect(await put(two, "alice", "1", { title: "lost note", seen: 5 }, "note.seen == 1")).toBe(412);
   expect(await get(three, "alice", "1")).toEqual({ title: "changed note", seen: 4 });
+  // One that owned the bucket and does not know that it lost it refuses nothing for what it has.
+  await put(one, "alice", "1", { title: "mine", seen: 6 });
+  await put(two, "alice", "1", { title: "yours", seen: 7 });
+  expect(await put(one, "alice", "1", { title: "mine again", seen: 8 }, "note.seen == 7")).toBe(200);
   expect(problems.flat()).toEqual([]);
 });
 
