@@ -16,7 +16,6 @@ import {
   segmentsOf,
   writeBlocks,
   writeNextNumbers,
-  writePartitionRows,
 } from "@brooklet/store";
 import type { Replica } from "./bucket-log.ts";
 import {
@@ -240,7 +239,7 @@ export class BucketReplica implements Replica {
     if (entry !== undefined) {
       const isKept = (schema: string): boolean => this.#keptSchemas.every((schemas) => schemas.includes(schema));
       const segments = entry.rows.segments.filter(({ schema }) => isKept(schema));
-      writePartitionRows(this.sql, { ...entry.rows, segments });
+      this.store.take({ ...entry.rows, segments });
       for (const { number, schema } of entry.rows.segments) {
         const file = entry.files.get(number);
         if (file === undefined) continue;

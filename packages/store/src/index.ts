@@ -17,7 +17,6 @@ export {
   segmentsOf,
   writeBlocks,
   writeNextNumbers,
-  writePartitionRows,
 } from "./partition-rows.ts";
 export { hasErased, hasPartitionBefore, PartitionStore, type PartitionStoreOptions } from "./partition-store.ts";
 export type {

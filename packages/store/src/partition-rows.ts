@@ -45,17 +45,15 @@ export function readPartitionRows(sql: Sql, key: string): PartitionRows | undefi
   };
 }
 
-/** Puts a partition into a bucket that has none of its key, nor of any of its numbers. */
+/** Puts a partition into a bucket that has none of its key, nor of any of its numbers; its head is the caller's. */
 export function writePartitionRows(sql: Sql, { number, key, application, operations, segments }: PartitionRows): void {
-  sql.transaction(() => {
-    sql.run("INSERT INTO partition (number, key, application) VALUES (?, ?, ?)", number, key, application);
-    const operation = "INSERT INTO operation (number, partition, bytes) VALUES (?, ?, ?)";
-    for (const { number: own, bytes } of operations) sql.run(operation, own, number, bytes);
-    const segment =
-      "INSERT INTO segment (number, partition, schema, documents, header, liveness) VALUES (?, ?, ?, ?, ?, ?)";
-    for (const { number: own, schema, documents, header, liveness } of segments)
-      sql.run(segment, own, number, schema, documents, header, liveness);
-  });
+  sql.run("INSERT INTO partition (number, key, application) VALUES (?, ?, ?)", number, key, application);
+  const operation = "INSERT INTO operation (number, partition, bytes) VALUES (?, ?, ?)";
+  for (const { number: own, bytes } of operations) sql.run(operation, own, number, bytes);
+  const segment =
+    "INSERT INTO segment (number, partition, schema, documents, header, liveness) VALUES (?, ?, ?, ?, ?, ?)";
+  for (const { number: own, schema, documents, header, liveness } of segments)
+    sql.run(segment, own, number, schema, documents, header, liveness);
 }
 
 /** Notes in an empty bucket which numbers come next. */
