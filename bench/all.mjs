@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-const USUAL = ["run", "vectors", "ranking", "text", "grouping", "gateway"];
+const USUAL = ["run", "vectors", "ranking", "text", "grouping", "gateway", "sdk"];
 const fileOf = (name) => fileURLToPath(new URL(`${name}.mjs`, import.meta.url));
 
 const words = process.argv.slice(2);

@@ -28,7 +28,10 @@ export interface Neighbours {
   readonly field: string;
   /** The input of the profile that has the vector; the field's name unless it is said. */
   readonly input?: string;
-  /** How many of the nearest match at most; 100 by default, or as many as a page has hits. Deeper pages have no more. */
+  /**
+   * How many of the nearest match at most. 100 by default, or as many as a page has hits, and deeper pages have no more; where a
+   * search by a vector alone only shows a page, as many as that page takes and one more.
+   */
   readonly targetHits?: number;
   /** How far away they may be, in the field's metric. */
   readonly distanceMax?: number;

@@ -161,11 +161,12 @@ function exchangeOf(options: ConnectOptions): ExchangeOptions {
     token = key && (() => key),
   } = options;
   // Looked up at every call, so that a fetch that is replaced later (by a test, say) is the one that is used.
-  const send: Fetch = async (url, init) =>
-    (given ?? globalThis.fetch)(
-      url,
-      token ? { ...init, headers: { ...(init.headers as object), authorization: `Bearer ${await token()}` } } : init,
-    );
+  const plain: Fetch = (url, init) => (given ?? globalThis.fetch)(url, init);
+  const withToken = (key: () => string | Promise<string>): Fetch => {
+    return async (url, init) =>
+      plain(url, { ...init, headers: { ...(init.headers as object), authorization: `Bearer ${await key()}` } });
+  };
+  const send = token ? withToken(token) : plain;
   const sending = { fetch: send, headers, retry: { ...RETRY_DEFAULT, ...retry }, keepsDotSegments };
   return { url: baseUrl(options.url), ...sending, closed };
 }

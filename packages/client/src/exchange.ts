@@ -99,23 +99,22 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
   const { method, target, body, contentType = "application/json", signal, alsoAccept, isExact = false } = request;
   signal?.throwIfAborted();
   options.closed?.throwIfAborted();
-  const headers = {
-    ...options.headers,
-    ...(body === undefined ? {} : { "content-type": contentType }),
-    // A name of dots, as only `pathSegment` writes it: the platform before a server at the edge would take it for a step of the path.
-    ...(target.includes("/%2E") && { "x-brooklet-target": (options.url + target).replace(/^\w+:\/\/[^/]+/, "") }),
-  };
+  const headers: Record<string, string> = { ...options.headers };
+  if (body !== undefined) headers["content-type"] = contentType;
+  // A name of dots, as only `pathSegment` writes it: the platform before a server at the edge would take it for a step of the path.
+  if (target.includes("/%2E")) headers["x-brooklet-target"] = (options.url + target).replace(/^\w+:\/\/[^/]+/, "");
   const init = { method, headers, body: body ?? null, signal: signal ?? null };
   let status: number;
   let text: string;
   let cause: unknown;
   try {
-    const response = await abortable(options.fetch(options.url + target, init), signal);
+    const sent = options.fetch(options.url + target, init);
+    const response = await (signal === undefined ? sent : abortable(sent, signal));
     status = response.status;
     cause = causeOf(response);
     if (request.isFile === true && response.ok)
       return { status, json: new Uint8Array(await abortable(response.arrayBuffer(), signal)) };
-    text = await abortable(response.text(), signal);
+    text = await (signal === undefined ? response.text() : abortable(response.text(), signal));
   } catch (reason) {
     if (signal?.aborted === true) throw signal.reason;
     throw unreachable(options.url, reason);
@@ -133,7 +132,7 @@ async function exchangeOnce(options: ExchangeOptions, request: ExchangeRequest):
 
 /** Ends with the signal, also where `fetch` does not look at it: a server in this process does its work to the end. */
 async function abortable<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  if (signal === undefined) return work;
+  if (signal === undefined) return await work;
   let stop = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
     stop = () => reject(signal.reason as Error);

@@ -22,7 +22,7 @@ import { CONTROL_MARKS, type HighlightForm, hasMarks } from "./hit/marks.ts";
 import type { HitFeatures } from "./schema/ranking.ts";
 import type { AnySchema } from "./schema/schema.ts";
 import { searchedSchema } from "./schema/searched-schema.ts";
-import { type Numbers, rowJson } from "./schema/tensor.ts";
+import { type Numbers, plainRow, rowJson } from "./schema/tensor.ts";
 import type {
   CollapseBy,
   CommonSearchOptions,
@@ -305,10 +305,15 @@ function nearParameters(schema: AnySchema, near: NearQuery): Readonly<Record<str
 export function checkedVector(
   schema: AnySchema,
   { field, vector }: { readonly field: string; readonly vector: Numbers },
-): readonly number[] {
-  const codec = schema.fields[field]?.codec;
+): readonly number[] | string {
+  const { codec, definition } = schema.fields[field] ?? {};
   const outcome = (codec?.near ?? codec)?.zod.safeParse(vector);
-  if (outcome?.success === true) return rowJson(vector);
+  if (outcome?.success === true) {
+    // A profile of one's own may declare the vector with other cells, which would take other digits.
+    const isDeclared = Object.values(schema.ranking).some(({ inputs }) => inputs?.[field] !== undefined);
+    const cell = definition?.type.kind === "tensor" && !isDeclared ? definition.type.cell : undefined;
+    return cell === undefined ? plainRow(vector) : rowJson(cell, vector);
+  }
   const reason =
     outcome?.error.issues[0]?.message ?? `there is no such field${suggestion(field, Object.keys(schema.fields))}`;
   throw invalidArgument(`near '${field}' of schema ${schema.name} cannot be searched: ${reason}`);
@@ -329,12 +334,13 @@ function known(schema: AnySchema, profile: string): string {
 
 function inputValue(value: unknown): unknown {
   const isRow = value instanceof Float32Array || value instanceof Float64Array || value instanceof Int8Array;
-  return isRow ? rowJson(value) : value;
+  return isRow ? plainRow(value) : value;
 }
 
 function writeYql(schema: AnySchema, options: AnySearch, text: TypedText | undefined, zoneMinutes: number): string {
   const { where, fields, orderBy, limit = LIMIT_DEFAULT } = options;
-  const { near, matchBy } = options;
+  const { matchBy } = options;
+  const near = text === undefined ? nearOfPage(options) : options.near;
   const matching = { limit, ...(near === undefined ? {} : { near }), ...(matchBy === undefined ? {} : { matchBy }) };
   const relevant = checked(() => relevantText(searchedSchema(schema), text?.condition, matching));
   const parts = relevant === undefined ? [] : [relevant];
@@ -349,6 +355,20 @@ function writeYql(schema: AnySchema, options: AnySearch, text: TypedText | undef
     throw invalidArgument("continuations are those of a grouping: give it too");
   const groupings = grouped.map((text) => ` | ${text}`).join("");
   return `select ${selected} from ${schema.name} where ${condition}${order}${groupings}`;
+}
+
+/**
+ * The vector to be near to, where nothing else is asked: the neighbours of the page, and one more if there is one, which tells by
+ * the total that more follows (docs/decisions/0094). Where something is counted, sorted or ranked anew of those that match, it
+ * is of as many as ever.
+ */
+function nearOfPage(options: AnySearch): NearQuery | undefined {
+  const { near, limit = LIMIT_DEFAULT, offset = 0 } = options;
+  const decides = [near?.targetHits, near?.distanceMax, near?.similarityMin, options.profile, options.orderBy];
+  const counts = [options.collapse, options.facets, options.grouping];
+  const isPage = limit > 0 && [...decides, ...counts].every((it) => it === undefined);
+  if (near === undefined || !isPage) return near;
+  return { ...near, targetHits: offset + limit + 1 };
 }
 
 /** The YQL of a condition. */

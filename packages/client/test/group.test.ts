@@ -45,7 +45,7 @@ describe("documents", () => {
             people: [{ name: "Ada", about: "x" }],
             picture: "AQL/",
             vec: { values: "3f0000003f80000040000000" },
-            chunks: { blocks: { a: [1, 2] } },
+            chunks: { blocks: { a: "3f80000040000000" } },
             pairs: { cells: [{ address: { a: "x", b: "y" }, value: 3 }] },
             place: { lat: 1.5, lng: -2 },
           },

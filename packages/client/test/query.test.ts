@@ -238,7 +238,10 @@ describe("queries", () => {
     expect(nearest.yql).toBe(
       "select * from mail where ({targetHits: 7, distanceThreshold: 0.5}nearestNeighbor(vec, vec))",
     );
-    expect(nearest.parameters).toMatchObject({ "input.query(vec)": [0.5, 0, -1], "ranking.profile": "near_vec" });
+    expect(nearest.parameters).toMatchObject({
+      "input.query(vec)": "3f00000000000000bf800000",
+      "ranking.profile": "near_vec",
+    });
     const both = query(mail, { near, text: "a", limit: 150, where: mail.conditions.unread.is(true) });
     const close = `distanceThreshold: ${Math.acos(0.15)}`;
     expect(both.yql).toBe(
@@ -254,7 +257,16 @@ describe("queries", () => {
     [{ matchBy: "either", near: { similarityMin: -1 } }, "(WORDS or ({targetHits: 100}nearestNeighbor(vec, vec)))"],
     // What is on a page does not change what matches.
     [{ offset: 990, near: { distanceMax: 1 } }, "(WORDS or NEAR(100, 1))"],
-    [{ text: "", offset: 990 }, "({targetHits: 100}nearestNeighbor(vec, vec))"],
+    // Where a vector is all, the page takes its own neighbours, and one that tells whether more follow.
+    [{ text: "" }, "({targetHits: 11}nearestNeighbor(vec, vec))"],
+    [{ text: "", offset: 90, limit: 5 }, "({targetHits: 96}nearestNeighbor(vec, vec))"],
+    // What is counted, sorted or ranked otherwise is of as many as ever.
+    [{ text: "", limit: 0 }, "({targetHits: 100}nearestNeighbor(vec, vec))"],
+    [{ text: "", offset: 90, profile: "default" }, "({targetHits: 100}nearestNeighbor(vec, vec))"],
+    [
+      { text: "", near: { similarityMin: 0 } },
+      `({targetHits: 100, distanceThreshold: ${Math.acos(0)}}nearestNeighbor(vec, vec))`,
+    ],
   ] as const)("of words and a vector, %o matches", (options, expected) => {
     const near = { field: "vec", vector: [1, 0, 0], ...("near" in options ? options.near : {}) } as const;
     const { yql } = query(mail, { text: "a", ...options, near } as SearchOptions<typeof mail>);

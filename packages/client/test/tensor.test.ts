@@ -6,12 +6,20 @@ const typed: readonly (readonly [CellType, ArrayLike<number>, unknown])[] = [
   ["float", Float32Array.of(1, -2), "3f800000c0000000"],
   ["bfloat16", Float32Array.of(1, -0), "3f80000080000000"],
   ["double", Float32Array.of(1, 0.5), "3f8000003f000000"],
-  ["float", Float64Array.of(1, -0.1), "3ff0000000000000bfb999999999999a"],
+  ["float", Float64Array.of(1, -0.1), "3f800000bdcccccd"],
+  ["double", Float64Array.of(1, -0.1), "3ff0000000000000bfb999999999999a"],
+  // Two roundings, to 32 bits and from there to 16, may be another than one.
+  ["bfloat16", Float64Array.of(1, -0.1), "3ff0000000000000bfb999999999999a"],
   ["int8", Int8Array.of(-128, 127), "807f"],
   ["float", Int8Array.of(-1, 0), "ff00"],
   // Cells of int8 take no other digits.
   ["int8", Float32Array.of(1, -2), [1, -2]],
-  ["float", [1, 0.1], [1, 0.1]],
+  ["float", [1, 0.1], "3f8000003dcccccd"],
+  ["bfloat16", [1, 0.1], [1, 0.1]],
+  ["double", [1, 0.1], [1, 0.1]],
+  // Too large for 32 bits: what becomes of it the server says.
+  ["float", [1, 1e300], [1, 1e300]],
+  ["float", Float64Array.of(1, 1e300), [1, 1e300]],
 ];
 
 test.each(typed)("a row of %s cells is written from %o as %o", (cell, numbers, values) => {
@@ -27,4 +35,25 @@ test.each(typed)("a row of %s cells is written from %o as %o", (cell, numbers, v
 test("a part of a larger buffer is written alone", () => {
   const part = new Float32Array(Float32Array.of(9, 1, -2, 9).buffer, 4, 2);
   expect(tensorCodec("float", { x: 2 }).encode(part)).toEqual({ values: "3f800000c0000000" });
+});
+
+test("digits are those of the big-endian bits, whatever the numbers", () => {
+  const bits = new DataView(new ArrayBuffer(8));
+  const naive = (width: 1 | 4 | 8, write: () => void): string => {
+    write();
+    return Array.from({ length: width }, (_, at) => bits.getUint8(at).toString(16).padStart(2, "0")).join("");
+  };
+  for (let round = 0; round < 200; round += 1) {
+    const numbers = Array.from({ length: 1 + (round % 9) }, () => (Math.random() - 0.5) * 10 ** (round % 30));
+    const written = (cell: CellType, row: ArrayLike<number>): unknown =>
+      (tensorCodec(cell, { x: row.length }).encode(row) as { values: unknown }).values;
+    const floats = numbers.map((number) => naive(4, () => bits.setFloat32(0, number))).join("");
+    expect(written("float", numbers)).toBe(floats);
+    expect(written("float", Float64Array.from(numbers))).toBe(floats);
+    expect(written("double", Float32Array.from(numbers))).toBe(floats);
+    const doubles = numbers.map((number) => naive(8, () => bits.setFloat64(0, number))).join("");
+    expect(written("double", Float64Array.from(numbers))).toBe(doubles);
+    const bytes = Int8Array.from(numbers);
+    expect(written("int8", bytes)).toBe([...bytes].map((byte) => naive(1, () => bits.setInt8(0, byte))).join(""));
+  }
 });

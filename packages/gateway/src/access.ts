@@ -106,6 +106,11 @@ export class Access {
     this.nobody = new Authority(cluster, this.#bounds, NOBODY, { by: "nobody" });
   }
 
+  /** Whether who asks is known to the platform before this, which has to be there to be asked. */
+  get asksPlatform(): boolean {
+    return this.#authorise !== undefined;
+  }
+
   /** Throws unless a request may be looked at. Costs nothing that depends on its body. */
   check(call: Call): void {
     const { targetBytes, headerBytes, headerCount } = this.#limits;
@@ -127,12 +132,12 @@ export class Access {
   }
 
   /** What the caller of a request reaches. Throws unless that is known. */
-  authorise(call: Call, context: Context): Authority | Promise<Authority> {
+  authorise(call: Call, context: Context | undefined): Authority | Promise<Authority> {
     return this.#credentials === undefined ? this.#ofAll(ANYBODY) : this.#authority(call, context, this.#credentials);
   }
 
-  async #authority(call: Call, context: Context, credentials: Credentials): Promise<Authority> {
-    const ofSession = await this.#authorise?.(context);
+  async #authority(call: Call, context: Context | undefined, credentials: Credentials): Promise<Authority> {
+    const ofSession = context === undefined ? undefined : await this.#authorise?.(context);
     const { reach, id } = ofSession === undefined ? await credentials.known(call) : { reach: ofSession };
     const by = ofSession !== undefined ? "session" : reach === "admin" ? "admin" : "token";
     const caller: Caller = { by, ...(id === undefined ? {} : { id }) };

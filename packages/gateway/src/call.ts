@@ -17,8 +17,8 @@ export interface Call {
   header(name: string): string | undefined;
   /** The body as sent, still compressed. Rejects with `BodyLimit` as soon as `limitBytes` are passed. */
   body(limitBytes: number): Promise<Uint8Array>;
-  /** Aborted when the client goes away before it has its answer. */
-  readonly gone: AbortSignal;
+  /** Aborted when the client goes away before it has its answer; nothing where it cannot. */
+  readonly gone: AbortSignal | undefined;
   /** The body as sent, part by part as it is taken. Throws if the client goes away before its end. */
   stream(): AsyncIterable<Uint8Array>;
   /** Sends an answer by itself, where the platform has a shorter way than a `Response`. Does not throw. */

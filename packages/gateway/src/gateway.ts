@@ -30,7 +30,7 @@ import { type Gunzip, webGunzip } from "./inflate.ts";
 import { DEFAULT_LIMITS, type GatewayLimits } from "./limits.ts";
 import { Admission, KeyedAdmission } from "./load/admission.ts";
 import { overload } from "./load/overload.ts";
-import { hostOf, type LocalAnswer, type LocalRequest, localAnswer, localCall, streamOf } from "./local-answer.ts";
+import { hostOf, type LocalAnswer, LocalCall, type LocalRequest, localAnswer, streamOf } from "./local-answer.ts";
 import { answerDeploy } from "./routes/deploy.ts";
 import { answerDocument } from "./routes/document.ts";
 import type { McpHandler } from "./routes/mcp.ts";
@@ -110,6 +110,8 @@ interface House {
   readonly contexts: WeakMap<Authority, GatewayContext>;
   /** What the caller reaches on whose behalf this gateway asks itself. */
   readonly inner: WeakMap<Call, Authority>;
+  readonly search: Route;
+  readonly documents: Route;
 }
 
 /**
@@ -144,7 +146,20 @@ export function createGateway(options: GatewayOptions): Gateway {
   const onDefect = options.onDefect ?? (() => {});
   const access = new Access(options.cluster, limits, options);
   const audit = options.audit && new Audit(options.audit, options.cluster.secret, onDefect);
-  const house: House = { access, surroundings, onDefect, audit, contexts: new WeakMap(), inner: new WeakMap() };
+  const house: House = {
+    access,
+    surroundings,
+    onDefect,
+    audit,
+    contexts: new WeakMap(),
+    inner: new WeakMap(),
+    search: { kind: "search", admitted: "holders", answer: (call, context) => answerSearch(call, context, onDefect) },
+    documents: {
+      kind: "document",
+      admitted: "holders",
+      answer: (call, context) => answerDocument(call, context, onDefect),
+    },
+  };
   const app = routed(house, new Deployment(options.cluster, limits.packageSessions), options.mcp);
   return {
     app,
@@ -158,7 +173,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       if (refused === undefined) void app.fetch(ANY_REQUEST, { call });
       else call.send(refused);
     },
-    answer: (url, request) => answerLocally(app, url, request),
+    answer: (url, request) => answerLocally(app, house, url, request),
   };
 }
 
@@ -179,20 +194,37 @@ function refusedAtOnce(call: Call, house: House): Reply | undefined {
   return complete(failureOf(told, call, kind), kind, shared, house);
 }
 
-/** Answers a request of this process; `asking` is given its call before it is looked at. */
+/**
+ * Answers a request of this process; `asking` is given its call before it is looked at. What is asked most goes to its route
+ * without the router and its classes: the guard before it is the same (docs/decisions/0093).
+ */
 function answerLocally(
   app: Gateway["app"],
+  house: House,
   url: string,
   request: LocalRequest,
   asking?: (call: Call) => void,
 ): Promise<LocalAnswer> {
+  const hasNoBody = ({ status }: Reply): boolean => status === 204 || request.method === "HEAD";
+  const answer = (reply: Reply): LocalAnswer => localAnswer(hasNoBody(reply) ? { ...reply, body: "" } : reply);
+  const target = rawTargetOf(url);
+  const route = house.access.asksPlatform ? undefined : oftenAsked(target, house);
+  if (route !== undefined) {
+    const call = new LocalCall(target, hostOf(url), request);
+    asking?.(call);
+    return replyTo(call, undefined, route, house).then(answer);
+  }
   return new Promise((resolve) => {
-    const hasNoBody = ({ status }: Reply): boolean => status === 204 || request.method === "HEAD";
-    const send = (reply: Reply): void => resolve(localAnswer(hasNoBody(reply) ? { ...reply, body: "" } : reply));
-    const call = localCall(rawTargetOf(url), hostOf(url), request, send);
+    const call = new LocalCall(target, hostOf(url), request, (reply) => resolve(answer(reply)));
     asking?.(call);
     void app.fetch(ANY_REQUEST, { call });
   });
+}
+
+/** The route of a search or of documents, found as the router finds it; nothing: the router has to. */
+function oftenAsked(target: string, { search, documents }: House): Route | undefined {
+  if (target === "/search/") return search;
+  return target.startsWith("/document/v1/") ? documents : undefined;
 }
 
 /** All routes, each with who may come to it. */
@@ -200,10 +232,12 @@ function routed(house: House, deployment: Deployment, mcp: McpHandler | undefine
   const { onDefect } = house;
   // Its router looks at one route after the other: there are a dozen, and those that compile them take longer to load than they save.
   const app: Gateway["app"] = new SmallHono<{ Bindings: GatewayBindings }>({ getPath: routingPath });
+  const at = (path: string, route: Route): unknown =>
+    app.all(path, (honoContext) => respond(honoContext, route, house));
   const mount = (path: string, admitted: Admitted, kind: RequestKind, answer: Route["answer"]): void => {
-    app.all(path, (honoContext) => respond(honoContext, { kind, admitted, answer }, house));
+    at(path, { kind, admitted, answer });
   };
-  mount("/document/v1/*", "holders", "document", (call, context) => answerDocument(call, context, onDefect));
+  at("/document/v1/*", house.documents);
   mount("/brooklet/v1/feed", "holders", "document", async (call, context) =>
     (await ownRoutes()).answerFeed(call, context, onDefect),
   );
@@ -213,7 +247,7 @@ function routed(house: House, deployment: Deployment, mcp: McpHandler | undefine
   mount("/brooklet/v1/groups/*", "holders", "document", async (call, context) =>
     (await ownRoutes()).answerErasure(call, context, onDefect),
   );
-  mount("/search/*", "holders", "search", (call, context) => answerSearch(call, context, onDefect));
+  at("/search/*", house.search);
   mount("/brooklet/v1/search", "holders", "search", async (call, context) =>
     (await ownRoutes()).answerGroupSearch(call, context, onDefect),
   );
@@ -224,7 +258,7 @@ function routed(house: House, deployment: Deployment, mcp: McpHandler | undefine
   if (mcp !== undefined)
     mount("/mcp", "holders", "other", async (call, context) => {
       const ask = (url: string, request: LocalRequest): Promise<LocalAnswer> =>
-        answerLocally(app, url, request, (inner) => house.inner.set(inner, context.access));
+        answerLocally(app, house, url, request, (inner) => house.inner.set(inner, context.access));
       return (await ownRoutes()).answerMcp(call, context, { answer: mcp, ask, onDefect });
     });
   for (const [path, answer] of Object.entries(STATUS_ROUTES)) {
@@ -265,7 +299,7 @@ function respond(
 }
 
 /** What a call is answered with. Never rejects. */
-async function replyTo(call: Call, honoContext: Context, route: Route, house: House): Promise<Reply> {
+async function replyTo(call: Call, honoContext: Context | undefined, route: Route, house: House): Promise<Reply> {
   const audited = house.audit?.begin(call);
   let reply: Reply;
   let isThrottled = false;
@@ -315,7 +349,7 @@ function complete(
 /** What the caller reaches. Throws, or rejects, where the call may not come to the route. */
 function authorityOf(
   call: Call,
-  honoContext: Context,
+  honoContext: Context | undefined,
   { admitted }: Route,
   { access, inner }: House,
 ): Authority | Promise<Authority> {

@@ -18,30 +18,56 @@ export interface LocalAnswer extends Pick<Response, "ok" | "status" | "text" | "
   readonly headers: Pick<Headers, "get">;
 }
 
-/** A call of this process; `send` is given its answer. */
-export function localCall(target: string, host: string, request: LocalRequest, send: (reply: Reply) => void): Call {
-  const { method = "GET", headers = {}, body, signal } = request;
-  const given = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value.trim()] as const);
-  const fields = new Map(given);
-  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : (body ?? NO_BYTES);
-  return {
-    method,
-    target,
-    headerCount: fields.size,
-    headerBytes: given.reduce((sum, [name, value]) => sum + name.length + value.length, 0),
-    arrivedMs: performance.now(),
-    header: (name) => fields.get(name) ?? (name === "host" ? host : undefined),
-    gone: signal ?? new AbortController().signal,
-    body: async (limitBytes) => {
-      if (bytes.length > limitBytes) throw new BodyLimit(bytes.length);
-      return bytes;
-    },
-    stream: async function* stream() {
-      if (bytes.length > 0) yield bytes;
-    },
-    send,
-  };
+/** A call of this process. */
+export class LocalCall implements Call {
+  readonly method: string;
+  readonly target: string;
+  readonly arrivedMs: number = performance.now();
+  readonly gone: AbortSignal | undefined;
+  readonly headerCount: number;
+  readonly headerBytes: number;
+  readonly send?: (reply: Reply) => void;
+  readonly #host: string;
+  readonly #fields = new Map<string, string>();
+  readonly #body: LocalRequest["body"];
+
+  /** With `send` the answer is given to that. */
+  constructor(target: string, host: string, request: LocalRequest, send?: (reply: Reply) => void) {
+    const { method = "GET", headers = {}, body, signal } = request;
+    [this.method, this.target, this.#host, this.#body] = [method, target, host, body];
+    this.gone = signal ?? undefined;
+    let bytes = 0;
+    for (const [name, given] of Object.entries(headers)) {
+      const value = given.trim();
+      bytes += name.length + value.length;
+      this.#fields.set(name.toLowerCase(), value);
+    }
+    [this.headerCount, this.headerBytes] = [this.#fields.size, bytes];
+    if (send !== undefined) this.send = send;
+  }
+
+  header(name: string): string | undefined {
+    return this.#fields.get(name) ?? (name === "host" ? this.#host : undefined);
+  }
+
+  async body(limitBytes: number): Promise<Uint8Array> {
+    const bytes = this.#bytes();
+    if (bytes.length > limitBytes) throw new BodyLimit(bytes.length);
+    return bytes;
+  }
+
+  async *stream(): AsyncGenerator<Uint8Array> {
+    const bytes = this.#bytes();
+    if (bytes.length > 0) yield bytes;
+  }
+
+  #bytes(): Uint8Array {
+    return typeof this.#body === "string" ? encoder.encode(this.#body) : (this.#body ?? NO_BYTES);
+  }
 }
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
 /** The host of a URL that is given as text. */
 export function hostOf(url: string): string {
@@ -49,9 +75,34 @@ export function hostOf(url: string): string {
 }
 
 /** The answer to a call of this process. */
-export function localAnswer({ status, headers, body, cause }: Reply): LocalAnswer {
-  const whole = async (): Promise<Uint8Array> => {
-    if (typeof body === "string") return new TextEncoder().encode(body);
+export class ReplyAnswer implements LocalAnswer {
+  readonly status: number;
+  readonly ok: boolean;
+  readonly headers: LocalAnswer["headers"];
+  readonly #body: Reply["body"];
+
+  constructor({ status, headers, body }: Reply) {
+    this.status = status;
+    this.ok = status >= 200 && status < 300;
+    this.headers = { get: (name) => headers[name.toLowerCase()] ?? null };
+    this.#body = body;
+  }
+
+  get body(): ReadableStream<UnsharedBytes> {
+    return streamOf(this.#body);
+  }
+
+  async text(): Promise<string> {
+    return typeof this.#body === "string" ? this.#body : decoder.decode(await this.#whole());
+  }
+
+  async arrayBuffer(): Promise<ArrayBuffer> {
+    return new Uint8Array(await this.#whole()).buffer;
+  }
+
+  async #whole(): Promise<Uint8Array> {
+    const body = this.#body;
+    if (typeof body === "string") return encoder.encode(body);
     if (body instanceof Uint8Array) return body;
     const parts: Uint8Array[] = [];
     for await (const part of body) parts.push(part);
@@ -59,18 +110,12 @@ export function localAnswer({ status, headers, body, cause }: Reply): LocalAnswe
       parts,
       parts.reduce((sum, part) => sum + part.length, 0),
     );
-  };
-  const answer: LocalAnswer = {
-    status,
-    ok: status >= 200 && status < 300,
-    headers: { get: (name) => headers[name.toLowerCase()] ?? null },
-    text: async () => (typeof body === "string" ? body : new TextDecoder().decode(await whole())),
-    arrayBuffer: async () => new Uint8Array(await whole()).buffer,
-    get body() {
-      return streamOf(body);
-    },
-  };
-  return withCause(answer, cause);
+  }
+}
+
+/** The answer that a reply is, with what made it beside. */
+export function localAnswer(reply: Reply): LocalAnswer {
+  return withCause(new ReplyAnswer(reply), reply.cause);
 }
 
 /** A body as a stream of the Web, which takes the next part when it has room for it. */

@@ -10,8 +10,6 @@ export type {
   Erasure,
   FedOperation,
   FeedOptions,
-  Gate,
-  GateTarget,
   GetRequest,
   LoadOutcome,
   MassOperation,

@@ -109,7 +109,7 @@ function checkedSide(schema: AnySchema, side: TextRetrieval): TextRetrieval {
   return side;
 }
 
-function checkedNear(schema: AnySchema, near: NearRetrieval): NearRetrieval {
+function checkedNear(schema: AnySchema, near: NearRetrieval): VectorSide {
   return near.vector === undefined
     ? near
     : { ...near, vector: checkedVector(schema, { ...near, vector: near.vector }) };

@@ -78,10 +78,14 @@ async function* feed(
   input: AsyncIterable<Uint8Array>,
   context: GatewayContext,
   timeoutMs: number,
-  gone: AbortSignal,
+  gone: AbortSignal | undefined,
 ): AsyncGenerator<readonly FedOperation[], void, undefined> {
   try {
-    yield* context.access.feed(input, { timeoutMs, heldBytes: context.limits.feedHeldBytes, gone });
+    yield* context.access.feed(input, {
+      timeoutMs,
+      heldBytes: context.limits.feedHeldBytes,
+      ...(gone === undefined ? {} : { gone }),
+    });
   } finally {
     context.feeds.leave();
   }

@@ -162,11 +162,11 @@ class Running {
   private constructor(generation: PreparedGeneration["generation"], call: Call, release: () => void) {
     this.generation = { ...generation, signal: this.#controller.signal };
     this.#events = generationEvents(this.generation);
-    const onGone = (): void => this.#controller.abort(call.gone.reason);
-    if (call.gone.aborted) onGone();
-    else call.gone.addEventListener("abort", onGone, { once: true });
+    const onGone = (): void => this.#controller.abort(call.gone?.reason);
+    if (call.gone?.aborted === true) onGone();
+    else call.gone?.addEventListener("abort", onGone, { once: true });
     this.#release = () => {
-      call.gone.removeEventListener("abort", onGone);
+      call.gone?.removeEventListener("abort", onGone);
       release();
     };
   }

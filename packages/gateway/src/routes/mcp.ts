@@ -56,7 +56,7 @@ export async function answerMcp(
       verbs: grant.verbs,
       schemas: grant.schemas,
       fetch: (url, init) => ask(url, init as LocalRequest),
-      gone: AbortSignal.any([call.gone, late.signal]),
+      gone: call.gone === undefined ? late.signal : AbortSignal.any([call.gone, late.signal]),
     });
     const type = response.headers.get("content-type");
     const body = await response.text();

@@ -106,7 +106,11 @@ async function retrieved(
   call: Call,
   context: GatewayContext,
 ): Promise<Retrieved> {
-  const request: RetrievalRequest = { ...asked, signal: call.gone, ...(rerank === true ? rerankerOf(context) : {}) };
+  const request: RetrievalRequest = {
+    ...asked,
+    ...(call.gone && { signal: call.gone }),
+    ...(rerank === true ? rerankerOf(context) : {}),
+  };
   return await retrievePassages(schemaOf(schema, context), question, request, {
     search: async (parameters) => hitsOf(await searchIn(group, parameters, call, context)),
     stored: (documentId) => storedOf(documentId, group, context),
